@@ -74,7 +74,7 @@ test-growth: ## the growth of each command with its input
 
 # Packages that start goroutines, the laws that run at the same time, and the tests of other packages that share values. Tests that run
 # the program over many inputs, one after the other, share none: make test has them.
-ALIKE := ^(TestAttacks|TestHostile|TestForeignFiles|TestNoNetworkNoPrograms|TestREADMECommands|TestBuild_Command.*|FuzzNames|FuzzCommands)$$
+ALIKE := ^(TestAttacks|TestHostile|TestForeignFiles|TestNoNetworkNoPrograms|TestREADMECommands|FuzzNames|FuzzCommands)$$
 test-race: ## what runs concurrently, with the race detector
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -skip '$(ALIKE)' ./render/runtimepatch ./conflict ./cmd/golden ./cmd/internal/build ./cmd/internal/cli ./cmd/internal/output ./cmd/internal/parallel ./cmd/internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./render/fuzz

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,51 +25,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 // process.
 func TestMain(m *testing.M) {
 	build.Serve()
-	testscript.Main(testenv.Tests{M: m}, map[string]func(){"builder": builder, "worker": work, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
-}
-
-// builder is a command for --build. builder print DIR prints the templates of a chart as helm does. The other words fail in their ways.
-func builder() {
-	print := func(text string) { fmt.Print(text) }
-	switch what, dir := os.Args[1], os.Args[2]; what {
-	case "print":
-		templates, err := filepath.Glob(filepath.Join(dir, "templates", "*"))
-		if err != nil || templates == nil {
-			print("no templates\n")
-			os.Exit(1)
-		}
-		for _, file := range templates {
-			text, _ := os.ReadFile(file)
-			print(fmt.Sprintf("---\n# Source: chart/templates/%s\n%s", filepath.Base(file), bytes.ReplaceAll(text, []byte("{{ .Values.nodes }}"), []byte("2"))))
-		}
-	case "fail":
-		fmt.Fprintln(os.Stderr, "error: template: job.yaml:3:5: nil pointer")
-		fmt.Fprintln(os.Stderr, "\x1b[31mpassword: hunter2\x1b[0m")
-		fmt.Fprintln(os.Stderr, "fetch https://user:hunter2@example.com/charts: Authorization: Bearer hunter2")
-		fmt.Fprint(os.Stderr, "kind: Secret\ndata:\n  key: aHVudGVyMg==\n", strings.Repeat("more\n", 10))
-		os.Exit(3)
-	case "prose":
-		print("Thank you for installing this chart.\n")
-	case "broken":
-		print("kind: TrainJob\n  apiVersion: [\n")
-	case "nothing":
-	case "hang":
-		here, _ := os.Getwd()
-		_ = os.WriteFile(os.Getenv("STARTED"), []byte(here), 0o666)
-		time.Sleep(time.Minute)
-	case "endless":
-		for {
-			if _, err := fmt.Println(strings.Repeat("# more\n", 1000)); err != nil {
-				os.Exit(1)
-			}
-		}
-	case "write":
-		_ = os.WriteFile(filepath.Join(dir, "Chart.lock"), nil, 0o666)
-		print("# nothing\n")
-	case "above":
-		_ = os.WriteFile(filepath.Join(dir, "..", "written"), nil, 0o666)
-		print("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
-	}
+	testscript.Main(testenv.Tests{M: m}, map[string]func(){"worker": work, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
 }
 
 // TestScripts runs the scripts of testdata/script, one a feature. Each has the files of
@@ -290,44 +244,5 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	for _, e := range entries {
 		ts.Fatalf("%s holds %s", args[0], e.Name())
-	}
-}
-
-// TestInterruptedBuild ends the program while the command of a build runs. It leaves no copy of the tree.
-func TestInterruptedBuild(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("a process of Windows gets no signal")
-	}
-	tree, copies := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(tree, "Chart.yaml"), []byte("name: a\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	started := filepath.Join(t.TempDir(), "started")
-	cmd := exec.Command("trainweld", "check", "--build", "builder hang {}", ".")
-	cmd.Dir = tree
-	cmd.Env = append(os.Environ(), "TMPDIR="+copies, "STARTED="+started, "GIT_CEILING_DIRECTORIES="+filepath.Dir(tree))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	folder := ""
-	for range 600 {
-		if text, err := os.ReadFile(started); err == nil && len(text) > 0 {
-			folder = string(text)
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if folder == "" {
-		t.Fatal("the command does not start")
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	var ended *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &ended) || ended.ExitCode() != 130 {
-		t.Errorf("the program ends with %v, want 130", err)
-	}
-	if left, err := os.ReadDir(copies); err != nil || len(left) > 0 {
-		t.Errorf("the copy %s is left: %v, %v", folder, left, err)
 	}
 }

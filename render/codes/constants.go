@@ -25,7 +25,6 @@ const (
 	BuildRejected  finding.Code = "TW123" // build needs the network or a program
 	NothingToBuild finding.Code = "TW124" // nothing to build
 	BuildOutput    finding.Code = "TW125" // bad build output
-	BuildWrites    finding.Code = "TW126" // build writes a file
 )
 
 // Codes of the page docs/findings/patches.md.

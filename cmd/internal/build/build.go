@@ -1,4 +1,4 @@
-// Package build turns directories into manifests: with kustomize, which the program links, or with a command of the user.
+// Package build turns directories into manifests with kustomize, which the program links.
 //
 //	err := build.Parts(p, flags, func(part workspace.Flags) error {
 //		in := workspace.Read(p, part) // the shared files and the output of one build
@@ -6,20 +6,17 @@
 //	})
 //
 // It finds and builds the directories of a repository, and finds the source of each field of the output. Builds run on all cores,
-// ahead of their use. A build reads no network and writes nothing. Only a command may use the network. It gets a copy of the tree.
+// ahead of their use. A build reads no network, starts no program and writes nothing: SECURITY.md lists the guards.
 // The files are:
 //
 //	discover.go       the directories to build
-//	kustomize.go      a build by kustomize
 //	kustomization.go  what a kustomization file may name
-//	sandbox.go        the process that builds, as its parent sees it
+//	kustomize.go      a build by kustomize
 //	child.go          the process that builds
-//	message.go        what the two send each other
-//	files.go          the files that the process may ask for
+//	processes.go      the processes that build, as their parent sees them
+//	revision.go       the folder of a revision
 //	reason.go         what is shown of a message of kustomize
-//	command.go        a build by a command
-//	copy.go           the copy of the tree for commands
-//	mask.go           what is shown of a command's messages
+//	lost.go           the patches that an overlay loses
 //	origin.go         the sources of generated fields
 package build
 
@@ -29,7 +26,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
@@ -40,69 +36,53 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Limit is the longest time that a command may take.
-const Limit = 60 * time.Second
-
 // Builder builds directories of one tree: the working tree, or a revision. It is safe for concurrent use.
 type Builder struct {
-	tree    host.Tree
-	p       *host.Program
-	flags   workspace.Flags
-	command []string
-	limit   time.Duration
-	shared  []string // the files of -f that are no directories to build
-	sources *sources
-	known   *kustomizations
-	bases   parallel.Once[string, patchedJobs]
-	sandbox sandbox   // for kustomize
-	copy    *treeCopy // for a command
+	tree      host.Tree
+	roots     [][]byte // what the processes that build may read
+	flags     workspace.Flags
+	sources   *sources
+	known     *kustomizations
+	bases     parallel.Once[string, patchedJobs]
+	processes processes
+	folders   folders
 }
 
 // New returns a builder for the flags, or nil if they ask for no build. It returns an error for flags that do not fit together, and
 // for files that are not a tree. Close it.
 func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) {
-	if len(flags.Kustomize) == 0 && flags.BuildCommand == "" {
+	if !flags.Builds() {
 		return nil, nil
 	}
-	tree, ok := files.(host.Tree)
-	named := flags.Kustomize
-	if flags.BuildCommand != "" {
-		named = append([]string{"."}, flags.Files...) // a command gets a copy of this tree
-	}
-	if ok {
-		tree, ok = host.Bounded(tree, named...).(host.Tree)
-	}
 	switch {
-	case len(flags.Kustomize) > 0 && flags.BuildCommand != "":
-		return nil, exit.Usage(errors.New("-k builds with kustomize, and --build with another command: use one of the two"))
 	case slices.Contains(flags.Kustomize, ""):
 		return nil, exit.Usage(errors.New("-k: an empty path; name a directory"))
 	case slices.Contains(slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()), manifest.Stdin):
 		return nil, exit.Usage(errors.New("each build reads the other files again, and standard input can be read once: name a file"))
-	case !ok:
+	}
+	b := &Builder{flags: flags, processes: processes{time: mostTime, memory: mostMemory}}
+	switch tree := files.(type) {
+	case host.Files:
+		roots := host.Roots(flags.Kustomize...)
+		b.tree = host.Within(tree, roots...)
+		for _, root := range roots {
+			b.roots = append(b.roots, []byte(root))
+		}
+	case *host.GitFiles:
+		b.tree, b.folders = tree, folders{p: p, revision: tree}
+	default:
 		return nil, errors.New("a build needs files of a disk")
 	}
-	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: &sources{tree: tree}, known: newKustomizations(tree), sandbox: sandbox{processor: mostProcessor, time: mostTime}}
-	if flags.BuildCommand != "" {
-		var err error
-		if b.command, err = splitCommand(flags.BuildCommand); err != nil {
-			return nil, exit.Usage(err)
-		}
-		b.copy = newTreeCopy(p, tree)
-	}
+	b.sources, b.known = &sources{tree: b.tree}, newKustomizations(b.tree)
 	return b, nil
 }
 
-// Close ends the process that builds, and removes the copy of the tree. It returns the findings on files that commands have written
-// into the copy.
-func (b *Builder) Close() finding.List {
-	if b == nil {
-		return nil
+// Close ends the processes that build, and removes the files of a revision.
+func (b *Builder) Close() {
+	if b != nil {
+		b.processes.end()
+		b.folders.remove()
 	}
-	if b.sandbox.end(); b.copy == nil {
-		return nil
-	}
-	return b.copy.close()
 }
 
 // Build builds a directory. Its errors are findings of the result. A directory that the tree lacks is empty.
@@ -111,11 +91,7 @@ func (b *Builder) Build(dir string) *workspace.Built {
 	if _, err := fs.Stat(b.tree, dir); errors.Is(err, fs.ErrNotExist) {
 		return built
 	}
-	if b.command != nil {
-		b.runCommand(built)
-	} else {
-		built.Findings = append(built.Findings, b.lostPatches(built, b.kustomize(built))...)
-	}
+	built.Findings = append(built.Findings, b.lostPatches(built, b.kustomize(built))...)
 	for i := range built.Findings {
 		if built.Findings[i].Position == (fieldpath.Position{}) {
 			built.Findings[i].Position.File = built.File
@@ -127,9 +103,9 @@ func (b *Builder) Build(dir string) *workspace.Built {
 // With returns the flags of the part that holds the shared files and one build.
 func (b *Builder) With(built *workspace.Built) workspace.Flags {
 	part := b.flags
-	part.Files, part.Built = b.shared, built
+	part.Built = built
 	if built != nil && built.Text != nil {
-		part.Files = append(slices.Clone(b.shared), built.Name())
+		part.Files = append(slices.Clone(b.flags.Files), built.Name())
 	}
 	return part
 }
@@ -144,6 +120,7 @@ func Parts(p *host.Program, flags workspace.Flags, take func(workspace.Flags) er
 	if b == nil {
 		return take(flags)
 	}
+	defer b.Close()
 	defer host.CollectLess()()
 	dirs, found := b.Find()
 	if found != nil {
@@ -162,10 +139,6 @@ func Parts(p *host.Program, flags workspace.Flags, take func(workspace.Flags) er
 			err = take(b.With(built))
 		}
 	})
-	written := b.Close()
-	if err == nil && written != nil {
-		err = take(b.With(&workspace.Built{Findings: written}))
-	}
 	return err
 }
 

@@ -1,91 +1,58 @@
 package build
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/process"
 )
 
 // kustomizeWork is the work of a process that builds.
 const kustomizeWork = "kustomize"
 
-// The limits of the process that builds. The parent ends it above mostResident. Below that, the collector works as often as it must
-// from mostHeap on. A stack of mostStack is enough for any value that the decoders take.
+// The collector works as often as it must from mostHeap on. A stack of mostStack is enough for any value that the decoders take. The process
+// tells its memory above toldMemory.
 const (
-	mostResident = 384 << 20
-	mostHeap     = 288 << 20
-	mostStack    = 64 << 20
+	mostHeap   = 384 << 20
+	mostStack  = 64 << 20
+	toldMemory = 256 << 20
 )
 
-// Serve builds kustomizations or supervises a command for the parent, if the parent started this process for that. Then it does not
-// return. Call it first in main, and in TestMain of tests that build.
-func Serve() {
-	process.Supervise()
-	if !process.Is(kustomizeWork) {
-		return
-	}
-	process.SealLibraries()
-	process.LimitMemory(mostResident)
-	debug.SetMaxStack(mostStack)
-	debug.SetMemoryLimit(mostHeap)
-	debug.SetGCPercent(300) // builds leave much garbage and little data
-	c := &childProcess{answers: map[uint64]chan message{}}
-	if err := process.Confine(); err != nil {
-		c.send(message{op: opBuild, parts: []string{err.Error()}})
-		os.Exit(1)
-	}
-	for in := bufio.NewReaderSize(os.Stdin, 1<<16); ; {
-		m, err := receive(in)
-		switch {
-		case err != nil:
-			os.Exit(0) // the parent has ended
-		case m.op == opBuild:
-			answers := make(chan message, 1)
-			c.mu.Lock()
-			c.answers[m.build] = answers
-			c.mu.Unlock()
-			go c.build(m, answers)
-		default:
-			c.mu.Lock()
-			answers := c.answers[m.build]
-			c.mu.Unlock()
-			answers <- m
-		}
-	}
+// request is the order for a build.
+type request struct {
+	Dir         []byte   // without links; bytes, since it may be no UTF-8
+	Roots       [][]byte // the directories that the build may read
+	UsualSchema bool     // no kustomization of the build sets a schema
+	KeepOrigins bool     // the kustomization asks for the annotations of origins
 }
 
-// childProcess is the process that builds. It has no files: it asks the parent for them.
-type childProcess struct {
-	mu      sync.Mutex
-	answers map[uint64]chan message // of the builds that run
-	writing sync.Mutex
-}
-
-func (c *childProcess) send(m message) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	if send(os.Stdout, m) != nil {
-		os.Exit(0)
-	}
+// answer tells the memory of the process, or the result of a build.
+type answer struct {
+	Memory  uint64   `json:",omitempty"`
+	Error   string   `json:",omitempty"`
+	Product *product `json:",omitempty"`
 }
 
 // product is the result of a build.
 type product struct {
 	// Text has an object in JSON a line, and Sources their sources.
-	Text    []byte `json:"-"`
+	Text    []byte
 	Sources []objectSource
 	Jobs    patchedJobs
 }
@@ -97,54 +64,88 @@ type objectSource struct {
 	Known     bool   `json:",omitempty"`
 }
 
-// request is the order for a build.
-type request struct {
-	Dir         string `json:"-"` // without links; a part of its own, since it may be no UTF-8
-	UsualSchema bool   // no kustomization of the build sets a schema
-	KeepOrigins bool   // the kustomization asks for the annotations of origins
-}
-
-// build builds a directory, and sends the product or an error.
-func (c *childProcess) build(m message, answers chan message) {
-	answer := message{build: m.build, op: opBuild}
-	made, err := c.run(m, answers)
-	if err == nil {
-		var rest []byte
-		if rest, err = json.Marshal(made); err == nil {
-			answer.parts = []string{"", string(rest), string(made.Text)}
-		}
+// Serve builds kustomizations for the parent, one after the other, if the parent started this process for that. Then it does not return.
+// Call it first in main, and in TestMain of tests that build.
+func Serve() {
+	if !process.Is(kustomizeWork) {
+		return
 	}
-	if err != nil {
-		answer.parts = []string{err.Error()}
-	}
-	c.mu.Lock()
-	delete(c.answers, m.build)
-	c.mu.Unlock()
-	c.send(answer)
-}
-
-func (c *childProcess) run(m message, answers chan message) (made product, err error) {
-	var asked request
-	if err := json.Unmarshal([]byte(m.parts[0]), &asked); err != nil {
-		return made, err
-	}
-	asked.Dir = m.parts[1]
-	defer func() {
-		if crash := recover(); crash != nil {
-			err = errCrash
+	process.SealLibraries()
+	debug.SetMaxStack(mostStack)
+	debug.SetMemoryLimit(mostHeap)
+	debug.SetGCPercent(300) // builds leave much garbage and little data
+	c := &child{out: json.NewEncoder(os.Stdout)}
+	go c.watch()
+	requests := make(chan request)
+	go func() {
+		for asked := range requests {
+			c.send(build(asked))
 		}
 	}()
-	defer enterSchema(asked.UsualSchema)()
-	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(&remoteFiles{c, m.build, answers}, asked.Dir)
-	if err != nil {
-		return made, err
+	for in := json.NewDecoder(os.Stdin); ; {
+		var asked request
+		if in.Decode(&asked) != nil {
+			os.Exit(0) // the parent has ended
+		}
+		requests <- asked
 	}
-	made.Jobs = patchedIn(asked.Dir, objects) // before write drops the origins
-	return made, made.write(objects, asked.KeepOrigins)
+}
+
+// child is the process that builds.
+type child struct {
+	mu  sync.Mutex
+	out *json.Encoder
+}
+
+func (c *child) send(a answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out.Encode(a) != nil {
+		os.Exit(0)
+	}
+}
+
+// watch tells the parent how much memory the process has, which a parent cannot ask for on every system.
+func (c *child) watch() {
+	held := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for range time.Tick(10 * time.Millisecond) {
+		metrics.Read(held)
+		if memory := held[0].Value.Uint64() - held[1].Value.Uint64(); memory > toldMemory {
+			c.send(answer{Memory: memory})
+		}
+	}
 }
 
 // errCrash is the error of a panic. The text of a panic may hold values.
 var errCrash = errors.New("crash")
+
+// build builds a directory with the default options of kustomize: no plugin, no program and no chart.
+func build(asked request) (a answer) {
+	defer func() {
+		if recover() != nil {
+			a = answer{Error: errCrash.Error()}
+		}
+	}()
+	if !asked.UsualSchema { // kustomize keeps a schema for the whole process
+		openapi.ResetOpenAPI()
+		defer openapi.ResetOpenAPI()
+	}
+	roots := make([]string, len(asked.Roots))
+	for i := range roots {
+		roots[i] = string(asked.Roots[i])
+	}
+	dir := string(asked.Dir)
+	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(&treeFiles{tree: host.Within(host.Files{}, roots...), top: dir}, dir)
+	made := &product{}
+	if err == nil {
+		made.Jobs = patchedIn(dir, objects) // before write drops the origins
+		err = made.write(objects, asked.KeepOrigins)
+	}
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	return answer{Product: made}
+}
 
 // write writes the objects and their sources. They are JSON, a line each, which is faster to read than YAML.
 func (p *product) write(objects resmap.ResMap, keepOrigins bool) error {
@@ -180,87 +181,62 @@ func (p *product) write(objects resmap.ResMap, keepOrigins bool) error {
 	return nil
 }
 
-// remoteFiles are the files of the parent, for one build. They cannot be written, and a build asks for files by their names only.
-type remoteFiles struct {
-	c       *childProcess
-	build   uint64
-	answers chan message
+// treeFiles are the files of a tree as kustomize asks for them. A build neither writes nor lists. All reading goes through the tree, which
+// has only regular files, no folder .git, and resolves links within its roots.
+type treeFiles struct {
+	tree host.Tree
+	top  string // the built directory
 }
 
-var _ filesys.FileSystem = (*remoteFiles)(nil)
+var _ filesys.FileSystem = (*treeFiles)(nil)
 
 var (
 	errReadOnly = errors.New("a build writes no file")
 	errUnlisted = errors.New("a build lists no directory")
 )
 
-func (f *remoteFiles) Create(string) (filesys.File, error)  { return nil, errReadOnly }
-func (f *remoteFiles) Mkdir(string) error                   { return errReadOnly }
-func (f *remoteFiles) MkdirAll(string) error                { return errReadOnly }
-func (f *remoteFiles) RemoveAll(string) error               { return errReadOnly }
-func (f *remoteFiles) WriteFile(string, []byte) error       { return errReadOnly }
-func (f *remoteFiles) Open(string) (filesys.File, error)    { return nil, errReadOnly }
-func (f *remoteFiles) Glob(string) ([]string, error)        { return nil, errUnlisted }
-func (f *remoteFiles) Walk(string, filepath.WalkFunc) error { return errUnlisted }
-func (f *remoteFiles) ReadDir(string) ([]string, error)     { return nil, errUnlisted }
-func (f *remoteFiles) IsDir(string) bool                    { return false }
-func (f *remoteFiles) Exists(string) bool                   { return false }
+func (f *treeFiles) Create(string) (filesys.File, error)  { return nil, errReadOnly }
+func (f *treeFiles) Mkdir(string) error                   { return errReadOnly }
+func (f *treeFiles) MkdirAll(string) error                { return errReadOnly }
+func (f *treeFiles) RemoveAll(string) error               { return errReadOnly }
+func (f *treeFiles) WriteFile(string, []byte) error       { return errReadOnly }
+func (f *treeFiles) Open(string) (filesys.File, error)    { return nil, errReadOnly }
+func (f *treeFiles) Glob(string) ([]string, error)        { return nil, errUnlisted }
+func (f *treeFiles) Walk(string, filepath.WalkFunc) error { return errUnlisted }
+func (f *treeFiles) ReadDir(string) ([]string, error)     { return nil, errUnlisted }
+func (f *treeFiles) IsDir(string) bool                    { return false }
+func (f *treeFiles) Exists(string) bool                   { return false }
 
-// ask sends an operation on a file to the parent, and waits for the answer.
-func (f *remoteFiles) ask(op byte, name string) ([]string, error) {
-	f.c.send(message{f.build, op, []string{name}})
-	answer := <-f.answers
-	if len(answer.parts) == 0 {
-		return nil, fmt.Errorf("%s: no answer", name)
-	}
-	if answer.parts[0] != "" {
-		return nil, errors.New(answer.parts[0])
-	}
-	return answer.parts[1:], nil
-}
-
-// CleanedAbs returns the directory and the name of a file, without links.
-func (f *remoteFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
-	parts, err := f.ask(opClean, name)
+// CleanedAbs returns the directory and the name of a file, without links. The name of a directory is empty.
+func (f *treeFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+	real, err := f.tree.Real(name)
 	if err != nil {
 		return "", "", err
 	}
-	return filesys.ConfirmedDir(parts[0]), parts[1], nil
+	if info, err := fs.Stat(f.tree, real); err == nil && info.IsDir() {
+		return filesys.ConfirmedDir(real), "", nil
+	}
+	return filesys.ConfirmedDir(filepath.Dir(real)), filepath.Base(real), nil
 }
 
-func (f *remoteFiles) ReadFile(name string) ([]byte, error) {
-	parts, err := f.ask(opRead, name)
-	if err != nil {
-		return nil, err
+// ReadFile returns a file. The kustomization of the built directory asks for the source of each object.
+func (f *treeFiles) ReadFile(name string) ([]byte, error) {
+	data, err := ownfile.ReadInput(f.tree, name)
+	if err == nil && isKustomization(filepath.Base(name)) && filepath.Dir(name) == f.top {
+		return withOrigins(data)
 	}
-	return []byte(parts[0]), nil
+	return data, err
 }
 
-// schemas guards the schema that kustomize keeps for the whole process. Builds with the usual schema run at once. A build with a
-// schema of its own runs alone, and starts as in a new process.
-var schemas struct {
-	sync.RWMutex
-	usual sync.Mutex
-	ready bool // the usual schema is loaded
+// limitedBuffer keeps the first bytes that are written to it.
+type limitedBuffer struct {
+	kept bytes.Buffer
+	most int
 }
 
-// enterSchema waits until a build may run. Call the result after the build.
-func enterSchema(usual bool) (leave func()) {
-	if !usual {
-		schemas.Lock()
-		openapi.ResetOpenAPI()
-		return func() {
-			openapi.ResetOpenAPI()
-			schemas.ready = false
-			schemas.Unlock()
-		}
-	}
-	schemas.RLock()
-	schemas.usual.Lock()
-	if !schemas.ready {
-		openapi.Schema() // concurrent builds only read it
-		schemas.ready = true
-	}
-	schemas.usual.Unlock()
-	return schemas.RUnlock
+var _ io.Writer = (*limitedBuffer)(nil)
+
+func (l *limitedBuffer) Write(p []byte) (int, error) {
+	l.kept.Write(p[:min(len(p), max(0, l.most-l.kept.Len()))])
+	return len(p), nil
 }

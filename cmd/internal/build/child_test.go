@@ -1,8 +1,6 @@
 package build
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,49 +10,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // buildHere builds a directory in this process, as the process does that is started for it.
-func buildHere(t *testing.T, dir string) product {
+func buildHere(t *testing.T, dir string) *product {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := json.Marshal(request{UsualSchema: true})
-	if err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		t.Fatal(err)
 	}
-	out, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
+	a := build(request{Dir: []byte(dir), Roots: [][]byte{[]byte("/")}, UsualSchema: true})
+	if a.Error != "" {
+		t.Fatal(a.Error)
 	}
-	stdout := os.Stdout
-	os.Stdout = in
-	answers, tree := make(chan message, 1), uninspectedFiles(host.Files{})
-	go func() {
-		for r := bufio.NewReader(out); ; {
-			m, err := receive(r)
-			if err != nil {
-				close(answers)
-				return
-			}
-			answers <- message{m.build, m.op, tree.answer(m.op, m.parts[0])}
-		}
-	}()
-	made, err := (&childProcess{}).run(message{1, opBuild, []string{string(asked), dir}}, answers)
-	os.Stdout = stdout
-	in.Close()
-	for range answers { // until it ends
-	}
-	out.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	return a.Product
 }
 
 // builtVariable has the directory that TestChild_Build builds for the growth of its work.

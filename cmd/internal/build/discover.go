@@ -7,34 +7,21 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// chartFile is the file that makes a directory a Helm chart.
-const chartFile = "Chart.yaml"
-
-// Find returns the directories to build: the named ones, or those found below them. It skips components, directories that another one uses,
-// charts within a chart, and library charts. From then on, the builder's shared files are the files that are not built.
+// Find returns the directories to build: the named ones, or those found below them. It skips components, and directories that another one
+// uses.
 func (b *Builder) Find() ([]string, finding.List) {
-	named := b.flags.Kustomize
-	if b.command != nil {
-		named = b.flags.Files
-	}
 	var dirs []string
 	var found finding.List
-	b.shared = nil
-	if b.command == nil {
-		b.shared = b.flags.Files
-	}
-	for _, name := range named {
+	for _, name := range b.flags.Kustomize {
 		matches := []string{name}
 		if _, err := fs.Stat(b.tree, name); err != nil && strings.ContainsAny(name, "*?[") {
 			matches, _ = manifest.Match(b.tree, name)
@@ -46,17 +33,11 @@ func (b *Builder) Find() ([]string, finding.List) {
 				found = append(found, deep...)
 				built = built || len(below)+len(deep) > 0
 				dirs = append(dirs, below...)
-			} else if b.command != nil {
-				b.shared = append(b.shared, match)
-				built = true
 			}
 		}
 		if !built {
 			found = append(found, b.nothingToBuild(name))
 		}
-	}
-	if b.command != nil && len(dirs) == 0 && found == nil {
-		found = append(found, failure(codes.NothingToBuild, fieldpath.Position{}, "--build has no directory to build", "name a directory with a "+chartFile+" or a kustomization.yaml"))
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs), found
@@ -70,17 +51,15 @@ func (b *Builder) nothingToBuild(name string) finding.Finding {
 		return failure(codes.Unreadable, at, "does not exist", "check the path; it is relative to the working directory")
 	case !info.IsDir():
 		return failure(codes.NothingToBuild, at, "is a file", "name the directory that holds it")
-	case b.command != nil:
-		return failure(codes.NothingToBuild, at, "no directory here or below holds a "+chartFile+" or a kustomization.yaml", "name a directory that does")
 	default:
-		return failure(codes.NothingToBuild, at, "no directory here or below holds a kustomization.yaml", "name a directory that does, or build with another command: --build")
+		return failure(codes.NothingToBuild, at, "no directory here or below holds a kustomization.yaml", "name a directory that does; of a chart, check the output: helm template . | trainweld check -")
 	}
 }
 
 // below returns the directory itself if it can be built, or those below it. It returns a finding if a directory is too deep to be searched.
 func (b *Builder) below(dir string) (found []string, deep finding.List) {
 	dir = filepath.Clean(dir)
-	if b.isChart(dir) || b.kustomizationIn(dir) != nil {
+	if b.kustomizationIn(dir) != nil {
 		return []string{dir}, nil
 	}
 	b.search(dir, &found, &deep)
@@ -94,9 +73,6 @@ func (b *Builder) below(dir string) (found []string, deep finding.List) {
 	}
 	return slices.DeleteFunc(found, func(dir string) bool {
 		k := b.kustomizationIn(dir)
-		if k == nil {
-			return false // a chart
-		}
 		return k.Kind == types.ComponentKind || used[filepath.Dir(k.file)]
 	}), deep
 }
@@ -115,35 +91,11 @@ func (b *Builder) search(dir string, found *[]string, deep *finding.List) {
 			}
 			return
 		}
-		if b.isChart(below) {
-			if !b.isLibrary(below) {
-				*found = append(*found, below)
-			}
-			continue // charts within it belong to it
-		}
 		if b.kustomizationIn(below) != nil {
 			*found = append(*found, below)
 		}
 		b.search(below, found, deep)
 	}
-}
-
-func (b *Builder) isChart(dir string) bool {
-	if b.command == nil {
-		return false
-	}
-	info, err := fs.Stat(b.tree, filepath.Join(dir, chartFile))
-	return err == nil && !info.IsDir()
-}
-
-// isLibrary reports whether a chart only holds templates for other charts. Helm cannot render such a chart alone.
-func (b *Builder) isLibrary(dir string) bool {
-	data, err := ownfile.ReadInput(b.tree, filepath.Join(dir, chartFile))
-	if err != nil {
-		return false
-	}
-	var chart struct{ Type string }
-	return yaml.Unmarshal(data, &chart) == nil && chart.Type == "library"
 }
 
 func (b *Builder) kustomizationIn(dir string) *kustomization {

@@ -1,11 +1,8 @@
 package build
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"reflect"
@@ -36,7 +33,7 @@ type inspected struct {
 	err error
 }
 
-// kustomization is an inspected kustomization file, or the configuration of a generator or a transformer.
+// kustomization is an inspected kustomization file.
 type kustomization struct {
 	file string // without links
 	data []byte
@@ -139,9 +136,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 		seen[path] = true
 	}
 	for _, entry := range slices.Concat(k.Generators, k.Transformers, k.Validators) {
-		if strings.Contains(strings.TrimSpace(entry), "\n") || strings.HasPrefix(strings.TrimSpace(entry), "{") {
-			k.plugins([]byte(entry), entry)
-		} else {
+		if text := strings.TrimSpace(entry); !strings.Contains(text, "\n") && !strings.HasPrefix(text, "{") {
 			ks.base(k, entry)
 		}
 	}
@@ -155,7 +150,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 		k.literals(g.LiteralSources)
 	}
 	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
-		k.reject("helmCharts", "kustomize would run helm to render the chart", "build the chart itself")
+		k.reject("helmCharts", "kustomize would run helm to render the chart", "render the chart: helm template . | trainweld check -")
 	}
 	return k, nil
 }
@@ -236,12 +231,28 @@ func (k *kustomization) local(named string) {
 	}
 }
 
-// remote is the message for an address that kustomize would fetch from. It may hold a password.
+// remote is the message for an address that kustomize would fetch from. It may hold a password, so the user and the query are masked.
 func remote(named string) string {
-	if before, query, ok := strings.Cut(named, "?"); ok && isSecretKey(strings.ToLower(query)) {
+	if before, query, ok := strings.Cut(named, "?"); ok && namesSecret(query) {
 		named = before + "?" + mask
 	}
-	return printable.Quoted(withoutUser(named)) + " is remote: a build fetches nothing"
+	start := 0
+	if at := strings.Index(named, "://"); at >= 0 {
+		start = at + len("://")
+	}
+	if at := strings.LastIndexByte(named, '@'); at >= start && (start > 0 || strings.Contains(named[:at], ":")) {
+		named = named[:start] + mask + named[at:]
+	}
+	return printable.Quoted(named) + " is remote: a build fetches nothing"
+}
+
+const mask = "***"
+
+// namesSecret reports whether the query of an address may hold a secret.
+func namesSecret(query string) bool {
+	return slices.ContainsFunc([]string{"pass", "pwd", "auth", "secret", "token", "credential", "key", "private", "sig"}, func(word string) bool {
+		return strings.Contains(strings.ToLower(query), word)
+	})
 }
 
 // isURL reports whether kustomize would fetch a path by HTTP.
@@ -349,134 +360,29 @@ func findScalar(n *yaml.Node, value string) *yaml.Node {
 	return nil
 }
 
-// plugin inspects a file that may configure a generator or a transformer of kustomize. It returns nil for other files.
-func (ks *kustomizations) plugin(file string, data []byte) *kustomization {
-	// Escapes and tags may hide the word. The build of a larger file fails by itself if it needs more than files.
-	if len(data) > mostKustomization || !slices.ContainsFunc([]string{"builtin", `\`, "!"}, func(sign string) bool { return bytes.Contains(data, []byte(sign)) }) {
-		return nil
-	}
-	k := &kustomization{file: file, data: data}
+// withOrigins returns a kustomization file with the option that names the source of each object.
+func withOrigins(data []byte) ([]byte, error) {
 	var document yaml.Node
-	if yaml.Unmarshal(data, &document) == nil {
-		k.root = &document
-	}
-	k.plugins(data, "")
-	return k
-}
-
-// plugins inspects the configurations of generators and transformers in a text. The text may stand in a value of the file.
-func (k *kustomization) plugins(text []byte, within string) {
-	for decoder := yaml.NewDecoder(bytes.NewReader(text)); len(k.rejections) < mostRejections; {
-		var document yaml.Node
-		err := decoder.Decode(&document)
-		if expands(&document) {
-			err = errExpands
-		}
-		var object any
-		if err == nil {
-			err = document.Decode(&object)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return
-		case err != nil:
-			if isObject(text) {
-				k.reject(within, "cannot be inspected: "+strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "), "fix the file")
-			}
-			return
-		}
-		fields := fieldsInLowerCase(object)
-		if fields["apiversion"] != "builtin" {
-			continue
-		}
-		if kind, _ := fields["kind"].(string); strings.HasPrefix(kind, "HelmChart") {
-			k.reject(cmp.Or(within, kind), "kustomize would run helm to render the chart", "build the chart itself")
-		}
-		files := namedFiles(object)
-		slices.Sort(files)
-		for _, named := range files {
-			if named = withoutKey(named); isURL(named) {
-				k.reject(cmp.Or(within, named), remote(named), "copy the file into the repository, and name it by its path")
-			}
-		}
-	}
-}
-
-// isObject reports whether a text that cannot be decoded may still be an object for kustomize, which takes duplicate keys.
-func isObject(text []byte) bool {
-	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var document yaml.Node
-		if decoder.Decode(&document) != nil {
-			return false
-		}
-		for _, n := range document.Content {
-			for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-				if strings.EqualFold(n.Content[i].Value, "apiVersion") {
-					return true
-				}
-			}
-		}
-	}
-}
-
-// fieldsInLowerCase returns the fields of an object by their names in lower case, as kustomize ignores case. Other values have none.
-func fieldsInLowerCase(object any) map[string]any {
-	fields := map[string]any{}
-	switch object := object.(type) {
-	case map[string]any:
-		for name, value := range object {
-			fields[strings.ToLower(name)] = value
-		}
-	case map[any]any: // with a key that is no string
-		for name, value := range object {
-			if name, ok := name.(string); ok {
-				fields[strings.ToLower(name)] = value
-			}
-		}
-	}
-	return fields
-}
-
-// namedFiles returns the strings of fields that name files, in any order.
-func namedFiles(value any) (found []string) {
-	var add func(value any, key string)
-	add = func(value any, key string) {
-		switch v := value.(type) {
-		case string:
-			if slices.Contains([]string{"path", "paths", "file", "files", "env", "envs"}, key) {
-				found = append(found, v)
-			}
-		case []any:
-			for _, item := range v {
-				add(item, key)
-			}
-		default:
-			for name, field := range fieldsInLowerCase(value) {
-				add(field, name)
-			}
-		}
-	}
-	add(value, "")
-	return found
-}
-
-// withOrigins returns the file with the option that names the source of each object.
-func (k *kustomization) withOrigins() ([]byte, error) {
-	if k.root == nil || k.root.Kind != yaml.MappingNode || slices.Contains(k.BuildMetadata, types.OriginAnnotations) {
-		return k.data, nil
+	if yaml.Unmarshal(data, &document) != nil || len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+		return data, nil
 	}
 	const field = "buildMetadata"
-	option := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: types.OriginAnnotations}
-	top := *k.root
+	root := document.Content[0]
+	list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: types.OriginAnnotations}}}
+	top := *root
 	top.Content = nil
-	list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{option}}
-	for i := 0; i+1 < len(k.root.Content); i += 2 {
-		key, value := k.root.Content[i], k.root.Content[i+1]
-		if strings.EqualFold(key.Value, field) {
-			list.Content = append(list.Content, value.Content...)
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		if !strings.EqualFold(key.Value, field) {
+			top.Content = append(top.Content, key, value)
 			continue
 		}
-		top.Content = append(top.Content, key, value)
+		for _, option := range value.Content {
+			if option.Value == types.OriginAnnotations {
+				return data, nil
+			}
+			list.Content = append(list.Content, option)
+		}
 	}
 	top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: field}, list)
 	return yaml.Marshal(&top)

@@ -2,6 +2,7 @@ package build
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,29 +32,35 @@ func (b *Builder) kustomize(built *workspace.Built) (jobs patchedJobs) {
 	}
 	built.File = filepath.Join(built.Dir, filepath.Base(top.file))
 	var rejected []*kustomization
-	closure, ok := b.closure(top)
+	closure, usual := b.closure(top)
 	for _, k := range closure {
 		if k.rejections != nil {
 			rejected = append(rejected, k)
 		}
 	}
-	var made product
-	if rejected == nil {
-		seen := &files{tree: b.tree, known: b.known, top: real}
-		keep := slices.Contains(top.BuildMetadata, types.OriginAnnotations)
-		made, err = b.sandbox.run(request{Dir: real, UsualSchema: ok, KeepOrigins: keep}, seen)
-		rejected = seen.rejected()
-	}
 	if rejected != nil {
 		built.Findings = append(built.Findings, b.rejections(built.Dir, real, rejected)...)
 		return nil
 	}
+	made, err := b.made(real, request{UsualSchema: usual, KeepOrigins: slices.Contains(top.BuildMetadata, types.OriginAnnotations)})
 	if err != nil {
 		built.Findings = append(built.Findings, b.failed(built, real, err))
 		return nil
 	}
 	b.setResult(built, real, closure, made)
 	return made.Jobs
+}
+
+// made builds a directory in a process.
+func (b *Builder) made(real string, asked request) (*product, error) {
+	dir, err := b.folders.of(real)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the revision: %w", err)
+	}
+	if asked.Dir, asked.Roots = []byte(dir), b.roots; b.folders.revision != nil {
+		asked.Roots = [][]byte{[]byte(b.folders.copied)}
+	}
+	return b.processes.run(asked)
 }
 
 // failed returns the finding on a build that made nothing.
@@ -65,6 +72,9 @@ func (b *Builder) failed(built *workspace.Built, real string, err error) finding
 		message, help = "kustomize crashes", "simplify the kustomization, and report the crash to kustomize"
 	case errors.As(err, &said):
 		message, help = "kustomize fails: "+b.reason(built.Dir, real, err), "run kustomize build "+printable.Name(built.Dir)+" to try it alone"
+		if needsMore(string(said)) {
+			return failure(codes.BuildRejected, fieldpath.Position{File: built.File}, message, "copy what it fetches into the repository, and build charts alone")
+		}
 	}
 	return failure(codes.BuildFailed, fieldpath.Position{File: built.File}, message, help)
 }
@@ -108,7 +118,11 @@ func (b *Builder) rejections(dir, real string, rejected []*kustomization) findin
 
 // reason returns an error of kustomize without values, and with paths as the user writes them.
 func (b *Builder) reason(dir, real string, err error) string {
-	text := strings.ReplaceAll(err.Error(), real+string(filepath.Separator), dir+string(filepath.Separator))
+	text := err.Error()
+	if b.folders.revision != nil {
+		text = strings.ReplaceAll(text, b.folders.copied, b.folders.revision.Root())
+	}
+	text = strings.ReplaceAll(text, real+string(filepath.Separator), dir+string(filepath.Separator))
 	text = strings.ReplaceAll(text, real, dir)
 	if here, err := b.tree.Real("."); err == nil {
 		text = strings.ReplaceAll(text, here+string(filepath.Separator), "")
@@ -117,7 +131,7 @@ func (b *Builder) reason(dir, real string, err error) string {
 }
 
 // setResult sets the result of a build from its product.
-func (b *Builder) setResult(built *workspace.Built, real string, closure []*kustomization, made product) {
+func (b *Builder) setResult(built *workspace.Built, real string, closure []*kustomization, made *product) {
 	o := &origins{sources: b.sources, dir: built.Dir, real: real, file: built.File, closure: closure}
 	for i, from := range made.Sources {
 		part := origin{line: i + 1, generated: from.Generated}

@@ -25,6 +25,8 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 		before.Close()
 		return err
 	}
+	defer before.Close()
+	defer after.Close()
 	if before.Builder == nil && after.Builder == nil {
 		return take(old.Flags, new.Flags)
 	}
@@ -50,9 +52,9 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 			err = take(before.with(made.old), after.with(made.new))
 		}
 	})
-	foundBefore, foundAfter := before.Close(), after.Close()
+	var foundBefore, foundAfter finding.List
 	if len(keys) == 0 || after.missing != nil { // else the old version may lack what the new one has
-		foundBefore, foundAfter = append(foundBefore, before.missing...), append(foundAfter, after.missing...)
+		foundBefore, foundAfter = before.missing, after.missing
 	}
 	if err == nil && len(foundBefore)+len(foundAfter) > 0 {
 		err = take(before.with(&workspace.Built{Findings: foundBefore}), after.with(&workspace.Built{Findings: foundAfter}))

@@ -54,12 +54,22 @@ var safeMessages = sync.OnceValue(func() *regexp.Regexp {
 	}, "|"))
 })
 
+// needsMore reports whether a build fails because it needs the network, a program or a chart: the guards of SECURITY.md refuse that.
+func needsMore(text string) bool {
+	return slices.ContainsFunc([]string{"a build fetches nothing", "no 'git' program on path", "must specify --enable-helm"}, func(words string) bool {
+		return strings.Contains(text, words)
+	})
+}
+
+// mostReasons is the number of distinct parts of a message that a finding shows.
+const mostReasons = 5
+
 // safeReason returns the parts of a message of kustomize that hold no values.
 func safeReason(text string) string {
 	parts := safeMessages().FindAllString(text, -1)
 	var distinct []string
 	for _, part := range parts {
-		if !slices.Contains(distinct, part) && len(distinct) < mostLines {
+		if !slices.Contains(distinct, part) && len(distinct) < mostReasons {
 			distinct = append(distinct, part)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/trainweld/trainweld/cmd/internal/confined"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 )
@@ -63,7 +62,6 @@ func FuzzCommands(f *testing.F) {
 	for i := range 3 {
 		f.Add(mutatedJob, mutatedRuntime, string(flavors), "node=spot", uint8(len(commandLines(""))-1-i))
 	}
-	confined.Fuzz(f)
 	f.Fuzz(func(t *testing.T, job, runtime, other, word string, which uint8) {
 		if len(job)+len(runtime)+len(other) > 1<<16 || len(word) > 200 {
 			t.Skip("larger than the inputs of a fuzzer need to be")
@@ -77,7 +75,6 @@ func FuzzCommands(f *testing.F) {
 
 // FuzzNames runs commands on files of any name. No output has its control characters, and no name leads out of the tree.
 func FuzzNames(f *testing.F) {
-	confined.Fuzz(f)
 	for _, name := range []string{
 		"job.yaml", "a\nb.yaml", "\x1b[31m.yaml", "::error::a.yaml", "##[error]a", "a\"b\\c", "../outside.yaml", "/etc/hostname", "a/../../b", "-", "*", "[a", "a\xff.yaml", "\u202ea", "trainweld.yaml",
 		".git/config", "a\r", "", "want/default_mutated.yaml", "a\tb/\x00",
@@ -105,12 +102,6 @@ func nameLines(name string) [][]string {
 		{"conflicts", name, "--patch", name, "-r", name}, {"diff", name, "runtime.yaml", "-o", "markdown"}, {"diff", "runtime.yaml", "--live", name, "-o", "html"},
 		{"render", name, "-r", "runtime.yaml", "--explain"}, {"blame", name, "-r", "runtime.yaml", "-o", "html"}, {"merge", "-f", "runtime.yaml", "--patch", name + "=" + name, "--precedence=first"}, {"migrate", name, "-d"}, {"test", name},
 	}
-}
-
-// TestFuzz_Confined runs commands in a process that can neither start a program nor open a socket.
-func TestFuzz_Confined(t *testing.T) {
-	confined.Runs(t, "FuzzCommands")
-	confined.Runs(t, "FuzzNames")
 }
 
 // runTwice runs a command line on files in memory. It returns the fault of its output, or "".

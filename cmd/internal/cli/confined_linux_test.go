@@ -145,7 +145,6 @@ func TestNamedPrograms(t *testing.T) {
 	}{
 		{"git", []string{"diff", "--git", "HEAD", repository}},
 		{"git", []string{"check", "--git", "HEAD", repository}},
-		{"cat", []string{"render", "--build", "cat {}/job.yaml {}/runtime.yaml", repository}},
 	} {
 		t.Run(strings.Join(tc.args[:2], " "), func(t *testing.T) {
 			only := t.TempDir()

@@ -126,7 +126,7 @@ func TestOddNames(t *testing.T) {
 	}
 	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm}\nspec: {runtimeRef: {name: rt}, trainer: {numNodes: 1}}\n"
 	lines := append(foreignLines(), "render -f job.yaml -r rt.yaml --output-dir FILE", "render -f job.yaml -r rt.yaml --output-dir FILE --exit-code", "render -f job.yaml -r rt.yaml --output-dir FILE --prune",
-		"check FILE --git HEAD", "check -k FILE -r rt.yaml", "render -k FILE -r rt.yaml", "check FILE --build true~{}", "diff FILE job.yaml -r rt.yaml -o markdown --rest FILE", "test --init job.yaml -r rt.yaml --output-dir FILE",
+		"check FILE --git HEAD", "check -k FILE -r rt.yaml", "render -k FILE -r rt.yaml", "diff FILE job.yaml -r rt.yaml -o markdown --rest FILE", "test --init job.yaml -r rt.yaml --output-dir FILE",
 		"migrate -w FILE", "migrate --list FILE", "check FILE -R -r rt.yaml", "check FILE/* -r rt.yaml", "test FILE -o junit", "test FILE -o github", "test FILE -v", "test FILE --update", "render -f FILE -r rt.yaml -R", "diff --git HEAD FILE",
 		"check FILE -r rt.yaml -o github", "check FILE -r rt.yaml -o junit", "diff FILE job.yaml -r rt.yaml -o html")
 	first, every := testenv.Seed(t), uint64(testenv.Every(8))

@@ -247,13 +247,6 @@ func growing() []growth {
 			return map[string]string{"top/kustomization.yaml": "resources:\n" + times(n, "- a%d.yaml\n") + "patches:\n" + times(n, "- path: b%d.yaml\n")}
 		}},
 		{name: "a change of kustomizations", n: 10, args: []string{"diff", "-k", "top", "--git", "HEAD"}, folder: kustomizations, isGit: true},
-		{name: "charts", n: 3, args: []string{"check", "charts", "--build", "cat {}/job.yaml", "-r", "rt.yaml"}, folder: func(n int) map[string]string {
-			files := map[string]string{"rt.yaml": workRuntime}
-			for i := range n {
-				files[fmt.Sprintf("charts/c%d/Chart.yaml", i)], files[fmt.Sprintf("charts/c%d/job.yaml", i)] = "name: a\n", trainJob(fmt.Sprint("a", i), "")
-			}
-			return files
-		}},
 		{name: "check unknown containers", n: 100, args: []string{"check"}, file: func(n int) string {
 			containers := times(n, "{name: c%d, image: a}, ")
 			return strings.Replace(trainJobOf(patched("spec: {containers: [%s]}", `{name: d%d}`))(n), "torch", "many", 1) +

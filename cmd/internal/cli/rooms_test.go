@@ -37,7 +37,6 @@ func TestRooms(t *testing.T) {
 			case usedRank >= 0 && rank >= 0 && usedRank > rank:
 				t.Errorf("%s imports %s, which comes after it", name, used)
 			case name == "cmd/golden" && (used == "cmd/internal/workspace" || used == "cmd/internal/host"): // its cases are workspaces of a bounded tree
-			case name == "cmd/internal/confined" && used == "cmd/internal/process": // it takes rights away from fuzz targets
 			case usedRank >= 0 && rank < 0 && name != "cmd/internal/cli" && !strings.HasPrefix(name, commands):
 				t.Errorf("%s imports %s; only commands may", name, used)
 			case strings.HasPrefix(used, commands) && name != "cmd/internal/cli":
@@ -173,7 +172,7 @@ func packages(t *testing.T) map[string][]string {
 func TestRooms_Programs(t *testing.T) {
 	starters, seen := []string{"cmd/internal/process"}, 0
 	for name, imports := range packages(t) {
-		if slices.Contains([]string{"render/release/generate", "cmd/internal/packaging", "internal/testenv", "cmd/internal/confined"}, name) {
+		if slices.Contains([]string{"render/release/generate", "cmd/internal/packaging", "internal/testenv"}, name) {
 			continue
 		}
 		for _, used := range imports {

@@ -19,7 +19,6 @@ import (
 const (
 	ownText     = "it reads text that this program has written"
 	ownData     = "it reads data that the program embeds"
-	kernelText  = "it reads text of the kernel"
 	ownMachine  = "it runs while the project is built, on files of the project"
 	testedTexts = "only tests use it"
 )
@@ -44,7 +43,6 @@ func readers() map[string]string {
 		"cmd/internal/report":              "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/option":              "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/pipeline":            "cmd/internal/cli.FuzzCommands",
-		"cmd/internal/process":             kernelText,
 		"merge/quantity":                   "merge/quantity.FuzzParse",
 		"cmd/internal/packaging":           ownMachine,
 		"cmd/internal/resourcelist":        "cmd/internal/resourcelist.FuzzRead",

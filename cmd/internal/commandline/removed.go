@@ -12,10 +12,16 @@ type Removal struct {
 // Removals returns what is gone, sorted. A row goes with the release after the one that removes its flag.
 func Removals() []Removal {
 	return []Removal{
+		{"blame", "build", "render the chart, and pass its output: helm template . | trainweld blame -"},
+		{"check", "build", "render the chart, and pass its output: helm template . | trainweld check -"},
 		{"check", "fix", "change what the help of each finding says; -o json has its remedy"},
 		{"check", "observed", "use --old DUMP"},
+		{"check", "prefer", "change what the help of each finding says; -o json has its remedy"},
+		{"conflicts", "build", "render the chart, and pass its output: helm template . | trainweld conflicts -"},
 		{"conflicts", "fix", "change one patch, or decide with --force-manager"},
 		{"conflicts", "prefer", "decide with --force-manager"},
+		{"diff", "build", "render both versions of the chart to folders, and use trainweld diff OLD NEW"},
+		{"render", "build", "render the chart, and pass its output: helm template . | trainweld render -f -"},
 		{"render", "observed", "use --old DUMP"},
 		{"schema", "", "give the editor the schemas of the custom resource definitions"},
 	}

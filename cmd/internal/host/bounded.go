@@ -46,35 +46,17 @@ type bounded struct {
 	roots  []string // without links
 }
 
-// treeOf returns the root of the tree of a path. A link that leads out of a repository stays in it, and so leads out of the tree.
+// treeOf returns the root of the tree of a path: its repository, or without one the working directory or the path itself.
 func treeOf(name string) (root string, err error) {
 	here, err := Files{}.Real(".")
 	if err != nil {
 		return "", err
 	}
-	for strings.ContainsAny(name, "*?[") {
-		if _, err := os.Lstat(name); err == nil {
-			break
-		}
-		name = filepath.Dir(name) // of a pattern
-	}
-	whole := filepath.Clean(name)
-	if !filepath.IsAbs(whole) {
-		whole = filepath.Join(here, whole)
-	}
-	for dir := whole; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			if real, err := filepath.EvalSymlinks(dir); err == nil && (root == "" || !within(real, root)) {
-				root = real
-			}
-		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	if root != "" {
+	name = withoutPattern(name)
+	if root := repositoryOf(here, name); root != "" {
 		return root, nil
 	}
+	whole := absolute(here, name)
 	if within(here, whole) {
 		return here, nil
 	}
@@ -86,6 +68,63 @@ func treeOf(name string) (root string, err error) {
 	}
 	return root, nil
 }
+
+// withoutPattern returns the directory of a pattern, and other names as they are.
+func withoutPattern(name string) string {
+	for strings.ContainsAny(name, "*?[") {
+		if _, err := os.Lstat(name); err == nil {
+			break
+		}
+		name = filepath.Dir(name)
+	}
+	return name
+}
+
+func absolute(here, name string) string {
+	if name = filepath.Clean(name); filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(here, name)
+}
+
+// repositoryOf returns the root of the repository of a path, or "". A link that leads out of a repository stays in it, and so leads out of
+// the tree.
+func repositoryOf(here, name string) (root string) {
+	for dir := absolute(here, name); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			if real, err := filepath.EvalSymlinks(dir); err == nil && (root == "" || !within(real, root)) {
+				root = real
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return root
+		}
+	}
+}
+
+// Roots returns what a build of each directory may read: its repository. Where there is none, it is the whole disk, and kustomize's own
+// restriction holds: files lie in or below the directory of the kustomization that names them, and bases anywhere.
+func Roots(dirs ...string) (roots []string) {
+	here, err := Files{}.Real(".")
+	if err != nil {
+		return nil
+	}
+	for _, dir := range dirs {
+		dir = withoutPattern(dir)
+		root := repositoryOf(here, dir)
+		if root == "" {
+			root = filepath.VolumeName(absolute(here, dir)) + string(filepath.Separator)
+		}
+		if !slices.Contains(roots, root) {
+			roots = append(roots, root)
+		}
+	}
+	return roots
+}
+
+// Within returns the files of a disk below roots, which have no links. It has only regular files, and none of a folder .git. Links are
+// resolved, and must lead to a file below a root. Each file is opened through an [os.Root].
+func Within(files Files, roots ...string) Tree { return &bounded{Tree: files, roots: roots} }
 
 // LeadsOut reports whether the path of a directory lies in a repository and leads out of it by a link. The directory may be
 // missing.

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
-
-	"github.com/trainweld/trainweld/cmd/internal/confined"
 )
 
 type nowhere struct{ io.Writer }
@@ -17,7 +15,6 @@ func (nowhere) Close() error { return nil }
 // FuzzGitFiles reads any listing of a tree and any contents of git. Each file that a directory lists can be opened, or there is an
 // error. No link is followed out of the repository.
 func FuzzGitFiles(f *testing.F) {
-	confined.Fuzz(f)
 	const blob = "0123456789012345678901234567890123456789"
 	entry := func(mode, kind, name string) string { return mode + " " + kind + " " + blob + "\t" + name + "\x00" }
 	for _, seed := range [][2]string{
@@ -59,6 +56,3 @@ func FuzzGitFiles(f *testing.F) {
 		})
 	})
 }
-
-// TestFuzzGitFiles_Confined reads trees of git in a process that can neither start a program nor open a socket.
-func TestFuzzGitFiles_Confined(t *testing.T) { confined.Runs(t, "FuzzGitFiles") }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -505,68 +504,6 @@ func (r *GitFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 func (r *GitFiles) Real(name string) (string, error) {
 	_, inside, err := r.find("open", name)
 	return filepath.Join(r.root, filepath.FromSlash(inside)), err
-}
-
-// Copy copies all files of the revision, without submodules.
-func (r *GitFiles) Copy(dir string) (prefix string, err error) {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.tree)), func(name string) bool {
-		mode := r.tree[name].mode
-		return mode == gitTree || mode == gitSubmodule
-	})
-	sizes, err := r.sizes(names)
-	if err != nil {
-		return "", err
-	}
-	var c copying
-	for i, name := range names {
-		entry := r.tree[name]
-		f := copied{name: name, size: sizes[i], mode: 0o644}
-		switch entry.mode {
-		case gitLink:
-			target, err := r.blob(entry, mostTarget)
-			if err != nil {
-				return "", fmt.Errorf("%s: %w", name, err)
-			}
-			f.link = string(target)
-		case gitProgram:
-			f.mode = 0o755
-			fallthrough
-		default:
-			f.open = func() (io.ReadCloser, error) {
-				data, err := r.blob(entry, mostBlob)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", name, err)
-				}
-				return io.NopCloser(bytes.NewReader(data)), nil
-			}
-		}
-		c.add(f)
-	}
-	return r.prefix, c.write(dir)
-}
-
-// sizes returns the size of each file without reading it.
-func (r *GitFiles) sizes(names []string) ([]int64, error) {
-	var hashes bytes.Buffer
-	for _, name := range names {
-		fmt.Fprintln(&hashes, r.tree[name].hash)
-	}
-	out, err := gitWithin(r.most, &hashes, r.root, "cat-file", "--batch-check=%(objectsize)")
-	if err != nil {
-		return nil, err
-	}
-	sizes := make([]int64, 0, len(names))
-	for text := range strings.Lines(string(out)) {
-		size, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("git cat-file: %s", strings.TrimSpace(text))
-		}
-		sizes = append(sizes, size)
-	}
-	if len(sizes) != len(names) {
-		return nil, fmt.Errorf("git cat-file: %d sizes for %d files", len(sizes), len(names))
-	}
-	return sizes, nil
 }
 
 // gitFile is an open file, or an open directory, which has no content.

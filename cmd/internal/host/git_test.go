@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,12 +63,10 @@ var gitUses = map[string]func(t *testing.T) error{
 		if err != nil {
 			return err
 		}
-		_, err = r.Copy(t.TempDir())
-		return firstOf(err, r.Close())
+		return firstOf(r.Write(t.TempDir()), r.Close())
 	},
-	"common ancestor":        func(*testing.T) error { _, err := MergeBase("HEAD", "HEAD"); return err },
-	"copy of a working tree": func(t *testing.T) error { _, err := Files{}.Copy(t.TempDir()); return err },
-	"untracked files":        func(*testing.T) error { _, err := Untracked("."); return err },
+	"common ancestor": func(*testing.T) error { _, err := MergeBase("HEAD", "HEAD"); return err },
+	"untracked files": func(*testing.T) error { _, err := Untracked("."); return err },
 }
 
 func firstOf(errs ...error) error {
@@ -307,8 +306,8 @@ func TestOpenRevision_Large(t *testing.T) {
 			t.Errorf("the next file: %q, %v", text, err)
 		}
 	}
-	if _, err := r.Copy(t.TempDir()); err == nil || !strings.Contains(err.Error(), "target of more than") {
-		t.Errorf("Copy() = %v", err)
+	if err := r.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "target of more than") {
+		t.Errorf("Write() = %v", err)
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
@@ -433,106 +432,6 @@ func TestGit_Says(t *testing.T) {
 	}
 }
 
-// TestCopy_OddNames copies files whose names are not UTF-8 or have line breaks, within folders of such names.
-func TestCopy_OddNames(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("file systems of this system have other names")
-	}
-	above := repository(t)
-	dir := filepath.Join(above, "line\nbreak \xff")
-	write(t, filepath.Join(dir, "in\n\xfe", "a"), "text", 0o666)
-	plainGit(t, dir, "", "init", "-q")
-	plainGit(t, dir, "", "add", ".")
-	plainGit(t, dir, "", "commit", "-qm", "a")
-	t.Chdir(filepath.Join(dir, "in\n\xfe"))
-	revision, err := OpenRevision("HEAD")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tree := range []Tree{Files{}, revision} {
-		to := t.TempDir()
-		prefix, err := tree.Copy(to)
-		if text, errRead := os.ReadFile(filepath.Join(to, prefix, "a")); err != nil || errRead != nil || string(text) != "text" || prefix != "in\n\xfe" {
-			t.Errorf("%T.Copy() = %q, %v; the file is %q, %v", tree, prefix, err, text, errRead)
-		}
-		if _, err := os.Stat(filepath.Join(to, "dir")); err == nil {
-			t.Errorf("%T.Copy() has read the repository above", tree)
-		}
-	}
-	if err := revision.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestCopy_Size rejects a tree of sparse files, and writes nothing.
-func TestCopy_Size(t *testing.T) {
-	dir := repository(t)
-	file := filepath.Join(dir, "sparse")
-	write(t, file, "", 0o666)
-	if err := os.Truncate(file, mostCopied*1000); err != nil {
-		t.Fatal(err)
-	}
-	to := t.TempDir()
-	if _, err := (Files{}).Copy(to); err == nil || !strings.Contains(err.Error(), "larger than 1024 MiB") {
-		t.Errorf("Copy() = %v", err)
-	}
-	if entries, err := os.ReadDir(to); err != nil || len(entries) > 0 {
-		t.Errorf("Copy() wrote %v, %v", entries, err)
-	}
-}
-
-// TestCopying_Names rejects names and links that lead out of the copy before it writes a file.
-func TestCopying_Names(t *testing.T) {
-	file := copied{open: func() (io.ReadCloser, error) { return nil, os.ErrInvalid }}
-	named := func(name string) copied { f := file; f.name = name; return f }
-	for want, files := range map[string][]copied{
-		`"../a"`:      {named("../a")},
-		`"a/../../b"`: {named("a/../../b")},
-		`".git/hook"`: {named(".git/hook")},
-		`"a" is a file or a link, and "a/b/c" lies below it`: {{name: "a", link: "b"}, named("a/b/c")},
-		`"a" is a link out of the tree`:                      {{name: "a", link: "../b"}},
-		`"b" is a link out of the tree`:                      {{name: "p/q/l", link: "../.."}, {name: "b", link: "p/q/l/../nothing"}},
-		`"c" is a link out of the tree`:                      {{name: "c", link: "d/e"}, {name: "d", link: "/tmp"}},
-		`"e" is a link out of the tree`:                      {{name: "e", link: "/tmp"}},
-	} {
-		to := t.TempDir()
-		var c copying
-		for _, f := range append([]copied{{name: "link", link: "x"}}, files...) {
-			c.add(f)
-		}
-		if err := c.write(to); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("write() = %v, want %s", err, want)
-		}
-		if entries, err := os.ReadDir(to); err != nil || len(entries) > 0 {
-			t.Errorf("write() wrote %v, %v before it failed", entries, err)
-		}
-	}
-}
-
-// TestCopying_Grown copies a file that has grown and one that has shrunk. It also copies one that another file of the same name links
-// to.
-func TestCopying_Grown(t *testing.T) {
-	to := t.TempDir()
-	texts := func(text string) func() (io.ReadCloser, error) {
-		return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
-	}
-	c := copying{files: []copied{{name: "grown", size: 3, open: texts("grown")}, {name: "shrunk", size: 9, open: texts("shrunk")}, {name: "own", mode: 0o700, open: texts("")}}}
-	if err := c.write(to); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"grown": "gro", "shrunk": "shrunk", "own": ""} {
-		if text, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(text) != want {
-			t.Errorf("%s: %q, %v, want %q", name, text, err, want)
-		}
-	}
-	if err := (&copying{files: []copied{{name: "again", link: "own"}, {name: "again", size: 4, open: texts("evil")}}}).write(to); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a second file of one name: %v", err)
-	}
-	if text, err := os.ReadFile(filepath.Join(to, "own")); err != nil || len(text) > 0 {
-		t.Errorf("a link was written through: %q, %v", text, err)
-	}
-}
-
 // TestRevisions resolves names that are not revisions, or have no common ancestor. A folder outside of a repository has no files of
 // git.
 func TestRevisions(t *testing.T) {
@@ -640,12 +539,18 @@ func TestGitFiles(t *testing.T) {
 	}
 }
 
-// TestGitFiles_Copy copies a revision: programs stay programs, and links links.
-func TestGitFiles_Copy(t *testing.T) {
+// TestGitFiles_Write writes a revision: regular files, and links within the tree. Names need not be UTF-8.
+func TestGitFiles_Write(t *testing.T) {
 	dir := repository(t)
-	write(t, filepath.Join(dir, "dir", "run"), "run", 0o777)
-	if err := os.Symlink("dir/file", filepath.Join(dir, "link")); err != nil {
-		t.Skip("needs symbolic links: ", err)
+	odd := "odd"
+	if runtime.GOOS == "linux" {
+		odd = "in\n\xfe"
+	}
+	write(t, filepath.Join(dir, odd, "run"), "run", 0o777)
+	for name, target := range map[string]string{"link": "dir/file", "dir/up": "../" + odd, "out": "../outside", "absolute": os.TempDir(), "by": "dir/up/../../x", "circle": "circle"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Skip("needs symbolic links: ", err)
+		}
 	}
 	plainGit(t, dir, "", "add", ".")
 	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",module")
@@ -656,22 +561,60 @@ func TestGitFiles_Copy(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := t.TempDir()
-	prefix, err := r.Copy(to)
-	if err := errors.Join(err, r.Close()); err != nil || prefix != "dir" {
-		t.Fatalf("Copy() = %q, %v", prefix, err)
+	if err := errors.Join(r.Write(to), r.Close()); err != nil || r.Root() != dir {
+		t.Fatalf("Write() = %v, of %s", err, r.Root())
 	}
 	got := map[string]string{}
 	err = filepath.WalkDir(to, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		info, err := e.Info()
 		text, _ := os.ReadFile(name)
 		below, _ := filepath.Rel(to, name)
-		got[filepath.ToSlash(below)] = fmt.Sprintf("%v %t %s", info.Mode().Type(), info.Mode()&0o100 != 0 && e.Type().IsRegular(), text)
+		got[filepath.ToSlash(below)] = fmt.Sprintf("%v %s", e.Type(), text)
 		return err
 	})
-	if want := "map[dir/file:---------- false text dir/run:---------- true run link:L--------- false text]"; err != nil || fmt.Sprint(got) != want {
-		t.Errorf("Copy() made %v, %v, want %s", got, err, want)
+	want := map[string]string{"dir/file": "---------- text", odd + "/run": "---------- run", "link": "L--------- text", "dir/up": "L--------- ", "circle": "L--------- "}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("Write() made %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestGitFiles_Write_Refused writes revisions with names that lead out of the tree, and a second file of one name. Nothing is written outside.
+func TestGitFiles_Write_Refused(t *testing.T) {
+	dir := repository(t)
+	for name, want := range map[string]string{
+		"../a": "must be below its root", "a/../../b": "must be below its root", ".git/hook": "outside of .git", "x/.GIT/hook": "outside of .git", "/a": "must be below its root",
+	} {
+		t.Chdir(dir)
+		r, err := OpenRevision("HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.tree[name] = r.tree["dir/file"]
+		to := t.TempDir()
+		if err := r.Write(to); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Write() of %s = %v, want %q", name, err, want)
+		}
+		if entries, err := os.ReadDir(to); err != nil || len(entries) > 0 {
+			t.Errorf("Write() wrote %v, %v before it failed", entries, err)
+		}
+		delete(r.tree, name)
+		if err := os.MkdirAll(filepath.Join(to, "dir"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(to, "own"), "own", 0o600)
+		if err := os.Symlink("../own", filepath.Join(to, "dir", "file")); err != nil {
+			t.Skip("needs symbolic links: ", err)
+		}
+		if err := r.Write(to); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("a second file of one name: %v", err)
+		}
+		if text, err := os.ReadFile(filepath.Join(to, "own")); err != nil || string(text) != "own" {
+			t.Errorf("a link was written through: %q, %v", text, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

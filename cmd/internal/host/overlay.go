@@ -2,10 +2,8 @@ package host
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -63,29 +61,6 @@ func (o *Overlay) Open(name string) (fs.File, error) {
 	}
 	o.Change(name, data)
 	return NewMemoryFile(name, data), nil
-}
-
-// Copy copies the tree with the changes.
-func (o *Overlay) Copy(dir string) (prefix string, err error) {
-	if prefix, err = o.Tree.Copy(dir); err != nil {
-		return prefix, err
-	}
-	here, err := o.Real(".")
-	if err != nil {
-		return prefix, err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return prefix, err
-	}
-	defer root.Close() // WriteFile reports the errors of writing
-	for name, data := range o.changed {
-		rel, errRel := filepath.Rel(here, name)
-		if to := filepath.Join(prefix, rel); errRel == nil && filepath.IsLocal(to) {
-			err = cmp.Or(err, root.WriteFile(to, data, 0o600))
-		}
-	}
-	return prefix, err
 }
 
 // MemoryFile is an open file in memory, and its description.

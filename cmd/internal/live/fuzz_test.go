@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/trainweld/trainweld/cmd/internal/confined"
 	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -32,7 +31,6 @@ func FuzzRead(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	confined.Fuzz(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 1<<15 {
 			t.Skip("larger than the dumps of a fuzzer need to be")
@@ -79,6 +77,3 @@ func holds(t *testing.T, text string, o *live.Object) {
 		}
 	}
 }
-
-// TestFuzzRead_Confined reads dumps in a process that can neither start a program nor open a socket.
-func TestFuzzRead_Confined(t *testing.T) { confined.Runs(t, "FuzzRead") }

@@ -1,9 +1,6 @@
 package option
 
 import (
-	"errors"
-	"strings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -16,17 +13,9 @@ func AddKustomize(f *pflag.FlagSet, dirs *[]string, usage string) {
 	_ = f.SetAnnotation("kustomize", cobra.BashCompSubdirsInDir, nil)
 }
 
-// AddBuilds adds the flags that build directories.
+// AddBuilds adds the flag that builds kustomizations.
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
 	AddKustomize(f, &flags.Kustomize, "build the kustomizations in or below a directory, each as an input of its own with the other files")
-	command := parsedFlag{kind: "string", parse: func(text string) error {
-		if strings.TrimSpace(text) == "" {
-			return errors.New("--build: the command is empty: name one, such as 'helm template {}'")
-		}
-		flags.BuildCommand = text
-		return nil
-	}}
-	f.Var(&command, "build", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
 }
 
 // Forced collects which managers of a flag, such as --force-manager, the parts of a run know. Some parts may lack a manager.

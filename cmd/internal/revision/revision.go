@@ -100,11 +100,7 @@ func missingIsEmpty(old, new *Side) {
 		}
 		*paths(&old.Flags), *paths(&new.Flags) = inOld, inNew
 	}
-	files := (*Side).lacks
-	if old.Flags.BuildCommand != "" {
-		files = (*Side).lacksDir // a directory to build may hold no manifest
-	}
-	drop(func(f *workspace.Flags) *[]string { return &f.Files }, files)
+	drop(func(f *workspace.Flags) *[]string { return &f.Files }, (*Side).lacks)
 	drop(func(f *workspace.Flags) *[]string { return &f.Kustomize }, (*Side).lacksDir)
 	drop(func(f *workspace.Flags) *[]string { return &f.Runtimes }, (*Side).lacks)
 	drop(func(f *workspace.Flags) *[]string { return &f.Patches }, func(s *Side, patch string) bool { _, file := workspace.ManagerOf(patch); return s.lacks(file) })

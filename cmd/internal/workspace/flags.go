@@ -33,13 +33,12 @@ type Flags struct {
 	// Decided are the codes whose severities the command sets itself.
 	Decided                  map[finding.Code]bool
 	Files, Runtimes, Patches []string
-	// Kustomize are the directories of -k, and BuildCommand is the command of --build. Package build makes a part of each build.
-	Kustomize    []string
-	BuildCommand string
-	Built        *Built // the build of a part
-	Recursive    bool
-	Steady       bool // omits folders and lines from messages, so that golden files can record them
-	Namespace    string
+	// Kustomize are the directories of -k. Package build makes a part of each build.
+	Kustomize []string
+	Built     *Built // the build of a part
+	Recursive bool
+	Steady    bool // omits folders and lines from messages, so that golden files can record them
+	Namespace string
 	// Spelled omits the protocol of ports that the runtime does not set. The runtime's CRD sets it, so a JobSet shows it. In
 	// Jobs and Pods it is a plain default without information.
 	Spelled  bool
@@ -89,7 +88,7 @@ func (flags Flags) CheckPaths() error {
 func (flags Flags) Empty() bool { return len(flags.Files)+len(flags.Kustomize) == 0 }
 
 // Builds reports whether the flags ask for builds.
-func (flags Flags) Builds() bool { return len(flags.Kustomize) > 0 || flags.BuildCommand != "" }
+func (flags Flags) Builds() bool { return len(flags.Kustomize) > 0 }
 
 // ManagerOf splits [NAME=]FILE into the manager, which may be empty, and the file of its patch.
 func ManagerOf(patch string) (manager, file string) {

@@ -45,7 +45,7 @@ func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 				f.Severity = finding.Error
 			}
 		} else if isTemplate(charts, file) {
-			f.Severity, f.Message, f.Remedy.Text = unbuilt, "template of a chart is skipped", "build the chart with --build"
+			f.Severity, f.Message, f.Remedy.Text = unbuilt, "template of a chart is skipped", "render the chart: helm template . | trainweld check -"
 		}
 		if f.Message == "" || slices.Contains(paths, file) {
 			return false

@@ -57,8 +57,7 @@ On a terminal, blame shows a name only where it changes, and cuts lines at the w
 has its name, for grep. Literal values of environment variables are masked unless you set --show-values.
 The output is a report: do not apply it.
 
-With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
-the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
 With --patch, one object of another kind merges as in the command merge.
 

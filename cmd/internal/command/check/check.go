@@ -72,8 +72,7 @@ count for the exit status. A finding lasts if its line moves, or its object move
 both versions is an update, and the findings include what the cluster rejects of it, as with --old. With
 --recreate, TrainJobs and JobSets are deleted and created again instead.
 
-With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
-the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
 With --old, an object in both states is an update of the old one, and an object that is only new is created.
 The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
@@ -106,12 +105,11 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
   # Which flavors Kueue could give to each TrainJob, and what would conflict
   trainweld check jobs/ -r runtimes/ --flavors flavors/
 
-  # The overlays of a repository, and its charts
+  # The overlays of a repository
   trainweld check -k overlays/ -r runtimes/
-  trainweld check --build 'helm template {}' charts/ -r runtimes/
 
   # From a pipe
-  kustomize build . | trainweld check -`,
+  helm template chart/ | trainweld check -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.Files = append(flags.Files, args...)
 			switch {

@@ -53,8 +53,7 @@ A PATH is a file, a directory, a quoted glob or - for standard input. Files hold
 or JSON. The command skips other kinds. It also reports why it cannot examine a TrainJob, such as an unreadable
 file or a missing runtime. The report goes to standard output, a summary to standard error.
 
-With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
-the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
 With --permute, the command lists only what depends on an order, each with two orders and their outcomes: fields
 for which the order of the patches decides, and variables for which the order of the controller's policies does,

@@ -68,7 +68,7 @@ belong to both. With --git REV, the command reads all paths in that revision and
 REV..REV compares two revisions. REV...REV compares the second one with their merge base, as a pull request
 does. A path that one version lacks is empty there. With -l, each version has its own labels.
 
-With -k or --build, the command builds both versions, and compares the builds of each directory. docs/builds.md
+With -k, the command builds both versions, and compares the builds of each directory. docs/builds.md
 has the details.
 
 With --from-version and --to-version, the command renders the paths as two releases of the Trainer do. A

@@ -27,8 +27,7 @@ A PATH is a file, a directory, a quoted glob or - for standard input. Files hold
 or JSON. The kind, namespace and name identify a TrainJob's runtime. Objects go to standard output or to
 --output-dir, findings to standard error. If a finding is an error, no object is written.
 
-With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
-the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
 Exit status: 0 done; 1 a finding is an error, or with --exit-code a file changes; 2 usage, input or output
 failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to --output-dir.`,
