@@ -1,8 +1,5 @@
 # Every target needs Go and nothing else, except test-pages.
 REVISION := $(shell git rev-parse HEAD 2>/dev/null)
-# What a release calls itself: the tag, or where there is none the revision. Its files have the time of the revision.
-VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --always --dirty 2>/dev/null)
-TIME := $(or $(shell git log -1 --format=%ct 2>/dev/null),315532800)
 FUZZTIME ?= 30s
 # How long make soak runs, and the most memory of a process in it, in KiB of address space.
 SOAK ?= 1h
@@ -18,16 +15,16 @@ VERDICTS ?= 300
 JOBSETS ?= 100
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
-
-# Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
-TAGS := kustomize_disable_go_plugin_support
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.17.0
+CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
+KO := github.com/google/ko@v0.19.1
 
 # Runs go in a module that go.work does not name: it has replaces of its own.
 in = cd $(1) && GOWORK=off go
 FUZZ := cmd/internal/fuzz
 ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds kueue) $(ORACLES) cmd/internal/hosts cmd/internal/packaging cmd/internal/bench
 
-.PHONY: help nightly build release tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak demo generate
+.PHONY: help nightly build release-check image documents tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak demo generate
 
 # The first target. A target with a description is in the list.
 help: ## this list
@@ -38,21 +35,29 @@ help: ## this list
 patient = { sleep 5 >/dev/null 2>&1; echo "$(1)" >&2; } & note=$$!; $(2); status=$$?; kill $$note 2>/dev/null; exit $$status
 compiling = compiling trainweld with the code of Kubernetes and kustomize: minutes the first time, seconds after that
 
-# The same flags as go test has, so that both share one build cache. A release has its own: cmd/internal/packaging.
+# The same flags as go test has, so that both share one build cache. A release has its own: .goreleaser.yaml.
 build: ## write the program to bin/trainweld
 	@$(call patient,$(compiling),go build -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld)
 	@echo "bin/trainweld is built. Put it on your PATH, or go on with bin/trainweld --help"
 
-# Static binaries for Linux, macOS and Windows in dist: archives with licenses, completion files and man pages, an image, krew's
-# manifest, an SBOM, and the checksums of all. The same revision and toolchain give the same bytes on every machine. A module whose
-# license is not accepted fails.
-release: ## the files of a release, to dist
-	GOWORK=off go run -C cmd/internal/packaging . build -version "$(VERSION)" -revision "$(or $(REVISION),unknown)" -time $(TIME) -tags $(TAGS) \
-		-sources ../../.. -output ../../../dist
+# The files of a release as a snapshot, with what each archive holds. goreleaser is built on first use, which takes minutes.
+release-check: ## the files of a release, to dist
+	GOBIN=$(CURDIR)/bin go install $(GORELEASER)
+	GOBIN=$(CURDIR)/bin go install $(CYCLONEDX)
+	PATH=$(CURDIR)/bin:$$PATH bin/goreleaser release --snapshot --clean
+	for archive in dist/*.tar.gz; do echo "$$archive"; tar -tzf "$$archive" | sed 's/^/  /'; done
+
+# The image of the program, which needs the base image from its registry: make image KO_DOCKER_REPO=registry.example.com/trainweld
+image: ## the image, to the repository of KO_DOCKER_REPO
+	go run $(KO) build --bare ./cmd/trainweld
+
+documents:
+	rm -rf bin/documents
+	GOWORK=off go run -C cmd/internal/packaging . documents ../../../bin/documents
 
 # Names the unreleased changes of the changelog, commits that, and tags the commit: make tag VERSION=v1.2.3. It rejects a tree with changes.
 tag: ## name and tag a release: VERSION=v1.2.3
-	GOWORK=off go run -C cmd/internal/packaging . tag -sources ../../.. "$(VERSION)"
+	GOWORK=off go run -C cmd/internal/packaging . tag ../../.. "$(VERSION)"
 
 # First the policies' golden files, as a user tests them. Then the tests of the module, with a twentieth of the random cases. No run
 # vets: make lint does, for every module. No run has a limit of time, which a busy machine could exceed. Without tables for a debugger
@@ -80,7 +85,7 @@ test-race: ## what runs concurrently, with the race detector
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./render/fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputs_Shared)$$' ./render/manifest ./render
 
-# The parts of a release that need no build. Then the comparison with the controllers' own code of Trainer 2.3, of Kueue and of the Training
+# The tagging of a release. Then the comparison with the controllers' own code of Trainer 2.3, of Kueue and of the Training
 # Operator, with the API machinery's strategic merge, with other programs' tests of their merges, and with an API server's field
 # manager and defaults, each in a module of its own.
 test-upstream: ## compare with the code of Trainer 2.3, Kueue, the Training Operator and the API server
@@ -110,11 +115,10 @@ oracles:
 	done
 	GOWORK=off go build -C $(FUZZ)/upstream -o $(CURDIR)/bin/conform ./conform
 
-# What needs the modules of hosts: each example as the tools run it that it is for, and as its README says, and a release for this machine.
-test-hosts: ## examples, kustomize, kpt, and a release
+# What needs the modules of hosts: each example as the tools run it that it is for, and as its README says, and the installs of a release.
+test-hosts: ## examples, kustomize, kpt, and installs
 	$(call in,cmd/internal/hosts) test -count=1 -timeout 0 .
 	for example in webhook kueue; do (cd docs/examples/$$example && export GOWORK=off && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
-	$(call in,cmd/internal/packaging) test -count=1 -run TestRelease . -build
 
 # Every page in a headless Chromium: by keyboard, in both schemes, and without a request. It writes pictures of the pages to bin/pages.
 test-pages: ## the pages in a browser (with chromium)
@@ -202,8 +206,9 @@ generate: ## the embedded definitions and the golden files
 	go test ./render/manifest ./cmd/internal/trainingjob ./render ./cmd/golden ./cmd/trainweld ./cmd/internal/report -update
 
 # What takes hours: for a machine that has the night.
-nightly: ## test-long, differential, fuzz and soak
+nightly: ## test-long, differential, fuzz, soak and release-check
 	$(MAKE) test-long
 	$(MAKE) differential
 	$(MAKE) fuzz
 	$(MAKE) soak
+	$(MAKE) release-check

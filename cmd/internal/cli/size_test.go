@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// These flags make the programs of a release: cmd/internal/packaging/release.go.
+// These flags make the programs of a release: .goreleaser.yaml.
 var stripped = []string{"-ldflags=-s -w", "-tags=kustomize_disable_go_plugin_support"}
 
 // TestSize holds the size of the program of a release.

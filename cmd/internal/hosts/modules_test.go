@@ -1,12 +1,17 @@
 package hosts
 
 import (
+	"bytes"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
 )
 
 const core = "github.com/trainweld/trainweld"
@@ -17,12 +22,42 @@ type proxied struct {
 	env                 []string
 }
 
-// newProxy gives the modules of this tree a version, as make tag does, and a proxy that has it.
+// newProxy tags a version of the last commit in a clone of a bare clone, as make tag does, and writes the modules of the tag as a proxy
+// has them. The version names the tree, so caches of modules never hold another one by its name.
 func newProxy(t *testing.T) proxied {
 	t.Helper()
-	folder, p := t.TempDir(), proxied{repository: filepath.Join(t.TempDir(), "trainweld")}
+	folder, bare := t.TempDir(), filepath.Join(t.TempDir(), "bare.git")
+	p := proxied{repository: filepath.Join(t.TempDir(), "trainweld")}
+	must(t, repository, nil, "git", "clone", "--quiet", "--bare", ".", bare)
+	must(t, repository, nil, "git", "clone", "--quiet", bare, p.repository)
+	for _, setting := range []string{"user.name=a", "user.email=a@example.com"} {
+		name, value, _ := strings.Cut(setting, "=")
+		must(t, p.repository, nil, "git", "config", name, value)
+	}
+	must(t, p.repository, nil, "git", "checkout", "--quiet", "-B", "main")
+	tree := strings.TrimSpace(must(t, p.repository, nil, "git", "rev-parse", "HEAD^{tree}").stdout)
+	p.version = "v0.1.0-rc.1.t" + tree[:12] // a number would not begin with zero
 	packaging := filepath.Join(repository, "cmd", "internal", "packaging")
-	p.version = strings.TrimSpace(must(t, packaging, []string{"GOWORK=off"}, "go", "run", ".", "proxy", "-sources", "../../..", "-output", folder, "-repository", p.repository).stdout)
+	must(t, packaging, []string{"GOWORK=off"}, "go", "run", ".", "tag", p.repository, p.version)
+	for _, name := range []string{"", "render", "cmd"} {
+		v := module.Version{Path: path.Join(core, name), Version: p.version}
+		into := filepath.Join(folder, filepath.FromSlash(v.Path), "@v")
+		if err := os.MkdirAll(into, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		var archive bytes.Buffer
+		if err := zip.CreateFromVCS(&archive, v, p.repository, path.Join(name, p.version), name); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{
+			p.version + ".zip": archive.String(), p.version + ".mod": read(t, filepath.Join(p.repository, name, "go.mod")),
+			p.version + ".info": `{"Version": "` + p.version + `"}`, "list": p.version + "\n",
+		} {
+			if err := os.WriteFile(filepath.Join(into, file), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	others := strings.TrimSpace(must(t, repository, nil, "go", "env", "GOPROXY").stdout)
 	p.env = []string{"GOWORK=off", "GOFLAGS=", "GONOSUMDB=" + core, "GOPROXY=file://" + filepath.ToSlash(folder) + "," + others}
 	return p

@@ -38,6 +38,7 @@ func newRepository(t *testing.T, changes string) repository {
 	writeFile(t, r, "cmd/go.mod", "module github.com/trainweld/trainweld/cmd\n\nrequire (\n\tgithub.com/trainweld/trainweld v0.0.0\n\tgithub.com/trainweld/trainweld/render v0.0.0\n)\n")
 	writeFile(t, r, "render/go.sum", "example.com/a v1.0.0 h1:x\n"+core+" v0.0.0 h1:old\n")
 	writeFile(t, r, "cmd/go.sum", "")
+	writeFile(t, r, "go.sum", "")
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main"}, {"config", "user.name", "A"}, {"config", "user.email", "a@example.com"},
 		{"add", "."}, {"commit", "--quiet", "--message", "first"}, {"tag", "v0.1.0"},
@@ -45,6 +46,15 @@ func newRepository(t *testing.T, changes string) repository {
 		mustGit(t, r, args...)
 	}
 	return r
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 func writeFile(t *testing.T, r repository, name, text string) {
@@ -89,7 +99,7 @@ func TestTag(t *testing.T) {
 			t.Errorf("git %s = %q, want %q", check.args, got, check.want)
 		}
 	}
-	for _, name := range naming {
+	for _, name := range []string{"go.work", "render/go.mod", "cmd/go.mod"} {
 		if text := string(read(t, filepath.Join(r.root, name))); !strings.Contains(text, "v0.2.0") || strings.Contains(text, "v0.0.0") {
 			t.Errorf("%s names another version:\n%s", name, text)
 		}
@@ -117,8 +127,8 @@ func TestTag_Rejects(t *testing.T) {
 		{"no version", "next", "must be a semantic version", nil},
 		{"a version without a patch number", "v1.2", "must be a semantic version", nil},
 		{"a version without v", "1.2.3", "must be a semantic version", nil},
-		{"a second major version", "v2.0.0", "allows v0 and v1 only", nil},
-		{"the version of a tag", "v0.1.0", "the tag exists", nil},
+		{"a second major version", "v2.0.0", "of v0 or v1", nil},
+		{"the version of a tag", "v0.1.0", "must be later than v0.1.0", nil},
 		{"a version before a tag", "v0.0.9", "must be later than v0.1.0", nil},
 		{"a prerelease of a tag", "v0.1.0-rc.1", "must be later than v0.1.0", nil},
 		{"a changed file", "v0.2.0", "the working tree has changes", func(t *testing.T, r repository) {
@@ -129,8 +139,8 @@ func TestTag_Rejects(t *testing.T) {
 			mustGit(t, r, "add", "staged.go")
 		}},
 		{"an untracked file", "v0.2.0", "?? new.go", func(t *testing.T, r repository) { writeFile(t, r, "new.go", "") }},
-		{"no branch", "v0.2.0", "HEAD is detached", func(t *testing.T, r repository) { mustGit(t, r, "checkout", "--quiet", "--detach") }},
-		{"no section", "v0.2.0", `section "## Unreleased" is missing`, func(t *testing.T, r repository) {
+		{"no branch", "v0.2.0", "symbolic-ref", func(t *testing.T, r repository) { mustGit(t, r, "checkout", "--quiet", "--detach") }},
+		{"no section", "v0.2.0", `section "## Unreleased" has no changes`, func(t *testing.T, r repository) {
 			writeFile(t, r, changelogFile, "# Changelog\n")
 			mustGit(t, r, "commit", "--quiet", "--all", "--message", "second")
 		}},
@@ -177,7 +187,7 @@ func TestTag_Branch(t *testing.T) {
 
 // TestNameChanges_Changelog holds that the repository's own changelog can be tagged.
 func TestNameChanges_Changelog(t *testing.T) {
-	text := string(read(t, filepath.Join(root, changelogFile)))
+	text := string(read(t, filepath.Join("..", "..", "..", changelogFile)))
 	if !strings.Contains(text, "\n"+unreleased) {
 		t.Fatalf("%s has no heading %q", changelogFile, strings.TrimSpace(unreleased))
 	}
