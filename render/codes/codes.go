@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/trainweld/trainweld/finding"
 )
@@ -30,24 +31,50 @@ type Page struct {
 	Fix string
 	// Markdown is the whole section without its heading.
 	Markdown string
+	// URL is the address of the section.
+	URL string
 }
+
+// Home is the address of the project.
+const Home = "https://github.com/trainweld/trainweld"
+
+// Docs is the address of the folder docs.
+const Docs = Home + "/blob/main/docs/"
 
 // pages are the sections by their codes.
 var pages = sync.OnceValue(func() map[finding.Code]Page {
 	all := map[finding.Code]Page{}
-	for _, section := range strings.Split(table, "\n## ")[1:] {
-		heading, body, _ := strings.Cut(section, "\n")
-		code, title, _ := strings.Cut(heading, ": ")
-		code, _, _ = strings.Cut(code, " ")
-		body, _, _ = strings.Cut(body, "\n# ") // the next family
-		body = strings.TrimSpace(body)
-		meaning, _, _ := strings.Cut(body, "\n\n")
-		_, fix, _ := strings.Cut(body, "\n\nFix: ")
-		fix, _, _ = strings.Cut(fix, "\n\n")
-		all[finding.Code(code)] = Page{Title: title, Meaning: oneLine(meaning), Fix: oneLine(fix), Markdown: body}
+	for _, family := range strings.Split(table, "\n# ")[1:] {
+		slug, _, _ := strings.Cut(family, ": ")
+		for _, section := range strings.Split(family, "\n## ")[1:] {
+			heading, body, _ := strings.Cut(section, "\n")
+			code, title, _ := strings.Cut(heading, ": ")
+			code, _, _ = strings.Cut(code, " ")
+			body = strings.TrimSpace(body)
+			meaning, _, _ := strings.Cut(body, "\n\n")
+			_, fix, _ := strings.Cut(body, "\n\nFix: ")
+			fix, _, _ = strings.Cut(fix, "\n\n")
+			all[finding.Code(code)] = Page{
+				Title: title, Meaning: oneLine(meaning), Fix: oneLine(fix), Markdown: body,
+				URL: Docs + "findings/" + slug + ".md#" + anchor(code+": "+title),
+			}
+		}
 	}
 	return all
 })
+
+// anchor returns the anchor that GitHub gives to a heading.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
+}
 
 // Of returns the page of a code, and whether there is one: there is for every constant.
 func Of(code finding.Code) (Page, bool) {

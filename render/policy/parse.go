@@ -381,7 +381,7 @@ func (r *reader) severities(of map[string]level) {
 		page, isKnown := codes.Of(code)
 		switch {
 		case !isKnown:
-			r.report(codes.BadValue, at, suggestionFor(name, names, "name a code of docs/findings.md"), "unknown code %q", name)
+			r.report(codes.BadValue, at, suggestionFor(name, names, "name a code of "+codes.Docs+"findings.md"), "unknown code %q", name)
 		case severity < 0:
 			r.report(codes.BadValue, at, suggestionFor(string(level), words, "set one of them"), "unsupported value %q: must be %s", level, strings.Join(words, ", "))
 		case severity < finding.Error && strings.HasPrefix(page.Meaning, "Error. ") && !isLowered(code):

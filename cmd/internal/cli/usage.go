@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // mostUsed returns the five flags that the help of a command shows first. Commands with few flags have none.
@@ -46,6 +48,9 @@ const (
 // firstScreen is the most lines of the help that a command shows without --help-all.
 const firstScreen = 25
 
+// pages matches the name of a page of the documentation, which an installed program lacks.
+var pages = regexp.MustCompile(`\bdocs/([a-z0-9-]+\.md)`)
+
 // showHelp returns a function that writes the help of a command. It writes all of it if that fits the first screen or the user asks
 // for it. Else it writes the parts that most people need.
 func showHelp(p *host.Program) func(*cobra.Command, []string) {
@@ -56,7 +61,7 @@ func showHelp(p *host.Program) func(*cobra.Command, []string) {
 		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen && (asked == nil || !asked.Changed) {
 			text = shortHelp(cmd, width)
 		}
-		fmt.Fprint(cmd.OutOrStdout(), text)
+		fmt.Fprint(cmd.OutOrStdout(), pages.ReplaceAllString(text, codes.Docs+"$1"))
 	}
 }
 

@@ -21,12 +21,12 @@ func writeGitHub(w io.Writer, findings finding.List, opts Options) error {
 	groups, left := opts.groups(findings, MaxShown)
 	out := bufio.NewWriter(w)
 	for _, c := range annotations(groups) {
-		fmt.Fprintf(out, "::%s %s::%s\n", githubCommand(c.Severity), githubProperties(c.Finding), githubData.Replace(strings.Join(opts.annotation(c), "\n")))
+		fmt.Fprintf(out, "::%s %s::%s\n", githubCommand(c.Severity), opts.githubProperties(c.Finding), githubData.Replace(strings.Join(opts.annotation(c), "\n")))
 	}
 	for _, e := range left {
 		properties := "title=" + githubProperty.Replace(Title(e.code))
 		if e.file != "" {
-			properties = "file=" + githubProperty.Replace(printable.Name(slashed(e.file))) + "," + properties
+			properties = "file=" + githubProperty.Replace(printable.Name(slashed(opts.rooted(e.file)))) + "," + properties
 		}
 		fmt.Fprintf(out, "::notice %s::%s\n", properties, githubData.Replace(opts.hinted(e.String())))
 	}
@@ -65,13 +65,13 @@ func (o Options) annotation(a annotation) []string {
 	return lines
 }
 
-func githubProperties(f finding.Finding) string {
+func (o Options) githubProperties(f finding.Finding) string {
 	var properties []string
 	set := func(name, value string) {
 		properties = append(properties, name+"="+githubProperty.Replace(Printable(value)))
 	}
 	if f.Position.File != "" {
-		set("file", printable.Name(slashed(f.Position.File)))
+		set("file", printable.Name(slashed(o.rooted(f.Position.File))))
 	}
 	if f.Position.Line > 0 {
 		set("line", fmt.Sprint(f.Position.Line))

@@ -61,6 +61,8 @@ type Options struct {
 	Releases []release.Release
 	// Files are the files of the input, named as in positions, in the order of reading.
 	Files []string
+	// Rooted returns a file's path from the root of its repository, for SARIF and workflow commands. Nil leaves paths as they are.
+	Rooted func(file string) string
 }
 
 // formats lists the formats in the order of the help.

@@ -37,9 +37,10 @@ type sarifTool struct {
 }
 
 type sarifDriver struct {
-	Name    string      `json:"name"`
-	Version string      `json:"version,omitempty"`
-	Rules   []sarifRule `json:"rules"`
+	Name           string      `json:"name"`
+	Version        string      `json:"version,omitempty"`
+	InformationURI string      `json:"informationUri"`
+	Rules          []sarifRule `json:"rules"`
 }
 
 type sarifRule struct {
@@ -47,6 +48,7 @@ type sarifRule struct {
 	ShortDescription sarifMessage       `json:"shortDescription"`
 	FullDescription  sarifMessage       `json:"fullDescription"`
 	Help             sarifMessage       `json:"help"`
+	HelpURI          string             `json:"helpUri"`
 	Default          sarifConfiguration `json:"defaultConfiguration"`
 }
 
@@ -103,7 +105,7 @@ const trainerVersion = "trainerVersion"
 func writeSARIF(w io.Writer, findings finding.List, opts Options) error {
 	s := sarif{opts: opts, rules: rulesOf(findings), seen: map[string]int{}}
 	run := sarifRun{
-		Tool:       sarifTool{sarifDriver{Name: "trainweld", Version: opts.Version, Rules: s.rules}},
+		Tool:       sarifTool{sarifDriver{Name: "trainweld", Version: opts.Version, InformationURI: codes.Home, Rules: s.rules}},
 		ColumnKind: "unicodeCodePoints",
 		Results:    make([]sarifResult, len(findings)),
 	}
@@ -130,13 +132,14 @@ func rulesOf(findings finding.List) []sarifRule {
 	for code, severity := range worst {
 		page, ok := codes.Of(code)
 		if !ok {
-			page = codes.Page{Title: string(code), Meaning: string(code), Fix: string(code)}
+			page = codes.Page{Title: string(code), Meaning: string(code), Fix: string(code), URL: codes.Home}
 		}
 		rules = append(rules, sarifRule{
 			ID:               string(code),
 			ShortDescription: sarifMessage{Text: page.Title},
 			FullDescription:  sarifMessage{Text: page.Meaning},
 			Help:             sarifMessage{Text: page.Fix, Markdown: page.Markdown},
+			HelpURI:          page.URL,
 			Default:          sarifConfiguration{severity.String()},
 		})
 	}
@@ -187,7 +190,7 @@ func (s sarif) physical(p fieldpath.Position) sarifPhysicalLocation {
 	if region.EndColumn == 0 && p.Column > 0 {
 		region.EndColumn = region.StartColumn + 1
 	}
-	return sarifPhysicalLocation{sarifArtifact{uri(p.File)}, region}
+	return sarifPhysicalLocation{sarifArtifact{uri(s.opts.rooted(p.File))}, region}
 }
 
 // locatable returns the position. A finding on the inputs as a whole gets the first file, because GitHub ignores results
@@ -207,7 +210,7 @@ func (o Options) locatable(p fieldpath.Position) fieldpath.Position {
 // and the claiming layers, and numbers duplicates. GitHub computes its own fingerprint from the line and warns of a different
 // one.
 func (s sarif) fingerprint(f finding.Finding) string {
-	parts := []string{slashed(f.Position.File), string(f.Code), f.Object.String(), f.Path.String()}
+	parts := []string{slashed(s.opts.rooted(f.Position.File)), string(f.Code), f.Object.String(), f.Path.String()}
 	for _, c := range f.Claims {
 		parts = append(parts, string(c.Layer))
 	}
@@ -239,7 +242,15 @@ func slashed(file string) string {
 	return file
 }
 
-// uri returns a path as a URI reference. A relative path stays relative to the working directory.
+// rooted returns a path from the root of the repository, whatever the working directory.
+func (o Options) rooted(file string) string {
+	if o.Rooted == nil || file == "" {
+		return file
+	}
+	return o.Rooted(file)
+}
+
+// uri returns a path as a URI reference.
 func uri(file string) string {
 	u := url.URL{Path: slashed(file)}
 	if filepath.IsAbs(file) {

@@ -179,7 +179,7 @@ func run(p *host.Program, flags checkFlags) error {
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
 		All: flags.all, More: option.ShowsAll, Title: "What the cluster would say", Lead: fmt.Sprint(j.count) + report.Releases(j.lines.Releases()),
-		Line: j.lines.Line, Quote: j.lines.Quote, Version: p.Version(), Releases: j.lines.Releases(), Files: j.lines.Order,
+		Line: j.lines.Line, Quote: j.lines.Quote, Version: p.Version(), Releases: j.lines.Releases(), Files: j.lines.Order, Rooted: host.Rooted(),
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err

@@ -160,7 +160,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	found = codes.JoinBuilds(found)
 	opts := report.Options{
-		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
+		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order, Rooted: host.Rooted(),
 		All: flags.all, More: option.ShowsAll, Title: "Who disagrees", Lead: "looked at " + of + report.Releases(in.Releases()),
 		ShowNotes: true, // a note tells which rule settles a conflict
 	}

@@ -144,7 +144,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.StringVar(&flags.from, "from-version", "", "compare the renderings of this release of the Trainer and of --to-version")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
-	f.StringVar(&observed, "observed", "", "tell when the paths change the objects in this `DUMP` of a cluster: now, at resume or never (docs/observed.md)")
+	f.StringVar(&observed, "observed", "", "tell when the paths change the objects in this `DUMP` of a cluster: now, at resume or never")
 	f.StringVar(&flags.live, "live", "", "compare the renderings with the objects of a cluster, from the `DUMP` of kubectl get -o yaml: a file, a directory or -")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read only runtimes from a file, directory or glob, for both versions (repeatable)")

@@ -104,6 +104,14 @@ func (t *testRun) diffLine(line string) string {
 
 // end writes the summary, and returns an error with the exit status.
 func (t *testRun) end() error {
+	if rooted := host.Rooted(); t.flags.format == "github" && rooted != nil {
+		for i := range t.tests {
+			for f := range t.tests[i].Failures {
+				at := &t.tests[i].Failures[f].Position
+				at.File = rooted(at.File)
+			}
+		}
+	}
 	if t.flags.format != "text" {
 		t.err = errors.Join(t.err, report.WriteTests(t.out, t.flags.format, t.tests))
 	}
