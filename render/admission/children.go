@@ -157,13 +157,15 @@ func checkPods(r *release.Release, js *jobset.JobSet, id fieldpath.Object, add f
 		}
 		object := fieldpath.Object{Kind: "Pod", Namespace: id.Namespace, Name: strings.TrimSuffix(pod.GenerateName, "-")}
 		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(fieldpath.Fields("template", "spec", "template")...)
-		podapi.CheckPod(pod, func(code finding.Code, path fieldpath.Path, message, help string) {
+		report := func(code finding.Code, path fieldpath.Path, message, help string) {
 			f := finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}
 			if suspendedJobSet(js) {
 				f = beforeResume(f, path)
 			}
 			add(f, at.Append(path...))
-		})
+		}
+		podapi.CheckAdmission(pod, report)
+		podapi.CheckPod(pod, report)
 	}
 }
 

@@ -84,10 +84,11 @@ func TestImportBudget(t *testing.T) {
 }
 
 // TestOnlyTheProgramLinksAdmission keeps the API server's validation out of every package except the program's. Commands
-// that do not judge do not link it. For --old, render and live predict an apply of the API server.
+// that do not judge do not link it. For --old, render and live predict an apply of the API server. A merge judges its result.
 func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	const heavy = module + "/render/admission"
-	want := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/command/check", "/cmd/internal/command/diff", "/cmd/internal/command/migrate", "/cmd/internal/command/render", "/cmd/internal/live"}
+	want := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/command/check", "/cmd/internal/command/diff", "/cmd/internal/command/migrate", "/cmd/internal/command/render", "/cmd/internal/live",
+		"/cmd/internal/objectmerge", "/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame", "/cmd/internal/command/conflicts"}
 	links := 0
 	for _, pkg := range linking(t, heavy) {
 		if strings.HasPrefix(pkg, heavy) {

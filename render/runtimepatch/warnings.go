@@ -83,6 +83,21 @@ func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	return found
 }
 
+// LateReferences yields the variables that refer to another one of their list which is defined after them, so that Kubernetes does not
+// expand the reference. It yields the position of the variable and the name that it refers to.
+func LateReferences(env []corev1.EnvVar) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		at := variablesAt(env)
+		for i := range env {
+			for to, expands := range references(env, at, i) {
+				if !expands && !yield(i, to) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // variablesAt returns the first and the last place of each variable in a list.
 func variablesAt(env []corev1.EnvVar) map[string][2]int {
 	at := make(map[string][2]int, len(env))

@@ -58,7 +58,7 @@ var library = []string{
 	"render/manifest/internal/encode", "render/manifest/internal/source", "render/manifest",
 	"render/mlpolicy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
 	"render/explain", "render/policy", "render/diff", "render/blame",
-	"render/admission/serverside", "render/admission/internal/apirule", "render/admission/internal/podapi", "render/admission/internal/jobapi", "render/admission", "render/admission/vap",
+	"render/admission/serverside", "render/admission/internal/apirule", "render/admission/internal/podapi", "render/admission/internal/jobapi", "render/admission/internal/netapi", "render/admission", "render/admission/vap",
 	"render/casefile", "render/fuzz",
 }
 

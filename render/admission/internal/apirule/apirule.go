@@ -21,6 +21,19 @@ import (
 // Reporter receives one problem of a JobSet, Job or Pod: its code, the field, a message and the help.
 type Reporter func(code finding.Code, path fieldpath.Path, message, help string)
 
+// Within returns a reporter for the fields within the one at a path. So the checks of valid fields make short paths only.
+func Within(at fieldpath.Path, report Reporter) Reporter {
+	return func(code finding.Code, path fieldpath.Path, message, help string) {
+		report(code, at.Append(path...), message, help)
+	}
+}
+
+// PortNumber reports a number that is not one of a port.
+func PortNumber(report Reporter, code finding.Code, path fieldpath.Path, port int32) {
+	const highest = 65535
+	Between(report, code, path, port, 1, highest)
+}
+
 // NonNegative reports a negative number.
 func NonNegative[T int32 | int64](report Reporter, code finding.Code, path fieldpath.Path, n *T) {
 	if n != nil && *n < 0 {

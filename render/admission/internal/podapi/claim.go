@@ -9,10 +9,22 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// CheckClaim checks a volume claim that the JobSet controller creates (Kubernetes v1.36.3 pkg/apis/core/validation).
-func CheckClaim(template *corev1.PersistentVolumeClaim, report apirule.Reporter) {
-	apirule.Metadata(template.Labels, template.Annotations, fieldpath.Fields("metadata"), report)
-	checkClaimSpec(&template.Spec, fieldpath.Fields("spec"), report)
+// CheckClaim checks a new volume claim (Kubernetes v1.36.3 pkg/apis/core/validation). The API server drops some data sources before
+// (pkg/api/persistentvolumeclaim).
+func CheckClaim(claim *corev1.PersistentVolumeClaim, report apirule.Reporter) {
+	apirule.Metadata(claim.Labels, claim.Annotations, fieldpath.Fields("metadata"), report)
+	spec := claim.Spec
+	if ref := spec.DataSourceRef; ref != nil && ptr.Deref(ref.Namespace, "") != "" {
+		spec.DataSourceRef = nil
+	}
+	if source := spec.DataSource; source != nil && spec.DataSourceRef == nil {
+		switch source.Kind + "." + ptr.Deref(source.APIGroup, "") {
+		case "PersistentVolumeClaim.", "VolumeSnapshot.snapshot.storage.k8s.io":
+		default:
+			spec.DataSource = nil
+		}
+	}
+	checkClaimSpec(&spec, fieldpath.Fields("spec"), report)
 }
 
 func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report apirule.Reporter) {
@@ -20,12 +32,13 @@ func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, r
 	if len(spec.AccessModes) == 0 {
 		report(codes.Claim, modes, apirule.Missing("at least 1 access mode is required"), "set ReadWriteOnce, or ReadWriteMany if several nodes share the volume")
 	}
-	once := false
+	once, others := false, false
 	for i, mode := range spec.AccessModes {
-		apirule.OneOf(report, codes.Claim, modes.Append(fieldpath.Index(i)), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod)
+		known := apirule.OneOf(report, codes.Claim, modes.Append(fieldpath.Index(i)), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod)
 		once = once || mode == corev1.ReadWriteOncePod
+		others = others || known && mode != corev1.ReadWriteOncePod
 	}
-	if once && len(spec.AccessModes) > 1 {
+	if once && others {
 		report(codes.Claim, modes, apirule.Forbidden("may not use ReadWriteOncePod with other access modes"), "keep one")
 	}
 	storage := at.Append(fieldpath.Fields("resources", "requests")...).Append(fieldpath.Key(string(corev1.ResourceStorage)))

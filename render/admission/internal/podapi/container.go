@@ -61,11 +61,11 @@ func nameSteps(n int, name func(i int) string) []fieldpath.Step {
 
 func (p *podChecker) checkContainers() {
 	if len(p.Spec.Containers) == 0 {
-		p.report(codes.PodSpec, p.field("containers"), apirule.Missing(""), "add one to the runtime's template")
+		p.report(codes.PodSpec, p.field("containers"), apirule.Missing(""), "add one")
 	}
 	outer := p.report
 	for _, c := range p.containers() {
-		p.report, c.at = within(c.at, outer), nil
+		p.report, c.at = apirule.Within(c.at, outer), nil
 		p.checkContainer(c)
 	}
 	p.report = outer
@@ -126,20 +126,14 @@ func (p *podChecker) checkPorts(c podContainer) {
 			}
 			names[port.Name] = true
 		}
-		p.checkPort(at.Append(fieldpath.Field("containerPort")), port.ContainerPort)
+		apirule.PortNumber(p.report, codes.Port, at.Append(fieldpath.Field("containerPort")), port.ContainerPort)
 		if port.HostPort != 0 {
-			p.checkPort(at.Append(fieldpath.Field("hostPort")), port.HostPort)
+			apirule.PortNumber(p.report, codes.Port, at.Append(fieldpath.Field("hostPort")), port.HostPort)
 		}
 		if port.Protocol != "" {
 			apirule.OneOf(p.report, codes.Port, at.Append(fieldpath.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		}
 	}
-}
-
-const highestPort = 65535
-
-func (p *podChecker) checkPort(path fieldpath.Path, port int32) {
-	apirule.Between(p.report, codes.Port, path, port, 1, highestPort)
 }
 
 // checkHostPorts reports a port of the node that two containers use. Init containers run one after another, so they

@@ -12,14 +12,23 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// CheckPod checks a Pod that the Job controller creates. It applies the rules that the Job API does not check. They
-// belong to the Pod API and the default admission plugins (Kubernetes v1.36.3 pkg/apis/core/validation,
-// plugin/pkg/admission).
-func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
-	p := &podChecker{PodTemplateSpec: &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, at: fieldpath.Fields("spec"), report: report}
-	spec := &p.Spec
+// CheckAdmission checks a Pod that a controller creates as the default admission plugins do (Kubernetes v1.36.3 plugin/pkg/admission).
+func CheckAdmission(pod *corev1.Pod, report apirule.Reporter) {
+	p := created(pod, report)
 	p.checkPriority()
 	p.checkOverhead()
+}
+
+func created(pod *corev1.Pod, report apirule.Reporter) *podChecker {
+	template := &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+	return &podChecker{PodTemplateSpec: template, at: fieldpath.Fields("spec"), report: report}
+}
+
+// CheckPod checks a new Pod. It applies the rules of the Pod API that hold for no template (Kubernetes v1.36.3
+// pkg/apis/core/validation).
+func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
+	p := created(pod, report)
+	spec := &p.Spec
 	if spec.HostNetwork {
 		p.checkHostPorts(true)
 	}

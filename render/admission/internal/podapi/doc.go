@@ -1,7 +1,7 @@
 // Package podapi checks whether the Pod API accepts a Pod, a template for Pods, or a volume claim.
 //
-// CheckTemplate checks the template of a Job. CheckPod adds the rules that apply only to a created Pod. They belong
-// to the Pod API itself and to the default admission plugins. CheckClaim checks claims.
+// CheckTemplate checks a template. CheckPod adds the rules that apply only to a Pod, and CheckAdmission those of the
+// default admission plugins. CheckClaim checks claims.
 //
 // # Order
 //

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/codes"
 )
@@ -35,7 +34,7 @@ type podChecker struct {
 
 // CheckTemplate checks the Pod template at the path.
 func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
-	p := &podChecker{PodTemplateSpec: template, at: fieldpath.Fields("spec"), report: within(at, report)}
+	p := &podChecker{PodTemplateSpec: template, at: fieldpath.Fields("spec"), report: apirule.Within(at, report)}
 	p.checkVolumes()
 	p.checkContainers()
 	p.checkNames()
@@ -45,13 +44,6 @@ func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report a
 	p.checkDNS()
 	p.checkPodResources()
 	p.checkAnnotations(fieldpath.Fields("metadata", "annotations"))
-}
-
-// within returns a reporter for the fields within the one at a path. So the checks of valid fields make short paths only.
-func within(at fieldpath.Path, report apirule.Reporter) apirule.Reporter {
-	return func(code finding.Code, path fieldpath.Path, message, help string) {
-		report(code, at.Append(path...), message, help)
-	}
 }
 
 func (p *podChecker) field(names ...string) fieldpath.Path {

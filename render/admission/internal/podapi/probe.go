@@ -136,7 +136,7 @@ func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
 // checkNumberOrName checks a port, which is a number or a name from the container's ports.
 func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path fieldpath.Path) {
 	if port.Type == intstr.Int {
-		apirule.Between(p.report, codes.Probe, path, port.IntVal, 1, highestPort)
+		apirule.PortNumber(p.report, codes.Probe, path, port.IntVal)
 		return
 	}
 	apirule.Valid(p.report, codes.Probe, path, port.StrVal, validation.IsValidPortName(port.StrVal), "use the port's number, or its name in ports")
