@@ -3,6 +3,7 @@ package objectmerge
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/option"
@@ -153,12 +154,15 @@ func (m *Object) rejected(err error) finding.Finding {
 	return f
 }
 
+// updated ends the name of a manager whose JSON patch updates a live object.
+const updated = " (Update)"
+
 // Position returns the position of a field in a layer.
 func (m *Object) Position(layer merge.Layer, path fieldpath.Path) fieldpath.Position {
 	if manager, ok := layer.Manager(); ok {
 		at, ok := m.places[manager]
 		if !ok {
-			at, ok = m.places[strings.TrimSuffix(manager, " (Update)")]
+			at, ok = m.places[strings.TrimSuffix(manager, updated)]
 			ok = ok && m.patches[at].json != nil
 		}
 		switch {
@@ -194,7 +198,23 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 		c := unionCheck{Object: m, reported: reported, owners: merged.Owners}
 		found = append(found, c.unions(m.api, merged.Fields, nil)...)
 	}
-	return found
+	return slices.DeleteFunc(found, func(f finding.Finding) bool {
+		return f.Code != codes.Overlap && slices.ContainsFunc(claimVolumes(merged.Fields), f.Path.HasPrefix)
+	})
+}
+
+// claimVolumes returns the volumes of a StatefulSet that its controller replaces by those of its claims.
+func claimVolumes(fields merge.Object) (paths []fieldpath.Path) {
+	spec, _ := fields["spec"].(merge.Object)
+	templates, _ := spec["volumeClaimTemplates"].([]any)
+	for _, template := range templates {
+		fields, _ := template.(merge.Object)
+		metadata, _ := fields["metadata"].(merge.Object)
+		if name, ok := metadata["name"].(string); ok {
+			paths = append(paths, fieldpath.Fields("spec", "template", "spec", "volumes").Append(fieldpath.Item("name", name)))
+		}
+	}
+	return paths
 }
 
 // decided reports the decisions of the policies.

@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/jsonfields"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -227,7 +228,7 @@ func (c *unionCheck) unions(t *schema.Type, value any, path fieldpath.Path) (fou
 }
 
 func (c *unionCheck) union(t *schema.Type, u schema.Union, object merge.Object, path fieldpath.Path) finding.List {
-	set := slices.DeleteFunc(slices.Clone(u.Members), func(name string) bool { return object[name] == nil })
+	set := slices.DeleteFunc(slices.Clone(u.Members), func(name string) bool { return isUnset(t, name, object[name]) })
 	if u.Discriminator != "" {
 		if choice, ok := object[u.Discriminator].(string); !ok || choice == u.When || len(set) == 0 {
 			return nil
@@ -247,6 +248,15 @@ func (c *unionCheck) union(t *schema.Type, u schema.Union, object merge.Object, 
 		return finding.List{c.twoMembers(t, u, path, claims, set)}
 	}
 	return nil
+}
+
+// isUnset reports whether a member of a union is not set. An empty string is none, unless the Go type tells it from no string.
+func isUnset(t *schema.Type, name string, value any) bool {
+	if value != "" || t.GoType() == nil {
+		return value == nil
+	}
+	f, ok := jsonfields.Structs{}.Field(t.GoType(), name)
+	return ok && f.Type.Kind() == reflect.String
 }
 
 // memberClaims returns one claim for each member that is set: a manager's, or else the base's. It returns nil if no patch sets one.

@@ -28,6 +28,7 @@ import (
 	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -70,7 +71,8 @@ type Object struct {
 	patches []Patch
 	places  map[string]int // of the patches, by their managers
 	*Kind
-	managed bool // whether the base is a live object, whose owners an apply respects
+	managed bool             // whether the base is a live object, whose owners an apply respects
+	release *release.Release // of a JobSet; nil means the latest one
 	// Policies are the options of the merge.
 	Policies merge.Options
 }
@@ -235,6 +237,9 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 			Message: fmt.Sprintf("no schema of %s %s: the patches merge as JSON merge patches, which replace whole lists", is.APIVersion, is.ID.Kind),
 			Remedy:  finding.Remedy{Text: "add its CustomResourceDefinition with --crd, or use --type=merge"},
 		})
+	}
+	if m.kind == "JobSet" {
+		m.release = in.ReleaseOf(p.Files, file)
 	}
 	found, err = m.readPatches(p, in, flags.Patches, found)
 	if err != nil {

@@ -495,6 +495,8 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 	merged, more := object.Apply(out.found)
 	if out.found = append(out.found, more...); merged != nil {
 		out.found = append(out.found, object.Conflicts(merged, m.onConflict)...)
+		out.found = append(out.found, object.Rejected(merged, out.found)...)
+		out.found = append(out.found, object.LateVariables(merged)...)
 	}
 	if merged == nil || out.found.Err() != nil {
 		return out

@@ -54,6 +54,9 @@ want. Without them the merge is the cluster's. What they decide is a warning, be
 
 -o managed adds metadata.managedFields: who owns which field after the merge.
 
+A result that the API server rejects is an error, unless the base is invalid: a Pod template, a Job or a JobSet, and
+the names, ports and unions of a Service, Ingress, NetworkPolicy or PersistentVolumeClaim.
+
 The object goes to standard output, findings to standard error. If a finding is an error, no object is written.
 
 Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
@@ -113,6 +116,8 @@ func run(p *host.Program, flags mergeFlags) error {
 	merged, more := m.Apply(found)
 	if found = append(found, more...); merged != nil {
 		found = append(found, m.Conflicts(merged, rule)...)
+		found = append(found, m.Rejected(merged, found)...)
+		found = append(found, m.LateVariables(merged)...)
 	}
 	if err := report.WriteResult(p.Stderr, found, report.Options{ShowValues: flags.showValues}, false); err != nil {
 		return err
