@@ -87,7 +87,7 @@ test-race: ## what runs concurrently, with the race detector
 
 # The tagging of a release. Then the comparison with the controllers' own code of Trainer 2.3, of Kueue and of the Training
 # Operator, with the API machinery's strategic merge, with other programs' tests of their merges, and with an API server's field
-# manager and defaults, each in a module of its own.
+# manager, defaults and validation, each in a module of its own.
 test-upstream: ## compare with the code of Trainer 2.3, Kueue, the Training Operator and the API server
 	$(call in,cmd/internal/packaging) test -vet=off -count=1 -timeout 0 ./...
 	$(call in,$(FUZZ)/upstream) test -vet=off -count=1 -timeout 0 ./...
@@ -95,7 +95,7 @@ test-upstream: ## compare with the code of Trainer 2.3, Kueue, the Training Oper
 	$(call in,$(FUZZ)/strategic) test -vet=off -count=1 -timeout 0 ./...
 	$(call in,$(FUZZ)/operators) test -vet=off -count=1 -timeout 0 ./...
 	$(call in,$(FUZZ)/crds) test -vet=off -count=1 -timeout 0 ./...
-	$(call in,$(FUZZ)/cluster) test -vet=off -count=1 -timeout 0 ./defaults
+	$(call in,$(FUZZ)/cluster) test -vet=off -count=1 -timeout 0 ./defaults ./merged
 	$(call in,cmd/internal/bench) test -vet=off -count=1 -timeout 0 ./...
 
 # The comparison with the own code of the Trainer's earlier releases. Its first build takes about 8 minutes of two processors.
@@ -135,6 +135,7 @@ differential: ## compare with the code of the controllers at length
 	cd $(FUZZ)/crds && GOWORK=off TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 TRAINWELD_SEQUENCES=20000 TRAINWELD_PATCHES=1000000 go test -count=1 -timeout 3h .
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 4h . -cases 2000 -edits 720 -updates 300 -policies 50
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 1h ./defaults -cases 100000
+	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 2h ./merged -cases 5000
 
 lint: ## the static checks
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }
