@@ -10,7 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
-	"github.com/trainweld/trainweld/cmd/internal/transaction"
+	"github.com/trainweld/trainweld/cmd/internal/wholefile"
 )
 
 // updateFlag is the name of the flag, as in most packages with golden files.
@@ -129,12 +129,12 @@ func Update(folder string, r *Result) (err error) {
 	if len(r.Changes) == 0 {
 		return nil
 	}
-	dir, err := transaction.Open(folder)
+	dir, err := wholefile.Open(folder)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	changes := transaction.Changes{Dir: dir}
+	changes := wholefile.Changes{Dir: dir}
 	for _, c := range r.Changes {
 		if c.New != nil {
 			changes.Put(c.Name, c.New)
@@ -142,5 +142,5 @@ func Update(folder string, r *Result) (err error) {
 			changes.Delete(c.Name)
 		}
 	}
-	return transaction.Write([]transaction.Changes{changes}, func() error { return nil }, func(int, int) {})
+	return wholefile.Write([]wholefile.Changes{changes}, func() error { return nil }, func(int, int) {})
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainweld/trainweld/cmd/internal/transaction"
+	"github.com/trainweld/trainweld/cmd/internal/wholefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -26,8 +26,8 @@ func directory(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func fileOf(name, text string) transaction.File {
-	return transaction.File{Name: name, Text: func() ([]byte, error) { return []byte(text), nil }}
+func fileOf(name, text string) wholefile.File {
+	return wholefile.File{Name: name, Text: func() ([]byte, error) { return []byte(text), nil }}
 }
 
 func quietDir(dir string, prune bool) Dir {
@@ -38,7 +38,7 @@ func quietDir(dir string, prune bool) Dir {
 func never() error { return nil }
 
 // writeDir writes files that do not count as trainweld's own.
-func writeDir(dir string, files []transaction.File) error {
+func writeDir(dir string, files []wholefile.File) error {
 	_, err := Dir{Path: dir, Step: func(string, int, int) {}}.Write(files, never)
 	return err
 }
@@ -54,7 +54,7 @@ func TestWriteDir_Links(t *testing.T) {
 			t.Skip("needs symbolic links: ", err)
 		}
 	}
-	if err := writeDir(dir, []transaction.File{fileOf("a.yaml", "a"), fileOf("b.yaml", "b")}); err != nil {
+	if err := writeDir(dir, []wholefile.File{fileOf("a.yaml", "a"), fileOf("b.yaml", "b")}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(outside); string(text) != "outside" {
@@ -77,7 +77,7 @@ func TestWriteDir_Permissions(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeDir(dir, []transaction.File{fileOf("a.yaml", mode.String())}); err != nil {
+		if err := writeDir(dir, []wholefile.File{fileOf("a.yaml", mode.String())}); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
@@ -94,7 +94,7 @@ func TestWriteDirAtOnce(t *testing.T) {
 	errs := make([]error, runs)
 	for run := range runs {
 		wait.Go(func() {
-			var list []transaction.File
+			var list []wholefile.File
 			for i := range files {
 				list = append(list, fileOf(string(rune('a'+i))+".yaml", fmt.Sprint(run)))
 			}

@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/cmd/internal/ownfile"
-	"github.com/trainweld/trainweld/cmd/internal/transaction"
+	"github.com/trainweld/trainweld/cmd/internal/wholefile"
 )
 
 // OwnFilesName is the list of the files that trainweld has written into a directory. The flag --prune maintains it, and
@@ -47,7 +45,7 @@ func readOwnFiles(dir interface{ ReadFile(string) ([]byte, error) }, at string) 
 			continue
 		}
 		sum, name, ok := strings.Cut(line, "  ")
-		if decoded, err := hex.DecodeString(sum); !ok || err != nil || len(decoded) != sha256.Size || !transaction.IsName(name) {
+		if decoded, err := hex.DecodeString(sum); !ok || err != nil || len(decoded) != sha256.Size || !wholefile.IsName(name) {
 			return nil, fmt.Errorf("%s:%d: is no sum and name of a file of this directory; restore the list, or remove it, so that nothing is pruned", path, i+1)
 		}
 		own[name] = sum
@@ -66,7 +64,7 @@ func (o ownFiles) text() []byte {
 
 // next returns the list after a run, the files to remove and the edited files. It removes the listed files that the run no
 // longer makes. Edited files stay, also in the list, and missing ones leave the list. Without prune, all stay.
-func (o ownFiles) next(dir *transaction.Dir, made ownFiles, prune bool) (list ownFiles, remove map[string]string, edited []string) {
+func (o ownFiles) next(dir *wholefile.Dir, made ownFiles, prune bool) (list ownFiles, remove map[string]string, edited []string) {
 	list, remove = maps.Clone(made), map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if _, isDuplicate := made[name]; isDuplicate {
@@ -86,42 +84,3 @@ func (o ownFiles) next(dir *transaction.Dir, made ownFiles, prune bool) (list ow
 	}
 	return list, remove, edited
 }
-
-// ListOf returns the list of trainweld's own files that names a file, or "". The list is in the file's directory or above it.
-func ListOf(file string) string {
-	real, err := filepath.Abs(file)
-	if err != nil {
-		return ""
-	}
-	if target, err := filepath.EvalSymlinks(real); err == nil {
-		real = target
-	}
-	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
-		name, err := filepath.Rel(dir, real)
-		if err == nil && isListed(dir, filepath.ToSlash(name)) {
-			return filepath.Join(dir, OwnFilesName)
-		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
-}
-
-// isListed reports whether the list of a directory names a file. An invalid list names none.
-func isListed(dir, name string) bool {
-	if _, err := os.Lstat(filepath.Join(dir, OwnFilesName)); err != nil {
-		return false
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return false
-	}
-	defer root.Close() // reading only
-	own, err := readOwnFiles(reader{root}, dir)
-	return err == nil && own[name] != ""
-}
-
-// reader reads files of a directory without a transaction.
-type reader struct{ *os.Root }
-
-func (r reader) ReadFile(name string) ([]byte, error) { return ownfile.Read(r.Root, name) }

@@ -13,20 +13,20 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/report"
-	"github.com/trainweld/trainweld/cmd/internal/transaction"
+	"github.com/trainweld/trainweld/cmd/internal/wholefile"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
-// Writing collects changes to files of several directories. They apply once all new files are complete.
+// Writing collects changes to files of several directories.
 type Writing struct {
 	Interrupted func() error
-	dirs        []*transaction.Changes
-	byPath      map[string]*transaction.Changes // by the paths without links
+	dirs        []*wholefile.Changes
+	byPath      map[string]*wholefile.Changes // by the paths without links
 }
 
-// WriteAll applies the changes that add collects. A signal undoes them until all new files are complete.
+// WriteAll makes the changes that add collects. Each file is whole. A signal ends the run, and its error names the changed files.
 func WriteAll(p *host.Program, add func(*Writing) error) (err error) {
-	w := &Writing{byPath: map[string]*transaction.Changes{}}
+	w := &Writing{byPath: map[string]*wholefile.Changes{}}
 	var end func()
 	w.Interrupted, end = p.Listen()
 	defer end()
@@ -38,17 +38,17 @@ func WriteAll(p *host.Program, add func(*Writing) error) (err error) {
 	if err := add(w); err != nil {
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
-	var all []transaction.Changes
+	var all []wholefile.Changes
 	for _, c := range w.dirs {
 		if len(c.Write)+len(c.Remove) > 0 {
 			all = append(all, *c)
 		}
 	}
-	return transaction.Write(all, w.Interrupted, func(int, int) {})
+	return wholefile.Write(all, w.Interrupted, func(int, int) {})
 }
 
 // In returns the changes to a directory. It opens a new directory.
-func (w *Writing) In(dir string) (*transaction.Changes, error) {
+func (w *Writing) In(dir string) (*wholefile.Changes, error) {
 	real := filepath.Clean(dir)
 	if target, err := filepath.EvalSymlinks(dir); err == nil {
 		real = target
@@ -60,7 +60,7 @@ func (w *Writing) In(dir string) (*transaction.Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &transaction.Changes{Dir: d}
+	c := &wholefile.Changes{Dir: d}
 	w.dirs, w.byPath[real] = append(w.dirs, c), c
 	return c, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/output"
 	"github.com/trainweld/trainweld/cmd/internal/outputname"
-	"github.com/trainweld/trainweld/cmd/internal/transaction"
+	"github.com/trainweld/trainweld/cmd/internal/wholefile"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
@@ -22,10 +22,10 @@ import (
 
 // writeDir writes a file for each TrainJob.
 func (r *renderRun) writeDir(all []rendered) (output.Outcome, error) {
-	files := make([]transaction.File, len(all))
+	files := make([]wholefile.File, len(all))
 	folders := foldersOf(all)
 	for i, m := range all {
-		files[i] = transaction.File{Name: r.fileOf(m, folders), Text: func() ([]byte, error) {
+		files[i] = wholefile.File{Name: r.fileOf(m, folders), Text: func() ([]byte, error) {
 			var b bytes.Buffer
 			out := output.Framing{W: &b, Format: r.format}
 			err := errors.Join(r.frame(&out, m), out.Close())

@@ -92,7 +92,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods and Pod sets, table or wide")
-	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, once all are complete")
+	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, once all are rendered")
 	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove obsolete files of earlier runs with --prune, unless they have edits; "+output.OwnFilesName+" lists them")
 	f.BoolVar(&flags.ExitCode, "exit-code", false, "with --output-dir: list the files that are written, removed or untracked by git, and end with status 1 if there are any")
 	f.StringVar(&flags.To, "to", "jobset", "the objects to render: jobset, with ConfigMaps, Secrets and PodGroups; jobs, with the Service and the volume claims; pods; or podsets, which Kueue counts")

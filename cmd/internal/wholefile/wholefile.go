@@ -1,15 +1,15 @@
-// Package transaction changes files so that each is whole at every moment. It writes new files next to their targets first, and
-// renames them once all are complete. An error or a signal before that leaves everything as it was. A killed run may leave files
-// of both states, and files whose names end in .trainweld-new, which nothing reads.
+// Package wholefile writes files so that each is whole at every moment. It writes a new file next to its target, and renames it. A run that
+// ends early leaves files of both states. Its error names the changed ones. A killed run may also leave files whose names end in
+// .trainweld-new, which nothing reads.
 //
-//	dir, err := transaction.Open("out")
+//	dir, err := wholefile.Open("out")
 //	...
 //	defer dir.Close()
-//	err = transaction.Write([]transaction.Changes{{Dir: dir, Write: files}}, interrupted, step)
+//	err = wholefile.Write([]wholefile.Changes{{Dir: dir, Write: files}}, interrupted, step)
 //
 // The path of the directory may contain symbolic links. Below it, no link is followed. A link in place of a file is replaced.
 // A link in place of a folder is an error. Files keep their permissions. Other hard links keep the old content.
-package transaction
+package wholefile
 
 import (
 	"bytes"
@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/fieldpath/printable"
@@ -144,30 +145,41 @@ func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted f
 	return changed, err
 }
 
-// Write applies all changes. An error before all new files are complete, also one of interrupted, leaves everything as it was. The
-// message of a later error, such as a folder in place of a file, names the changed files.
+// Write makes all changes, one directory after the other: the files, several at once, and then the removals. The message of an error, also
+// one of interrupted, names the files that were changed before it.
 func Write(all []Changes, interrupted func() error, step func(done, total int)) error {
-	s := stage{known: map[dirEntry]bool{}}
-	err := s.fill(all, interrupted, step)
-	if err == nil {
-		err = interrupted()
-	}
-	if err != nil {
-		s.undo()
-		return fmt.Errorf("%w; nothing was changed", err)
-	}
-	err = s.rename()
+	r := run{known: map[dirEntry]bool{}}
+	err := check(all)
 	for _, c := range all {
 		if err == nil {
-			err = s.remove(c)
+			err = r.change(c, interrupted, step)
 		}
 	}
-	if err != nil {
-		s.undo()
-		if s.changed == nil {
-			return fmt.Errorf("%w; nothing was changed", err)
+	if err == nil {
+		return nil
+	}
+	for _, folder := range slices.Backward(r.created) {
+		_ = folder.dir.root.Remove(folder.name) // one with content must stay
+	}
+	if r.changed == nil {
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	slices.Sort(r.changed)
+	return fmt.Errorf("%w; changed before: %s", err, strings.Join(r.changed, ", "))
+}
+
+// check returns an error for a name that leads to no file of its directory.
+func check(all []Changes) error {
+	for _, c := range all {
+		names := slices.Sorted(maps.Keys(c.Remove))
+		for _, f := range c.Write {
+			names = append(names, f.Name)
 		}
-		return fmt.Errorf("%w; changed before: %s", err, strings.Join(s.changed, ", "))
+		for _, name := range names {
+			if !IsName(name) {
+				return fmt.Errorf("%s is not a file of the directory %s", printable.Quoted(name), printable.Name(c.Dir.path))
+			}
+		}
 	}
 	return nil
 }
@@ -178,71 +190,65 @@ type dirEntry struct {
 	name string
 }
 
-// stage holds the new files of a run under their staged names.
-type stage struct {
-	files   []stagedFile // that are not renamed yet
-	created []dirEntry   // the folders that the run has made, parents first
+// run is a run that changes files.
+type run struct {
+	created []dirEntry // the folders that the run has made, parents first
 	known   map[dirEntry]bool
-	changed []string // the files that the run has changed, for messages
-}
-
-// stagedFile is a file, and its name until all files are complete. It differs between runs, and between a directory and a folder of it.
-type stagedFile struct {
-	dirEntry
-	as string
+	mu      sync.Mutex // guards the rest
+	changed []string   // the files that the run has changed, for messages
 }
 
 const stageSuffix = ".trainweld-new"
 
-// fill makes the folders, then all staged files. It makes several at once, because most of the time is spent waiting for the disk.
-func (s *stage) fill(all []Changes, interrupted func() error, step func(done, total int)) error {
-	var texts []func() ([]byte, error)
-	for _, c := range all {
-		suffix := "." + strings.ToLower(rand.Text()[:8]) + stageSuffix
-		for _, name := range slices.Sorted(maps.Keys(c.Remove)) {
-			if !IsName(name) {
-				return notOf(c.Dir, name)
-			}
-		}
-		for _, f := range distinctFiles(c.Write) {
-			if !IsName(f.Name) {
-				return notOf(c.Dir, f.Name)
-			}
-			if err := s.makeFolder(c.Dir, path.Dir(f.Name)); err != nil {
-				return err
-			}
-			s.files, texts = append(s.files, stagedFile{dirEntry{c.Dir, f.Name}, f.Name + suffix}), append(texts, f.Text)
+// change makes the changes of a directory. It writes several files at once, because most of the time is spent waiting for the disk.
+func (r *run) change(c Changes, interrupted func() error, step func(done, total int)) error {
+	suffix := "." + strings.ToLower(rand.Text()[:8]) + stageSuffix // differs between runs
+	files := distinctFiles(c.Write)
+	for _, f := range files {
+		if err := r.makeFolder(c.Dir, path.Dir(f.Name)); err != nil {
+			return err
 		}
 	}
-	return concurrently(len(texts), func(i int) error {
+	err := concurrently(len(files), func(i int) error {
 		if err := interrupted(); err != nil {
 			return err
 		}
-		text, err := texts[i]()
+		text, err := files[i].Text()
 		if err != nil {
 			return err
 		}
-		return s.files[i].dir.writeNew(s.files[i].name, s.files[i].as, text)
-	}, func(done int) { step(done, len(texts)) })
+		if err := c.Dir.write(files[i].Name, files[i].Name+suffix, text); err != nil {
+			return err
+		}
+		r.note(c.Dir, files[i].Name)
+		return nil
+	}, func(done int) { step(done, len(files)) })
+	if err != nil {
+		return err
+	}
+	return r.remove(c, interrupted)
 }
 
-func notOf(d *Dir, name string) error {
-	return fmt.Errorf("%s is not a file of the directory %s", printable.Quoted(name), printable.Name(d.path))
+// note records that a file was changed.
+func (r *run) note(d *Dir, name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = append(r.changed, printable.Name(d.at(name)))
 }
 
 // makeFolder makes a folder with its parents. A link in place of a folder is an error.
-func (s *stage) makeFolder(d *Dir, folder string) error {
+func (r *run) makeFolder(d *Dir, folder string) error {
 	at := dirEntry{d, folder}
-	if folder == "." || s.known[at] {
+	if folder == "." || r.known[at] {
 		return nil
 	}
-	if err := s.makeFolder(d, path.Dir(folder)); err != nil {
+	if err := r.makeFolder(d, path.Dir(folder)); err != nil {
 		return err
 	}
-	s.known[at] = true
+	r.known[at] = true
 	err := d.root.Mkdir(folder, 0o777)
 	if err == nil {
-		s.created = append(s.created, at)
+		r.created = append(r.created, at)
 		return nil
 	}
 	if !errors.Is(err, fs.ErrExist) {
@@ -254,43 +260,23 @@ func (s *stage) makeFolder(d *Dir, folder string) error {
 	return nil
 }
 
-// rename gives the staged files their names.
-func (s *stage) rename() error {
-	for len(s.files) > 0 {
-		f := s.files[0]
-		name := printable.Name(f.dir.at(f.name))
-		if err := f.dir.root.Rename(f.as, f.name); err != nil {
-			return fmt.Errorf("%s: %w", name, errors.Unwrap(err))
-		}
-		s.files, s.changed = s.files[1:], append(s.changed, name)
-	}
-	return nil
-}
-
 // remove removes the files that are as they were.
-func (s *stage) remove(c Changes) error {
+func (r *run) remove(c Changes, interrupted func() error) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Remove)) {
+		if err := interrupted(); err != nil {
+			return err
+		}
 		if c.Dir.Sum(name) != c.Remove[name] {
 			continue
 		}
 		switch err := c.Dir.root.Remove(name); {
 		case err == nil:
-			s.changed = append(s.changed, printable.Name(c.Dir.at(name)))
+			r.note(c.Dir, name)
 		case !errors.Is(err, fs.ErrNotExist):
 			return c.Dir.named(err)
 		}
 	}
 	return nil
-}
-
-// undo removes the rest of the stage. It ignores errors: a staged file is not a manifest, and a folder with content must stay.
-func (s *stage) undo() {
-	for _, f := range s.files {
-		_ = f.dir.root.Remove(f.as)
-	}
-	for _, folder := range slices.Backward(s.created) {
-		_ = folder.dir.root.Remove(folder.name)
-	}
 }
 
 // IsName reports whether a name leads to a file below the directory, outside hidden folders such as git's.
@@ -323,8 +309,8 @@ func (d *Dir) named(err error) error {
 	return err
 }
 
-// writeNew writes a staged file with the permissions of the file that it replaces.
-func (d *Dir) writeNew(name, staged string, data []byte) error {
+// write writes a file under a staged name, with the permissions of the file that it replaces, and gives it its name.
+func (d *Dir) write(name, staged string, data []byte) error {
 	mode, replaces := fs.FileMode(0o666), false
 	switch old, err := d.root.Lstat(name); {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -342,7 +328,15 @@ func (d *Dir) writeNew(name, staged string, data []byte) error {
 		err = f.Chmod(mode) // the umask has removed some permissions
 	}
 	_, errWrite := f.Write(data)
-	return errors.Join(err, errWrite, f.Sync(), f.Close())
+	if err = errors.Join(err, errWrite, f.Sync(), f.Close()); err == nil {
+		if err = d.root.Rename(staged, name); err != nil {
+			err = fmt.Errorf("%s: %w", printable.Name(d.at(name)), errors.Unwrap(err))
+		}
+	}
+	if err != nil {
+		_ = d.root.Remove(staged) // nothing reads it
+	}
+	return err
 }
 
 // makeDirs creates a directory with its parents, and returns the created ones, innermost first.

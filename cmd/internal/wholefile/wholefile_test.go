@@ -1,4 +1,4 @@
-package transaction_test
+package wholefile_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainweld/trainweld/cmd/internal/transaction"
+	"github.com/trainweld/trainweld/cmd/internal/wholefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -43,29 +43,30 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-func open(t *testing.T, dir string) *transaction.Dir {
+func open(t *testing.T, dir string) *wholefile.Dir {
 	t.Helper()
-	d, err := transaction.Open(dir)
+	d, err := wholefile.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-// TestWrite_SeveralDirectories changes two directories: both, or where one cannot be written, neither.
+// TestWrite_SeveralDirectories changes two directories. If the second cannot be written, the error names the files of the first. A name
+// that leads to no file of its directory changes none.
 func TestWrite_SeveralDirectories(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		second  string
 		prepare func(dir string) error
-		fails   bool
+		want    string // in the error
 	}{
-		{"both", "deep/er/b.yaml", func(string) error { return nil }, false},
-		{"a directory in the place of a file", "b.yaml", func(dir string) error { return os.Mkdir(filepath.Join(dir, "b.yaml"), 0o777) }, true},
-		{"a file in the place of a folder", "deep/b.yaml", func(dir string) error { return os.WriteFile(filepath.Join(dir, "deep"), nil, 0o666) }, true},
-		{"a link in the place of a folder", "deep/b.yaml", func(dir string) error { return os.Symlink(".", filepath.Join(dir, "deep")) }, true},
-		{"a name elsewhere", "../b.yaml", func(string) error { return nil }, true},
-		{"a hidden folder", ".git/b.yaml", func(string) error { return nil }, true},
+		{"both", "deep/er/b.yaml", func(string) error { return nil }, ""},
+		{"a directory in the place of a file", "b.yaml", func(dir string) error { return os.Mkdir(filepath.Join(dir, "b.yaml"), 0o777) }, "changed before: "},
+		{"a file in the place of a folder", "deep/b.yaml", func(dir string) error { return os.WriteFile(filepath.Join(dir, "deep"), nil, 0o666) }, "changed before: "},
+		{"a link in the place of a folder", "deep/b.yaml", func(dir string) error { return os.Symlink(".", filepath.Join(dir, "deep")) }, "changed before: "},
+		{"a name elsewhere", "../b.yaml", func(string) error { return nil }, "; nothing was changed"},
+		{"a hidden folder", ".git/b.yaml", func(string) error { return nil }, "; nothing was changed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			work := t.TempDir()
@@ -77,23 +78,28 @@ func TestWrite_SeveralDirectories(t *testing.T) {
 				t.Skip(err)
 			}
 			before := tree(t, work)
-			all := []transaction.Changes{{Dir: open(t, first)}, {Dir: open(t, second)}}
+			all := []wholefile.Changes{{Dir: open(t, first)}, {Dir: open(t, second)}}
 			all[0].Put("deep/a.yaml", []byte("a"))
 			all[0].Delete("gone.yaml")
 			all[1].Put(tc.second, []byte("b"))
-			err := transaction.Write(all, never, quiet)
+			err := wholefile.Write(all, never, quiet)
 			if err := errors.Join(all[0].Dir.Close(), all[1].Dir.Close()); err != nil {
 				t.Fatal(err)
 			}
 			want := before
-			if !tc.fails {
+			switch {
+			case tc.want == "":
 				want = map[string]string{
 					"first": "d---------", "first/deep": "d---------", "first/deep/a.yaml": "a",
 					"second": "d---------", "second/deep": "d---------", "second/deep/er": "d---------", "second/deep/er/b.yaml": "b",
 				}
+			case strings.HasPrefix(tc.want, "changed before"):
+				delete(want, "first/gone.yaml")
+				want["first/deep"], want["first/deep/a.yaml"] = "d---------", "a"
+				tc.want += filepath.Join(first, "deep", "a.yaml") + ", " + filepath.Join(first, "gone.yaml")
 			}
-			if (err != nil) != tc.fails {
-				t.Errorf("Write() = %v", err)
+			if (err != nil) != (tc.want != "") || err != nil && !strings.HasSuffix(err.Error(), tc.want) {
+				t.Errorf("Write() = %v, want %q", err, tc.want)
 			}
 			if diff := cmp.Diff(want, tree(t, work)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -105,11 +111,11 @@ func TestWrite_SeveralDirectories(t *testing.T) {
 // TestWrite_Within writes a directory and a folder of it, which share a new folder and the folder of a file.
 func TestWrite_Within(t *testing.T) {
 	dir := t.TempDir()
-	all := []transaction.Changes{{Dir: open(t, dir)}, {Dir: open(t, filepath.Join(dir, "b"))}}
+	all := []wholefile.Changes{{Dir: open(t, dir)}, {Dir: open(t, filepath.Join(dir, "b"))}}
 	all[0].Put("b/c/a", []byte("outer"))
 	all[0].Put("b/c/b", []byte("outer"))
 	all[1].Put("c/a", []byte("inner"))
-	if err := errors.Join(transaction.Write(all, never, quiet), all[0].Dir.Close(), all[1].Dir.Close()); err != nil {
+	if err := errors.Join(wholefile.Write(all, never, quiet), all[0].Dir.Close(), all[1].Dir.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"b": "d---------", "b/c": "d---------", "b/c/a": "inner", "b/c/b": "outer"}, tree(t, dir)); diff != "" {
@@ -135,7 +141,7 @@ func TestIsName(t *testing.T) {
 		"": false, ".": false, "..": false, "../a": false, "a/..": false, "a/../b": false, "/a": false, "a/": false, "a//b": false, "./a": false, "a/./b": false, ".git/a": false, "a/.git/b": false,
 		"a/b/.c/d": false, "a/../../b": false,
 	} {
-		if got := transaction.IsName(name); got != want {
+		if got := wholefile.IsName(name); got != want {
 			t.Errorf("IsName(%q) = %t", name, got)
 		}
 	}
@@ -158,7 +164,7 @@ func TestDir(t *testing.T) {
 	if !d.Exists("run") || !d.Exists("link") || d.Exists("nothing") {
 		t.Error("Exists() is wrong")
 	}
-	if sum := d.Sum("run"); sum != transaction.Sum([]byte("old")) || d.Sum("nothing") != "" || d.Sum("link") != "unreadable" || d.Sum("folder") != "unreadable" {
+	if sum := d.Sum("run"); sum != wholefile.Sum([]byte("old")) || d.Sum("nothing") != "" || d.Sum("link") != "unreadable" || d.Sum("folder") != "unreadable" {
 		t.Errorf("Sum() = %q, %q, %q, %q", sum, d.Sum("nothing"), d.Sum("link"), d.Sum("folder"))
 	}
 	if text, err := d.ReadFile("run"); err != nil || string(text) != "old" {
@@ -168,7 +174,7 @@ func TestDir(t *testing.T) {
 		t.Errorf("ReadFile() = %v, want an error with the path", err)
 	}
 	text := func(text string) func() ([]byte, error) { return func() ([]byte, error) { return []byte(text), nil } }
-	files := []transaction.File{{Name: "run", Text: text("old")}, {Name: "new", Text: text("new")}, {Name: "link", Text: text("outside")}, {Name: "new", Text: text("other")}, {Name: "empty", Text: text("")}}
+	files := []wholefile.File{{Name: "run", Text: text("old")}, {Name: "new", Text: text("new")}, {Name: "link", Text: text("outside")}, {Name: "new", Text: text("other")}, {Name: "empty", Text: text("")}}
 	seen, steps, mu := map[int]string{}, []string{}, sync.Mutex{}
 	changed, err := d.Changed(files, func(i int, text []byte) {
 		mu.Lock()
@@ -178,12 +184,12 @@ func TestDir(t *testing.T) {
 	if diff := cmp.Diff(map[int]string{0: "old", 1: "new", 2: "outside", 3: "other", 4: ""}, seen); diff != "" || err != nil || fmt.Sprint(steps) != "[1/5 2/5 3/5 4/5 5/5]" || len(changed) != 4 || changed[0].Name != "new" {
 		t.Errorf("Changed() = %v, %v, with steps %s and texts (-want +got):\n%s", changed, err, steps, diff)
 	}
-	changes := transaction.Changes{Dir: d, Write: changed}
+	changes := wholefile.Changes{Dir: d, Write: changed}
 	changes.Put("run", []byte("run"))
 	changes.Delete("gone") // a link
 	changes.Delete("folder")
 	changes.Delete("nothing")
-	if err := errors.Join(transaction.Write([]transaction.Changes{changes}, never, quiet), d.Close()); err != nil {
+	if err := errors.Join(wholefile.Write([]wholefile.Changes{changes}, never, quiet), d.Close()); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"outside": "outside", "dir": "d---------", "dir/run": "run", "dir/new": "new", "dir/empty": "", "dir/link": "outside", "dir/gone": "L---------", "dir/folder": "d---------"}
@@ -201,82 +207,88 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// TestWrite_Undone stops a run at each place where it may stop. Nothing is changed then, and nothing new is left.
-func TestWrite_Undone(t *testing.T) {
+// TestWrite_Early stops a run at each place where it may stop. Each file is whole, of one state or the other, and the error names the
+// changed ones. No staged file is left.
+func TestWrite_Early(t *testing.T) {
 	stop := errors.New("stop")
-	for _, tc := range []struct {
-		name  string
-		calls int // of interrupted without an error
-		text  error
-		want  string
-	}{
-		{"at the first file", 0, nil, "stop; nothing was changed"},
-		{"at the second file", 1, nil, "stop; nothing was changed"},
-		{"behind the files", 2, nil, "stop; nothing was changed"},
-		{"a file without a text", 9, stop, "stop; nothing was changed"},
-	} {
+	for calls := range 6 {
 		dir := t.TempDir()
-		d, calls, mu := open(t, dir), 0, sync.Mutex{}
-		changes := transaction.Changes{Dir: d, Write: []transaction.File{{Name: "b/c", Text: func() ([]byte, error) { return nil, tc.text }}}}
-		changes.Put("a", []byte("a"))
-		err := transaction.Write([]transaction.Changes{changes}, func() error {
+		names := []string{"a", "b/c", "d"}
+		for _, name := range append(names, "gone", "gone2") {
+			testenv.WriteIn(t, dir, name, "old")
+		}
+		d, asked, mu := open(t, dir), 0, sync.Mutex{}
+		changes := wholefile.Changes{Dir: d}
+		for _, name := range names {
+			changes.Put(name, []byte("new"))
+		}
+		changes.Delete("gone")
+		changes.Delete("gone2")
+		err := wholefile.Write([]wholefile.Changes{changes}, func() error {
 			mu.Lock()
 			defer mu.Unlock()
-			if calls++; calls > tc.calls {
+			if asked++; asked > calls {
 				return stop
 			}
 			return nil
 		}, quiet)
-		if !errors.Is(err, stop) || err.Error() != tc.want {
-			t.Errorf("%s: %v, want %s", tc.name, err, tc.want)
+		if errors.Is(err, stop) != (calls < 5) {
+			t.Errorf("after %d calls: %v", calls, err)
 		}
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff(map[string]string{}, tree(t, dir)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		files, changed := testenv.Tree(t, dir), []string{}
+		for _, name := range append(names, "gone", "gone2") {
+			if text, ok := files[name]; text != "old" {
+				changed = append(changed, filepath.Join(dir, name))
+				if ok && text != "new" {
+					t.Errorf("after %d calls, %s is %q", calls, name, text)
+				}
+			}
+			delete(files, name)
+		}
+		if len(files) > 0 {
+			t.Errorf("after %d calls, %v are left", calls, files)
+		}
+		want := "; changed before: " + strings.Join(changed, ", ")
+		if len(changed) == 0 {
+			want = "; nothing was changed"
+		}
+		if len(changed) != min(calls, 5) || err != nil && err.Error() != "stop"+want {
+			t.Errorf("after %d calls, %q are changed: %v", calls, changed, err)
 		}
 	}
 }
 
-// TestWrite_Partly finds a folder in the place of a file when all files are complete. The message names the file that is changed,
-// and nothing else is left.
-func TestWrite_Partly(t *testing.T) {
-	work := t.TempDir()
-	dir := filepath.Join(work, "dir")
+// TestWrite_NoText stops at a file without a content.
+func TestWrite_NoText(t *testing.T) {
+	dir, stop := t.TempDir(), errors.New("stop")
 	d := open(t, dir)
-	changes := transaction.Changes{Dir: d}
-	for _, name := range []string{"a", "b", "c"} {
-		changes.Put(name, []byte(name))
-	}
-	err := transaction.Write([]transaction.Changes{changes}, never, func(done, total int) {
-		if done == total {
-			testenv.WriteIn(t, dir, "b/mine", "mine")
-		}
-	})
-	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "b")+": ") || !strings.HasSuffix(err.Error(), "; changed before: "+filepath.Join(dir, "a")) {
+	changes := wholefile.Changes{Dir: d, Write: []wholefile.File{{Name: "b/c", Text: func() ([]byte, error) { return nil, stop }}}}
+	if err := wholefile.Write([]wholefile.Changes{changes}, never, quiet); err == nil || err.Error() != "stop; nothing was changed" {
 		t.Errorf("Write() = %v", err)
 	}
 	if err := d.Close(); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	if diff := cmp.Diff(map[string]string{"a": "a", "b/mine": "mine"}, testenv.Tree(t, dir)); diff != "" {
+	if diff := cmp.Diff(map[string]string{}, tree(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestWrite_Edited changes a file when all new files are complete. It stays, and the other files to remove go.
+// TestWrite_Edited changes a file when all new files are written. It stays, and the other files to remove go.
 func TestWrite_Edited(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
 		testenv.WriteIn(t, dir, name, name)
 	}
-	changes := transaction.Changes{Dir: open(t, dir)}
+	changes := wholefile.Changes{Dir: open(t, dir)}
 	changes.Put("new", nil)
 	for _, name := range []string{"a", "b", "c"} {
 		changes.Delete(name)
 	}
-	err := transaction.Write([]transaction.Changes{changes}, never, func(int, int) { testenv.WriteIn(t, dir, "b", "mine") })
+	err := wholefile.Write([]wholefile.Changes{changes}, never, func(int, int) { testenv.WriteIn(t, dir, "b", "mine") })
 	if err := errors.Join(err, changes.Dir.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -292,15 +304,15 @@ func TestWrite_AtOnce(t *testing.T) {
 	for run := range 8 {
 		all.Go(func() {
 			for range 25 {
-				d, err := transaction.Open(dir)
+				d, err := wholefile.Open(dir)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				changes := transaction.Changes{Dir: d}
+				changes := wholefile.Changes{Dir: d}
 				changes.Put("a", bytes.Repeat(fmt.Append(nil, run), 10_000))
 				changes.Put(fmt.Sprint("of-", run), nil)
-				if err := errors.Join(transaction.Write([]transaction.Changes{changes}, never, quiet), d.Close()); err != nil {
+				if err := errors.Join(wholefile.Write([]wholefile.Changes{changes}, never, quiet), d.Close()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -318,7 +330,7 @@ func TestOpen_Rejected(t *testing.T) {
 	for _, name := range []string{"file/dir", "file", "new/deep/" + strings.Repeat("x", 1000)} {
 		work := t.TempDir()
 		testenv.WriteIn(t, work, "file", "file")
-		if d, err := transaction.Open(filepath.Join(work, name)); err == nil || !strings.Contains(err.Error(), "name a directory that can be written to") {
+		if d, err := wholefile.Open(filepath.Join(work, name)); err == nil || !strings.Contains(err.Error(), "name a directory that can be written to") {
 			t.Errorf("Open(%s) = %v, %v", name, d, err)
 		}
 		if diff := cmp.Diff(map[string]string{"file": "file"}, tree(t, work)); diff != "" {
