@@ -133,7 +133,7 @@ differential: ## compare with the code of the controllers at length
 	cd $(FUZZ)/trainingoperator && GOWORK=off TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
 	cd $(FUZZ)/strategic && GOWORK=off TRAINWELD_CASES=340000 go test -count=1 -timeout 3h .
 	cd $(FUZZ)/crds && GOWORK=off TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 TRAINWELD_SEQUENCES=20000 TRAINWELD_PATCHES=1000000 go test -count=1 -timeout 3h .
-	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 4h . -cases 2000 -edits 720 -updates 300 -policies 50
+	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 4h . -cases 2000 -updates 300 -policies 50
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 1h ./defaults -cases 100000
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 2h ./merged -cases 5000
 

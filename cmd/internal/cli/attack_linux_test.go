@@ -41,7 +41,7 @@ var attackLines = []string{
 
 // dumpLines are the lines that read the dump of a cluster.
 var dumpLines = []string{
-	"diff --live dump.yaml job.yaml -r rt.yaml", "diff --observed dump.yaml job.yaml -r rt.yaml", "render --old dump.yaml -f job.yaml -r rt.yaml --to=jobs -o name", "check --old dump.yaml job.yaml -r rt.yaml --all",
+	"render --old dump.yaml -f job.yaml -r rt.yaml --to=jobs -o name", "check --old dump.yaml job.yaml -r rt.yaml --all",
 }
 
 // dumped is a dump of one TrainJob, whose JobSet has more metadata.

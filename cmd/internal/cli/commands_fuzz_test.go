@@ -25,7 +25,7 @@ func commandLines(word string) [][]string {
 		"check " + inputs + " --diff", "conflicts " + inputs + " -o json --patch=other.yaml", "conflicts " + inputs + " --policy=other.yaml --force-manager=WORD",
 		"render " + inputs + " --on-conflict=last --to=pods --max-pods=50 -o yaml", "render " + inputs + " --on-conflict=last --to=pods --max-pods=50 --index=WORD -o wide", "render " + inputs + " --to=jobs --explain --as=stored",
 		"render " + inputs + " --trainer-version=2.1 --for=apply --on-conflict=last", "render " + inputs + " -o json --compose-as=WORD", "blame " + inputs + " -o json WORD", "blame " + inputs + " --to=pods --max-pods=50 -o html", "blame -f job.yaml --show-managed-fields",
-		"diff job.yaml other.yaml -r runtime.yaml --to=pods -o json", "diff other.yaml runtime.yaml -f job.yaml -o markdown", "diff job.yaml -r runtime.yaml --live=other.yaml -o html", "diff job.yaml -r runtime.yaml --observed=other.yaml -o table", "render job.yaml -r runtime.yaml --old=other.yaml --to=jobs", "check job.yaml -r runtime.yaml --old=other.yaml", "migrate job.yaml -d --strict", "migrate --list other.yaml",
+		"diff job.yaml other.yaml -r runtime.yaml --to=pods -o json", "diff other.yaml runtime.yaml -f job.yaml -o markdown", "diff other.yaml job.yaml -r runtime.yaml -o html", "render job.yaml -r runtime.yaml --old=other.yaml --to=jobs", "check job.yaml -r runtime.yaml --old=other.yaml", "migrate job.yaml -d --strict", "migrate --list other.yaml",
 		"merge -f job.yaml --patch other.yaml --crd runtime.yaml", "merge -f job.yaml --patch other.yaml --schema=open", "fn", "explain WORD", "explain -f job.yaml -r runtime.yaml WORD", "schema WORD", "schema -f job.yaml -r runtime.yaml", "version WORD",
 		"create --runtime=WORD --name=a --env=WORD --resources=WORD --label=WORD --patch=other.yaml", "__complete blame -f job.yaml -r runtime.yaml WORD", "test cases --run=WORD",
 		"check " + inputs + " --flavors other.yaml", "render " + inputs + " --on-conflict=last --flavors other.yaml --flavor=WORD", "render " + inputs + " --on-conflict=last --to=podsets -o table",
@@ -99,7 +99,7 @@ func FuzzNames(f *testing.F) {
 func nameLines(name string) [][]string {
 	return [][]string{
 		{"check", name, "-r", "runtime.yaml"}, {"check", name, "-o", "github"}, {"check", ".", "-R", "-o", "json"}, {"check", "runtime.yaml", "--policy", "policy.yaml"},
-		{"conflicts", name, "--patch", name, "-r", name}, {"diff", name, "runtime.yaml", "-o", "markdown"}, {"diff", "runtime.yaml", "--live", name, "-o", "html"},
+		{"conflicts", name, "--patch", name, "-r", name}, {"diff", name, "runtime.yaml", "-o", "markdown"}, {"diff", "runtime.yaml", name, "-o", "html"},
 		{"render", name, "-r", "runtime.yaml", "--explain"}, {"blame", name, "-r", "runtime.yaml", "-o", "html"}, {"merge", "-f", "runtime.yaml", "--patch", name + "=" + name, "--precedence=first"}, {"migrate", name, "-d"}, {"test", name},
 	}
 }

@@ -77,20 +77,15 @@ func growing() []growth {
 		{name: "diff managers", n: 10, args: []string{"diff"}, file: managers},
 		{name: "diff Pods", n: 100, args: []string{"diff", "--to=pods"}, file: pods},
 		{name: "diff documents", n: 50, args: []string{"diff"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
-		{name: "diff with live variables", n: 300, args: []string{"diff", "--live"}, file: trainJobOf(env(`{name: V%d, value: SIDE}`))},
-		{name: "diff with live labels", n: 300, args: []string{"diff", "-o", "json", "--live"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
-		{name: "diff with observed documents", n: 50, args: []string{"diff", "new.yaml", "-o", "table", "--observed", "dump.yaml"}, folder: observed("", "")},
-		{name: "diff with observed labels", n: 300, args: []string{"diff", "new.yaml", "-o", "json", "--observed", "dump.yaml"}, folder: observed("  labels: {%s}\n", "k%d: a, ")},
 		{name: "check with observed documents", n: 50, args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: observed("", "")},
 		{name: "check with observed labels", n: 300, args: []string{"check", "new.yaml", "-o", "json", "--old", "dump.yaml"}, folder: observed("  labels: {%s}\n", "k%d: a, ")},
-		{name: "diff with refused variables", n: 1000, args: []string{"diff", "new.yaml", "--observed", "dump.yaml"}, folder: func(n int) map[string]string {
+		{name: "check with refused variables", n: 1000, args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: func(n int) map[string]string {
 			files := observed("", "")(1)
 			files["dump.yaml"] = strings.Replace(files["dump.yaml"], "name: a0", "name: a", 1)
 			files["new.yaml"] = trainJobOf(env(`{name: V%d, value: a}`))(n) + workRuntime
 			return files
 		}},
-		{name: "diff with a dump of labels", n: 300, args: []string{"diff", "new.yaml", "--live", "dump.yaml"}, folder: observed("  labels: {%s}\n", "k%d: a, ")},
-		{name: "diff with a dump of Jobs", n: 100, args: []string{"diff", "new.yaml", "--live", "dump.yaml"}, folder: func(n int) map[string]string {
+		{name: "check with a dump of Jobs", n: 100, args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: func(n int) map[string]string {
 			files := observed("", "")(1)
 			files["dump.yaml"] += times(n, "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: a0-node-%d, namespace: default, labels: {jobset.sigs.k8s.io/jobset-name: a0}}\nspec: {template: {spec: {containers: [{name: node, image: old}]}}}\n")
 			return files
@@ -98,7 +93,6 @@ func growing() []growth {
 		{name: "check with equal observed documents", n: 20, args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: func(n int) map[string]string {
 			return map[string]string{"new.yaml": times(n, "---\n"+trainJob("llm", "")) + workRuntime, "dump.yaml": times(n, dumped("llm", ""))}
 		}},
-		{name: "diff with live documents", n: 50, args: []string{"diff", "--live"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
 		{name: "render variables", n: 500, args: []string{"render", "--to=pods"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
 		{name: "render files", n: 50, args: []string{"render"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
 		{name: "render replicated jobs", n: 10, args: []string{"render", "--to=jobs"}, file: replicated},

@@ -183,12 +183,10 @@ func TestHostile(t *testing.T) {
 	for _, format := range []string{"text", "json", "markdown", "html"} {
 		add("diff", jobSet, job, "-r", runtime, "-o", format)
 		for _, dump := range []string{changed, unknown, broken, jobSet} {
-			add("diff", job, "-r", runtime, "--live", dump, "-o", format, "--show-values")
+			add("diff", job, dump, "-r", runtime, "-o", format, "--show-values")
 		}
 	}
 	for _, dump := range []string{changed, unknown, broken, jobSet} {
-		add("diff", job, "-r", runtime, "--observed", dump)
-		add("diff", job, "-r", runtime, "--observed", dump, "-o", "table")
 		add("check", job, "-r", runtime, "--old", dump, "--show-notes")
 		add("render", job, "-r", runtime, "--old", dump, "--to=jobs", "-o", "json")
 	}

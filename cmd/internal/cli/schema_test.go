@@ -40,7 +40,6 @@ spec: {nodeTaints: [{key: spot, effect: NoSchedule}]}
 		"findings": slices.Concat(reports("check", commands["check"]), reports("conflicts", commands["conflicts"])), "diff": reports("diff", commands["diff"]),
 		"blame": reports("blame", commands["blame"]), "owners": {{"blame", "-f", managed}, {"blame", "-f", managed, "data.a"}}, "version": {{"version"}},
 		"flavors":      {append([]string{"check", "--flavors", flavors}, commands["render"][0]...)},
-		"observed":     {{"diff", filepath.Join(quickstart, "job.yaml"), "-r", filepath.Join(quickstart, "runtime.yaml"), "--observed", filepath.Join(quickstart, "../live/dump.yaml")}},
 		"podsets":      {append([]string{"render", "--to=podsets"}, commands["render"][0]...)},
 		"explain-code": reports("explain", explain[:1]), "explain-definitions": reports("explain", explain[1:2]), "explain-field": reports("explain", explain[2:]),
 	} {

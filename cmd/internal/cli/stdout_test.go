@@ -55,7 +55,7 @@ func outputCommands(t *testing.T) map[string][][]string {
 		"check":     {{job, "--trainer-version=2.2"}, {job}},
 		"conflicts": {{job, "-r", runtime, "--patch", patch, "--patch", other}},
 		"blame":     {{"-f", job, "-r", runtime}, {"-f", job, "-r", runtime, "spec.network"}},
-		"diff":      {{job, "-r", runtime, "--live", old}, {job, old, "-r", runtime}},
+		"diff":      {{job, old, "-r", runtime}},
 		"explain":   {{"TW510"}, {"spec.runtimePatches"}, {"nodeSelector"}},
 		"migrate":   {{old, "-r", runtime}, {old, "-r", runtime, "-d"}, {old, "-r", runtime, "--list"}},
 		"create":    {{"--runtime=plain", "--name=llm"}},

@@ -135,7 +135,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"diff": {lines: [][]string{
 			{"diff", job, changed, "-r", runtime}, {"diff", job, changed, "-r", runtime, "-o", "json"}, {"diff", job, changed, "-r", runtime, "-o", "markdown"}, {"diff", job, changed, "-r", runtime, "-o", "html"},
 			{"diff", job, changed, "-r", runtime, "--to=pods"}, {"diff", job, bad, "-r", runtime},
-			{"diff", job, "-r", runtime, "--live", changed}, {"diff", job, "-r", runtime, "--live", changed, "-o", "json"}, {"diff", job, "-r", runtime, "--live", bad, "-o", "markdown"}, {"diff", job, "-r", runtime, "--live", changed, "-o", "html"},
+			{"diff", bad, bad, "-r", runtime}, {"diff", bad, job, "-r", runtime, "-o", "markdown"}, {"diff", bad, bad, "-r", runtime, "-o", "html"},
 		}},
 		"explain": {lines: [][]string{{"explain", "containers.env.value"}}},
 		"migrate": {objects: true, lines: [][]string{{"migrate", legacy}, {"migrate", bad}}},
@@ -251,7 +251,7 @@ func TestNoFormShowsValues(t *testing.T) {
 		lines = append(lines, []string{"check", sound, "-r", runtime, "--patch", file}, []string{"check", sound, "-r", runtime, "--old", file}, []string{"conflicts", file, "-r", runtime},
 			[]string{"conflicts", file, "--type=merge", "--patch", sound}, []string{"conflicts", sound, "--type=merge", "--patch", file})
 		for _, format := range []string{"text", "json", "markdown", "html"} {
-			lines = append(lines, []string{"diff", sound, file, "-r", runtime, "-o", format}, []string{"diff", file, sound, "-r", runtime, "--to=pods", "-o", format}, []string{"diff", sound, "-r", runtime, "--live", file, "-o", format})
+			lines = append(lines, []string{"diff", sound, file, "-r", runtime, "-o", format}, []string{"diff", file, sound, "-r", runtime, "--to=pods", "-o", format})
 		}
 		lines = append(lines, []string{"render", file, "-r", runtime, "--show-notes"}, []string{"render", sound, "-r", file}, []string{"migrate", file},
 			[]string{"create", "--runtime=rt", "--name=a", "--patch", file}, []string{"blame", "-f", file, "-r", runtime}, []string{"blame", "-f", file, "-r", runtime, "-o", "json"}, []string{"blame", "-f", file, "-r", runtime, "-o", "html"}, []string{"fn"})

@@ -13,7 +13,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -34,6 +33,7 @@ type Comparison struct {
 	noun     string // the compared kind: TrainJob, or JobSet if there are JobSets only
 
 	conflicts, findings openFindings
+	oldErrors           finding.List // of the old version alone, and of no TrainJob
 
 	shown map[string]bool // the TrainJobs whose changes a report shows, by what makes them alike
 }
@@ -45,16 +45,14 @@ const (
 	stateChanged state = "changed"
 	stateCreated state = "created"
 	stateRemoved state = "removed"
-	// Only the new version rejects the TrainJob, or only the old one.
+	// Only the new version rejects the TrainJob, or only the old one, or both do.
 	stateRejected state = "refused"
 	stateAccepted state = "accepted"
-	// In a cluster, a TrainJob that the files lack is extra, and a TrainJob that the cluster lacks is missing.
-	stateExtra   state = "extra"
-	stateMissing state = "missing"
+	stateBroken   state = "broken"
 )
 
-// states are the states in the order of a report.
-var states = []state{stateChanged, stateCreated, stateRemoved, stateMissing, stateExtra, stateRejected, stateAccepted}
+// states are the states of TrainJobs that differ, in the order of a report.
+var states = []state{stateChanged, stateCreated, stateRemoved, stateRejected, stateAccepted}
 
 // JobDiff is a TrainJob that differs.
 type JobDiff struct {
@@ -66,15 +64,15 @@ type JobDiff struct {
 	alike   string // equal for TrainJobs with the same changes, apart from names and positions
 
 	migrated     bool
-	rejected     finding.List // of the version that rejects it
+	rejected     finding.List // of the version that rejects it, the new one if both do
+	rejectedOld  finding.List // of the old version if both reject it or the new one lacks it, without the errors that the new one has too
 	rejectedBy   []merge.Claim
 	existing     []string
 	updateEffect UpdateEffect
 	rewritten    bool // the TrainJob itself changes
 
-	old, new              *Job // until evaluate; nil if created or removed
-	oldQueue, newQueue    string
-	loadBefore, loadAfter pipeline.Load
+	old, new           *Job // until evaluate; nil if created or removed
+	oldQueue, newQueue string
 }
 
 // ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
@@ -122,13 +120,8 @@ func (o *owners) located(claims []merge.Claim) []merge.Claim {
 }
 
 // Differs reports whether anything differs.
-func (c *Comparison) Differs() bool { return len(c.Jobs) > 0 }
-
-// Renders reports whether the new version renders a TrainJob.
-func (c *Comparison) Renders() bool {
-	return c.same > 0 || slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool {
-		return j.state != stateRemoved && (j.state != stateRejected || j.isUpdateRejected())
-	})
+func (c *Comparison) Differs() bool {
+	return slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool { return j.state != stateBroken })
 }
 
 // Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and name. It returns the
@@ -163,22 +156,10 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	}
 	c.evaluate()
 	c.compact(c)
-	if new.Live {
-		c.name()
-	}
 	c.conflicts, c.findings = c.openFindingsOf(old.Conflicts, new.Conflicts), c.openFindingsOf(old.Findings, new.Findings)
+	isError := func(f finding.Finding) bool { return f.Severity >= finding.Error }
+	c.oldErrors = without(old.Findings.Where(isError), new.Findings)
 	return c, nil
-}
-
-// name names the states of a cluster.
-func (c *Comparison) name() {
-	names := map[state]state{stateCreated: stateExtra, stateRemoved: stateMissing}
-	for _, j := range c.Jobs {
-		j.state = cmp.Or(names[j.state], j.state)
-		for _, o := range j.Objects {
-			o.state = cmp.Or(names[o.state], o.state)
-		}
-	}
 }
 
 // With returns the comparison with the TrainJobs of another part of the same versions. A nil comparison is empty.
@@ -192,6 +173,7 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 	}
 	c.conflicts.add(part.conflicts)
 	c.findings.add(part.findings)
+	c.oldErrors = append(c.oldErrors, part.oldErrors...)
 	return c
 }
 
@@ -246,7 +228,11 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 		j.migrated, j.existing = new.Migrated, new.Existing
 	}
 	switch {
-	case new != nil && new.Rejected != nil && (old == nil || old.Rejected == nil):
+	case new != nil && new.Rejected != nil && old != nil && old.Rejected != nil:
+		j.reject(stateBroken, new.Rejected, new.RejectedBy)
+		j.rejectedOld = without(old.Rejected, new.Rejected)
+		return j, nil
+	case new != nil && new.Rejected != nil:
 		if j.reject(stateRejected, new.Rejected, new.RejectedBy); new.Objects == nil {
 			return j, nil
 		}
@@ -256,7 +242,7 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	case old == nil:
 		j.state = stateCreated
 	case new == nil:
-		j.state = stateRemoved
+		j.state, j.rejectedOld = stateRemoved, old.Rejected
 	}
 	known := map[Key]*Object{}
 	for i := range before {
@@ -301,6 +287,15 @@ func (j *JobDiff) reject(s state, errs finding.List, by []merge.Claim) {
 		parts = append(parts, report.Nameless(fmt.Sprint(f.Code, f.Path, f.Message), j.ID.Name))
 	}
 	j.alike = strings.Join(parts, "\x00")
+}
+
+// without returns the errors that another list lacks, apart from their places.
+func without(errs, others finding.List) finding.List {
+	return errs.Where(func(f finding.Finding) bool {
+		return !slices.ContainsFunc(others, func(o finding.Finding) bool {
+			return o.Code == f.Code && o.Message == f.Message && o.Path.String() == f.Path.String()
+		})
+	})
 }
 
 // queueChange returns a line on a TrainJob that changes its queue. The JobSet does not show the queue.

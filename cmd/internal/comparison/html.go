@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // mostOpen is the number of groups that a page shows open.
@@ -18,7 +19,7 @@ const mostOpen = 5
 func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 	b := htmlWriter{showValues: !c.mask}
 	s := c.summary()
-	b.impactTable(c.impact().rows())
+	b.effectTable(c.effects().rows())
 	for _, note := range c.new.Notes {
 		b.Add("p", note)
 	}
@@ -28,6 +29,7 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 	}
 	b.causes(s)
 	b.todo(c.remedies(sections, firstNames, func(text string) string { return text }))
+	b.oldErrors(c.oldErrors)
 	groups := c.groups()
 	for i, g := range groups {
 		if i == 0 {
@@ -50,8 +52,8 @@ type htmlWriter struct {
 	showValues bool
 }
 
-// impactTable appends the impact as a table.
-func (b *htmlWriter) impactTable(rows []impactRow) {
+// effectTable appends the effects as a table.
+func (b *htmlWriter) effectTable(rows []effectRow) {
 	if len(rows) == 0 {
 		return
 	}
@@ -117,6 +119,19 @@ func (b *htmlWriter) causes(s summary) {
 		b.Close()
 	}
 	b.Close()
+}
+
+// oldErrors appends the errors of the old version that belong to no TrainJob.
+func (b *htmlWriter) oldErrors(errs finding.List) {
+	if len(errs) == 0 {
+		return
+	}
+	b.Add("h2", headOldErrors)
+	var lines []string
+	for _, f := range errs {
+		lines = append(lines, errorText(f))
+	}
+	b.List(lines)
 }
 
 func (b *htmlWriter) todo(remedies []string) {

@@ -2,7 +2,6 @@ package comparison
 
 import (
 	"io"
-	"math/big"
 	"slices"
 
 	"github.com/trainweld/trainweld/cmd/internal/report"
@@ -15,12 +14,13 @@ import (
 // The JSON of a comparison. It lists every differing TrainJob with all its changes, without groups.
 type (
 	jsonDiff struct {
-		Notes     []string    `json:"notes,omitempty" doc:"What holds for the whole comparison, such as a change of a stored version."`
-		Summary   jsonSummary `json:"summary"`
-		Blast     jsonImpact  `json:"blastRadius" doc:"What the changes do to TrainJobs that run."`
-		TrainJobs []jsonJob   `json:"trainJobs" doc:"The TrainJobs that differ."`
-		Conflicts []jsonFound `json:"conflicts,omitempty" doc:"What managers disagree on, new ones first."`
-		Findings  []jsonFound `json:"findings,omitempty" doc:"Other findings on the new version, new ones first."`
+		Notes     []string        `json:"notes,omitempty" doc:"What holds for the whole comparison, such as a change of a stored version."`
+		Summary   jsonSummary     `json:"summary"`
+		Blast     jsonEffects     `json:"blastRadius" doc:"What the changes do to TrainJobs that run."`
+		TrainJobs []jsonJob       `json:"trainJobs" doc:"The TrainJobs that differ."`
+		Conflicts []jsonFound     `json:"conflicts,omitempty" doc:"What managers disagree on, new ones first."`
+		Findings  []jsonFound     `json:"findings,omitempty" doc:"Other findings on the new version, new ones first."`
+		OldErrors []jsonRejection `json:"oldErrors,omitempty" doc:"Errors of the old version alone that belong to no TrainJob."`
 	}
 	jsonFound struct {
 		New       bool             `json:"new" doc:"The old version lacks it."`
@@ -32,32 +32,22 @@ type (
 		jsonRejection
 		Claims []jsonSetter `json:"claims,omitempty"`
 	}
-	jsonImpact struct {
-		Replaced int          `json:"replaced" doc:"TrainJobs whose JobSet is made anew."`
-		Rejected int          `json:"refused" doc:"TrainJobs whose update the cluster rejects."`
-		Kept     int          `json:"kept" doc:"TrainJobs that keep what they run."`
-		Delayed  int          `json:"delayed" doc:"TrainJobs whose change waits for their resume."`
-		Updated  int          `json:"updated" doc:"TrainJobs that are updated in place."`
-		Pods     jsonNumber   `json:"pods"`
-		Devices  []jsonDevice `json:"devices" doc:"The devices that all Pods request, by resource."`
-		Queues   []*queueMove `json:"queues" doc:"TrainJobs that move to another queue."`
-	}
-	jsonNumber struct {
-		Before *big.Int `json:"before"`
-		After  *big.Int `json:"after"`
-	}
-	jsonDevice struct {
-		Resource string `json:"resource"`
-		jsonNumber
+	jsonEffects struct {
+		Replaced int `json:"replaced" doc:"TrainJobs whose JobSet is made anew."`
+		Rejected int `json:"refused" doc:"TrainJobs whose update the cluster rejects."`
+		Kept     int `json:"kept" doc:"TrainJobs that keep what they run."`
+		Delayed  int `json:"delayed" doc:"TrainJobs whose change waits for their resume."`
+		Updated  int `json:"updated" doc:"TrainJobs that are updated in place."`
 	}
 	jsonSummary struct {
-		Changed  int         `json:"changed"`
-		Created  int         `json:"created"`
-		Removed  int         `json:"removed"`
-		Same     int         `json:"same"`
-		Rejected int         `json:"refused,omitempty"`
-		Accepted int         `json:"accepted,omitempty"`
-		Causes   []jsonCause `json:"causes" doc:"Who or what causes the changes, the most TrainJobs first."`
+		Changed    int         `json:"changed"`
+		Created    int         `json:"created"`
+		Removed    int         `json:"removed"`
+		Same       int         `json:"same"`
+		Rejected   int         `json:"refused,omitempty"`
+		Accepted   int         `json:"accepted,omitempty"`
+		Unrendered int         `json:"unrendered,omitempty" doc:"TrainJobs that the new version does not render: refused ones, and broken ones."`
+		Causes     []jsonCause `json:"causes" doc:"Who or what causes the changes, the most TrainJobs first."`
 	}
 	jsonCause struct {
 		Name      string       `json:"name"`
@@ -72,18 +62,19 @@ type (
 		TrainJobs int    `json:"trainJobs"`
 	}
 	jsonJob struct {
-		Kind      string          `json:"kind"`
-		Namespace string          `json:"namespace"`
-		Name      string          `json:"name"`
-		Build     string          `json:"build,omitempty"`
-		State     state           `json:"state"`
-		Objects   []jsonObject    `json:"objects" doc:"The objects that differ."`
-		Migrated  bool            `json:"migrated,omitempty" doc:"The text differs, and renders to the same."`
-		Rejected  []jsonRejection `json:"refused,omitempty" doc:"Why the cluster rejects the new version."`
-		Causes    []merge.Layer   `json:"causes,omitempty" doc:"Who causes the rejection."`
-		Existing  []string        `json:"existing,omitempty" doc:"What holds for a TrainJob that exists already."`
-		Update    Update          `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
-		Frozen    []string        `json:"frozen,omitempty" doc:"The fields that an update does not change."`
+		Kind        string          `json:"kind"`
+		Namespace   string          `json:"namespace"`
+		Name        string          `json:"name"`
+		Build       string          `json:"build,omitempty"`
+		State       state           `json:"state"`
+		Objects     []jsonObject    `json:"objects" doc:"The objects that differ."`
+		Migrated    bool            `json:"migrated,omitempty" doc:"The text differs, and renders to the same."`
+		Rejected    []jsonRejection `json:"refused,omitempty" doc:"Why the cluster rejects the new version."`
+		RejectedOld []jsonRejection `json:"refusedBefore,omitempty" doc:"Of a broken or removed TrainJob: why the old version does not render it, apart from the errors in refused."`
+		Causes      []merge.Layer   `json:"causes,omitempty" doc:"Who causes the rejection."`
+		Existing    []string        `json:"existing,omitempty" doc:"What holds for a TrainJob that exists already."`
+		Update      Update          `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
+		Frozen      []string        `json:"frozen,omitempty" doc:"The fields that an update does not change."`
 	}
 	jsonRejection struct {
 		Code    finding.Code `json:"code"`
@@ -124,13 +115,13 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	s := c.summary()
 	out := jsonDiff{
 		Summary: jsonSummary{
-			Changed: s.counts[stateChanged], Created: s.counts[stateCreated] + s.counts[stateExtra], Removed: s.counts[stateRemoved] + s.counts[stateMissing], Same: s.same,
-			Rejected: s.counts[stateRejected], Accepted: s.counts[stateAccepted],
+			Changed: s.counts[stateChanged], Created: s.counts[stateCreated], Removed: s.counts[stateRemoved], Same: s.same,
+			Rejected: s.counts[stateRejected], Accepted: s.counts[stateAccepted], Unrendered: s.unrendered,
 			Causes: []jsonCause{},
 		},
-		Blast:     c.impact().json(),
+		Blast:     c.effects().json(),
 		TrainJobs: []jsonJob{}, Notes: c.new.Notes,
-		Conflicts: c.conflicts.json(), Findings: c.findings.json(),
+		Conflicts: c.conflicts.json(), Findings: c.findings.json(), OldErrors: rejectionsOf(c.oldErrors),
 	}
 	for _, by := range s.causes {
 		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text, Link: by.Link}
@@ -141,9 +132,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	}
 	for _, j := range c.Jobs {
 		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinctLayers(layersOf(j.rejectionCauses())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
-		for _, f := range j.rejected {
-			job.Rejected = append(job.Rejected, rejectionOf(f))
-		}
+		job.Rejected, job.RejectedOld = rejectionsOf(j.rejected), rejectionsOf(j.rejectedOld)
 		for _, o := range j.Objects {
 			object, err := c.jsonObject(o)
 			if err != nil {
@@ -165,6 +154,14 @@ func (j *JobDiff) rejectionCauses() []merge.Claim {
 	return claims
 }
 
+func rejectionsOf(errs finding.List) []jsonRejection {
+	var out []jsonRejection
+	for _, f := range errs {
+		out = append(out, rejectionOf(f))
+	}
+	return out
+}
+
 func rejectionOf(f finding.Finding) jsonRejection {
 	return jsonRejection{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column}
 }
@@ -181,25 +178,16 @@ func (c *openFindings) json() []jsonFound {
 	return out
 }
 
-func (b *impact) json() jsonImpact {
-	out := jsonImpact{
-		Replaced: b.count(Replaced), Rejected: b.count(Rejected), Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated),
-		Pods:    jsonNumber{orZero(b.before.Pods), orZero(b.after.Pods)},
-		Devices: []jsonDevice{}, Queues: append([]*queueMove{}, b.queues...),
-	}
-	for _, name := range b.devices() {
-		out.Devices = append(out.Devices, jsonDevice{name, jsonNumber{orZero(b.before.Devices[name]), orZero(b.after.Devices[name])}})
-	}
-	return out
+func (b *effectList) json() jsonEffects {
+	return jsonEffects{Replaced: b.count(Replaced), Rejected: b.count(Rejected), Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated)}
 }
 
-func (b *impact) count(u Update) int { return len(b.by[effect{u, true}]) + len(b.by[effect{u, false}]) }
+func (b *effectList) count(u Update) int {
+	return len(b.by[effect{u, true}]) + len(b.by[effect{u, false}])
+}
 
 func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	object := jsonObject{Kind: o.Key.Kind, Name: o.Key.Name, State: o.state}
-	if c.new.Live && o.state != stateChanged {
-		return object, nil // the files or the dump have it
-	}
 	if o.state != stateChanged {
 		var err error
 		object.Old, object.New, err = c.Shown(o)

@@ -20,14 +20,14 @@ const (
 	lastLine = 400
 )
 
-// WriteMarkdown writes the comparison as a comment on a pull request. The comment has the impact, the causes, the conflicts,
+// WriteMarkdown writes the comparison as a comment on a pull request. The comment has the effects, the causes, the conflicts,
 // the remedies, and a collapsed section for each group of TrainJobs. A section that does not fit is cut, and the last line counts
 // the missing TrainJobs. The missing parts go to rest, the file restName; rest may be nil. It returns the errors of both writers
 // and of the encoding.
 func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	var b strings.Builder
 	s := c.summary()
-	writeImpactMarkdown(&b, s.headline(), c.impact().rows())
+	writeEffectsMarkdown(&b, s.headline(), c.effects().rows())
 	for i, note := range c.new.Notes {
 		if i == 0 {
 			b.WriteByte('\n')
@@ -45,6 +45,16 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 		}
 	}
 	c.todo(&b, sections)
+	for i, f := range c.oldErrors {
+		if i == 0 {
+			b.WriteString("\n**" + headOldErrors + "**\n\n")
+		}
+		if i == mostTodo {
+			fmt.Fprintf(&b, "- and %s\n", report.Count(len(c.oldErrors)-i, "more error"))
+			break
+		}
+		fmt.Fprintf(&b, "- %s\n", codeSpan(shortened(errorText(f), 500)))
+	}
 	for i, g := range c.groups() {
 		if i == 0 {
 			b.WriteString("\n**What changes**\n")
@@ -218,17 +228,14 @@ func escaped(text string) string {
 	return html.EscapeString(report.Printable(shortened(text, longestName)))
 }
 
-// writeImpactMarkdown writes the headline and the impact as a table.
-func writeImpactMarkdown(w io.Writer, headline string, rows []impactRow) {
+// writeEffectsMarkdown writes the headline and the effects as a table.
+func writeEffectsMarkdown(w io.Writer, headline string, rows []effectRow) {
 	fmt.Fprintf(w, "### trainweld: %s\n", headline)
 	for i, r := range rows {
 		if i == 0 {
 			fmt.Fprint(w, "\n| | |\n| --- | --- |\n")
 		}
-		text := cell(r.text)
-		if r.names != nil {
-			text = html.EscapeString(r.text) + ": " + inCell(markdownNames(r.names, mostNames))
-		}
+		text := html.EscapeString(r.text) + ": " + inCell(markdownNames(r.names, mostNames))
 		if r.frozen != "" {
 			text += fmt.Sprintf(" (%s cannot change)", cell(r.frozen))
 		}

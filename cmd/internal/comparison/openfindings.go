@@ -154,10 +154,10 @@ func (c *Comparison) todo(b *strings.Builder, sections []findingSection) {
 
 // remedies returns the first remedies, each once. As the report's format needs, names lists TrainJobs and escape escapes text.
 func (c *Comparison) remedies(sections []findingSection, names func([]jobName, int) string, escape func(string) string) []string {
-	impact := c.impact()
+	effects := c.effects()
 	var lines []string
 	add := func(u Update, one, many string) {
-		if ids := impact.by[effect{u, u == Replaced}]; len(ids) == 1 {
+		if ids := effects.by[effect{u, u == Replaced}]; len(ids) == 1 {
 			lines = append(lines, one+": "+names(ids, 1))
 		} else if len(ids) > 1 {
 			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+names(ids, 5))
@@ -169,7 +169,7 @@ func (c *Comparison) remedies(sections []findingSection, names func([]jobName, i
 	add(Kept, "to use the changed runtime, delete the TrainJob if it exists, and create it again", "to use the changed runtime, delete the %d TrainJobs where they exist, and create them again")
 	for _, j := range c.Jobs {
 		for _, f := range j.rejected {
-			if j.state == stateRejected && j.updateEffect.effect() != (effect{Rejected, false}) {
+			if (j.state == stateRejected || j.state == stateBroken) && j.updateEffect.effect() != (effect{Rejected, false}) {
 				lines = append(lines, string(f.Code)+": "+escape(f.Remedy.Text))
 			}
 		}

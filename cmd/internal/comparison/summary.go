@@ -16,10 +16,11 @@ import (
 
 // summary counts the changes and their causes over all TrainJobs.
 type summary struct {
-	noun   string
-	counts map[state]int
-	same   int
-	causes []*cause // the causes with the most TrainJobs first
+	noun       string
+	counts     map[state]int
+	same       int
+	unrendered int      // the TrainJobs that the new version does not render
+	causes     []*cause // the causes with the most TrainJobs first
 
 	reasons map[merge.Layer]Reason
 }
@@ -47,6 +48,9 @@ func (c *Comparison) summary() summary {
 	for _, j := range c.Jobs {
 		if !j.migrated {
 			s.counts[j.state]++
+		}
+		if j.state == stateBroken || j.isUnrendered() && c.new.UpdateEffect != nil { // a release rejects what it renders
+			s.unrendered++
 		}
 		for i, f := range j.rejected {
 			s.add(known, j, j.causesOf(i), strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
@@ -160,7 +164,7 @@ func (c *cause) place() string {
 
 // headline counts the differing TrainJobs by state.
 func (s summary) headline() string {
-	total := s.same
+	total := s.same + s.counts[stateBroken]
 	var parts []string
 	for _, state := range states {
 		if n := s.counts[state]; n > 0 {
@@ -168,14 +172,28 @@ func (s summary) headline() string {
 			total += n
 		}
 	}
-	if len(parts) == 0 {
-		return fmt.Sprintf("nothing differs in %s", report.Count(total, s.noun))
-	}
-	differ := "differ"
+	differing, differ, render := total-s.same-s.counts[stateBroken], "differ", "do not render"
 	if total == 1 {
 		differ = "differs"
 	}
-	return fmt.Sprintf("%d of %s %s: %s", total-s.same, report.Count(total, s.noun), differ, strings.Join(parts, ", "))
+	if s.unrendered == 1 {
+		render = "does not render"
+	}
+	var text string
+	switch {
+	case differing > 0:
+		text = fmt.Sprintf("%d of %s %s: %s", differing, report.Count(total, s.noun), differ, strings.Join(parts, ", "))
+	case total == 0:
+		return fmt.Sprintf("nothing is read: no %s to compare", s.noun)
+	case s.unrendered > 0 && s.same == 0:
+		return fmt.Sprintf("%s %s", report.Count(s.unrendered, s.noun), render)
+	default:
+		text = fmt.Sprintf("nothing differs in %s", report.Count(s.same, s.noun))
+	}
+	if s.unrendered > 0 {
+		text += fmt.Sprintf("; %d %s", s.unrendered, render)
+	}
+	return text
 }
 
 // mostRows is the number of changes that a summary lists for a cause.
@@ -221,4 +239,9 @@ func shortened(text string, most int) string {
 		return string(runes[:most-1]) + "…"
 	}
 	return text
+}
+
+// Compared says what was compared, if nothing differs.
+func (c *Comparison) Compared() string {
+	return fmt.Sprintf("compared %s of %s and %s: nothing differs", report.Count(c.same, c.noun), c.old.Name, c.new.Name)
 }

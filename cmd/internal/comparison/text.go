@@ -4,24 +4,27 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
-// WriteText writes the comparison for people: the impact, and a unified diff of each group. The causes precede the diffs if
+// WriteText writes the comparison for people: the effects, and a unified diff of each group. The causes precede the diffs if
 // several TrainJobs differ, or if causes need reasons. Otherwise it writes nothing without differences. It returns the errors of w
 // and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
-	s, rows := c.summary(), c.impact().rows()
+	s, rows := c.summary(), c.effects().rows()
 	caused := len(c.Jobs) > 1 || c.new.Reasons != nil
-	summarized := caused || len(rows) > 0
+	errs := c.errorLines()
+	summarized := caused || len(rows) > 0 || s.unrendered > 0 || len(errs) > 0
 	if summarized {
 		fmt.Fprintln(out, paint.Paint(host.Bold, s.headline()))
-		writeImpactText(out, rows)
+		writeEffects(out, rows)
 	}
 	if caused {
 		if len(rows) > 0 && len(s.causes) > 0 {
@@ -31,6 +34,9 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	}
 	for _, note := range c.new.Notes {
 		fmt.Fprintln(out, report.Line("note: "+note))
+	}
+	for _, l := range errs {
+		fmt.Fprintln(out, paint.Marked(l.mark, l.String()))
 	}
 	for i, g := range c.groups() {
 		if i > 0 || summarized {
@@ -48,8 +54,8 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	return out.Flush()
 }
 
-// writeImpactText writes the impact.
-func writeImpactText(w io.Writer, rows []impactRow) {
+// writeEffects writes the effects.
+func writeEffects(w io.Writer, rows []effectRow) {
 	for _, r := range rows {
 		fmt.Fprintf(w, "  %-8s  %s\n", r.head, report.Printable(r.line()))
 	}
@@ -82,8 +88,11 @@ func (c *Comparison) lines(g *changeGroup) ([]hunkLine, error) {
 	for _, text := range first.comments() {
 		lines = append(lines, hunkLine{mark: '#', text: " " + text})
 	}
+	for _, f := range first.rejectedOld {
+		lines = append(lines, hunkLine{mark: '-', text: " " + errorText(f)})
+	}
 	for i, f := range first.rejected {
-		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s: %s", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Position, f.Code, f.Path)), f.Message)}
+		l := hunkLine{mark: '!', text: " " + errorText(f)}
 		if note := claimText(first.causesOf(i)[0]); i == 0 || note != claimText(first.causesOf(i - 1)[0]) {
 			l.note = note
 		}
@@ -97,6 +106,33 @@ func (c *Comparison) lines(g *changeGroup) ([]hunkLine, error) {
 		lines = append(lines, block...)
 	}
 	return lines, nil
+}
+
+// errorText returns an error with its place, its code and its field.
+func errorText(f finding.Finding) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Position, f.Code, f.Path)) + ": " + f.Message
+}
+
+// headOldErrors is the head of the errors of the old version alone that belong to no TrainJob.
+const headOldErrors = "What the old version does not read"
+
+// errorLines returns the errors that no TrainJob shows, those of the old version alone first.
+func (c *Comparison) errorLines() (lines []hunkLine) {
+	shown := map[string]bool{}
+	for _, j := range c.Jobs {
+		for _, f := range j.rejected {
+			shown[errorText(f)] = true
+		}
+	}
+	for _, f := range c.oldErrors {
+		lines = append(lines, hunkLine{mark: '-', text: " " + errorText(f)})
+	}
+	for _, f := range slices.Concat(c.findings.introduced, c.findings.preexisting) {
+		if f.Severity >= finding.Error && !shown[errorText(f)] {
+			lines = append(lines, hunkLine{mark: '!', text: " " + errorText(f)})
+		}
+	}
+	return lines
 }
 
 // block returns the unified diff of a block, shown for its first object.
@@ -113,16 +149,10 @@ func (c *Comparison) block(g *changeGroup, b block) ([]hunkLine, error) {
 	name := b.title(g.jobs[0].ID.Namespace)
 	lines := []hunkLine{{mark: 'a', text: "--- " + c.old.Name + ": " + name}, {mark: 'b', text: "+++ " + c.new.Name + ": " + name}}
 	switch first.state {
-	case stateCreated, stateExtra:
+	case stateCreated:
 		lines[0].text = "--- /dev/null"
-	case stateRemoved, stateMissing:
+	case stateRemoved:
 		lines[1].text = "+++ /dev/null"
-	}
-	if c.new.Live && first.state != stateChanged { // the whole object says nothing on a difference
-		if cause, ok := soleClaim(first.owning().of(nil), nil); ok {
-			lines = append(lines, hunkLine{mark: '#', text: " " + claimText(cause)})
-		}
-		return lines, nil
 	}
 	hunks, err := c.hunks(first, others)
 	if err != nil {

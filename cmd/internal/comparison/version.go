@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -25,8 +24,6 @@ type Version struct {
 	Notes []string
 	// Whole keeps the objects of all TrainJobs, for Comparison.All and for another program. The new version has it.
 	Whole bool
-	// Live tells that the objects come from a cluster. The new version has it.
-	Live bool
 	// Conflicts are the disagreements between managers that the cluster settles in silence.
 	Conflicts finding.List
 	// Findings are further ones for a review.
@@ -54,9 +51,8 @@ type Job struct {
 	// TrainJob, if any, are the objects that it would make without the rejection.
 	Rejected   finding.List
 	RejectedBy []merge.Claim
-	// Queue is Kueue's queue; it may be empty. Load returns the load of the Pods; nil stands for none.
+	// Queue is Kueue's queue; it may be empty.
 	Queue string
-	Load  func() pipeline.Load
 	// Input and Source are the input of the object. For a JobSet of the input, Source has no TrainJob.
 	Input  *workspace.Input
 	Source workspace.Job

@@ -303,11 +303,6 @@ func (f *Family) addDuplicate(o *Object) {
 // Family returns the family of a TrainJob, or nil.
 func (d *Dump) Family(id fieldpath.Object) *Family { return d.families[id] }
 
-// IsOfTrainer reports whether a TrainJob is or was the owner of the family.
-func (f *Family) IsOfTrainer() bool {
-	return f.TrainJob != nil || f.JobSet != nil && ownerName(f.JobSet, trainer.TrainJobKind) != ""
-}
-
 // Release frees the memory of a family's objects that can be read again.
 func (f *Family) Release() {
 	if f == nil {
@@ -333,11 +328,6 @@ func ownerName(o *Object, kind string) string {
 		}
 	}
 	return ""
-}
-
-// JobOf returns the Job of a Pod, or nil if the dump lacks it.
-func (f *Family) JobOf(pod *Object) *Object {
-	return f.Job(cmp.Or(ownerName(pod, jobKind), pod.Value.GetLabels()[batchv1.JobNameLabel]))
 }
 
 // Job returns the Job of a name, or nil.

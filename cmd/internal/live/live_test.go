@@ -66,16 +66,13 @@ func TestRead(t *testing.T) {
 		t.Fatal(d.Findings)
 	}
 	f := d.Family(fieldpath.Object{Kind: "TrainJob", Namespace: "a", Name: "llm"})
-	if f == nil || f.JobSet == nil || f.TrainJob != nil || len(f.Jobs) != 1 || len(f.Pods) != 1 || !f.IsOfTrainer() {
+	if f == nil || f.JobSet == nil || f.TrainJob != nil || len(f.Jobs) != 1 || len(f.Pods) != 1 {
 		t.Fatalf("the family is %+v", f)
 	}
 	if f.JobSet.Value.GetLabels() != nil {
 		t.Error("the first JobSet of the name counts, want the last one")
 	}
-	if job := f.JobOf(f.Pods[0]); job != f.Jobs[0] {
-		t.Errorf("the Job of the Pod is %v", job)
-	}
-	if other := d.Family(fieldpath.Object{Kind: "TrainJob", Namespace: "a", Name: "alone"}); other == nil || other.IsOfTrainer() {
+	if other := d.Family(fieldpath.Object{Kind: "TrainJob", Namespace: "a", Name: "alone"}); other == nil || len(other.Pods) != 1 {
 		t.Errorf("the Pod of another JobSet has the family %+v", other)
 	}
 	if len(d.Families) != 2 || d.Bare != 6 {
@@ -187,28 +184,5 @@ func TestPlain_Stored(t *testing.T) {
 		if difference := cmp.Diff(want, got); (difference != "") != c.differ {
 			t.Errorf("%s: the forms differ: %v, want %v\n%s", c.name, difference != "", c.differ, difference)
 		}
-	}
-}
-
-// TestAdmitted holds that additions of a cluster go, and that fields of the rendering stay.
-func TestAdmitted(t *testing.T) {
-	seconds := int64(300)
-	notReady := corev1.Toleration{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}
-	token := corev1.Volume{Name: "kube-api-access-x", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}}
-	mount := corev1.VolumeMount{Name: token.Name, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount"}
-	pod := func() *corev1.Pod {
-		return &corev1.Pod{Spec: corev1.PodSpec{
-			Tolerations: []corev1.Toleration{notReady}, Volumes: []corev1.Volume{token}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "s"}},
-			Containers: []corev1.Container{{Name: "a", VolumeMounts: []corev1.VolumeMount{mount}}},
-		}}
-	}
-	bare := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}
-	got := pod()
-	if live.Admitted(got, bare); !reflect.DeepEqual(got, bare) {
-		t.Errorf("Admitted leaves %+v", got.Spec)
-	}
-	got = pod()
-	if live.Admitted(got, pod()); !reflect.DeepEqual(got, pod()) {
-		t.Errorf("Admitted removes fields of the rendering: %+v", got.Spec)
 	}
 }

@@ -59,6 +59,9 @@ func (c *conversion) rename(r *role, t *corev1.PodTemplateSpec) {
 	if main := containerOf(&t.Spec, old); main != nil {
 		main.Name = node
 	}
+	if old == "" {
+		return // nothing can refer to a container without a name
+	}
 	eachRef(&t.Spec, func(_ *corev1.ObjectFieldSelector, ref *corev1.ResourceFieldSelector) {
 		if ref != nil && ref.ContainerName == old {
 			ref.ContainerName = node

@@ -45,8 +45,6 @@ type diffFlags struct {
 	all         bool
 	rest        string // the file for what a comment lacks
 	from, until string
-	live        string // the dump of a cluster
-	observed    bool   // predicts the changes of its objects
 	showValues  bool
 	recreate    bool
 }
@@ -54,9 +52,8 @@ type diffFlags struct {
 // Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags diffFlags
-	var observed string
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --live DUMP PATH... | --observed DUMP PATH... | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Show the changes in the JobSets, Jobs or Pods of TrainJobs, and their causes",
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
@@ -76,21 +73,13 @@ summary comes first, by cause: the behaviour that changed between the releases. 
 accepted from now on. One with fields that migrate rewrites appears as it is and migrated. Comments say what
 becomes of a TrainJob that exists. docs/versions.md lists the behaviours.
 
-With --observed, the command tells what the controllers make of the paths where the objects of DUMP exist. A field
-takes effect now, at resume or never. docs/observed.md has the rules.
-
-With --live, the command compares what the paths render to with the objects of a cluster. DUMP is the output
-of kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields. Each difference has its cause: a patch
-of the live TrainJob, a client of the managed fields, another release, or a webhook. Defaults of the cluster are
-no difference. docs/live.md lists the causes.
-
 If managers disagree, the last patch wins, as in the cluster. Standard error has the conflicts of the new
 version. Literal values of environment variables are masked. A changed one reads "*** (before)" and
 "*** (after)".
 
-The report begins with the blast radius: JobSets that are replaced, kept or updated if the TrainJobs exist,
-updates that the cluster rejects, Pods, GPUs, and Kueue's queues. An update that the cluster rejects differs, also if
-no object changes. With --recreate, TrainJobs are deleted and created again instead. docs/review.md has the rules.
+The report begins with the effects: JobSets that are replaced, kept or updated if the TrainJobs exist, and
+updates that the cluster rejects. An update that the cluster rejects differs, also if no object changes. With
+--recreate, TrainJobs are deleted and created again instead. docs/review.md has the rules.
 
 -o html is a page for a browser. -o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,
 who disagrees, what to do, and the changes. --rest FILE gets what does not fit.
@@ -114,9 +103,6 @@ render. The report then names the TrainJobs that do not render, and compares the
   # What an upgrade of the Trainer does to a repository
   trainweld diff --from-version 2.1 --to-version 2.3 jobs/ -r runtimes/
 
-  # Why the objects of a cluster differ from the files
-  kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields | trainweld diff jobs/ -r runtimes/ --live -
-
   # Two directories, down to the Pods
   trainweld diff before/ after/ -R --to=pods
 
@@ -126,17 +112,6 @@ render. The report then names the TrainJobs that do not render, and compares the
 			if cmd.Flags().Changed("git") && flags.git == "" {
 				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
-			if cmd.Flags().Changed("live") && flags.live == "" {
-				return exit.Usage(errors.New("--live: an empty path: name a file, a directory or -"))
-			}
-			if flags.observed = cmd.Flags().Changed("observed"); flags.observed {
-				if cmd.Flags().Changed("live") {
-					return exit.Usage(errors.New("--live and --observed read the same dump: use one of the two"))
-				}
-				if flags.live = observed; observed == "" {
-					return exit.Usage(errors.New("--observed: an empty path: name a file, a directory or -"))
-				}
-			}
 			return run(p, flags, args)
 		},
 	}
@@ -144,8 +119,6 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.StringVar(&flags.from, "from-version", "", "compare the renderings of this release of the Trainer and of --to-version")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
-	f.StringVar(&observed, "observed", "", "tell when the paths change the objects in this `DUMP` of a cluster: now, at resume or never")
-	f.StringVar(&flags.live, "live", "", "compare the renderings with the objects of a cluster, from the `DUMP` of kubectl get -o yaml: a file, a directory or -")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read only runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` to every TrainJob of both versions (repeatable)")
@@ -153,7 +126,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddScope(f, &flags.Flags)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
-	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a pull request, or html; with --observed: text, table or json")
+	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a pull request, or html")
 	f.StringVar(&flags.to, "to", "jobset", "the objects to compare: jobset, with ConfigMaps and PodGroups; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
 	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
@@ -180,14 +153,8 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	if flags.recreate && (flags.live != "" || flags.from != "" || flags.until != "") {
+	if flags.recreate && (flags.from != "" || flags.until != "") {
 		return exit.Usage(errors.New("--recreate has no effect here: remove it"))
-	}
-	if flags.observed {
-		return runObserved(p, flags, opts, args)
-	}
-	if flags.live != "" {
-		return runLive(p, flags, opts, args, paint)
 	}
 	if flags.from != "" || flags.until != "" {
 		if flags.Builds() {
@@ -205,16 +172,19 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	shows := c != nil && (findings.Err() == nil || reportsErrors(c, findings) && p.Getenv(externalVariable) == "")
-	return flags.end(p, c, findings, paint, shows)
+	return flags.end(p, c, findings, paint)
 }
 
-// end writes the findings, and the comparison if it shows something.
-func (flags diffFlags) end(p *host.Program, c *comparison.Comparison, findings finding.List, paint host.Painter, shows bool) error {
+// end writes the findings and the comparison, also one of TrainJobs that do not render. If nothing differs, standard error says what
+// was compared.
+func (flags diffFlags) end(p *host.Program, c *comparison.Comparison, findings finding.List, paint host.Painter) error {
 	err := report.WriteBeside(p.Stderr, findings, flags.reportOptions(p))
 	status := exit.Done
-	if err == nil && shows {
-		status, err = writeDiff(p, c, flags, paint)
+	if err == nil {
+		status, err = writeDiff(p, c, flags, paint, findings.Err() != nil)
+	}
+	if err == nil && !c.Differs() && findings.Err() == nil {
+		_, err = fmt.Fprintln(p.Stderr, report.Line(c.Compared()))
 	}
 	return flags.outcome(status, findings, err)
 }
@@ -232,19 +202,13 @@ func (flags diffFlags) outcome(status int, findings finding.List, err error) err
 	return nil
 }
 
-// reportsErrors reports whether a comparison with errors says more than the errors. Then the new version renders other TrainJobs,
-// and no path of the command line is wrong.
-func reportsErrors(c *comparison.Comparison, found finding.List) bool {
-	return c.Renders() && found.Of(codes.Unreadable) == nil
-}
-
 // reportOptions returns the options for the findings next to the report.
 func (flags *diffFlags) reportOptions(p *host.Program) report.Options {
 	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll}
 }
 
-// writeDiff writes the report, and returns the exit status.
-func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter) (int, error) {
+// writeDiff writes the report, and returns the exit status. A comparison with errors is not for another program.
+func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter, hasErrors bool) (int, error) {
 	c.All = flags.all
 	status := exit.Done
 	if c.Differs() {
@@ -259,7 +223,7 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 		return status, writeComment(p, c, flags.rest)
 	case flags.format == "markdown":
 		return status, c.WriteMarkdown(p.Stdout, nil, "")
-	case len(external) > 0 && c.Differs():
+	case len(external) > 0 && c.Differs() && !hasErrors:
 		return externalDiff(p, external, c)
 	default:
 		return status, c.WriteText(p.Stdout, paint)
@@ -310,19 +274,11 @@ func isForReview(f finding.Finding) bool {
 	}
 }
 
-// formats returns the values of -o.
-func (flags *diffFlags) formats() []string {
-	if flags.observed {
-		return []string{"text", "table", "json"}
-	}
-	return []string{"text", "json", "markdown", "html"}
-}
-
 // options parses the flags with a fixed set of values.
 func (flags *diffFlags) options() (render.Options, error) {
 	opts := render.Options{Owners: true, ForceManagers: flags.force}
 	err := cmp.Or(
-		option.OneOf("-o", flags.format, flags.formats()...),
+		option.OneOf("-o", flags.format, "text", "json", "markdown", "html"),
 		option.OneOf("--to", flags.to, "jobset", "jobs", "pods"),
 		option.OneOf("--as", flags.as, "applied", "stored"),
 		option.OneOf("--on-conflict", flags.onConflict, "last", "fail"),

@@ -31,9 +31,6 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		forced.Take(after.in)
 		findings = append(findings, errorsAndConflicts(before.findings, after.findings)...)
 		jobs += len(before.Jobs) + len(after.Jobs)
-		if (before.merges || after.merges) && findings.Err() != nil {
-			return nil
-		}
 		before.addHidden(after)
 		after.addHidden(before)
 		for _, v := range []*version{before, after} {

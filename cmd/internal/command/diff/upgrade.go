@@ -19,10 +19,12 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // This file compares what two releases of the Trainer make of the same inputs.
@@ -223,7 +225,7 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	if made.JobSet != nil {
 		t.Job = s.newJob(j, made, u.flags, s.podOpts)
 		if s.release.ManagedBy && findings.Of(codes.ManagedByOther) != nil { // another controller manages it
-			t.Objects, t.Load = []comparison.Object{}, nil
+			t.Objects = []comparison.Object{}
 		}
 	}
 	t.Migrated = migrated != nil
@@ -254,6 +256,9 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 		before, after := u.evaluate(ctx, old, id, nil), u.evaluate(ctx, new, id, nil)
 		if before.Rejected != nil && after.Rejected != nil {
 			neither = append(neither, before.Rejected...)
+			by := merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: after.Rejected[0].Position}
+			after.RejectedBy, after.Objects = slices.Repeat([]merge.Claim{by}, len(after.Rejected)), nil
+			old.Jobs, new.Jobs = append(old.Jobs, before.Job), append(new.Jobs, after.Job)
 			continue
 		}
 		migration := u.migrate(ctx, before, after, id)
@@ -329,5 +334,5 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 	if u.old().TrainJobs+u.new().TrainJobs == 0 && findings.Err() == nil {
 		findings = append(findings, flags.Flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	return flags.end(p, c, findings, paint, len(u.new().Jobs) > 0)
+	return flags.end(p, c, findings, paint)
 }

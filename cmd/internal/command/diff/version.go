@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"reflect"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -65,8 +64,8 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 			v.Jobs = append(v.Jobs, comparison.Job{
 				ID:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
 				Objects: v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to, podOpts),
-				Queue:   js.Labels[admission.QueueLabel], Load: loadOf(pipeline.Made{JobSet: js.JobSet}, j, podOpts),
-				Input: v.in, Source: workspace.Job{Document: js.Document},
+				Queue:   js.Labels[admission.QueueLabel],
+				Input:   v.in, Source: workspace.Job{Document: js.Document},
 			})
 		}
 	}
@@ -111,7 +110,7 @@ func (v *version) optionsFor(flags diffFlags, opts render.Options) (render.Optio
 func (v *version) newJob(j workspace.Job, out pipeline.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
 	job := comparison.Job{
 		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
-		Queue: j.Labels[admission.QueueLabel], Load: loadOf(out, j, opts), Input: v.in, Source: j,
+		Queue: j.Labels[admission.QueueLabel], Input: v.in, Source: j,
 	}
 	if flags.to == "jobset" {
 		job.Objects = v.jobSetOf(j, out)
@@ -119,14 +118,6 @@ func (v *version) newJob(j workspace.Job, out pipeline.Made, flags diffFlags, op
 		job.Objects = v.childrenOf(j, out, flags.to, opts)
 	}
 	return job
-}
-
-// loadOf returns a function that returns the load of a TrainJob or a JobSet.
-func loadOf(out pipeline.Made, j workspace.Job, opts render.PodsOptions) func() pipeline.Load {
-	return sync.OnceValue(func() pipeline.Load {
-		opts.Release = cmp.Or(opts.Release, j.Release())
-		return pipeline.LoadOf(out.JobSet, out.Companions, opts)
-	})
 }
 
 // merge merges the patches of an object that is not a TrainJob.

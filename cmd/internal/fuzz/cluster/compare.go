@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -76,47 +75,6 @@ func plainPath(path string) string {
 // inside reports whether a path lies within the other, or ends with it.
 func inside(a, b string) bool {
 	return a == b || a != "" && b != "" && (strings.HasPrefix(a, b+".") || strings.HasSuffix(a, "."+b))
-}
-
-// Live compares a file with a dump of objects. It returns the changes that the program reports, by the kind of their object, and the
-// report.
-func (p Program) Live(dir, file string, dump []Object) (changes map[string][]LiveChange, report string, err error) {
-	data, err := json.Marshal(Object{"apiVersion": "v1", "kind": "List", "items": dump})
-	if err != nil {
-		return nil, "", err
-	}
-	name := filepath.Join(dir, "dump.json")
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		return nil, "", err
-	}
-	out, err := p.run("diff", file, "--live", name, "--on-conflict=last", "--exit-zero", "-o", "json")
-	if err != nil {
-		return nil, "", fmt.Errorf("%w: %s", err, out)
-	}
-	var read struct {
-		TrainJobs []struct {
-			Objects []struct {
-				Kind, State string
-				Changes     []LiveChange
-			}
-		}
-	}
-	changes = map[string][]LiveChange{}
-	err = json.Unmarshal([]byte(out), &read)
-	for _, job := range read.TrainJobs {
-		for _, o := range job.Objects {
-			if changes[o.Kind] = append(changes[o.Kind], o.Changes...); o.State != "changed" {
-				changes[o.Kind] = append(changes[o.Kind], LiveChange{Path: o.State})
-			}
-		}
-	}
-	return changes, out, err
-}
-
-// LiveChange is a difference between a file and a dump.
-type LiveChange struct {
-	Path  string
-	After []struct{ Layer string }
 }
 
 // dump returns the objects of a case that a user dumps. It lacks the runtime, which is for the whole cluster.

@@ -1,19 +1,14 @@
 package comparison
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"math/big"
 	"slices"
 
 	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
-	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -54,30 +49,19 @@ type effect struct {
 
 func (f UpdateEffect) effect() effect { return effect{f.Update, f.Frozen != nil} }
 
-// impact is the impact of a change: what it does to the cluster, over all TrainJobs that differ.
-type impact struct {
-	noun          string
-	by            map[effect][]jobName
-	frozen        map[effect][]string
-	before, after pipeline.Load
-	queues        []*queueMove
+// effectList lists what a change does to the objects of a cluster, over all TrainJobs that differ.
+type effectList struct {
+	noun   string
+	by     map[effect][]jobName
+	frozen map[effect][]string
 }
 
-// queueMove is a queue before and after the change, with the number of its TrainJobs. Either is empty without a queue.
-type queueMove struct {
-	Namespace string `json:"namespace"`
-	Before    string `json:"before,omitempty"`
-	After     string `json:"after,omitempty"`
-	TrainJobs int    `json:"trainJobs"`
-}
-
-// evaluate sets the loads of the differing TrainJobs, and asks for their effects. Then it drops the inputs, which take much memory.
+// evaluate asks for the effects of the differing TrainJobs. Then it drops the inputs, which take much memory.
 func (c *Comparison) evaluate() {
 	if c.new.UpdateEffect != nil {
 		c.askEffects()
 	}
 	for _, j := range c.Jobs {
-		j.loadBefore, j.loadAfter = j.old.load(), j.new.load()
 		j.old, j.new = nil, nil
 	}
 }
@@ -152,6 +136,11 @@ func (j *JobDiff) causesOf(rejected int) []merge.Claim {
 	}
 }
 
+// isUnrendered reports whether the new version does not render the TrainJob, or both do not.
+func (j *JobDiff) isUnrendered() bool {
+	return j.state == stateBroken || j.state == stateRejected && !j.isUpdateRejected()
+}
+
 // isUpdateRejected reports whether both versions render the TrainJob, and the cluster rejects the update.
 func (j *JobDiff) isUpdateRejected() bool {
 	return j.state == stateRejected && j.updateEffect.Update != ""
@@ -162,35 +151,22 @@ func (j *Job) IsSuspended() bool {
 	return j != nil && j.Source.TrainJob != nil && ptr.Deref(j.Source.Spec.Suspend, false)
 }
 
-// impact returns the impact.
-func (c *Comparison) impact() *impact {
-	b := &impact{noun: c.noun, by: map[effect][]jobName{}, frozen: map[effect][]string{}}
+// effects returns the list of effects.
+func (c *Comparison) effects() *effectList {
+	b := &effectList{noun: c.noun, by: map[effect][]jobName{}, frozen: map[effect][]string{}}
 	for _, j := range c.Jobs {
-		if j.migrated || j.state == stateRejected && !j.isUpdateRejected() || j.state == stateAccepted {
+		if j.migrated || j.isUnrendered() || j.state == stateAccepted {
 			continue // the summary has them
 		}
 		if e := j.updateEffect.effect(); e.update != "" {
 			b.by[e] = append(b.by[e], j.name())
 			b.frozen[e] = append(b.frozen[e], j.updateEffect.Frozen...)
 		}
-		if j.isUpdateRejected() {
-			continue // its Pods stay
-		}
-		b.before.Add(j.loadBefore)
-		b.after.Add(j.loadAfter)
-		b.queue(j)
 	}
 	for _, frozen := range b.frozen {
 		slices.Sort(frozen)
 	}
 	return b
-}
-
-func (j *Job) load() pipeline.Load {
-	if j == nil || j.Load == nil {
-		return pipeline.Load{}
-	}
-	return j.Load()
 }
 
 func (j *Job) queue() string {
@@ -200,38 +176,15 @@ func (j *Job) queue() string {
 	return j.Queue
 }
 
-func (b *impact) queue(j *JobDiff) {
-	move := queueMove{Namespace: j.ID.Namespace, Before: j.oldQueue, After: j.newQueue}
-	switch {
-	case move.Before == "" && move.After == "":
-		return
-	case j.state == stateCreated:
-		move.Before = move.After
-	case j.state == stateRemoved:
-		move.After = move.Before
-	}
-	for _, known := range b.queues {
-		if known.Namespace == move.Namespace && known.Before == move.Before && known.After == move.After {
-			known.TrainJobs++
-			return
-		}
-	}
-	move.TrainJobs = 1
-	b.queues = append(b.queues, &move)
-}
-
-// impactRow is a line of the impact: its head, a text, names, and the fields that cannot change.
-type impactRow struct {
+// effectRow is a line of the list: its head, a text, names, and the fields that cannot change.
+type effectRow struct {
 	head, text, frozen string
 	names              []jobName
 }
 
 // line returns the row behind its head.
-func (r impactRow) line() string {
-	text := r.text
-	if r.names != nil {
-		text += ": " + firstNames(r.names, mostNames)
-	}
+func (r effectRow) line() string {
+	text := r.text + ": " + firstNames(r.names, mostNames)
 	if r.frozen != "" {
 		text += fmt.Sprintf(" (%s cannot change)", r.frozen)
 	}
@@ -245,9 +198,8 @@ const (
 )
 
 // rows returns the lines that say something.
-func (b *impact) rows() []impactRow {
-	var rows []impactRow
-	add := func(head, text string) { rows = append(rows, impactRow{head: head, text: text}) }
+func (b *effectList) rows() []effectRow {
+	var rows []effectRow
 	for _, r := range []struct {
 		of   effect
 		what string
@@ -262,31 +214,18 @@ func (b *impact) rows() []impactRow {
 		{effect{Updated, false}, "JobSet", "in place, while the job is suspended"},
 	} {
 		if ids := b.by[r.of]; len(ids) > 0 {
-			add(string(r.of.update), report.Count(len(ids), r.what)+", "+r.text)
-			rows[len(rows)-1].names = ids
+			row := effectRow{head: string(r.of.update), text: report.Count(len(ids), r.what) + ", " + r.text, names: ids}
 			if r.of.frozen {
-				rows[len(rows)-1].frozen = joinFirst(slices.Compact(b.frozen[r.of]), mostFrozen)
+				row.frozen = joinFirst(slices.Compact(b.frozen[r.of]), mostFrozen)
 			}
+			rows = append(rows, row)
 		}
-	}
-	if b.before.Pods != nil || b.after.Pods != nil {
-		add("Pods", beforeAndAfter(b.before.Pods, b.after.Pods))
-	}
-	var devices []string
-	for _, name := range b.devices() {
-		devices = append(devices, beforeAndAfter(b.before.Devices[name], b.after.Devices[name])+" "+name)
-	}
-	if devices != nil {
-		add("GPUs", joinFirst(devices, 5))
-	}
-	if queues := b.queueNames(); queues != nil {
-		add("queues", joinFirst(queues, 5))
 	}
 	return rows
 }
 
 // replacing says how JobSets are replaced.
-func (b *impact) replacing() string {
+func (b *effectList) replacing() string {
 	what := "it and create it"
 	switch many := len(b.by[effect{Replaced, true}]) > 1; {
 	case b.noun == workspace.JobSetKind && many:
@@ -297,42 +236,4 @@ func (b *impact) replacing() string {
 		what = "its " + b.noun + " and create it"
 	}
 	return "if you delete " + what + " again"
-}
-
-// devices returns the names of the accelerators, sorted.
-func (b *impact) devices() []string {
-	names := slices.AppendSeq(slices.Collect(maps.Keys(b.before.Devices)), maps.Keys(b.after.Devices))
-	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
-		return orZero(b.before.Devices[name]).Sign() == 0 && orZero(b.after.Devices[name]).Sign() == 0
-	})
-}
-
-func (b *impact) queueNames() []string {
-	var names []string
-	for _, q := range b.queues {
-		of := func(name string) string {
-			if name == "" {
-				return "none"
-			}
-			return fieldpath.Object{Namespace: q.Namespace, Name: name}.String()
-		}
-		text := of(q.After)
-		if q.Before != q.After {
-			text = of(q.Before) + " -> " + of(q.After)
-		}
-		names = append(names, fmt.Sprintf("%s (%s)", text, report.Count(q.TrainJobs, "TrainJob")))
-	}
-	return names
-}
-
-func orZero(n *big.Int) *big.Int { return cmp.Or(n, new(big.Int)) }
-
-// beforeAndAfter formats a number before and after, or once if it stays.
-func beforeAndAfter(before, after *big.Int) string {
-	before, after = orZero(before), orZero(after)
-	if before.Cmp(after) == 0 {
-		return after.String()
-	}
-	return fmt.Sprintf("%s -> %s", before, after)
 }
