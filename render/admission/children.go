@@ -15,7 +15,6 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -139,10 +138,19 @@ func isOfOtherController(js *jobset.JobSet) bool {
 	return js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName
 }
 
+// mutableInPods returns the fields of a Pod template that a suspended JobSet allows to change (JobSet v0.12.0 pkg/webhooks). Kueue sets them
+// with a patch of the TrainJob, or in the JobSet itself.
+func mutableInPods() []fieldpath.Path {
+	return []fieldpath.Path{
+		fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
+		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
+	}
+}
+
 // beforeResume returns a finding on an object that a controller creates when the JobSet resumes. path is its field of the Pod
 // template. The cluster will reject the object, unless the field can change before.
 func beforeResume(f finding.Finding, path fieldpath.Path) finding.Finding {
-	if slices.ContainsFunc(explain.Mutable(), path.HasPrefix) {
+	if slices.ContainsFunc(mutableInPods(), path.HasPrefix) {
 		f.Severity = finding.Warning
 		f.Message += "; the cluster rejects it when the job resumes, unless Kueue or another manager changes the field before"
 	}

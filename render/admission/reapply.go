@@ -17,7 +17,6 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/serverside"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/explain"
 )
 
 // createJobSet returns the JobSet as stored on its creation, with the defaults of its definition and webhook. It
@@ -317,7 +316,7 @@ func keyOf(item reflect.Value, key string) string {
 func unfreeze(path fieldpath.Path) string {
 	const depth = 3 // .spec.replicatedJobs[…]
 	if len(path) > depth && path[:depth-1].HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
-		for _, field := range explain.Mutable() {
+		for _, field := range mutableInPods() {
 			if path[depth:].HasPrefix(fieldpath.Fields("template", "spec", "template").Append(field...)) {
 				return "suspend the JobSet before the change, or in it"
 			}

@@ -1,7 +1,6 @@
 package blame
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -49,15 +48,6 @@ func (o *Object) setters(path fieldpath.Path) []string {
 	list := []string{rule.Set}
 	if !strings.Contains(rule.Set, "runtime's") {
 		list = append(list, "the runtime's template")
-	}
-	for _, w := range rule.Writers {
-		text := string(w.Layer)
-		if w.From != "" {
-			text += " from " + w.From
-		}
-		if !slices.Contains(list, text) {
-			list = append(list, text)
-		}
 	}
 	return list
 }

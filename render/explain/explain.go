@@ -42,10 +42,6 @@ type Rule struct {
 	// Compositions are the kinds of rules by which a policy may compose the values of several managers. There are none for a field
 	// that no manager may patch, or within a list that merges as a whole.
 	Compositions []compose.Kind
-	// Change describes when the field may change.
-	Change string
-	// Writers are the layers that write the field, or part of it, after the patches, and so win.
-	Writers []Writer
 	// Fields are the fields of a struct, or of the items of a list.
 	Fields []Member
 }

@@ -12,10 +12,9 @@ import (
 )
 
 func (r *resolved) rule() Rule {
-	rule := Rule{Path: r.path, Kind: r.typ.String(), Merge: r.merge(), Union: r.union(), Writers: writersOf(r.path)}
+	rule := Rule{Path: r.path, Kind: r.typ.String(), Merge: r.merge(), Union: r.union()}
 	rule.Patchable, rule.Set = r.set()
 	rule.Compositions = r.compositions(rule.Patchable)
-	rule.Change = r.change(rule.Patchable)
 	t := r.typ
 	for t.Kind != schema.Map && t.Elem != nil {
 		t = t.Elem
@@ -140,50 +139,4 @@ func (r *resolved) inContainer(field string) bool {
 		}
 	}
 	return false
-}
-
-// Mutable returns the fields of a Pod template that a suspended JobSet allows to change (JobSet v0.12.0 pkg/webhooks). Kueue sets them
-// with a patch of the TrainJob, or in the JobSet itself.
-func Mutable() []fieldpath.Path {
-	return []fieldpath.Path{
-		fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
-		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
-	}
-}
-
-// change describes when the field may change (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset and the JobSet's
-// own webhook).
-func (r *resolved) change(patchable bool) string {
-	if slices.Equal(fieldsOf(r.path), []string{"spec", "suspend"}) {
-		return "at any time"
-	}
-	if !patchable {
-		return "never in a TrainJob that exists: delete it and create it again; a changed runtime counts for new TrainJobs only"
-	}
-	pod := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("template")}
-	inPod := len(r.path) > len(pod) && Format(anyItems(r.path[:len(pod)])) == Format(pod)
-	taken := r.path[0] == fieldpath.Field("metadata")
-	if inPod {
-		rest := r.path[len(pod):]
-		taken = slices.ContainsFunc(Mutable(), func(m fieldpath.Path) bool { return rest.HasPrefix(m) })
-	}
-	if taken {
-		return "while the TrainJob is suspended, also once its JobSet exists"
-	}
-	if slices.ContainsFunc(Mutable(), func(m fieldpath.Path) bool { return inPod && m.HasPrefix(r.path[len(pod):]) }) || len(r.path) <= len(pod) && pod.HasPrefix(anyItems(r.path)) {
-		return "while the TrainJob is suspended; once its JobSet exists, only labels, annotations, nodeSelector, tolerations and schedulingGates of the Pod templates"
-	}
-	return "until the JobSet exists; after that a patch of a suspended TrainJob is accepted, and the JobSet rejects it forever (TW702)"
-}
-
-// anyItems returns the path with unnamed items.
-func anyItems(path fieldpath.Path) fieldpath.Path {
-	out := make(fieldpath.Path, len(path))
-	for i, step := range path {
-		if key, _, ok := step.Item(); ok {
-			step = fieldpath.Item(key, "")
-		}
-		out[i] = step
-	}
-	return out
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/explain"
 )
@@ -129,12 +128,6 @@ func writeRule(w io.Writer, rule explain.Rule) error {
 	line("composes", composesText(rule))
 	line("in", sinceOf(rule))
 	line("set by", rule.Set)
-	line("changed", rule.Change)
-	what := "written over"
-	for _, text := range writersText(rule) {
-		line(what, text)
-		what = ""
-	}
 	if len(rule.Fields) > 0 {
 		fmt.Fprintf(out, "\n  field\tkind\tin a patch\n")
 	}
@@ -148,39 +141,6 @@ func writeRule(w io.Writer, rule explain.Rule) error {
 	return out.Flush()
 }
 
-// writersText returns the layers that write over a field, with a line for each layer and origin.
-func writersText(rule explain.Rule) []string {
-	var lines []string
-	var last explain.Writer
-	for i, w := range rule.Writers {
-		at := 0
-		for at < len(w.Path) && at < len(rule.Path) && (w.Path[at] == rule.Path[at] || isOpen(w.Path[at])) {
-			at++
-		}
-		within := explain.Format(w.Path[at:])
-		if within != "" && i > 0 && w.Layer == last.Layer && w.From == last.From {
-			lines[len(lines)-1] += " " + within
-			continue
-		}
-		last = w
-		text := "by " + string(w.Layer)
-		if w.From != "" {
-			text += " from " + w.From
-		}
-		if within != "" {
-			text += ": " + within
-		}
-		lines = append(lines, text)
-	}
-	return lines
-}
-
-// isOpen reports whether a step stands for any item.
-func isOpen(step fieldpath.Step) bool {
-	_, value, ok := step.Item()
-	return ok && value == ""
-}
-
 // FieldReport is a rule for programs.
 type FieldReport struct {
 	Path         string         `json:"path" doc:"The field of the JobSet."`
@@ -191,15 +151,7 @@ type FieldReport struct {
 	Patchable    bool           `json:"patchable" doc:"A patch may set the field."`
 	Compositions []compose.Kind `json:"compositions,omitempty" doc:"The rules that a policy may set for the field."`
 	SetBy        string         `json:"setBy" doc:"Who may set the field."`
-	Changed      string         `json:"changed" doc:"When the field may change."`
-	WrittenOver  []writerJSON   `json:"writtenOver,omitempty" doc:"The layers that write over the field."`
 	Fields       []memberJSON   `json:"fields,omitempty" doc:"The fields below it."`
-}
-
-type writerJSON struct {
-	Layer string `json:"layer"`
-	Path  string `json:"path"`
-	From  string `json:"from,omitempty" doc:"The field of the TrainJob or of the runtime that the value comes from."`
 }
 
 type memberJSON struct {
@@ -225,10 +177,7 @@ func composesText(rule explain.Rule) string {
 func writeRuleJSON(w io.Writer, rule explain.Rule) error {
 	out := FieldReport{
 		Path: explain.Format(rule.Path), Kind: rule.Kind, Merge: rule.Merge, Union: rule.Union,
-		Patchable: rule.Patchable, Compositions: rule.Compositions, SetBy: rule.Set, Changed: rule.Change, Releases: sinceOf(rule),
-	}
-	for _, writer := range rule.Writers {
-		out.WrittenOver = append(out.WrittenOver, writerJSON{string(writer.Layer), explain.Format(writer.Path), writer.From})
+		Patchable: rule.Patchable, Compositions: rule.Compositions, SetBy: rule.Set, Releases: sinceOf(rule),
 	}
 	for _, f := range rule.Fields {
 		out.Fields = append(out.Fields, memberJSON(f))
