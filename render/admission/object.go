@@ -108,6 +108,19 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	return o
 }
 
+// Stored returns a TrainJob as the API server keeps it, and as the expressions of admission policies see it: without
+// unknown fields and invalid nulls, and with defaults. r is the release; nil means the latest one. It returns false
+// for an object that cannot be decoded.
+func Stored(r *release.Release, fields map[string]any, namespace string) (map[string]any, bool) {
+	found := &findings{}
+	d := found.definition(r, trainer.TrainJobKind)
+	if d == nil {
+		return nil, false
+	}
+	o := d.decode(fields, namespace, found)
+	return o.fields, !o.undecodable
+}
+
 // decodeMetadata returns the metadata, or nil for an object without metadata, and the paths of unknown fields.
 func (o *object) decodeMetadata() (metadata *metav1.ObjectMeta, unknown []string, err error) {
 	if metadata = new(metav1.ObjectMeta); tree.Decode(o.fields["metadata"], metadata) {

@@ -42,6 +42,7 @@ func IsManifest(data []byte) bool {
 const (
 	mostRules    = 256 // of managers, and of patches
 	mostPatterns = 1024
+	mostPaths    = 1024 // of all managers, so that the API server compiles them
 )
 
 // Parse reads a policy from YAML or JSON. file names it in findings; Parse does not open it.
@@ -67,6 +68,7 @@ type reader struct {
 	invalid  map[string]bool // the paths of findings
 	around   map[string]bool // these, and all fields around them
 	patterns int             // of all selectors
+	paths    int             // of all managers
 }
 
 // add adds a finding.
@@ -133,8 +135,8 @@ func (r *reader) read(data []byte) {
 	r.managers(of.Managers)
 	r.patches(of.Patches)
 	r.scope(of.Cluster)
-	if max(len(of.Managers), len(of.Patches)) > mostRules || r.patterns > mostPatterns {
-		r.report(codes.BadValue, nil, "write fewer, or use patterns with * and labels", "must have at most %d managers, %d patches, and %d names, patterns and labels to select TrainJobs by", mostRules, mostRules, mostPatterns)
+	if max(len(of.Managers), len(of.Patches)) > mostRules || r.patterns > mostPatterns || r.paths > mostPaths {
+		r.report(codes.BadValue, nil, "write fewer, or use patterns with * and labels", "must have at most %d managers, %d patches, %d paths, and %d names, patterns and labels to select TrainJobs by", mostRules, mostRules, mostPaths, mostPatterns)
 		r.policy.managers, r.policy.patches = nil, nil
 	}
 	r.compositions(of.Compose)
@@ -214,7 +216,8 @@ func (r *reader) managers(entries []managerEntry) {
 		if len(e.Paths) == 0 {
 			r.empty(paths, "name a field, or remove paths to allow all fields")
 		}
-		for n, text := range e.Paths {
+		r.paths += len(e.Paths)
+		for n, text := range e.Paths[:min(len(e.Paths), mostPaths)] {
 			if pattern := r.field(text, paths.Append(fieldpath.Index(n))).Path; pattern != nil {
 				m.patterns = append(m.patterns, pattern)
 			}
@@ -295,12 +298,20 @@ func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 		r.report(codes.BadValue, at, help, "invalid path: %s", problem)
 	case !rule.Patchable:
 		r.report(codes.Unpatchable, at, help, "no patch may set %s", text)
+	case slices.ContainsFunc(rule.Path, isDirective):
+		r.report(codes.BadValue, at, "name a key, or [*] for all", "invalid path: %s names a directive", text)
 	case slices.ContainsFunc(rule.Path, func(s fieldpath.Step) bool { _, is := s.Index(); return is }):
 		r.report(codes.BadValue, at, "name the list itself", "invalid path: the list merges as a whole")
 	default:
 		return rule
 	}
 	return explain.Rule{}
+}
+
+// isDirective reports whether a step is the key of a directive, such as $patch.
+func isDirective(s fieldpath.Step) bool {
+	key, _ := s.Key()
+	return strings.HasPrefix(key, "$")
 }
 
 func (r *reader) patches(entries []patchEntry) {
@@ -362,7 +373,9 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 		return s
 	}
 	requirements, _ := s.labels.Requirements()
-	r.patterns += len(requirements)
+	if r.patterns += strings.Count(e.Labels, ",") + 1; r.patterns <= mostPatterns && !canMatch(requirements) {
+		r.report(codes.BadValue, in, "set labels that one object can have", "no labels match %q", e.Labels)
+	}
 	return s
 }
 

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,22 +92,36 @@ func ParseSelector(text string) (*metav1.LabelSelector, error) {
 // selectorsOverlap reports whether some labels match both selectors. Requirements of different keys never exclude each other, and all
 // values that no requirement names are alike.
 func selectorsOverlap(a, b *metav1.LabelSelector) bool {
-	of := map[string]labels.Requirements{}
+	var all labels.Requirements
 	for _, s := range []*metav1.LabelSelector{a, b} {
 		selector, err := metav1.LabelSelectorAsSelector(s)
 		if s == nil || err != nil {
 			continue // all
 		}
 		requirements, _ := selector.Requirements()
-		for _, r := range requirements {
-			of[r.Key()] = append(of[r.Key()], r)
-		}
+		all = append(all, requirements...)
+	}
+	return canMatch(all)
+}
+
+// canMatch reports whether some labels match all requirements.
+func canMatch(all labels.Requirements) bool {
+	of := map[string]labels.Requirements{}
+	for _, r := range all {
+		of[r.Key()] = append(of[r.Key()], r)
 	}
 	for key, requirements := range of {
 		candidates := []labels.Set{{}, {key: "*"}} // no label has this value
 		for _, r := range requirements {
 			for value := range r.Values() {
 				candidates = append(candidates, labels.Set{key: value})
+				n, err := strconv.ParseInt(value, 10, 64)
+				for _, next := range []int64{n - 1, n + 1} { // written in two ways, as a selector may exclude one
+					if err == nil && next >= 0 {
+						candidates = append(candidates, labels.Set{key: fmt.Sprint(next)},
+							labels.Set{key: fmt.Sprintf("%0*d", validation.LabelValueMaxLength, next)})
+					}
+				}
 			}
 		}
 		if !slices.ContainsFunc(candidates, func(has labels.Set) bool {

@@ -83,10 +83,10 @@ func TestJudge_Agrees(t *testing.T) {
 		if found != nil {
 			t.Fatalf("%s\n%v", text, found)
 		}
-		object, left := policy.AdmissionPolicy(p, "trainjobs")
-		expressions, err := vap.Compile(object)
-		if err != nil || len(left) != 2 {
-			t.Fatalf("%s\n%v %q", text, err, left)
+		generated := policy.AdmissionPolicies(p, "trainjobs")
+		expressions, err := vap.Compile(generated.Policies...)
+		if err != nil || len(generated.Left) != 2 || generated.Lowered != nil {
+			t.Fatalf("%s\n%v %+q", text, err, generated)
 		}
 		for j := range uint64(50) {
 			seed := first + 100*i + j
@@ -201,8 +201,7 @@ func large(t testing.TB, n int) (*vap.Expressions, map[string]any) {
 	if found != nil {
 		t.Fatal(found)
 	}
-	object, _ := policy.AdmissionPolicy(p, "trainjobs")
-	expressions, err := vap.Compile(object)
+	expressions, err := vap.Compile(policy.AdmissionPolicies(p, "trainjobs").Policies...)
 	if err != nil {
 		t.Fatal(err)
 	}

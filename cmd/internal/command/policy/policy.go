@@ -3,6 +3,7 @@ package policy
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/render/admission/vap"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/policy"
 )
@@ -42,16 +44,17 @@ one field. Where the file names users or service accounts of a manager, only the
 Without a file, it is trainweld.yaml of the working directory. The field cluster of a file, or flags, select namespaces
 and TrainJobs. Several files may overlap: notes name them, and warnings what one lists and another rejects.
 
-Patches, compositions and lowered severities stay with check, as notes say.
+Patches, compositions and lowered severities stay with check, as notes and warnings say. No patch may have a directive
+such as $patch. A large policy becomes several objects. A rule that no API server compiles is an error.
 
 The expressions need Kubernetes 1.35.
 
-Exit status: 0 written; 1 the file has a mistake; 2 usage, input or output failed.`,
+Exit status: 0 written; 1 the file has a mistake, or a rule is too large; 2 usage, input or output failed.`,
 		Example: `  # Into force, in the namespaces of one team
-  trainweld policy --namespace-selector team=research | kubectl apply -f -
+  trainweld policy --namespace-selector team=research | kubectl apply --server-side -f -
 
   # The policies of several teams
-  trainweld policy teams/*/trainweld.yaml | kubectl apply -f -
+  trainweld policy teams/*/trainweld.yaml | kubectl apply --server-side -f -
 
   # What the expressions say of the TrainJobs of a repository, and of one user
   trainweld policy test jobs/ --user system:serviceaccount:ci:deployer`,
@@ -117,17 +120,25 @@ func write(p *host.Program, flags policyFlags, files []string) error {
 		if err != nil {
 			return exit.Usage(err)
 		}
-		file := printable.Line(files[i])
+		file := printable.Line(cmp.Or(files[i], workspace.ConfigName))
 		if other, is := named[scope.Name]; is {
 			return fmt.Errorf("%s and %s both write objects called %s: set .cluster.name", other, file, scope.Name)
 		}
 		named[scope.Name] = file
-		vap, left := policy.AdmissionPolicy(one, scope.Name)
-		if vap == nil {
-			return fmt.Errorf("%s: the policy has no rule for the API server: %s", scope.Name, strings.Join(left, "; "))
+		generated := policy.AdmissionPolicies(one, scope.Name)
+		if generated.Policies == nil {
+			return fmt.Errorf("%s: the policy has no rule for the API server: %s", file, strings.Join(append(generated.Lowered, generated.Left...), "; "))
 		}
-		objects = append(objects, vap, policy.AdmissionBinding(scope))
-		for _, rule := range left {
+		if _, err := compile(p, one, generated, file); err != nil {
+			return err
+		}
+		for _, object := range generated.Policies {
+			objects = append(objects, object, policy.AdmissionBinding(scope, object))
+		}
+		for i, rule := range append(generated.Lowered, generated.Left...) {
+			if rule = "note: " + rule; i < len(generated.Lowered) {
+				rule = "warning" + strings.TrimPrefix(rule, "note")
+			}
 			if of[rule] == nil {
 				rules = append(rules, rule)
 			}
@@ -139,12 +150,52 @@ func write(p *host.Program, flags policyFlags, files []string) error {
 	}
 	for _, rule := range rules {
 		if len(of[rule]) < len(policies) {
-			fmt.Fprintf(p.Stderr, "note: %s: %s\n", strings.Join(of[rule], ", "), rule)
+			severity, rest, _ := strings.Cut(rule, ": ")
+			fmt.Fprintf(p.Stderr, "%s: %s: %s\n", severity, strings.Join(of[rule], ", "), rest)
 		} else {
-			fmt.Fprintln(p.Stderr, "note:", rule)
+			fmt.Fprintln(p.Stderr, rule)
 		}
 	}
 	return report.WriteBeside(p.Stderr, policy.Overlaps(policies), report.Options{ShowNotes: true})
+}
+
+// compile compiles what the API server will compile, and evaluates it for a TrainJob with the patches of several
+// managers: the API server limits the cost of a request. It reports the rule that is too large.
+func compile(p *host.Program, of *policy.Policy, generated policy.Admission, file string) (*vap.Expressions, error) {
+	expressions, err := vap.Compile(generated.Policies...)
+	if unfit := (vap.CompileError{}); errors.As(err, &unfit) {
+		err = fmt.Errorf("%s: too large: the API server does not compile the variable %s: %w", generated.Rule(unfit.Name), unfit.Name, unfit.Err)
+	} else if err == nil {
+		const most = 16 // patches of a TrainJob
+		var patches []any
+		for _, name := range of.Managers()[:min(most, len(of.Managers()))] {
+			patches = append(patches, map[string]any{"manager": name, "trainingRuntimeSpec": sample()})
+		}
+		verdict := expressions.Validate(context.Background(), map[string]any{
+			"metadata": map[string]any{"name": "sample", "namespace": "default"},
+			"spec":     map[string]any{"runtimeRef": map[string]any{"name": "sample"}, "runtimePatches": patches},
+		}, nil, "")
+		if verdict.Cost.IsTooHigh() {
+			err = fmt.Errorf("%s: too large: the API server ends the evaluation for its cost", generated.Rule(verdict.Dearest))
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "trainweld: %s: %s\n", file, printable.Line(err.Error()))
+		return nil, exit.Status(exit.Findings)
+	}
+	return expressions, nil
+}
+
+// sample is what each manager sets.
+func sample() map[string]any {
+	type object = map[string]any
+	labels := object{"labels": object{"a": "b"}}
+	pod := object{
+		"nodeSelector": object{"a": "b"}, "tolerations": []any{object{"key": "a", "operator": "Exists"}},
+		"containers": []any{object{"name": "node", "env": []any{object{"name": "A", "value": "b"}}}},
+	}
+	jobs := []any{object{"name": "node", "template": object{"spec": object{"template": object{"metadata": labels, "spec": pod}}}}}
+	return object{"template": object{"metadata": labels, "spec": object{"replicatedJobs": jobs}}}
 }
 
 // mostFiles bounds the pairs of files.

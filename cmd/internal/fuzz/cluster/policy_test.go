@@ -174,19 +174,23 @@ func (c *ControlPlane) enforce(t *testing.T, text, namespace string) (*policy.Po
 		t.Fatalf("%s\n%v", text, found)
 	}
 	name := "policy-" + namespace
-	object, _ := policy.AdmissionPolicy(p, name)
-	expressions, err := vap.Compile(object)
+	objects := policy.AdmissionPolicies(p, name).Policies
+	expressions, err := vap.Compile(objects...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	scope := policy.Scope{Namespaces: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}}
+	var checked time.Duration
 	start := time.Now()
-	if warnings := c.typeWarnings(t, object); len(warnings) > 0 {
-		t.Errorf("%s\n%v", text, warnings)
+	for _, object := range objects {
+		if warnings := c.typeWarnings(t, object); len(warnings) > 0 {
+			t.Errorf("%s\n%v", text, warnings)
+		}
+		checked += time.Since(start)
+		start = time.Now()
+		c.post(t, "validatingadmissionpolicies", object)
+		c.post(t, "validatingadmissionpolicybindings", policy.AdmissionBinding(scope, object))
 	}
-	checked := time.Since(start)
-	start = time.Now()
-	c.post(t, "validatingadmissionpolicies", object)
-	c.post(t, "validatingadmissionpolicybindings", policy.AdmissionBinding(policy.Scope{Name: name, Namespaces: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}}))
 	c.waitForPolicy(t, trainJobs(namespace))
 	t.Logf("the types are checked in %v, the policy is in force after %v", checked, time.Since(start))
 	return p, expressions
