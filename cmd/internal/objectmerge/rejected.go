@@ -26,20 +26,47 @@ func (m *Object) Rejected(merged *Result, others finding.List) (found finding.Li
 	if err != nil || m.admit(base) != nil {
 		return nil
 	}
+	values, explained, seen := lookup{}, newPaths(others), map[codes.Key]bool{}
 	for _, f := range errs {
-		f.Object, f.Path = m.ID, pathIn(merged.Type, merged.Fields, f.Path)
-		explained := func(other finding.Finding) bool {
-			return other.Severity == finding.Error && other.Code != codes.Overlap && (f.Path.HasPrefix(other.Path) || other.Path.HasPrefix(f.Path))
-		}
-		isSame := func(other finding.Finding) bool { return codes.KeyOf(other) == codes.KeyOf(f) } // at two items of one key
-		if !slices.ContainsFunc(others, explained) && !slices.ContainsFunc(found, isSame) {
+		f.Object, f.Path = m.ID, values.pathIn(merged.Type, merged.Fields, f.Path)
+		if key := codes.KeyOf(f); !explained.near(f.Path) && !seen[key] { // two items may have one key
+			seen[key] = true
 			found = append(found, f)
 		}
 	}
-	for i := range found {
-		m.blame(&found[i], merged)
+	if found != nil {
+		c := newCulprits(m, merged)
+		for i := range found {
+			c.blame(&found[i])
+		}
 	}
 	return found
+}
+
+// paths are the paths of errors, and those around them.
+type paths struct{ at, around map[string]bool }
+
+func newPaths(found finding.List) paths {
+	p := paths{map[string]bool{}, map[string]bool{}}
+	for _, f := range found {
+		if f.Severity == finding.Error && f.Code != codes.Overlap {
+			p.at[f.Path.String()] = true
+			for n := range f.Path {
+				p.around[f.Path[:n].String()] = true
+			}
+		}
+	}
+	return p
+}
+
+// near reports whether an error is at a path, within it or around it.
+func (p paths) near(path fieldpath.Path) bool {
+	for n := range len(path) + 1 {
+		if p.at[path[:n].String()] {
+			return true
+		}
+	}
+	return p.around[path.String()]
 }
 
 // admit returns the errors of the API server for an object of the kind.
@@ -57,7 +84,7 @@ func (m *Object) admit(fields merge.Object) finding.List {
 }
 
 // pathIn returns a path of the API server in the form of the type. There, the keys of a list name its items.
-func pathIn(t *schema.Type, value any, path fieldpath.Path) fieldpath.Path {
+func (l lookup) pathIn(t *schema.Type, value any, path fieldpath.Path) fieldpath.Path {
 	out := make(fieldpath.Path, 0, len(path))
 	for i, step := range path {
 		switch in := value.(type) {
@@ -70,7 +97,7 @@ func pathIn(t *schema.Type, value any, path fieldpath.Path) fieldpath.Path {
 		case []any:
 			at, ok := step.Index()
 			if key, want, isItem := step.Item(); isItem {
-				at, ok = lookup{}.index(in, key)[want]
+				at, ok = l.index(in, key)[want]
 			}
 			if !ok || at >= len(in) {
 				return append(out, path[i:]...)
@@ -90,24 +117,72 @@ func pathIn(t *schema.Type, value any, path fieldpath.Path) fieldpath.Path {
 	return out
 }
 
+// culprits finds the patches that bring in errors.
+type culprits struct {
+	*Object
+	merged *Result
+	values lookup
+	last   map[string]merge.Claim   // on each field
+	claims map[claimKey]merge.Claim // the first one of a layer at a path or within it
+	errors map[int]map[string]bool  // of the object with so many patches only
+}
+
+// claimKey is a layer, a path, and the text of a value, or "" for any value.
+type claimKey struct {
+	layer       merge.Layer
+	path, value string
+}
+
+func newCulprits(m *Object, merged *Result) *culprits {
+	c := &culprits{m, merged, lookup{}, map[string]merge.Claim{}, map[claimKey]merge.Claim{}, map[int]map[string]bool{}}
+	for at, claims := range merged.Owners.All() {
+		if len(claims) > 0 {
+			c.last[at.String()] = claims[len(claims)-1]
+		}
+	}
+	for f := range merged.Owners.Patched() {
+		at := f.Path()
+		for _, claim := range f.Claims() {
+			for n := range len(at) + 1 {
+				for _, value := range []string{"", textOf(claim.Value)} {
+					key := claimKey{claim.Layer, at[:n].String(), value}
+					if _, known := c.claims[key]; !known {
+						c.claims[key] = claim
+					}
+				}
+			}
+		}
+	}
+	return c
+}
+
+// textOf returns the text of a scalar, or "".
+func textOf(value any) string {
+	switch value.(type) {
+	case string, bool, int64, float64, int32, int:
+		return fmt.Sprintf("=%v", value)
+	}
+	return ""
+}
+
 // blame sets the claims and the position of an error: the patch without which the object is valid, and the field there.
-func (m *Object) blame(f *finding.Finding, merged *Result) {
-	patch := &m.patches[m.culprit(*f)-1]
+func (c *culprits) blame(f *finding.Finding) {
+	patch := &c.patches[c.culprit(*f)-1]
 	layer := merge.Manager(patch.manager)
-	if patch.json != nil && m.managed {
+	if patch.json != nil && c.managed {
 		layer = merge.Manager(patch.manager + updated)
 	}
-	if last, ok := lastClaim(merged.Owners, f.Path); ok && (last.Layer != merge.Base || m.base.Has(last.Source)) {
-		f.Claims = append(f.Claims, m.placed(last))
+	if last, ok := c.last[f.Path.String()]; ok && (last.Layer != merge.Base || c.base.Has(last.Source)) {
+		f.Claims = append(f.Claims, c.placed(last))
 	}
-	switch claim, ok := nearestClaim(merged, layer, f.Path); {
+	switch claim, ok := c.nearest(layer, f.Path); {
 	case patch.json == nil && patch.document.Has(f.Path):
 		f.Position = patch.document.Position(f.Path)
 	case ok:
-		f.Position = m.Position(layer, claim.Source)
-		f.Claims = append(slices.DeleteFunc(f.Claims, func(c merge.Claim) bool { return c.Layer == layer }), m.placed(claim))
+		f.Position = c.Position(layer, claim.Source)
+		f.Claims = append(slices.DeleteFunc(f.Claims, func(c merge.Claim) bool { return c.Layer == layer }), c.placed(claim))
 	default:
-		f.Position = m.Position(layer, nil)
+		f.Position = c.Position(layer, nil)
 	}
 }
 
@@ -117,14 +192,10 @@ func (m *Object) placed(c merge.Claim) merge.Claim {
 }
 
 // culprit returns the number of patches with which the object has the error, and without the last of which it does not.
-func (m *Object) culprit(f finding.Finding) int {
-	isLike := func(other finding.Finding) bool { return other.Code == f.Code && other.Message == f.Message }
-	without, with := 0, len(m.patches)
+func (c *culprits) culprit(f finding.Finding) int {
+	without, with := 0, len(c.patches)
 	for with-without > 1 {
-		fewer := *m
-		n := (without + with) / 2
-		fewer.patches = m.patches[:n]
-		if merged, _ := fewer.Apply(nil); merged != nil && slices.ContainsFunc(m.admit(merged.Fields), isLike) {
+		if n := (without + with) / 2; c.errorsWith(n)[string(f.Code)+f.Message] {
 			with = n
 		} else {
 			without = n
@@ -133,38 +204,31 @@ func (m *Object) culprit(f finding.Finding) int {
 	return with
 }
 
-// lastClaim returns the last claim on a field.
-func lastClaim(owners *merge.Ownership, path fieldpath.Path) (merge.Claim, bool) {
-	text := path.String()
-	for at, claims := range owners.All() {
-		if at.String() == text && len(claims) > 0 {
-			return claims[len(claims)-1], true
+// errorsWith returns the errors of the object with the first patches only.
+func (c *culprits) errorsWith(n int) map[string]bool {
+	if c.errors[n] == nil {
+		c.errors[n] = map[string]bool{}
+		fewer := *c.Object
+		fewer.patches = c.patches[:n]
+		if merged, _ := fewer.Apply(nil); merged != nil {
+			for _, f := range c.admit(merged.Fields) {
+				c.errors[n][string(f.Code)+f.Message] = true
+			}
+		}
+	}
+	return c.errors[n]
+}
+
+// nearest returns the claim of a layer on the field of a path, or on the nearest one around it. Of several, it is one with the
+// value of the path.
+func (c *culprits) nearest(layer merge.Layer, path fieldpath.Path) (merge.Claim, bool) {
+	value := textOf(c.values.at(c.merged.Fields, path))
+	for n := len(path); n >= 0; n-- {
+		for _, value := range []string{value, ""} {
+			if claim, ok := c.claims[claimKey{layer, path[:n].String(), value}]; ok {
+				return claim, true
+			}
 		}
 	}
 	return merge.Claim{}, false
-}
-
-// nearestClaim returns the claim of a layer on the field of a path, or on the nearest one around it. Of several, it is one with the value of the path.
-func nearestClaim(merged *Result, layer merge.Layer, path fieldpath.Path) (nearest merge.Claim, ok bool) {
-	want, best := fmt.Sprint(lookup{}.at(merged.Fields, path)), -1
-	for f := range merged.Owners.Patched() {
-		for _, claim := range f.Claims() {
-			if claim.Layer != layer {
-				continue
-			}
-			at := f.Path()
-			shared := 0
-			for shared < min(len(at), len(path)) && at[shared] == path[shared] {
-				shared++
-			}
-			score := 2 * shared
-			if fmt.Sprint(claim.Value) == want {
-				score++
-			}
-			if score > best {
-				nearest, best, ok = claim, score, true
-			}
-		}
-	}
-	return nearest, ok
 }
