@@ -3,11 +3,13 @@ package admission
 import (
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -64,12 +66,55 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		if path, ok := strings.CutSuffix(err.Detail, " must validate at least one schema (anyOf)"); ok {
 			f.Code, f.Path = codes.WrongType, o.path(strings.Trim(path, `"`), o.fields)
 			f.Message, f.Remedy.Text = "must be an integer or a string", "set an integer or a string"
+			if half, ok := valueAt(o.fields, f.Path).(float64); ok {
+				f.Remedy.Text = fractionHelp(f.Path, half)
+			}
 		}
 		if strings.HasPrefix(f.Message, quantityPattern) {
 			f.Message, f.Remedy.Text = fmt.Sprintf("Invalid value: %s: must be a quantity", quoted(f.Path, err.BadValue)), "set a quantity such as 500m or 8Gi"
 		}
 	}
 	return f
+}
+
+// fractionHelp returns the help on a quantity that is written as a fraction. Only resources of Kubernetes itself have parts.
+func fractionHelp(path fieldpath.Path, value float64) string {
+	name, _ := path[len(path)-1].Name()
+	number := strconv.FormatFloat(value, 'f', -1, 64)
+	switch {
+	case strings.Contains(name, "/"):
+		return fmt.Sprintf("set a whole number: %s has no parts", name)
+	case name == string(corev1.ResourceCPU) && value > 0 && value < 1000:
+		return fmt.Sprintf("set %q, or %dm", number, int64(math.Ceil(value*1000)))
+	}
+	return fmt.Sprintf("set %q, or an integer", number)
+}
+
+// valueAt returns the value at a path, or nil.
+func valueAt(value any, path fieldpath.Path) any {
+	for _, step := range path {
+		switch in := value.(type) {
+		case map[string]any:
+			name, _ := step.Name()
+			value = in[name]
+		case []any:
+			i, isIndex := step.Index()
+			key, want, isItem := step.Item()
+			if isItem {
+				i = slices.IndexFunc(in, func(item any) bool {
+					object, _ := item.(map[string]any)
+					return fmt.Sprint(object[key]) == want
+				})
+			}
+			if !isIndex && !isItem || i < 0 || i >= len(in) {
+				return nil
+			}
+			value = in[i]
+		default:
+			return nil
+		}
+	}
+	return value
 }
 
 // isRepeated reports whether a path leads to an item, by its index, that equals an earlier one of its list.

@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -40,6 +41,9 @@ func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 				*claim = l.Claim(j, *claim)
 			}
 		}
+		if f.Code == codes.Suspended && j.TrainJob.Labels[admission.QueueLabel] != "" {
+			f.Remedy.Text = "wait for the queue: Kueue resumes the job when it admits it"
+		}
 		if f.Position != (fieldpath.Position{}) {
 			continue
 		}
@@ -60,7 +64,9 @@ func (l *Locator) position(j Job, f finding.Finding) fieldpath.Position {
 	if at := LastPlace(disputed(f)); at != (fieldpath.Position{}) {
 		return at
 	}
-	switch {
+	switch suspend := fieldpath.Fields("spec", "suspend"); {
+	case f.Object.Kind == JobSetKind && f.Path.String() == suspend.String() && j.Document.Has(suspend):
+		return j.Document.Position(suspend) // which the JobSet copies
 	case f.Object.Kind == JobSetKind || f.Path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")):
 		return l.resultPosition(j, f.Path)
 	case f.Object.Kind == trainer.TrainJobKind:

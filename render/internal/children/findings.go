@@ -29,8 +29,11 @@ func (f *Family) Findings() finding.List {
 		if later := f.names(afterResume); later != nil {
 			message += "; the Jobs of " + quoted(later) + " depend on others, and are created after resume"
 		}
-		report(finding.Warning, codes.Suspended, fieldpath.Fields("spec", "suspend"), message,
-			"set spec.suspend to false to run it")
+		help := "set spec.suspend to false to run it"
+		if f.Labels["kueue.x-k8s.io/queue-name"] != "" {
+			help = "wait for the queue: Kueue resumes the job when it admits it"
+		}
+		report(finding.Warning, codes.Suspended, fieldpath.Fields("spec", "suspend"), message, help)
 	}
 	if by := f.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		report(finding.Warning, codes.ManagedElsewhere, fieldpath.Fields("spec", "managedBy"),

@@ -318,7 +318,7 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 	for n, isUsed := range used {
 		if !isUsed {
 			f.findings = append(f.findings, m.named(configFile, finding.List{{
-				Code: codes.NoMerge, Severity: finding.Warning, Position: fieldpath.Position{File: patchFile(n)},
+				Code: codes.NoMerge, Severity: finding.Error, Position: fieldpath.Position{File: patchFile(n)},
 				Message: "the target selects no item", Remedy: finding.Remedy{Text: "correct the target, or remove the patch"},
 			}})...)
 		}

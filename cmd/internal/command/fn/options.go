@@ -88,7 +88,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		return o, nil
 	}
 	if id := config.ID(); id.APIVersion != "v1" || id.Kind != "ConfigMap" {
-		return o, []misuse{{".kind", fmt.Sprintf("options are the data of a ConfigMap of v1, got apiVersion %q and kind %q", id.APIVersion, id.Kind)}}
+		return o, []misuse{{".kind", fmt.Sprintf("must be ConfigMap of v1, whose data are options, or %s of %s/%s, which has patches; got apiVersion %q and kind %q", mergeKind, mergeGroup, mergeVersion, id.APIVersion, id.Kind)}}
 	}
 	var wrong []misuse
 	data, bad := config.Data()
