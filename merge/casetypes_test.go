@@ -327,7 +327,7 @@ const shapesSchema = `{"type": "object", "properties": {
 	"count": {"type": "integer"},
 	"time": {"type": "string", "format": "date-time"},
 	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
-	"counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+	"counts": {"type": "object", "additionalProperties": {"type": "number"}},
 	"inner": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
 	"args": {"type": "array", "items": {"type": "string"}},
 	"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},

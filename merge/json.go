@@ -326,8 +326,8 @@ func allocated(v reflect.Value) reflect.Value {
 }
 
 func withArticle(name string) string {
-	if name == "object" {
-		return "an object"
+	if name == "object" || strings.HasPrefix(name, "integer") {
+		return "an " + name
 	}
 	return "a " + name
 }

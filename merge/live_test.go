@@ -236,7 +236,7 @@ func TestJSONPatch_Invalid(t *testing.T) {
 		`[{"op": "merge", "path": "/spec"}]`:                                                                                       ".spec: operation 0 (merge): unknown operation",
 		`[{"op": "remove", "path": ""}]`:                                                                                           "operation 0 (remove): the whole object can only be replaced by an object",
 		`[{"op": "add", "path": "/spec/unknown", "value": 1}]`:                                                                     ".spec.unknown: the definition has no such field",
-		`[{"op": "replace", "path": "/spec/replicas", "value": "many"}]`:                                                           ".spec.replicas: must be a number, and is a string",
+		`[{"op": "replace", "path": "/spec/replicas", "value": "many"}]`:                                                           ".spec.replicas: must be an integer, and is a string",
 		`[{"op": "replace", "path": "/kind", "value": "Other"}]`:                                                                   `.kind: must be "Web", as in the base, and is "Other"`,
 		`[` + strings.Repeat(`{"op": "copy", "from": "/spec", "path": "/spec/ports/-"},`, 60) + `{"op": "test", "path": "/kind"}]`: "copies more than 3145728 bytes",
 		`[` + strings.Repeat(`{"op": "test", "path": "/none"},`, 10000) + `{"op": "test", "path": "/none"}]`:                       "must have at most 10000 operations, and has 10001",

@@ -35,7 +35,7 @@ func TestObject_Invalid(t *testing.T) {
 		"a list for an object":    {map[string]any{"resources": []any{}}, `.spec.resources: must be an object, and is a list`},
 		"an object for a list":    {map[string]any{"args": map[string]any{}}, `.spec.args: must be a list, and is an object`},
 		"an unknown field":        {map[string]any{"nmae": "x"}, `.spec.nmae: the definition has no such field`},
-		"NaN":                     {map[string]any{"replicas": math.NaN()}, `.spec.replicas: must be a number, and is NaN`},
+		"NaN":                     {map[string]any{"replicas": math.NaN()}, `.spec.replicas: must be an integer, and is a number`},
 		"a Go value":              {map[string]any{"args": []string{"x"}}, `.spec.args: must be JSON, and is []string`},
 		"an item twice":           {map[string]any{"ports": same}, `.spec.ports[port=80,protocol="TCP"]: duplicate: a patch names an item once`},
 		"an element twice":        {map[string]any{"tags": []any{"x", "y", "x"}}, `.spec.tags[="x"]: duplicate: a patch names an item once`},

@@ -112,6 +112,16 @@ func as(t *schema.Type, v any) (*schema.Type, error) {
 		return scalarType, nil
 	}
 	want := t.JSON
+	switch want {
+	case "integer":
+		if is == "number" && isInteger(v) {
+			return t, nil
+		}
+	case schema.IntOrString:
+		if is == "string" || is == "number" && isInteger(v) {
+			return t, nil
+		}
+	}
 	switch {
 	case t.Kind == schema.Struct || t.Kind == schema.Map || t.Object != nil:
 		want = "object"
@@ -123,9 +133,33 @@ func as(t *schema.Type, v any) (*schema.Type, error) {
 		want = "scalar"
 	}
 	if is != want {
-		return nil, fmt.Errorf("must be %s, and is %s", withArticle(want), withArticle(is))
+		return nil, &TypeError{withArticle(want), withArticle(is)}
 	}
 	return t, nil
+}
+
+// TypeError is the error of a value whose JSON type a field of a definition does not take, each with its article.
+type TypeError struct{ Want, Is string }
+
+func (e *TypeError) Error() string { return fmt.Sprintf("must be %s, and is %s", e.Want, e.Is) }
+
+// isInteger reports whether a number is an integer for an API server (go-openapi/swag IsFloat64AJSONInteger).
+func isInteger(v any) bool {
+	const most = 1<<53 - 1
+	n, _ := scalarOf(v)
+	f, isFloat := n.(float64)
+	return !isFloat && n != nil || isFloat && math.Abs(f) <= most && (f == math.Trunc(f) || isNearly(f))
+}
+
+// isNearly reports whether a number differs from a whole one by rounding alone.
+func isNearly(f float64) bool {
+	const epsilon = 1e-9
+	g := float64(uint64(f))
+	diff, sum := math.Abs(f-g), math.Abs(f)+math.Abs(g)
+	if f == 0 || g == 0 || diff < math.SmallestNonzeroFloat64 {
+		return diff < epsilon*math.SmallestNonzeroFloat64
+	}
+	return diff/min(sum, math.MaxFloat64) < epsilon
 }
 
 // scalarOf converts a scalar to its form in objects: all numbers are int64 or float64.

@@ -36,8 +36,8 @@ func TestObject_Errors(t *testing.T) {
 		object merge.Object
 		want   string
 	}{
-		{merge.Object{"time": merge.Object{}}, `.time: must be a scalar, and is an object`},
-		{merge.Object{"time": list()}, `.time: must be a scalar, and is a list`},
+		{merge.Object{"time": merge.Object{}}, `.time: must be a string, and is an object`},
+		{merge.Object{"time": list()}, `.time: must be a string, and is a list`},
 		{merge.Object{"on": "x"}, `.on: must be a boolean, and is a string`},
 		{merge.Object{"values": list(math.NaN())}, `.values[0]: must be a number, and is NaN`},
 		{merge.Object{"values": math.Inf(-1)}, `.values: must be a number, and is -Inf`},

@@ -165,7 +165,7 @@ type openAPI struct {
 	pending  []pending
 	lists    []*Type // the list-maps by one key
 
-	any, text, number, boolean *Type
+	any, text, number, whole, boolean, intOrString *Type
 	// free is a value that only its JSON describes: objects merge by key, and all else is replaced. Within a list of such
 	// values the type is opaque, and objects are replaced as well.
 	free, opaque *Type
@@ -178,10 +178,12 @@ func newOpenAPI() *openAPI {
 		any:     &Type{Kind: Scalar},
 		text:    &Type{Kind: Scalar, JSON: "string"},
 		number:  &Type{Kind: Scalar, JSON: "number"},
+		whole:   &Type{Kind: Scalar, JSON: "integer"},
 		boolean: &Type{Kind: Scalar, JSON: "boolean"},
 		free:    &Type{Kind: Untyped},
 		opaque:  &Type{Kind: Untyped},
 	}
+	c.intOrString = &Type{Kind: Scalar, JSON: IntOrString}
 	c.opaque.List = &Type{Kind: Atomic, Elem: c.opaque}
 	c.opaque.Object = &Type{Kind: Atomic, Object: &Type{Kind: Map, Elem: c.opaque}}
 	c.free.List = &Type{Kind: Atomic, Elem: c.opaque}
@@ -206,16 +208,24 @@ func (c *openAPI) value(s map[string]any, free bool) *Type {
 		return c.object(s, free, s[embedded] == true && c.document == nil)
 	case "array":
 		return c.list(s, free)
-	case "integer", "number":
+	case "integer":
+		if c.document == nil {
+			return c.whole
+		}
+		return c.number // the decoder of the API's Go types judges it
+	case "number":
 		return c.number
 	case "boolean":
 		return c.boolean
 	case "string":
-		if format := s["format"]; format == nil || format == "" || format == "byte" {
+		if format := s["format"]; format == nil || format == "" || format == "byte" || c.document == nil {
 			return c.text
 		}
 		return c.any // an API server accepts any scalar here when it merges
 	default:
+		if s[intOrString] == true && c.document == nil {
+			return c.intOrString
+		}
 		if len(subschemas(s, "properties")) == 0 && s["additionalProperties"] == nil && s["items"] == nil {
 			return c.free
 		}

@@ -57,7 +57,7 @@ func TestParseOpenAPI(t *testing.T) {
 	for path, want := range map[string]string{
 		"spec":                               "struct",
 		"spec.replicas":                      "scalar",
-		"spec.limit":                         "untyped",
+		"spec.limit":                         "scalar",
 		"spec.labels":                        "map",
 		`spec.labels["a"]`:                   "scalar",
 		"spec.args":                          "atomic",

@@ -34,6 +34,9 @@ const (
 	Untyped
 )
 
+// IntOrString is the Type.JSON of a field that takes an integer or a string.
+const IntOrString = "integer or a string"
+
 // String returns the name of the kind as in the documentation.
 func (k Kind) String() string {
 	switch k {
@@ -69,7 +72,7 @@ type Type struct {
 	Elem *Type
 	// Object and List describe how objects and lists merge in an Untyped field. An Atomic with Object replaces objects.
 	Object, List *Type
-	// JSON is the JSON type of a definition's Scalar: "string", "number", "boolean", or "" for any of them.
+	// JSON is the JSON type of a definition's Scalar: "string", "number", "integer", "boolean", IntOrString, or "" for any of them.
 	JSON string
 	// Fields are the fields of a Struct in the order of the API type, inlined structs in place.
 	Fields []*StructField

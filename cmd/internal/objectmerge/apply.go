@@ -146,8 +146,12 @@ func (m *Object) rejected(err error) finding.Finding {
 	var at *merge.PatchError
 	if errors.As(err, &at) {
 		f.Path, f.Message = at.Path, at.Err.Error()
+		var wrong *merge.TypeError
+		if errors.As(at.Err, &wrong) {
+			f.Code, f.Message, f.Remedy.Text = codes.WrongType, fmt.Sprintf("must be %s, not %s", wrong.Want, wrong.Is), "set a value of that type"
+		}
 		f.Position = m.Position(at.Layer, at.Path)
-		if m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
+		if wrong == nil && m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
 			f.Remedy.Text = "remove the field, or correct its name"
 		}
 	}

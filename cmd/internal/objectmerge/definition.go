@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/schema"
@@ -73,13 +74,13 @@ func DecodeDefinitions(file string, data []byte) (definitions []Definition, foun
 
 // definitionOf returns the schema of an object's kind from documents and definitions. Without these it returns the schema of
 // the file's Trainer release, or nil for other kinds.
-func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *manifest.Document) (*schema.Type, finding.List) {
+func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *manifest.Document) (Defined, finding.List) {
 	if how.Names() == "" {
 		return Embedded(p, in, of)
 	}
 	t, found, lacking := documentOf(p, in, how.Documents, of)
 	if t != nil || len(how.Definitions) == 0 {
-		return t, append(found, lacking...)
+		return Defined{Type: t}, append(found, lacking...)
 	}
 	definitions, more := ReadDefinitions(p, in, how.Definitions)
 	found = append(found, more...)
@@ -87,8 +88,8 @@ func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *m
 	var kinds []string
 	for _, d := range definitions {
 		if d.Group == group && d.Kind == of.ID.Kind {
-			t, more := d.Schema(version)
-			return t, append(found, more...)
+			defined, more := d.Version(version)
+			return defined, append(found, more...)
 		}
 		kinds = append(kinds, d.Group+" "+d.Kind)
 	}
@@ -102,7 +103,7 @@ func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *m
 		}
 		found = append(found, f)
 	}
-	return nil, found
+	return Defined{}, found
 }
 
 // errAliases is the error for YAML that is not expanded.
@@ -132,19 +133,45 @@ func documentOf(p *host.Program, in *workspace.Input, files []string, of *manife
 	return nil, found, lacking
 }
 
-// Embedded returns the schema of a TrainJob, a runtime or a JobSet, or nil for an object of another kind.
-func Embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (*schema.Type, finding.List) {
+// Defined is a version of a kind in a definition: how its objects merge, and which ones it admits. The second is nil for a kind of an
+// OpenAPI document.
+type Defined struct {
+	Type   *schema.Type
+	Admits *admission.Kind
+}
+
+// defined returns a version in the JSON of a definition.
+func defined(text []byte, version string) (d Defined, err error) {
+	if d.Type, err = schema.ParseOpenAPI(text, runtimeschema.GroupVersionKind{Version: version}); err != nil {
+		return Defined{}, err
+	}
+	var fields merge.Object
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return Defined{}, err
+	}
+	kinds, err := admission.Kinds(fields)
+	if err != nil {
+		return Defined{}, err
+	}
+	if i := slices.IndexFunc(kinds, func(k *admission.Kind) bool { return k.Version == version }); i >= 0 {
+		d.Admits = kinds[i]
+	}
+	return d, nil
+}
+
+// Embedded returns the definition of a TrainJob, a runtime or a JobSet, or none for an object of another kind.
+func Embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (Defined, finding.List) {
 	group, version, _ := strings.Cut(of.APIVersion, "/")
 	if !workspace.IsTrainer(of) && group != jobset.SchemeGroupVersion.Group {
-		return nil, nil
+		return Defined{}, nil
 	}
 	text, err := in.ReleaseOf(p.Files, of.File).Definition(of.ID.Kind)
 	if err != nil {
-		return nil, in.Findings // a kind that no release defines
+		return Defined{}, in.Findings // a kind that no release defines
 	}
-	t, err := schema.ParseOpenAPI(text, runtimeschema.GroupVersionKind{Version: version})
+	t, err := defined(text, version)
 	if err != nil {
-		return nil, append(in.Findings, finding.Finding{
+		return Defined{}, append(in.Findings, finding.Finding{
 			Code: codes.UnknownVersion, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("apiVersion")),
 			Message: err.Error(), Remedy: finding.Remedy{Text: "use a version that the definition serves, or give one with --crd"},
 		})
@@ -159,17 +186,17 @@ func definedBy(definition merge.Object) (group, kind string) {
 	return fmt.Sprint(spec["group"]), fmt.Sprint(names["kind"])
 }
 
-// Schema returns the schema of a version.
-func (definition Definition) Schema(version string) (*schema.Type, finding.List) {
+// Version returns a version of the kind.
+func (definition Definition) Version(version string) (Defined, finding.List) {
 	data, err := json.Marshal(definition.Fields)
 	if err != nil {
-		return nil, definition.Unusable(err)
+		return Defined{}, definition.Unusable(err)
 	}
-	t, err := schema.ParseOpenAPI(data, runtimeschema.GroupVersionKind{Version: version})
+	d, err := defined(data, version)
 	if err != nil {
-		return nil, definition.Unusable(err)
+		return Defined{}, definition.Unusable(err)
 	}
-	return t, nil
+	return d, nil
 }
 
 // Unusable reports each error in a definition.

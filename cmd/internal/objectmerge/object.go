@@ -26,6 +26,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
@@ -84,12 +85,13 @@ type Kind struct {
 	goType           reflect.Type // of a kind of Kubernetes itself, or nil
 	api              *schema.Type // of the Go type
 	schema           *schema.Type // of an apply
+	admits           *admission.Kind
 	strategic        *merge.Plan[any, any]
 	objects          *merge.Plan[merge.Object, merge.Object] // of another merge
 }
 
 // NewKind returns a kind by its definition, or without one by its Go type, or nil if it has neither.
-func NewKind(apiVersion, kind string, definition *schema.Type) (*Kind, error) {
+func NewKind(apiVersion, kind string, definition Defined) (*Kind, error) {
 	k, err := newKind(apiVersion, kind, definition, option.Schema{})
 	if err != nil || k.typ == option.JSONType {
 		return nil, err
@@ -97,8 +99,8 @@ func NewKind(apiVersion, kind string, definition *schema.Type) (*Kind, error) {
 	return k, nil
 }
 
-func newKind(apiVersion, kind string, definition *schema.Type, how option.Schema) (*Kind, error) {
-	k := &Kind{apiVersion: apiVersion, kind: kind, schema: definition, objects: merge.ForJSON()}
+func newKind(apiVersion, kind string, definition Defined, how option.Schema) (*Kind, error) {
+	k := &Kind{apiVersion: apiVersion, kind: kind, schema: definition.Type, admits: definition.Admits, objects: merge.ForJSON()}
 	k.goType, _ = builtin.TypeOf(apiVersion, kind)
 	err := k.choose(how)
 	switch {

@@ -4,6 +4,7 @@ package fn
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,6 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // The kind of a functionConfig with patches for objects of any kind.
@@ -436,10 +436,10 @@ func (m *merger) named(file string, found finding.List) finding.List {
 
 func (m *merger) newKind(i int, id resourcelist.ID) *mergedKind {
 	group, version := resid.ParseGroupVersion(id.APIVersion)
-	var t *schema.Type
+	var t objectmerge.Defined
 	var found finding.List
 	if d := slices.IndexFunc(m.definitions, func(d objectmerge.Definition) bool { return d.Group == group && d.Kind == id.Kind }); d >= 0 {
-		t, found = m.definitions[d].Schema(version)
+		t, found = m.definitions[d].Version(version)
 	} else {
 		t, found = objectmerge.Embedded(m.host, m.in, &manifest.Document{File: configFile, APIVersion: id.APIVersion, ID: fieldpath.Object{Kind: id.Kind}})
 	}
@@ -497,6 +497,7 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 		out.found = append(out.found, object.Conflicts(merged, m.onConflict)...)
 		out.found = append(out.found, object.Rejected(merged, out.found)...)
 		out.found = append(out.found, object.LateVariables(merged)...)
+		out.found = append(out.found, object.Admit(context.Background(), merged)...)
 	}
 	if merged == nil || out.found.Err() != nil {
 		return out

@@ -2,6 +2,7 @@
 package merge
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -68,9 +69,9 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 
   # The last patch wins where the two disagree, with a warning
   trainweld merge -f deployment.yaml --patch a.yaml --patch b.yaml --on-conflict=last`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.Files = append(flags.Files, args...)
-			return run(p, flags)
+			return run(cmd.Context(), p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -98,7 +99,7 @@ func choice(cmd *cobra.Command, value *string, name, help string, words ...strin
 	commandline.Words(cmd, name, words...)
 }
 
-func run(p *host.Program, flags mergeFlags) error {
+func run(ctx context.Context, p *host.Program, flags mergeFlags) error {
 	format, rule, err := flags.parse()
 	if err != nil {
 		return exit.Usage(err)
@@ -118,6 +119,7 @@ func run(p *host.Program, flags mergeFlags) error {
 		found = append(found, m.Conflicts(merged, rule)...)
 		found = append(found, m.Rejected(merged, found)...)
 		found = append(found, m.LateVariables(merged)...)
+		found = append(found, m.Admit(ctx, merged)...)
 	}
 	if err := report.WriteResult(p.Stderr, found, report.Options{ShowValues: flags.showValues}, false); err != nil {
 		return err

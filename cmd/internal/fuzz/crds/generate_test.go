@@ -36,7 +36,11 @@ func (g *generator) pair() pair {
 	}
 	for range 1 + g.IntN(5) {
 		if g.chance(0.3) {
-			p.patches = append(p.patches, thinned(g, p.base).(map[string]any))
+			patch := thinned(g, p.base).(map[string]any)
+			if meta, ok := patch["metadata"].(map[string]any); !ok || meta["name"] == nil {
+				delete(patch, "metadata") // no patch takes the name from its object
+			}
+			p.patches = append(p.patches, patch)
 		} else {
 			p.patches = append(p.patches, g.object())
 		}
@@ -100,6 +104,16 @@ func (g *generator) value(t *schema.Type, depth int) any {
 			return g.word()
 		case "number":
 			return pick[any](g, int64(1), int64(2), 1.0, 2.5, int64(-7), 1e30)
+		case "integer":
+			if g.chance(g.wild) {
+				return pick[any](g, 2.5, 1e30, -0.5, 3.0000000001, g.word())
+			}
+			return pick[any](g, int64(1), int64(2), 1.0, int64(-7))
+		case schema.IntOrString:
+			if g.chance(g.wild) {
+				return pick[any](g, 2.5, true, map[string]any{}, []any{})
+			}
+			return pick[any](g, g.word(), int64(1), 1.0, "1")
 		case "boolean":
 			return g.chance(0.5)
 		default:
@@ -196,7 +210,7 @@ func (g *generator) list(t *schema.Type, depth int) any {
 
 // key is the value of a merge key, never null.
 func (g *generator) key(t *schema.Type) any {
-	if t.JSON == "number" {
+	if t.JSON == "number" || t.JSON == "integer" || t.JSON == schema.IntOrString {
 		return pick[any](g, int64(80), int64(81), int64(443), 82.0)
 	}
 	if t.JSON == "boolean" {

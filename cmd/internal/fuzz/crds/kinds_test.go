@@ -110,7 +110,7 @@ func TestServerSideApplyOfServedDefinitions(t *testing.T) {
 			if d.typ, err = schema.ParseOpenAPI(d.served, d.kind); err != nil {
 				t.Fatal(err)
 			}
-			d.plan = merge.ForObject(d.typ)
+			d.plan, d.types = merge.ForObject(d.typ), nil
 			g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(len(data)))), root: d.typ}
 			for range int(number(t, "TRAINWELD_OBJECTS", 1500)) / len(all) {
 				d.compare(t, g.pair())

@@ -1,6 +1,7 @@
 package crds_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -38,6 +39,16 @@ func (d *definition) compare(t testing.TB, p pair) bool {
 	got, result := d.ours(p)
 	if want.err == nil && strings.Contains(fmt.Sprint(got.err), "must be a scalar, as a merge key") {
 		return false // docs/differences.md, "Managed fields"
+	}
+	inputs := append([]merge.Object{p.base}, p.patches...)
+	if wrong := (*merge.TypeError)(nil); (want.err == nil || want.rejected > got.rejected) && errors.As(got.err, &wrong) && d.refusesBy(inputs[got.rejected+1], true) {
+		d.refused++
+		return false // the field manager takes some types that validation refuses afterwards
+	}
+	if want.err == nil && got.err == nil {
+		if i := slices.IndexFunc(inputs, d.refuses); i >= 0 {
+			t.Fatalf("of %s: validation refuses a type in %s, and we do not: %s", d.name, canonical(inputs[i]), d.reason)
+		}
 	}
 	if difference := compare(want, got, p.updated); difference != "" {
 		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(p.base), canonical(p.patches), difference)
@@ -192,7 +203,7 @@ func TestServerSideApply(t *testing.T) {
 					rejected++
 				}
 			}
-			t.Logf("%d merged, %d refused", merged, rejected)
+			t.Logf("%d merged, %d refused, %d of them for the types alone", merged, rejected, d.refused)
 		})
 	}
 }

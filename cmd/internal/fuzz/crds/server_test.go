@@ -11,15 +11,19 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	internalextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/trainweld/trainweld/merge"
@@ -35,6 +39,38 @@ type definition struct {
 	plan      *merge.Plan[merge.Object, merge.Object]
 	converter managedfields.TypeConverter
 	served    []byte // the OpenAPI document of the definition's version
+	types     validation.SchemaValidator
+	reason    string // why the types were refused last
+	refused   int    // inputs of which only the types are refused
+}
+
+// refuses reports whether the API server's validation refuses the type of a value in an object, other than a null.
+func (d *definition) refuses(object merge.Object) bool { return d.refusesBy(object, false) }
+
+// refusesBy is refuses, also of a number by its format.
+func (d *definition) refusesBy(object merge.Object, formats bool) bool {
+	if d.types == nil {
+		return false // an OpenAPI document, of whose types the API server's decoder judges
+	}
+	ofType := regexp.MustCompile(`must be of type (array|boolean|integer|number|object|string)(,[a-z]+)*:`) // and no format
+	for _, err := range validation.ValidateCustomResource(nil, deepCopy(object), d.types) {
+		isOfTypes := err.Type == field.ErrorTypeTypeInvalid && (formats || ofType.MatchString(err.Detail)) || formats && strings.Contains(err.Detail, "Checked value must be of type") || strings.HasSuffix(err.Detail, "must validate at least one schema (anyOf)")
+		if isOfTypes && err.BadValue != nil && err.BadValue != "null" && !strings.HasPrefix(err.Field, "metadata") && !strings.HasSuffix(err.Detail, ": \"null\"") {
+			d.reason = err.Error()
+			return true
+		}
+	}
+	return false
+}
+
+// typesOf returns the validator of a version's schema.
+func typesOf(version *apiextensions.CustomResourceDefinitionVersion) (validation.SchemaValidator, error) {
+	internal := &internalextensions.JSONSchemaProps{}
+	if err := apiextensions.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, internal, nil); err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(internal)
+	return validator, err
 }
 
 // files returns the definitions of testdata and of all releases.
@@ -81,6 +117,9 @@ func compile(name string, data []byte) (*definition, error) {
 		return nil, err
 	}
 	d.plan = merge.ForObject(d.typ)
+	if d.types, err = typesOf(&crd.Spec.Versions[0]); err != nil {
+		return nil, err
+	}
 	openAPI, err := builder.BuildOpenAPIV3(crd, version, builder.Options{})
 	if err != nil {
 		return nil, err

@@ -433,8 +433,6 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 			[]string{`{"metadata":{"annotations":{"c":"b"}}}`, `{"metadata":{"annotations":{"$patch":"replace","a":"c","c":"b"}}}`}, false},
 		{"$patch in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
 			[]string{`{"spec":{"volumes":[{"$patch":"replace"},{"name":"a"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
-		{"$patch of the whole, after a patch that names an empty object in it", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"metadata":{}}`, `{"$patch":"delete"}`, `{"metadata":{"selfLink":"b"}}`}, true},
 		{"a deletion in an empty list", reflect.TypeFor[storagev1.CSINode](), `{"spec":{"drivers":[]}}`,
 			[]string{`{"spec":{"drivers":[{"$patch":"delete","name":"d"}]}}`, `{"spec":{"drivers":null}}`}, true},
 		{"a deletion of an item that the list lacks", reflect.TypeFor[storagev1.CSINode](), `{"spec":{"drivers":[{"name":"e"}]}}`,

@@ -1,0 +1,81 @@
+package objectmerge
+
+import (
+	"cmp"
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// Admit reports what the object's definition refuses of the merged object, and not of the base. Each finding names who set the field.
+func (m *Object) Admit(ctx context.Context, merged *Result) finding.List {
+	if m.admits == nil {
+		return nil
+	}
+	admit := m.admits.Admit
+	if m.typ == option.ApplyType && !m.hasJSON() {
+		admit = m.admits.AdmitApplied
+	}
+	namespace := cmp.Or(m.ID.Namespace, metav1.NamespaceDefault) // of the request
+	found, err := admit(ctx, merged.Fields, namespace)
+	if err != nil || len(found) == 0 {
+		return nil // a definition that cannot judge is reported where it is checked
+	}
+	type refusal struct{ path, message string }
+	known := map[refusal]bool{}
+	if base, err := m.Base(); err == nil {
+		before, _ := m.admits.Admit(ctx, base, namespace)
+		for _, f := range before {
+			known[refusal{f.Path.String(), f.Message}] = true
+		}
+	}
+	var news finding.List
+	for _, f := range found {
+		if !known[refusal{f.Path.String(), f.Message}] {
+			f.Object = m.ID
+			news = append(news, f)
+		}
+	}
+	m.attribute(news, merged.Owners)
+	return news
+}
+
+// hasJSON reports whether a patch is a JSON patch, whose result the API server decodes again.
+func (m *Object) hasJSON() bool {
+	for i := range m.patches {
+		if m.patches[i].json != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// attribute adds to each finding who set its field last, or else the closest field around it.
+func (m *Object) attribute(found finding.List, owners *merge.Ownership) {
+	if len(found) == 0 {
+		return
+	}
+	nearest := make([]fieldpath.Path, len(found))
+	for path, claims := range owners.All() {
+		for i := range found {
+			if f := &found[i]; len(claims) > 0 && f.Path.HasPrefix(path) && len(path) >= len(nearest[i]) {
+				claim := claims[len(claims)-1]
+				nearest[i], f.Position = path, m.Position(claim.Layer, path)
+				if f.Claims = nil; len(path) == len(f.Path) {
+					claim.Position = f.Position
+					f.Claims = []merge.Claim{claim}
+				}
+			}
+		}
+	}
+	for i := range found {
+		if len(nearest[i]) == 0 {
+			found[i].Position = m.base.Position(found[i].Path)
+		}
+	}
+}
