@@ -3,6 +3,7 @@ package objectmerge
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -10,10 +11,12 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
 )
 
 // Admit reports what the object's definition refuses of the merged object, and not of the base. Each finding names who set the field.
-func (m *Object) Admit(ctx context.Context, merged *Result) finding.List {
+// It reports nothing that another finding says already.
+func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List) finding.List {
 	if m.admits == nil {
 		return nil
 	}
@@ -36,8 +39,9 @@ func (m *Object) Admit(ctx context.Context, merged *Result) finding.List {
 	}
 	var news finding.List
 	for _, f := range found {
-		if !known[refusal{f.Path.String(), f.Message}] {
-			f.Object = m.ID
+		f.Object = m.ID
+		isSame := func(other finding.Finding) bool { return codes.KeyOf(other) == codes.KeyOf(f) }
+		if !known[refusal{f.Path.String(), f.Message}] && !slices.ContainsFunc(others, isSame) {
 			news = append(news, f)
 		}
 	}

@@ -497,7 +497,7 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 		out.found = append(out.found, object.Conflicts(merged, m.onConflict)...)
 		out.found = append(out.found, object.Rejected(merged, out.found)...)
 		out.found = append(out.found, object.LateVariables(merged)...)
-		out.found = append(out.found, object.Admit(context.Background(), merged)...)
+		out.found = append(out.found, object.Admit(context.Background(), merged, out.found)...)
 	}
 	if merged == nil || out.found.Err() != nil {
 		return out

@@ -119,7 +119,7 @@ func run(ctx context.Context, p *host.Program, flags mergeFlags) error {
 		found = append(found, m.Conflicts(merged, rule)...)
 		found = append(found, m.Rejected(merged, found)...)
 		found = append(found, m.LateVariables(merged)...)
-		found = append(found, m.Admit(ctx, merged)...)
+		found = append(found, m.Admit(ctx, merged, found)...)
 	}
 	if err := report.WriteResult(p.Stderr, found, report.Options{ShowValues: flags.showValues}, false); err != nil {
 		return err
