@@ -69,6 +69,9 @@ test: ## the tests, with a twentieth of the random cases
 	@echo "make test ran the golden cases of internal/testdata/policies, and the tests of each package with a twentieth of the random cases. It did not run:"
 	@$(MAKE) -s help | grep -E 'make test-|make lint'
 
+# The runs of the night draw new seeds, and write each before its test. All others draw what CI draws.
+test-long differential soak: export TRAINWELD_SEED ?= random
+
 # The tests at full length, for the night.
 test-long: ## all random cases, and the tests that take long
 	TRAINWELD_LONG=1 go test -vet=off -timeout 0 work
@@ -132,7 +135,7 @@ differential: ## compare with the code of the controllers at length
 	$(MAKE) test-releases PAIRS=20000 VERDICTS=20000 JOBSETS=5000
 	cd $(FUZZ)/trainingoperator && GOWORK=off TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
 	cd $(FUZZ)/strategic && GOWORK=off TRAINWELD_CASES=340000 go test -count=1 -timeout 3h .
-	cd $(FUZZ)/crds && GOWORK=off TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 TRAINWELD_SEQUENCES=20000 TRAINWELD_PATCHES=1000000 go test -count=1 -timeout 3h .
+	seed=$$(date +%s) && echo TRAINWELD_SEED=$$seed && cd $(FUZZ)/crds && GOWORK=off TRAINWELD_SEED=$$seed TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 TRAINWELD_SEQUENCES=20000 TRAINWELD_PATCHES=1000000 go test -count=1 -timeout 3h .
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 4h . -cases 2000 -updates 300 -policies 50
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 1h ./defaults -cases 100000
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 2h ./merged -cases 5000

@@ -8,6 +8,7 @@
 package testenv
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -84,15 +85,17 @@ func Every(n int) int {
 	return n
 }
 
-// Seed returns and logs the seed of a random test, so that a failure shows how to repeat it. TRAINWELD_SEED sets the seed.
-// Otherwise CI has a fixed seed, and every other run a new one.
+// Seed returns and logs the seed of a random test, so that a failure shows how to repeat it. Runs have a fixed seed, or that in
+// TRAINWELD_SEED. Runs of the night set it to random: then each test has a new one, and writes it before it runs, since a crash loses the
+// log.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
-	seed := rand.Uint64N(1_000_000_000)
-	if os.Getenv("CI") != "" {
-		seed = fixedSeed
+	if os.Getenv("TRAINWELD_SEED") == "random" {
+		seed := rand.Uint64N(1_000_000_000)
+		fmt.Fprintf(os.Stderr, "%s: TRAINWELD_SEED=%d runs it again\n", t.Name(), seed)
+		return seed
 	}
-	seed = NumberOr(t, "TRAINWELD_SEED", seed)
+	seed := NumberOr(t, "TRAINWELD_SEED", fixedSeed)
 	t.Logf("random cases: TRAINWELD_SEED=%d runs them again", seed)
 	return seed
 }

@@ -32,8 +32,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/process"
 )
 
-// runLine executes a command line and returns its exit status.
-func runLine(p *host.Program, args []string) int {
+// execute runs a command line, and returns its exit status.
+func execute(p *host.Program, args []string) int {
 	return commandline.Run(p, args, func(p *host.Program) *cobra.Command { return Root(p, args) })
 }
 
@@ -222,5 +222,5 @@ func Start(tag, revision string) *host.Program {
 func Run(p *host.Program, args []string) int {
 	line := *p
 	line.Name, args = invoked(args[0], args[1:])
-	return runLine(&line, args)
+	return execute(&line, args)
 }

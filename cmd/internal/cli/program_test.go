@@ -113,7 +113,7 @@ func TestMain(m *testing.M) {
 		"trainweld":             func() { os.Exit(Run(Start("", ""), os.Args)) },
 		"trainweld-allocations": allocations, "trainweld-collections": collections,
 	})
-	testscript.Main(testenv.Tests{M: m}, programs)
+	testscript.Main(tests{testenv.Tests{M: m}}, programs)
 }
 
 func TestInvoked(t *testing.T) {

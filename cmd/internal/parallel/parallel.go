@@ -2,8 +2,10 @@
 package parallel
 
 import (
+	"fmt"
 	"iter"
 	"runtime"
+	"runtime/debug"
 )
 
 // Ordered runs work for 0 to n-1 on all cores. It passes each result to take in order, as soon as the earlier ones are done.
@@ -24,7 +26,7 @@ func Ordered[T any](n int, work func(int) T, take func(int, T)) {
 }
 
 // MapInOrder runs work for each piece on all cores, and passes the results to take in order. A goroutine of its own reads pieces,
-// only as fast as work is done.
+// only as fast as work is done. A panic of work goes on in the caller, with its stack.
 func MapInOrder[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result, take func(Result)) {
 	workers := runtime.GOMAXPROCS(0)
 	if workers == 1 {
@@ -35,7 +37,7 @@ func MapInOrder[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Resu
 	}
 	type task struct {
 		piece  Piece
-		result chan Result
+		result chan outcome[Result]
 	}
 	const ahead = 4 // the pieces a worker may be ahead of take
 	todo := make(chan task)
@@ -43,13 +45,13 @@ func MapInOrder[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Resu
 	for range workers {
 		go func() {
 			for t := range todo {
-				t.result <- work(t.piece)
+				t.result <- caught(func() Result { return work(t.piece) })
 			}
 		}()
 	}
 	go func() {
 		for p := range pieces {
-			t := task{p, make(chan Result, 1)}
+			t := task{p, make(chan outcome[Result], 1)}
 			waiting <- t
 			todo <- t
 		}
@@ -57,6 +59,26 @@ func MapInOrder[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Resu
 		close(waiting)
 	}()
 	for t := range waiting {
-		take(<-t.result)
+		done := <-t.result
+		if done.crash != nil {
+			panic(done.crash)
+		}
+		take(done.result)
 	}
+}
+
+// outcome is a result, or the panic that came instead.
+type outcome[T any] struct {
+	result T
+	crash  error
+}
+
+func caught[T any](work func() T) (o outcome[T]) {
+	defer func() {
+		if v := recover(); v != nil {
+			o.crash = fmt.Errorf("%v\n%s", v, debug.Stack())
+		}
+	}()
+	o.result = work()
+	return o
 }
