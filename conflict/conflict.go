@@ -98,7 +98,13 @@ func Find(owners *merge.Ownership) Conflicts {
 	}
 	var found Conflicts
 	for f := range owners.Patched() {
-		if f.Contested() {
+		if owners.IsLive() {
+			if claims := f.Displaced(); claims != nil {
+				c := Conflict{Kind: Overlap, Path: f.Path()}
+				c.add(c.Path, claims)
+				found = append(found, c)
+			}
+		} else if f.Contested() {
 			found = append(found, overlap(f, owners))
 		} else if c, ok := emptied(f, owners); ok {
 			found = append(found, c)

@@ -116,7 +116,9 @@ func (m *objects) apply(t *schema.Type, live, patch Object) error {
 		m.layer = layer
 	}
 	last := m.lastOf()
-	if err := m.patch(t, live, patch); err != nil {
+	m.live.applies, m.live.before = true, int32(len(m.log.claims))
+	err := m.patch(t, live, patch)
+	if m.live.applies = false; err != nil {
 		return err
 	}
 	m.replaceLast(t, live, last)

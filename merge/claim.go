@@ -293,7 +293,7 @@ func (l *log) valueOf(i int32) any {
 		return c.text
 	case trueValue, falseValue:
 		return c.kind() == trueValue
-	case nullValue, ineffectiveNull:
+	case nullValue, ineffectiveNull, absentValue:
 		return nil
 	case presenceValue, unlistedPresence:
 		return Presence{}

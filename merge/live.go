@@ -95,8 +95,8 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 	return nil
 }
 
-// recordEntry records the fields of an object or a list that one entry names. It skips fields that the object lacks. The entries share
-// the known parts of the object's fields.
+// recordEntry records the fields of an object or a list that one entry names. Fields that the object lacks keep their owners. The
+// entries share the known parts of the object's fields.
 func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node, known map[node]map[string]part) error {
 	parts := known[at]
 	if parts == nil {
@@ -121,7 +121,13 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node, kno
 			key = name[2:]
 		}
 		p, has := parts[key]
-		if !has || isItem != t.HasItems() {
+		if isItem != t.HasItems() {
+			continue
+		}
+		if !has {
+			if err := m.recordAbsent(t, step, within, at); err != nil {
+				return err
+			}
 			continue
 		}
 		child := m.child(at, p.field, key)
@@ -130,10 +136,58 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node, kno
 		if itself || len(within) == 0 || of == nil && !isEmpty(p.now) {
 			m.claimNow(child, p.typ, p.now)
 		}
-		if of != nil {
-			if err := m.recordEntry(of, p.now, within, child, known); err != nil {
-				return err
-			}
+		switch {
+		case of != nil:
+			err = m.recordEntry(of, p.now, within, child, known)
+		case isEmpty(p.now):
+			err = m.recordAbsentIn(p.typ, within, child)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordAbsent records an owner of a field that the object lacks, such as a list that was applied empty and is not stored.
+func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, within Object, at node) error {
+	key, isItem := keyOfStep(t, step)
+	var field *schema.StructField
+	of := t.Elem
+	if !isItem {
+		var err error
+		key, _ = step.Name()
+		if field, of, err = fieldOf(t, key); err != nil {
+			return nil // a field of an earlier definition
+		}
+	}
+	child := m.child(at, field, key)
+	if _, itself := within["."]; itself || len(within) == 0 {
+		m.claimValue(child, absentValue, nil)
+	}
+	return m.recordAbsentIn(of, within, child)
+}
+
+// recordAbsentIn records the owners of the fields in an object or a list that the object lacks.
+func (m *objects) recordAbsentIn(t *schema.Type, fields Object, at node) error {
+	t = granular(t)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		within, ok := fields[name].(Object)
+		if !ok {
+			return fmt.Errorf("the value of %q must be an object", shortened(name))
+		}
+		if name == "." {
+			continue
+		}
+		step, err := stepOf(name)
+		if err != nil {
+			return fmt.Errorf("invalid key %q: %w", shortened(name), err)
+		}
+		if _, isItem := keyOfStep(t, step); isItem != t.HasItems() {
+			continue
+		}
+		if err := m.recordAbsent(t, step, within, at); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -403,12 +457,20 @@ func (m *objects) isIdentity(at node) bool {
 	return serverKeeps(steps)
 }
 
-// disown records that the layer has removed a field, which then has no owner.
+// disown records that the layer has removed a field, which then has no owner but the layer if its apply names the field.
 func (m *objects) disown(at node) {
+	isNamed := false
+	for i := m.log.nodes[at].first; i >= 0; i = m.log.claims[i].next {
+		c := &m.log.claims[i]
+		isNamed = isNamed || i >= m.live.before && c.layer() == m.layer && c.kind() != unlistedPresence
+	}
 	if m.log.nodes[at].first >= 0 {
 		m.log.add(at, m.layer, nullValue, "")
 	}
 	m.log.nodes[at].firstActive = int32(len(m.log.claims))
+	if isNamed {
+		m.log.add(at, m.layer, absentValue, "")
+	}
 	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
 		m.disown(child)
 	}

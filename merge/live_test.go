@@ -116,6 +116,45 @@ func TestManaged_Conflicts(t *testing.T) {
 	}
 }
 
+// TestManaged_Removed removes an item in which an update owns a field, without a conflict, and keeps an owner of a field that is not
+// stored. An apply of that field has a conflict with the owner.
+func TestManaged_Removed(t *testing.T) {
+	const text = `
+apiVersion: example.com/v1
+kind: Web
+metadata:
+  managedFields:
+  - {manager: carol, operation: Apply, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:labels": {}}}}
+  - {manager: team, operation: Apply, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1:
+      {"f:spec": {"f:ports": {'k:{"name":"web"}': {".": {}, "f:name": {}}}}}}
+  - {manager: edit, operation: Update, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:ports": {'k:{"name":"web"}': {"f:port": {}}}}}}
+spec: {replicas: 1, ports: [{name: web, port: 80}]}
+`
+	for patch, want := range map[string]string{
+		"{spec: {replicas: 1}}":                 "[carol team] []",
+		"{spec: {replicas: 1, labels: {a: b}}}": "[team] [.spec.labels manager/carol manager/team]",
+	} {
+		live, patch := objectOf(t, text), objectOf(t, patch)
+		result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("team"), Patch: &patch}}, merge.Options{Managed: true, Owners: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names, found []string
+		for _, entry := range result.Value["metadata"].(merge.Object)["managedFields"].([]any) {
+			names = append(names, entry.(merge.Object)["manager"].(string))
+		}
+		for _, c := range conflict.Find(result.Owners) {
+			found = append(found, c.Path.String())
+			for _, claim := range c.Claims {
+				found = append(found, string(claim.Layer))
+			}
+		}
+		if got := fmt.Sprint(names, found); got != want {
+			t.Errorf("owners and conflicts %s, want %s", got, want)
+		}
+	}
+}
+
 // TestManaged_Duplicates gives the presence of a duplicate item to who has duplicated it.
 func TestManaged_Duplicates(t *testing.T) {
 	live := objectOf(t, liveWeb)

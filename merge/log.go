@@ -37,7 +37,9 @@ type log struct {
 	zeroNulls   []Ignored // what Go values omit and so remove
 	baseWins    bool      // whether the base wins over all patches
 	live        bool      // whether the base is a live object, whose owners have claimed what they own
-	reordered   bool      // whether the patches merged in another order than the given one
+	// displaced are the claims on the fields of a live object that an apply has taken.
+	displaced map[node][]displacement
+	reordered bool // whether the patches merged in another order than the given one
 }
 
 // An overruling states that a policy decided against the last claim on a field.
@@ -59,6 +61,13 @@ type literal struct {
 type setPatch struct {
 	layer int32
 	value []string
+}
+
+// A displacement states that an apply changed a field that another owner had.
+type displacement struct {
+	claim int32 // the owner's
+	by    int32 // the layer of the apply
+	after int32 // how many claims were made before the apply's
 }
 
 // node is a field of the tree: an index into log.nodes.
@@ -110,6 +119,7 @@ const (
 	presenceValue
 	ineffectiveNull  // a null that removes nothing
 	unlistedPresence // a presence that no set of fields names
+	absentValue      // a field that a live object lacks and that has an owner
 )
 
 // A retention records a $retainKeys directive. It empties each field that the directive does not name, even if another patch

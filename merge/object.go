@@ -69,6 +69,7 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, n
 		return m.empty(t, old, had, patch, at, named)
 	}
 	m.recordBase(at, t, old, had, named)
+	m.added(at, had)
 	if is, _ := as(t, old); old != nil && is != to { // a value of another kind goes
 		m.revokeEarlier(at)
 		if !named {
@@ -99,6 +100,7 @@ func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at n
 	if filledOf(t, old) != nil {
 		m.revokeWithin(at)
 	}
+	m.added(at, had)
 	if had && !sameObject(old, value) {
 		m.revokeEarlier(at)
 	}
@@ -118,6 +120,7 @@ func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node, n
 		value = map[string]any{}
 	}
 	m.recordBase(at, t, old, had, named)
+	m.added(at, had)
 	if had && !sameObject(old, value) {
 		m.revokeEarlier(at)
 	}
@@ -271,6 +274,7 @@ func (m *objects) item(t *schema.Type, list []any, patched *patchItem, patch any
 		had = false
 	}
 	if t.Kind == schema.Set {
+		m.added(child, had)
 		m.claimValue(child, presenceValue, nil)
 		return m.copy(t.Elem, patch)
 	}

@@ -152,6 +152,8 @@ type live struct {
 	entries []Object
 	layers  []Layer          // of the entries
 	named   map[int32][]node // the fields that a layer has claimed
+	applies bool             // whether a patch of a manager is being applied, and not an update
+	before  int32            // how many claims were made before the apply
 	owned   bool             // whether the object has owners. The first apply makes the base one otherwise.
 }
 
@@ -236,10 +238,35 @@ func (m *objects) revokeEarlier(at node) {
 	}
 	l := m.log
 	n := &l.nodes[at]
+	if m.live != nil && m.live.applies && !m.isIdentity(at) {
+		l.displace(at, m.layer, m.live.before)
+	}
 	for i := n.first; i >= 0 && !n.contested; i = l.claims[i].next {
 		n.contested = l.isManager(l.claims[i].layer()) && l.claims[i].layer() != m.layer
 	}
 	n.firstActive = int32(len(l.claims))
+}
+
+// displace records the owners from which an apply of a layer takes a field. They have claimed it before the apply.
+func (l *log) displace(at node, by, before int32) {
+	n := &l.nodes[at]
+	for i := n.first; i >= 0; i = l.claims[i].next {
+		c := &l.claims[i]
+		if i < n.firstActive || i >= before || c.layer() == by || c.kind() == unlistedPresence {
+			continue
+		}
+		if l.displaced == nil {
+			l.displaced = map[node][]displacement{}
+		}
+		l.displaced[at] = append(l.displaced[at], displacement{i, by, int32(len(l.claims))})
+	}
+}
+
+// added takes a field that a live object lacks from the owners that it has all the same.
+func (m *objects) added(at node, had bool) {
+	if m.live != nil && !had {
+		m.revokeEarlier(at)
+	}
 }
 
 // revokeWithin takes a field from the layers that claimed something within it, and removes their claims there.

@@ -37,6 +37,9 @@ func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	w.visit = func(at node, kind valueKind, value any) bool {
 		path := w.path()
 		claims := o.log.decided(at, o.log.claimsOf(at, path), path)
+		if _, isMissing := value.(missingValue); isMissing && claims == nil {
+			return true // its owners' object lacks it
+		}
 		if claims == nil {
 			if kind == presenceValue {
 				value = Presence{}
@@ -156,7 +159,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 // objectFields fills the sets with the fields that each layer owns in an object. A layer's number is the index of its set.
 func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
 	object, _ := o.value.Interface().(map[string]any)
-	w := objectWalk{log: o.log}
+	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
 	w.visit = func(at node, kind valueKind, _ any) bool {
 		if serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
 			return true

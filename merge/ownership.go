@@ -27,6 +27,9 @@ func (o *Ownership) orEmpty() *Ownership {
 // omitempty. If all fields of a type have omitempty, as in an apply configuration of client-go, an omitted field removes nothing.
 func (o *Ownership) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
 
+// IsLive reports whether the base was a live object with its owners. A merge into it then has the conflicts of its applies.
+func (o *Ownership) IsLive() bool { return o.orEmpty().log.live }
+
 // isObject reports whether the value merged by a definition.
 func (o *Ownership) isObject() bool { return o.log.root.GoType() == nil && o.value.IsValid() }
 
@@ -78,7 +81,9 @@ func (l *log) claimsOf(at node, path fieldpath.Path) []Claim {
 	}
 	var claims []Claim
 	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-		claims = append(claims, l.exportAt(i, path))
+		if l.claims[i].kind() != absentValue {
+			claims = append(claims, l.exportAt(i, path))
+		}
 	}
 	return claims
 }

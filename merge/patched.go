@@ -136,3 +136,35 @@ func (f PatchedField) Replaced() bool {
 	}
 	return false
 }
+
+// Displaced returns the claims of the owners from which applies took the field of a live object, and those of the applies, in the
+// order of writing. An apply without force is refused for each. It returns nil if no apply took the field.
+func (f PatchedField) Displaced() []Claim {
+	l := f.record()
+	taken := l.displaced[f.at]
+	if taken == nil {
+		return nil
+	}
+	var in []int32
+	var absent []Claim
+	path := f.Path()
+	for _, d := range taken {
+		in = append(in, d.claim)
+		count := len(in)
+		for i := l.nodes[f.at].first; i >= 0; i = l.claims[i].next {
+			if i >= d.after && l.claims[i].layer() == d.by {
+				in = append(in, i)
+				break
+			}
+		}
+		if by := l.export(d.by, Presence{}, path); len(in) == count && !slices.ContainsFunc(absent, func(c Claim) bool { return c.Layer == by.Layer }) {
+			absent = append(absent, by) // it sets a part of the field alone
+		}
+	}
+	slices.Sort(in)
+	var claims []Claim
+	for _, i := range slices.Compact(in) {
+		claims = append(claims, l.exportAt(i, path))
+	}
+	return append(claims, absent...)
+}

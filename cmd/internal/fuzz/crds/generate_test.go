@@ -281,7 +281,7 @@ func twice(g *generator, v any) {
 	}
 }
 
-func sorted(m map[string]any) []string {
+func sorted[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)

@@ -2,16 +2,24 @@ package crds_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -73,35 +81,113 @@ func differ(t testing.TB, want, got merge.Object) string {
 	return ""
 }
 
-// ownsMissing reports whether upstream lets a manager own a field or item that the object lacks. The manager has applied an empty
-// object or item, and all of it is removed. See docs/differences.md, "Managed fields".
-func ownsMissing(t testing.TB, object merge.Object) (is bool) {
-	for _, set := range owners(t, object) {
-		set.Iterate(func(path fieldpath.Path) { is = is || lacks(object, path) })
+// causes are the conflicts of an apply without force: each manager that loses, and the one that wins, with the field.
+func causes(err error, winner string) map[string]bool {
+	found := map[string]bool{}
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) || !apierrors.IsConflict(err) {
+		return found
 	}
-	return is
+	for _, cause := range status.ErrStatus.Details.Causes {
+		text := strings.TrimPrefix(cause.Message, "conflict with ")
+		name, rest, _ := strings.Cut(strings.TrimPrefix(text, `"`), `"`)
+		if strings.Contains(rest, " using ") {
+			name += " (Update)"
+		}
+		if name == "before-first-apply (Update)" {
+			name = string(merge.Base)
+		}
+		found[name+" "+cause.Field], found[winner+" "+cause.Field] = true, true
+	}
+	return found
 }
 
-// lacks reports whether an object has nothing at a path of names and keys.
-func lacks(v any, path fieldpath.Path) bool {
-	if len(path) == 0 {
-		return false
+// entry is the step to an entry of a map, which upstream writes as a field.
+var entry = regexp.MustCompile(`\["(?:[^"\\]|\\.)*"\]`)
+
+// overlaps are the conflicts that a merge reports, in the form of causes.
+func overlaps(result *merge.Result[merge.Object]) map[string]bool {
+	found := map[string]bool{}
+	for _, c := range conflict.Find(result.Owners) {
+		if c.Kind != conflict.Overlap {
+			continue
+		}
+		for _, claim := range c.Claims {
+			name, isManager := claim.Layer.Manager()
+			if !isManager {
+				name = string(claim.Layer)
+			}
+			found[name+" "+entry.ReplaceAllStringFunc(c.Path.String(), func(key string) string {
+				text, _ := strconv.Unquote(key[1 : len(key)-1])
+				return "." + text
+			})] = true
+		}
 	}
-	if name := path[0].FieldName; name != nil {
-		object, _ := v.(merge.Object)
-		within, has := object[*name]
-		return !has || lacks(within, path[1:])
+	return found
+}
+
+// tally counts the conflicts that upstream and we report.
+type tally struct{ steps, both, missed, spurious atomic.Int64 }
+
+func (c *tally) compare(want, got map[string]bool) bool {
+	c.steps.Add(1)
+	equal := true
+	for name := range want {
+		if got[name] {
+			c.both.Add(1)
+		} else {
+			c.missed.Add(1)
+			equal = false
+		}
 	}
-	list, _ := v.([]any)
-	return path[0].Key != nil && !slices.ContainsFunc(list, func(item any) bool {
-		object, _ := item.(merge.Object)
-		for _, key := range *path[0].Key {
-			if is, has := object[key.Name]; has && is != key.Value.Unstructured() {
-				return false
+	for name := range got {
+		if !want[name] {
+			c.spurious.Add(1)
+			equal = false
+		}
+	}
+	return equal
+}
+
+func logSteps(t testing.TB, all []step) {
+	t.Helper()
+	for i, s := range all {
+		t.Logf("step %d: %s, update %t: %s", i, s.manager, s.update, canonical(s.object))
+	}
+}
+
+// stored is a value without empty objects and lists, which Go types omit. An item stays.
+func stored(v any) any {
+	switch v := v.(type) {
+	case merge.Object:
+		out := merge.Object{}
+		for name, value := range v {
+			if name != "managedFields" {
+				value = stored(value)
+			}
+			if !isVoid(value) {
+				out[name] = value
 			}
 		}
-		return !lacks(item, path[1:])
-	})
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = stored(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+func isVoid(v any) bool {
+	switch v := v.(type) {
+	case merge.Object:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil
 }
 
 // unowned is an object without its managed fields.
@@ -115,13 +201,15 @@ func unowned(object merge.Object) merge.Object {
 
 // sequence compares the owners of a live object with upstream's after each of several steps. It also compares the owners of all
 // applies at once.
-func (d *definition) sequence(t testing.TB, g *generator) (steps int) {
-	m := managedfieldstest.NewTestFieldManager(d.converter, d.kind)
+func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps int) {
+	m := managedfieldstest.NewFakeFieldManager(d.converter, d.kind)
 	g.seed, g.wild = g.Uint64(), 0
 	live := merge.Object{"apiVersion": d.kind.GroupVersion().String(), "kind": d.kind.Kind}
 	start := deepCopy(live)
+	server := &unstructured.Unstructured{Object: deepCopy(live)}
 	var all []step
-	unownedOnce := false
+	unownedOnce, isStored := false, false
+	total := map[string]bool{}
 	for range 3 + g.IntN(6) {
 		s := step{manager: pick(g, "a", "b", "c"), update: g.chance(0.3), object: g.object()}
 		switch {
@@ -145,15 +233,19 @@ func (d *definition) sequence(t testing.TB, g *generator) (steps int) {
 		meta["name"] = "it"
 		s.object["metadata"] = meta
 		before := canonical([]any{live, s.object})
-		result, err := d.plan.Apply(&live, []merge.Layered[merge.Object]{s.layered()}, merge.Options{Managed: true})
+		result, err := d.plan.Apply(&live, []merge.Layered[merge.Object]{s.layered()}, merge.Options{Managed: true, Owners: true})
 		if now := canonical([]any{live, s.object}); now != before {
 			t.Fatalf("of %s: the inputs changed:\n%s\n%s", d.name, before, now)
 		}
 		var upstream error
+		var after runtime.Object
+		want := map[string]bool{}
 		if object := (&unstructured.Unstructured{Object: deepCopy(s.object)}); s.update {
-			upstream = m.Update(object, s.manager)
+			after, upstream = m.Update(server, object, s.manager)
 		} else {
-			upstream = m.Apply(object, s.manager, true)
+			_, unforced := m.Apply(server, object, s.manager, false)
+			want = causes(unforced, s.manager)
+			after, upstream = m.Apply(server, object, s.manager, true)
 		}
 		if (err == nil) != (upstream == nil) {
 			t.Fatalf("of %s: upstream %v, we %v:\n%s", d.name, upstream, err, canonical(s.object))
@@ -162,35 +254,49 @@ func (d *definition) sequence(t testing.TB, g *generator) (steps int) {
 			return steps
 		}
 		all = append(all, s)
-		if ownsMissing(t, m.Live().(*unstructured.Unstructured).Object) {
+		server = after.(*unstructured.Unstructured)
+		if difference := differ(t, server.Object, result.Value); difference != "" {
+			logSteps(t, all)
+			t.Errorf("of %s, seed %d, before %s\n%s", d.name, g.seed, canonical(live), difference)
 			return steps
 		}
-		if difference := differ(t, m.Live().(*unstructured.Unstructured).Object, result.Value); difference != "" {
-			for i, s := range all {
-				t.Logf("step %d: %s, update %t: %s", i, s.manager, s.update, canonical(s.object))
-			}
-			t.Fatalf("of %s, before %s\n%s", d.name, canonical(live), difference)
+		got := overlaps(result)
+		maps.Copy(total, want)
+		if winner := merge.Manager(s.manager); slices.ContainsFunc(conflict.Find(result.Owners), func(c conflict.Conflict) bool {
+			return c.Kind == conflict.Overlap && c.Claims[len(c.Claims)-1].Layer != winner
+		}) {
+			t.Errorf("of %s, seed %d: another manager wins than %s", d.name, g.seed, s.manager)
+		}
+		if !count.compare(want, got) {
+			logSteps(t, all)
+			t.Errorf("of %s, seed %d, before %s\nupstream's conflicts %v\nours %v\nafter %s", d.name, g.seed, canonical(live), sorted(want), sorted(got), canonical(unowned(result.Value)))
 		}
 		live = result.Value
 		steps++
 		unownedOnce = unownedOnce || len(owners(t, live)) == 0
+		if g.chance(0.1) { // as the API server stores an object of its own kinds
+			live, isStored = stored(live).(merge.Object), true
+			server = &unstructured.Unstructured{Object: deepCopy(live)}
+		}
 	}
-	if unownedOnce {
-		return steps // the next apply finds an object without owners, unlike one in the same merge
+	if unownedOnce || isStored {
+		return steps // the next apply finds another object than one in the same merge
 	}
 	var layers []merge.Layered[merge.Object]
 	for _, s := range all {
 		layers = append(layers, s.layered())
 	}
-	result, err := d.plan.Apply(&start, layers, merge.Options{Managed: true})
+	result, err := d.plan.Apply(&start, layers, merge.Options{Managed: true, Owners: true})
 	if err != nil {
 		t.Fatalf("of %s: %v", d.name, err)
 	}
 	if difference := differ(t, live, result.Value); difference != "" {
-		for i, s := range all {
-			t.Logf("step %d: %s, update %t: %s", i, s.manager, s.update, canonical(s.object))
-		}
-		t.Fatalf("of %s, in one merge:\n%s", d.name, difference)
+		logSteps(t, all)
+		t.Errorf("of %s, seed %d, in one merge:\n%s", d.name, g.seed, difference)
+	}
+	if got := overlaps(result); !count.compare(total, got) {
+		logSteps(t, all)
+		t.Errorf("of %s, seed %d, in one merge:\nupstream's conflicts %v\nours %v", d.name, g.seed, sorted(total), sorted(got))
 	}
 	return steps
 }
@@ -210,13 +316,21 @@ func TestManaged(t *testing.T) {
 		kinds = append(kinds, d)
 	}
 	sequences := int(number(t, "TRAINWELD_SEQUENCES", 200))/len(kinds) + 1
+	count := &tally{}
+	t.Cleanup(func() {
+		t.Logf("seed %d: %d merges, %d conflicts alike, %d missed, %d that upstream does not report",
+			seed, count.steps.Load(), count.both.Load(), count.missed.Load(), count.spurious.Load())
+		if !t.Failed() && count.both.Load() < count.steps.Load()/2 {
+			t.Errorf("too few conflicts")
+		}
+	})
 	for _, d := range kinds {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(len(d.name)))), root: d.typ}
 			steps := 0
 			for range sequences {
-				steps += d.sequence(t, g)
+				steps += d.sequence(t, g, count)
 			}
 			if steps < 3*sequences {
 				t.Errorf("%d steps in %d sequences", steps, sequences)
