@@ -1,14 +1,11 @@
-// Package process starts git, the user's programs, and this program again for work that no file may abuse. It also takes rights
-// away from a process. No other package starts a program.
+// Package process starts git, the user's programs, and this program again for work that no file may abuse. No other package starts a
+// program.
 //
 //	cmd, err := process.Self("kustomize") // in the parent
 //
 //	if process.Is("kustomize") { // in main, before anything else
 //		process.SealLibraries()
-//		if err := process.Confine(); err != nil { ... }
 //	}
-//
-// On Linux, [Confine] asks the kernel to reject files, sockets and programs. Elsewhere it does nothing.
 package process
 
 import (
