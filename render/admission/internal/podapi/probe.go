@@ -24,7 +24,8 @@ func (p *podChecker) checkLifecycle(c podContainer) {
 	if c.init && !c.sidecar() {
 		const help = "remove it, or make the container a sidecar with restartPolicy: Always"
 		message := apirule.Forbidden("may not be set for init containers without restartPolicy=Always")
-		if c.Lifecycle != nil {
+		// With the default features, the API server drops a stop signal, and a lifecycle that has nothing else.
+		if h := c.Lifecycle; h != nil && (h.PostStart != nil || h.PreStop != nil || h.StopSignal == nil) {
 			p.report(codes.Probe, c.at.Append(fieldpath.Field("lifecycle")), message, help)
 		}
 		for _, probe := range probes {
