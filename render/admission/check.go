@@ -64,7 +64,8 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if old != nil {
 		oldTyped = old.typed
 	}
-	if Stamp(oldTyped, typed, anyTime) {
+	sent, stamped := o.fields, Stamp(oldTyped, typed, anyTime)
+	if stamped {
 		if err := o.reencode(typed); err != nil {
 			c.undecodable(o, err)
 			return
@@ -75,6 +76,7 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if old == nil {
 		c.nameOnCreate()
 	}
+	c.respelled(sent, stamped)
 }
 
 // withPatches returns the TrainJob with further patches after its own.
@@ -192,9 +194,6 @@ func (c *checker) refersToRuntime() bool {
 	}
 	return missing == nil
 }
-
-// QueueLabel names Kueue's queue of a job (Kueue v0.15.0 pkg/controller/constants).
-const QueueLabel = "kueue.x-k8s.io/queue-name"
 
 // ignoredRuntime warns that a changed runtime does not reach an existing TrainJob. It also warns that Kueue counts the Pods of the changed
 // runtime.

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -164,16 +163,9 @@ type writing struct {
 
 // own reads who owns the fields of the live JobSet, which is whole with its managed fields.
 func (w *writing) own(live *object, whole, config map[string]any, created *object) error {
-	var metadata metav1.ObjectMeta
-	data, err := json.Marshal(mapOf(whole, "metadata"))
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, &metadata); err != nil {
-		return err
-	}
-	if len(metadata.ManagedFields) > 0 {
-		w.owners, err = serverside.Owners(metadata.ManagedFields, trainerManager)
+	if entries := managedFields(whole); len(entries) > 0 {
+		var err error
+		w.owners, err = serverside.Owners(entries, trainerManager)
 		return err
 	}
 	before, err := w.definition.server().Typed(applicable(withoutDefaulted(live.fields, config, created.fields), w.definition), typed.AllowDuplicates)
@@ -191,23 +183,7 @@ func (w *writing) own(live *object, whole, config map[string]any, created *objec
 // apply applies a JobSet as the Trainer. It returns the object as it was if the API server rejects the change.
 func (w *writing) apply(live *object, config map[string]any) (*object, finding.List) {
 	owners := w.owners.Copy()
-	next := live.applied(config, func(s *serverside.Server, before, now map[string]any) (map[string]any, error) {
-		object, err := s.Typed(before, typed.AllowDuplicates)
-		if err != nil {
-			return nil, err
-		}
-		applied, err := s.Typed(now)
-		if err != nil {
-			return nil, err
-		}
-		result, left, err := s.Apply(object, applied, owners, trainerManager)
-		if err != nil {
-			return nil, err
-		}
-		owners = left
-		fields, _ := result.AsValue().Unstructured().(map[string]any)
-		return fields, nil
-	})
+	next := live.appliedBy(trainerManager, owners, config)
 	if next == nil {
 		return live, unread(errors.New("the API server cannot apply the JobSet"))
 	}

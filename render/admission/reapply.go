@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -11,7 +12,10 @@ import (
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -42,6 +46,63 @@ func (o *object) reapplied(before, now map[string]any) *object {
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(created, o.schema)
 	return o.applied(now, func(s *serverside.Server, live, now map[string]any) (map[string]any, error) {
 		return s.Reapply(live, applicable(created, o.definition), now)
+	})
+}
+
+// reappliedByOwner returns the stored JobSet after a second server-side apply by the only manager that has applied the live object. Its
+// managed fields say which ones it gives up. It returns nil without managed fields, or with those of several appliers.
+func (o *object) reappliedByOwner(live, now map[string]any) *object {
+	entries := managedFields(live)
+	applier := ""
+	for _, entry := range entries {
+		if entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" || entry.Manager == applier {
+			continue
+		}
+		if applier != "" {
+			return nil
+		}
+		applier = entry.Manager
+	}
+	if applier == "" {
+		return nil
+	}
+	owners, err := serverside.Owners(entries, applier)
+	if err != nil {
+		return nil
+	}
+	return o.appliedBy(applier, owners, now)
+}
+
+// managedFields returns the managed fields of a live object, or nil.
+func managedFields(live map[string]any) []metav1.ManagedFieldsEntry {
+	var metadata metav1.ObjectMeta
+	data, err := json.Marshal(mapOf(live, "metadata"))
+	if err != nil || json.Unmarshal(data, &metadata) != nil {
+		return nil
+	}
+	return metadata.ManagedFields
+}
+
+// appliedBy returns the stored JobSet after an apply by one of its owners, and sets what each of them owns then. It returns nil if the
+// server cannot read one of the objects.
+func (o *object) appliedBy(manager string, owners smd.ManagedFields, now map[string]any) *object {
+	return o.applied(now, func(s *serverside.Server, live, now map[string]any) (map[string]any, error) {
+		object, err := s.Typed(live, typed.AllowDuplicates)
+		if err != nil {
+			return nil, err
+		}
+		config, err := s.Typed(now)
+		if err != nil {
+			return nil, err
+		}
+		result, left, err := s.Apply(object, config, owners.Copy(), manager)
+		if err != nil {
+			return nil, err
+		}
+		maps.DeleteFunc(owners, func(string, smd.VersionedSet) bool { return true })
+		maps.Copy(owners, left)
+		fields, _ := result.AsValue().Unstructured().(map[string]any)
+		return fields, nil
 	})
 }
 

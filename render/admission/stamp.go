@@ -1,12 +1,15 @@
 package admission
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // anyTime stands for the time of admission if only its presence matters.
@@ -42,6 +45,32 @@ func Stamp(old, job *trainer.TrainJob, now time.Time) bool {
 		patch.Time = at
 	}
 	return changed
+}
+
+// Mutated returns the fields of a TrainJob as the Trainer's mutating webhook leaves them, without metadata that the server maintains. On
+// creation old is nil; else it has the fields of the stored TrainJob.
+func Mutated(r *release.Release, old, job map[string]any, namespace string) (map[string]any, error) {
+	found := &findings{}
+	d := found.definition(r, trainer.TrainJobKind)
+	if d == nil {
+		return nil, found.all.Err()
+	}
+	c := &checker{in: Input{Release: r}}
+	o := d.decode(job, cmp.Or(namespace, "default"), found)
+	typed, err := c.decodeJob(o)
+	if err != nil {
+		return nil, err
+	}
+	var before *trainer.TrainJob
+	if old != nil {
+		if before, err = c.decodeJob(d.decode(old, cmp.Or(namespace, "default"), found)); err != nil {
+			return nil, err
+		}
+	}
+	if Stamp(before, typed, anyTime) {
+		err = o.reencode(typed)
+	}
+	return o.fields, err
 }
 
 func sameContent(a, b *trainer.RuntimePatch) bool {

@@ -152,13 +152,13 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 			fmt.Sprintf("the old object is %s, not the same object", stored.id), "pass two states of one object")
 		return found.all
 	}
-	applied := old
-	if isLive(old) {
-		if created := d.createJobSet(new, namespace, &findings{}); created != nil {
+	updated := stored.reappliedByOwner(old, new)
+	if applied := old; updated == nil {
+		if created := d.createJobSet(new, namespace, &findings{}); created != nil && isLive(old) {
 			applied = withoutDefaulted(old, new, created.fields)
 		}
+		updated = stored.reapplied(applied, new)
 	}
-	updated := stored.reapplied(applied, new)
 	if updated == nil { // such as two items of one key
 		o.validate(ctx, nil, found)
 		return found.all
@@ -352,6 +352,11 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 	}
 	if c.output.JobSet == nil {
 		return nil
+	}
+	existing := &jobset.JobSet{}
+	if (&object{fields: observed.JobSet}).as(existing) == nil && observed.JobSet != nil {
+		opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
+		c.output.JobSet = render.Reordered(c.renderInput(c.in.Runtime), opts, c.output.JobSet, existing)
 	}
 	second, unread := SecondWrite(ctx, c.release(), observed, c.output.JobSet)
 	if second == nil {

@@ -199,6 +199,7 @@ const (
 	UpdateIgnored    finding.Code = "TW703" // change does not reach the job
 	UnknownOldObject finding.Code = "TW704" // another object
 	MovedQueue       finding.Code = "TW705" // queue changed while running
+	Respelled        finding.Code = "TW706" // value that a webhook respells
 )
 
 // Codes of the page docs/findings/rewriting.md.

@@ -35,6 +35,7 @@ type When string
 const (
 	Now      When = "now"
 	AtResume When = "at resume"
+	Waiting  When = "waiting" // for other Jobs
 	Never    When = "never"
 )
 
@@ -50,7 +51,7 @@ type Effect struct {
 	Name   string    `json:"name"`
 	Path   string    `json:"path,omitempty" doc:"The field. Without it, the object itself."`
 	Change diff.Kind `json:"change"`
-	When   When      `json:"when" doc:"now, at resume, or never: only if the TrainJob is deleted and created again."`
+	When   When      `json:"when" doc:"now, at resume, waiting for other Jobs, or never: only if the TrainJob is deleted and created again."`
 	Reason string    `json:"reason"`
 	Thread string    `json:"thread,omitempty" doc:"The thread of the project that explains the reason."`
 
@@ -94,6 +95,16 @@ func (d *Dump) Observed(id fieldpath.Object) (*admission.Observed, finding.List)
 		}
 	}
 	return observed, found
+}
+
+// JobSetOf returns the JobSet of a TrainJob that exists, or nil.
+func (d *Dump) JobSetOf(id fieldpath.Object) *jobset.JobSet {
+	f := d.families[id]
+	if f == nil {
+		return nil
+	}
+	js, _ := valueOf(f.JobSet).(*jobset.JobSet)
+	return js
 }
 
 // assumed returns the objects that the controllers made of an old TrainJob, if the old state has none. It returns nil if the TrainJob does
@@ -294,9 +305,12 @@ func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 				return nil, err
 			}
 			continue
-		case now[job.Name] != nil:
-		case resumed[job.Name] != nil:
-			at.When, at.Reason = AtResume, c.skipped("JobSet creates the Job")
+		case now[job.Name] != nil || resumed[job.Name] != nil:
+			if reason := waitsFor(job.Labels[jobset.ReplicatedJobNameKey], live, second.Now.JobSet); reason != "" {
+				at.When, at.Reason = Waiting, reason
+			} else if now[job.Name] == nil {
+				at.When, at.Reason = AtResume, c.skipped("JobSet creates the Job")
+			}
 		default:
 			at.When, at.Reason, at.Thread = Never, c.rejected(nil), rejectionThread
 		}
@@ -308,6 +322,40 @@ func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 		}
 	}
 	return c.all, nil
+}
+
+// waitsFor tells for which Jobs JobSet waits before it creates those of a replicated job (JobSet v0.12.0 pkg/controllers). It returns "" if
+// it creates them now.
+func waitsFor(name string, live, js *jobset.JobSet) string {
+	status := map[string]jobset.ReplicatedJobStatus{}
+	for _, s := range live.Status.ReplicatedJobsStatus {
+		status[s.Name] = s
+	}
+	isRunning := js.Spec.Suspend == nil || !*js.Spec.Suspend
+	inOrder := isRunning && js.Spec.StartupPolicy != nil && js.Spec.StartupPolicy.StartupPolicyOrder == jobset.InOrder
+	replicas := map[string]int32{}
+	for _, job := range js.Spec.ReplicatedJobs {
+		replicas[job.Name] = job.Replicas
+		if job.Name != name {
+			s := status[job.Name]
+			if inOrder && s.Failed+s.Ready+s.Succeeded < job.Replicas {
+				return fmt.Sprintf("JobSet creates the Job once the Jobs of %q are ready: it starts them in order", job.Name)
+			}
+			continue
+		}
+		for _, on := range job.DependsOn {
+			s, known := status[on.Name]
+			reached := s.Succeeded
+			if on.Status == jobset.DependencyReady {
+				reached = s.Failed + s.Ready + s.Succeeded
+			}
+			if !known || reached != replicas[on.Name] {
+				return fmt.Sprintf("JobSet creates the Job once the Jobs of %q are %s", on.Name, on.Status)
+			}
+		}
+		return ""
+	}
+	return ""
 }
 
 func byName(jobs []*batchv1.Job) map[string]*batchv1.Job {

@@ -58,6 +58,16 @@ func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (findin
 	return out.Findings, Made{out.JobSet, out.Companions, out.Owners}
 }
 
+// Reordered returns a rendered JobSet with its variables in the order of the one that exists, if the controller could emit them so.
+func Reordered(in *workspace.Input, j workspace.Job, opts render.Options, js, existing *jobset.JobSet) *jobset.JobSet {
+	input, _ := inputOf(in, j)
+	if input.Runtime == nil {
+		return js
+	}
+	opts.Release = cmp.Or(opts.Release, j.Release())
+	return render.Reordered(input, opts, js, existing)
+}
+
 // Owners returns the owners of a rendered TrainJob. It renders once more without them.
 func Owners(in *workspace.Input, j workspace.Job, opts render.Options, made Made) func() *runtimepatch.Ownership {
 	return func() *runtimepatch.Ownership {

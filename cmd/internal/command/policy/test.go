@@ -31,11 +31,11 @@ type policyTestFlags struct {
 func testCommand(p *host.Program) *cobra.Command {
 	var flags policyTestFlags
 	cmd := &cobra.Command{
-		Use:   "test PATH... [--as USER] [--old PATH] [--policy FILE] [flags]",
+		Use:   "test PATH... [--user USER] [--old PATH] [--policy FILE] [flags]",
 		Short: "Judge TrainJobs by the expressions of a policy, without a cluster",
 		Long: `Judge TrainJobs by the expressions of policy -o vap, and compare with check.
 A TrainJob that is also below --old is an update of it, and any other one is created. An update that changes neither
-patches nor labels is admitted.
+patches nor labels is admitted. The Trainer's webhook sets the times of patches first.
 
 Exit status: 0 all TrainJobs are admitted; 1 one is refused, or the expressions and check disagree; 2 usage, input or
 output failed.`,
@@ -75,14 +75,14 @@ func test(p *host.Program, flags policyTestFlags) error {
 	if flags.old != "" {
 		old := flags.Flags
 		old.Files = []string{flags.old}
-		if err := each(p, old, func(j workspace.Job, id fieldpath.Object, fields map[string]any) { before[id] = fields }); err != nil {
+		if err := each(p, old, nil, func(j workspace.Job, id fieldpath.Object, fields map[string]any) { before[id] = fields }); err != nil {
 			return err
 		}
 	}
 	var out bytes.Buffer
 	say := func(format string, args ...any) { fmt.Fprintln(&out, report.Line(fmt.Sprintf(format, args...))) }
 	jobs, rejected, differ := 0, 0, 0
-	err = each(p, flags.Flags, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
+	err = each(p, flags.Flags, before, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
 		jobs++
 		verdict := expressions.Validate(context.Background(), fields, before[id], flags.user)
 		if verdict.Skipped {
@@ -116,8 +116,9 @@ func test(p *host.Program, flags policyTestFlags) error {
 	return nil
 }
 
-// each calls use for the TrainJobs of the files, with their fields. It reports the files that cannot be read.
-func each(p *host.Program, flags workspace.Flags, use func(j workspace.Job, id fieldpath.Object, fields map[string]any)) error {
+// each calls use for the TrainJobs of the files, with their fields after the Trainer's mutating webhook. It reports the files that cannot be
+// read.
+func each(p *host.Program, flags workspace.Flags, before map[fieldpath.Object]map[string]any, use func(j workspace.Job, id fieldpath.Object, fields map[string]any)) error {
 	in := workspace.Read(p, flags)
 	if err := report.WriteBeside(p.Stderr, codes.Distinct(in.Findings), report.Options{}); err != nil {
 		return err
@@ -130,10 +131,13 @@ func each(p *host.Program, flags workspace.Flags, use func(j workspace.Job, id f
 		if err != nil {
 			return err
 		}
-		if stored, ok := admission.Stored(j.Release(), fields, j.TrainJob.Namespace); ok {
+		id := render.ObjectOf(j.TrainJob)
+		if mutated, err := admission.Mutated(j.Release(), before[id], fields, id.Namespace); err == nil {
+			fields = mutated
+		} else if stored, ok := admission.Stored(j.Release(), fields, id.Namespace); ok {
 			fields = stored
 		}
-		use(j, render.ObjectOf(j.TrainJob), fields)
+		use(j, id, fields)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/live"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
@@ -42,6 +43,9 @@ func (r *renderRun) readOld() (found finding.List, done func(), err error) {
 func (r *renderRun) changed(j workspace.Job, applied *jobset.JobSet) (finding.List, []any) {
 	if r.old.Findings.Err() != nil {
 		return nil, nil // the objects are unknown
+	}
+	if existing := r.old.JobSetOf(render.ObjectOf(j.TrainJob)); existing != nil {
+		applied = pipeline.Reordered(r.in, j, r.opts, applied, existing)
 	}
 	second, found := r.old.Second(render.ObjectOf(j.TrainJob), r.podsOf(j).Release, applied)
 	if second == nil || found.Err() != nil {
