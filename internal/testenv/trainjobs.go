@@ -84,9 +84,9 @@ spec:
     command: [torchrun, train.py, --lr=0.1]
     resourcesPerNode:
       limits:
-        cpu: 8
+        cpu: "8"
         memory: 64Gi
-        nvidia.com/gpu: 8
+        nvidia.com/gpu: "8"
     env:
       - name: RUN
         value: run-NNN
