@@ -3,7 +3,9 @@ package resourcelist
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -80,11 +82,11 @@ type File struct {
 	Index int    `yaml:"index,omitempty"`
 }
 
-// File returns the file in the item's annotations, or false without one.
+// File returns the file in the item's annotations, or false without one below the orchestrator's folder.
 func (i *Item) File() (File, bool) {
 	annotations := i.annotations()
 	for _, prefix := range annotationPrefixes {
-		if path := scalarValue(field(annotations, prefix+pathAnnotation)); path != "" {
+		if path := scalarValue(field(annotations, prefix+pathAnnotation)); filepath.IsLocal(path) {
 			index, _ := strconv.Atoi(scalarValue(field(annotations, prefix+indexAnnotation))) // the index defaults to 0
 			return File{path, index}, true
 		}
@@ -101,6 +103,27 @@ func (i *Item) SetFile(file File, like *Item) {
 			i.annotate(prefix+indexAnnotation, strconv.Itoa(file.Index))
 		}
 	}
+}
+
+// DropInstructions removes the annotations by which orchestrators place, run or merge an object, and returns their names.
+func (i *Item) DropInstructions() (dropped []string) {
+	annotations := i.annotations()
+	if annotations == nil || annotations.Kind != yaml.MappingNode {
+		return nil
+	}
+	var kept []*yaml.Node
+	for f := 0; f+1 < len(annotations.Content); f += 2 {
+		switch host, _, _ := strings.Cut(annotations.Content[f].Value, "/"); strings.TrimPrefix(host, "internal.") {
+		case "config.kubernetes.io", "kustomize.config.k8s.io", "kpt.dev":
+			dropped = append(dropped, annotations.Content[f].Value)
+		default:
+			kept = append(kept, annotations.Content[f:f+2]...)
+		}
+	}
+	if annotations.Content = kept; kept == nil {
+		removeField(resolveAlias(field(i.node, "metadata")), "annotations")
+	}
+	return dropped
 }
 
 // Annotation returns the value of an annotation, or "".

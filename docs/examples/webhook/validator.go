@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -34,10 +37,11 @@ func (v validator) ValidateCreate(ctx context.Context, job *trainer.TrainJob) (a
 	return v.review(ctx, job)
 }
 
-// ValidateUpdate allows every update that changes no patch and no runtime. A TrainJob admitted before this
-// webhook can still change its finalizers, labels and suspension.
+// ValidateUpdate allows every update that changes no patch, label or runtime: the policy selects TrainJobs by
+// labels. A TrainJob admitted before this webhook can still change its finalizers and suspension.
 func (v validator) ValidateUpdate(ctx context.Context, old, job *trainer.TrainJob) (admission.Warnings, error) {
-	if reflect.DeepEqual(old.Spec.RuntimePatches, job.Spec.RuntimePatches) && reflect.DeepEqual(old.Spec.RuntimeRef, job.Spec.RuntimeRef) {
+	if reflect.DeepEqual(old.Spec.RuntimePatches, job.Spec.RuntimePatches) && reflect.DeepEqual(old.Spec.RuntimeRef, job.Spec.RuntimeRef) &&
+		maps.Equal(old.Labels, job.Labels) {
 		return nil, nil
 	}
 	return v.review(ctx, job)
@@ -49,12 +53,17 @@ func (v validator) ValidateDelete(context.Context, *trainer.TrainJob) (admission
 
 // review answers with every finding at once.
 func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission.Warnings, error) {
+	patches := job.Spec.RuntimePatches
+	at := field.NewPath("spec", "runtimePatches")
+	for i, patch := range patches {
+		if len(patch.Manager) > validation.DNS1123SubdomainMaxLength {
+			return nil, invalid(job, field.ErrorList{field.TooLong(at.Index(i).Child("manager"), "", validation.DNS1123SubdomainMaxLength)})
+		}
+	}
 	template, err := v.template(ctx, job)
 	if err != nil {
 		return nil, err
 	}
-	patches := job.Spec.RuntimePatches
-	at := field.NewPath("spec", "runtimePatches")
 	findings := v.rated(append(check.Patches(template, patches), v.policy.Check(job, patches)...))
 	if err := findings.Err(); err != nil {
 		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
@@ -90,10 +99,10 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	var warnings admission.Warnings
 	for _, f := range findings {
 		if f.Severity == finding.Warning {
-			warnings = append(warnings, f.Error())
+			warnings = append(warnings, short(f.Error()))
 		}
 	}
-	return warnings, nil
+	return warnings[:min(len(warnings), mostProblems)], nil
 }
 
 // rated returns the findings with the severities of the policy. It drops the findings that the policy removes.
@@ -136,6 +145,28 @@ func (v validator) template(ctx context.Context, job *trainer.TrainJob) (*traine
 	return template, nil
 }
 
+// An answer has at most so many problems, each with so many bytes.
+const (
+	mostProblems = 20
+	mostBytes    = 4096
+)
+
+func short(text string) string {
+	if len(text) > mostBytes {
+		return strings.ToValidUTF8(text[:mostBytes], "") + "..."
+	}
+	return text
+}
+
 func invalid(job *trainer.TrainJob, errs field.ErrorList) error {
+	if more := len(errs) - mostProblems; more > 0 {
+		errs = append(errs[:mostProblems:mostProblems], field.InternalError(nil, fmt.Errorf("%d more problems", more)))
+	}
+	for _, err := range errs {
+		err.Field, err.Detail = short(err.Field), short(err.Detail)
+		if value, ok := err.BadValue.(string); ok {
+			err.BadValue = short(value)
+		}
+	}
 	return apierrors.NewInvalid(trainer.GroupVersion.WithKind(trainer.TrainJobKind).GroupKind(), job.Name, errs)
 }

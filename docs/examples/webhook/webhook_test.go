@@ -83,6 +83,16 @@ func TestWebhook(t *testing.T) {
 			fields: []string{"spec.runtimePatches[kueue.x-k8s.io/manager]." + selector}, says: []string{"a100-spot"}, reason: "a later patch may start to disagree",
 		},
 		{
+			name: "update of a label", old: func(*trainer.TrainJob) {}, code: http.StatusUnprocessableEntity,
+			job: func(j *trainer.TrainJob) { j.Labels = map[string]string{"region": "eu"} }, says: []string{"a100-spot"},
+			fields: []string{"spec.runtimePatches[kueue.x-k8s.io/manager]." + selector}, reason: "a policy selects TrainJobs by labels",
+		},
+		{
+			name: "a long name", code: http.StatusUnprocessableEntity, fields: []string{"spec.runtimePatches[0].manager"},
+			job:  func(j *trainer.TrainJob) { j.Spec.RuntimePatches[0].Manager = "a.b/" + strings.Repeat("c", 6<<20) },
+			says: []string{"Too long"}, reason: "no work begins for a name that the API server rejects",
+		},
+		{
 			name: "warning", job: later, allowed: true, warns: "TW", reason: "a warning returns to the user who applied the TrainJob",
 		},
 	} {
@@ -122,6 +132,22 @@ func TestWebhook(t *testing.T) {
 				t.Errorf("%s: fields %q, want %q", tc.reason, fields, tc.fields)
 			}
 		})
+	}
+}
+
+// TestAnswer_Bounded sends many variables on whose long values the managers disagree.
+func TestAnswer_Bounded(t *testing.T) {
+	job := trainJob(t)
+	for i := range job.Spec.RuntimePatches[:2] {
+		pod := job.Spec.RuntimePatches[i].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec
+		pod.NodeSelector = map[string]string{}
+		for n := range 2000 {
+			pod.NodeSelector[fmt.Sprint("k", n)] = fmt.Sprint(i, strings.Repeat("v", 200))
+		}
+	}
+	response := ask(t, &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: raw(t, job)})
+	if text, err := json.Marshal(response); err != nil || response.Allowed || len(text) > 1<<18 {
+		t.Errorf("allowed %t, with an answer of %d bytes, %v", response.Allowed, len(text), err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
@@ -241,7 +242,7 @@ func (f *function) run() []*resourcelist.Item {
 		if objects == nil || found.Err() != nil {
 			continue
 		}
-		made, err := newItems(objects)
+		made, dropped, err := newItems(objects)
 		if err != nil {
 			f.findings = append(f.findings, finding.Finding{
 				Code: codes.Syntax, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
@@ -249,29 +250,37 @@ func (f *function) run() []*resourcelist.Item {
 			})
 			continue
 		}
+		if len(dropped) > 0 {
+			f.findings = append(f.findings, finding.Finding{
+				Code: codes.NoMerge, Severity: finding.Warning, Object: render.ObjectOf(j.TrainJob), Position: j.Document.Position(nil),
+				Message: "annotations of orchestrators are not rendered: " + printable.Name(strings.Join(dropped, ", ")),
+				Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove them from the annotations of the TrainJob, its runtime and its patches"},
+			})
+		}
 		placing.put(f.jobs[j.Document], made, f.opts.add)
 	}
 	return placing.items()
 }
 
-// newItems returns items with the objects.
-func newItems(objects func(func(any, error) bool)) ([]*resourcelist.Item, error) {
-	var items []*resourcelist.Item
+// newItems returns items with the objects, and the annotations that they lost: those of orchestrators choose the file
+// that kpt writes, or what kustomize does with an object.
+func newItems(objects func(func(any, error) bool)) (items []*resourcelist.Item, dropped []string, err error) {
 	for object, err := range objects {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		var b bytes.Buffer
 		if err := manifest.Encode(&b, manifest.YAML, object); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		item, err := resourcelist.NewItem(b.Bytes())
 		if err != nil {
-			return nil, fmt.Errorf("reading back what was rendered: %w", err)
+			return nil, nil, fmt.Errorf("reading back what was rendered: %w", err)
 		}
+		dropped = append(dropped, item.DropInstructions()...)
 		items = append(items, item)
 	}
-	return items, nil
+	return items, slices.Compact(slices.Sorted(slices.Values(dropped))), nil
 }
 
 // Items have no readable file: annotations name it at most, and its lines differ. These names identify items until a finding

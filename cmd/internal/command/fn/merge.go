@@ -138,6 +138,11 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 		reject(".onConflict", "%s", strings.TrimPrefix(err.Error(), "--on-conflict: "))
 	}
 	o.policies = merge.Options{Unions: o.Unions, Empty: o.Empty, Order: o.Order, Precedence: o.Precedence, Defaults: o.Defaults, Managers: o.Managers, ProtectedError: o.ProtectedError}
+	const mostProtected = 256 // each is compared with the fields of each patch
+	if len(o.Protected) > mostProtected {
+		reject(".protected", "must have at most %d items", mostProtected)
+		o.Protected = nil
+	}
 	for i, text := range o.Protected {
 		path, err := fieldpath.ParsePath(text)
 		if err != nil {
@@ -348,19 +353,31 @@ func (m *merger) readDefinitions() {
 		data, _ := json.Marshal(definition) // decoded JSON, which has no error
 		add(configFile, data)
 	}
+	named := map[string][]int{} // the ConfigMaps by their names, former ones as well
+	for i, item := range m.list.Items {
+		if id := item.ID(); id.APIVersion == "v1" && id.Kind == "ConfigMap" {
+			for _, name := range slices.Compact(slices.Sorted(slices.Values(append(strings.Split(item.Annotation(formerNames), ","), id.Name)))) {
+				named[name] = append(named[name], i)
+			}
+		}
+	}
+	asked, read := map[string]bool{}, map[int]bool{}
 	for _, name := range m.ConfigMaps {
-		read := false
-		for i, item := range m.list.Items {
-			if id := item.ID(); id.APIVersion != "v1" || id.Kind != "ConfigMap" || !slices.Contains(append(strings.Split(item.Annotation(formerNames), ","), id.Name), name) {
+		if asked[name] {
+			continue
+		}
+		asked[name] = true
+		for _, i := range named[name] {
+			if read[i] {
 				continue
 			}
-			data, _ := item.Data()
+			read[i] = true
+			data, _ := m.list.Items[i].Data()
 			for _, key := range slices.Sorted(maps.Keys(data)) {
 				add(itemFile(i), []byte(data[key]))
 			}
-			read = true
 		}
-		if !read {
+		if named[name] == nil {
 			m.findings = append(m.findings, finding.Finding{
 				Code: codes.NoSchema, Severity: finding.Error, Position: fieldpath.Position{File: configFile},
 				Message: "Not found: ConfigMap " + printable.Name(name), Remedy: finding.Remedy{Text: "add it to the items, or correct its name in configMaps"},
