@@ -54,7 +54,7 @@ func (d *definition) refusesBy(object merge.Object, formats bool) bool {
 	}
 	ofType := regexp.MustCompile(`must be of type (array|boolean|integer|number|object|string)(,[a-z]+)*:`) // and no format
 	for _, err := range validation.ValidateCustomResource(nil, deepCopy(object), d.types) {
-		isOfTypes := err.Type == field.ErrorTypeTypeInvalid && (formats || ofType.MatchString(err.Detail)) || formats && strings.Contains(err.Detail, "Checked value must be of type") || strings.HasSuffix(err.Detail, "must validate at least one schema (anyOf)")
+		isOfTypes := err.Type == field.ErrorTypeTypeInvalid && (formats || ofType.MatchString(err.Detail)) || formats && strings.Contains(err.Detail, "Checked value must be of type")
 		if isOfTypes && err.BadValue != nil && err.BadValue != "null" && !strings.HasPrefix(err.Field, "metadata") && !strings.HasSuffix(err.Detail, ": \"null\"") {
 			d.reason = err.Error()
 			return true
