@@ -2,6 +2,7 @@ package trainingjob_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -21,6 +22,12 @@ func FuzzConvert(f *testing.F) {
 	}
 	for _, kind := range trainingjob.Kinds() {
 		f.Add([]byte("kind: "+kind+"\n"), uint8(0))
+	}
+	const unnamed = "{replicas: 2, template: {metadata: {annotations: %s}, spec: {containers: [{image: a, env: [{name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}]}]}}}"
+	for _, annotations := range []string{"null", "{a: b}"} {
+		r := fmt.Sprintf(unnamed, annotations)
+		f.Add(fmt.Appendf(nil, "kind: MPIJob\nmetadata: {name: a}\nspec: {mpiReplicaSpecs: {Launcher: %s, Worker: %s}}\n", r, r), uint8(0))
+		f.Add(fmt.Appendf(nil, "kind: PyTorchJob\nmetadata: {name: a}\nspec: {pytorchReplicaSpecs: {Master: %s, Worker: %s}}\n", r, r), uint8(0))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, which uint8) {
 		if len(data) > 1<<14 {
