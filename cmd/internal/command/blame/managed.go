@@ -55,7 +55,7 @@ func (flags blameFlags) withoutManaged() error {
 	return nil
 }
 
-// managedDocuments returns the objects of -f outside the Trainer's API. It returns none if the inputs hold a TrainJob, or if the
+// managedDocuments returns the objects of -f outside the Trainer's API, and its runtimes with managed fields. It returns none if the inputs hold a TrainJob, or if the
 // command line selects TrainJobs. The result live reports whether an object has managed fields.
 func managedDocuments(in *workspace.Input, selected bool) (documents []*manifest.Document, live bool) {
 	if selected {
@@ -68,7 +68,7 @@ func managedDocuments(in *workspace.Input, selected bool) (documents []*manifest
 	}
 	for _, text := range in.Files {
 		for i, d := range decodeAll(text) {
-			if workspace.IsTrainer(d) {
+			if workspace.IsTrainer(d) && !d.Has(blameview.ManagedFields) {
 				continue
 			}
 			if d != text.Documents[i] {
