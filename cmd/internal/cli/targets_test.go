@@ -44,7 +44,6 @@ func readers() map[string]string {
 		"cmd/internal/option":              "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/pipeline":            "cmd/internal/cli.FuzzCommands",
 		"merge/quantity":                   "merge/quantity.FuzzParse",
-		"cmd/internal/packaging":           ownMachine,
 		"cmd/internal/resourcelist":        "cmd/internal/resourcelist.FuzzRead",
 		"render/admission/serverside":      ownData,
 		"internal/testenv":                 testedTexts,
