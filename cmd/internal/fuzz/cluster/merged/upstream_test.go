@@ -78,8 +78,14 @@ var kinds = []kind{
 }
 
 // rejections returns the errors of the API server for a new object that count for its kind. They are those of Kubernetes' own
-// decoding, defaulting and validation.
-func (k *kind) rejections(fields map[string]any) []string {
+// decoding, defaulting and validation. A panic of the validation is one: the API server answers with its text. It has one for a success
+// policy of a CronJob that is Indexed and has no completions.
+func (k *kind) rejections(fields map[string]any) (counted []string) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			counted = []string{fmt.Sprint("panic: ", problem)}
+		}
+	}()
 	text, err := json.Marshal(fields)
 	if err != nil {
 		return []string{err.Error()}
@@ -109,7 +115,6 @@ func (k *kind) rejections(fields map[string]any) []string {
 	if svc, ok := hub.(*core.Service); ok {
 		allocate(svc)
 	}
-	var counted []string
 	for _, problem := range k.create.Validate(ctx, hub) {
 		if k.counts(problem) {
 			counted = append(counted, problem.Error())
