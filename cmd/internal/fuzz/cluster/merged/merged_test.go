@@ -191,7 +191,7 @@ func (k *kind) compare(t *testing.T, m *mergeCase, typ string, definition *schem
 	var object *objectmerge.Object
 	var found finding.List
 	if typ == option.ApplyType {
-		of, err := objectmerge.NewKind(k.version.String(), k.name, definition)
+		of, err := objectmerge.NewKind(k.version.String(), k.name, objectmerge.Defined{Type: definition})
 		if err != nil {
 			t.Fatal(err)
 		}
