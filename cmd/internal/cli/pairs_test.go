@@ -55,7 +55,7 @@ func spotsOf(r *rand.Rand, node *yaml.Node, spots *[]func()) {
 				add(func() { *value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(1 + r.IntN(4))} })
 			case "labels", "env", "nodeSelector", "resources", "trainer", "runtimePatches", "command", "volumeMounts", "spec", "template":
 				add(func() {
-					if r.IntN(3) > 0 {
+					if r.IntN(5) > 0 {
 						return
 					}
 					*value = []yaml.Node{{Kind: yaml.MappingNode}, {Kind: yaml.SequenceNode}, {Kind: yaml.SequenceNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}, {Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}}[r.IntN(4)]
@@ -93,7 +93,7 @@ func TestPairs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	renders := 0
 	text := func(r *rand.Rand, of string) string {
-		if r.IntN(12) == 0 {
+		if r.IntN(40) == 0 {
 			return mutate(r, of)
 		}
 		return altered(r, of)
