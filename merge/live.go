@@ -464,6 +464,9 @@ func (m *objects) disown(at node) {
 		c := &m.log.claims[i]
 		isNamed = isNamed || i >= m.live.before && c.layer() == m.layer && c.kind() != unlistedPresence
 	}
+	if taken := m.log.displaced[at]; taken != nil { // a field that the same apply adds and removes has no conflict
+		m.log.displaced[at] = slices.DeleteFunc(taken, func(d displacement) bool { return d.after >= m.live.before })
+	}
 	if m.log.nodes[at].first >= 0 {
 		m.log.add(at, m.layer, nullValue, "")
 	}

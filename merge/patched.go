@@ -142,7 +142,7 @@ func (f PatchedField) Replaced() bool {
 func (f PatchedField) Displaced() []Claim {
 	l := f.record()
 	taken := l.displaced[f.at]
-	if taken == nil {
+	if len(taken) == 0 {
 		return nil
 	}
 	var in []int32
