@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -219,7 +219,7 @@ func (c checker) backend(at fieldpath.Path, backend *networkingv1.IngressBackend
 		for _, name := range []struct{ field, value string }{{"kind", resource.Kind}, {"name", resource.Name}} {
 			path := at.Append(fieldpath.Field(name.field))
 			if apirule.Required(c.report, codes.BadName, path, name.value) {
-				apirule.Valid(c.report, codes.BadName, path, name.value, pathvalidation.IsValidPathSegmentName(name.value), "use a name without / and %")
+				apirule.Valid(c.report, codes.BadName, path, name.value, content.IsPathSegmentName(name.value), "use a name without / and %")
 			}
 		}
 	case service == nil:
