@@ -14,10 +14,12 @@ func Removals() []Removal {
 	return []Removal{
 		{"blame", "build", "render the chart, and pass its output: helm template . | trainweld blame -"},
 		{"check", "build", "render the chart, and pass its output: helm template . | trainweld check -"},
+		{"check", "d", "change what the help of each finding says; -o json has its remedy"},
 		{"check", "fix", "change what the help of each finding says; -o json has its remedy"},
 		{"check", "observed", "use --old DUMP"},
 		{"check", "prefer", "change what the help of each finding says; -o json has its remedy"},
 		{"conflicts", "build", "render the chart, and pass its output: helm template . | trainweld conflicts -"},
+		{"conflicts", "d", "change one patch, or decide with --force-manager"},
 		{"conflicts", "fix", "change one patch, or decide with --force-manager"},
 		{"conflicts", "prefer", "decide with --force-manager"},
 		{"diff", "build", "render both versions of the chart to folders, and use trainweld diff OLD NEW"},
