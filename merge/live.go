@@ -447,16 +447,6 @@ func (m *objects) owns(at node) bool {
 	return false
 }
 
-// isIdentity reports whether a field identifies the object, so that it has no owner and stays.
-func (m *objects) isIdentity(at node) bool {
-	var steps []objectStep
-	for ; at != rootNode; at = m.log.nodes[at].parent {
-		steps = append(steps, objectStep{key: m.log.name(at)})
-	}
-	slices.Reverse(steps)
-	return serverKeeps(steps)
-}
-
 // disown records that the layer has removed a field, which then has no owner but the layer if its apply names the field.
 func (m *objects) disown(at node) {
 	isNamed := false

@@ -231,6 +231,16 @@ func (m *objects) claimValue(at node, kind valueKind, value any) {
 	n.contested = contested // only a change makes a contest, not two claims that differ
 }
 
+// isIdentity reports whether a field identifies the object, so that it has no owner and stays.
+func (m *objects) isIdentity(at node) bool {
+	var steps []objectStep
+	for ; at != rootNode; at = m.log.nodes[at].parent {
+		steps = append(steps, objectStep{key: m.log.name(at)})
+	}
+	slices.Reverse(steps)
+	return serverKeeps(steps)
+}
+
 // revokeEarlier takes a field from all earlier claimants, because the patch changes the field.
 func (m *objects) revokeEarlier(at node) {
 	if !m.owners {

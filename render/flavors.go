@@ -19,6 +19,9 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
+// QueueLabel names Kueue's queue of a job (Kueue v0.15.0 pkg/controller/constants).
+const QueueLabel = "kueue.x-k8s.io/queue-name"
+
 // KueueManager is the manager of Kueue's patch.
 const KueueManager = "kueue.x-k8s.io/manager"
 
@@ -90,7 +93,7 @@ func Assign(job *trainer.TrainJob, sets []PodSet, flavorOf map[string]string, fl
 		job = &trainer.TrainJob{}
 	}
 	w := &Workload{}
-	w.Spec.QueueName, w.Status.Admission = job.Labels["kueue.x-k8s.io/queue-name"], &Admission{}
+	w.Spec.QueueName, w.Status.Admission = job.Labels[QueueLabel], &Admission{}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(flavorOf)) {
 		if !slices.ContainsFunc(sets, func(set PodSet) bool { return set.Name == name }) {

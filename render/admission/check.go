@@ -211,7 +211,7 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 	sets, _ := render.PodSets(in, render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates})
 	for _, set := range sets {
 		for _, f := range set.Findings {
-			if c.typed.Labels[QueueLabel] == "" {
+			if c.typed.Labels[render.QueueLabel] == "" {
 				f.Severity = finding.Note
 			}
 			c.add(f)

@@ -84,9 +84,6 @@ func (r *Runtime) ID() fieldpath.Object {
 	return r.id
 }
 
-// QueueLabel names Kueue's queue of a job (Kueue v0.15.0 pkg/controller/constants).
-const QueueLabel = "kueue.x-k8s.io/queue-name"
-
 // checker checks one TrainJob.
 type checker struct {
 	findings

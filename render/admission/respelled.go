@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 )
 
@@ -26,7 +27,7 @@ func (c *checker) respelled(sent map[string]any, stamped bool) {
 	case stamped:
 		r.message = "the webhook stores %s, and the field is immutable: the API server rejects each later server-side apply of the file"
 		r.compare(fieldpath.Fields("spec"), sent["spec"], c.job.fields["spec"], structuralField(c.job.schema, "spec"))
-	case c.typed.Labels[QueueLabel] != "":
+	case c.typed.Labels[render.QueueLabel] != "":
 		stored := &object{definition: c.job.definition, id: c.job.id, fields: c.job.fields, names: c.job.names}
 		if stored.reencode(c.typed) != nil {
 			return

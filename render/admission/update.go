@@ -208,12 +208,12 @@ func (c *checker) patchedRunning(old *checker) {
 // movedQueue reports another queue of a job that is not suspended. Kueue's webhook rejects it (Kueue v0.15.0
 // pkg/controller/jobframework/validation.go).
 func movedQueue(id fieldpath.Object, old, new map[string]string) finding.List {
-	if old[QueueLabel] == new[QueueLabel] {
+	if old[render.QueueLabel] == new[render.QueueLabel] {
 		return nil
 	}
 	return finding.List{{
-		Code: codes.MovedQueue, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(QueueLabel)),
-		Message: apirule.Invalid(new[QueueLabel], fmt.Sprintf("field is immutable while the job is not suspended, and was %q", old[QueueLabel])),
+		Code: codes.MovedQueue, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(render.QueueLabel)),
+		Message: apirule.Invalid(new[render.QueueLabel], fmt.Sprintf("field is immutable while the job is not suspended, and was %q", old[render.QueueLabel])),
 		Remedy:  finding.Remedy{Text: "suspend the job first, or restore the old queue"},
 	}}
 }

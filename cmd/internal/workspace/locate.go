@@ -8,7 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -41,7 +41,7 @@ func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 				*claim = l.Claim(j, *claim)
 			}
 		}
-		if f.Code == codes.Suspended && j.TrainJob.Labels[admission.QueueLabel] != "" {
+		if f.Code == codes.Suspended && j.TrainJob.Labels[render.QueueLabel] != "" {
 			f.Remedy.Text = "wait for the queue: Kueue resumes the job when it admits it"
 		}
 		if f.Position != (fieldpath.Position{}) {

@@ -22,7 +22,6 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -64,7 +63,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 			v.Jobs = append(v.Jobs, comparison.Job{
 				ID:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
 				Objects: v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to, podOpts),
-				Queue:   js.Labels[admission.QueueLabel],
+				Queue:   js.Labels[render.QueueLabel],
 				Input:   v.in, Source: workspace.Job{Document: js.Document},
 			})
 		}
@@ -110,7 +109,7 @@ func (v *version) optionsFor(flags diffFlags, opts render.Options) (render.Optio
 func (v *version) newJob(j workspace.Job, out pipeline.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
 	job := comparison.Job{
 		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
-		Queue: j.Labels[admission.QueueLabel], Input: v.in, Source: j,
+		Queue: j.Labels[render.QueueLabel], Input: v.in, Source: j,
 	}
 	if flags.to == "jobset" {
 		job.Objects = v.jobSetOf(j, out)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/trainweld/trainweld/cmd/internal/fuzz/upstream"
-	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render"
 )
 
 // breaks are changes that aim at one rule each. They say false where they find nothing to change. Chance
@@ -148,7 +148,7 @@ var breaks = []struct {
 		return addPatch(m, job, upstream.Object{"metadata": upstream.Object{"annotations": upstream.Object{queue: pick(m, "", "q")}}})
 	}},
 	{"queue of Kueue", func(m mutator, job, _ upstream.Object) bool {
-		return set(job, pick[any](m, "a", "b", nil), "metadata", "labels", admission.QueueLabel)
+		return set(job, pick[any](m, "a", "b", nil), "metadata", "labels", render.QueueLabel)
 	}},
 	{"name of a runtime", func(m mutator, _, runtime upstream.Object) bool {
 		return set(runtime, pick(m, "Upper", "a/b", ""), "metadata", "name")
