@@ -33,7 +33,7 @@ type (
 		Claims []jsonSetter `json:"claims,omitempty"`
 	}
 	jsonEffects struct {
-		Replaced int `json:"replaced" doc:"TrainJobs whose JobSet is made anew."`
+		Replaced int `json:"replaced" doc:"TrainJobs whose JobSet is replaced."`
 		Rejected int `json:"refused" doc:"TrainJobs whose update the cluster rejects."`
 		Kept     int `json:"kept" doc:"TrainJobs that keep what they run."`
 		Delayed  int `json:"delayed" doc:"TrainJobs whose change waits for their resume."`
