@@ -42,6 +42,9 @@ func (c *checker) jobs(js *jobset.JobSet) {
 	}
 	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
 	checkJobs(c.in.Release, js, made, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.addDownstream)
+	for _, f := range render.Images(js, nil) {
+		c.addDownstream(f, f.Path)
+	}
 }
 
 // withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Another finding reports

@@ -58,6 +58,7 @@ var stricter = []finding.Code{
 	codes.Hostfile,
 	codes.FluxNodes,
 	codes.FluxCommand,
+	codes.ImageName,
 	codes.EndlessUpdate,
 	// Kueue rejects the update, where it is installed.
 	codes.MovedQueue,

@@ -189,6 +189,7 @@ const (
 	PodSpec         finding.Code = "TW615" // invalid field of a Pod
 	NoPriorityClass finding.Code = "TW616" // unknown PriorityClass
 	NoRuntimeClass  finding.Code = "TW617" // unknown RuntimeClass
+	ImageName       finding.Code = "TW618" // image that no kubelet can pull
 )
 
 // Codes of the page docs/findings/updates.md.

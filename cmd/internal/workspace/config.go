@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/render/release"
@@ -32,9 +34,12 @@ type Settings struct {
 	byFile      map[string]*manifest.API
 	// stockAccepted are the files whose policy accepts the runtimes of a release.
 	stockAccepted map[string]bool
-	rules         map[string]*rules
-	Patches       []manifest.Patch // of --patch: see PatchesFor
-	patchers      []string         // the managers of patches in TrainJobs
+	// unbuilt are the files below a kustomization that no build has made, and kustomized the
+	// directories below one.
+	unbuilt, kustomized map[string]bool
+	rules               map[string]*rules
+	Patches             []manifest.Patch // of --patch: see PatchesFor
+	patchers            []string         // the managers of patches in TrainJobs
 
 	lock        sync.Mutex // guards the rest
 	apis        map[string]*manifest.API
@@ -45,7 +50,8 @@ func newSettings(flags Flags, lines *Lines, to reporter) *Settings {
 	return &Settings{
 		reporter: to, flags: flags, lines: lines,
 		configs: map[string]config{}, byDir: map[string]dirPolicy{}, byFile: map[string]*manifest.API{},
-		stockAccepted: map[string]bool{}, rules: map[string]*rules{}, apis: map[string]*manifest.API{},
+		stockAccepted: map[string]bool{}, unbuilt: map[string]bool{}, kustomized: map[string]bool{},
+		rules: map[string]*rules{}, apis: map[string]*manifest.API{},
 	}
 }
 
@@ -132,6 +138,38 @@ func parentDir(fsys fs.FS, dir string) (string, bool) {
 	}
 	there, err := fs.Stat(fsys, above)
 	return above, err == nil && above != dir && !os.SameFile(here, there)
+}
+
+// isKustomized reports whether a directory or one above it has a kustomization.
+func (st *Settings) isKustomized(fsys fs.FS, dir string) bool {
+	is, known := st.kustomized[dir]
+	if known {
+		return is
+	}
+	for _, name := range kustomizationNames() {
+		info, err := fs.Stat(fsys, path.Join(dir, name))
+		is = is || err == nil && !info.IsDir()
+	}
+	if above, ok := parentDir(fsys, dir); ok && !is {
+		is = st.isKustomized(fsys, above)
+	}
+	st.kustomized[dir] = is
+	return is
+}
+
+// kustomizationNames returns the names that kustomize gives a kustomization.
+func kustomizationNames() []string {
+	return []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+}
+
+// NoteImages makes an image that no kubelet can pull a note if the file that sets it is below a
+// kustomization, and no build has made it. The build may replace the image.
+func (st *Settings) NoteImages(file string, found finding.List) {
+	for i := range found {
+		if f := &found[i]; f.Code == codes.ImageName && f.Severity > finding.Note && st.unbuilt[file] {
+			f.Severity, f.Remedy.Text = finding.Note, "build the kustomization around the file with -k"
+		}
+	}
 }
 
 // config reads a policy file once, and reports the mistakes in it.

@@ -26,6 +26,11 @@ type Locator struct {
 // It returns the findings that remain, in the given list.
 func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 	rules := l.settings.rules[j.Document.File]
+	for i := range findings {
+		if findings[i].Code == codes.ImageName {
+			l.settings.NoteImages(l.fileOf(j, findings[i]), findings[i:i+1])
+		}
+	}
 	findings = l.settings.rate(rules, findings)
 	if l.NoNotes {
 		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note && !codes.AssumesRuntime(f) })
@@ -50,6 +55,28 @@ func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 		f.Position = l.position(j, *f)
 	}
 	return findings
+}
+
+// fileOf returns the file that sets the value of a finding, as it was read: of the TrainJob, of its
+// runtime, or of a further patch.
+func (l *Locator) fileOf(j Job, f finding.Finding) string {
+	if len(f.Claims) == 0 {
+		return j.Document.File
+	}
+	claim := f.Claims[len(f.Claims)-1]
+	if source := l.catalog.SourceOf(j); source != nil && runtimepatch.FromRuntime(claim) {
+		return source.Document.File
+	}
+	name, isManager := claim.Layer.Manager()
+	isOwn := func(p trainer.RuntimePatch) bool { return p.Manager == name }
+	if isManager && !slices.ContainsFunc(j.Spec.RuntimePatches, isOwn) {
+		for _, p := range l.settings.patchesFor(j) {
+			if isOwn(p.Patch) {
+				return p.Document.File
+			}
+		}
+	}
+	return j.Document.File
 }
 
 // position returns the position of a finding whose claims have positions. A finding on a generated object gets the position of

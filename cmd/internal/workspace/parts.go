@@ -23,13 +23,13 @@ func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 	var kustomizations []string
 	isReported := map[string]bool{}
 	for _, file := range files {
-		switch dir, base := filepath.Split(filepath.Clean(file)); base {
-		case "kustomization.yaml", "kustomization.yml":
+		switch dir, base := filepath.Split(filepath.Clean(file)); {
+		case slices.Contains(kustomizationNames(), base):
 			kustomizations = append(kustomizations, file)
 			for _, patch := range patchFiles(fsys, file) {
 				patches[filepath.Join(dir, patch)] = file
 			}
-		case "Chart.yaml":
+		case base == "Chart.yaml":
 			charts[filepath.Join(dir, "templates")] = true
 		}
 	}

@@ -107,6 +107,7 @@ func (st *Settings) ApplyPolicy(fsys fs.FS, file, dir string) *manifest.API {
 		st.byFile[file] = api
 	}
 	st.stockAccepted[file] = g.stock != nil && *g.stock
+	st.unbuilt[file] = file != manifest.Stdin && !st.flags.IsBuilt(file) && st.isKustomized(fsys, dir)
 	if g.rules != nil {
 		st.rules[file] = g.rules
 		st.readRules(fsys, g.rules)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
@@ -268,6 +270,12 @@ func (j *runner) jobSet(ctx context.Context, d *manifest.Document) finding.List 
 		return nil // decoding has reported the error
 	}
 	found := j.oldState.checkJobSet(ctx, j, d, fields)
+	var js jobset.JobSet
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &js) == nil {
+		js.Namespace = j.flags.NamespaceOf(js.Namespace)
+		found = append(found, render.Images(&js, nil)...)
+		j.in.NoteImages(d.File, found)
+	}
 	for i := range found {
 		f := &found[i]
 		f.Position = d.Position(f.Path)

@@ -208,6 +208,7 @@ func (j *runner) runtimeWarnings(ctx context.Context) finding.List {
 		for i := range warnings {
 			warnings[i].Position = admitted.Position(warnings[i].Path)
 		}
+		j.in.NoteImages(admitted.Document.File, warnings)
 		found = append(found, j.in.Rate(warnings)...)
 	}
 	return found

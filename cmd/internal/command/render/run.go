@@ -226,6 +226,8 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 	if out.jobSet {
 		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
 		f := pipeline.Children(func() *runtimepatch.Ownership { return nil }, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
+		f.Findings = append(f.Findings, render.Images(o.JobSet.JobSet, nil)...)
+		r.in.NoteImages(j.Document.File, f.Findings)
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
@@ -265,6 +267,10 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 		return r.leveled(found, sets != nil), output.Each([]any{sets}), sets, 0
 	}
 	found, out := pipeline.TrainJob(r.in, j, r.opts)
+	if out.JobSet != nil {
+		images := render.Images(out.JobSet, pipeline.Owners(r.in, j, r.opts, out))
+		found = append(found, r.in.Locate(j, images)...)
+	}
 	if r.flags.For == option.ForApply && out.JobSet != nil {
 		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}

@@ -4,6 +4,7 @@ package defaults
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -202,12 +203,13 @@ func (f filler) fill(v reflect.Value, depth int) {
 	}
 }
 
-// TestPullPolicy compares the default pull policy of random image names with the result of Kubernetes' parser.
+// TestPullPolicy compares random image names with the results of the kubelet's parser: the errors,
+// and the default pull policy.
 func TestPullPolicy(t *testing.T) {
 	hex := strings.Repeat("0123456789abcdef", 8)
 	parts := []string{
-		"a", "b1", "latest", "A", "localhost", "docker.io", "index.docker.io", "library", ".", ":", "/", "@", "-", "--", "_", "__", "___", "[::1]", "[", "]", "5000", "é", "É", " ",
-		"sha256:", "sha512:", "SHA256:", "sha384:", hex[:64], hex[:63], hex[:96], hex, strings.ToUpper(hex[:64]), strings.Repeat("a", 120), strings.Repeat("b/", 60), ":latest", "example.com",
+		"a", "b1", "latest", "A", "localhost", "docker.io", "index.docker.io", "library", ".", ":", "/", "@", "-", "--", "_", "__", "___", "[::1]", "[", "]", "5000", "é", "É", "\u212a", " ",
+		"sha256:", "sha512:", "SHA256:", "sha384:", hex[:64], hex[:63], hex[:96], hex, strings.ToUpper(hex[:64]), strings.Repeat("a", 120), strings.Repeat("b/", 60), ":latest", "example.com", "@sha256:" + hex[:64], "@sha256:", "@sha512:", "@md5+x:", ":1",
 	}
 	r, parsed := rand.New(rand.NewPCG(*seed, 1)), 0
 	for range *cases * 100 {
@@ -219,6 +221,9 @@ func TestPullPolicy(t *testing.T) {
 		_, tag, _, err := parsers.ParseImageName(image)
 		if err == nil {
 			parsed++
+		}
+		if ours, got := schema.ParseImage(image); fmt.Sprint(got) != fmt.Sprint(err) || err == nil && ours != tag {
+			t.Errorf("ParseImage(%q) = %q, %v; want %q, %v", image, ours, got, tag, err)
 		}
 		want := corev1.PullIfNotPresent
 		if tag == "latest" {
