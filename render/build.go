@@ -140,14 +140,15 @@ func (r *renderer) initializer(j *mlpolicy.Job, set *mlpolicy.PodSet) {
 }
 
 // trainer writes spec.trainer into the node container of every job with the trainer's label. If MPI's launcher counts
-// as a node, the job called node gets the env as well.
+// as a node, the job called node gets the env as well. Since Trainer 2.4 the jobs of MPI get the image.
 func (r *renderer) trainer(j *mlpolicy.Job, set *mlpolicy.PodSet) {
 	spec := r.in.TrainJob.Spec.Trainer
 	isTrainer := set.Ancestor == mlpolicy.Trainer
 	if isTrainer {
 		j.SetOneReplica(set)
 	}
-	if spec == nil || !j.TakesTrainer(set) {
+	takesEnv, takesImage := j.TakesTrainer(set), j.TakesImage(set)
+	if spec == nil || !takesEnv && !takesImage {
 		return
 	}
 	for i := range set.Containers() {
@@ -156,10 +157,10 @@ func (r *renderer) trainer(j *mlpolicy.Job, set *mlpolicy.PodSet) {
 			continue
 		}
 		place := set.In("containers", c)
+		if takesImage && spec.Image != nil {
+			j.SetImage(mlpolicy.Copied("spec", "trainer", "image"), place, *spec.Image)
+		}
 		if isTrainer {
-			if spec.Image != nil {
-				j.SetImage(mlpolicy.Copied("spec", "trainer", "image"), place, *spec.Image)
-			}
 			// An empty list clears the runtime's command or args.
 			if j.Command != nil {
 				j.SetCommand(j.CommandFrom, place, j.Command)
@@ -168,7 +169,9 @@ func (r *renderer) trainer(j *mlpolicy.Job, set *mlpolicy.PodSet) {
 				j.SetArgs(mlpolicy.Copied("spec", "trainer", "args"), place, j.Args)
 			}
 		}
-		j.UpsertEnv(mlpolicy.Copied("spec", "trainer", "env"), place, mlpolicy.Env(spec.Env)...)
+		if takesEnv {
+			j.UpsertEnv(mlpolicy.Copied("spec", "trainer", "env"), place, mlpolicy.Env(spec.Env)...)
+		}
 	}
 }
 

@@ -224,7 +224,11 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 	if !c.job.has(release.MPIEnv) {
 		return
 	}
-	c.reserved(reservedEnvs, "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots")
+	names := []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots"}
+	if c.job.has(release.MPIPrteEnv) {
+		names = append(names, "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_prte_keep_fqdn_hostnames", "PRTE_MCA_prte_set_default_slots", "PRTE_MCA_plm_ssh_args")
+	}
+	c.reserved(reservedEnvs, names...)
 }
 
 // fluxInstaller is the init container that the policy adds.
@@ -235,7 +239,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 	if t := c.typed.Spec.Trainer; t != nil && t.NumProcPerNode != nil && c.job.has(release.FluxProcesses) {
 		processes = t.NumProcPerNode
 	}
-	if processes != nil && *processes < 1 {
+	if processes != nil && *processes < 1 && !c.job.has(release.FluxUnchecked) {
 		c.report(codes.Flux, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
 			apirule.Invalid(*processes, "must be greater than or equal to 1 for Flux TrainJob"), "set numProcPerNode to 1 or more")
 	}

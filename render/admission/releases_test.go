@@ -93,7 +93,7 @@ func TestReleases_Rules(t *testing.T) {
 			if text == "" {
 				text = torchRuntime
 			}
-			for i, r := range release.Known() {
+			for i, r := range release.Compared() {
 				runtime, found := admission.AdmitRuntime(t.Context(), &r, object(t, text), "default")
 				job := object(t, jobYAML(c.job))
 				job["spec"].(map[string]any)["runtimeRef"] = map[string]any{"name": runtime.ID().Name}
@@ -186,7 +186,7 @@ func TestReleases_Update(t *testing.T) {
 		{"\tsuspend: true\n\ttrainer: {numNodes: 2}\n", "\tsuspend: true\n\ttrainer: {numNodes: 3}\n", none, [4]string{"TW702", "TW702", "TW700 TW702", "TW700 TW702"}, "the definition forbids it since 2.2; the JobSet did before"},
 		{"\ttrainer: {numNodes: 2}\n", "\ttrainer: {numNodes: 3}\n", none, [4]string{"", "", "TW700", "TW700"}, "a running job's JobSet stays as it is"},
 	} {
-		for i, r := range release.Known() {
+		for i, r := range release.Compared() {
 			runtime, _ := admission.AdmitRuntime(t.Context(), &r, object(t, torchRuntime), "default")
 			found := admission.Update(t.Context(),
 				admission.Input{Release: &r, TrainJob: object(t, jobYAML(c.old)), Runtime: runtime},
@@ -200,7 +200,7 @@ func TestReleases_Update(t *testing.T) {
 
 // TestReleases_LiveRuntime changes the runtime of a suspended TrainJob. Trainer 2.3 goes on with the old one.
 func TestReleases_LiveRuntime(t *testing.T) {
-	for i, r := range release.Known() {
+	for i, r := range release.Compared() {
 		before, _ := admission.AdmitRuntime(t.Context(), &r, object(t, torchRuntime), "default")
 		after, _ := admission.AdmitRuntime(t.Context(), &r, object(t, strings.Replace(torchRuntime, "pytorch:2", "pytorch:3", 1)), "default")
 		found := admission.Update(t.Context(),
@@ -208,7 +208,7 @@ func TestReleases_LiveRuntime(t *testing.T) {
 			admission.Input{Release: &r, TrainJob: object(t, jobYAML("\tsuspend: true\n")), Runtime: after})
 		rejected := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == codes.EndlessUpdate })
 		ignored := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == codes.UpdateIgnored })
-		if live := i < len(release.Known())-1; rejected != live || ignored == live {
+		if live := i < len(release.Compared())-1; rejected != live || ignored == live {
 			t.Errorf("%s: refused: %t, ignored: %t\n%v", r.Name, rejected, ignored, found)
 		}
 	}
@@ -237,7 +237,7 @@ func TestReleases_JobSet(t *testing.T) {
 		{jobSetYAML("\tvolumeClaimPolicies: [{templates: [{metadata: {name: v}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1}}}}]}]\n", "", "", "\t\t\t\t\t\t\tvolumeMounts: [{name: v, mountPath: /v}]\n"), [4]string{"TW101 TW603", "TW101 TW603", "", ""}, "claims since 0.11"},
 		{jobSetYAML("\tfailurePolicy: {restartStrategy: InPlaceRestart}\n", "", "", ""), [4]string{"TW501", "TW501", "TW537", "TW537"}, "a gate since 0.11"},
 	} {
-		for i, r := range release.Known() {
+		for i, r := range release.Compared() {
 			found := admission.AdmitJobSet(t.Context(), &r, object(t, c.text), "")
 			if got := strings.Join(codesOf(found), " "); got != c.want[i] {
 				t.Errorf("%s: %q, want %q: %s\n%v", r.Name, got, c.want[i], c.reason, found)
@@ -255,7 +255,7 @@ func TestReleases_JobSet(t *testing.T) {
 // TestReleases_Deprecated wants the warnings of the releases that read the label.
 func TestReleases_Deprecated(t *testing.T) {
 	text := strings.Replace(torchRuntime, "{name: torch}", "{name: torch, labels: {trainer.kubeflow.org/support: deprecated}}", 1)
-	for i, r := range release.Known() {
+	for i, r := range release.Compared() {
 		runtime, found := admission.AdmitRuntime(t.Context(), &r, object(t, text), "default")
 		found = append(found, admission.Check(t.Context(), admission.Input{Release: &r, TrainJob: object(t, jobYAML("\ttrainer: {}\n")), Runtime: runtime})...)
 		warnings := 0
@@ -290,7 +290,7 @@ func TestReleases_Definitions(t *testing.T) {
 	if runtime != nil {
 		t.Error("there is a runtime of an unknown release")
 	}
-	for _, r := range release.Known() {
+	for _, r := range release.Compared() {
 		text := strings.Replace(torchRuntime, "ClusterTrainingRuntime", "TrainingRuntime", 1)
 		if _, found := admission.AdmitRuntime(t.Context(), &r, object(t, text), ""); found.Err() != nil {
 			t.Errorf("%s: %v", r.Name, found)
@@ -312,7 +312,7 @@ func TestReleases_Switches(t *testing.T) {
 		in := admission.Input{Release: r, TrainJob: object(t, jobYAML(job)), Runtime: runtime}
 		return append(found, admission.Update(t.Context(), in, in)...).Error()
 	}
-	known := release.Known()
+	known := release.Compared()
 	for i, from := range known {
 		for _, to := range []release.Release{known[max(i-1, 0)], known[min(i+1, len(known)-1)]} {
 			for _, job := range jobs {

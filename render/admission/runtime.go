@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -69,6 +71,7 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 		return nil
 	}
 	r := &Runtime{id: o.id, spec: typed.Spec, definition: d, processes: processes, longKeys: o.snapshotKeys(), deprecated: o.has(release.RuntimeDeprecated) && typed.Labels[supportLabel] == "deprecated"}
+	r.checkJobNames(found, old)
 	if o.has(release.RuntimeUnchecked) && typed.Labels[validationLabel] == "disabled" && (old == nil || isUnchecked(old)) {
 		return r
 	}
@@ -88,6 +91,29 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 
 func isRuntime(fields map[string]any) bool {
 	return fields["kind"] == trainer.TrainingRuntimeKind || fields["kind"] == trainer.ClusterTrainingRuntimeKind
+}
+
+// longestJobName is the length of the name of a replicated job of a runtime that Trainer 2.4 admits (kubeflow/trainer#4394).
+const longestJobName = 20
+
+// checkJobNames reports longer names. The words, the place of the rule and its effect on updates are not known. A rule of the
+// definition would hold for stored runtimes as well, except for names that stay, and under the label that exempts from the webhook.
+func (r *Runtime) checkJobNames(found *findings, old *object) {
+	if !r.definition.has(release.ShortJobNames) {
+		return
+	}
+	var before trainer.TrainingRuntime
+	if old != nil && old.as(&before) != nil {
+		return // the cluster has no such runtime
+	}
+	for i := range r.spec.Template.Spec.ReplicatedJobs {
+		name := r.spec.Template.Spec.ReplicatedJobs[i].Name
+		isStored := slices.ContainsFunc(before.Spec.Template.Spec.ReplicatedJobs, func(j jobset.ReplicatedJob) bool { return j.Name == name })
+		if n := len(name); n > longestJobName && !isStored {
+			found.reject(codes.LongJobName, r.id, fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", name), fieldpath.Field("name")),
+				fmt.Sprintf("Trainer %s refuses a name of %d characters: at most %d (by its notes; not verified in its source)", r.definition.release.Name, n, longestJobName), "shorten the name")
+		}
+	}
 }
 
 // isUnchecked reports whether a label exempts the runtime from the webhook. An update needs the label on both

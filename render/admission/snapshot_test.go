@@ -72,7 +72,7 @@ func TestCheck_Snapshot(t *testing.T) {
 		{pod, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {? %q : a}}}]"},
 		{template, "metadata: {annotations: {? %q : a}, labels"},
 	}
-	before := release.Known()[len(release.Known())-2]
+	before := release.Compared()[len(release.Compared())-2]
 	r, rejected := rand.New(rand.NewPCG(testenv.Seed(t), 0)), map[string]bool{}
 	for range int(testenv.NumberOr(t, "TRAINWELD_CASES", 60)) {
 		var b strings.Builder

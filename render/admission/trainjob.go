@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -23,9 +24,9 @@ import (
 // sees the runtime's template with all patches, before any policy. check.Patches covers its checks of the patches
 // themselves.
 func (c *checker) webhook() {
-	if c.in.Runtime.deprecated && c.in.Runtime.id.Kind == "ClusterTrainingRuntime" {
+	if kind := c.in.Runtime.id.Kind; c.in.Runtime.deprecated && (kind == trainer.ClusterTrainingRuntimeKind || c.job.has(release.RuntimesDeprecated)) {
 		c.report(codes.Deprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
-			fmt.Sprintf("Referenced ClusterTrainingRuntime %q is deprecated and will be removed in a future release of Kubeflow Trainer", c.in.Runtime.id.Name), "reference another runtime")
+			fmt.Sprintf("Referenced %s %q is deprecated and will be removed in a future release of Kubeflow Trainer", kind, c.in.Runtime.id.Name), "reference another runtime")
 	}
 	if i := c.typed.Spec.Initializer; i != nil {
 		if i.Dataset != nil {

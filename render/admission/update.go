@@ -30,7 +30,7 @@ import (
 //
 // Update assumes that the cluster has the old TrainJob, and the JobSet that the old runtime renders. The Trainer
 // keeps the runtime that a TrainJob began with. A release that reads the live runtime uses the runtime of the new input. The webhook reads
-// the new one in any release. If the old input has no runtime, Update uses the runtime of the new input. No controller makes objects for a
+// the new one up to Trainer 2.3, and the old one since. If the old input has no runtime, Update uses the runtime of the new input. No controller makes objects for a
 // TrainJob that is finished. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
 // it is suspended or finished.
 func Update(ctx context.Context, old, new Input) finding.List {
@@ -73,7 +73,7 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 	if !before.isTerminal() {
 		after.ignoredRuntime(before.in.Runtime, cmp.Or(after.in.Live, after.in.Runtime))
 	}
-	if after.validate() {
+	if after.judged(before); after.validate() {
 		after.keepRuntime(before.in.Runtime)
 		if !before.finished() {
 			after.make(ctx)
@@ -250,14 +250,14 @@ func active(c *checker) bool {
 func isActive(job trainer.JobStatus) bool { return job.Active != nil && *job.Active > 0 }
 
 // isTerminal reports whether the controller makes no more objects for the TrainJob. The TrainJob is complete, exceeded
-// its deadline, or another controller manages it. Other failures do not last (Trainer v2.3.0 pkg/controller).
+// its deadline, or another controller manages it. Other failures do not last up to Trainer v2.3.0 (pkg/controller).
 func (c *checker) isTerminal() bool { return c.finished() || !c.managedHere() }
 
-// finished reports whether the TrainJob is complete, or exceeded its deadline.
+// finished reports whether the TrainJob is complete, or failed for good: it exceeded its deadline, or the release keeps each failure.
 func (c *checker) finished() bool {
 	failed := meta.FindStatusCondition(c.typed.Status.Conditions, trainer.TrainJobFailed)
 	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
-	return late || isTrue(&c.typed.Status, trainer.TrainJobComplete)
+	return late || c.job.release.FailedIsFinal && isTrue(&c.typed.Status, trainer.TrainJobFailed) || isTrue(&c.typed.Status, trainer.TrainJobComplete)
 }
 
 // trainJobController is the managedBy value of the Trainer's own controller.
@@ -271,6 +271,14 @@ func (c *checker) managedHere() bool {
 
 func isTrue(status *trainer.TrainJobStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(status.Conditions, condition)
+}
+
+// judged makes the webhook judge the update by the runtime that the TrainJob began with, if the release does. A runtime that is gone
+// matters to no release that does.
+func (c *checker) judged(old *checker) {
+	if kept := old.in.Runtime; c.job.has(release.SnapshotUpdates) && (c.in.Runtime == nil || c.in.Runtime.id == kept.id) {
+		c.in.Runtime = kept
+	}
 }
 
 // keepRuntime makes the controllers use the runtime that the TrainJob began with, if the release keeps it.

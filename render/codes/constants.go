@@ -153,6 +153,7 @@ const (
 	NoQueue           finding.Code = "TW517" // empty queue
 	Deprecated        finding.Code = "TW518" // deprecated runtime
 	RuntimeRejected   finding.Code = "TW519" // runtime rejected
+	LongJobName       finding.Code = "TW520" // name of a replicated job too long
 	JobSetName        finding.Code = "TW530" // JobSet name too long or invalid
 	JobSetNetwork     finding.Code = "TW531" // invalid subdomain
 	JobSetDependsOn   finding.Code = "TW532" // dependsOn of no earlier job

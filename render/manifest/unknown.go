@@ -23,8 +23,8 @@ import (
 func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
 	names := d.fieldNames(d.shape.in, e.Name)
 	having := d.api.having(d.shape.kind, names...)
-	if len(having) == 0 && !typed {
-		return false
+	if !typed && (len(having) == 0 || having[0].Unread()) {
+		return false // unknownField says more of a field that no compared release has
 	}
 	f := finding.Finding{
 		Code: codes.UnknownField, Severity: finding.Error,
@@ -55,7 +55,7 @@ func (d *diagnosis) fieldNames(in []string, name string) []string {
 	return append(names, name)
 }
 
-// later returns the release after the known ones that adds a field to the current value, or "", and the names that lead to the field.
+// later returns the unread release that adds a field to the current value, or "", and the names that lead to the field.
 func (d *diagnosis) later(name string) (names []string, with string) {
 	var in []string
 	kind := d.object.Kind
@@ -66,7 +66,7 @@ func (d *diagnosis) later(name string) (names []string, with string) {
 	return names, release.Later(kind, names...)
 }
 
-// ofLater completes a finding on a field of a release after the known ones. It reports whether name is such a field.
+// ofLater completes a finding on a field of an unread release. It reports whether name is such a field.
 func (d *diagnosis) ofLater(name string, f *finding.Finding) bool {
 	names, with := d.later(name)
 	if with != "" {

@@ -76,6 +76,7 @@ func mpi(j *Job) bool {
 			)
 			j.UpsertEnv(j.slotsFrom(), c, corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: strconv.Itoa(int(j.slots))})
 			j.UpsertEnv(by, c, corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"})
+			j.prte(by, c)
 		}
 	}
 	if implementation(policy) != trainer.MPIImplementationOpenMPI {
@@ -83,6 +84,28 @@ func mpi(j *Job) bool {
 		j.unknownImplementation(implementation(policy), finding.Warning)
 	}
 	return true
+}
+
+// prte sets the variables of Open MPI 5 (kubeflow/trainer#4029). The names of the hosts are not fully qualified: the launcher would
+// connect to itself, since its own name never is.
+func (j *Job) prte(by Writer, c Place) {
+	if !j.Release.MPIPrte {
+		return
+	}
+	j.UpsertEnv(by, c,
+		corev1.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: hostMountPath + "/" + hostKey},
+		corev1.EnvVar{Name: "PRTE_MCA_prte_keep_fqdn_hostnames", Value: "false"},
+	)
+	j.UpsertEnv(j.slotsFrom(), c, corev1.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: strconv.Itoa(int(j.slots))})
+	j.UpsertEnv(by, c, corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: "-o ConnectionAttempts=10"})
+}
+
+// TakesImage reports whether spec.trainer.image applies to the job: to one with the trainer's label and, as a release has it, to MPI's
+// launcher and nodes (kubeflow/trainer#4301).
+func (j *Job) TakesImage(set *PodSet) bool {
+	j, set = j.filled(), set.filled()
+	isMPI := j.Release.MPIImage && j.source().MPI != nil && (set.Name == Node || set.Name == launcher)
+	return set.Ancestor == Trainer || isMPI
 }
 
 // launcherAsNode reports whether MPI's launcher counts as a node.

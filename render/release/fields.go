@@ -103,6 +103,19 @@ func (d *Definitions) Having(kind string, names ...string) []Release {
 	})
 }
 
+// unread caches the definitions of the unread releases: Later reads them, for a file with an unknown field.
+var unread = sync.OnceValue(func() *Definitions { return &Definitions{} })
+
+// Later returns the name of the unread release that adds a field to a kind, or "". The names form a path as in Field.Find.
+func Later(kind string, names ...string) string {
+	for _, r := range Known()[Latest().Index()+1:] {
+		if root, err := unread().Fields(&r, kind); err == nil && root.Find(names...) != nil {
+			return r.Name
+		}
+	}
+	return ""
+}
+
 // Span returns consecutive releases as text, such as "Trainer 2.2 and later", or "" for none.
 func Span(of []Release) string {
 	if len(of) == 0 {
@@ -110,7 +123,7 @@ func Span(of []Release) string {
 	}
 	first, last := of[0].Name, of[len(of)-1].Name
 	switch {
-	case len(of) > 1 && last == Latest().Name:
+	case len(of) > 1 && last == releases[len(releases)-1].Name:
 		return fmt.Sprintf("Trainer %s and later", first)
 	case len(of) > 2:
 		return fmt.Sprintf("Trainer %s to %s", first, last)

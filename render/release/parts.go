@@ -100,6 +100,14 @@ func definitionParts() []Part {
 		{"env-injection", "2.3", "a torch policy may name more targets of its variables", trainer(3516), []string{"TrainingRuntime envInjection"}},
 		{"restart-job", "2.3", "rules of a failurePolicy may restart one job", jobSet(1177), []string{"action", "JobSet jobRestarts*"}},
 		{"kubernetes-1.36", "2.3", "the fields of Kubernetes 1.36 exist in JobSets, such as schedulingGroup", jobSet(1212), []string{"schedulingGroup", "workloadRef"}},
+
+		{"num-nodes", "2.4", "numNodes is at least 0", trainer(3809), []string{"TrainJob numNodes"}},
+		{"num-proc-per-node", "2.4", "numProcPerNode of a TrainJob and of MPI is at least 1", trainer(3809),
+			[]string{"TrainJob numProcPerNode", "TrainingRuntime mpi numProcPerNode"}},
+		{"claims-in-resources", "2.4", "claims belong in resourceClaimsPerNode, and not in resourcesPerNode", trainer(4027), []string{"TrainJob resourcesPerNode"}},
+		{"claims-of-nodes", "2.4", "spec.trainer has resourceClaimsPerNode", trainer(4027), []string{"TrainJob resourceClaimsPerNode"}},
+		{"claims-in-patches", "2.4", "patches may set the claims of Pods", trainer(4027), []string{"TrainJob runtimePatches resourceClaims"}},
+		{"resources-in-patches", "2.4", "patches may set the resources of containers", trainer(4027), []string{"TrainJob runtimePatches resources"}},
 	}
 }
 

@@ -74,8 +74,31 @@ type Release struct {
 	StatusGate bool
 	// ManagedBy makes the controller leave a TrainJob of another manager alone.
 	ManagedBy bool
+	// MPIPrte gives MPI's launcher the variables of Open MPI 5 as well.
+	MPIPrte bool
+	// MPIImage gives spec.trainer.image to the containers called node of MPI's jobs launcher and node, whatever their labels.
+	MPIImage bool
+	// FailedIsFinal keeps a TrainJob failed: the controller does not clear the condition.
+	FailedIsFinal bool
+	// Claims is what the release does with claims of devices.
+	Claims Claims
 	// JobSet is the behaviour of the JobSet controller.
 	JobSet JobSet
+}
+
+// Claims is what a release does with the claims of devices, ResourceClaims. Their devices are GPUs that a template in the namespace
+// of the TrainJob requests by name. Each use of their number is a field of its own.
+type Claims struct {
+	// Gate gives the controller the feature gate DynamicResourceAllocation.
+	Gate bool
+	// Kept keeps the claims of a container beside resourcesPerNode.
+	Kept bool
+	// PerNode reads spec.trainer.resourceClaimsPerNode.
+	PerNode bool
+	// Counted counts the devices of the first claim of a container called node.
+	Counted bool
+	// Torch, TorchTune, MPI, XGBoost and Flux let these policies use the number where a node has no other GPUs.
+	Torch, TorchTune, MPI, XGBoost, Flux bool
 }
 
 // JobSet is the behaviour of a JobSet controller, as far as its definition does not say it.
@@ -158,7 +181,7 @@ const (
 // Kubernetes is the version whose Jobs and Pods every release has here.
 const Kubernetes = "1.36"
 
-// releases are the known releases, the oldest first. The last one is the default.
+// releases are the known releases, the oldest first.
 var releases = []Release{
 	{
 		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1", JobSetSchema: "0.8.2", Stock: "2.0.1",
@@ -204,11 +227,31 @@ var releases = []Release{
 		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, StatusGate: true, ManagedBy: true,
 		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
+	{
+		// Its module could not be read: see marks. The stock runtimes are not known, so those of 2.3 stay.
+		Name: "2.4", Version: "2.4.0", JobSetVersion: "0.12.0", Schema: "2.4.0", JobSetSchema: "0.12.0", Stock: "2.3.0",
+		Rules: Rules{
+			ClaimsExist, FluxProcesses, FluxUnchecked, InitializerMount, JobSetCoordinator, JobSetGroup, MPIEnv, MPIPrteEnv, PatchedOnResume,
+			RuntimeContainers, RuntimeDeprecated, RuntimeUnchecked, RuntimesDeprecated, ShortJobNames, SnapshotUpdates, TorchAlways,
+			TorchTuneArgs, TorchTuneOneNode, TorchTuneQLoRA,
+		},
+		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources, GangRequests: MergedRequests,
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas, NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
+		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, StatusGate: true, ManagedBy: true,
+		MPIPrte: true, MPIImage: true, FailedIsFinal: true,
+		Claims: Claims{Gate: true, Kept: true, PerNode: true, Counted: true, Torch: true, TorchTune: true, MPI: true, XGBoost: true, Flux: true},
+		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
+	},
 }
 
-// Latest returns the release that applies unless a caller names another one. A change to the value does not affect others.
+// Latest returns the release that applies unless a caller names another one: the last one whose source was compared. A change to the
+// value does not affect others.
 func Latest() *Release {
-	r := releases[len(releases)-1]
+	at := len(releases) - 1
+	for releases[at].Unread() {
+		at--
+	}
+	r := releases[at]
 	return &r
 }
 
@@ -218,8 +261,13 @@ func Kueue() *Release {
 	return r
 }
 
-// Known returns copies of all releases, the oldest first.
+// Known returns copies of all releases, the oldest first. The last ones may be Unread.
 func Known() []Release { return slices.Clone(releases) }
+
+// Compared returns copies of the releases whose source was compared, the oldest first. Latest is the last one.
+func Compared() []Release {
+	return slices.DeleteFunc(Known(), func(r Release) bool { return r.Unread() })
+}
 
 // Or returns the release, or the latest one for nil.
 func (r *Release) Or() *Release {

@@ -12,7 +12,7 @@ import (
 
 // TestParse wants short and full versions to name a release. The error for an unknown one names the known ones.
 func TestParse(t *testing.T) {
-	for text, want := range map[string]string{"2.0": "2.0.1", "v2.1": "2.1.0", "2.2.1": "2.2.1", "v2.3.0": "2.3.0"} {
+	for text, want := range map[string]string{"2.0": "2.0.1", "v2.1": "2.1.0", "2.2.1": "2.2.1", "v2.3.0": "2.3.0", "2.4": "2.4.0"} {
 		if r, err := release.Parse(text); err != nil || r.Version != want {
 			t.Errorf("%s: got %v, %v, want %s", text, r, err, want)
 		}
@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %v, want the hint %q", text, err, want)
 		}
 	}
-	for _, text := range []string{"", "2", "2.4", "2.2.9", "next", "latest"} {
+	for _, text := range []string{"", "2", "2.5", "2.2.9", "next", "latest"} {
 		r, err := release.Parse(text)
 		if err == nil {
 			t.Errorf("%q is read as %s", text, r.Version)
@@ -83,6 +83,34 @@ func TestSince(t *testing.T) {
 		if change, _ := s.Since(r); change.In != want {
 			t.Errorf("%s: since %q, want %q", in, change.In, want)
 		}
+	}
+}
+
+// TestUnread wants a mark for each change of an unread release, and none for a compared one. Such a release is nobody's default.
+func TestUnread(t *testing.T) {
+	known := release.Known()
+	for _, r := range known {
+		for _, s := range release.Switches() {
+			for _, change := range s.Changes {
+				if marked := release.MarkOf(r.Name, s.ID) != ""; change.In == r.Name && marked != r.Unread() {
+					t.Errorf("%s of %s has a mark: %t", s.ID, r.Name, marked)
+				}
+			}
+			for _, part := range s.Parts {
+				if marked := release.MarkOf(r.Name, part.ID) != ""; part.In == r.Name && marked != r.Unread() {
+					t.Errorf("part %s of %s has a mark: %t", part.ID, r.Name, marked)
+				}
+			}
+		}
+	}
+	if latest := release.Latest(); latest.Name != "2.3" || latest.Unread() || !known[len(known)-1].Unread() || len(release.Compared()) != latest.Index()+1 {
+		t.Errorf("the latest release is %s", latest.Name)
+	}
+	if got := release.Basis(known...); got != "for Trainer 2.4: by its notes and guide" {
+		t.Errorf("a report on 2.4 says %q", got)
+	}
+	if got := release.Basis(release.Compared()...); got != "" {
+		t.Errorf("a report on compared releases says %q", got)
 	}
 }
 

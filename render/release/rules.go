@@ -33,8 +33,16 @@ const (
 	MPIProcesses Rule = "mpi-processes"
 	// MPIEnv rejects the variables that MPI's policy sets.
 	MPIEnv Rule = "mpi-env"
+	// MPIPrteEnv rejects the variables that MPI's policy sets for Open MPI 5.
+	MPIPrteEnv Rule = "mpi-prte-env"
 	// FluxProcesses counts the TrainJob's numProcPerNode before the runtime's.
 	FluxProcesses Rule = "flux-processes"
+	// FluxUnchecked leaves the numProcPerNode of Flux to the definitions.
+	FluxUnchecked Rule = "flux-unchecked"
+	// ClaimsExist requires the Pod's claim for each claim of a container.
+	ClaimsExist Rule = "claims-exist"
+	// SnapshotUpdates judges an update of a TrainJob by the snapshot of its runtime.
+	SnapshotUpdates Rule = "snapshot-updates"
 
 	// RuntimeContainers requires the container of a section in the job with its label.
 	RuntimeContainers Rule = "runtime-containers"
@@ -44,6 +52,10 @@ const (
 	RuntimeUnchecked Rule = "runtime-unchecked"
 	// RuntimeDeprecated warns of runtimes with the label of deprecated ones.
 	RuntimeDeprecated Rule = "runtime-deprecated"
+	// RuntimesDeprecated warns of a TrainJob of a deprecated TrainingRuntime as well.
+	RuntimesDeprecated Rule = "runtimes-deprecated"
+	// ShortJobNames requires names of at most 20 characters of the replicated jobs of runtimes.
+	ShortJobNames Rule = "short-job-names"
 
 	// JobSetGroup requires a DNS label as the name of a group.
 	JobSetGroup Rule = "jobset-group"
@@ -90,11 +102,17 @@ var rules = []struct {
 	{TorchTuneArgs, []Change{{"2.3", "arguments that the runtime sets are rejected", trainer(3302)}}},
 	{MPIProcesses, []Change{{"2.2", "the definition allows integers only as numProcPerNode", trainer(3239)}}},
 	{MPIEnv, []Change{{"2.3", "variables that MPI's policy sets are rejected; before, they won", trainer(3491)}}},
+	{MPIPrteEnv, []Change{{"2.4", "variables that MPI's policy sets for Open MPI 5, PRTE_MCA_*, are rejected", trainer(4029)}}},
 	{FluxProcesses, []Change{{"2.3", "numProcPerNode of the TrainJob is checked as well", trainer(3561)}}},
+	{FluxUnchecked, []Change{{"2.4", "the definitions check numProcPerNode, and not the webhook", trainer(3809)}}},
+	{ClaimsExist, []Change{{"2.4", "a container's claim without a claim of the Pod is rejected at admission; before, the Jobs were", trainer(4027)}}},
+	{SnapshotUpdates, []Change{{"2.4", "an update is judged by the snapshot of the runtime; before, by the runtime of that time", trainer(3960)}}},
 	{RuntimeContainers, []Change{{"2.1", "a job with the label of a section must have the container of that section", trainer(2722)}}},
 	{RuntimeLauncher, []Change{{"2.1", "the job called launcher may have several replicas, unless it has the trainer's label", trainer(2722)}}},
 	{RuntimeUnchecked, []Change{{"2.3", "the label trainer.kubeflow.org/webhook-validation: disabled exempts a runtime from the webhook", trainer(3683)}}},
 	{RuntimeDeprecated, []Change{{"2.1", "the webhooks warn of runtimes with the label trainer.kubeflow.org/support: deprecated", trainer(2791)}}},
+	{RuntimesDeprecated, []Change{{"2.4", "the webhook also warns of a TrainJob of a deprecated TrainingRuntime", ""}}},
+	{ShortJobNames, []Change{{"2.4", "the name of a replicated job of a runtime has at most 20 characters", trainer(4394)}}},
 	{JobSetGroup, []Change{{"2.1", "groupName must be a DNS label", jobSet(822)}}},
 	{JobSetCoordinator, []Change{{"2.2", "JobSet rejects a coordinator whose address cannot be a label's value; before, its Jobs were rejected", jobSet(1079)}}},
 	{JobSetDependency, []Change{{"2.1", "an empty dependsOn is admitted; before, the webhook crashed", jobSet(878)}}},

@@ -50,6 +50,10 @@ func changes() string {
 	b.WriteString("\n## The changes\n")
 	for _, r := range release.Known()[1:] {
 		fmt.Fprintf(&b, "\n### Trainer %s\n\n", r.Name)
+		if r.Unread() {
+			b.WriteString(facts(r, linked))
+			continue
+		}
 		for _, s := range release.Switches() {
 			for _, change := range s.Changes {
 				if change.In != r.Name {
@@ -66,5 +70,30 @@ func changes() string {
 		}
 	}
 	b.WriteString("\n")
+	return b.String()
+}
+
+// facts returns the table of the changes of an unread release, with their marks.
+func facts(r release.Release, linked func(id, link string) string) string {
+	b := &strings.Builder{}
+	b.WriteString("| since then | switch | known |\n| --- | --- | --- |\n")
+	row := func(id, why, link string) {
+		mark := release.MarkOf(r.Name, id)
+		fmt.Fprintf(b, "| %s | %s | %s `[%s]` |\n", why, linked(id, link), mark.Text(), mark)
+	}
+	for _, s := range release.Switches() {
+		parts := 0
+		for _, p := range s.Parts {
+			if p.In == r.Name && s.ID != "jobset-definition" {
+				row(p.ID, p.Why, p.Link)
+				parts++
+			}
+		}
+		for _, change := range s.Changes {
+			if change.In == r.Name && parts == 0 {
+				row(s.ID, change.Why, change.Link)
+			}
+		}
+	}
 	return b.String()
 }

@@ -22,11 +22,15 @@ func AddTrainerVersion(cmd *cobra.Command, r **release.Release) {
 		*r = parsed
 		return nil
 	}}
-	cmd.Flags().Var(&version, versionFlag, "the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2 or 2.3; the default is that of the nearest trainweld.yaml, else the latest one")
+	cmd.Flags().Var(&version, versionFlag, "the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2, 2.3 or 2.4; the default is that of the nearest trainweld.yaml, else the latest one")
 	commandline.Complete(cmd, versionFlag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var versions []string
 		for _, known := range release.Known() {
-			versions = append(versions, fmt.Sprintf("%s\tTrainer %s, JobSet %s", known.Name, known.Version, known.JobSetVersion))
+			about := fmt.Sprintf("Trainer %s, JobSet %s", known.Version, known.JobSetVersion)
+			if known.Unread() {
+				about += ", by its notes and guide"
+			}
+			versions = append(versions, known.Name+"\t"+about)
 		}
 		return versions, cobra.ShellCompDirectiveNoFileComp
 	})

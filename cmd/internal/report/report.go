@@ -95,7 +95,11 @@ func Releases(of []release.Release) string {
 	for i, r := range of {
 		names[i] = fmt.Sprintf("Trainer %s with JobSet %s", r.Version, r.JobSetVersion)
 	}
-	return fmt.Sprintf(" for %s on Kubernetes %s", strings.Join(names, " and "), release.Kubernetes)
+	text := fmt.Sprintf(" for %s on Kubernetes %s", strings.Join(names, " and "), release.Kubernetes)
+	if basis := release.Basis(of...); basis != "" {
+		text += " (" + basis + ")"
+	}
+	return text
 }
 
 // Write writes the findings that opts selects in the named format. It keeps their order, unless the format defines another. It
@@ -182,8 +186,8 @@ type Receiver interface {
 	Receive(findings finding.List, opts Options) error
 }
 
-// WriteBeside writes findings and their summary as text, without source lines. Use it on standard error, with objects on
-// standard output.
+// WriteBeside writes findings and their summary as text, without source lines, and what the releases rest on. Use it on standard error,
+// with objects on standard output.
 func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	const format = "text"
 	findings = codes.JoinBuilds(findings)
@@ -192,6 +196,9 @@ func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	}
 	if summary := Summary(format, findings, opts); summary != "" {
 		fmt.Fprintln(w, summary)
+	}
+	if basis := release.Basis(opts.Releases...); basis != "" {
+		fmt.Fprintf(w, "note: %s\n", basis)
 	}
 	return nil
 }

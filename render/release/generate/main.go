@@ -49,7 +49,11 @@ func main() {
 
 // pack writes the archive of a release, and collects the descriptions of its definitions.
 func pack(r release.Release, words *descriptions) error {
-	trainer, err := module("github.com/kubeflow/trainer/v2@v" + r.Version)
+	version, differ, err := source(r)
+	if err != nil {
+		return err
+	}
+	trainer, err := module("github.com/kubeflow/trainer/v2@v" + version)
 	if err != nil {
 		return err
 	}
@@ -68,6 +72,9 @@ func pack(r release.Release, words *descriptions) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
+		if err := differ.apply(crd); err != nil {
+			return fmt.Errorf("Trainer %s: %w", r.Version, err)
+		}
 		if err := words.add(r.Version, crd); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -75,8 +82,10 @@ func pack(r release.Release, words *descriptions) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	if files["runtimes.json"], err = runtimes(trainer); err != nil {
-		return err
+	if r.Stock == r.Version {
+		if files["runtimes.json"], err = runtimes(trainer); err != nil {
+			return err
+		}
 	}
 	return write(filepath.Join("data", r.Version+".zip"), files)
 }
@@ -121,6 +130,9 @@ func module(version string) (string, error) {
 }
 
 func notice(r release.Release) []byte {
+	if r.Unread() {
+		return fmt.Appendf(nil, "The definitions are those of Kubeflow Trainer %s, Apache License 2.0, with the fields that its guide and notes\nname for %s. See https://github.com/kubeflow/trainer.\n", release.Latest().Version, r.Version)
+	}
 	return fmt.Appendf(nil, `The definitions of TrainJob and of the runtimes, and the runtimes, are those of
 Kubeflow Trainer %s, https://github.com/kubeflow/trainer.
 The definition of JobSet is that of JobSet %s, https://github.com/kubernetes-sigs/jobset.

@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // blameFlags are the flags of blame. Flags shared with render have the same meaning.
@@ -169,7 +170,7 @@ func run(p *host.Program, flags blameFlags) error {
 		return err
 	}
 	findings = slices.DeleteFunc(codes.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error && !codes.AssumesRuntime(f) })
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.view.Color.Screen(p, p.Stderr).Color}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.view.Color.Screen(p, p.Stderr).Color, Releases: []release.Release{*flags.Release.Or()}}); err != nil {
 		return err
 	}
 	selected, err := selectFields(objects, flags.view.Field)

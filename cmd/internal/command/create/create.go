@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/trainjob"
 )
 
@@ -149,7 +150,7 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 	}
 	findings = append(findings, lacking...)
 	findings.Sort()
-	if err := report.WriteBeside(p.Stderr, codes.Distinct(findings), report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, codes.Distinct(findings), report.Options{ShowValues: flags.showValues, Releases: []release.Release{*flags.Release.Or()}}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {

@@ -217,10 +217,11 @@ func differingFields(old, new []comparison.Object) map[comparison.Key]map[string
 func (u *upgrade) reasons() map[merge.Layer]comparison.Reason {
 	reasons := map[merge.Layer]comparison.Reason{}
 	for _, s := range u.steps[1:] {
-		reasons[causeOf(s.of.ID, s.change.In)] = comparison.Reason{Text: s.change.Why, Link: s.change.Link}
+		in := s.change.In
+		reasons[causeOf(s.of.ID, in)] = comparison.Reason{Text: release.Marked(s.change.Why, in, s.of.ID), Link: s.change.Link}
 		for _, part := range s.of.Parts {
-			if part.In == s.change.In {
-				reasons[causeOf(part.ID, part.In)] = comparison.Reason{Text: part.Why, Link: part.Link}
+			if part.In == in {
+				reasons[causeOf(part.ID, in)] = comparison.Reason{Text: release.Marked(part.Why, in, part.ID), Link: part.Link}
 			}
 		}
 	}

@@ -130,6 +130,9 @@ func (u *upgrade) undecodable(t upgradeResult) []string {
 // notes says what happens to all TrainJobs that exist.
 func (u *upgrade) notes() []string {
 	notes := []string{"a running TrainJob keeps its JobSet: the differences reach new TrainJobs, and suspended ones when they resume"}
+	if basis := release.Basis(u.old().release, u.new().release); basis != "" {
+		notes = append(notes, basis)
+	}
 	if u.flags.to != "jobset" {
 		notes = append(notes, "both releases render Jobs and Pods of Kubernetes 1.36")
 	}

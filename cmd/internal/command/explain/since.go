@@ -32,13 +32,16 @@ func SwitchesOf(code finding.Code) []string {
 		codes.RuntimeReplicas:   {string(release.RuntimeLauncher)},
 		codes.RuntimeContainer:  {string(release.RuntimeContainers)},
 		codes.NoInitializer:     {string(release.InitializerMount)},
-		codes.ReservedEnv:       {string(release.TorchAlways), string(release.MPIEnv)},
+		codes.ReservedEnv:       {string(release.TorchAlways), string(release.MPIEnv), string(release.MPIPrteEnv)},
 		codes.TorchTune:         {"torchtune", string(release.TorchTuneNodes), string(release.TorchTuneQLoRA), string(release.TorchTuneOneNode), string(release.TorchTuneArgs)},
-		codes.Flux:              {"flux", string(release.FluxProcesses)},
-		codes.Deprecated:        {string(release.RuntimeDeprecated)},
+		codes.Flux:              {"flux", string(release.FluxProcesses), string(release.FluxUnchecked)},
+		codes.Deprecated:        {string(release.RuntimeDeprecated), string(release.RuntimesDeprecated)},
+		codes.LongJobName:       {string(release.ShortJobNames)},
+		codes.ClaimsDropped:     {"claims-kept"},
 		codes.JobSetDependsOn:   {string(release.JobSetDependency)},
 		codes.JobSetCoordinator: {string(release.JobSetCoordinator)},
 		codes.PatchedRunning:    {string(release.PatchedOnResume)},
+		codes.UpdateIgnored:     {"runtime-read", string(release.SnapshotUpdates)},
 	}[code]
 }
 
@@ -48,7 +51,10 @@ func changesOf(code finding.Code) []release.Change {
 	ids := SwitchesOf(code)
 	for _, s := range release.Switches() {
 		if slices.Contains(ids, s.ID) {
-			changes = append(changes, s.Changes...)
+			for _, change := range s.Changes {
+				change.Why = release.Marked(change.Why, change.In, s.ID)
+				changes = append(changes, change)
+			}
 		}
 	}
 	slices.SortStableFunc(changes, func(a, b release.Change) int { return strings.Compare(a.In, b.In) })

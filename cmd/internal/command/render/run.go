@@ -108,6 +108,9 @@ func run(p *host.Program, flags option.Render) error {
 		queued = append(queued, unread...)
 	}
 	found, err := r.render()
+	if err == nil {
+		shown.Releases = r.in.Releases()
+	}
 	found = append(queued, found...)
 	if err == nil && r.err == nil && found.Err() == nil && !flags.AsTable() {
 		err = flags.Children.NoPods(r.pods.Load())

@@ -35,6 +35,7 @@ type Report struct {
 type jsonRelease struct {
 	Trainer string `json:"trainer"`
 	JobSet  string `json:"jobset"`
+	Basis   string `json:"basis,omitempty" doc:"What the knowledge of the release rests on, if its source was not compared."`
 }
 
 // Command returns the command with its flags and its help.
@@ -82,7 +83,7 @@ func output(p *host.Program) error {
 	}
 	var releases []jsonRelease
 	for _, r := range release.Known() {
-		releases = append(releases, jsonRelease{r.Version, r.JobSetVersion})
+		releases = append(releases, jsonRelease{r.Version, r.JobSetVersion, release.Basis(r)})
 	}
 	return report.EncodeReport(p.Stdout, Report{p.Version(), revision(p), versions, releases, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 }
