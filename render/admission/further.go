@@ -61,13 +61,18 @@ func (k *Kind) Admit(ctx context.Context, fields map[string]any, namespace strin
 // AdmitApplied sends the result of a server-side apply through admission, as Admit does an object that is created. The API server
 // drops no nulls from such a result (apiserver v0.36.3 pkg/endpoints/handlers/patch.go, applyPatcher).
 func (k *Kind) AdmitApplied(ctx context.Context, fields map[string]any, namespace string) (finding.List, error) {
-	return k.admit(ctx, fields, namespace, func(o *object) {
+	return k.admit(ctx, fields, namespace, keepNulls(fields))
+}
+
+// keepNulls returns a function that adds the nulls of an object to what decoding has made of it.
+func keepNulls(fields map[string]any) func(*object) {
+	return func(o *object) {
 		for name, value := range fields {
 			if !isOfObject(name) && name != "status" {
 				addNulls(o.fields, name, value)
 			}
 		}
-	})
+	}
 }
 
 // addNulls adds the nulls of a value to the decoded field, as far as decoding has dropped them.

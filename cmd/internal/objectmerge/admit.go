@@ -17,11 +17,11 @@ import (
 // Admit reports what the object's definition refuses of the merged object, and not of the base. Each finding names who set the field.
 // It reports nothing that another finding says already.
 func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List) finding.List {
-	if m.admits == nil {
-		return nil
+	if m.admits == nil || m.isJobSet() && m.isBaseValid() {
+		return nil // Rejected judges a JobSet as its webhook leaves it
 	}
 	admit := m.admits.Admit
-	if m.typ == option.ApplyType && !m.hasJSON() {
+	if m.keepsNulls() {
 		admit = m.admits.AdmitApplied
 	}
 	namespace := cmp.Or(m.ID.Namespace, metav1.NamespaceDefault) // of the request
@@ -49,14 +49,9 @@ func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List)
 	return news
 }
 
-// hasJSON reports whether a patch is a JSON patch, whose result the API server decodes again.
-func (m *Object) hasJSON() bool {
-	for i := range m.patches {
-		if m.patches[i].json != nil {
-			return true
-		}
-	}
-	return false
+// keepsNulls reports whether the API server keeps the nulls of the result. It decodes the result of a JSON patch again.
+func (m *Object) keepsNulls() bool {
+	return m.typ == option.ApplyType && !slices.ContainsFunc(m.patches, func(p Patch) bool { return p.json != nil })
 }
 
 // attribute adds to each finding who set its field last, or else the closest field around it.

@@ -22,8 +22,7 @@ func (m *Object) Rejected(merged *Result, others finding.List) (found finding.Li
 	if errs == nil {
 		return nil
 	}
-	base, err := m.base.Fields()
-	if err != nil || m.admit(base) != nil {
+	if !m.isBaseValid() {
 		return nil
 	}
 	values, explained, seen := lookup{}, newPaths(others), map[codes.Key]bool{}
@@ -72,15 +71,32 @@ func (p paths) near(path fieldpath.Path) bool {
 // admit returns the errors of the API server for an object of the kind.
 func (m *Object) admit(fields merge.Object) finding.List {
 	found := admission.AdmitBuiltIn(m.apiVersion, m.kind, fields)
-	if m.apiVersion == jobset.SchemeGroupVersion.String() && m.kind == "JobSet" {
-		found = admission.AdmitJobSet(context.Background(), m.release, fields, m.ID.Namespace)
+	if m.isJobSet() {
+		admit := admission.AdmitJobSet
+		if m.keepsNulls() {
+			admit = admission.AdmitAppliedJobSet
+		}
+		found = admit(context.Background(), m.release, fields, m.ID.Namespace)
 		for i := range found {
 			if claims := found[i].Claims; len(claims) > 0 { // of a Job or a Pod
 				found[i].Path, found[i].Claims = claims[0].Source, nil
 			}
 		}
 	}
-	return found.Where(func(f finding.Finding) bool { return f.Severity == finding.Error })
+	// A JobSet whose Jobs are never created is accepted.
+	isOfServer := func(f finding.Finding) bool {
+		return f.Severity == finding.Error && f.Code != codes.NeverCreated && f.Code != codes.NoSuchPod
+	}
+	return found.Where(isOfServer)
+}
+
+func (m *Object) isJobSet() bool {
+	return m.apiVersion == jobset.SchemeGroupVersion.String() && m.kind == "JobSet"
+}
+
+func (m *Object) isBaseValid() bool {
+	base, err := m.base.Fields()
+	return err == nil && m.admit(base) == nil
 }
 
 // pathIn returns a path of the API server in the form of the type. There, the keys of a list name its items.

@@ -5,12 +5,14 @@ go 1.26.0
 require (
 	github.com/trainweld/trainweld v0.0.0
 	github.com/trainweld/trainweld/cmd v0.0.0
+	github.com/trainweld/trainweld/cmd/internal/fuzz/oracle v0.0.0
 	github.com/trainweld/trainweld/render v0.0.0
 )
 
 replace (
 	github.com/trainweld/trainweld => ../../../..
 	github.com/trainweld/trainweld/cmd => ../../..
+	github.com/trainweld/trainweld/cmd/internal/fuzz/oracle => ../oracle
 	github.com/trainweld/trainweld/render => ../../../../render
 )
 
@@ -19,6 +21,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/kubeflow/trainer/v2 v2.3.0
 	go.etcd.io/etcd/server/v3 v3.6.8
+	gopkg.in/evanphx/json-patch.v4 v4.13.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
 	k8s.io/apiserver v0.36.3
@@ -139,7 +142,6 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260128011058-8636f8732409 // indirect
 	google.golang.org/grpc v1.79.3 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
-	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/go-jose/go-jose.v2 v2.6.3 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect

@@ -17,13 +17,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/builtin"
 )
 
 // generator makes patches by the Go types. Words are few, so that items and references of base and patches meet, and wild: about
 // one in six is invalid.
-type generator struct{ *rand.Rand }
+type generator struct {
+	*rand.Rand
+	at uint64 // the seed
+}
 
 func (g *generator) chance(n int) bool { return g.IntN(n) == 0 }
 
@@ -154,7 +158,12 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.AzureDataDiskKind]():                       {"Shared", "Dedicated", "Managed"},
 	reflect.TypeFor[corev1.ContainerRestartRuleAction]():              {"Restart", "RestartAllContainers"},
 	reflect.TypeFor[corev1.ContainerRestartRuleOnExitCodesOperator](): {"In", "NotIn"},
-	reflect.TypeFor[corev1.PullPolicy]():                              {"Always", "Never"},
+	reflect.TypeFor[jobset.DependsOnStatus]():                         {"Ready", "Complete"},
+	reflect.TypeFor[jobset.Operator]():                                {"All", "Any"},
+	reflect.TypeFor[jobset.FailurePolicyAction]():                     {"FailJobSet", "RestartJobSet", "RestartJob", "RestartJobSetAndIgnoreMaxRestarts"},
+	reflect.TypeFor[jobset.JobSetRestartStrategy]():                   {"Recreate", "BlockingRecreate", "InPlaceRestart"},
+	reflect.TypeFor[jobset.StartupPolicyOptions]():                    {"AnyOrder", "InOrder"},
+	reflect.TypeFor[jobset.RetentionPolicyType]():                     {"Delete", "Retain"},
 }
 
 // words are the values of strings, by the struct and the field, or by the field alone.
@@ -179,6 +188,8 @@ var words = map[string][]string{
 	"appProtocol": {"http", "example.com/a"}, "loadBalancerSourceRanges": {"10.0.0.0/8"}, "externalIPs": {"10.0.0.1"}, "loadBalancerClass": {"example.com/a"},
 	"secretName": {"s"}, "iqn": {"iqn.2001-04.com.example:a"}, "targetPortal": {"10.0.0.1:3260"}, "driver": {"csi.example.com"}, "request": {"r", ""},
 	"server": {"nfs"}, "hostnames": {"a", "a.example.com"}, "matchLabelKeys": {"app", "b"}, "mismatchLabelKeys": {"app", "b"}, "volumeName": {"data", "tmp", "claim"},
+	"ReplicatedJob.name": {"a", "b", "new"}, "DependsOn.name": {"a", "b"}, "replicatedJob": {"a", "b"}, "targetReplicatedJobs": {"a", "b"}, "groupName": {"g", "default"},
+	"onJobFailureReasons": {"BackoffLimitExceeded", "DeadlineExceeded"}, "onJobFailureMessagePatterns": {"a.*", "("}, "FailurePolicyRule.name": {"r", "s"},
 	"trafficDistribution": {"PreferClose", "PreferSameZone"}, "stopSignal": {"SIGTERM"}, "sources": {"a"}, "hostnameOverride": {"a.b"}, "conditionType": {"example.com/a", "a/b/c"},
 }
 
@@ -250,6 +261,12 @@ var required = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.ContainerRestartRuleOnExitCodes]():         {"operator", "values"},
 	reflect.TypeFor[corev1.PersistentVolumeClaimTemplate]():           {"spec"},
 	reflect.TypeFor[corev1.PersistentVolumeClaimSpec]():               {"accessModes", "resources"},
+	reflect.TypeFor[jobset.ReplicatedJob]():                           {"name"},
+	reflect.TypeFor[jobset.DependsOn]():                               {"name", "status"},
+	reflect.TypeFor[jobset.SuccessPolicy]():                           {"operator"},
+	reflect.TypeFor[jobset.FailurePolicyRule]():                       {"name", "action"},
+	reflect.TypeFor[jobset.StartupPolicy]():                           {"startupPolicyOrder"},
+	reflect.TypeFor[jobset.Coordinator]():                             {"replicatedJob"},
 }
 
 // oneOf are structs with at most one field, but for those that are required.
@@ -264,7 +281,7 @@ var oneOf = []reflect.Type{
 var heavy = map[string]int{"containers": 40, "initContainers": 6, "volumes": 8, "ports": 8, "env": 6, "volumeMounts": 6, "volumeDevices": 4, "rules": 4, "ingress": 3, "egress": 3, "resources": 3}
 
 // never are the fields that no patch of a template has: the API server drops them, or they depend on the cluster.
-var never = []string{"Pod.status", "ObjectMeta", "JobSpec.template", "PodSpec.ephemeralContainers", "PodSpec.schedulingGroup", "PodSpec.workloadRef"}
+var never = []string{"Pod.status", "ObjectMeta", "JobSpec.template", "JobSetSpec.replicatedJobs", "ReplicatedJob.template", "PodSpec.ephemeralContainers", "PodSpec.schedulingGroup", "PodSpec.priority", "PodSpec.priorityClassName", "PodSpec.preemptionPolicy", "PodSpec.workloadRef"}
 
 func (g *generator) object(t reflect.Type, depth int) map[string]any {
 	var fields []reflect.StructField
@@ -405,16 +422,17 @@ func (g *generator) text(t reflect.Type, name string, of reflect.Type) string {
 // documents returns the folder of the OpenAPI documents of the linked release.
 func documents(t *testing.T) string {
 	t.Helper()
-	dir, err := moduleDir()
+	dirs, err := moduleDirs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, "api", "openapi-spec", "v3")
+	return filepath.Join(dirs[0], "api", "openapi-spec", "v3")
 }
 
-var moduleDir = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
-	return strings.TrimSpace(string(out)), err
+// moduleDirs returns the folders of Kubernetes, JobSet and the Trainer.
+var moduleDirs = sync.OnceValues(func() ([]string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes", "sigs.k8s.io/jobset", "github.com/kubeflow/trainer/v2").Output()
+	return append(strings.Fields(string(out)), "", "", ""), err
 })
 
 // structural are the errors about names, ports, keys and unions.

@@ -1,10 +1,10 @@
-// Package merged compares what the command merge refuses with what Kubernetes' own defaulting and validation refuse.
+// Package merged compares what the command merge refuses with what Kubernetes' own defaulting and validation, JobSet's webhooks and
+// definitions refuse.
 package merged
 
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -12,27 +12,25 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"k8s.io/kubernetes/pkg/capabilities"
 
-	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
 	"github.com/trainweld/trainweld/cmd/internal/option"
-	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 )
 
 var (
-	cases = flag.Int("cases", 200, "how many merges of each kind and type are compared")
+	cases = flag.Int("cases", 100, "how many merges of each kind and type are compared")
 	seed  = flag.Uint64("seed", 1, "seed of the first merge")
 	only  = flag.String("kind", "", "the one kind to compare")
 )
 
 // mostShown is how many wrong verdicts of a kind are shown.
 const mostShown = 10
+
+// operationsType is the type of merges whose patches are JSON patches, as of kubectl patch --type=json.
+const operationsType = "json"
 
 // outcome says what both sides think of a merge.
 type outcome int
@@ -52,41 +50,67 @@ func TestVerdicts(t *testing.T) {
 	capabilities.Setup(true, 0) // as clusters run their API servers: privileged containers are allowed
 	for i := range kinds {
 		k := &kinds[i]
-		if *only != "" && k.name != *only {
+		c := comparison{name: k.name, stream: uint64(i), partly: k.partly, random: k.random}
+		if c.isLeftOut() {
 			continue
 		}
-		definition := k.definition(t)
-		for _, typ := range []string{option.StrategicType, option.ApplyType, option.JSONType} {
-			t.Run(k.name+"/"+typ, func(t *testing.T) {
-				var count [missed + 1]int
-				wrong := 0
-				reasons := map[string]int{}
-				for n := range uint64(*cases) {
-					at := *seed + n
-					g := &generator{rand.New(rand.NewPCG(at, uint64(i)))}
-					m := k.random(g)
-					result, found, rejected := k.compare(t, m, typ, definition)
-					count[result]++
-					for _, reason := range m.reasons(result, found, rejected) {
-						reasons[reason]++
-					}
-					if result == falseRefusal || result == missed && (!k.partly || isStructural(rejected)) {
-						if wrong++; wrong <= mostShown {
-							t.Errorf("seed %d: %s", at, m.describe(result, found, rejected))
-						}
-					}
-				}
-				t.Logf("%d merges: %d unmerged, %d of invalid bases, %d accepted, %d refused; only the program refuses %d, only the API server %d",
-					*cases, count[unmerged], count[baseRefused], count[bothAccept], count[bothRefuse], count[falseRefusal], count[missed])
-				for _, reason := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return reasons[b] - reasons[a] }) {
-					t.Logf("%6d %s", reasons[reason], reason)
-				}
-				if *cases >= 100 && (count[bothRefuse]+count[missed] < *cases/20 || count[bothAccept] < *cases/20) {
-					t.Errorf("too few objects of one verdict: the comparison says little")
-				}
-			})
+		definition := objectmerge.Defined{Type: k.definition(t)}
+		for _, typ := range []string{option.StrategicType, option.ApplyType, option.JSONType, operationsType} {
+			c.run(t, typ, definition)
 		}
 	}
+}
+
+// comparison is a run of random cases of one kind.
+type comparison struct {
+	name   string
+	stream uint64 // of random numbers
+	partly bool   // see kind
+	random func(*generator) *mergeCase
+	rare   int // one of so many cases runs, since each takes long
+}
+
+func (c *comparison) isLeftOut() bool { return *only != "" && c.name != *only }
+
+// run compares merges of one type. An empty definition is none.
+func (c *comparison) run(t *testing.T, typ string, definition objectmerge.Defined) {
+	t.Run(c.name+"/"+typ, func(t *testing.T) {
+		var count [missed + 1]int
+		wrong, all := 0, *cases/max(1, c.rare)
+		reasons := map[string]int{}
+		for n := range uint64(all) {
+			at := *seed + n
+			g := &generator{rand.New(rand.NewPCG(at, c.stream)), at}
+			m := c.random(g)
+			m.typ = typ
+			if m.definition == nil {
+				m.definition = &definition
+			}
+			if typ == operationsType {
+				for i, patch := range m.patches {
+					m.patches[i] = g.operations(m.base, patch.(map[string]any))
+				}
+			}
+			result, found, rejected := m.compare(t)
+			count[result]++
+			for _, reason := range m.reasons(result, found, rejected) {
+				reasons[reason]++
+			}
+			if result == falseRefusal || result == missed && (!c.partly || rejected == nil || isStructural(rejected)) {
+				if wrong++; wrong <= mostShown {
+					t.Errorf("seed %d: %s", at, m.describe(result, found, rejected))
+				}
+			}
+		}
+		t.Logf("%d merges: %d unmerged, %d of invalid bases, %d accepted, %d refused; only the program refuses %d, only the API server %d",
+			all, count[unmerged], count[baseRefused], count[bothAccept], count[bothRefuse], count[falseRefusal], count[missed])
+		for _, reason := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return reasons[b] - reasons[a] }) {
+			t.Logf("%6d %s", reasons[reason], reason)
+		}
+		if least := all/100 + 1; all >= 20 && (count[bothRefuse]+count[missed] < least || count[bothAccept] < least) {
+			t.Errorf("too few objects of one verdict: the comparison says little")
+		}
+	})
 }
 
 // definition returns the schema of the kind in the OpenAPI document of the linked release, for applies.
@@ -107,29 +131,37 @@ func (k *kind) definition(t *testing.T) *schema.Type {
 	return typ
 }
 
-// mergeCase is a base with the patches of several managers.
-type mergeCase struct {
-	base    map[string]any
-	patches []map[string]any
+// random returns a case of the kind.
+func (k *kind) random(g *generator) *mergeCase {
+	var base map[string]any
+	if err := json.Unmarshal([]byte(k.base), &base); err != nil {
+		panic(err)
+	}
+	base["apiVersion"], base["kind"] = k.version.String(), k.name
+	text, err := json.Marshal(base)
+	if err != nil {
+		panic(err)
+	}
+	return g.mergeCase(string(text), func() map[string]any { return g.patch(k) }, func(fields map[string]any, _ bool) []string { return k.rejections(fields) })
 }
 
-// random returns a case of the kind. Most bases are valid.
-func (k *kind) random(g *generator) *mergeCase {
-	m := &mergeCase{}
+// mergeCase returns a case. Most bases are valid: the text, and mostly a patch over it.
+func (g *generator) mergeCase(text string, patch func() map[string]any, rejections func(map[string]any, bool) []string) *mergeCase {
+	m := &mergeCase{rejections: rejections}
 	for try := 0; ; try++ {
-		if err := json.Unmarshal([]byte(k.base), &m.base); err != nil {
+		m.base = nil
+		if err := json.Unmarshal([]byte(text), &m.base); err != nil {
 			panic(err)
 		}
-		m.base["apiVersion"], m.base["kind"] = k.version.String(), k.name
 		if g.IntN(3) > 0 {
-			overlay(m.base, g.patch(k))
+			overlay(m.base, patch())
 		}
-		if len(k.rejections(m.base)) == 0 || g.IntN(40) == 0 || try == 20 {
+		if len(m.rejections(m.base, false)) == 0 || g.IntN(40) == 0 || try == 20 {
 			break
 		}
 	}
 	for range 1 + g.IntN(2) {
-		m.patches = append(m.patches, g.patch(k))
+		m.patches = append(m.patches, patch())
 	}
 	return m
 }
@@ -173,138 +205,4 @@ next:
 		base = append(base, fields)
 	}
 	return base
-}
-
-// compare merges by the program, and compares its verdict with the API server's.
-func (k *kind) compare(t *testing.T, m *mergeCase, typ string, definition *schema.Type) (outcome, finding.List, []string) {
-	t.Helper()
-	files := fstest.MapFS{"base.json": {Data: encode(t, m.base)}}
-	flags := workspace.Flags{Files: []string{"base.json"}}
-	for i, patch := range m.patches {
-		name := fmt.Sprintf("%c.json", 'a'+i)
-		if typ != option.StrategicType {
-			patch = plain(patch).(map[string]any)
-		}
-		files[name] = &fstest.MapFile{Data: encode(t, patch)}
-		flags.Patches = append(flags.Patches, name)
-	}
-	var object *objectmerge.Object
-	var found finding.List
-	if typ == option.ApplyType {
-		of, err := objectmerge.NewKind(k.version.String(), k.name, objectmerge.Defined{Type: definition})
-		if err != nil {
-			t.Fatal(err)
-		}
-		object, found = of.Object("base.json", files["base.json"].Data)
-		for _, name := range flags.Patches {
-			if object == nil {
-				break
-			}
-			patch, more := of.Patch(name, name, files[name].Data)
-			if found = append(found, more...); more.Err() == nil {
-				found = append(found, object.Add(patch)...)
-			}
-		}
-	} else {
-		var err error
-		p := &host.Program{Files: files, Stdin: strings.NewReader("")}
-		if object, found, err = objectmerge.Read(p, workspace.New(flags), flags, option.Schema{MergeType: typ}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if object == nil || found.Err() != nil {
-		return unmerged, found, nil
-	}
-	merged, more := object.Apply(found)
-	if merged == nil {
-		return unmerged, more, nil
-	}
-	if found = append(found, more...); slices.ContainsFunc(more, func(f finding.Finding) bool { return f.Code == "TW101" }) {
-		return unmerged, more, nil
-	}
-	found = append(found, object.Conflicts(merged, render.Last)...)
-	found = append(found, object.Rejected(merged, found)...)
-	rejected := k.rejections(merged.Fields)
-	refuses := found.Err() != nil
-	switch {
-	case len(k.rejections(m.base)) > 0:
-		return baseRefused, found, rejected
-	case refuses && len(rejected) > 0:
-		return bothRefuse, found, rejected
-	case refuses:
-		return falseRefusal, found, rejected
-	case len(rejected) > 0:
-		return missed, found, rejected
-	}
-	return bothAccept, found, rejected
-}
-
-func encode(t *testing.T, fields map[string]any) []byte {
-	t.Helper()
-	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// plain returns a patch without its directives.
-func plain(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for name, field := range value {
-			if !strings.HasPrefix(name, "$") {
-				out[name] = plain(field)
-			}
-		}
-		return out
-	case []any:
-		out := []any{}
-		for _, item := range value {
-			if fields, ok := item.(map[string]any); !ok || fields["$patch"] == nil {
-				out = append(out, plain(item))
-			}
-		}
-		return out
-	}
-	return value
-}
-
-func (m *mergeCase) describe(result outcome, found finding.List, rejected []string) string {
-	var b strings.Builder
-	side := "only the API server refuses"
-	if result == falseRefusal {
-		side = "only the program refuses"
-	}
-	base, _ := json.Marshal(m.base)
-	fmt.Fprintf(&b, "%s\n  base  %s\n", side, base)
-	for _, patch := range m.patches {
-		text, _ := json.Marshal(patch)
-		fmt.Fprintf(&b, "  patch %s\n", text)
-	}
-	fmt.Fprintf(&b, "  program: %v\n  server: %s", found.Err(), strings.Join(rejected, "\n          "))
-	return b.String()
-}
-
-// reasons returns the errors of the one side that refuses, without names and positions.
-func (m *mergeCase) reasons(result outcome, found finding.List, rejected []string) (reasons []string) {
-	switch result {
-	case falseRefusal:
-		for _, f := range found {
-			if f.Severity == finding.Error {
-				reasons = append(reasons, "program: "+f.Path.String()+": "+f.Message)
-			}
-		}
-	case missed:
-		for _, text := range rejected {
-			reasons = append(reasons, "server: "+text)
-		}
-	}
-	for i := range reasons {
-		if len(reasons[i]) > 220 {
-			reasons[i] = reasons[i][:220]
-		}
-	}
-	return reasons
 }

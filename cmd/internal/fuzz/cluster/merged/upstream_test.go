@@ -3,6 +3,7 @@ package merged
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -77,6 +79,11 @@ var kinds = []kind{
 	{corev1.SchemeGroupVersion, "PersistentVolumeClaim", persistentvolumeclaim.Strategy, "", true, workload(`"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}`)},
 }
 
+// kindOf returns a kind by its name.
+func kindOf(name string) kind {
+	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
+}
+
 // rejections returns the errors of the API server for a new object that count for its kind. They are those of Kubernetes' own
 // decoding, defaulting and validation. A panic of the validation is one: the API server answers with its text. It has one for a success
 // policy of a CronJob that is Indexed and has no completions.
@@ -108,7 +115,7 @@ func (k *kind) rejections(fields map[string]any) (counted []string) {
 	if o, ok := hub.(interface{ SetNamespace(string) }); ok {
 		o.SetNamespace("default")
 	}
-	if o, ok := hub.(interface{ SetUID(string) }); ok {
+	if o, ok := hub.(interface{ SetUID(types.UID) }); ok {
 		o.SetUID("u")
 	}
 	k.create.PrepareForCreate(ctx, hub)
