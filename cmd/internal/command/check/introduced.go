@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 
-	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
@@ -46,8 +45,8 @@ func newBaseline(p *host.Program, side *revision.Side, flags checkFlags, onConfl
 }
 
 // version returns the version for its builds.
-func (s *baseline) version() build.Version {
-	return build.Version{Files: s.side.Files, Flags: s.flags.Flags}
+func (s *baseline) version() revision.Version {
+	return revision.Version{Files: s.side.Files, Flags: s.flags.Flags}
 }
 
 // check checks a part of the version before. It returns the state from which the part of the new version is an update.

@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -81,8 +82,8 @@ func eachBuildPart(ctx context.Context, p *host.Program, flags checkFlags, was *
 	if was == nil {
 		return build.Parts(p, flags.Flags, func(part workspace.Flags) error { return take(part, nil) })
 	}
-	new := build.Version{Files: p.Files, Flags: flags.Flags}
-	return build.Pairs(p, was.version(), new, func(old, part workspace.Flags) error { return take(part, was.check(ctx, old)) })
+	new := revision.Version{Files: p.Files, Flags: flags.Flags}
+	return revision.Pairs(p, was.version(), new, func(old, part workspace.Flags) error { return take(part, was.check(ctx, old)) })
 }
 
 // ordered returns the findings that pick returns, in the order of the parts, the files and their lines, each once.

@@ -3,10 +3,10 @@ package diff
 import (
 	"cmp"
 
-	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
@@ -20,7 +20,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 	var findings finding.List
 	jobs, updates := 0, &updates{flags: flags, opts: opts}
 	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
-	err := build.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
+	err := revision.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
 		before, after := old.with(oldPart), new.with(newPart)
 		before.render(p, flags, opts)
 		after.render(p, flags, opts)
@@ -66,8 +66,8 @@ func (v *version) labeled(f comparison.UpdateEffect) comparison.UpdateEffect {
 }
 
 // builds returns the version for its builds.
-func (v *version) builds() build.Version {
-	return build.Version{Files: v.side.Files, Flags: v.flags, Root: v.root}
+func (v *version) builds() revision.Version {
+	return revision.Version{Files: v.side.Files, Flags: v.flags, Root: v.root}
 }
 
 // with returns the version of one part, before it is read.

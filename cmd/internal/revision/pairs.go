@@ -1,43 +1,49 @@
-package build
+package revision
 
 import (
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Pairs calls take for each part of two versions, in order. Builds pair up by their directories. A directory that one version lacks
-// is empty there. Without builds, the flags of both versions are the only pair. It returns the first error of take, and then builds
-// nothing more.
+// Version is one of two versions to build.
+type Version struct {
+	Files fs.FS
+	Flags workspace.Flags
+	// Root is the directory or the file that only this version reads, or "". Directories below
+	// the roots pair up.
+	Root string
+}
+
+// Pairs calls take for each part of two versions, in order. Builds pair up by their directories. A
+// directory that one version lacks is empty there. Without builds, the flags of both versions are
+// the only pair. It returns the first error of take, and then builds nothing more.
 func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags) error) error {
 	before, err := newVersionSide(p, old)
 	if err != nil {
 		return err
 	}
+	defer before.Close()
 	after, err := newVersionSide(p, new)
 	if err != nil {
-		before.Close()
 		return err
 	}
-	defer before.Close()
 	defer after.Close()
 	if before.Builder == nil && after.Builder == nil {
 		return take(old.Flags, new.Flags)
 	}
 	defer host.CollectLess()()
-	keys := slices.Sorted(maps.Keys(before.dirs))
-	for key := range after.dirs {
-		if _, known := before.dirs[key]; !known {
-			keys = append(keys, key)
-		}
-	}
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.dirs)), maps.Keys(after.dirs))
 	slices.Sort(keys)
+	keys = slices.Compact(keys)
 	type pair struct{ old, new *workspace.Built }
 	progress := p.Progress()
 	defer progress.End()
@@ -57,24 +63,24 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 		foundBefore, foundAfter = before.missing, after.missing
 	}
 	if err == nil && len(foundBefore)+len(foundAfter) > 0 {
-		err = take(before.with(&workspace.Built{Findings: foundBefore}), after.with(&workspace.Built{Findings: foundAfter}))
+		err = take(before.with(&workspace.Built{Findings: foundBefore}),
+			after.with(&workspace.Built{Findings: foundAfter}))
 	}
 	return err
 }
 
-// versionSide is a version with its builder, which is nil without builds. The keys of dirs are the parts of their paths
-// that both versions share.
+// versionSide is a version with its builder, which is nil without builds. The keys of dirs are the
+// parts of their paths that both versions share.
 type versionSide struct {
-	*Builder
-	flags   workspace.Flags
+	*build.Builder
+	Version
 	dirs    map[string]string
-	root    string
 	missing finding.List
 }
 
 func newVersionSide(p *host.Program, v Version) (*versionSide, error) {
-	b, err := New(p, v.Files, v.Flags)
-	s := &versionSide{Builder: b, flags: v.Flags, dirs: map[string]string{}, root: v.Root}
+	b, err := build.New(p, v.Files, v.Flags)
+	s := &versionSide{Builder: b, Version: v, dirs: map[string]string{}}
 	if b == nil || err != nil {
 		return s, err
 	}
@@ -88,10 +94,10 @@ func newVersionSide(p *host.Program, v Version) (*versionSide, error) {
 
 // key returns the path of a directory below the root.
 func (s *versionSide) key(dir string) string {
-	if s.root == "" {
+	if s.Root == "" {
 		return dir
 	}
-	below, err := filepath.Rel(s.root, dir)
+	below, err := filepath.Rel(s.Root, dir)
 	if err != nil || below == ".." || strings.HasPrefix(below, ".."+string(filepath.Separator)) {
 		return dir
 	}
@@ -103,12 +109,12 @@ func (s *versionSide) with(built *workspace.Built) workspace.Flags {
 	if s.Builder != nil {
 		return s.With(built)
 	}
-	part := s.flags
+	part := s.Flags
 	part.Built = built
 	return part
 }
 
-// build builds a directory. It returns an empty build for a directory that only the other version has.
+// build builds a directory. It returns an empty build for one that only the other version has.
 func (s *versionSide) build(key string, other *versionSide) *workspace.Built {
 	if dir, known := s.dirs[key]; known {
 		return s.Build(dir)
