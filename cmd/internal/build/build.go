@@ -5,9 +5,9 @@
 //		...
 //	})
 //
-// It finds and builds the directories of a repository, and finds the source of each field of the output. Builds run on all cores,
-// ahead of their use. A build reads no network, starts no program and writes nothing: SECURITY.md lists the guards.
-// The files are:
+// It finds and builds the directories of a repository, and finds the source of each field of the
+// output. Builds run on all cores, ahead of their use. A build reads no network, starts no program
+// and writes nothing: SECURITY.md lists the guards. The files are:
 //
 //	discover.go       the directories to build
 //	kustomization.go  what a kustomization file may name
@@ -36,20 +36,20 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Builder builds directories of one tree: the working tree, or a revision. It is safe for concurrent use.
+// Builder builds directories of one tree: the working tree, or a revision. Goroutines may share it.
 type Builder struct {
 	tree      host.Tree
 	roots     [][]byte // what the processes that build may read
 	flags     workspace.Flags
 	sources   *sources
 	known     *kustomizations
-	bases     parallel.Once[string, patchedJobs]
+	bases     parallel.Once[string, jobsByFile]
 	processes processes
 	folders   folders
 }
 
-// New returns a builder for the flags, or nil if they ask for no build. It returns an error for flags that do not fit together, and
-// for files that are not a tree. Close it.
+// New returns a builder for the flags, or nil if they ask for no build. It returns an error for
+// flags that do not fit together, and for files that are not a tree. Close it.
 func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) {
 	if !flags.Builds() {
 		return nil, nil
@@ -57,8 +57,10 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	switch {
 	case slices.Contains(flags.Kustomize, ""):
 		return nil, exit.Usage(errors.New("-k: an empty path; name a directory"))
-	case slices.Contains(slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()), manifest.Stdin):
-		return nil, exit.Usage(errors.New("each build reads the other files again, and standard input can be read once: name a file"))
+	case slices.Contains(slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()),
+		manifest.Stdin):
+		return nil, exit.Usage(errors.New(
+			"each build reads the other files again, and standard input can be read once: name a file"))
 	}
 	b := &Builder{flags: flags, processes: processes{time: mostTime, memory: mostMemory}}
 	switch tree := files.(type) {
@@ -73,7 +75,7 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	default:
 		return nil, errors.New("a build needs files of a disk")
 	}
-	b.sources, b.known = &sources{tree: b.tree}, newKustomizations(b.tree)
+	b.sources, b.known = &sources{tree: b.tree}, &kustomizations{tree: b.tree}
 	return b, nil
 }
 
@@ -85,18 +87,15 @@ func (b *Builder) Close() {
 	}
 }
 
-// Build builds a directory. Its errors are findings of the result. A directory that the tree lacks is empty.
+// Build builds a directory. Its errors are findings of the result. A directory that the tree lacks
+// is empty.
 func (b *Builder) Build(dir string) *workspace.Built {
 	built := &workspace.Built{Dir: dir, File: dir, Source: b.sources.read}
 	if _, err := fs.Stat(b.tree, dir); errors.Is(err, fs.ErrNotExist) {
 		return built
 	}
-	built.Findings = append(built.Findings, b.lostPatches(built, b.kustomize(built))...)
-	for i := range built.Findings {
-		if built.Findings[i].Position == (fieldpath.Position{}) {
-			built.Findings[i].Position.File = built.File
-		}
-	}
+	made := b.kustomize(built)
+	built.Findings = append(built.Findings, b.lostPatches(built, made)...)
 	return built
 }
 
@@ -110,8 +109,9 @@ func (b *Builder) With(built *workspace.Built) workspace.Flags {
 	return part
 }
 
-// Parts calls take for each part of a run, in order. A part is the input of one build with the shared files. Without builds, the
-// flags themselves are the only part. It returns the first error of take, and then builds nothing more.
+// Parts calls take for each part of a run, in order. A part is the input of one build with the
+// shared files. Without builds, the flags themselves are the only part. It returns the first error
+// of take, and then builds nothing more.
 func Parts(p *host.Program, flags workspace.Flags, take func(workspace.Flags) error) (err error) {
 	b, err := New(p, p.Files, flags)
 	if err != nil {
@@ -144,7 +144,8 @@ func Parts(p *host.Program, flags workspace.Flags, take func(workspace.Flags) er
 
 // failure returns a finding on a build.
 func failure(code finding.Code, at fieldpath.Position, message, help string) finding.Finding {
-	return finding.Finding{Code: code, Severity: finding.Error, Position: at, Message: message, Remedy: finding.Remedy{Text: help}}
+	return finding.Finding{Code: code, Severity: finding.Error, Position: at, Message: message,
+		Remedy: finding.Remedy{Text: help}}
 }
 
 // asWritten returns a path of the tree as the user would write it: in terms of the built directory.

@@ -2,6 +2,7 @@ package build
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,8 +11,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provider"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/yaml"
@@ -52,6 +56,34 @@ func newBuilder(t *testing.T, flags workspace.Flags) *Builder {
 	}
 	t.Cleanup(func() { b.Close() })
 	return b
+}
+
+// TestNew_Limits holds the limits of a build that SECURITY.md promises.
+func TestNew_Limits(t *testing.T) {
+	b := newBuilder(t, workspace.Flags{Kustomize: []string{"."}})
+	if b.processes.time != time.Minute || b.processes.memory != 3<<29 {
+		t.Errorf("a build may take %s and %d bytes", b.processes.time, b.processes.memory)
+	}
+}
+
+// TestBuild_Large builds a file that is as large as an output may be. The next object is too many.
+func TestBuild_Large(t *testing.T) {
+	testenv.LongOnly(t, "it makes 64 MiB")
+	var made product
+	objects := resmap.New()
+	for i := range 2 {
+		r, err := provider.NewDefaultDepProvider().GetResourceFactory().FromMap(map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": fmt.Sprint("a", i)}, "data": map[string]any{"a": strings.Repeat("x", mostOutput/2)}})
+		if err == nil {
+			err = objects.Append(r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := made.write(objects, true); !errors.Is(err, errLarge) {
+		t.Errorf("write() = %v, want %v", err, errLarge)
+	}
 }
 
 const schema = `{"definitions": {"example": {

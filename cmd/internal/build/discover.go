@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Find returns the directories to build: the named ones, or those found below them. It skips components, and directories that another one
-// uses.
+// Find returns the directories to build: the named ones, or those found below them. It skips
+// components, and directories that another one uses.
 func (b *Builder) Find() ([]string, finding.List) {
 	var dirs []string
 	var found finding.List
@@ -29,7 +29,7 @@ func (b *Builder) Find() ([]string, finding.List) {
 		built := false
 		for _, match := range matches {
 			if info, err := fs.Stat(b.tree, match); err == nil && info.IsDir() {
-				below, deep := b.below(match)
+				below, deep := b.below(filepath.Clean(match))
 				found = append(found, deep...)
 				built = built || len(below)+len(deep) > 0
 				dirs = append(dirs, below...)
@@ -48,54 +48,50 @@ func (b *Builder) nothingToBuild(name string) finding.Finding {
 	info, err := fs.Stat(b.tree, name)
 	switch {
 	case err != nil:
-		return failure(codes.Unreadable, at, "does not exist", "check the path; it is relative to the working directory")
+		return failure(codes.Unreadable, at, "does not exist",
+			"check the path; it is relative to the working directory")
 	case !info.IsDir():
 		return failure(codes.NothingToBuild, at, "is a file", "name the directory that holds it")
 	default:
-		return failure(codes.NothingToBuild, at, "no directory here or below holds a kustomization.yaml", "name a directory that does; of a chart, check the output: helm template . | trainweld check -")
+		return failure(codes.NothingToBuild, at,
+			"no directory here or below holds a kustomization.yaml",
+			"name a directory that does; of a chart, check the output: helm template . | trainweld check -")
 	}
 }
 
-// below returns the directory itself if it can be built, or those below it. It returns a finding if a directory is too deep to be searched.
+// below returns the directory itself if it can be built, or those below it. It returns a finding if
+// a directory is too deep to be searched.
 func (b *Builder) below(dir string) (found []string, deep finding.List) {
-	dir = filepath.Clean(dir)
 	if b.kustomizationIn(dir) != nil {
 		return []string{dir}, nil
 	}
-	b.search(dir, &found, &deep)
 	used := map[string]bool{}
-	for _, dir := range found {
-		if k := b.kustomizationIn(dir); k != nil {
+	_ = fs.WalkDir(b.tree, dir, func(name string, d fs.DirEntry, err error) error {
+		name = filepath.Clean(name)
+		switch {
+		case err != nil || !d.IsDir() || name == dir:
+			return nil // an unreadable directory holds nothing to build
+		case strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case isDeep(name):
+			at := fieldpath.Position{File: name}
+			deep = append(deep, failure(codes.Unreadable, at,
+				fmt.Sprintf("lies in more than %d directories, and is skipped", host.MostNested),
+				"move it up, or name the directories to build"))
+			return fs.SkipDir
+		}
+		if k := b.kustomizationIn(name); k != nil {
+			found = append(found, name)
 			for _, other := range k.dirs {
 				used[other] = true
 			}
 		}
-	}
+		return nil
+	})
 	return slices.DeleteFunc(found, func(dir string) bool {
 		k := b.kustomizationIn(dir)
 		return k.Kind == types.ComponentKind || used[filepath.Dir(k.file)]
-	}), deep
-}
-
-func (b *Builder) search(dir string, found *[]string, deep *finding.List) {
-	entries, _ := fs.ReadDir(b.tree, dir) // an unreadable directory holds nothing to build
-	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		below := filepath.Join(dir, e.Name())
-		if isDeep(below) {
-			if *deep == nil {
-				at := fieldpath.Position{File: below}
-				*deep = finding.List{failure(codes.Unreadable, at, fmt.Sprintf("lies in more than %d directories, and is skipped", host.MostNested), "move it up, or name the directories to build")}
-			}
-			return
-		}
-		if b.kustomizationIn(below) != nil {
-			*found = append(*found, below)
-		}
-		b.search(below, found, deep)
-	}
+	}), deep[:min(1, len(deep))]
 }
 
 func (b *Builder) kustomizationIn(dir string) *kustomization {

@@ -37,14 +37,10 @@ func FuzzKustomization(f *testing.F) {
 		for name, of := range texts {
 			tree.MapFS[name] = &fstest.MapFile{Data: []byte(of)}
 		}
-		known := newKustomizations(tree)
-		k, err := known.read("kustomization.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := (&kustomizations{tree: tree}).in(".")
 		lines := func(name string) int { return strings.Count(strings.ReplaceAll(texts[name], "\r", "\n"), "\n") + 1 }
 		for _, r := range k.rejections {
-			if r.message == "" || r.help == "" || strings.Contains(r.help, "\n") || r.line > lines("kustomization.yaml") {
+			if r.Message == "" || r.Remedy.Text == "" || strings.Contains(r.Remedy.Text, "\n") || r.Position.Line > lines("kustomization.yaml") {
 				t.Errorf("%q: the refusal %+v", text, r)
 			}
 		}
@@ -53,7 +49,7 @@ func FuzzKustomization(f *testing.F) {
 				t.Errorf("%q names %q, and is not refused", text, name)
 			}
 		}
-		o := &origins{sources: &sources{tree: tree}, dir: ".", real: "/tree", file: "kustomization.yaml", parts: []origin{{line: 0, file: "object.yaml"}}, closure: []*kustomization{k}}
+		o := &origins{sources: &sources{tree: tree}, dir: ".", real: "/tree", file: "kustomization.yaml", objects: []objectSource{{File: "object.yaml"}}, closure: []*kustomization{k}}
 		documents, _ := manifest.Decode("out", []byte(object))
 		for _, d := range documents {
 			for _, path := range []fieldpath.Path{nil, fieldpath.Fields("metadata", "name"), fieldpath.Fields("data", "e"), fieldpath.Fields("spec", "image"), fieldpath.Fields("metadata", "labels").Append(fieldpath.Key("c"))} {

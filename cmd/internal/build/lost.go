@@ -2,6 +2,7 @@ package build
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -9,87 +10,95 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// This file finds the patches that an overlay loses. The program kustomize replaces a list if it does not know the merge key. Then a
-// patch of one manager in an overlay removes the patches of all managers of the base.
+// This file finds the patches that an overlay loses. The program kustomize replaces a list if it
+// does not know the merge key. Then a patch of one manager in an overlay removes the patches of all
+// managers of the base.
 
-// patched is a TrainJob of a build with the managers of its patches.
+// patched is a TrainJob of a build with its patches.
 type patched struct {
-	Namespace, Name string
-	Labels          labels.Set
-	Managers        []string
+	Kind     string
+	Metadata struct {
+		Namespace, Name string
+		Labels          labels.Set
+	}
+	Spec struct {
+		RuntimePatches []struct{ Manager string }
+	}
 }
 
-// patchedJobs are the TrainJobs of a build by the files that they come from. Overlays change names, and not the order.
-type patchedJobs map[string][]patched
+// jobsByFile are the TrainJobs of a build by the files that they come from. Overlays change names,
+// and not the order.
+type jobsByFile map[string][]patched
 
-// patchedIn returns the TrainJobs of a built directory. The objects have their origins.
-func patchedIn(dir string, made resmap.ResMap) patchedJobs {
-	jobs := patchedJobs{}
-	for _, r := range made.Resources() {
-		if r.GetKind() != trainer.TrainJobKind {
+// patchedIn returns the TrainJobs of a build, which may be nil.
+func patchedIn(dir string, made *product) jobsByFile {
+	jobs := jobsByFile{}
+	if made == nil {
+		return jobs
+	}
+	i := -1
+	for line := range bytes.Lines(made.Text) {
+		i++
+		from, job := made.Sources[i], patched{}
+		if from.File == "" || from.Generated || !bytes.Contains(line, []byte(trainer.TrainJobKind)) {
 			continue
 		}
-		job := patched{Namespace: r.GetNamespace(), Name: r.GetName(), Labels: r.GetLabels()}
-		patches, err := r.Pipe(kyaml.Lookup("spec", "runtimePatches"))
-		if err == nil && patches != nil {
-			job.Managers, _ = patches.ElementValues("manager") // decoding reports an entry without one
-		}
-		if from, err := r.GetOrigin(); err == nil && from != nil && from.Path != "" {
-			file := filepath.Join(dir, from.Path)
+		// Decoding reports what is of another type.
+		if _ = json.Unmarshal(line, &job); job.Kind == trainer.TrainJobKind {
+			file := filepath.Join(dir, from.File)
 			jobs[file] = append(jobs[file], job)
 		}
 	}
 	return jobs
 }
 
-// base returns the TrainJobs of a base that overlays name.
-func (b *Builder) base(dir string) patchedJobs {
-	return b.bases.Of(dir, func() patchedJobs { return b.kustomize(&workspace.Built{Dir: dir}) })
-}
-
-// lostPatches returns a finding for each patch of a manager that a base has and the build of a directory lacks. A patch of the
-// overlay that names the manager, or removes by JSON 6902, removes on purpose.
-func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.List {
+// lostPatches returns a finding for each patch of a manager that a base has and the build of a
+// directory lacks. A patch of the overlay that names the manager, or removes by JSON 6902, removes
+// on purpose.
+func (b *Builder) lostPatches(built *workspace.Built, made *product) finding.List {
 	real, err := b.tree.Real(built.Dir)
+	jobs := patchedIn(real, made)
 	if err != nil || len(jobs) == 0 {
 		return nil
 	}
 	top := b.known.in(real)
 	texts, at := b.overlayTexts(built.Dir, top)
-	if at == nil {
+	removes := slices.ContainsFunc(texts, func(text string) bool {
+		return strings.Contains(text, "/spec/runtimePatches/") && strings.Contains(text, "remove")
+	})
+	if at == nil || removes {
 		return nil
 	}
-	removes := slices.ContainsFunc(texts, func(text []byte) bool {
-		return bytes.Contains(text, []byte("/spec/runtimePatches/")) && bytes.Contains(text, []byte("remove"))
-	})
+	all := strings.Join(texts, "\n")
 	var found finding.List
 	for _, dir := range top.dirs {
-		k := b.known.in(dir)
-		if removes || k == nil || k.Kind == types.ComponentKind {
+		if k := b.known.in(dir); k == nil || k.Kind == types.ComponentKind {
 			continue
 		}
-		for file, before := range b.base(dir) {
+		base := b.bases.Of(dir, func() jobsByFile {
+			return patchedIn(dir, b.kustomize(&workspace.Built{Dir: dir}))
+		})
+		for file, before := range base {
 			now := jobs[file]
-			if len(now) != len(before) {
-				continue // the overlay removes one
-			}
 			for i := range before {
-				if s := b.flags.Selector; s != nil && !s.Matches(now[i].Labels) {
-					continue
+				if len(now) != len(before) { // the overlay removes one
+					break
 				}
-				id := fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: now[i].Namespace, Name: now[i].Name}
-				found = append(found, before[i].lost(b.flags.InNamespace(id), now[i], texts, *at)...)
+				for _, patch := range before[i].Spec.RuntimePatches {
+					lost := !strings.Contains(all, patch.Manager) &&
+						!slices.Contains(now[i].Spec.RuntimePatches, patch)
+					if s := b.flags.Selector; lost && (s == nil || s.Matches(now[i].Metadata.Labels)) {
+						found = append(found, b.lost(now[i], patch.Manager, *at))
+					}
+				}
 			}
 		}
 	}
@@ -97,43 +106,43 @@ func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.
 	return found
 }
 
-// lost returns a finding for each manager that the TrainJob has lost. It skips a manager that the texts of the overlay name.
-func (before patched) lost(id fieldpath.Object, now patched, texts [][]byte, at fieldpath.Position) finding.List {
-	var found finding.List
-	for _, manager := range before.Managers {
-		named := slices.ContainsFunc(texts, func(text []byte) bool { return bytes.Contains(text, []byte(manager)) })
-		if named || slices.Contains(now.Managers, manager) {
-			continue
-		}
-		found = append(found, finding.Finding{
-			Code: codes.LostPatch, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("spec", "runtimePatches"), Position: at,
-			Message: fmt.Sprintf("the overlay loses the patch of manager %q in its base", manager),
-			Remedy:  finding.Remedy{Text: "use the component docs/examples/components/trainjobs, or repeat the patch"},
-		})
+func (b *Builder) lost(job patched, manager string, at fieldpath.Position) finding.Finding {
+	return finding.Finding{
+		Code: codes.LostPatch, Severity: finding.Warning, Position: at,
+		Object: b.flags.InNamespace(fieldpath.Object{
+			Kind: job.Kind, Namespace: job.Metadata.Namespace, Name: job.Metadata.Name,
+		}),
+		Path:    fieldpath.Fields("spec", "runtimePatches"),
+		Message: fmt.Sprintf("the overlay loses the patch of manager %q in its base", manager),
+		Remedy: finding.Remedy{
+			Text: "use the component docs/examples/components/trainjobs, or repeat the patch",
+		},
 	}
-	return found
 }
 
-// overlayTexts returns the texts of a kustomization, its components and their patches, without its bases. The position is in the
-// first text that patches runtimePatches. It is nil if none does.
-func (b *Builder) overlayTexts(dir string, top *kustomization) (texts [][]byte, at *fieldpath.Position) {
-	if top == nil {
-		return nil, nil
-	}
-	add := func(file string, text []byte) {
+// overlayTexts returns the texts of a kustomization, its components and their patches, without its
+// bases. The position is in the first text that patches runtimePatches. It is nil if none does.
+func (b *Builder) overlayTexts(
+	dir string, top *kustomization,
+) (texts []string, at *fieldpath.Position) {
+	add := func(file string, data []byte) {
+		text := string(data)
 		texts = append(texts, text)
-		if before, _, patches := bytes.Cut(text, []byte("runtimePatches")); patches && at == nil {
-			line := bytes.Count(before, []byte("\n"))
-			indent := len(before) - bytes.LastIndexByte(before, '\n')
-			at = &fieldpath.Position{File: asWritten(dir, filepath.Dir(top.file), file), Line: line + 1, Column: indent}
+		before, _, patches := strings.Cut(text, "runtimePatches")
+		if patches && at == nil {
+			at = &fieldpath.Position{
+				File:   asWritten(dir, filepath.Dir(top.file), file),
+				Line:   strings.Count(before, "\n") + 1,
+				Column: len(before) - strings.LastIndexByte(before, '\n'),
+			}
 		}
 	}
 	var read func(k *kustomization)
 	read = func(k *kustomization) {
-		for _, file := range patchFiles(&k.Kustomization) {
-			file = filepath.Join(filepath.Dir(k.file), file)
-			if text, err := ownfile.ReadInput(b.tree, file); err == nil {
-				add(file, text)
+		for _, p := range patchesOf(&k.Kustomization) {
+			file := filepath.Join(filepath.Dir(k.file), p.Path)
+			if data, ok := b.sources.read(file); ok && p.Path != "" {
+				add(file, data)
 			}
 		}
 		add(k.file, k.data)
@@ -145,15 +154,4 @@ func (b *Builder) overlayTexts(dir string, top *kustomization) (texts [][]byte, 
 	}
 	read(top)
 	return texts, at
-}
-
-// patchFiles returns the files with patches that a kustomization names.
-func patchFiles(k *types.Kustomization) []string {
-	var files []string
-	for _, p := range patchesOf(k) {
-		if p.Path != "" && !strings.Contains(p.Path, "\n") {
-			files = append(files, p.Path)
-		}
-	}
-	return files
 }

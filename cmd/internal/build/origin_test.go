@@ -50,7 +50,9 @@ spec:
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if at, ok := newSource("p.yaml", []byte(test.patch)).sets(documents[0], test.path); ok {
+			made := madeField{kind: documents[0].ID.Kind, path: test.path}
+			made.text, made.isScalar = documents[0].Text(test.path)
+			if at, ok := newSource("p.yaml", []byte(test.patch)).sets(made); ok {
 				got = at.String()
 			}
 			if got != test.want {

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,17 +21,17 @@ const (
 
 var (
 	errMemory   = fmt.Errorf("takes more than %d MiB of memory, and was stopped", mostMemory>>20)
-	errDepth    = errors.New("does not end: values nest too deeply, or a reference leads back to itself")
+	errDepth    = errors.New("does not end: values nest too deeply, or a reference is a circle")
 	errEnded    = errors.New("ends without a result")
 	errDeadline = fmt.Errorf("does not end within %s, and was stopped", mostTime)
 )
 
-// processes are the processes that build. Each builds one directory at a time, and waits for the next one then, because it takes as long
-// to start as many builds do. A build that a process does not survive fails alone: the next one gets a new process.
+// processes are the processes that build. Each builds one directory at a time, and waits for the
+// next one then, because it takes as long to start as many builds do. A build that a process does
+// not survive fails alone: the next one gets a new process.
 type processes struct {
 	mu     sync.Mutex
 	idle   []*builder
-	ended  bool
 	time   time.Duration
 	memory uint64
 }
@@ -39,58 +40,56 @@ type processes struct {
 type builder struct {
 	cmd     *process.Command
 	in      io.WriteCloser
-	answers chan answer // closed with the end of the process
-	stderr  *limitedBuffer
+	answers chan answer  // closed with the end of the process
+	stderr  bytes.Buffer // what the runtime of Go writes before it ends the process
 }
 
-// run builds a directory. The error is one of kustomize, or the reason for which the build was stopped.
+// run builds a directory in a process that waits, or in a new one. The error is one of kustomize,
+// or the reason for which the build was stopped.
 func (p *processes) run(asked request) (*product, error) {
-	b, err := p.take()
-	if err != nil {
+	p.mu.Lock()
+	var b *builder
+	if n := len(p.idle); n > 0 {
+		b, p.idle = p.idle[n-1], p.idle[:n-1]
+	}
+	p.mu.Unlock()
+	if b == nil {
+		var err error
+		if b, err = start(); err != nil {
+			return nil, err
+		}
+	}
+	made, err := b.build(asked, p.time, p.memory)
+	var said kustomizeError
+	if err != nil && !errors.As(err, &said) {
+		b.end()
 		return nil, err
 	}
-	made, isOver, err := b.build(asked, p.time, p.memory)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if isOver || p.ended {
-		b.end()
-	} else {
-		p.idle = append(p.idle, b)
-	}
+	p.idle = append(p.idle, b)
 	return made, err
 }
 
-// take returns a process that waits, or a new one.
-func (p *processes) take() (*builder, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.idle); n > 0 {
-		b := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		return b, nil
-	}
-	return start()
-}
-
-// end ends the processes that wait. Those that build end with their builds.
+// end ends the processes after all builds.
 func (p *processes) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended = true
 	for _, b := range p.idle {
 		b.end()
 	}
 	p.idle = nil
 }
 
-// start starts a process. It has no environment, so that it finds no program, and its standard error is captured.
+// start starts a process. It has no environment, so that it finds no program. Its standard error is
+// captured.
 func start() (*builder, error) {
 	cmd, err := process.Self(kustomizeWork)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be started: %w", err)
 	}
-	b := &builder{cmd: cmd, answers: make(chan answer, 1), stderr: &limitedBuffer{most: 64 << 10}}
-	cmd.Stderr = b.stderr
+	b := &builder{cmd: cmd, answers: make(chan answer, 1)}
+	cmd.Stderr = &b.stderr
 	if b.in, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -123,42 +122,44 @@ func (b *builder) end() {
 	}
 }
 
-// build builds a directory. isOver tells that the process must build nothing more.
-func (b *builder) build(asked request, most time.Duration, memory uint64) (made *product, isOver bool, err error) {
+// build builds a directory. After an error that is not one of kustomize, the process must build
+// nothing more.
+func (b *builder) build(asked request, most time.Duration, memory uint64) (*product, error) {
 	if err := json.NewEncoder(b.in).Encode(asked); err != nil {
-		return nil, true, errEnded
+		return nil, errEnded
 	}
 	limit := time.NewTimer(most)
 	defer limit.Stop()
 	for {
 		select {
 		case <-limit.C:
-			return nil, true, errDeadline
+			return nil, errDeadline
 		case a, isRunning := <-b.answers:
 			switch {
 			case !isRunning:
-				return nil, true, b.reason()
+				return nil, b.reason()
 			case a.Memory > memory:
-				return nil, true, errMemory
+				return nil, errMemory
 			case a.Memory > 0:
 			case a.Product != nil:
-				return a.Product, false, nil
+				return a.Product, nil
 			case a.Error == errCrash.Error():
-				return nil, true, errCrash
+				return nil, errCrash
 			default:
-				return nil, false, kustomizeError(a.Error)
+				return nil, kustomizeError(a.Error)
 			}
 		}
 	}
 }
 
-// reason returns the reason for the end of the process, which the runtime of Go writes.
+// reason returns the reason for the end of the process.
 func (b *builder) reason() error {
-	output := b.stderr.kept.String()
+	output := b.stderr.String()
 	switch {
 	case strings.Contains(output, "stack exceeds"):
 		return errDepth
-	case strings.Contains(output, process.OutOfMemory), strings.Contains(output, "cannot allocate memory"):
+	case strings.Contains(output, process.OutOfMemory),
+		strings.Contains(output, "cannot allocate memory"):
 		return errMemory
 	default:
 		return errEnded

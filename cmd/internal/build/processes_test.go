@@ -55,6 +55,16 @@ func outsideOf() map[string]map[string]string {
 		"transformer": {"kustomization.yaml": "transformers: ['URL/a.yaml']\n"},
 		"validator":   {"kustomization.yaml": "validators: ['URL/a.yaml']\n"},
 		"helm":        {"kustomization.yaml": "helmCharts: [{name: a, repo: 'URL'}]\n"},
+		"helm plugin": plugin("apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: a\nrepo: URL\n"),
+		"container":   plugin("apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: 'container: {image: a, network: true}'\n"),
+		"starlark":    plugin("apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: 'starlark: {path: URL/a.star}'\n"),
+		"ssh":         {"kustomization.yaml": "resources: ['ssh://git@localhost/a//b?ref=c']\n"},
+		"github":      {"kustomization.yaml": "resources: ['github.com/a/b//c?ref=d']\n"},
+		"crds":        {"kustomization.yaml": "crds: ['URL/a.json']\n"},
+		"patch":       {"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: 'URL/a.yaml'}]\n", "a.yaml": configMap},
+		"replacement": {"kustomization.yaml": "resources: [a.yaml]\nreplacements: [{path: 'URL/a.yaml'}]\n", "a.yaml": configMap},
+		"variables":   {"kustomization.yaml": "configMapGenerator: [{name: a, envs: ['URL/a.env']}]\n"},
+		"settings":    {"kustomization.yaml": "resources: [a.yaml]\nconfigurations: ['URL/a.yaml']\n", "a.yaml": configMap},
 		"exec":        plugin("apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: 'exec: {path: ./run.sh}'\n"),
 	}
 }
@@ -74,7 +84,7 @@ func directly(b *Builder, dir string) (*product, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.made(real, request{UsualSchema: true})
+	return b.made(real, true)
 }
 
 // TestBuild_StaysInside builds what would open a socket or start a program, with and without the inspection. Nothing is connected,
@@ -144,6 +154,7 @@ func TestBuild_Bounded(t *testing.T) {
 		diamond[fmt.Sprintf("../c%d/kustomization.yaml", i)] = fmt.Sprintf("kind: Component\ncomponents: [../c%d, ../c%[1]d]\n", i+1)
 	}
 	diamond["../c24/kustomization.yaml"] = "kind: Component\nnamePrefix: a\n"
+	const thing = "apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec: {b: {c: d}}\n"
 	stopped := errDeadline.Error()
 	for name, tc := range map[string]struct {
 		files map[string]string
@@ -155,6 +166,9 @@ func TestBuild_Bounded(t *testing.T) {
 		"nested maps": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": configMap + "data: " + nested("{a: ", "}") + "\n"}, stopped},
 		"crds": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncrds: [crd.json]\n", "a.yaml": configMap,
 			"crd.json": `{"a.A": {"Schema": {"properties": {"kind": {}, "apiVersion": {}, "metadata": {}, "spec": {"$ref": "a.A"}}}}}`}, errDepth.Error()},
+		"openapi": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: b.json}\npatches: [{path: c.yaml}]\n", "a.yaml": thing, "c.yaml": thing,
+			"b.json": `{"definitions": {"a": {"x-kubernetes-group-version-kind": [{"group": "example.com", "kind": "A", "version": "v1"}], "properties": {"spec": {"$ref": "#/definitions/a"}}, "$ref": "#/definitions/a"}}}`}, stopped},
+		"broken openapi": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: b.json}\npatches: [{path: c.yaml}]\n", "a.yaml": thing, "c.yaml": thing, "b.json": "["}, "kustomize crashes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch name {
@@ -213,7 +227,7 @@ func TestProcesses_Environment(t *testing.T) {
 	if got := b.cmd.Environ(); slices.ContainsFunc(got, func(v string) bool { return strings.HasPrefix(v, "PATH=") || strings.HasPrefix(v, "SECRET=") }) {
 		t.Errorf("the environment of the process is %q", got)
 	}
-	if b.cmd.Stderr != b.stderr {
+	if b.cmd.Stderr != &b.stderr {
 		t.Error("standard error is not captured")
 	}
 }
@@ -225,15 +239,29 @@ func TestBuild_Files(t *testing.T) {
 		links map[string]string
 		want  string
 	}{
-		"above":         {files: map[string]string{"kustomization.yaml": "resources: [../../outside/a.yaml]\n"}, want: "is outside of the repository"},
-		"base":          {files: map[string]string{"kustomization.yaml": "resources: [../../outside]\n"}, want: "is outside of the repository"},
-		"component":     {files: map[string]string{"kustomization.yaml": "components: [../../outside]\n"}, want: "is outside of the repository"},
-		"linked base":   {files: map[string]string{"kustomization.yaml": "resources: [../base]\n"}, links: map[string]string{"../base": "../outside"}, want: "is outside of the repository"},
-		"linked file":   {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, links: map[string]string{"a.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
-		"linked values": {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [a.yaml]}]\n"}, links: map[string]string{"a.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
-		"linked top":    {links: map[string]string{"kustomization.yaml": "../../outside/kustomization.yaml"}, want: "is outside of the repository"},
-		"device":        {links: map[string]string{"kustomization.yaml": os.DevNull}, want: "is outside of the repository"},
-		"inside":        {files: map[string]string{"kustomization.yaml": "resources: [../base]\n", "../real/kustomization.yaml": "resources: [a.yaml]\n", "../real/a.yaml": configMap}, links: map[string]string{"../base": "real"}},
+		"above":          {files: map[string]string{"kustomization.yaml": "resources: [../../outside/a.yaml]\n"}, want: "is outside of the repository"},
+		"base":           {files: map[string]string{"kustomization.yaml": "resources: [../../outside]\n"}, want: "is outside of the repository"},
+		"component":      {files: map[string]string{"kustomization.yaml": "components: [../../outside]\n"}, want: "is outside of the repository"},
+		"linked base":    {files: map[string]string{"kustomization.yaml": "resources: [../base]\n"}, links: map[string]string{"../base": "../outside"}, want: "is outside of the repository"},
+		"linked file":    {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, links: map[string]string{"a.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
+		"linked values":  {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [a.yaml]}]\n"}, links: map[string]string{"a.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
+		"linked top":     {links: map[string]string{"kustomization.yaml": "../../outside/kustomization.yaml"}, want: "is outside of the repository"},
+		"device":         {links: map[string]string{"kustomization.yaml": os.DevNull}, want: "is outside of the repository"},
+		"process":        {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [/proc/self/environ]}]\n"}, want: "is outside of the repository"},
+		"linked process": {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [a]}]\n"}, links: map[string]string{"a": "/proc/self/environ"}, want: "is outside of the repository"},
+		"variables":      {files: map[string]string{"kustomization.yaml": "secretGenerator: [{name: a, envs: [../../outside/a.yaml]}]\n"}, want: "is outside of the repository"},
+		"replacement":    {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\nreplacements: [{path: b.yaml}]\n", "a.yaml": configMap}, links: map[string]string{"b.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
+		"definition":     {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncrds: [b.yaml]\n", "a.yaml": configMap}, links: map[string]string{"b.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
+		"schema":         {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: b.yaml}\n", "a.yaml": configMap}, links: map[string]string{"b.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
+		"patch":          {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: b.yaml}]\n", "a.yaml": configMap}, links: map[string]string{"b.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
+		"levels":         {files: map[string]string{"kustomization.yaml": "resources: [" + strings.Repeat("../", 60) + "etc/passwd]\n"}, want: "is outside of the repository"},
+		"git":            {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [../.git/HEAD]}]\n"}, want: "is outside of the repository"},
+		"GIT":            {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [.GIT/config]}]\n", ".GIT/config": "secret"}, want: "is outside of the repository"},
+		"git base":       {files: map[string]string{"kustomization.yaml": "resources: [../base]\n"}, links: map[string]string{"../base": ".git"}, want: "is outside of the repository"},
+		"loop":           {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, links: map[string]string{"a.yaml": "b.yaml", "b.yaml": "a.yaml"}, want: "TW122"},
+		"loop of bases":  {files: map[string]string{"kustomization.yaml": "resources: [base]\n"}, links: map[string]string{"base": "."}, want: "cycle detected"},
+		"base of a base": {files: map[string]string{"kustomization.yaml": "resources: [base]\n", "base/kustomization.yaml": "resources: [a.yaml]\n"}, links: map[string]string{"base/a.yaml": "../../../outside/a.yaml"}, want: "is outside of the repository"},
+		"inside":         {files: map[string]string{"kustomization.yaml": "resources: [../base]\n", "../real/kustomization.yaml": "resources: [a.yaml]\n", "../real/a.yaml": configMap}, links: map[string]string{"../base": "real"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := map[string]string{"repository/.git/HEAD": "", "repository/top/README": "", "outside/a.yaml": configMap, "outside/kustomization.yaml": "resources: [a.yaml]\n"}
@@ -298,7 +326,7 @@ func TestTreeFiles(t *testing.T) {
 	if root, err = filepath.Abs(root); err != nil {
 		t.Fatal(err)
 	}
-	f := &treeFiles{tree: host.Within(host.Files{}, root), top: filepath.Join(root, "other")}
+	f := newTreeFiles(host.Within(host.Files{}, root), filepath.Join(root, "other"))
 	for name, want := range map[string]string{
 		"a.yaml": "", "in.yaml": "", "out.yaml": "is outside of the repository", "absolute.yaml": "is outside of the repository", "git.yaml": "is outside of the repository",
 		"../.git/config": "is outside of the repository", "../../outside/a.yaml": "is outside of the repository", ".": "is a directory: must be a regular file",
@@ -337,9 +365,9 @@ func TestInspect_Bounded(t *testing.T) {
 		"large":         {"resources: [a.yaml]\n#" + strings.Repeat("x", mostKustomization), "must be at most 1 MiB", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, err := newKustomizations(memory{fstest.MapFS{"kustomization.yaml": {Data: []byte(tc.text)}, deep + "/a.yaml": {}}}).read("kustomization.yaml")
-			if err != nil || len(k.rejections) != tc.count || !strings.Contains(k.rejections[0].message, tc.want) {
-				t.Errorf("%v; %d refusals, want %d with %q: %.300v", err, len(k.rejections), tc.count, tc.want, k.rejections)
+			k := (&kustomizations{tree: memory{fstest.MapFS{"kustomization.yaml": {Data: []byte(tc.text)}, deep + "/a.yaml": {}}}}).in(".")
+			if len(k.rejections) != tc.count || !strings.Contains(k.rejections[0].Message, tc.want) {
+				t.Errorf("%d refusals, want %d with %q: %.300v", len(k.rejections), tc.count, tc.want, k.rejections)
 			}
 		})
 	}

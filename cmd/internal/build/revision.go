@@ -8,7 +8,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 )
 
-// folders are the directories of a tree as the processes that build see them. Those of a revision are in a temporary folder.
+// folders are the directories of a tree as the processes that build see them. Those of a revision
+// are in a temporary folder.
 type folders struct {
 	p        *host.Program
 	revision *host.GitFiles // nil for the files of a disk
@@ -36,7 +37,7 @@ func (f *folders) write() error {
 	if err != nil {
 		return err
 	}
-	f.forget = f.p.CleanUp(func() { _ = os.RemoveAll(made) }) // the system cleans its folder of temporary files
+	f.forget = f.p.CleanUp(func() { _ = os.RemoveAll(made) }) // else the system cleans it
 	if f.copied, err = filepath.EvalSymlinks(made); err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (f *folders) write() error {
 // remove removes the temporary folder.
 func (f *folders) remove() {
 	if f.forget != nil {
-		_ = os.RemoveAll(f.copied) // the system cleans its folder of temporary files
+		_ = os.RemoveAll(f.copied) // else the system cleans it
 		f.forget()
 	}
 }
