@@ -12,13 +12,44 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 )
 
+// TestBounded_Swapped replaces a folder by a link out of the tree after its path was found to be within it.
+func TestBounded_Swapped(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "outside", "a"), "secret", 0o666)
+	write(t, filepath.Join(dir, "repository", "sub", "a"), "text", 0o666)
+	root, sub := filepath.Join(dir, "repository"), filepath.Join(dir, "repository", "sub")
+	b := &bounded{Tree: swapping{Files{}, func() {
+		if err := errors.Join(os.RemoveAll(sub), os.Symlink("../outside", sub)); err != nil {
+			t.Skip("needs symbolic links: ", err)
+		}
+	}}, roots: []string{root}}
+	if data, err := fs.ReadFile(b, filepath.Join(sub, "a")); err == nil {
+		t.Errorf("the file outside is read: %q", data)
+	}
+}
+
+// swapping are files that change after the path of one was resolved.
+type swapping struct {
+	Files
+	swap func()
+}
+
+func (s swapping) Real(name string) (string, error) {
+	real, err := s.Files.Real(name)
+	s.swap()
+	return real, err
+}
+
 // TestBounded opens files of trees. A tree is a repository, or the working directory, or the folder that is named.
 func TestBounded(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"outside", "repository/a", "repository/sub/a", "repository/inner/.git/HEAD", "repository/inner/a", "repository/in[ner/.git/HEAD", "repository/in[ner/a", "repository/.git/HEAD", "other/.git/HEAD", "other/a", "plain/a", "plain/sub/a"} {
+	for _, name := range []string{"outside", "repository/a", "repository/sub/a", "repository/inner/.git/HEAD", "repository/inner/a", "repository/in[ner/.git/HEAD", "repository/in[ner/a", "repository/.git/HEAD", "repository/git~1/HEAD", "other/.git/HEAD", "other/a", "plain/a", "plain/sub/a"} {
 		write(t, filepath.Join(dir, name), name, 0o666)
 	}
 	for name, to := range map[string]string{
@@ -42,6 +73,7 @@ func TestBounded(t *testing.T) {
 		{"repository", ".", "../outside", ErrOutside, "a path out of it"},
 		{"repository", ".", "nothing", fs.ErrNotExist, "a link to nothing"},
 		{"repository", ".", ".git/HEAD", ErrOutside, "a file of git"},
+		{"repository", ".", "git~1/HEAD", ErrOutside, "a file of git by the short name of Windows"},
 		{"repository", ".", "own", ErrOutside, "a link to a file of git"},
 		{"repository", ".", "inner/.git/HEAD", ErrOutside, "a file of git of a repository in another one"},
 		{"repository", "inner", "inner/a", nil, "a repository in another one"},
@@ -96,7 +128,7 @@ func TestBounded(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if err != nil || !slices.IsSorted(names) || len(names) != 12 {
+	if err != nil || !slices.IsSorted(names) || len(names) != 13 {
 		t.Errorf("ReadDir() = %q, %v", names, err)
 	}
 	for name, want := range map[string]bool{
