@@ -30,7 +30,7 @@ func main() {
 func run(args []string) error {
 	switch {
 	case len(args) == 3 && args[0] == "tag":
-		return repository{args[1]}.tag(args[2], time.Now().UTC())
+		return (&repository{root: args[1]}).tag(args[2], time.Now().UTC())
 	case len(args) == 2 && args[0] == "documents":
 		return documents(args[1])
 	default:

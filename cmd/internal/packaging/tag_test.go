@@ -24,12 +24,12 @@ const sampleChanges = `# Changelog
 var taggedAt = time.Date(2030, time.May, 6, 23, 0, 0, 0, time.UTC)
 
 // newRepository returns a repository with one commit and the tag v0.1.0.
-func newRepository(t *testing.T, changes string) repository {
+func newRepository(t *testing.T, changes string) *repository {
 	t.Helper()
 	// The user's configuration must not sign or rewrite anything.
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
-	r := repository{t.TempDir()}
+	r := &repository{root: t.TempDir()}
 	writeFile(t, r, changelogFile, changes)
 	writeFile(t, r, "LICENSE", "a license\n")
 	writeFile(t, r, "go.work", "go 1.26.0\n\nreplace (\n\tgithub.com/trainweld/trainweld v0.0.0 => ./\n\tgithub.com/trainweld/trainweld/render v0.0.0 => ./render\n)\n")
@@ -57,7 +57,7 @@ func read(t *testing.T, file string) []byte {
 	return data
 }
 
-func writeFile(t *testing.T, r repository, name, text string) {
+func writeFile(t *testing.T, r *repository, name, text string) {
 	t.Helper()
 	file := filepath.Join(r.root, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -68,11 +68,12 @@ func writeFile(t *testing.T, r repository, name, text string) {
 	}
 }
 
-func mustGit(t *testing.T, r repository, args ...string) string {
+func mustGit(t *testing.T, r *repository, args ...string) string {
 	t.Helper()
-	out, err := r.git(args...)
-	if err != nil {
-		t.Fatal(err)
+	run := &repository{root: r.root}
+	out := run.git(args...)
+	if run.err != nil {
+		t.Fatal(run.err)
 	}
 	return out
 }
@@ -80,7 +81,7 @@ func mustGit(t *testing.T, r repository, args ...string) string {
 // TestTag tags a version, and then a commit after it.
 func TestTag(t *testing.T) {
 	r := newRepository(t, sampleChanges)
-	if err := r.tag("v0.2.0", taggedAt); err != nil {
+	if err := (&repository{root: r.root}).tag("v0.2.0", taggedAt); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.Replace(sampleChanges, "## Unreleased\n", "## Unreleased\n\n## v0.2.0 (2030-05-06)\n", 1)
@@ -113,7 +114,7 @@ func TestTag(t *testing.T) {
 	if text := string(read(t, filepath.Join(r.root, "render/go.sum"))); strings.Contains(text, "old") || !strings.Contains(text, "example.com/a v1.0.0 h1:x\n") || strings.Contains(text, "/render") {
 		t.Errorf("render/go.sum is\n%s", text)
 	}
-	if err := r.tag("v0.3.0", taggedAt); err == nil || !strings.Contains(err.Error(), `section "## Unreleased" has no changes`) {
+	if err := (&repository{root: r.root}).tag("v0.3.0", taggedAt); err == nil || !strings.Contains(err.Error(), `section "## Unreleased" has no changes`) {
 		t.Errorf("tag without changes = %v", err)
 	}
 }
@@ -122,32 +123,32 @@ func TestTag(t *testing.T) {
 func TestTag_Rejects(t *testing.T) {
 	for _, test := range []struct {
 		name, version, want string
-		prepare             func(t *testing.T, r repository)
+		prepare             func(t *testing.T, r *repository)
 	}{
 		{"no version", "next", "must be a semantic version", nil},
 		{"a version without a patch number", "v1.2", "must be a semantic version", nil},
 		{"a version without v", "1.2.3", "must be a semantic version", nil},
 		{"a second major version", "v2.0.0", "of v0 or v1", nil},
-		{"the version of a tag", "v0.1.0", "must be later than v0.1.0", nil},
-		{"a version before a tag", "v0.0.9", "must be later than v0.1.0", nil},
-		{"a prerelease of a tag", "v0.1.0-rc.1", "must be later than v0.1.0", nil},
-		{"a changed file", "v0.2.0", "the working tree has changes", func(t *testing.T, r repository) {
+		{"the version of a tag", "v0.1.0", "later than v0.1.0", nil},
+		{"a version before a tag", "v0.0.9", "later than v0.1.0", nil},
+		{"a prerelease of a tag", "v0.1.0-rc.1", "later than v0.1.0", nil},
+		{"a changed file", "v0.2.0", "the working tree has changes", func(t *testing.T, r *repository) {
 			writeFile(t, r, changelogFile, sampleChanges+"\n- Another fix.\n")
 		}},
-		{"a staged file", "v0.2.0", "the working tree has changes", func(t *testing.T, r repository) {
+		{"a staged file", "v0.2.0", "the working tree has changes", func(t *testing.T, r *repository) {
 			writeFile(t, r, "staged.go", "")
 			mustGit(t, r, "add", "staged.go")
 		}},
-		{"an untracked file", "v0.2.0", "?? new.go", func(t *testing.T, r repository) { writeFile(t, r, "new.go", "") }},
-		{"no branch", "v0.2.0", "symbolic-ref", func(t *testing.T, r repository) { mustGit(t, r, "checkout", "--quiet", "--detach") }},
-		{"no section", "v0.2.0", `section "## Unreleased" has no changes`, func(t *testing.T, r repository) {
+		{"an untracked file", "v0.2.0", "?? new.go", func(t *testing.T, r *repository) { writeFile(t, r, "new.go", "") }},
+		{"no branch", "v0.2.0", "symbolic-ref", func(t *testing.T, r *repository) { mustGit(t, r, "checkout", "--quiet", "--detach") }},
+		{"no section", "v0.2.0", `section "## Unreleased" has no changes`, func(t *testing.T, r *repository) {
 			writeFile(t, r, changelogFile, "# Changelog\n")
 			mustGit(t, r, "commit", "--quiet", "--all", "--message", "second")
 		}},
-		{"a hook that refuses the commit", "v0.2.0", "not today", func(t *testing.T, r repository) {
+		{"a hook that refuses the commit", "v0.2.0", "not today", func(t *testing.T, r *repository) {
 			writeFile(t, r, ".git/hooks/pre-commit", "#!/bin/sh\necho not today >&2\nexit 1\n")
 		}},
-		{"a tag that git cannot write", "v0.2.0", "git tag", func(t *testing.T, r repository) {
+		{"a tag that git cannot write", "v0.2.0", "git tag", func(t *testing.T, r *repository) {
 			mustGit(t, r, "config", "tag.gpgSign", "true")
 			mustGit(t, r, "config", "gpg.program", filepath.Join(r.root, "missing"))
 		}},
@@ -162,7 +163,7 @@ func TestTag_Rejects(t *testing.T) {
 					string(read(t, filepath.Join(r.root, changelogFile)))
 			}
 			before := state()
-			if err := r.tag(test.version, taggedAt); err == nil || !strings.Contains(err.Error(), test.want) {
+			if err := (&repository{root: r.root}).tag(test.version, taggedAt); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("tag(%q) = %v, want %q", test.version, err, test.want)
 			}
 			if after := state(); after != before {
@@ -176,11 +177,11 @@ func TestTag_Rejects(t *testing.T) {
 func TestTag_Branch(t *testing.T) {
 	r := newRepository(t, sampleChanges)
 	mustGit(t, r, "branch", "v0.1")
-	if err := r.tag("v0.2.0", taggedAt); err != nil {
+	if err := (&repository{root: r.root}).tag("v0.2.0", taggedAt); err != nil {
 		t.Fatal(err)
 	}
 	mustGit(t, r, "checkout", "--quiet", "v0.1")
-	if err := r.tag("v0.1.1", taggedAt); err != nil {
+	if err := (&repository{root: r.root}).tag("v0.1.1", taggedAt); err != nil {
 		t.Error(err)
 	}
 }
