@@ -46,6 +46,7 @@ release-check: ## the files of a release, to dist
 	GOBIN=$(CURDIR)/bin go install $(CYCLONEDX)
 	PATH=$(CURDIR)/bin:$$PATH bin/goreleaser release --snapshot --clean
 	for archive in dist/*.tar.gz; do echo "$$archive"; tar -tzf "$$archive" | sed 's/^/  /'; done
+	for archive in dist/*.zip; do unzip -l "$$archive"; done
 
 # The image of the program, which needs the base image from its registry: make image KO_DOCKER_REPO=registry.example.com/trainweld
 image: ## the image, to the repository of KO_DOCKER_REPO
