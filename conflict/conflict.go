@@ -224,7 +224,7 @@ func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	var chosen, set []merge.Claim
 	var chosenAt, setAt []fieldpath.Path
 	for child := range f.Children() {
-		claims := managers(child.Claims())
+		claims := setting(child.Claims())
 		paths := slices.Repeat([]fieldpath.Path{child.Path()}, len(claims))
 		switch {
 		case child.Name() == u.Discriminator:
@@ -250,9 +250,9 @@ func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	return c, len(c.Claims) > 0
 }
 
-// firstClaims returns the first claim of each manager on a field or within it.
+// firstClaims returns the first claim of each manager that sets a field or a part of it.
 func firstClaims(f merge.PatchedField) []merge.Claim {
-	firsts := managers(f.Claims())
+	firsts := setting(f.Claims())
 	for child := range f.Children() {
 		firsts = append(firsts, firstClaims(child)...)
 	}
@@ -272,6 +272,11 @@ func managers(claims []merge.Claim) []merge.Claim {
 		_, ok := c.Layer.Manager()
 		return !ok
 	})
+}
+
+// setting removes the claims of other layers, and nulls: they set no member of a union.
+func setting(claims []merge.Claim) []merge.Claim {
+	return slices.DeleteFunc(managers(claims), func(c merge.Claim) bool { return c.Value == nil })
 }
 
 func hasNull(claims []merge.Claim) bool {

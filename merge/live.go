@@ -336,7 +336,11 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 		if to == nil || len(last.children[child]) == 0 {
 			return value, true
 		}
-		return m.prune(to, value, child, last, named, unowned), true
+		left := m.prune(to, value, child, last, named, unowned)
+		if left == nil && m.owners {
+			m.log.leftNull(child, m.layer)
+		}
+		return left, true
 	}
 	if fields, ok := v.(Object); ok {
 		for _, name := range slices.Sorted(maps.Keys(fields)) {

@@ -39,7 +39,8 @@ type log struct {
 	live        bool      // whether the base is a live object, whose owners have claimed what they own
 	// displaced are the claims on the fields of a live object that an apply has taken.
 	displaced map[node][]displacement
-	reordered bool // whether the patches merged in another order than the given one
+	nulled    map[node]int32 // the layers whose applies left a field of a live object null
+	reordered bool           // whether the patches merged in another order than the given one
 }
 
 // An overruling states that a policy decided against the last claim on a field.

@@ -37,8 +37,15 @@ func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	w.visit = func(at node, kind valueKind, value any) bool {
 		path := w.path()
 		claims := o.log.decided(at, o.log.claimsOf(at, path), path)
-		if _, isMissing := value.(missingValue); isMissing && claims == nil {
+		_, isMissing := value.(missingValue)
+		if isMissing && claims == nil {
 			return true // its owners' object lacks it
+		}
+		if !isMissing && !isScalar(value) && isEmpty(value) {
+			claims = o.log.emptyClaims(claims, at, value, path)
+		}
+		if claims == nil && kind == unlistedPresence {
+			return true // an empty list of the base
 		}
 		if claims == nil {
 			if kind == presenceValue {
@@ -49,6 +56,14 @@ func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 		return yield(path, claims)
 	}
 	w.contents(o.log.root, object, rootNode)
+}
+
+// emptyClaims appends the claim of the layer that left a field null or empty.
+func (l *log) emptyClaims(claims []Claim, at node, value any, path fieldpath.Path) []Claim {
+	if layer, ok := l.nulled[at]; ok && value == nil && (claims == nil || claims[len(claims)-1].Value != nil) {
+		return withLast(claims, l.export(layer, nil, path))
+	}
+	return l.leftEmpty(claims, l.lastRemoval(at), value, path)
 }
 
 // path returns the path to the current field.
@@ -64,7 +79,7 @@ func (w *objectWalk) path() fieldpath.Path {
 func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at node, named bool) bool {
 	w.steps = append(w.steps, step)
 	kind := claimedAs(t, v, named)
-	if at != noNode && w.nodes[at].first >= 0 || kind != unlistedPresence {
+	if at != noNode && (w.nodes[at].first >= 0 || w.nodes[at].child != noNode && isEmpty(v)) || kind != unlistedPresence {
 		if !w.visit(at, kind, v) {
 			return false
 		}
@@ -161,7 +176,8 @@ func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) b
 	object, _ := o.value.Interface().(map[string]any)
 	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
 	w.visit = func(at node, kind valueKind, _ any) bool {
-		if serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
+		isUnnamed := kind == unlistedPresence && (at == noNode || w.nodes[at].first < 0)
+		if isUnnamed || serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
 			return true
 		}
 		if _, isJudged := w.overrulings[at]; at == noNode || w.nodes[at].first < 0 || isJudged {
@@ -220,7 +236,7 @@ func (s *objectStep) set() setStep {
 // the order of the encoded document: sorted by name, list items in list order.
 //
 // A field is a leaf: a scalar, an entry of a map, an atomic list, an element of a set. All also yields the presence of an item
-// of a list-map and of an empty struct. The merge key of an item is not a leaf. A field that a null emptied has a nil as its
+// of a list-map, of an empty struct, and of a list or a map that a patch left empty. The merge key of an item is not a leaf. A field that a null emptied has a nil as its
 // last claim.
 func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(false) }
 
@@ -234,7 +250,7 @@ func (o *Ownership) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
 			o.objectClaims(yield)
 			return
 		}
-		w := walk{log: o.log, yield: yield, reached: reached}
+		w := walk{log: o.log, yield: yield, reached: reached, empties: true}
 		w.value(o.log.root, o.value, rootNode, nil)
 	}
 }

@@ -191,6 +191,7 @@ func TestOwnership(t *testing.T) {
 		}},
 		{"an empty map", `{"zone": "z"}`, []string{`a {"tags": {}, "labels": {}}`}, nil, []string{
 			`.count base=0`,
+			`.tags a=present`,
 			`.zone base="z"`,
 		}, []string{
 			`: several by value bare`,

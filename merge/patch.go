@@ -78,8 +78,12 @@ type Presence struct{}
 // String returns "present".
 func (Presence) String() string { return "present" }
 
-// SameValue reports whether two claimed values are equal. It compares their encodings, as the cluster does: 1Gi equals 1024Mi.
+// SameValue reports whether two claimed values are equal. It compares their encodings, as the cluster does: 1Gi equals 1024Mi. A
+// Presence equals no value.
 func SameValue(a, b any) bool {
+	if (a == any(Presence{})) != (b == any(Presence{})) {
+		return false
+	}
 	if reflect.DeepEqual(a, b) {
 		return true
 	}

@@ -24,24 +24,32 @@ type walk struct {
 	emptiedAround bool
 	decided       bool // whether a policy decided the current field
 	reached       bool // omit what only the base set
+	empties       bool // yield the lists and maps that patches left without parts, which no set of fields names
 }
 
 // value visits one field. v is invalid if only the log has the field. It returns false to stop.
 func (w *walk) value(t *schema.Type, v reflect.Value, at node, path fieldpath.Path) bool {
-	named := false
+	named, remover := false, int32(-1)
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
 		// Only a pointer can hold an empty struct: a struct by value is always encoded. If a patch made the struct, the patch's
 		// claims record its presence.
-		named = t.Kind == schema.Struct && !hasLeaf(t, v) && !w.log.isCreated(at)
+		if t.Kind == schema.Struct && !hasLeaf(t, v) {
+			named, remover = !w.log.isCreated(at), w.log.lastRemoval(at)
+		}
 	}
 	switch t.Kind {
 	case schema.Struct:
-		if len(path) > 0 && !w.emptiable(named, at, path) {
+		if len(path) > 0 && !w.emptiable(named, remover, at, path) {
 			return false
 		}
 	case schema.Map, schema.ListMap, schema.Set:
-		if (len(w.log.nulls(at)) > 0 || at != noNode && w.log.nodes[at].contested) && !w.emptiable(false, at, path) {
+		isEmpty := w.empties && v.IsValid() && v.Len() == 0
+		if isEmpty {
+			remover = w.log.lastRemoval(at)
+		}
+		isTold := at != noNode && (remover >= 0 || isEmpty || w.log.nodes[at].contested || len(w.log.nulls(at)) > 0)
+		if isTold && !w.emptiable(false, remover, at, path) {
 			return false
 		}
 	}
@@ -225,10 +233,13 @@ func (l *log) nulls(at node) []null {
 }
 
 // emptiable yields the claims on a struct: its presence without fields, and the nulls that emptied it. A later write to one of
-// its fields makes it again.
-func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
+// its fields makes it again. The layer of the claim remover left it without fields, unless remover is negative.
+func (w *walk) emptiable(named bool, remover int32, at node, path fieldpath.Path) bool {
 	nulls := w.log.nulls(at)
 	if len(nulls) == 0 {
+		if remover >= 0 {
+			return w.yield(path, w.log.leftEmpty(w.claims(at, path), remover, emptyOf(w.log.typ(at)), path))
+		}
 		return w.presence(named, at, path)
 	}
 	events := slices.Clone(w.nulls)
@@ -257,9 +268,72 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 			claims = append(claims, c)
 		}
 	}
-	claims = w.log.decided(at, claims, path)
+	claims = w.log.decided(at, w.log.leftEmpty(claims, remover, emptyOf(w.log.typ(at)), path), path)
 	w.noteOverruling(at)
 	return w.yield(path, claims)
+}
+
+// lastRemoval returns the claim that removed the last part of a field that is empty now. It returns -1 if the field has had no
+// parts, or if a later claim is on the field itself.
+func (l *log) lastRemoval(at node) int32 {
+	if at == noNode {
+		return -1
+	}
+	last := int32(-1)
+	var visit func(node)
+	visit = func(at node) {
+		before, isFilled := int32(-1), false
+		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
+			if l.claims[i].kind() != nullValue {
+				isFilled = l.root.GoType() == nil || !l.isEmpty(at, l.valueOf(i))
+				continue
+			}
+			if isFilled || l.firstWithin(at, before, i) < i {
+				last = max(last, i)
+			}
+			before, isFilled = i, false
+		}
+		for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+			visit(child)
+		}
+	}
+	visit(at)
+	if _, ok := l.overrulings[at]; ok || last < l.nodes[at].last {
+		return -1
+	}
+	return last
+}
+
+// emptyOf returns an empty value in JSON.
+func emptyOf(t *schema.Type) any {
+	if t.HasItems() {
+		return []any{}
+	}
+	return Object{}
+}
+
+// leftNull records that a layer's apply took from a field of a live object all that it holds.
+func (l *log) leftNull(at node, layer int32) {
+	if l.nulled == nil {
+		l.nulled = map[node]int32{}
+	}
+	l.nulled[at] = layer
+}
+
+// withLast returns the claims with one more, which takes the place of the last one if that is of the same layer.
+func withLast(claims []Claim, c Claim) []Claim {
+	if n := len(claims); n > 0 && claims[n-1].Layer == c.Layer {
+		claims = claims[:n-1]
+	}
+	return append(claims, c)
+}
+
+// leftEmpty appends the claim of the layer that left a field empty, with the value that is left. It appends none for a negative remover.
+func (l *log) leftEmpty(claims []Claim, remover int32, left any, path fieldpath.Path) []Claim {
+	if remover < 0 {
+		return claims
+	}
+	return withLast(claims, l.export(l.claims[remover].layer(), left, path))
 }
 
 // claims returns the claims on a field, or nil if the log has none. A null on a struct around the field also empties the

@@ -219,7 +219,7 @@ var writeCases = []struct {
 	{
 		"a struct that a patch made is not the base's", `{}`, []string{`{"part":{"text":"a","part":{"args":null}}}`},
 		[]write{{layer: "w", now: `{"part":{"part":{}}}`}, {layer: "x", now: `{"part":{}}`}},
-		[]string{`.part a=present x=present`, `.part.part a=present w=present x=null`, `.part.part.args a=null`, `.part.text a="a" w=null`},
+		[]string{`.part a=present x={}`, `.part.part a=present w=present x=null`, `.part.part.args a=null`, `.part.text a="a" w=null`},
 	},
 	{
 		"a patch removes what another patch and the base set", `{"items":[{"name":"a","value":"1","part":{"text":"t"}}],"part":{"part":{"text":"u"}},"set":["a"]}`,

@@ -183,8 +183,10 @@ func (f *Field) IsPresence() bool {
 	if f == nil {
 		return false
 	}
-	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { return c.Value == any(merge.Presence{}) })
+	return slices.ContainsFunc(f.Claims, isPresence)
 }
+
+func isPresence(c merge.Claim) bool { return c.Value == any(merge.Presence{}) }
 
 // InForce returns the index of the claim that set the field, or -1 if the field itself has no claim. For a value it
 // is the last claim, which wins over all others. For the presence of an item it is the first, which added the item:
@@ -194,10 +196,7 @@ func (f *Field) InForce() int {
 		return -1
 	}
 	last := len(f.Claims) - 1
-	if last < 0 || f.Claims[last].Value == nil || !f.IsPresence() {
-		return last
-	}
-	for last > 0 && f.Claims[last-1].Value != nil {
+	for last > 0 && isPresence(f.Claims[last]) && isPresence(f.Claims[last-1]) {
 		last--
 	}
 	return last

@@ -158,7 +158,7 @@ func (o *ownership) ownedIsSet() string {
 				return err.Error()
 			}
 			if isNull(claim) && o.writers[at].empties(path) || valueOf(claim) == present && within(o.writers[at].set, path) {
-				continue // it emptied a struct around the field, or filled one that was emptied
+				continue // it emptied a struct around the field, or filled one that was emptied, or left one empty
 			}
 			if !ok {
 				return fmt.Sprintf("%s is claimed by %s, whose patch does not set it", text, claim.Layer)
@@ -244,6 +244,9 @@ func unsaid(value string) bool { return value == `""` }
 func valueOf(c merge.Claim) string {
 	if _, ok := c.Value.(merge.Presence); ok {
 		return present
+	}
+	if object, ok := c.Value.(merge.Object); ok && len(object) == 0 {
+		return present // what a patch left of an object
 	}
 	return canonical(c.Value)
 }

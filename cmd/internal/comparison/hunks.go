@@ -156,7 +156,7 @@ func (a *annotator) of(l *hunkLine) string {
 		text += fmt.Sprintf(" and %s", report.Count(len(places), "more place"))
 	}
 	if l.mark == '-' && a.o.state == stateChanged {
-		if c, ok := soleClaim(a.o.after.of(l.path), l.path); ok && c.Value == nil && a.o.after.causes == nil {
+		if c, ok := soleClaim(a.o.after.of(l.path), l.path); ok && leavesNothing(c) && a.o.after.causes == nil {
 			text += ", emptied by " + claimText(c)
 		} else if ok && c.Value == nil {
 			text += ", removed: " + claimText(c)
@@ -203,6 +203,12 @@ func soleClaim(claims []merge.Claim, path fieldpath.Path) (merge.Claim, bool) {
 		return merge.Claim{}, false
 	}
 	return claims[0], true
+}
+
+// leavesNothing reports whether a claim removed a field, or left an empty object of it.
+func leavesNothing(c merge.Claim) bool {
+	object, ok := c.Value.(merge.Object)
+	return c.Value == nil || ok && len(object) == 0
 }
 
 func claimText(c merge.Claim) string {

@@ -210,7 +210,9 @@ type unionCheck struct {
 	*Object
 	reported map[string]bool // the unions of which conflict.Find reports two managers
 	owners   *merge.Ownership
-	patched  map[string]merge.PatchedField // by path, once a union has two members
+	// exact are the managers' claims in force by their path, and within one of them by each path around it. Both are nil until a union has
+	// two members.
+	exact, within map[string]merge.Claim
 }
 
 // unions reports unions of which the base and a patch, or one patch, set two members.
@@ -238,11 +240,8 @@ func (c *unionCheck) union(t *schema.Type, u schema.Union, object merge.Object, 
 	if len(set) < 2 || c.reported[path.String()] {
 		return nil
 	}
-	if c.patched == nil {
-		c.patched = map[string]merge.PatchedField{}
-		for f := range c.owners.Patched() {
-			c.patched[f.Path().String()] = f
-		}
+	if c.exact == nil {
+		c.index()
 	}
 	if claims := c.memberClaims(object, path, set); claims != nil {
 		return finding.List{c.twoMembers(t, u, path, claims, set)}
@@ -266,12 +265,10 @@ func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path, set 
 	for i, name := range set {
 		field := path.Append(fieldpath.Field(name))
 		claims[i] = merge.Claim{Layer: merge.Base, Value: object[name], Source: field}
-		if f, ok := c.patched[field.String()]; ok {
-			if claim, ok := managerClaim(f); ok {
-				claims[i], isPatched = claim, true
-				if (claim.Value == merge.Presence{}) { // an empty object, such as emptyDir: {}
-					claims[i].Value = object[name]
-				}
+		if claim, ok := c.claimOn(field.String()); ok {
+			claims[i], isPatched = claim, true
+			if (claim.Value == merge.Presence{}) { // an empty object, such as emptyDir: {}
+				claims[i].Value = object[name]
 			}
 		} else if isWhole {
 			claims[i].Layer, isPatched = whole.Layer, true
@@ -289,44 +286,40 @@ func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path, set 
 	return claims
 }
 
-// atomicClaim returns the last claim of a manager on the value that holds a path and merges as a whole. An example is a list of sources.
-func (c *unionCheck) atomicClaim(path fieldpath.Path) (merge.Claim, bool) {
-	for n := len(path); n >= 0; n-- {
-		f, ok := c.patched[path[:n].String()]
-		if !ok {
+// index finds the managers' claims in force.
+func (c *unionCheck) index() {
+	c.exact, c.within = map[string]merge.Claim{}, map[string]merge.Claim{}
+	for at, claims := range c.owners.Reached() {
+		last := claims[len(claims)-1]
+		if _, ok := last.Layer.Manager(); !ok || last.Value == nil {
 			continue
 		}
-		for _, claim := range slices.Backward(f.Claims()) {
-			if _, ok := claim.Layer.Manager(); ok && claim.Value != nil && (claim.Value != merge.Presence{}) {
-				return claim, true
+		c.exact[at.String()] = last
+		for n := range at {
+			if around := at[:n].String(); c.within[around].Layer == "" {
+				c.within[around] = last
 			}
 		}
 	}
-	return merge.Claim{}, false
 }
 
-// managerClaim returns the last claim of a manager on the value of a field. Without one, it returns the first claim within the field,
-// or else on its presence.
-func managerClaim(f merge.PatchedField) (merge.Claim, bool) {
-	var present merge.Claim
-	found := false
-	for _, claim := range slices.Backward(f.Claims()) {
-		if _, ok := claim.Layer.Manager(); !ok || claim.Value == nil {
-			continue
-		}
-		if (claim.Value != merge.Presence{}) {
-			return claim, true
-		}
-		if !found {
-			present, found = claim, true
-		}
+// claimOn returns a manager's claim on the value of a field, or else within the field, or else on its presence.
+func (c *unionCheck) claimOn(field string) (merge.Claim, bool) {
+	claim, ok := c.exact[field]
+	if within, is := c.within[field]; is && (!ok || claim.Value == merge.Presence{}) {
+		return within, true
 	}
-	for child := range f.Children() {
-		if claim, ok := managerClaim(child); ok {
+	return claim, ok
+}
+
+// atomicClaim returns the last claim of a manager on the value that holds a path and merges as a whole. An example is a list of sources.
+func (c *unionCheck) atomicClaim(path fieldpath.Path) (merge.Claim, bool) {
+	for n := len(path); n >= 0; n-- {
+		if claim, ok := c.exact[path[:n].String()]; ok && (claim.Value != merge.Presence{}) {
 			return claim, true
 		}
 	}
-	return present, found
+	return merge.Claim{}, false
 }
 
 func (m *Object) twoMembers(t *schema.Type, u schema.Union, path fieldpath.Path, claims []merge.Claim, set []string) finding.Finding {
