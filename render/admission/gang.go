@@ -7,11 +7,15 @@ import (
 	"slices"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -33,46 +37,62 @@ func (c *checker) deadline() {
 // podGroups reports a gang that the definition of its PodGroup rejects. The Trainer then fails on each reconcile, and makes nothing.
 // It returns whether the gang has no Pods.
 func (c *checker) podGroups(ctx context.Context) (empty bool) {
-	members := fieldpath.Fields("spec", "minMember")
-	for _, companion := range c.output.Companions {
+	for _, f := range PodGroups(ctx, c.in.Release, c.typed, c.output.Companions, c.origin) {
+		if c.managedElsewhere() {
+			f.Severity = finding.Warning
+		}
+		empty = empty || isMembers(f.Path)
+		c.add(f)
+	}
+	return empty
+}
+
+// isMembers reports whether a path of a PodGroup leads to the number of its Pods.
+func isMembers(path fieldpath.Path) bool {
+	return slices.Equal(path, fieldpath.Fields("spec", "minMember"))
+}
+
+// PodGroups returns what the definitions of the PodGroups among the objects of a TrainJob reject, each with the claim that causes it.
+// The function origin returns the claim in force on a field of the JobSet.
+func PodGroups(
+	ctx context.Context, r *release.Release, job *trainer.TrainJob, companions []runtime.Object, origin func(fieldpath.Path) merge.Claim,
+) (rejected finding.List) {
+	for _, companion := range companions {
 		group := companion.GetObjectKind().GroupVersionKind()
 		if group.Kind != podGroupKind {
 			continue
 		}
-		d := podGroupOf(c.in.Release, group.Group)
+		d := podGroupOf(r, group.Group)
 		fields, err := tree.Fields(companion)
 		if d == nil || err != nil {
 			continue
 		}
 		found := &findings{}
-		d.decode(fields, c.job.id.Namespace, found).validate(ctx, nil, found)
+		d.decode(fields, job.Namespace, found).validate(ctx, nil, found)
 		for _, f := range found.all {
 			if !f.Path.HasPrefix(fieldpath.Fields("spec")) {
 				continue // its name is that of the TrainJob
 			}
-			if c.managedElsewhere() {
-				f.Severity = finding.Warning
-			}
-			if t := c.typed.Spec.Trainer; slices.Equal(f.Path, members) {
-				empty, f.Remedy = true, finding.Remedy{Text: "set numNodes to 1 or more"}
+			if t := job.Spec.Trainer; isMembers(f.Path) {
+				f.Remedy = finding.Remedy{Text: "set numNodes to 1 or more"}
 				if t != nil && t.NumNodes != nil {
 					f.Claims = []merge.Claim{{Layer: runtimepatch.TrainJobLayer, Value: *t.NumNodes, Source: fieldpath.Fields("spec", "trainer", "numNodes")}}
 				}
-			} else if claim, ok := c.originOfGang(f.Path); ok {
+			} else if claim, ok := originOfGang(f.Path, origin); ok {
 				f.Claims = []merge.Claim{claim}
 			}
-			c.add(f)
+			rejected = append(rejected, f)
 		}
 	}
-	return empty
+	return rejected
 }
 
 // originOfGang returns the origin of a field of Volcano's PodGroup.
-func (c *checker) originOfGang(path fieldpath.Path) (merge.Claim, bool) {
+func originOfGang(path fieldpath.Path, origin func(fieldpath.Path) merge.Claim) (merge.Claim, bool) {
 	spec := len(fieldpath.Fields("spec"))
 	switch {
 	case slices.Equal(path, fieldpath.Fields("spec", "queue")):
-		return c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue))), true
+		return origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue))), true
 	case path.HasPrefix(fieldpath.Fields("spec", "networkTopology")):
 		source := fieldpath.Fields("spec", "podGroupPolicy", "volcano").Append(path[spec:]...)
 		return merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: source}, true

@@ -230,6 +230,7 @@ func (f *function) run() []*resourcelist.Item {
 		renamed.updateReference(j, f.in)
 		podOpts.Release = j.Release()
 		found, out := pipeline.TrainJob(f.in, j, opts)
+		found = append(found, pipeline.PodGroups(f.in, j, opts, out, found)...)
 		if flags.For == option.ForApply && out.JobSet != nil {
 			found = pipeline.ForApply(f.in, j, out, found, false)
 		}

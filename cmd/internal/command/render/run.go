@@ -274,6 +274,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 		images := render.Images(out.JobSet, pipeline.Owners(r.in, j, r.opts, out))
 		found = append(found, r.in.Locate(j, images)...)
 	}
+	found = append(found, pipeline.PodGroups(r.in, j, r.opts, out, found)...)
 	if r.flags.For == option.ForApply && out.JobSet != nil {
 		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
