@@ -33,11 +33,12 @@ kind: ResourceFlavor
 metadata: {name: spot}
 spec: {nodeTaints: [{key: spot, effect: NoSchedule}]}
 `)
+	observed := observedChange(t)
 	commands := outputCommands(t)
 	explain := commands["explain"]
 	seen := map[string]bool{}
 	for schema, lines := range map[string][][]string{
-		"findings": slices.Concat(reports("check", commands["check"]), reports("conflicts", commands["conflicts"])), "diff": reports("diff", commands["diff"]),
+		"findings": slices.Concat(reports("check", commands["check"]), reports("conflicts", commands["conflicts"])), "diff": append(reports("diff", commands["diff"]), observed),
 		"blame": reports("blame", commands["blame"]), "owners": {{"blame", "-f", managed}, {"blame", "-f", managed, "data.a"}}, "version": {{"version"}},
 		"flavors":      {append([]string{"check", "--flavors", flavors}, commands["render"][0]...)},
 		"podsets":      {append([]string{"render", "--to=podsets"}, commands["render"][0]...)},
@@ -65,6 +66,40 @@ spec: {nodeTaints: [{key: spot, effect: NoSchedule}]}
 			t.Errorf("no report is held against %s", f.Name())
 		}
 	}
+}
+
+// observedChange returns a comparison of a cluster's objects with files that change the runtime and the
+// TrainJob: the job keeps a part, and its objects change.
+func observedChange(t *testing.T) []string {
+	t.Helper()
+	dir := t.TempDir()
+	const text = `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: plain, namespace: a}
+spec:
+  mlPolicy: {numNodes: 1}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: "example.com/image:NUMBER"}]}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llm, namespace: a, uid: u1}
+spec:
+  suspend: true
+  runtimeRef: {name: plain, kind: TrainingRuntime}
+  runtimePatches:
+  - manager: example.com/pool
+    trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {nodeSelector: {pool: "NUMBER"}}}}}}]}}}
+`
+	for file, number := range map[string]string{"old.yaml": "1", "new.yaml": "2"} {
+		testenv.WriteIn(t, dir, file, strings.ReplaceAll(text, "NUMBER", number))
+	}
+	return []string{"diff", "--old", filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")}
 }
 
 // reports returns the lines of a command with its name.

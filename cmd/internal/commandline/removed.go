@@ -24,7 +24,7 @@ func Removals() []Removal {
 		{"conflicts", "prefer", "decide with --force-manager"},
 		{"diff", "build", "render both versions of the chart to folders, and use trainweld diff OLD NEW"},
 		{"diff", "live", "use kubectl diff; trainweld blame shows who set each field of a live object"},
-		{"diff", "observed", "use trainweld check --old DUMP, or kubectl diff"},
+		{"diff", "observed", "use --old DUMP"},
 		{"render", "build", "render the chart, and pass its output: helm template . | trainweld render -f -"},
 		{"render", "observed", "use --old DUMP"},
 		{"schema", "", "give the editor the schemas of the custom resource definitions"},

@@ -83,6 +83,7 @@ type ObjectDiff struct {
 	changes       diff.Changes // with masked values and with their causes
 	before, after *owners
 	alike         string
+	kept          map[string]bool // the paths of the changes that an update does not bring; the root stands for the object
 }
 
 // owners holds the layers that set an object's fields, and locates their claims.

@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,8 +10,10 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -39,15 +42,58 @@ type UpdateEffect struct {
 	Frozen []string
 	// Findings are the errors with which the cluster rejects the update. Their claims are the layers that bring them.
 	Findings finding.List
+	// Reached are the objects that the update leads to, since the job keeps the runtime with which it
+	// began. They are nil if these are the objects of the new version.
+	Reached map[Key]any
+	// Fields are the changes of the objects that a cluster has, if they are known.
+	Fields []FieldEffect
 }
 
-// effect is an update, and whether it has frozen fields.
+// FieldEffect is a change of an object that a cluster has, and tells when it comes.
+type FieldEffect struct {
+	Kind   string    `json:"kind"`
+	Name   string    `json:"name"`
+	Path   string    `json:"path,omitempty" doc:"The field. Without it, the object itself."`
+	Change diff.Kind `json:"change"`
+	When   string    `json:"when" doc:"now, at resume, waiting for other Jobs, or never: only if the TrainJob is deleted and created again."`
+	Reason string    `json:"reason"`
+	Thread string    `json:"thread,omitempty" doc:"The thread of the project that explains the reason."`
+}
+
+// String returns the effect as a line.
+func (f FieldEffect) String() string {
+	text := fmt.Sprintf("%s: %s/%s %s %s: %s", f.When, f.Kind, f.Name, cmp.Or(f.Path, "(object)"), f.Change, f.Reason)
+	if f.Thread != "" {
+		text += " (" + f.Thread + ")"
+	}
+	return text
+}
+
+// effect is an update, with what decides on it.
 type effect struct {
 	update Update
-	frozen bool
+	by     decider
 }
 
-func (f UpdateEffect) effect() effect { return effect{f.Update, f.Frozen != nil} }
+// decider is what decides on an update.
+type decider uint8
+
+const (
+	byRules    decider = iota
+	byFrozen           // fields that cannot change
+	byObserved         // the objects that a cluster has
+	inPart             // the runtime with which the job began, for some of the changes
+)
+
+func (f UpdateEffect) effect() effect {
+	switch {
+	case f.Frozen != nil:
+		return effect{f.Update, byFrozen}
+	case f.Fields != nil && f.Update != Rejected:
+		return effect{f.Update, byObserved}
+	}
+	return effect{f.Update, byRules}
+}
 
 // effectList lists what a change does to the objects of a cluster, over all TrainJobs that differ.
 type effectList struct {
@@ -71,9 +117,15 @@ func (c *Comparison) evaluate() {
 func (c *Comparison) askEffects() {
 	var first []*JobDiff
 	number := map[string]int{}
+	keyOf := func(j *JobDiff) string {
+		if c.new.Observed {
+			return j.name().String()
+		}
+		return j.effectKey()
+	}
 	for _, j := range c.Jobs {
-		if _, known := number[j.effectKey()]; !known && j.isUpdate() {
-			number[j.effectKey()] = len(first)
+		if _, known := number[keyOf(j)]; !known && j.isUpdate() {
+			number[keyOf(j)] = len(first)
 			first = append(first, j)
 		}
 	}
@@ -81,7 +133,8 @@ func (c *Comparison) askEffects() {
 	parallel.Ordered(len(first), func(i int) UpdateEffect { return c.new.UpdateEffect(first[i].old, first[i].new) }, func(i int, f UpdateEffect) { effects[i] = f })
 	for _, j := range c.Jobs {
 		if j.isUpdate() {
-			j.updateEffect = effects[number[j.effectKey()]]
+			n := number[keyOf(j)]
+			j.take(effects[n], first[n])
 		}
 		if len(j.Objects) == 0 && j.state == stateChanged && !j.migrated {
 			j.withoutObjects()
@@ -94,6 +147,86 @@ func (c *Comparison) askEffects() {
 		}
 		return same
 	})
+}
+
+// take takes an effect, and marks the changes that the update does not bring. TrainJobs that change alike
+// share those of the first one.
+func (j *JobDiff) take(e UpdateEffect, first *JobDiff) {
+	if j != first {
+		j.updateEffect = first.updateEffect
+		for i, o := range j.Objects {
+			o.kept = first.Objects[i].kept
+		}
+		return
+	}
+	j.updateEffect = e
+	for _, f := range e.Fields {
+		j.alike += "\x00" + report.Nameless(f.String(), j.ID.Name)
+	}
+	all, reached := true, e.Reached
+	for _, o := range j.Objects {
+		if reached != nil {
+			o.keep(reached)
+		}
+		all = all && o.isKept()
+	}
+	isDecided := j.updateEffect.Update == Updated || j.updateEffect.Update == Delayed
+	if all && reached != nil && len(j.Objects) > 0 && isDecided && j.updateEffect.Fields == nil {
+		j.updateEffect.Update = Kept
+	}
+	if all && j.updateEffect.Update == Kept { // the effect says it of all changes
+		for _, o := range j.Objects {
+			o.kept = nil
+		}
+	}
+}
+
+// keep marks the changes of an object that the reached one lacks.
+func (o *ObjectDiff) keep(reached map[Key]any) {
+	is, exists := reached[o.Key]
+	if o.state != stateChanged {
+		if exists == (o.state == stateRemoved) {
+			o.kept = map[string]bool{fieldpath.Path(nil).String(): true}
+		}
+		return
+	}
+	come, err := diff.Compare(o.Old, is, diff.Options{})
+	if !exists || err != nil {
+		return
+	}
+	at, around := map[string]bool{}, map[string]bool{}
+	for _, c := range come {
+		at[c.Path.String()] = true
+		for n := range len(c.Path) + 1 {
+			around[c.Path[:n].String()] = true
+		}
+	}
+	for _, c := range o.changes {
+		if path := c.Path.String(); !around[path] && !isWithin(c.Path, at) {
+			if o.kept == nil {
+				o.kept = map[string]bool{}
+			}
+			o.kept[path] = true
+		}
+	}
+}
+
+// isWithin reports whether a path is one of the paths, or within one.
+func isWithin(path fieldpath.Path, paths map[string]bool) bool {
+	for n := range len(path) + 1 {
+		if paths[path[:n].String()] {
+			return true
+		}
+	}
+	return false
+}
+
+// isKept reports whether no change of the object comes.
+func (o *ObjectDiff) isKept() bool { return len(o.kept) > 0 && len(o.kept) >= len(o.changes) }
+
+// keeps reports whether the change at a path or around it does not come.
+func (o *ObjectDiff) keeps(path fieldpath.Path) bool {
+	return o.kept != nil && isWithin(path, o.kept)
 }
 
 // withoutObjects keeps the effect of an update that changes no object only if the cluster rejects it.
@@ -158,9 +291,14 @@ func (c *Comparison) effects() *effectList {
 		if j.migrated || j.isUnrendered() || j.state == stateAccepted {
 			continue // the summary has them
 		}
-		if e := j.updateEffect.effect(); e.update != "" {
+		e := j.updateEffect.effect()
+		if e.update != "" {
 			b.by[e] = append(b.by[e], j.name())
 			b.frozen[e] = append(b.frozen[e], j.updateEffect.Frozen...)
+		}
+		isKept := func(o *ObjectDiff) bool { return o.kept != nil }
+		if e.update != Kept && slices.ContainsFunc(j.Objects, isKept) {
+			b.by[effect{Kept, inPart}] = append(b.by[effect{Kept, inPart}], j.name())
 		}
 	}
 	for _, frozen := range b.frozen {
@@ -205,17 +343,21 @@ func (b *effectList) rows() []effectRow {
 		what string
 		text string
 	}{
-		{effect{Replaced, true}, "JobSet", b.replacing()},
-		{effect{Replaced, false}, "JobSet", "deleted and created again"},
-		{effect{Rejected, true}, "update", "in any state"},
-		{effect{Rejected, false}, "update", "while the job runs"},
-		{effect{Kept, false}, "JobSet", "by the runtime with which the job began"},
-		{effect{Delayed, false}, "JobSet", "until the job is suspended"},
-		{effect{Updated, false}, "JobSet", "in place, while the job is suspended"},
+		{effect{Replaced, byFrozen}, "JobSet", b.replacing()},
+		{effect{Replaced, byRules}, "JobSet", "deleted and created again"},
+		{effect{Rejected, byFrozen}, "update", "in any state"},
+		{effect{Rejected, byRules}, "update", "while the job runs"},
+		{effect{Kept, byRules}, "JobSet", "by the runtime with which the job began"},
+		{effect{Kept, byObserved}, "JobSet", "since the objects that exist never change"},
+		{effect{Kept, inPart}, "JobSet", "in part, by the runtime with which the job began"},
+		{effect{Delayed, byRules}, "JobSet", "until the job is suspended"},
+		{effect{Delayed, byObserved}, "JobSet", "until the job resumes, or other Jobs are there"},
+		{effect{Updated, byRules}, "JobSet", "in place, while the job is suspended"},
+		{effect{Updated, byObserved}, "JobSet", "in place, now"},
 	} {
 		if ids := b.by[r.of]; len(ids) > 0 {
 			row := effectRow{head: string(r.of.update), text: report.Count(len(ids), r.what) + ", " + r.text, names: ids}
-			if r.of.frozen {
+			if r.of.by == byFrozen {
 				row.frozen = joinFirst(slices.Compact(b.frozen[r.of]), mostFrozen)
 			}
 			rows = append(rows, row)
@@ -227,7 +369,7 @@ func (b *effectList) rows() []effectRow {
 // replacing says how JobSets are replaced.
 func (b *effectList) replacing() string {
 	what := "it and create it"
-	switch many := len(b.by[effect{Replaced, true}]) > 1; {
+	switch many := len(b.by[effect{Replaced, byFrozen}]) > 1; {
 	case b.noun == workspace.JobSetKind && many:
 		what = "them and create them"
 	case many:

@@ -64,11 +64,27 @@ func (c *Comparison) hunks(o *ObjectDiff, others []*ObjectDiff) ([]hunkLine, err
 		i = end - 1
 	}
 	notes := annotator{o: o, others: others}
+	var keeps byte // the mark of the last line, if its change is kept
 	for i := range out {
 		out[i].note = strings.TrimPrefix(out[i].note+"; "+notes.of(&out[i]), "; ")
+		switch mark := out[i].mark; {
+		case mark != '-' && mark != '+' || !o.keeps(out[i].path):
+			keeps = 0
+		case mark != keeps:
+			out[i].note = strings.TrimPrefix(out[i].note+"; "+keptNote(mark), "; ")
+			keeps = mark
+		}
 		out[i].note = strings.TrimSuffix(out[i].note, "; ")
 	}
 	return out, nil
+}
+
+// keptNote returns the note on a line of a change that an update does not bring.
+func keptNote(mark byte) string {
+	if mark == '-' {
+		return "kept: the job keeps the runtime with which it began"
+	}
+	return "only in a new TrainJob"
 }
 
 // asHunkLine converts a line. It reports false for a hidden line: of an item that moves away, only the first is shown.

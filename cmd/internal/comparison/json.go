@@ -75,6 +75,7 @@ type (
 		Existing    []string        `json:"existing,omitempty" doc:"What holds for a TrainJob that exists already."`
 		Update      Update          `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
 		Frozen      []string        `json:"frozen,omitempty" doc:"The fields that an update does not change."`
+		Effects     []FieldEffect   `json:"effects,omitempty" doc:"The changes of the objects that a cluster has: the JobSet, then its Jobs."`
 	}
 	jsonRejection struct {
 		Code    finding.Code `json:"code"`
@@ -91,6 +92,7 @@ type (
 		Old     any         `json:"old,omitempty" doc:"The object that is removed."`
 		New     any         `json:"new,omitempty" doc:"The object that is created."`
 		Changes []jsonField `json:"changes,omitempty" doc:"The fields of a changed object that differ."`
+		Kept    bool        `json:"kept,omitempty" doc:"An update does not create or remove the object: the job keeps the runtime with which it began."`
 	}
 	jsonField struct {
 		Kind   diff.Kind      `json:"kind"`
@@ -101,6 +103,7 @@ type (
 		To     *int           `json:"to,omitempty" doc:"The place of a list's item in the new version, from 0."`
 		Before []jsonSetter   `json:"before,omitempty" doc:"Who set the old value."`
 		After  []jsonSetter   `json:"after,omitempty" doc:"Who set the new value."`
+		Kept   bool           `json:"kept,omitempty" doc:"An update does not bring the change: the job keeps the runtime with which it began."`
 	}
 	jsonSetter struct {
 		Layer  merge.Layer `json:"layer"`
@@ -131,7 +134,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinctLayers(layersOf(j.rejectionCauses())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinctLayers(layersOf(j.rejectionCauses())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen, Effects: j.updateEffect.Fields}
 		job.Rejected, job.RejectedOld = rejectionsOf(j.rejected), rejectionsOf(j.rejectedOld)
 		for _, o := range j.Objects {
 			object, err := c.jsonObject(o)
@@ -183,11 +186,12 @@ func (b *effectList) json() jsonEffects {
 }
 
 func (b *effectList) count(u Update) int {
-	return len(b.by[effect{u, true}]) + len(b.by[effect{u, false}])
+	return len(b.by[effect{u, byRules}]) + len(b.by[effect{u, byFrozen}]) + len(b.by[effect{u, byObserved}])
 }
 
 func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	object := jsonObject{Kind: o.Key.Kind, Name: o.Key.Name, State: o.state}
+	object.Kept = o.state != stateChanged && o.isKept()
 	if o.state != stateChanged {
 		var err error
 		object.Old, object.New, err = c.Shown(o)
@@ -196,7 +200,7 @@ func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	for _, change := range o.changes {
 		field := jsonField{
 			Kind: change.Kind, Path: change.Path, Old: change.Old, New: change.New,
-			Before: jsonClaims(change.Before), After: jsonClaims(change.After),
+			Before: jsonClaims(change.Before), After: jsonClaims(change.After), Kept: o.keeps(change.Path),
 		}
 		if change.From != diff.NoItem {
 			field.From = &change.From

@@ -157,7 +157,15 @@ func (c *Comparison) remedies(sections []findingSection, names func([]jobName, i
 	effects := c.effects()
 	var lines []string
 	add := func(u Update, one, many string) {
-		if ids := effects.by[effect{u, u == Replaced}]; len(ids) == 1 {
+		by := byRules
+		if u == Replaced {
+			by = byFrozen
+		}
+		ids := effects.by[effect{u, by}]
+		if u == Kept {
+			ids = slices.Concat(ids, effects.by[effect{u, inPart}])
+		}
+		if len(ids) == 1 {
 			lines = append(lines, one+": "+names(ids, 1))
 		} else if len(ids) > 1 {
 			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+names(ids, 5))
@@ -169,7 +177,7 @@ func (c *Comparison) remedies(sections []findingSection, names func([]jobName, i
 	add(Kept, "to use the changed runtime, delete the TrainJob if it exists, and create it again", "to use the changed runtime, delete the %d TrainJobs where they exist, and create them again")
 	for _, j := range c.Jobs {
 		for _, f := range j.rejected {
-			if (j.state == stateRejected || j.state == stateBroken) && j.updateEffect.effect() != (effect{Rejected, false}) {
+			if (j.state == stateRejected || j.state == stateBroken) && j.updateEffect.effect() != (effect{Rejected, byRules}) {
 				lines = append(lines, string(f.Code)+": "+escape(f.Remedy.Text))
 			}
 		}

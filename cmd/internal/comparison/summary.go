@@ -60,10 +60,10 @@ func (c *Comparison) summary() summary {
 		}
 		for _, o := range j.Objects {
 			if o.state != stateChanged {
-				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind))
+				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind)+o.keptText(nil))
 			}
 			for _, change := range o.changes {
-				s.add(known, j, changeClaims(change), describeChange(o.Key.Kind, change))
+				s.add(known, j, changeClaims(change), describeChange(o.Key.Kind, change)+o.keptText(change.Path))
 			}
 		}
 	}
@@ -72,6 +72,14 @@ func (c *Comparison) summary() summary {
 	}
 	slices.SortStableFunc(s.causes, func(a, b *cause) int { return len(b.jobs) - len(a.jobs) })
 	return s
+}
+
+// keptText marks a change that an update does not bring.
+func (o *ObjectDiff) keptText(path fieldpath.Path) string {
+	if o.keeps(path) {
+		return " (kept as it is)"
+	}
+	return ""
 }
 
 // withoutOld removes the files of the old revision that the list also names in the new one.

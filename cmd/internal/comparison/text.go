@@ -81,12 +81,23 @@ func (j *JobDiff) when() string {
 	return ""
 }
 
+// mostFields is the number of changes of existing objects that a report lists for a TrainJob.
+const mostFields = 30
+
 // lines returns a group's effects on existing TrainJobs, the errors of a rejection, and the unified diffs of its blocks.
 func (c *Comparison) lines(g *changeGroup) ([]hunkLine, error) {
 	var lines []hunkLine
 	first := g.jobs[0]
 	for _, text := range first.comments() {
 		lines = append(lines, hunkLine{mark: '#', text: " " + text})
+	}
+	fields := first.updateEffect.Fields
+	for i, f := range fields {
+		if i == mostFields && !c.All {
+			lines = append(lines, hunkLine{mark: '#', text: " and " + report.Count(len(fields)-i, "more change") + " of the objects that exist"})
+			break
+		}
+		lines = append(lines, hunkLine{mark: '#', text: " " + f.String()})
 	}
 	for _, f := range first.rejectedOld {
 		lines = append(lines, hunkLine{mark: '-', text: " " + errorText(f)})

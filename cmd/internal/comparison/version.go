@@ -28,6 +28,8 @@ type Version struct {
 	Conflicts finding.List
 	// Findings are further ones for a review.
 	Findings finding.List
+	// Observed tells that a cluster has the objects of the old version, each in a state of its own.
+	Observed bool
 	// UpdateEffect returns the update of a TrainJob that exists. The new version has it, unless updates do not matter. It may be called
 	// concurrently.
 	UpdateEffect func(old, new *Job) UpdateEffect

@@ -47,13 +47,13 @@ const (
 
 // Effect is a difference between an object of the cluster and the files, and tells when it goes. An empty path is the object itself.
 type Effect struct {
-	Kind   string    `json:"kind"`
-	Name   string    `json:"name"`
-	Path   string    `json:"path,omitempty" doc:"The field. Without it, the object itself."`
-	Change diff.Kind `json:"change"`
-	When   When      `json:"when" doc:"now, at resume, waiting for other Jobs, or never: only if the TrainJob is deleted and created again."`
-	Reason string    `json:"reason"`
-	Thread string    `json:"thread,omitempty" doc:"The thread of the project that explains the reason."`
+	Kind   string
+	Name   string
+	Path   string
+	Change diff.Kind
+	When   When
+	Reason string
+	Thread string // of the project that explains the reason
 
 	at fieldpath.Path
 }

@@ -46,6 +46,19 @@ func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (findin
 	if input.Runtime == nil {
 		return missing, Made{}
 	}
+	return made(in, j, input, opts)
+}
+
+// Kept renders one TrainJob with all its patches and the runtime with which it began. It also returns
+// the input of the rendering.
+func Kept(in *workspace.Input, j workspace.Job, began *trainer.TrainingRuntimeSpec, opts render.Options) (render.Input, Made) {
+	input, _ := inputOf(in, j)
+	input.Runtime = began
+	_, out := made(in, j, input, opts)
+	return input, out
+}
+
+func made(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, Made) {
 	opts.Release = cmp.Or(opts.Release, j.Release())
 	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)

@@ -34,7 +34,7 @@ const exitDiffers = 1
 type diffFlags struct {
 	workspace.Flags
 	option.Schema
-	git         string
+	old, git    string
 	format      string
 	to, as      string
 	onConflict  string
@@ -53,15 +53,15 @@ type diffFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Use:   "diff {OLD NEW | --old OLD NEW} | --git REV {PATH... | -k DIR...} | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Show the changes in the JobSets, Jobs or Pods of TrainJobs, and their causes",
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
 its cause: the layer that sets the value, and its place. A change that several TrainJobs, Jobs or Pods share
 appears once, apart from names and indexes. JSON and --all have all of them.
 
-OLD and NEW are files, directories, quoted globs or - for standard input. The inputs of -f, -r and --patch
-belong to both. With --git REV, the command reads all paths in that revision and in the working tree.
+OLD and NEW are files, directories, quoted globs or - for standard input. --old names OLD, as in check and
+render. The inputs of -f, -r and --patch belong to both. With --git REV, the command reads all paths in that revision and in the working tree.
 REV..REV compares two revisions. REV...REV compares the second one with their merge base, as a pull request
 does. A path that one version lacks is empty there. With -l, each version has its own labels.
 
@@ -79,7 +79,9 @@ version. Literal values of environment variables are masked. A changed one reads
 
 The report begins with the effects: JobSets that are replaced, kept or updated if the TrainJobs exist, and
 updates that the cluster rejects. An update that the cluster rejects differs, also if no object changes. With
---recreate, TrainJobs are deleted and created again instead. docs/review.md has the rules.
+--recreate, TrainJobs are deleted and created again instead. If OLD is a dump of a cluster, its objects say
+what runs: each change of the JobSet and its Jobs comes now, at resume, waits for other Jobs, or never comes.
+docs/review.md has the rules.
 
 -o html is a page for a browser. -o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,
 who disagrees, what to do, and the changes. --rest FILE gets what does not fit.
@@ -112,11 +114,21 @@ render. The report then names the TrainJobs that do not render, and compares the
 			if cmd.Flags().Changed("git") && flags.git == "" {
 				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
+			if cmd.Flags().Changed("old") {
+				switch {
+				case flags.git != "" || flags.from != "" || flags.until != "":
+					return exit.Usage(errors.New("--old names the old version: remove --git, --from-version and --to-version"))
+				case flags.Builds():
+					return exit.Usage(errors.New("--old has no builds: compare with a revision, --git, or build first, and name the files"))
+				}
+				args = append([]string{flags.old}, args...)
+			}
 			return run(p, flags, args)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
+	f.StringVar(&flags.old, "old", "", "OLD: the state before, from a file, a directory or a dump of kubectl get -o yaml")
 	f.StringVar(&flags.from, "from-version", "", "compare the renderings of this release of the Trainer and of --to-version")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
@@ -318,22 +330,25 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 		}
 		return unreadVersion(before), unreadVersion(after), nil
 	}
+	isNamed := flags.old != "" // and then NEW may be several paths
 	switch {
-	case len(args) != 2:
+	case isNamed && len(args) < 2:
+		return nil, nil, exit.Usage(errors.New("--old compares OLD with NEW: name files or directories"))
+	case !isNamed && len(args) != 2:
 		return nil, nil, exit.Usage(fmt.Errorf("diff compares OLD with NEW, got %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path")))
-	case args[0] == manifest.Stdin && args[1] == manifest.Stdin:
+	case args[0] == manifest.Stdin && slices.Contains(args[1:], manifest.Stdin):
 		return nil, nil, exit.Usage(errors.New("standard input can be read once: use - as OLD or as NEW"))
 	case slices.Contains(flags.both(), manifest.Stdin):
 		return nil, nil, exit.Usage(errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file"))
 	}
-	side := func(path string) *version {
+	side := func(paths []string) *version {
 		in := flags.Flags
-		in.Files = slices.Concat([]string{path}, flags.Files)
-		v := unreadVersion(&revision.Side{Name: path, Files: p.Files, Flags: in})
-		v.root = path
+		in.Files = slices.Concat(paths, flags.Files)
+		v := unreadVersion(&revision.Side{Name: strings.Join(paths, ", "), Files: p.Files, Flags: in})
+		v.root = paths[0]
 		return v
 	}
-	return side(args[0]), side(args[1]), nil
+	return side(args[:1]), side(args[1:]), nil
 }
 
 // both returns the paths that both versions read.

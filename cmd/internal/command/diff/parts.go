@@ -22,11 +22,18 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
 	err := revision.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
 		before, after := old.with(oldPart), new.with(newPart)
-		before.render(p, flags, opts)
-		after.render(p, flags, opts)
+		before.read(p, flags, opts)
+		after.read(p, flags, opts)
 		if err := cmp.Or(before.usageErr, after.usageErr); err != nil {
 			return err
 		}
+		if updates.dump = before.dump(p); updates.dump != nil && !after.merges {
+			before.in.Beside(after.in.Catalog, true)
+			after.in.Beside(before.in.Catalog, true)
+			after.Observed = true
+		}
+		before.render(flags)
+		after.render(flags)
 		forced.Take(before.in)
 		forced.Take(after.in)
 		findings = append(findings, errorsAndConflicts(before.findings, after.findings)...)
@@ -39,13 +46,14 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		}
 		after.Whole = flags.needsAllObjects(p)
 		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
-			return after.labeled(updates.updateEffect(old, new))
+			return after.labeled(updates.updateEffect(after, old, new))
 		}
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
 		if err != nil {
 			return err
 		}
 		all = all.With(c)
+		findings = append(findings, updates.found...)
 		before.Jobs, after.Jobs = nil, nil // owners refer to the versions
 		return nil
 	})

@@ -4,12 +4,15 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -17,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -31,13 +35,18 @@ import (
 type updates struct {
 	flags diffFlags
 	opts  render.Options
+	dump  *live.Dump // of the cluster that has the old version, or nil
+
+	lock  sync.Mutex   // guards found
+	found finding.List // on the dump
 
 	runtimes   parallel.Once[*workspace.RuntimeSource, *admission.Runtime]
 	rejections parallel.Once[*workspace.RuntimeSource, finding.List] // of the new runtimes
 }
 
-// updateEffect returns the update of a TrainJob or a JobSet. The findings have the positions of the new version.
-func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect {
+// updateEffect returns the update of a TrainJob or a JobSet of the new version. The findings have the
+// positions of that version.
+func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.UpdateEffect {
 	switch {
 	case old.Source.Document == nil || new.Source.Document == nil:
 		return comparison.UpdateEffect{} // an object of another kind
@@ -73,6 +82,7 @@ func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect
 	default:
 		updateEffect.Update = comparison.Updated
 	}
+	u.reach(v, old, new, &updateEffect)
 	if kept := u.rejectedRuntime(ctx, old, new); kept != nil {
 		if updateEffect.Update != comparison.Replaced {
 			updateEffect.Update = comparison.Rejected
@@ -83,6 +93,66 @@ func (u *updates) updateEffect(old, new *comparison.Job) comparison.UpdateEffect
 		updateEffect.Findings = append(updateEffect.Findings, kept...)
 	}
 	return updateEffect
+}
+
+// reach adds what an update leads to: the objects of the runtime with which the job began, and the
+// changes of the objects that a cluster has. A job that is created again keeps nothing.
+func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.UpdateEffect) {
+	began, _ := old.Input.RuntimeOf(old.Source)
+	is, _ := new.Input.RuntimeOf(new.Source)
+	keeps := new.Source.Release().Or().RuntimeRead != release.LiveRuntime
+	isReplaced := e.Update == comparison.Replaced
+	if began == nil || is == nil || u.dump == nil && (isReplaced || !keeps) {
+		return
+	}
+	if !keeps {
+		began = is
+	}
+	id := render.ObjectOf(new.Source.TrainJob)
+	input, made := pipeline.Kept(new.Input, new.Source, began, v.opts)
+	if made.JobSet == nil {
+		return
+	}
+	if !isReplaced && !equality.Semantic.DeepEqual(began, is) {
+		e.Reached = v.reached(new.Source, made, u.flags.to)
+	}
+	if u.dump == nil {
+		return
+	}
+	opts := render.Options{Release: new.Source.Release(), OnConflict: render.Last, ForceManagers: v.opts.ForceManagers, FeatureGates: v.opts.FeatureGates}
+	applied, _ := render.JobSet(input, opts)
+	if existing := u.dump.JobSetOf(id); existing != nil {
+		applied.JobSet = render.Reordered(input, opts, applied.JobSet, existing)
+	}
+	if applied.JobSet == nil {
+		return
+	}
+	second, found := u.dump.Second(id, new.Source.Release(), applied.JobSet)
+	u.lock.Lock()
+	u.found = append(u.found, found...)
+	u.lock.Unlock()
+	if second == nil || found.Err() != nil {
+		return
+	}
+	fields, err := u.dump.Family(id).Effects(second)
+	if err != nil || len(fields) == 0 || e.Update == comparison.Rejected {
+		return // what the cluster rejects reaches nothing
+	}
+	if !isReplaced {
+		e.Update = comparison.Kept
+	}
+	for _, f := range fields {
+		e.Fields = append(e.Fields, comparison.FieldEffect{
+			Kind: f.Kind, Name: f.Name, Path: f.Path, Change: f.Change, When: string(f.When), Reason: f.Reason, Thread: f.Thread,
+		})
+		switch {
+		case isReplaced:
+		case f.When == live.Now:
+			e.Update = comparison.Updated
+		case f.When != live.Never && e.Update == comparison.Kept:
+			e.Update = comparison.Delayed
+		}
+	}
 }
 
 // rejectedRuntime returns the errors with which the cluster rejects the change of a TrainJob's runtime. It keeps the old one.

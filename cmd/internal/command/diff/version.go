@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"maps"
 	"reflect"
+	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/owned"
@@ -24,6 +27,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -35,6 +39,8 @@ type version struct {
 	root  string          // OLD or NEW, or ""
 
 	in          *workspace.Input
+	opts        render.Options     // of the rendering
+	podOpts     render.PodsOptions // of its children
 	findings    finding.List
 	usageErr    error        // an error for flags that do not fit the object
 	otherErrors finding.List // the errors of no TrainJob
@@ -46,16 +52,46 @@ func unreadVersion(side *revision.Side) *version {
 	return &version{Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix}, side: *side, flags: side.Flags}
 }
 
-// render reads and renders the version. It adds errors to the findings.
-func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
-	opts, podOpts := v.optionsFor(flags, opts)
+// read reads the version.
+func (v *version) read(p *host.Program, flags diffFlags, opts render.Options) {
+	v.opts, v.podOpts = v.optionsFor(flags, opts)
 	source, merges := objectmerge.Applies(v.side.Program(p), v.flags, flags.Schema)
 	if v.merges = merges && len(v.flags.Files) > 0; v.merges {
-		v.merge(source, flags.Schema, opts.OnConflict)
+		v.merge(source, flags.Schema, v.opts.OnConflict)
 		v.label()
 		return
 	}
 	v.in = workspace.Read(source, v.flags)
+}
+
+// dump returns the objects of the version as those of a cluster, or nil if none has a status or a uid. A
+// JobSet that a TrainJob owns is no input of its own.
+func (v *version) dump(p *host.Program) *live.Dump {
+	if v.merges || v.root == "" {
+		return nil
+	}
+	isLive := func(d *manifest.Document) bool {
+		return d.Sets(fieldpath.Fields("status")) || d.Sets(fieldpath.Fields("metadata", "uid"))
+	}
+	if !slices.ContainsFunc(v.in.Jobs, func(j workspace.Job) bool { return isLive(j.Document) }) &&
+		!slices.ContainsFunc(v.in.JobSets, func(js workspace.JobSet) bool { return isLive(js.Document) }) {
+		return nil
+	}
+	v.in.JobSets = slices.DeleteFunc(v.in.JobSets, func(js workspace.JobSet) bool {
+		return v.in.ByName[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: js.Namespace, Name: js.Name}] != nil
+	})
+	if slices.Contains(v.flags.Files, manifest.Stdin) {
+		return nil // it can be read once
+	}
+	return live.Read(v.side.Program(p), v.flags, v.flags.Files...)
+}
+
+// render renders the version. It adds errors to the findings.
+func (v *version) render(flags diffFlags) {
+	if v.merges {
+		return
+	}
+	opts, podOpts := v.opts, v.podOpts
 	spans := v.renderJobs(opts, func(j workspace.Job, out pipeline.Made) { v.Jobs = append(v.Jobs, v.newJob(j, out, flags, podOpts)) })
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
@@ -117,6 +153,35 @@ func (v *version) newJob(j workspace.Job, out pipeline.Made, flags diffFlags, op
 		job.Objects = v.childrenOf(j, out, flags.to, opts)
 	}
 	return job
+}
+
+// reached returns the objects that the flags ask for, by their keys.
+func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[comparison.Key]any {
+	reached := map[comparison.Key]any{}
+	if to == "jobset" {
+		for _, object := range out.Objects() {
+			reached[keyOf(object)] = object
+		}
+		return reached
+	}
+	opts := v.podOpts
+	opts.Release = cmp.Or(opts.Release, j.Release())
+	f := pipeline.Children(func() *runtimepatch.Ownership { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	if f.Objects == nil {
+		return nil
+	}
+	seen := map[comparison.Key]int{}
+	for object, err := range f.Objects {
+		if err != nil {
+			return nil
+		}
+		key := keyOf(object)
+		n := seen[key]
+		seen[key]++
+		key.Number = n
+		reached[key] = object
+	}
+	return reached
 }
 
 // merge merges the patches of an object that is not a TrainJob.
