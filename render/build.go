@@ -25,7 +25,7 @@ func (r *renderer) build(merged *runtimepatch.Result, left []trainer.RuntimePatc
 	if !recorded && j.Replaced {
 		// The owners must know the replaced values, but the policies have already written to the template. So merge
 		// again.
-		if reapplied, err := runtimepatch.Apply(&r.in.Runtime.Template, left, runtimepatch.Options{Owners: true}); err == nil {
+		if reapplied, err := runtimepatch.Apply(&r.in.Runtime.Template, left, r.mergeOptions(true)); err == nil {
 			merged = reapplied
 			j, enforced = r.enforce(merged, true, opts)
 		}
@@ -50,13 +50,46 @@ func (r *renderer) build(merged *runtimepatch.Result, left []trainer.RuntimePatc
 	return merged
 }
 
+// mergeOptions returns the options of a merge: the fields that the Go types of patches lack count if the release reads them.
+func (r *renderer) mergeOptions(owners bool) runtimepatch.Options {
+	options := runtimepatch.Options{Owners: owners}
+	if r.release.Claims.Gate {
+		options.Added = r.in.Earlier.Patched
+	}
+	return options
+}
+
 // checkGates reports a gate that the release does not have.
 func (r *renderer) checkGates(gates FeatureGates) {
-	if gates.TrainJobStatus && !r.release.StatusGate {
+	r.checkClaims(gates)
+	for _, gate := range []struct {
+		name      string
+		on, known bool
+	}{{statusGate, gates.TrainJobStatus, r.release.StatusGate}, {claimsGate, gates.DynamicResourceAllocation, r.release.Claims.Gate}} {
+		if gate.on && !gate.known {
+			r.report(finding.Finding{
+				Code: codes.ReachesNothing, Severity: finding.Warning, Object: r.trainJob(),
+				Message: fmt.Sprintf("the feature gate %s has no effect: Trainer %s does not have it", gate.name, r.release.Name),
+				Remedy:  finding.Remedy{Text: "remove the gate, or render for a later release"},
+			})
+		}
+	}
+}
+
+// checkClaims reports fields that need the feature gate of claims. What the controller does without the gate is not known; its core asks
+// for none.
+func (r *renderer) checkClaims(gates FeatureGates) {
+	at := fieldpath.Fields("spec", "trainer", "resourceClaimsPerNode")
+	if len(r.in.Earlier.NodeClaims) == 0 {
+		for manager := range r.in.Earlier.Patched {
+			at = runtimepatch.PatchPath(manager)
+		}
+	}
+	if len(r.in.Earlier.NodeClaims)+len(r.in.Earlier.Patched) > 0 && r.release.Claims.Gate && !gates.DynamicResourceAllocation {
 		r.report(finding.Finding{
-			Code: codes.ReachesNothing, Severity: finding.Warning, Object: r.trainJob(),
-			Message: fmt.Sprintf("the feature gate TrainJobStatus has no effect: Trainer %s does not have it", r.release.Name),
-			Remedy:  finding.Remedy{Text: "remove the gate, or render for a later release"},
+			Code: codes.ClaimGate, Severity: finding.Warning, Object: r.trainJob(), Path: at,
+			Message: fmt.Sprintf("the field needs the feature gate DynamicResourceAllocation of Trainer %s, which is off by default", r.release.Name),
+			Remedy:  finding.Remedy{Text: "turn the gate on, and pass --feature-gates DynamicResourceAllocation=true"},
 		})
 	}
 }

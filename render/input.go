@@ -38,7 +38,7 @@ type Input struct {
 	// Layers are the settings of a TrainJob of an earlier API, after DefaultPatches; nil for one of today's API.
 	// Layers and patches exclude each other, since no version of the Trainer reads both.
 	Layers Layers
-	// Earlier holds fields of earlier releases that these Go types lack. It counts only with the Release that reads them.
+	// Earlier holds fields of other releases that these Go types lack. It counts only with the Release that reads them.
 	Earlier legacy.Earlier
 	// Rules are the rules of a policy that compose the values of several managers. They change no value: findings compare the
 	// cluster's values with theirs. Layers ignore them.
@@ -189,15 +189,22 @@ func RuntimeOf(job *trainer.TrainJob) fieldpath.Object {
 }
 
 // FeatureGates are the feature gates of the Trainer's controller that change the rendered objects. The zero value has
-// the defaults of Trainer v2.3.0.
+// the defaults of the releases.
 type FeatureGates struct {
 	// TrainJobStatus lets Pods report their progress. It is alpha, and off by default. Releases before 2.2 do not have it.
 	TrainJobStatus bool
+	// DynamicResourceAllocation lets TrainJobs claim devices. It is alpha, and off by default. Releases before 2.4 do not have it.
+	DynamicResourceAllocation bool
 }
 
+// The names of the feature gates.
+const (
+	statusGate = "TrainJobStatus"
+	claimsGate = "DynamicResourceAllocation"
+)
+
 // ParseFeatureGates parses feature gates in the syntax of the controller's flag --feature-gates, such as
-// "TrainJobStatus=true". Commas separate several gates. It returns an error for a gate that Trainer v2.3.0 does not
-// have.
+// "TrainJobStatus=true". Commas separate several gates. It returns an error for a gate that no release has.
 func ParseFeatureGates(text string) (FeatureGates, error) {
 	var gates FeatureGates
 	for pair := range strings.SplitSeq(text, ",") {
@@ -205,14 +212,15 @@ func ParseFeatureGates(text string) (FeatureGates, error) {
 			continue
 		}
 		name, value, _ := strings.Cut(pair, "=")
-		if name != "TrainJobStatus" {
-			return gates, fmt.Errorf("unknown feature gate %q: Trainer v2.3.0 has TrainJobStatus", name)
+		of := map[string]*bool{statusGate: &gates.TrainJobStatus, claimsGate: &gates.DynamicResourceAllocation}[name]
+		if of == nil {
+			return gates, fmt.Errorf("unknown feature gate %q: the Trainer has %s, and since 2.4 %s", name, statusGate, claimsGate)
 		}
 		on, err := strconv.ParseBool(value)
 		if err != nil {
 			return gates, fmt.Errorf("feature gate %s: %q is neither true nor false", name, value)
 		}
-		gates.TrainJobStatus = on
+		*of = on
 	}
 	return gates, nil
 }

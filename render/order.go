@@ -83,7 +83,7 @@ func (r *renderer) policyOrder(patches []trainer.RuntimePatch, opts Options) {
 // enforced returns the template after the policies in an order, and the names of the policies. Without an order it is Acting's.
 // The template is nil if a policy fails.
 func (r *renderer) enforced(patches []trainer.RuntimePatch, order []string, opts Options) (*trainer.JobSetTemplateSpec, []string) {
-	merged, err := runtimepatch.Apply(&r.in.Runtime.Template, patches, runtimepatch.Options{})
+	merged, err := runtimepatch.Apply(&r.in.Runtime.Template, patches, r.mergeOptions(false))
 	if err != nil {
 		return nil, nil // reported before
 	}

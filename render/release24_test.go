@@ -1,9 +1,15 @@
 package render_test
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -32,11 +38,39 @@ func TestRelease_Unread(t *testing.T) {
 	}
 	const mpi = "mlPolicy: {mpi: {mpiImplementation: OpenMPI, numProcPerNode: 3}}"
 	plain := replicatedJob("launcher", "", "", "", nodeContainer) + replicatedJob("node", "", "", "", nodeContainer) + replicatedJob("side", "", "", "", nodeContainer)
+	const claiming = "containers: [{name: node, image: i, resources: {requests: {cpu: 4}, claims: [{name: gpu}, {name: nic}]}}], " +
+		"resourceClaims: [{name: gpu, resourceClaimTemplateName: eight}, {name: nic, resourceClaimName: one}]"
+	claimed := replicatedJob("node", "", trainerLabel, "", claiming)
+	const swap = "containers: [{name: node, image: i, resources: {claims: [{name: nic}, {name: gpu}]}}], resourceClaims: [{name: gpu, resourceClaimTemplateName: eight}, {name: nic, resourceClaimName: one}]"
+	claims := func(out *render.Output) any {
+		pod := rjob(out, "node").Template.Spec.Template.Spec
+		return []any{pod.ResourceClaims, pod.Containers[0].Resources.Claims}
+	}
+	object := func(text string) (value any) { return decoded(t, text) }
 	for _, c := range []struct {
 		of string
 		policyCase
 		before, after any
 	}{
+		{"claims-kept", policyCase{reason: "beside resourcesPerNode", runtime: "mlPolicy: {torch: {}}", jobs: claimed, job: "trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}",
+			got: func(out *render.Output) any { return len(containerOf(out, "node").Resources.Claims) }}, 0, 2},
+		{"claims-per-node", policyCase{reason: "in their places, without the claim's name and its request, or appended", runtime: "mlPolicy: {torch: {}}", job: "trainer: {}", got: claims,
+			jobs: replicatedJob("node", "", trainerLabel, "", "containers: [{name: node, image: i, resources: {claims: [{name: gpu, request: r}, {name: other}]}}], initContainers: [{name: node, image: i}], "+
+				"resourceClaims: [{name: gpu, resourceClaimName: one}, {name: other, resourceClaimName: two}]")},
+			object(`[[{"name":"gpu","resourceClaimName":"one"},{"name":"other","resourceClaimName":"two"}],[{"name":"gpu","request":"r"},{"name":"other"}]]`),
+			object(`[[{"name":"gpu","resourceClaimTemplateName":"mine"},{"name":"other","resourceClaimName":"two"},{"name":"nic","resourceClaimTemplateName":"yours"}],[{"name":"gpu"},{"name":"other"},{"name":"nic"}]]`)},
+		{"claims-per-node", policyCase{reason: "no policy", job: "trainer: {}", got: func(out *render.Output) any { return len(rjob(out, "node").Template.Spec.Template.Spec.ResourceClaims) }}, 0, 0},
+		{"claims-per-node", policyCase{reason: "no spec.trainer", runtime: "mlPolicy: {torch: {}}", got: func(out *render.Output) any { return len(rjob(out, "node").Template.Spec.Template.Spec.ResourceClaims) }}, 0, 0},
+		{"claims-torch", policyCase{reason: "without spec of resources", runtime: "mlPolicy: {torch: {}}", jobs: claimed, job: "trainer: {}", got: envValue("node", "PET_NPROC_PER_NODE")}, "4", "8"},
+		{"claims-torch", policyCase{reason: "a number wins", runtime: "mlPolicy: {torch: {}}", jobs: claimed, job: "trainer: {numProcPerNode: 2}", got: envValue("node", "PET_NPROC_PER_NODE")}, "2", "2"},
+		{"claims-torch", policyCase{reason: "GPUs win", runtime: "mlPolicy: {torch: {}}", jobs: claimed, job: "trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 2}}}", got: envValue("node", "PET_NPROC_PER_NODE")}, "auto", "auto"},
+		{"claims-counted", policyCase{reason: "the first claim only", runtime: "mlPolicy: {torch: {}}", jobs: replicatedJob("node", "", trainerLabel, "", swap), job: "trainer: {}", got: envValue("node", "PET_NPROC_PER_NODE"), findings: []string{"warning TW470 .spec.trainer"}}, "1", "1"},
+		{"claims-torchtune", policyCase{reason: "several devices", runtime: "mlPolicy: {torch: {}}", jobs: claimed, job: "trainer: {command: [tune, run]}",
+			got: func(out *render.Output) any {
+				return slices.Contains(containerOf(out, "node").Command, "full_finetune_distributed")
+			}}, true, true},
+		{"claims-mpi", policyCase{reason: "slots", runtime: "mlPolicy: {mpi: {mpiImplementation: OpenMPI, runLauncherAsNode: true}}", jobs: replicatedJob("launcher", "", trainerLabel, "", claiming) + claimed, got: envValue("launcher", "OMPI_MCA_orte_set_default_slots")}, "1", "8"},
+		{"claims-xgboost", policyCase{reason: "workers", runtime: "mlPolicy: {xgboost: {}, numNodes: 2}", jobs: claimed, job: "trainer: {}", got: envValue("node", "DMLC_NUM_WORKER")}, "2", "16"},
 		{"mpi-prte", policyCase{reason: "the old four, then the new ones", runtime: mpi, jobs: mpiJobs, got: prte}, old, append(append([]string{}, old...),
 			"launcher PRTE_MCA_prte_default_hostfile=/etc/mpi/hostfile", "launcher PRTE_MCA_prte_keep_fqdn_hostnames=false",
 			"launcher PRTE_MCA_prte_set_default_slots=3", "launcher PRTE_MCA_plm_ssh_args=-o ConnectionAttempts=10")},
@@ -69,11 +103,49 @@ func TestRelease_Unread(t *testing.T) {
 				r    *release.Release
 				want any
 			}{{release.Latest(), c.before}, {v24, c.after}, {&turned, c.before}} {
-				out, _ := render.JobSet(c.input(t), render.Options{Release: with.r, Owners: true})
+				in := c.input(t)
+				in.Earlier.Devices = map[fieldpath.Object]int{{Kind: "ResourceClaimTemplate", Namespace: in.TrainJob.Namespace, Name: "eight"}: 8}
+				if c.of == "claims-per-node" {
+					in.Earlier.NodeClaims = []legacy.NodeClaim{{Name: "gpu", ResourceClaimTemplateName: "mine"}, {Name: "nic", ResourceClaimTemplateName: "yours"}}
+				}
+				out, _ := render.JobSet(in, render.Options{Release: with.r, Owners: true})
 				if got, want := mustJSON(t, c.got(out)), mustJSON(t, with.want); got != want {
 					t.Errorf("Trainer %s: got %s, want %s", with.r.Name, got, want)
 				}
 			}
 		})
+	}
+}
+
+func decoded(t *testing.T, text string) (value any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// TestDevices counts the GPUs of claims and templates as Trainer 2.4 does.
+func TestDevices(t *testing.T) {
+	for text, want := range map[string]int{
+		`{"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"count": 3}}]}}}`:                                                                                3,
+		`{"spec": {"spec": {"devices": {"requests": [{"name": "gpu-0", "exactly": {}}, {"name": "my-gpu", "exactly": {"allocationMode": "ExactCount", "count": 2}}]}}}}`: 3,
+		`{"spec": {"devices": {"requests": [{"name": "nic", "exactly": {"count": 3}}]}}}`:                                                                                0,
+		`{"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"allocationMode": "All"}}]}}}`:                                                                   0,
+		`{"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"adminAccess": true, "count": 3}}]}}}`:                                                           0,
+		`{"spec": {"devices": {"requests": [{"name": "gpu", "firstAvailable": [{"name": "a"}]}]}}}`:                                                                      0,
+		`{"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"count": -1}}, 7, {"exactly": {}}]}}}`:                                                           0,
+		`{"spec": {"devices": "none"}}`: 0,
+		`{}`:                            0,
+	} {
+		var claim map[string]any
+		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &claim); err != nil {
+			t.Fatal(err)
+		}
+		var e legacy.Earlier
+		id := fieldpath.Object{Kind: "ResourceClaim", Name: "a"}
+		if e.AddDevices(id, claim); e.Devices[id] != want {
+			t.Errorf("%s: %d GPUs, want %d", text, e.Devices[id], want)
+		}
 	}
 }

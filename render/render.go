@@ -79,7 +79,7 @@ func Merge(in Input, opts Options) *Merging {
 	}
 	template := &m.in.Runtime.Template
 	m.reached = Applicable(m.release, template, m.remaining)
-	m.Result, m.err = runtimepatch.Apply(template, m.reached, runtimepatch.Options{Owners: true})
+	m.Result, m.err = runtimepatch.Apply(template, m.reached, m.mergeOptions(true))
 	return m
 }
 
@@ -94,7 +94,7 @@ func (m *Merging) Without(drop func(i int) bool) (*trainer.JobSetTemplateSpec, e
 			kept = append(kept, patch)
 		}
 	}
-	merged, err := runtimepatch.Apply(&m.in.Runtime.Template, kept, runtimepatch.Options{})
+	merged, err := runtimepatch.Apply(&m.in.Runtime.Template, kept, m.mergeOptions(false))
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ const mostUnmergeable = 8
 // succeeds, the merged patches, and the decisions of force.
 func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*runtimepatch.Result, []trainer.RuntimePatch, []conflict.Decision) {
 	apply := func() (*runtimepatch.Result, error) {
-		return runtimepatch.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), runtimepatch.Options{Owners: true})
+		return runtimepatch.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), r.mergeOptions(true))
 	}
 	merged, err := apply()
 	for range mostUnmergeable {

@@ -36,7 +36,7 @@ func Reordered(in Input, opts Options, js, existing *jobset.JobSet) *jobset.JobS
 
 // acting returns the names of the policies that act.
 func (m *Merging) acting() []string {
-	merged, err := runtimepatch.Apply(&m.in.Runtime.Template, m.reached, runtimepatch.Options{})
+	merged, err := runtimepatch.Apply(&m.in.Runtime.Template, m.reached, m.mergeOptions(false))
 	if err != nil {
 		return nil
 	}

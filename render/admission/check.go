@@ -8,12 +8,14 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Check sends a TrainJob through admission and through the controllers, and returns all findings. An error is an
@@ -34,7 +36,7 @@ func Check(ctx context.Context, in Input) finding.List {
 
 // admit applies the TrainJob: decoding, the mutating webhook, then validation.
 func (c *checker) admit(ctx context.Context, old *checker) {
-	fields, err := withPatches(c.in.TrainJob, c.in.Patches)
+	fields, err := withPatches(c.in.TrainJob, c.in.Patches, c.in.Earlier.Patched)
 	if err != nil {
 		c.add(finding.Finding{
 			Code: codes.WrongType, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
@@ -79,8 +81,8 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	c.respelled(sent, stamped)
 }
 
-// withPatches returns the TrainJob with further patches after its own.
-func withPatches(job map[string]any, patches []trainer.RuntimePatch) (map[string]any, error) {
+// withPatches returns the TrainJob with further patches after its own, and with the fields that their Go types lack.
+func withPatches(job map[string]any, patches []trainer.RuntimePatch, added map[string]map[string]any) (map[string]any, error) {
 	spec, ok := job["spec"].(map[string]any)
 	own, isList := spec["runtimePatches"].([]any)
 	if len(patches) == 0 || !ok || !isList && spec["runtimePatches"] != nil {
@@ -91,6 +93,9 @@ func withPatches(job map[string]any, patches []trainer.RuntimePatch) (map[string
 		patch, err := Encode(&patches[i])
 		if err != nil {
 			return job, err
+		}
+		if more := added[patches[i].Manager]; more != nil {
+			runtimepatch.LayOver(mapOf(mapOf(patch, "trainingRuntimeSpec"), "template"), runtime.DeepCopyJSON(more))
 		}
 		own = append(own, patch)
 	}

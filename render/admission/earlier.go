@@ -30,6 +30,10 @@ func (c *checker) decodeJob(o *object) (*trainer.TrainJob, error) {
 	if o.asked {
 		c.in.Earlier.NumProcPerNode = processes
 	}
+	if o.release.Claims.Gate {
+		c.in.Earlier.NodeClaims, c.in.Earlier.Patched = nil, nil
+		c.in.Earlier.Take(o.fields)
+	}
 	if o.release.Overrides == release.RuntimePatches {
 		return typed, nil
 	}

@@ -29,6 +29,10 @@ func TestUnread_Rules(t *testing.T) {
 	ofNamespace := func(spec string) string {
 		return strings.Replace(jobYAML(spec), "{name: torch}", "{name: torch, kind: TrainingRuntime}", 1)
 	}
+	claiming := func(name string) string {
+		return strings.NewReplacer("name: node, image: \"pytorch:2\"", "name: node, image: \"pytorch:2\", resources: {claims: [{name: "+name+"}]}",
+			"containers:\n", "resourceClaims: [{name: mine, resourceClaimName: one}]\n\t\t\t\t\t\t\t\tcontainers:\n").Replace(torchRuntime)
+	}
 	for _, c := range []struct {
 		rule          release.Rule
 		runtime, job  string
@@ -41,6 +45,16 @@ func TestUnread_Rules(t *testing.T) {
 		{release.ShortJobNames, renamed(twenty+"u", ""), jobYAML(""), "", "TW519 TW520", "21 do not"},
 		{release.ShortJobNames, renamed(twenty+"u", ", labels: {trainer.kubeflow.org/webhook-validation: disabled}"), jobYAML(""), "", "TW519 TW520", "the label exempts from the webhook only"},
 		{release.RuntimesDeprecated, deprecated, ofNamespace(""), "", "", "a second warning"},
+		{release.ClaimsExist, claiming("gpu"), jobYAML("\ttrainer: {}\n"), "TW602", "TW521 TW602", "a claim that the Pod lacks"},
+		{release.ClaimsExist, claiming("mine"), jobYAML("\ttrainer: {}\n"), "", "", "its Pod has it"},
+		{release.ClaimsExist, claiming("gpu"), jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: gpu, resourceClaimTemplateName: a}]}\n"), "TW101 TW602", "", "the TrainJob adds it"},
+		{"", torchRuntime, jobYAML("\ttrainer: {resourcesPerNode: {claims: [{name: a}]}}\n"), "", "TW502", "claims belong elsewhere"},
+		{"", torchRuntime, jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: a}]}\n"), "TW101", "TW500 TW615", "a template is required"},
+		{"", torchRuntime, jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: a, resourceClaimTemplateName: b}, {name: a, resourceClaimTemplateName: c}]}\n"), "TW101", "TW208", "a map by name"},
+		{"", torchRuntime, jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: '', resourceClaimTemplateName: b}]}\n"), "TW101", "TW501 TW602", "a name has a character"},
+		{"", torchRuntime, jobYAML(patchYAML("{spec: {resourceClaims: [{name: a, resourceClaimName: b}], containers: [{name: node, resources: {limits: {cpu: 1}, claims: [{name: a}]}}]}}")), "TW101", "", "patches may set both"},
+		{release.ClaimsExist, torchRuntime, jobYAML(patchYAML("{spec: {containers: [{name: node, resources: {claims: [{name: a}]}}]}}")), "TW101", "TW521 TW602", "the merged Pod counts"},
+		{"", torchRuntime, jobYAML(patchYAML("{spec: {resourceClaims: [{name: a, resourceClaimName: b, resourceClaimTemplateName: c}]}}")), "TW101", "TW615", "two sources"},
 		{"", torchRuntime, jobYAML("\ttrainer: {numNodes: -1}\n"), "TW606", "TW501", "the minimum of numNodes"},
 		{"", torchRuntime, jobYAML("\ttrainer: {numProcPerNode: 0}\n"), "", "TW502", "the minimum of numProcPerNode"},
 		{"", policy("mpi: {numProcPerNode: 0}"), jobYAML(""), "", "TW502 TW519", "the minimum of MPI's"},
@@ -88,6 +102,24 @@ func TestUnread_Updates(t *testing.T) {
 			admission.Input{Release: r, TrainJob: failed, Runtime: broken}, admission.Input{Release: r, TrainJob: next, Runtime: broken})
 		if got := len(found) > 0; got != want {
 			t.Errorf("%s makes objects of a failed TrainJob: %t, want %t\n%v", r.Name, got, want, found)
+		}
+	}
+}
+
+// TestUnread_Claims wants claims of patches to be immutable, and resources of patches to change only before Pods run.
+func TestUnread_Claims(t *testing.T) {
+	runtime, _ := admission.AdmitRuntime(t.Context(), v24(t), object(t, torchRuntime), "default")
+	for _, c := range []struct{ rest, old, new, want string }{
+		{"\tsuspend: true\n", "resourceClaims: [{name: a, resourceClaimName: b}]", "resourceClaims: [{name: a, resourceClaimName: c}]", "TW700 TW702"},
+		{"\tsuspend: true\n", "containers: [{name: node, resources: {limits: {cpu: 1}}}]", "containers: [{name: node, resources: {limits: {cpu: 2}}}]", "TW700 TW702"},
+		{"", "containers: [{name: node, resources: {limits: {cpu: 1}}}]", "containers: [{name: node, resources: {limits: {cpu: 1}}}]", ""},
+		{"", "tolerations: [{key: a}], resourceClaims: []", "tolerations: [{key: a}], resourceClaims: [{name: a, resourceClaimName: c}]", "TW700 TW701"},
+	} {
+		found := admission.Update(t.Context(),
+			admission.Input{Release: v24(t), TrainJob: object(t, jobYAML(c.rest+patchYAML("{spec: {"+c.old+"}}"))), Runtime: runtime},
+			admission.Input{Release: v24(t), TrainJob: object(t, jobYAML(c.rest+patchYAML("{spec: {"+c.new+"}}"))), Runtime: runtime})
+		if got := strings.Join(codesOf(found), " "); got != c.want {
+			t.Errorf("%s: %q, want %q\n%v", c.new, got, c.want, found)
 		}
 	}
 }

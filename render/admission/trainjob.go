@@ -36,7 +36,48 @@ func (c *checker) webhook() {
 			c.initializer("model", mlpolicy.ModelInitializer)
 		}
 	}
+	c.podClaims()
 	c.policies()
+}
+
+// podClaims requires a claim of the Pod for each claim of a container (Trainer 2.4). The words, the path and whether init containers
+// count are not known: the guide says every container. The webhook sees the claims of resourceClaimsPerNode.
+func (c *checker) podClaims() {
+	if !c.job.has(release.ClaimsExist) {
+		return
+	}
+	j := &mlpolicy.Job{Input: mlpolicy.Input{Release: &c.job.release, TrainJob: c.typed, Runtime: &c.in.Runtime.spec}}
+	for i := range c.merged.Template.Spec.ReplicatedJobs {
+		job := &c.merged.Template.Spec.ReplicatedJobs[i]
+		set := &mlpolicy.PodSet{ReplicatedJob: job, Ancestor: job.Template.Labels[mlpolicy.Ancestor]}
+		names := map[string]bool{}
+		for _, claim := range job.Template.Spec.Template.Spec.ResourceClaims {
+			names[claim.Name] = true
+		}
+		for _, claim := range c.in.Earlier.NodeClaims {
+			names[claim.Name] = names[claim.Name] || c.in.Runtime.spec.MLPolicy != nil && j.TakesTrainer(set)
+		}
+		pod := &job.Template.Spec.Template.Spec
+		for list, containers := range map[string][]corev1.Container{"containers": pod.Containers, "initContainers": pod.InitContainers} {
+			for k := range containers {
+				c.containerClaims(set.In(list, &containers[k]), names)
+			}
+		}
+	}
+}
+
+func (c *checker) containerClaims(container mlpolicy.Place, ofPod map[string]bool) {
+	at := container.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))
+	for _, claim := range container.Resources.Claims {
+		if !ofPod[claim.Name] {
+			c.add(finding.Finding{
+				Code: codes.NoPodClaim, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
+				Message: apirule.InvalidObject(fmt.Sprintf("container %s claims %q, which its Pod does not (%s)", container.Name, claim.Name, at)),
+				Remedy:  finding.Remedy{Text: fmt.Sprintf("add the claim %q to the Pod, or remove it from the container", claim.Name)},
+				Claims:  []merge.Claim{c.origin(at)},
+			})
+		}
+	}
 }
 
 // nameOnCreate requires a DNS label as a name (Trainer v2.0.1 pkg/webhooks). Later definitions have a rule for it.

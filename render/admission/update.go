@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -231,7 +232,7 @@ func (c *checker) samePatches(old *checker) bool {
 		return equality.Semantic.DeepEqual(old.overrides.PodSpecOverrides, c.overrides.PodSpecOverrides) &&
 			equality.Semantic.DeepEqual(old.overrides.PodTemplateOverrides, c.overrides.PodTemplateOverrides)
 	}
-	return equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) &&
+	return equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) && reflect.DeepEqual(old.in.Earlier.Patched, c.in.Earlier.Patched) &&
 		equality.Semantic.DeepEqual(old.in.Layers, c.in.Layers)
 }
 

@@ -135,6 +135,8 @@ const (
 	NotAdmitted       finding.Code = "TW467" // flavors that Kueue cannot assign
 	NoPodSets         finding.Code = "TW468" // no Workload in Kueue
 	QueueCounts       finding.Code = "TW469" // Kueue counts other Pods
+	ClaimUncounted    finding.Code = "TW470" // claim without GPUs to count
+	ClaimGate         finding.Code = "TW471" // claims need a feature gate
 )
 
 // Codes of the page docs/findings/admission.md.
@@ -154,6 +156,7 @@ const (
 	Deprecated        finding.Code = "TW518" // deprecated runtime
 	RuntimeRejected   finding.Code = "TW519" // runtime rejected
 	LongJobName       finding.Code = "TW520" // name of a replicated job too long
+	NoPodClaim        finding.Code = "TW521" // container's claim without a claim of the Pod
 	JobSetName        finding.Code = "TW530" // JobSet name too long or invalid
 	JobSetNetwork     finding.Code = "TW531" // invalid subdomain
 	JobSetDependsOn   finding.Code = "TW532" // dependsOn of no earlier job

@@ -6,9 +6,11 @@ import (
 	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -61,8 +63,32 @@ type shape struct {
 	fields *release.Field
 	// ignored are fields of the definition that no Go type has: no controller that runs on today's Kubernetes reads them.
 	ignored map[*release.Field]bool
-	make    func() any
+	// beside are the types of fields that no Go type has, and that legacy.Earlier holds.
+	beside map[*release.Field]reflect.Type
+	make   func() any
 }
+
+// besides are the fields of Trainer 2.4 that the Go types lack, with their types, by the type around them.
+func besides(t reflect.Type, name string) reflect.Type {
+	switch {
+	case t == reflect.TypeFor[trainer.Trainer]() && name == "resourceClaimsPerNode":
+		return reflect.TypeFor[[]legacy.NodeClaim]()
+	case t == reflect.TypeFor[trainer.PodSpecPatch]() && name == "resourceClaims":
+		return reflect.TypeFor[[]corev1.PodResourceClaim]()
+	case t == reflect.TypeFor[trainer.ContainerPatch]() && name == "resources":
+		return reflect.TypeFor[corev1.ResourceRequirements]()
+	}
+	return nil
+}
+
+// pruning says which fields of a value prune removes.
+type pruning int
+
+const (
+	nothing   pruning = iota // it only looks for them
+	unstored                 // the fields that the API server drops
+	undecoded                // and the fields that the Go type lacks
+)
 
 // shapeOf returns the shape of a kind, or nil for a kind that the releases do not define.
 func (a *API) shapeOf(kind *readable) *shape {
@@ -83,7 +109,7 @@ func (a *API) shapeOf(kind *readable) *shape {
 }
 
 func (a *API) compile(kind *readable) *shape {
-	s := &shape{kind: kind.kind, make: kind.make, ignored: map[*release.Field]bool{}}
+	s := &shape{kind: kind.kind, make: kind.make, ignored: map[*release.Field]bool{}, beside: map[*release.Field]reflect.Type{}}
 	if kind.kind == patchKind {
 		s.kind, s.in = trainer.TrainJobKind, []string{"spec", "runtimePatches"}
 	}
@@ -96,6 +122,7 @@ func (a *API) compile(kind *readable) *shape {
 			return nil // DecodePatches reports it
 		}
 		s.fields = s.fields.Items
+		s.ignore(jsonfields.Structs{}, reflect.TypeOf(s.make()), s.fields)
 		return s
 	}
 	switch kind.make().(type) {
@@ -124,6 +151,8 @@ func (s *shape) ignore(structs jsonfields.Structs, t reflect.Type, f *release.Fi
 		for name, child := range f.Fields {
 			if field, ok := structs.Field(t, name); ok {
 				s.ignore(structs, field.Type, child)
+			} else if of := besides(t, name); of != nil {
+				s.beside[child] = of
 			} else {
 				s.ignored[child] = true
 			}
@@ -135,8 +164,8 @@ func (s *shape) ignore(structs jsonfields.Structs, t reflect.Type, f *release.Fi
 	}
 }
 
-// prune reports whether a JSON value has fields that the shape lacks or ignores. It removes them if removes is set.
-func (s *shape) prune(value any, f *release.Field, removes bool) bool {
+// prune reports whether a JSON value has fields that the shape lacks, ignores, or holds beside its Go type. It removes some of them.
+func (s *shape) prune(value any, f *release.Field, removes pruning) bool {
 	if f == nil || f.Open {
 		return false
 	}
@@ -146,9 +175,11 @@ func (s *shape) prune(value any, f *release.Field, removes bool) bool {
 		for name, field := range v {
 			below := f.Values
 			if below == nil {
-				if below = f.Fields[name]; below == nil || s.ignored[below] {
+				below = f.Fields[name]
+				isBeside := s.beside[below] != nil
+				if below == nil || s.ignored[below] || isBeside {
 					pruned = true
-					if removes {
+					if removes == undecoded || removes == unstored && !isBeside {
 						delete(v, name)
 					}
 				}
@@ -166,7 +197,7 @@ func (s *shape) prune(value any, f *release.Field, removes bool) bool {
 // pruned returns an object in JSON without these fields.
 func (s *shape) pruned(j []byte) ([]byte, error) {
 	value, err := untyped(j)
-	if err != nil || !s.prune(value, s.fields, true) {
+	if err != nil || !s.prune(value, s.fields, undecoded) {
 		return j, err
 	}
 	return json.Marshal(value)

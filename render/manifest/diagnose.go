@@ -122,6 +122,10 @@ func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 			case definition == nil:
 				d.unknownField(e, t)
 				ok = false
+			case d.shape.beside[definition] != nil:
+				of := d.shape.beside[definition]
+				d.below(fieldpath.Field(e.Name), definition, func() { d.value(e.Value, of, "name") })
+				continue
 			case d.shape.ignored[definition]:
 				ok = false
 			}

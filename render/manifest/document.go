@@ -43,6 +43,7 @@ type Document struct {
 	fields map[string]any
 	read   *readable
 	api    *API
+	claim  map[string]any // see Claim
 	// origin finds the sources of a generated object; nil for a file of the user.
 	origin Origin
 }
@@ -57,6 +58,14 @@ func (d *Document) API() *API {
 		return nil
 	}
 	return d.api
+}
+
+// Claim returns a ResourceClaim or a ResourceClaimTemplate as decoded JSON, or nil for another kind. Never change it.
+func (d *Document) Claim() map[string]any {
+	if d == nil {
+		return nil
+	}
+	return d.claim
 }
 
 // IsNext reports whether the object is of a kind of the Trainer's group that no released controller reads.
@@ -104,7 +113,7 @@ func (d *Document) ReadFields() (map[string]any, error) {
 	fields := maps.Clone(d.fields)
 	if shape := d.api.shapeOf(d.read); shape != nil {
 		fields = runtime.DeepCopyJSON(fields)
-		shape.prune(fields, shape.fields, true)
+		shape.prune(fields, shape.fields, unstored)
 	} else {
 		withoutOld(fields, d.read)
 	}

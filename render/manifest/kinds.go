@@ -43,6 +43,12 @@ func (id identity) item() identity {
 	return identity{apiVersion: id.apiVersion, kind: kind}
 }
 
+// isClaim reports whether the object claims devices.
+func (id identity) isClaim() bool {
+	group, _ := id.group()
+	return group == "resource.k8s.io" && (id.kind == "ResourceClaim" || id.kind == "ResourceClaimTemplate")
+}
+
 const (
 	trainerGroup = "trainer.kubeflow.org"
 	jobsetGroup  = "jobset.x-k8s.io"

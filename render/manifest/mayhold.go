@@ -7,11 +7,11 @@ import (
 )
 
 // MayHoldRuntime reports whether a file may hold a runtime's source: a TrainingRuntime, a ClusterTrainingRuntime or a
-// ConfigMap. A false is certain: Decode returns no such document. A true may be wrong, but usual TrainJobs give a false, even
+// ConfigMap. It also reports claims of devices, which decide about objects as a runtime does. A false is certain: Decode returns no such document. A true may be wrong, but usual TrainJobs give a false, even
 // if they name the kind of their runtime. It is much faster than Decode, for callers that need the runtimes first.
 func MayHoldRuntime(data []byte) bool {
 	switch {
-	case bytes.Contains(data, []byte("ConfigMap")):
+	case bytes.Contains(data, []byte("ConfigMap")), bytes.Contains(data, []byte("kind: ResourceClaim")), bytes.Contains(data, []byte("\"ResourceClaim")):
 		return true
 	case bytes.Contains(data, []byte("<<")), bytes.Contains(data, []byte("!!")):
 		// A merge key could take the kind from a runtimeRef, and a tag could encode it.

@@ -94,7 +94,10 @@ func (d *decoder) object(s *source.Source, r *source.Reading, at fieldpath.Path,
 	_, manager := r.Lookup(n, "manager")
 	kind, f := d.recognize(&id, r.Word(manager), n)
 	if kind == nil {
-		d.add(s, at, id, f, nil)
+		if document := d.add(s, at, id, f, nil); id.isClaim() {
+			value, _, _ := r.Tree(n)
+			document.claim, _ = value.(map[string]any)
+		}
 		return
 	}
 	o := &objectNode{Reading: r, node: n, kind: kind, shape: d.api.shapeOf(kind)}
@@ -188,7 +191,7 @@ func (o *objectNode) decode() any {
 		if old := new(legacy.TrainJob); o.isTrainJob() && o.decodes(old) {
 			return old
 		}
-	} else if object := o.shape.make(); !o.shape.prune(o.tree, o.shape.fields, false) && o.decodes(object) {
+	} else if object := o.shape.make(); !o.shape.prune(o.tree, o.shape.fields, nothing) && o.decodes(object) {
 		return object
 	}
 	return nil
@@ -235,6 +238,13 @@ func (document *Document) setObject(kind *readable, shape *shape, object any) {
 		object, document.Overrides, document.Earlier = o.split()
 	case *earlierRuntime:
 		object, document.Earlier = o.split(kind.kind, shape.fields)
+	}
+	if shape != nil && len(shape.beside) > 0 {
+		if kind.kind == patchKind {
+			document.Earlier.TakePatch(document.fields)
+		} else {
+			document.Earlier.Take(document.fields)
+		}
 	}
 	kind.name(object)
 	document.Object = object

@@ -214,7 +214,7 @@ func (j *Job) checkFlux() {
 
 // checkFluxGPUs reports tasks that Flux cannot place, since the controller requests all GPUs of a node for each task.
 func (j *Job) checkFluxGPUs() {
-	tasks, n := j.fluxTasks(j.source().Flux), GPUs(j.perNode())
+	tasks, n := j.fluxTasks(j.source().Flux), j.gpus(j.Release.Claims.Flux)
 	if tasks < 2 || n == 0 {
 		return
 	}

@@ -93,7 +93,7 @@ func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 		hosts, settings.queue,
 	)
 	resources, flags := "--cores="+fluxRange(tasks), fmt.Sprintf("-N %d -n %d", nodes, tasks*nodes)
-	if n := GPUs(j.perNode()); n > 0 {
+	if n := j.gpus(j.Release.Claims.Flux); n > 0 {
 		resources += " --gpu=" + fluxRange(int32(n))
 		// Flux takes -g as GPUs per task, but the controller passes the GPUs of the whole node.
 		flags += fmt.Sprintf(" -g %d", n)

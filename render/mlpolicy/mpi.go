@@ -195,7 +195,7 @@ func (j *Job) slotsPerNode(policy *trainer.MPIMLPolicySource) int32 {
 			j.checkGPUs(set.In("containers", c))
 		}
 	}
-	if n := GPUs(j.perNode()); n > 1 {
+	if n := j.gpus(j.Release.Claims.MPI); n > 1 {
 		return int32(n)
 	}
 	return 1

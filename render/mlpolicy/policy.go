@@ -94,6 +94,8 @@ type Job struct {
 
 	by    Writer // the runtime's policy
 	slots int32  // of a node, under MPI
+
+	claimed int // GPUs of the claims of a node
 }
 
 // PodSet is one replicated job and the number of Pods in each of its Jobs.
@@ -194,6 +196,7 @@ func NewJob(in Input) *Job {
 		}
 		j.Sets = append(j.Sets, set)
 		j.resources(set)
+		j.claims(set)
 	}
 	j.checkTrainer()
 	return j

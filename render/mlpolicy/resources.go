@@ -12,7 +12,7 @@ import (
 )
 
 // resources writes spec.trainer.resourcesPerNode into the node container of the trainer's job. All resource claims are
-// lost, even the runtime's.
+// lost before Trainer 2.4, even the runtime's.
 //
 // A release that merges does so key by key, and the container keeps resources that the TrainJob does not name. A
 // release that replaces drops them (Trainer v2.2.1 pkg/runtime/framework/plugins/jobset builder.go).
@@ -29,9 +29,11 @@ func (j *Job) resources(set *PodSet) {
 		given := node.Resources
 		set.given = &given
 	}
-	j.claimsDropped(c)
 	j.gpusDropped(c)
-	j.dropClaims(c)
+	if !j.Release.Claims.Kept {
+		j.claimsDropped(c)
+		j.dropClaims(c)
+	}
 	j.setResources(c, "limits", &c.Resources.Limits, over.Limits)
 	j.setResources(c, "requests", &c.Resources.Requests, over.Requests)
 }

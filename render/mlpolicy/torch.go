@@ -114,7 +114,7 @@ func (j *Job) procsFrom() Writer {
 // turns words into numbers.
 func (j *Job) procs() procs {
 	resources := j.perNode()
-	p := procs{intstr.FromString(autoProcs), GPUs(resources)}
+	p := procs{intstr.FromString(autoProcs), j.gpus(j.Release.Claims.TorchTune)}
 	if n := j.Earlier.TorchNumProcPerNode; n != nil {
 		p.IntOrString = *n
 	}
@@ -123,7 +123,9 @@ func (j *Job) procs() procs {
 	}
 	if j.Release.NProc == release.NProcOfTrainer {
 		p.IntOrString = j.procsOfTrainer(p.IntOrString)
-	} else if p.String() == cpuProcs || p.String() == autoProcs && p.gpus == 0 {
+	} else if n := j.gpus(j.Release.Claims.Torch); p.String() == autoProcs && n > 0 && GPUs(resources) == 0 {
+		p.IntOrString = intstr.FromInt32(int32(n)) // of claims, which torchrun does not see
+	} else if p.String() == cpuProcs || p.String() == autoProcs && GPUs(resources) == 0 {
 		p.IntOrString = intstr.FromInt32(int32(max(1, cpus(resources))))
 	}
 	return p

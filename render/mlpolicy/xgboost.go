@@ -17,7 +17,7 @@ func xgboost(j *Job) bool {
 		j.nothingInjected()
 		return true
 	}
-	workers := set.Count * int32(max(1, GPUs(j.perNode())))
+	workers := set.Count * int32(max(1, j.gpus(j.Release.Claims.XGBoost)))
 	by := policyWriter("xgboost")
 	j.UpsertEnv(by, c,
 		corev1.EnvVar{Name: "DMLC_TRACKER_URI", Value: j.master()},

@@ -42,6 +42,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -52,6 +53,8 @@ import (
 type Options struct {
 	// Owners requests Result.Owners.
 	Owners bool
+	// Added are fields that the Go types lack, by the manager of the patch: see legacy.Earlier.Patched.
+	Added map[string]map[string]any
 }
 
 // Result is the result of Apply. It aliases neither the template nor the patches.
@@ -76,7 +79,17 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 		template = &trainer.JobSetTemplateSpec{}
 	}
 	result := &Result{}
-	owners, err := plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), merge.Options{Owners: opts.Owners, Base: RuntimeLayer, Source: fieldpath.Fields("spec", "template")})
+	options := merge.Options{Owners: opts.Owners, Base: RuntimeLayer, Source: fieldpath.Fields("spec", "template")}
+	var owners *Ownership
+	var err error
+	if len(opts.Added) == 0 {
+		owners, err = plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), options)
+	} else {
+		var layers []merge.Layered[merge.Object]
+		if layers, err = objectLayers(patches, opts.Added); err == nil {
+			owners, err = objectPlan().ApplyInto(&result.Template, template, layers, options)
+		}
+	}
 	if err != nil {
 		return nil, patchError(patches, err)
 	}
@@ -97,6 +110,47 @@ func layersOf(patches []trainer.RuntimePatch, owners bool) []merge.Layered[train
 		}
 	}
 	return layers
+}
+
+// objectLayers returns the patches as layers of JSON, with the fields that the Go types lack.
+func objectLayers(patches []trainer.RuntimePatch, added map[string]map[string]any) ([]merge.Layered[merge.Object], error) {
+	layers := make([]merge.Layered[merge.Object], len(patches))
+	for i, layer := range layersOf(patches, true) {
+		layers[i] = merge.Layered[merge.Object]{Layer: layer.Layer, Source: layer.Source}
+		object, err := objectOf(layer.Patch)
+		if err != nil {
+			return nil, err
+		}
+		if more := added[patches[i].Manager]; more != nil {
+			LayOver(object, runtime.DeepCopyJSON(more))
+		}
+		layers[i].Patch = &object
+	}
+	return layers, nil
+}
+
+// LayOver adds fields of Options.Added to the encoding of a JobSet template patch. Items go by their names, which the patch has as well.
+func LayOver(patch, added map[string]any) {
+	for name, value := range added {
+		had, isObject := patch[name].(map[string]any)
+		if below, ok := value.(map[string]any); ok && isObject {
+			LayOver(had, below)
+			continue
+		}
+		items, _ := value.([]any)
+		isLaid := false
+		for _, item := range items {
+			below, _ := item.(map[string]any)
+			own, _ := below["name"].(string)
+			if _, of := itemByKey(patch[name], "name", own); of != nil {
+				LayOver(of, below)
+				isLaid = true
+			}
+		}
+		if !isLaid {
+			patch[name] = value
+		}
+	}
 }
 
 func patchError(patches []trainer.RuntimePatch, err error) error {

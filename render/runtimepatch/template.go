@@ -17,16 +17,29 @@ func JobSetTemplate() *schema.Type { return plan().Type() }
 
 // plan merges patches into a runtime's template.
 var plan = sync.OnceValue(func() *merge.Plan[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch] {
-	p, err := merge.For[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](schema.Rules{
+	p, err := merge.For[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](rules())
+	if err != nil {
+		panic(err) // the rule names a field of the API type
+	}
+	return p
+})
+
+// objectPlan merges patches with fields that the Go types of patches lack.
+var objectPlan = sync.OnceValue(func() *merge.Plan[trainer.JobSetTemplateSpec, merge.Object] {
+	p, err := merge.For[trainer.JobSetTemplateSpec, merge.Object](rules())
+	if err != nil {
+		panic(err) // as above
+	}
+	return p
+})
+
+func rules() schema.Rules {
+	return schema.Rules{
 		Unions: schema.PodRules(reflect.TypeFor[trainer.JobSetTemplateSpec]()).Unions,
 		// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's template.metadata and
 		// ignores the rest.
 		Only: map[string][]string{"metadata": {"labels", "annotations"}},
 		// The definition identifies a container's ports by number and protocol, and so admits two of one number.
 		AllowDuplicateKeys: true,
-	})
-	if err != nil {
-		panic(err) // the rule names a field of the API type
 	}
-	return p
-})
+}

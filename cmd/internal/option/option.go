@@ -67,7 +67,7 @@ func AddAll(f *pflag.FlagSet, all *bool) {
 
 // AddFeatureGates adds the flag --feature-gates. with says which flag it needs, or is empty.
 func AddFeatureGates(f *pflag.FlagSet, gates *string, with string) {
-	f.StringVar(gates, "feature-gates", "", with+"feature gates of the Trainer's controller: TrainJobStatus=true")
+	f.StringVar(gates, "feature-gates", "", with+"feature gates of the Trainer's controller: TrainJobStatus=true, since 2.4 DynamicResourceAllocation=true")
 }
 
 // ParseFeatureGates parses the value of --feature-gates.

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/schema"
@@ -33,6 +34,7 @@ type Catalog struct {
 	beside   *Catalog                            // of another state of the objects, or nil
 	lasting  bool                                // the runtimes of the other state still exist
 	kept     map[fieldpath.Object]*RuntimeSource // with which TrainJobs began
+	devices  legacy.Earlier                      // the GPUs of claims and their templates
 
 	lock     sync.Mutex // guards the rest
 	resolved map[resolution]*RuntimeSource

@@ -68,12 +68,33 @@ func (c *Catalog) LiveOf(j Job) *trainer.TrainingRuntimeSpec {
 	return c.as(live, j.Document.API()).spec
 }
 
-// Earlier returns the fields of earlier releases in a TrainJob and in its runtime.
+// AddClaim adds a ResourceClaim or a ResourceClaimTemplate, whose devices Trainer 2.4 counts. It reports whether the document is one.
+func (c *Catalog) AddClaim(d *manifest.Document) bool {
+	claim := d.Claim()
+	if claim != nil {
+		id := d.ID
+		id.Namespace = c.flags.NamespaceOf(id.Namespace)
+		c.devices.AddDevices(id, claim)
+	}
+	return claim != nil
+}
+
+// Earlier returns the fields of other releases in a TrainJob, in its patches and in its runtime.
 func (c *Catalog) Earlier(j Job) legacy.Earlier {
 	var earlier legacy.Earlier
 	if j.Document != nil && !j.Migrated {
 		earlier = j.Document.Earlier
 	}
+	for _, p := range c.settings.patchesFor(j) {
+		if added := p.Document.Earlier.Patched[p.Patch.Manager]; added != nil {
+			earlier.Patched = maps.Clone(earlier.Patched)
+			if earlier.Patched == nil {
+				earlier.Patched = map[string]map[string]any{}
+			}
+			earlier.Patched[p.Patch.Manager] = added
+		}
+	}
+	earlier.Devices = c.devices.Devices
 	if source := c.SourceOf(j); source != nil {
 		earlier.TorchNumProcPerNode = source.Document.Earlier.TorchNumProcPerNode
 	}

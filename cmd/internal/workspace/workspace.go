@@ -77,7 +77,7 @@ func (in *Input) Add(d *manifest.Document, jobs bool) {
 	case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime, *corev1.ConfigMap:
 		in.AddRuntime(d)
 	case nil:
-		if d.Broken {
+		if !in.AddClaim(d) && d.Broken {
 			if jobs && d.ID.Kind == trainer.TrainJobKind {
 				in.Rejected = append(in.Rejected, d)
 			}

@@ -138,6 +138,7 @@ func (j *runner) document(d *manifest.Document, all bool) {
 		j.classes = append(j.classes, d.ID.Name)
 	case kind == "RuntimeClass" && strings.HasPrefix(d.APIVersion, "node.k8s.io/"):
 		j.runClasses = append(j.runClasses, d.ID.Name)
+	case !known && j.in.AddClaim(d):
 	case d.IsNext() && all:
 		j.count.next++
 	case !known:
