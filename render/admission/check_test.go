@@ -205,18 +205,23 @@ func TestGenerateName(t *testing.T) {
 	}
 }
 
-// TestCheck_ListItems wants an object of too many list items rejected as a whole: one finding for a hundred thousand.
+// TestCheck_ListItems wants an object with too many list items or mistakes rejected as a whole.
 func TestCheck_ListItems(t *testing.T) {
-	env := make([]any, 100_000)
-	for i := range env {
-		env[i] = map[string]any{}
-	}
-	found := admission.Check(context.Background(), admission.Input{TrainJob: map[string]any{
-		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": map[string]any{"name": "a"},
-		"spec": map[string]any{"runtimeRef": map[string]any{"name": "a"}, "trainer": map[string]any{"env": env}},
-	}})
-	if len(found) != 1 || found[0].Code != codes.Syntax || !strings.Contains(found[0].Message, "has 100000 list items: must be at most 16384") {
-		t.Errorf("got %d findings, the first of them %.300v", len(found), found)
+	for n, want := range map[int]string{
+		100_000: "has 100000 list items: must be at most 16384",
+		2000:    "has 2000 missing fields and wrong values: must have at most 1024",
+	} {
+		env := make([]any, n)
+		for i := range env {
+			env[i] = map[string]any{}
+		}
+		found := admission.Check(context.Background(), admission.Input{TrainJob: map[string]any{
+			"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": map[string]any{"name": "a"},
+			"spec": map[string]any{"runtimeRef": map[string]any{"name": "a"}, "trainer": map[string]any{"env": env}},
+		}})
+		if len(found) != 1 || found[0].Code != codes.Syntax || !strings.Contains(found[0].Message, want) {
+			t.Errorf("got %d findings, the first of them %.300v, want %s", len(found), found, want)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type fastSchema struct {
 	others   *fastSchema // the values of other keys, or nil for any
 	items    *fastSchema
 	required []string
+	demanded []string // also by allOf and the like
 	pattern  *regexp.Regexp
 	isTime   bool
 	enum     map[string]bool
@@ -112,7 +113,7 @@ func (p *fastSchema) restrict(v *structuralschema.ValueValidation) {
 	if limit := limits[p.kind]; limit[1] != nil {
 		p.most = *limit[1]
 	}
-	p.required = v.Required
+	p.required, p.demanded = v.Required, demandedBy(v)
 	if v.Pattern != "" {
 		var err error
 		p.pattern, err = regexp.Compile(v.Pattern)
@@ -176,6 +177,69 @@ func (p *fastSchema) acceptsFields(fields map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// mistakes counts the plain mistakes in a value: missing fields, and scalars of a wrong type or value.
+func (p *fastSchema) mistakes(value any) (n int) {
+	if p == nil {
+		return 0
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range p.demanded {
+			if _, ok := v[name]; !ok {
+				n++
+			}
+		}
+		for name, of := range v {
+			n += p.field(name).mistakes(of)
+		}
+	case []any:
+		for _, item := range v {
+			n += p.items.mistakes(item)
+		}
+	default:
+		if p.isWrong(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// isWrong reports whether a scalar is plainly invalid.
+func (p *fastSchema) isWrong(value any) bool {
+	if p.undecided || p.kind == "" && !p.orString {
+		return false
+	}
+	switch value.(type) {
+	case string:
+		return !p.accepts(value) && !(p.isTime && p.kind == "string") // a time has other forms
+	case int64:
+		return !p.accepts(value) && p.kind != "number"
+	case bool:
+		return !p.accepts(value)
+	}
+	return false
+}
+
+// demandedBy returns the fields that rules on a value require, those of allOf and the like too. Of
+// choices, only one with many fields counts: other values lack most fields of a choice.
+func demandedBy(v *structuralschema.ValueValidation) []string {
+	const many = 64
+	all := slices.Clone(v.Required)
+	for _, rule := range v.AllOf {
+		all = append(all, demandedBy(&rule.ValueValidation)...)
+	}
+	choices := slices.Concat(v.AnyOf, v.OneOf)
+	if v.Not != nil {
+		choices = append(choices, *v.Not)
+	}
+	for _, choice := range choices {
+		if names := demandedBy(&choice.ValueValidation); len(names) > many {
+			all = append(all, names...)
+		}
+	}
+	return all
 }
 
 // identity is a scalar of a set, or the keys of an item.

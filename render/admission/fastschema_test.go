@@ -69,7 +69,8 @@ func drawn(r *rand.Rand, s *structuralschema.Structural, depth int) any {
 	}
 }
 
-// TestPlain draws values of the definitions of all releases. The API server's validator takes each plainly valid one.
+// TestPlain draws values of the definitions of all releases. The API server's validator takes each plainly valid one, and none with
+// mistakes.
 func TestPlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	cases := testenv.Cases(t, 1000)
@@ -86,6 +87,9 @@ func TestPlain(t *testing.T) {
 				errs = append(errs, structuralobjectmeta.Validate(nil, value, d.schema, false)...)
 				fields, _ := value.(map[string]any)
 				errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, d.schema, fields)...)
+				if n := d.fast.mistakes(value); n > 0 && len(errs) == 0 {
+					t.Fatalf("%s %s: %d mistakes, but valid\n%v", of.Name, kind, n, value)
+				}
 				switch {
 				case !d.fast.accepts(value):
 					rejected++

@@ -233,9 +233,12 @@ func overlay(under, over any) {
 	}
 }
 
-// maxItems is the maximum number of list items in one object. The validator of the API server compares each error
-// with all others, and takes minutes for tens of thousands.
-const maxItems = 16_384
+// These limit the list items and the mistakes of one object. The validator of the API server compares each
+// error with all others, and takes minutes for tens of thousands.
+const (
+	maxItems    = 16_384
+	maxMistakes = 1024
+)
 
 // listItems counts the items of all lists in a value.
 func listItems(value any) int {
@@ -264,6 +267,11 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if n := listItems(o.fields); n > maxItems {
 		found.reject(codes.Syntax, o.id, nil,
 			fmt.Sprintf("has %d list items: must be at most %d", n, maxItems), "remove items, or split the object")
+		return
+	}
+	if n := o.fast.mistakes(o.fields); n > maxMistakes {
+		found.reject(codes.Syntax, o.id, nil,
+			fmt.Sprintf("has %d missing fields and wrong values: must have at most %d", n, maxMistakes), "write the object by its definition")
 		return
 	}
 	inMetadata := slices.CompactFunc(inOrder(o.metadata(old)), func(a, b *field.Error) bool {
