@@ -24,7 +24,7 @@ var (
 	cases        = flag.Int("cases", 50, "how many generated cases are compared")
 	updates      = flag.Int("updates", 20, "how many updates are compared, each of six sorts")
 	readmissions = flag.Int("readmissions", 30, "how many TrainJobs are admitted three times, with five to nine writes each")
-	policies     = flag.Int("policies", 8, "how many generated policies are enforced, with forty requests each")
+	policies     = flag.Int("policies", 8, "how many generated policies are enforced, with twenty requests each")
 	parallel     = flag.Int("parallel", 400, "how many requests the webhook of docs/examples gets at a time")
 	seed         = flag.Uint64("seed", 1, "seed of the first case")
 	lanes        = flag.Int("lanes", 8, "how many cases are recorded at a time")
@@ -45,7 +45,7 @@ func TestAgainstCluster(t *testing.T) {
 	}
 	t.Run("webhook", func(t *testing.T) { c.tryWebhook(t, *parallel) })
 	t.Run("policies", func(t *testing.T) {
-		c.tryPolicies(t, *policies, 40)
+		c.tryPolicies(t, *policies, 20)
 		c.timePolicy(t, 200)
 	})
 	t.Run("cases", func(t *testing.T) {
