@@ -31,13 +31,11 @@ func hasAlias(n *yaml.Node) bool {
 	return n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
 }
 
-// changedNode returns a node of the value to. A nil node stands for none.
+// changedNode returns a node of the value to. A nil node stands for none. Maps and lists are compared where
+// they end: to compare them at each level takes the square of the levels.
 func changedNode(n *yaml.Node, t *schema.Type, from, to any) (*yaml.Node, error) {
 	c := &yaml.Node{}
 	if n != nil {
-		if reflect.DeepEqual(from, to) {
-			return n, nil
-		}
 		if old, ok := from.(map[string]any); ok && n.Kind == yaml.MappingNode {
 			if now, ok := to.(map[string]any); ok && spells(n, old) {
 				return changedFields(n, t, old, now)
@@ -47,6 +45,9 @@ func changedNode(n *yaml.Node, t *schema.Type, from, to any) (*yaml.Node, error)
 			if now, ok := to.([]any); ok {
 				return changedItems(n, t, old, now)
 			}
+		}
+		if reflect.DeepEqual(from, to) {
+			return n, nil
 		}
 		c.HeadComment, c.LineComment, c.FootComment = n.HeadComment, n.LineComment, n.FootComment
 	}
@@ -124,11 +125,37 @@ func changedItems(n *yaml.Node, t *schema.Type, from, to []any) (*yaml.Node, err
 	return &c, nil
 }
 
-// itemIdentity returns the keys of an item of a list-map, or the value of another item.
+// itemIdentity returns the keys of an item of a list-map, or the outline of another item.
 func itemIdentity(t *schema.Type, item any) string {
 	if step, ok := t.Item(item); ok {
 		return step.String()
 	}
-	text, _ := json.Marshal(item) // decoded JSON, which has no error
+	const levels = 3
+	text, _ := json.Marshal(outline(item, levels)) // decoded JSON, which has no error
 	return string(text)
+}
+
+// outline returns the upper levels of a value. Of a map or a list below them, it has the number of entries.
+func outline(value any, levels int) any {
+	switch v := value.(type) {
+	case map[string]any:
+		if levels == 0 {
+			return len(v)
+		}
+		upper := make(map[string]any, len(v))
+		for key, of := range v {
+			upper[key] = outline(of, levels-1)
+		}
+		return upper
+	case []any:
+		if levels == 0 {
+			return len(v)
+		}
+		upper := make([]any, len(v))
+		for i, of := range v {
+			upper[i] = outline(of, levels-1)
+		}
+		return upper
+	}
+	return value
 }
