@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestWorkIsLinear(t *testing.T) {
 		t.Skip("it builds the program once more, and counts statements")
 	}
 	program := counting(t)
-	for _, tc := range growing() {
+	for _, tc := range slices.Concat(growing(), growingWithin()) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			few, many := steps(t, program, tc.command(t, tc.n)), steps(t, program, tc.command(t, 10*tc.n))
@@ -41,7 +42,7 @@ func TestMemoryIsLinear(t *testing.T) {
 	if testenv.LongOnly(t, "it runs each command with many objects"); testenv.Race {
 		t.Skip("it runs each command with many objects")
 	}
-	for _, tc := range growing() {
+	for _, tc := range slices.Concat(growing(), growingWithin()) {
 		t.Run(tc.name, func(t *testing.T) {
 			allocated(t, tc.command(t, tc.n)) // fills the caches
 			few, many := allocated(t, tc.command(t, tc.n)), allocated(t, tc.command(t, 10*tc.n))
