@@ -7,6 +7,7 @@ package netapi
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -193,17 +194,45 @@ func CheckIngress(ingress *networkingv1.Ingress, report apirule.Reporter) {
 	if spec.DefaultBackend != nil {
 		c.backend(fieldpath.Fields("defaultBackend"), spec.DefaultBackend)
 	}
+	if spec.IngressClassName != nil {
+		apirule.DNSSubdomain(c.report, codes.BadName, fieldpath.Fields("ingressClassName"), *spec.IngressClassName)
+	}
+	for i, tls := range spec.TLS {
+		at := fieldpath.Fields("tls").Append(fieldpath.Index(i))
+		if tls.SecretName != "" {
+			apirule.DNSSubdomain(c.report, codes.BadName, at.Append(fieldpath.Field("secretName")), tls.SecretName)
+		}
+		for j, host := range tls.Hosts {
+			c.host(at.Append(fieldpath.Field("hosts"), fieldpath.Index(j)), host)
+		}
+	}
 	for i, rule := range spec.Rules {
+		at := fieldpath.Fields("rules").Append(fieldpath.Index(i))
+		if rule.Host != "" {
+			if net.ParseIP(rule.Host) != nil {
+				c.report(codes.BadName, at.Append(fieldpath.Field("host")), apirule.Invalid(rule.Host, "must be a DNS name, not an IP address"), "use a DNS name")
+			}
+			c.host(at.Append(fieldpath.Field("host")), rule.Host)
+		}
 		if rule.HTTP == nil {
 			continue
 		}
-		paths := fieldpath.Fields("rules").Append(fieldpath.Index(i)).Append(fieldpath.Fields("http", "paths")...)
+		paths := at.Append(fieldpath.Fields("http", "paths")...)
 		for j := range rule.HTTP.Paths {
 			if path := &rule.HTTP.Paths[j]; path.PathType != nil {
 				c.backend(paths.Append(fieldpath.Index(j), fieldpath.Field("backend")), &path.Backend)
 			}
 		}
 	}
+}
+
+// host checks the DNS name of a host, which may begin with a wildcard.
+func (c checker) host(at fieldpath.Path, host string) {
+	problems := validation.IsDNS1123Subdomain(host)
+	if strings.Contains(host, "*") {
+		problems = validation.IsWildcardDNS1123Subdomain(host)
+	}
+	apirule.Valid(c.report, codes.BadName, at, host, problems, "use a DNS name in lower case")
 }
 
 func (c checker) backend(at fieldpath.Path, backend *networkingv1.IngressBackend) {

@@ -131,8 +131,8 @@ func (k *kind) definition(t *testing.T) *schema.Type {
 	return typ
 }
 
-// random returns a case of the kind.
-func (k *kind) random(g *generator) *mergeCase {
+// text returns the base of the kind.
+func (k *kind) text() string {
 	var base map[string]any
 	if err := json.Unmarshal([]byte(k.base), &base); err != nil {
 		panic(err)
@@ -142,7 +142,12 @@ func (k *kind) random(g *generator) *mergeCase {
 	if err != nil {
 		panic(err)
 	}
-	return g.mergeCase(string(text), func() map[string]any { return g.patch(k) }, func(fields map[string]any, _ bool) []string { return k.rejections(fields) })
+	return string(text)
+}
+
+// random returns a case of the kind.
+func (k *kind) random(g *generator) *mergeCase {
+	return g.mergeCase(k.text(), func() map[string]any { return g.patch(k) }, func(fields map[string]any, _ bool) []string { return k.rejections(fields) })
 }
 
 // mergeCase returns a case. Most bases are valid: the text, and mostly a patch over it.
