@@ -70,6 +70,49 @@ func TestPerformance(t *testing.T) {
 	}
 }
 
+// TestDependencies holds that dependencies.md has the modules that a go.mod requires directly, and the programs of the Makefile, and no other.
+func TestDependencies(t *testing.T) {
+	text, err := os.ReadFile("dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, match := range regexp.MustCompile("`([\\w-]+(?:\\.[\\w-]+)+/[\\w./-]+)`").FindAllStringSubmatch(string(text), -1) {
+		named[match[1]] = false
+	}
+	need := func(file string, required *regexp.Regexp) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range required.FindAllStringSubmatch(string(text), -1) {
+			if _, known := named[match[1]]; !known && !strings.HasPrefix(match[1], "github.com/trainweld/") {
+				t.Errorf("%s requires %s, and dependencies.md has no row for it", file, match[1])
+			}
+			named[match[1]] = true
+		}
+	}
+	need("../Makefile", regexp.MustCompile(`(?m)^(?:GORELEASER|KO) := (\S+)@v`))
+	need("../Makefile", regexp.MustCompile(`(?m)^CYCLONEDX := (\S+)/cmd/\S+@v`))
+	err = filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && isBuilt(entry) {
+			return fs.SkipDir
+		}
+		if err == nil && entry.Name() == "go.mod" {
+			need(file, regexp.MustCompile(`(?m)^(?:\t|require )([\w-]+(?:\.[\w-]+)+/[\w./-]+) v\S+$`))
+		}
+		return err
+	})
+	for name, isRequired := range named {
+		if !isRequired {
+			t.Errorf("dependencies.md has %s, which nothing requires", name)
+		}
+	}
+	if err != nil || len(named) < 30 {
+		t.Errorf("%d modules, %v: the test reads the wrong text", len(named), err)
+	}
+}
+
 // TestSecurity holds that each promise of SECURITY.md names its guard, its tests or its scripts, and that they exist.
 func TestSecurity(t *testing.T) {
 	text, err := os.ReadFile("SECURITY.md")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -63,6 +64,40 @@ func TestNew_Limits(t *testing.T) {
 	b := newBuilder(t, workspace.Flags{Kustomize: []string{"."}})
 	if b.processes.time != time.Minute || b.processes.memory != 3<<29 {
 		t.Errorf("a build may take %s and %d bytes", b.processes.time, b.processes.memory)
+	}
+}
+
+// TestBuild_Revision builds a directory of a revision. Its folder of temporary files is there for no longer than the builder.
+func TestBuild_Revision(t *testing.T) {
+	write(t, map[string]string{"a/kustomization.yaml": "resources: [a.yaml]\n", "a/a.yaml": configMap})
+	for _, args := range []string{"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a"} {
+		if out, err := exec.Command("git", strings.Fields(args)...).CombinedOutput(); err != nil {
+			t.Skipf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	if err := os.Remove("a/a.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	revision, err := host.OpenRevision("HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer revision.Close()
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	t.Setenv("TMP", temporary)
+	b, err := New(&host.Program{}, revision, workspace.Flags{Kustomize: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if built := b.Build("a"); built.Findings != nil || !strings.Contains(string(built.Text), "ConfigMap") {
+		t.Errorf("Build() = %q, %v", built.Text, built.Findings)
+	}
+	during, err := os.ReadDir(temporary)
+	b.Close()
+	after, errAfter := os.ReadDir(temporary)
+	if err != nil || errAfter != nil || len(during) != 1 || len(after) != 0 {
+		t.Errorf("the folder of temporary files has %v during the build, and %v after it: %v, %v", during, after, err, errAfter)
 	}
 }
 
