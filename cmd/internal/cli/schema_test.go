@@ -96,9 +96,18 @@ spec:
   - manager: example.com/pool
     trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {nodeSelector: {pool: "NUMBER"}}}}}}]}}}
 `
-	for file, number := range map[string]string{"old.yaml": "1", "new.yaml": "2"} {
-		testenv.WriteIn(t, dir, file, strings.ReplaceAll(text, "NUMBER", number))
-	}
+	const jobSet = `---
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: llm, namespace: a, uid: u2}
+spec:
+  suspend: true
+  replicatedJobs:
+  - name: node
+    template: {spec: {template: {spec: {containers: [{name: node, image: "example.com/image:1"}]}}}}
+`
+	testenv.WriteIn(t, dir, "old.yaml", strings.ReplaceAll(text, "NUMBER", "1")+jobSet)
+	testenv.WriteIn(t, dir, "new.yaml", strings.ReplaceAll(text, "NUMBER", "2"))
 	return []string{"diff", "--old", filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")}
 }
 

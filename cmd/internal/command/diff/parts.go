@@ -30,7 +30,9 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		if updates.dump = before.dump(p); updates.dump != nil && !after.merges {
 			before.in.Beside(after.in.Catalog, true)
 			after.in.Beside(before.in.Catalog, true)
-			after.Observed = true
+			if after.Observed = updates.dump.Kinds[workspace.JobSetKind]; !after.Observed {
+				updates.dump = nil // nobody asked for the JobSets
+			}
 		}
 		before.render(flags)
 		after.render(flags)
