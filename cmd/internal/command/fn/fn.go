@@ -150,6 +150,7 @@ type function struct {
 	opts     *fnOptions
 	in       *workspace.Input
 	jobs     map[*manifest.Document]*resourcelist.Item // by their documents
+	items    map[fieldpath.Object]*resourcelist.Item   // of the decoded objects
 	versions map[fieldpath.Object]string               // the apiVersions of the decoded objects
 	findings finding.List
 }
@@ -160,7 +161,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 	opts.Spelled = opts.To != "jobset"
 	f := &function{
 		list: list, opts: opts, in: workspace.New(opts.Flags),
-		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
+		jobs: map[*manifest.Document]*resourcelist.Item{}, items: map[fieldpath.Object]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
 	}
 	for i, item := range list.Items {
 		f.readItem(p, i, item)
@@ -197,7 +198,7 @@ func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 	f.in.Findings = append(f.in.Findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == codes.NotAnObject })...)
 	for _, d := range documents { // one, or none if the item is broken
 		if d.Object != nil || d.Broken {
-			f.jobs[d] = item
+			f.jobs[d], f.items[f.opts.InNamespace(d.ID)] = item, item
 			f.add(d, true)
 		}
 	}

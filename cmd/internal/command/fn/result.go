@@ -48,7 +48,9 @@ func (f *function) result(finding finding.Finding, helpOf func(finding.Finding) 
 			r.Field = resultField(finding)
 		}
 	}
-	r.File = f.resultFile(finding.Position, r.Tags)
+	if r.File = f.resultFile(finding.Position, r.Tags); r.File == nil {
+		r.File = f.fileOf(finding.Object)
+	}
 	var managers []string
 	for _, claim := range finding.Claims {
 		// The layer labels the value; secrets are masked.
@@ -134,6 +136,20 @@ func (f *function) resultFile(at fieldpath.Position, tags map[string]string) *re
 		tags["column"] = strconv.Itoa(at.Column)
 	}
 	return &resourcelist.File{Path: at.File}
+}
+
+// fileOf returns the file of an object, or of the TrainJob that a JobSet is rendered from.
+func (f *function) fileOf(o fieldpath.Object) *resourcelist.File {
+	item := f.items[o]
+	if o.Kind == workspace.JobSetKind && item == nil {
+		item = f.items[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: o.Namespace, Name: o.Name}]
+	}
+	if item != nil {
+		if file, ok := item.File(); ok {
+			return &file
+		}
+	}
+	return nil
 }
 
 // itemAt returns the item of a position, or nil.
