@@ -215,7 +215,7 @@ func TestApply_Hidden(t *testing.T) {
 			list: []string{"d"}, byName: map[string]string{"e": "f"}, pointer: &embedded{}, value: &embedded{}, lists: [1][]string{{"g"}},
 		}
 	}
-	patches := []merge.Layered[merge.Object]{{Layer: "a", Patch: &merge.Object{"name": "new"}}}
+	patches := []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &merge.Object{"name": "new"}}}
 	for _, o := range []merge.Options{{}, {Owners: true}, {Owners: true, Precedence: merge.BaseAlways}} {
 		input := base()
 		result, err := plan.Apply(input, patches, o)
@@ -258,7 +258,7 @@ func TestFor_Fixed(t *testing.T) {
 		t.Errorf("ForAny returns %v, want %s", err, want)
 	}
 	plan := must(merge.For[left, merge.Object](schema.Rules{}))
-	patches := []merge.Layered[merge.Object]{{Layer: "a", Patch: &merge.Object{"elements": []any{"b"}, "any": "c"}}}
+	patches := []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &merge.Object{"elements": []any{"b"}, "any": "c"}}}
 	result, err := plan.Apply(&left{elements: elements{"a"}}, patches, merge.Options{})
 	if err != nil || !reflect.DeepEqual(result.Value, left{Any: "c"}) {
 		t.Errorf("Apply makes %#v, %v", result, err)

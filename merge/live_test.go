@@ -298,10 +298,10 @@ func TestJSONPatch_Invalid(t *testing.T) {
 	}
 	type spec struct{ Replicas int }
 	plan := must(merge.For[spec, spec](schema.Rules{}))
-	if _, err := plan.Apply(&spec{}, []merge.Layered[spec]{{JSON: []merge.Operation{}}}, merge.Options{}); err == nil || !strings.Contains(err.Error(), "a JSON patch changes objects only") {
+	if _, err := plan.Apply(&spec{}, []merge.Layered[spec]{{Layer: merge.Manager("a"), JSON: []merge.Operation{}}}, merge.Options{}); err == nil || !strings.Contains(err.Error(), "a JSON patch changes objects only") {
 		t.Errorf("a Go value: %v", err)
 	}
-	if _, err := webPlan().Apply(nil, []merge.Layered[merge.Object]{{JSON: []merge.Operation{}}}, merge.Options{Protected: []fieldpath.Path{fieldpath.Fields("spec", "replicas")}}); err == nil || !strings.Contains(err.Error(), "no policy but Order") {
+	if _, err := webPlan().Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: []merge.Operation{}}}, merge.Options{Protected: []fieldpath.Path{fieldpath.Fields("spec", "replicas")}}); err == nil || !strings.Contains(err.Error(), "no policy but Order") {
 		t.Errorf("with a policy: %v", err)
 	}
 }
@@ -317,7 +317,7 @@ func TestJSONPatch_Limits(t *testing.T) {
 		"3 MiB copied":     copies,
 		"10000 operations": slices.Repeat([]merge.Operation{{Op: "test", Path: "/none"}}, 10000),
 	} {
-		if _, err := webPlan().Apply(&base, []merge.Layered[merge.Object]{{JSON: patch}}, merge.Options{}); err != nil {
+		if _, err := webPlan().Apply(&base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: patch}}, merge.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -336,7 +336,7 @@ func TestParseJSONPatch_Numbers(t *testing.T) {
 // TestJSONPatch_Duplicates rejects duplicates in a patch after a JSON patch, which may leave some.
 func TestJSONPatch_Duplicates(t *testing.T) {
 	patch := objectOf(t, "{rows: [{z: [a, a]}]}")
-	_, err := objectPlan(testCaseSchema).Apply(nil, []merge.Layered[merge.Object]{{JSON: []merge.Operation{}}, {Patch: &patch}}, merge.Options{})
+	_, err := objectPlan(testCaseSchema).Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: []merge.Operation{}}, {Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{})
 	if err == nil || !strings.Contains(err.Error(), "duplicate") {
 		t.Errorf("duplicate elements after a JSON patch: %v", err)
 	}

@@ -170,7 +170,7 @@ func TestObjectEdges(t *testing.T) {
 		{"10,001 levels in both", nested(9_999), nested(10_001), nil},
 	} {
 		for _, owners := range []bool{false, true} {
-			result, err := plan.Apply(test.base, []merge.Layered[merge.Object]{{Layer: "a", Patch: test.patch}}, merge.Options{Owners: owners})
+			result, err := plan.Apply(test.base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: test.patch}}, merge.Options{Owners: owners})
 			switch {
 			case test.want == nil && (err == nil || !strings.HasSuffix(err.Error(), "nests more than 10000 deep")):
 				t.Errorf("%s: %v", test.reason, err)

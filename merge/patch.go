@@ -16,7 +16,7 @@ type Object = map[string]any
 
 // Layered is one manager's patch.
 type Layered[P any] struct {
-	// Layer owns the patch. Two patches of one layer never disagree.
+	// Layer owns the patch, and is a manager: see Manager. Two patches of one layer never disagree.
 	Layer Layer
 	// Patch is the patch; a nil patch sets nothing.
 	Patch *P

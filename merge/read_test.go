@@ -89,7 +89,7 @@ func TestApply_IgnoredPaths(t *testing.T) {
 		`{"parts":[{"part":{"x":1}}]}`: ".parts[0].part.x",
 	} {
 		first, object := merge.Object{"first": []any{}}, fromJSON[merge.Object](patch)
-		result, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: "a", Patch: &first}, {Layer: "b", Patch: &object}}, merge.Options{Owners: true})
+		result, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &first}, {Layer: merge.Manager("b"), Patch: &object}}, merge.Options{Owners: true})
 		if err != nil || len(result.Ignored) != 1 || result.Ignored[0].Path.String() != want {
 			t.Errorf("Apply(%s) ignores %v, %v, want %s", patch, result, err, want)
 		}
@@ -130,7 +130,7 @@ func TestApply_RawClaims(t *testing.T) {
 	plan := must(merge.For[kinds, merge.Object](schema.Rules{}))
 	base := &kinds{Raw: runtime.RawExtension{Raw: []byte(`{"base":1}`)}}
 	one, other := merge.Object{"raw": "one"}, merge.Object{"raw": int64(2)}
-	result := applied(t, plan, base, []merge.Layered[merge.Object]{{Layer: "one", Patch: &one}, {Layer: "other", Patch: &other}})
+	result := applied(t, plan, base, []merge.Layered[merge.Object]{{Layer: merge.Manager("one"), Patch: &one}, {Layer: merge.Manager("other"), Patch: &other}})
 	if diff := cmp.Diff([]string{`.raw base={"base":1} one="one" other=2`}, claimsOf(result.Owners)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
@@ -164,9 +164,9 @@ func TestApply_NoJSON(t *testing.T) {
 		},
 		`.raw: is no JSON: json: unsupported value: NaN`: {kinds{}, merge.Object{"raw": math.NaN()}},
 	} {
-		_, err := plan.Apply(&input.base, []merge.Layered[merge.Object]{{Layer: "a", Patch: &input.patch}}, merge.Options{})
+		_, err := plan.Apply(&input.base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &input.patch}}, merge.Options{})
 		var failed *merge.PatchError
-		if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), "patch of a: "+want) {
+		if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), "patch of manager/a: "+want) {
 			t.Errorf("Apply returns %v, want %s", err, want)
 		}
 	}
@@ -183,7 +183,7 @@ func TestApply_Allocations(t *testing.T) {
 			}
 			patch := merge.Object{field: list}
 			return testing.AllocsPerRun(5, func() {
-				if _, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: "a", Patch: &patch}}, merge.Options{}); err != nil {
+				if _, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{}); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -206,7 +206,7 @@ func TestApply_QuantityAllocations(t *testing.T) {
 			patch.Limits[string(rune('a'+i))] = resource.MustParse("1")
 		}
 		return testing.AllocsPerRun(5, func() {
-			if _, err := plan.Apply(&patch, []merge.Layered[limits]{{Layer: "a", Patch: &patch}}, merge.Options{}); err != nil {
+			if _, err := plan.Apply(&patch, []merge.Layered[limits]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -221,8 +221,8 @@ func TestPatches_NoJSON(t *testing.T) {
 	plan := must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{}))
 	for _, base := range []any{&thing{}, &thing{Raws: []runtime.RawExtension{{Raw: []byte("1")}}}} {
 		var patch any = &thing{Raws: []runtime.RawExtension{{Raw: []byte(`{`)}}}
-		_, err := plan.Apply(&base, []merge.Layered[any]{{Layer: "a", Patch: &patch}}, merge.Options{})
-		if err == nil || !strings.HasPrefix(err.Error(), "patch of a: ") {
+		_, err := plan.Apply(&base, []merge.Layered[any]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{})
+		if err == nil || !strings.HasPrefix(err.Error(), "patch of manager/a: ") {
 			t.Errorf("Apply returns %v, want an error", err)
 		}
 	}
@@ -243,7 +243,7 @@ func TestPatches_Foreign(t *testing.T) {
 		"hostname":     nil,
 		"other":        []any{make(chan int), math.NaN(), cyclic},
 	}
-	result, err := plan.Apply(&corev1.PodSpec{}, []merge.Layered[merge.Object]{{Layer: "a", Patch: &patch}}, merge.Options{Owners: true})
+	result, err := plan.Apply(&corev1.PodSpec{}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestPatches_Foreign(t *testing.T) {
 		t.Errorf("Apply ignores %v, want .other", result.Ignored)
 	}
 	alone := merge.Object{"securityContext": corev1.PodSecurityContext{FSGroup: new(int64)}}
-	if result, err = plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: "a", Patch: &alone}}, merge.Options{Owners: true}); err != nil {
+	if result, err = plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &alone}}, merge.Options{Owners: true}); err != nil {
 		t.Fatal(err)
 	}
 	want = corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64)}}
@@ -272,7 +272,7 @@ func TestPatches_Foreign(t *testing.T) {
 		`.priority: is no JSON: json: unsupported value: +Inf`:     {"priority": math.Inf(1), "nodeSelector": map[string]string{}},
 		"$patch: unknown directive \"map[]\"":                      {"$patch": map[string]string{}},
 	} {
-		if _, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: "a", Patch: &patch}}, merge.Options{}); err == nil || err.Error() != "patch of a: "+want {
+		if _, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{}); err == nil || err.Error() != "patch of manager/a: "+want {
 			t.Errorf("Apply returns %v, want %s", err, want)
 		}
 	}
@@ -290,8 +290,8 @@ func TestPatches_Cyclic(t *testing.T) {
 	next.Next, list.List[0].List = &next, list.List
 	for name, patch := range map[string]*nested{"a pointer": &next, "a list": &list} {
 		for _, owners := range []bool{false, true} {
-			_, err := plan.Apply(nil, []merge.Layered[nested]{{Layer: "a", Patch: patch}}, merge.Options{Owners: owners})
-			if err == nil || !strings.HasPrefix(err.Error(), "patch of a: json: unsupported value: encountered a cycle") {
+			_, err := plan.Apply(nil, []merge.Layered[nested]{{Layer: merge.Manager("a"), Patch: patch}}, merge.Options{Owners: owners})
+			if err == nil || !strings.HasPrefix(err.Error(), "patch of manager/a: json: unsupported value: encountered a cycle") {
 				t.Errorf("%s: Apply returns %v", name, err)
 			}
 		}
@@ -307,7 +307,7 @@ func TestApply_Quantity(t *testing.T) {
 			{"volumes": []any{merge.Object{"name": "a", "emptyDir": merge.Object{"sizeLimit": text}}}},
 			{"volumes": []any{merge.Object{"name": "a", "ephemeral": merge.Object{"volumeClaimTemplate": merge.Object{"spec": merge.Object{"resources": merge.Object{"requests": merge.Object{"storage": text}}}}}}}},
 		} {
-			_, err := plan.Apply(&corev1.PodSpec{}, []merge.Layered[merge.Object]{{Layer: "a", Patch: &patch}}, merge.Options{})
+			_, err := plan.Apply(&corev1.PodSpec{}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{})
 			if err == nil || !strings.Contains(err.Error(), "must have an exponent") {
 				t.Errorf("Apply(%v) = %v", patch, err)
 			}

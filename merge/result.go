@@ -68,6 +68,11 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	if err := o.check(p.plan); err != nil {
 		return merger{}, err
 	}
+	for i := range patches {
+		if _, isManager := patches[i].Layer.Manager(); !isManager {
+			return merger{}, fmt.Errorf("merge: the layer %q of patch %d is no manager: use merge.Manager", patches[i].Layer, i)
+		}
+	}
 	m := merger{plan: p.plan, follows: o.Order == BaseOrder, skips: o.Empty == SkipEmpty}
 	if p.plan.objects {
 		var err error

@@ -46,7 +46,7 @@ func TestPatched_Many(t *testing.T) {
 		slices.Reverse(more["set"].([]any))
 		more["set"] = append(more["set"].([]any), "more")
 		more["items"] = append(more["items"].([]any), map[string]any{"name": "more", "value": "b"})
-		result := applied(t, plan, nil, []merge.Layered[merge.Object]{{Layer: "one", Patch: &patch}, {Layer: "two", Patch: &patch}, {Layer: "three", Patch: &more}})
+		result := applied(t, plan, nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("one"), Patch: &patch}, {Layer: merge.Manager("two"), Patch: &patch}, {Layer: merge.Manager("three"), Patch: &more}})
 		want := map[string]string{}
 		three := ` one="a" two="a" three="a"`
 		for _, name := range names {
@@ -91,7 +91,7 @@ func TestPatched_Allocations(t *testing.T) {
 			labels[fmt.Sprint("n", i)] = "a"
 		}
 		patch := merge.Object{"labels": labels}
-		layers := []merge.Layered[merge.Object]{{Layer: "one", Patch: &patch}, {Layer: "two", Patch: &patch}}
+		layers := []merge.Layered[merge.Object]{{Layer: merge.Manager("one"), Patch: &patch}, {Layer: merge.Manager("two"), Patch: &patch}}
 		return testing.AllocsPerRun(3, func() {
 			if _, err := plan.Apply(nil, layers, merge.Options{Owners: true}); err != nil {
 				t.Fatal(err)
@@ -107,7 +107,7 @@ func TestPatched_Allocations(t *testing.T) {
 func TestPatched_JSON(t *testing.T) {
 	base := fromJSON[merge.Object](`{"a":{"b":1},"c":{"d":{"e":1}}}`)
 	patch := fromJSON[merge.Object](`{"a":{"b":{"f g":2}},"c":{"d":{"h":[1]}}}`)
-	result := applied(t, merge.ForJSON(), &base, []merge.Layered[merge.Object]{{Layer: "one", Patch: &patch}})
+	result := applied(t, merge.ForJSON(), &base, []merge.Layered[merge.Object]{{Layer: merge.Manager("one"), Patch: &patch}})
 	var got []string
 	for f := range result.Owners.Patched() {
 		got = append(got, fmt.Sprint(f.Path(), " ", f.Type()))
@@ -138,7 +138,7 @@ func TestRetainKeys_Later(t *testing.T) {
 func TestPatched_Order(t *testing.T) {
 	base := any(fromJSON[*thing](`{"labels": {"h": "", "d": "", "a": "", "c": "", "g": "", "b": "", "f": "", "e": ""}}`))
 	patch := fromJSON[any](`{"labels": {"$retainKeys": []}}`)
-	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Layered[any]{{Layer: "a", Patch: &patch}})
+	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Layered[any]{{Layer: merge.Manager("a"), Patch: &patch}})
 	var got []string
 	for f := range result.Owners.Patched() {
 		if f.HasNull() {
@@ -157,7 +157,7 @@ func TestPatched_EmptyName(t *testing.T) {
 		free[fmt.Sprint("n", i)] = "z"
 	}
 	patch := merge.Object{"free": free}
-	result := applied(t, objectPlan(shapesSchema), nil, []merge.Layered[merge.Object]{{Layer: "a", Patch: &patch}, {Layer: "b", Patch: &patch}})
+	result := applied(t, objectPlan(shapesSchema), nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}, {Layer: merge.Manager("b"), Patch: &patch}})
 	lines := slices.DeleteFunc(claimsOf(result.Owners), func(line string) bool { return strings.Contains(line, "z") })
 	if diff := cmp.Diff([]string{`.free[""] a="y" b="y"`, `.free.in.a a="x" b="x"`}, lines); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)

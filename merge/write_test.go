@@ -489,7 +489,7 @@ func TestWrite_Contested(t *testing.T) {
 func TestFieldsV1_Removed(t *testing.T) {
 	base := any(fromJSON[*thing](`{"args": ["a"], "name": "x", "tags": ["b"]}`))
 	patch := fromJSON[any](`{"args": ["c"], "count": 1}`)
-	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Layered[any]{{Layer: "a", Patch: &patch}})
+	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Layered[any]{{Layer: merge.Manager("a"), Patch: &patch}})
 	value := result.Value.(*thing)
 	result.Owners.Write("later", merge.Origin{}, fieldpath.Fields("args"), value.Args, nil)
 	value.Args = nil

@@ -67,7 +67,7 @@ func TestType_Item(t *testing.T) {
 			continue
 		}
 		patch := merge.Object{tc.list: []any{item}}
-		result, err := merge.ForObject(definition).Apply(&merge.Object{}, []merge.Layered[merge.Object]{{Layer: "m", Patch: &patch}}, merge.Options{Owners: true})
+		result, err := merge.ForObject(definition).Apply(&merge.Object{}, []merge.Layered[merge.Object]{{Layer: merge.Manager("m"), Patch: &patch}}, merge.Options{Owners: true})
 		if err != nil {
 			t.Errorf("%s: %s: %v", tc.list, tc.item, err)
 			continue

@@ -98,15 +98,16 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	return result, nil
 }
 
-// layersOf returns the patches as layers. It sets names and places only if owners are requested.
+// layersOf returns the patches as layers. It sets places only if owners are requested.
 func layersOf(patches []trainer.RuntimePatch, owners bool) []merge.Layered[trainer.JobSetTemplatePatch] {
 	layers := make([]merge.Layered[trainer.JobSetTemplatePatch], len(patches))
 	for i := range patches {
 		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
 			layers[i].Patch = spec.Template
 		}
+		layers[i].Layer = merge.Manager(patches[i].Manager)
 		if owners {
-			layers[i].Layer, layers[i].Source = merge.Manager(patches[i].Manager), PatchPath(patches[i].Manager)
+			layers[i].Source = PatchPath(patches[i].Manager)
 		}
 	}
 	return layers

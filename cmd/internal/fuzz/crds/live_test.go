@@ -245,7 +245,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		case s.update && g.chance(0.7):
 			s.object = thinned(g, unowned(live)).(merge.Object)
 		}
-		if _, err := d.plan.Apply(nil, []merge.Layered[merge.Object]{{Patch: &s.object}}, merge.Options{}); err != nil {
+		if _, err := d.plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &s.object}}, merge.Options{}); err != nil {
 			s.object = g.object() // two items lack their keys
 		}
 		if s.update && g.chance(0.2) {
