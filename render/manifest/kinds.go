@@ -43,15 +43,28 @@ func (id identity) item() identity {
 	return identity{apiVersion: id.apiVersion, kind: kind}
 }
 
+// neighbors are kinds of other projects that stand beside TrainJobs. Commands read some of them.
+func neighbors() []readable {
+	return []readable{
+		{group: claimGroup, version: "v1", kind: "ResourceClaim"},
+		{group: claimGroup, version: "v1", kind: "ResourceClaimTemplate"},
+		{group: queueGroup, version: "v1beta2", kind: "LocalQueue"},
+		{group: queueGroup, version: "v1beta2", kind: "ResourceFlavor"},
+		{group: queueGroup, version: "v1beta2", kind: "Workload"},
+	}
+}
+
 // isClaim reports whether the object claims devices.
 func (id identity) isClaim() bool {
 	group, _ := id.group()
-	return group == "resource.k8s.io" && (id.kind == "ResourceClaim" || id.kind == "ResourceClaimTemplate")
+	return group == claimGroup && (id.kind == "ResourceClaim" || id.kind == "ResourceClaimTemplate")
 }
 
 const (
 	trainerGroup = "trainer.kubeflow.org"
 	jobsetGroup  = "jobset.x-k8s.io"
+	claimGroup   = "resource.k8s.io"
+	queueGroup   = "kueue.x-k8s.io"
 	// oldVersion was never released, but published guides contain it by mistake.
 	oldVersion = "v2alpha1"
 )

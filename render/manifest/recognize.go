@@ -88,6 +88,11 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			}
 		}
 	}
+	for _, r := range neighbors() {
+		if r.group != group && isMeant(id, r) {
+			meant = &r
+		}
+	}
 	if group == trainerGroup {
 		ofGroup = append(ofGroup, unread...)
 	}
@@ -131,10 +136,10 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 // mostMistyped is the number of letters of a group that a person mistypes. With more, the group is another project's.
 const mostMistyped = 3
 
-// isMeant reports whether an object is a kind of the Trainer or of JobSet with a mistyped group. Other projects use the names of some
+// isMeant reports whether an object is a kind of the Trainer, of JobSet or of a neighbor with a mistyped group. Other projects use the names of some
 // kinds too, so the group must be near. Neither the letters' case nor a missing version counts.
 func isMeant(id identity, r readable) bool {
-	if r.group != trainerGroup && r.group != jobsetGroup || !strings.EqualFold(r.kind, id.kind) {
+	if !slices.Contains([]string{trainerGroup, jobsetGroup, claimGroup, queueGroup}, r.group) || !strings.EqualFold(r.kind, id.kind) {
 		return false
 	}
 	group, _, _ := strings.Cut(id.apiVersion, "/")

@@ -101,6 +101,9 @@ func (b *htmlWriter) causes(s summary) {
 			b.Add("a", "source", page.Attr{Name: "href", Value: by.Link})
 		}
 		b.Open("ul")
+		if by.Before != "" {
+			b.Add("li", "before the upgrade: "+by.Before)
+		}
 		for j, row := range by.rows {
 			if j == mostRows {
 				b.Add("li", "and "+report.Count(len(by.rows)-mostRows, "more change"))

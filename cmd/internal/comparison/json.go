@@ -56,6 +56,7 @@ type (
 		Changes   []jsonChange `json:"changes"`
 		Reason    string       `json:"reason,omitempty" doc:"Why a release changes them, and link is the thread."`
 		Link      string       `json:"link,omitempty"`
+		Before    string       `json:"before,omitempty" doc:"What to do before the upgrade."`
 	}
 	jsonChange struct {
 		What      string `json:"what"`
@@ -127,7 +128,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		Conflicts: c.conflicts.json(), Findings: c.findings.json(), OldErrors: rejectionsOf(c.oldErrors),
 	}
 	for _, by := range s.causes {
-		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text, Link: by.Link}
+		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text, Link: by.Link, Before: by.Before}
 		for _, row := range by.rows {
 			cause.Changes = append(cause.Changes, jsonChange{row.what, len(row.jobs)})
 		}

@@ -283,6 +283,9 @@ func (c *cause) markdown(w io.Writer, noun string, most int) {
 		place = " in " + codeSpan(printable.Name(c.files[0]))
 	}
 	fmt.Fprintf(w, "- %s%s: %s\n", codeSpan(c.name), place, report.Count(len(c.jobs), noun))
+	if c.Before != "" {
+		fmt.Fprintf(w, "  - before the upgrade: %s\n", html.EscapeString(c.Before))
+	}
 	for i, row := range c.rows {
 		if i == most {
 			fmt.Fprintf(w, "  - and %s\n", report.Count(len(c.rows)-i, "more change"))

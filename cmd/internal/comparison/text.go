@@ -208,6 +208,9 @@ func (l hunkLine) String() string {
 func (s summary) text(w io.Writer) {
 	for _, by := range s.causes {
 		fmt.Fprintf(w, "  %s: %s\n", report.Printable(by.name+by.place()), report.Count(len(by.jobs), s.noun))
+		if by.Before != "" {
+			fmt.Fprintf(w, "    before the upgrade: %s; see %s\n", report.Printable(by.Before), by.Link)
+		}
 		for i, row := range by.rows {
 			if i == mostRows {
 				fmt.Fprintf(w, "    and %s\n", report.Count(len(by.rows)-mostRows, "more change"))

@@ -39,6 +39,8 @@ type Version struct {
 type Reason struct {
 	Text string // a sentence without a full stop
 	Link string // may be empty
+	// Before says what to do before an upgrade. It may be empty.
+	Before string
 }
 
 // Job is a TrainJob, or a JobSet of the input, with its rendered objects.

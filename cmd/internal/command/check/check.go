@@ -19,11 +19,13 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // checkFlags are the flags of check.
 type checkFlags struct {
 	workspace.Flags
+	until      *release.Release // of --to-version, or nil
 	old, git   string
 	recreate   bool
 	onConflict string
@@ -72,6 +74,9 @@ count for the exit status. A finding lasts if its line moves, or its object move
 both versions is an update, and the findings include what the cluster rejects of it, as with --old. With
 --recreate, TrainJobs and JobSets are deleted and created again instead.
 
+With --to-version, the command also checks the inputs as a later release of the Trainer does. What only that release
+refuses is a warning. Before an upgrade, see also diff --from-version.
+
 With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
 With --old, an object in both states is an update of the old one, and an object that is only new is created.
@@ -108,6 +113,9 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
   # The overlays of a repository
   trainweld check -k overlays/ -r runtimes/
 
+  # Before an upgrade of the Trainer
+  trainweld check jobs/ -r runtimes/ --to-version 2.4
+
   # From a pipe
   helm template chart/ | trainweld check -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -130,6 +138,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
+	option.AddVersion(cmd, &flags.until, "to-version", "also warn of what a later release of the Trainer refuses")
 	option.AddFeatureGates(f, &flags.gates, "")
 	option.AddDefinitions(f, &flags.definitions, "also check objects of the CustomResourceDefinitions in a file, directory or glob (repeatable)")
 	f.Var((*option.Paths)(&flags.flavors), "flavors", "list the ResourceFlavors of Kueue in a file, directory or glob that each TrainJob can have (repeatable)")
@@ -168,13 +177,26 @@ func run(p *host.Program, flags checkFlags) error {
 		was = newBaseline(p, old, flags, onConflict, levels)
 		p, flags.Flags = new.Program(p), new.Flags
 	}
-	j, err := checkParts(ctx, p, flags, onConflict, was)
+	first, second := p, p
+	if flags.until != nil {
+		if first, second, err = twice(p, flags); err != nil {
+			return err
+		}
+	}
+	j, err := checkParts(ctx, first, flags, onConflict, was)
 	if err != nil {
 		return err
 	}
 	found := j.ordered(func(found finding.List) finding.List {
 		return was.introduced(levels.Apply(found), j.count.any(flags.Selector != nil))
 	})
+	if flags.until != nil {
+		refused, err := refusedBy(ctx, second, flags, onConflict, found)
+		if err != nil {
+			return err
+		}
+		found = report.InOrder(append(found, levels.Apply(refused)...), j.lines.Order)
+	}
 	found = codes.JoinBuilds(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
@@ -185,6 +207,11 @@ func run(p *host.Program, flags checkFlags) error {
 		return err
 	}
 	fmt.Fprintf(p.Stderr, "%s%s: %s%s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was)
+	if flags.until != nil {
+		if basis := release.Basis(*flags.until); basis != "" {
+			fmt.Fprintf(p.Stderr, "note: %s\n", basis)
+		}
+	}
 	return exit.For(found, flags.strict)
 }
 

@@ -218,10 +218,17 @@ func (u *upgrade) reasons() map[merge.Layer]comparison.Reason {
 	reasons := map[merge.Layer]comparison.Reason{}
 	for _, s := range u.steps[1:] {
 		in := s.change.In
-		reasons[causeOf(s.of.ID, in)] = comparison.Reason{Text: release.Marked(s.change.Why, in, s.of.ID), Link: s.change.Link}
+		add := func(id, why, link string) {
+			reason := comparison.Reason{Text: release.Marked(why, in, id), Link: link}
+			if u.old().release.Index() < u.new().release.Index() {
+				reason.Before = release.Before(in, id)
+			}
+			reasons[causeOf(id, in)] = reason
+		}
+		add(s.of.ID, s.change.Why, s.change.Link)
 		for _, part := range s.of.Parts {
 			if part.In == in {
-				reasons[causeOf(part.ID, in)] = comparison.Reason{Text: release.Marked(part.Why, in, part.ID), Link: part.Link}
+				add(part.ID, part.Why, part.Link)
 			}
 		}
 	}

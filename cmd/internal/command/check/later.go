@@ -1,0 +1,56 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
+)
+
+// twice returns the program for each of two runs over the same inputs: both read standard input if the flags name it.
+func twice(p *host.Program, flags checkFlags) (first, second *host.Program, err error) {
+	one, other := *p, *p
+	if slices.Contains(slices.Concat(flags.Files, flags.Runtimes), manifest.Stdin) {
+		text, err := io.ReadAll(p.Stdin)
+		if err != nil {
+			return nil, nil, err
+		}
+		one.Stdin, other.Stdin = bytes.NewReader(text), bytes.NewReader(text)
+	}
+	return &one, &other, nil
+}
+
+// refusedBy returns a warning for each error of the inputs in another release that they do not have now.
+func refusedBy(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, now finding.List) (finding.List, error) {
+	to := *flags.until
+	flags.Release, flags.counted = &to, nil
+	j, err := checkParts(ctx, p, flags, onConflict, nil)
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{}
+	for _, f := range now {
+		if f.Severity >= finding.Error {
+			has[fmt.Sprint(f.Code, f.Object, f.Path)] = true
+		}
+	}
+	var refused finding.List
+	for _, f := range j.ordered(func(found finding.List) finding.List { return found }) {
+		if f.Severity < finding.Error || has[fmt.Sprint(f.Code, f.Object, f.Path)] {
+			continue
+		}
+		f.Severity = finding.Warning
+		if who := "Trainer " + to.Name + " refuses "; !strings.HasPrefix(f.Message, who) {
+			f.Message = who + "it: " + f.Message
+		}
+		refused = append(refused, f)
+	}
+	return refused, nil
+}
