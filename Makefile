@@ -140,7 +140,7 @@ differential: ## compare with the code of the controllers at length
 	seed=$$(date +%s) && echo TRAINWELD_SEED=$$seed && cd $(FUZZ)/crds && GOWORK=off TRAINWELD_SEED=$$seed TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 TRAINWELD_SEQUENCES=20000 TRAINWELD_PATCHES=1000000 go test -count=1 -timeout 3h .
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 4h . -cases 2000 -updates 300 -policies 50
 	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 1h ./defaults -cases 100000
-	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 2h ./merged -cases 5000
+	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 2h ./merged -cases 5000 -updates 3000
 
 lint: ## the static checks
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }

@@ -47,7 +47,10 @@ var baseJobSet = `{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","meta
 	`{"name":"b","replicas":2,"template":{"spec":{"template":` + templateOf(`,"restartPolicy":"OnFailure"`) + `}}}]}}`
 
 // server is an API server with JobSet's webhooks and definitions.
-type server struct{ *oracle.Oracle }
+type server struct {
+	*oracle.Oracle
+	code jobs.Code
+}
 
 func newServer(t *testing.T) server {
 	t.Helper()
@@ -66,7 +69,7 @@ func newServer(t *testing.T) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server{o}
+	return server{o, code}
 }
 
 // rejections returns the errors on a JobSet, and on what is created for it.

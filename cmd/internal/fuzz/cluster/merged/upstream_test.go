@@ -1,6 +1,7 @@
 package merged
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -93,31 +94,11 @@ func (k *kind) rejections(fields map[string]any) (counted []string) {
 			counted = []string{fmt.Sprint("panic: ", problem)}
 		}
 	}()
-	text, err := json.Marshal(fields)
+	hub, err := k.decode(fields)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	object, err := legacyscheme.Scheme.New(k.version.WithKind(k.name))
-	if err == nil {
-		err = json.Unmarshal(text, object)
-	}
-	if err != nil {
-		return []string{err.Error()}
-	}
-	legacyscheme.Scheme.Default(object)
-	hub, err := legacyscheme.Scheme.ConvertToVersion(object, runtime.InternalGroupVersioner)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	ctx := genericapirequest.WithNamespace(genericapirequest.NewContext(), "default")
-	group := genericapirequest.RequestInfo{IsResourceRequest: true, APIGroup: k.version.Group, APIVersion: k.version.Version, Verb: "create"}
-	ctx = genericapirequest.WithRequestInfo(ctx, &group)
-	if o, ok := hub.(interface{ SetNamespace(string) }); ok {
-		o.SetNamespace("default")
-	}
-	if o, ok := hub.(interface{ SetUID(types.UID) }); ok {
-		o.SetUID("u")
-	}
+	ctx := k.request("create")
 	k.create.PrepareForCreate(ctx, hub)
 	if svc, ok := hub.(*core.Service); ok {
 		allocate(svc)
@@ -128,6 +109,39 @@ func (k *kind) rejections(fields map[string]any) (counted []string) {
 		}
 	}
 	return counted
+}
+
+// decode returns an object as the API server has it after decoding and defaulting.
+func (k *kind) decode(fields map[string]any) (runtime.Object, error) {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	object, err := legacyscheme.Scheme.New(k.version.WithKind(k.name))
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, object); err != nil {
+		return nil, err
+	}
+	legacyscheme.Scheme.Default(object)
+	hub, err := legacyscheme.Scheme.ConvertToVersion(object, runtime.InternalGroupVersioner)
+	if err != nil {
+		return nil, err
+	}
+	if o, ok := hub.(interface{ SetNamespace(string) }); ok {
+		o.SetNamespace("default")
+	}
+	if o, ok := hub.(interface{ SetUID(types.UID) }); ok {
+		o.SetUID("u")
+	}
+	return hub, nil
+}
+
+func (k *kind) request(verb string) context.Context {
+	ctx := genericapirequest.WithNamespace(genericapirequest.NewContext(), "default")
+	info := genericapirequest.RequestInfo{IsResourceRequest: true, APIGroup: k.version.Group, APIVersion: k.version.Version, Verb: verb}
+	return genericapirequest.WithRequestInfo(ctx, &info)
 }
 
 // counts reports whether an error is within the part of an object that the program judges.

@@ -80,6 +80,33 @@ func (c Code) Create(scheme *apiruntime.Scheme, stored oracle.Object) ([]client.
 	return slices.Collect(maps.Values(sent)), nil
 }
 
+// Resume runs JobSet's reconciler once over a stored JobSet and its Jobs. It returns the Jobs that the reconciler updates, as it sends
+// them.
+func (c Code) Resume(scheme *apiruntime.Scheme, stored oracle.Object, existing []*batchv1.Job) (updated []*batchv1.Job, err error) {
+	js := &jobset.JobSet{}
+	if err := oracle.Convert(stored, js); err != nil {
+		return nil, err
+	}
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(js).WithStatusSubresource(&jobset.JobSet{}, &batchv1.Job{}).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Update: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
+				if job, ok := object.(*batchv1.Job); ok {
+					updated = append(updated, job.DeepCopy())
+				}
+				return c.Update(ctx, object, opts...)
+			},
+		})
+	for _, job := range existing {
+		builder.WithObjects(job)
+	}
+	ctx := context.Background()
+	if err := controllers.SetupJobSetIndexes(ctx, indexer{builder}); err != nil {
+		return nil, err
+	}
+	_, err = c.Reconciler(builder.Build(), scheme).Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(js)})
+	return updated, err
+}
+
 // advance makes Jobs ready, and complete where another waits for that.
 func advance(ctx context.Context, c client.Client, js *jobset.JobSet) error {
 	var jobs batchv1.JobList
