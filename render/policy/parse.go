@@ -216,6 +216,7 @@ func (r *reader) managers(entries []managerEntry) {
 		if len(e.Paths) == 0 {
 			r.empty(paths, "name a field, or remove paths to allow all fields")
 		}
+		r.distinct(e.Paths, paths)
 		r.paths += len(e.Paths)
 		for n, text := range e.Paths[:min(len(e.Paths), mostPaths)] {
 			if pattern := r.field(text, paths.Append(fieldpath.Index(n))).Path; pattern != nil {
@@ -239,16 +240,14 @@ func (r *reader) users(e managerEntry, at fieldpath.Path) (names []string) {
 		isName func(string) bool
 		help   string
 	}{
-		{"users", e.Users, func(name string) bool { return name != "" }, "name a user as the API server knows it"},
-		{"serviceAccounts", e.ServiceAccounts, func(name string) bool {
-			namespace, account, ok := strings.Cut(name, "/")
-			return ok && len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(account)) == 0
-		}, "name its namespace and its name, such as kueue-system/kueue-controller-manager"},
+		{"users", e.Users, isUser, "name a user as the API server knows it"},
+		{"serviceAccounts", e.ServiceAccounts, func(name string) bool { return isAccount(name, "/") }, "name its namespace and its name, such as kueue-system/kueue-controller-manager"},
 	} {
 		in := at.Append(fieldpath.Field(list.name))
 		if len(list.values) == 0 {
 			r.empty(in, list.help)
 		}
+		r.distinct(list.values, in)
 		for i, name := range list.values {
 			if !list.isName(name) {
 				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), list.help, "invalid value %q", name)
@@ -302,6 +301,8 @@ func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 		r.report(codes.BadValue, at, "name a key, or [*] for all", "invalid path: %s names a directive", text)
 	case slices.ContainsFunc(rule.Path, func(s fieldpath.Step) bool { _, is := s.Index(); return is }):
 		r.report(codes.BadValue, at, "name the list itself", "invalid path: the list merges as a whole")
+	case voidKey(rule.Path) != "":
+		r.report(codes.BadValue, at, "correct the name, or set [*] for all", "invalid path: no object has the name %q", voidKey(rule.Path))
 	default:
 		return rule
 	}
@@ -356,14 +357,17 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 		if len(list.patterns) == 0 {
 			r.empty(in, "name one, or remove the field to select all")
 		}
-		for i, pattern := range list.patterns {
+		r.distinct(list.patterns, in)
+		for i, pattern := range list.patterns[:min(len(list.patterns), mostPatterns)] {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" || len(pattern) > validation.DNS1123SubdomainMaxLength {
 				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), "name one; * stands for any characters", "invalid pattern %q", pattern)
+			} else if isVoid(pattern, list.name == "namespaces") {
+				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), "name one; names have lower-case letters, digits, - and .", "no name matches %q", pattern)
 			}
 		}
 	}
 	in := at.Append(fieldpath.Field("labels"))
-	if e.Labels == "" {
+	if strings.TrimSpace(e.Labels) == "" {
 		r.empty(in, "set a label selector, or remove the field to select all")
 		return s
 	}

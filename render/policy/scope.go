@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -55,20 +56,34 @@ func (r *reader) scope(e *clusterEntry) {
 		of          **metav1.LabelSelector
 	}{{"namespaceSelector", e.NamespaceSelector, &r.policy.scope.Namespaces}, {"objectSelector", e.ObjectSelector, &r.policy.scope.TrainJobs}} {
 		in := at.Append(fieldpath.Field(s.field))
-		if s.text == "" {
+		if strings.TrimSpace(s.text) == "" {
 			r.empty(in, "set a label selector, or remove the field to select all")
 			continue
 		}
 		var err error
 		if *s.of, err = ParseSelector(s.text); err != nil {
-			r.report(codes.BadValue, in, "set a label selector, such as team=a", "invalid label selector: %s", err)
-		} else if r.patterns += strings.Count(s.text, ",") + 1; !selectorsOverlap(*s.of, *s.of) {
-			r.report(codes.BadValue, in, "set labels that one object can have", "no labels match %q", s.text)
+			r.report(codes.BadValue, in, "set a label selector that matches some objects, such as team=a", "invalid label selector: %s", err)
+		} else if r.patterns += len((*s.of).MatchExpressions); s.of == &r.policy.scope.Namespaces && !matchesNamespace(*s.of) {
+			r.report(codes.BadValue, in, "set labels that a namespace can have", "no namespace matches %q", s.text)
 		}
 	}
 }
 
-// ParseSelector reads a selector as kubectl writes it, such as team=a,tier!=x, for the API server: without > and <.
+// matchesNamespace reports whether a namespace can match a selector. Each has its name as a label.
+func matchesNamespace(s *metav1.LabelSelector) bool {
+	for _, r := range s.MatchExpressions {
+		isNamed := r.Key == corev1.LabelMetadataName && r.Operator == metav1.LabelSelectorOpIn
+		if isNamed && !slices.ContainsFunc(r.Values, func(name string) bool { return validation.IsDNS1123Label(name) == nil }) {
+			return false
+		}
+	}
+	return selectorsOverlap(s, &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpExists}},
+	})
+}
+
+// ParseSelector reads a selector as kubectl writes it, such as team=a,tier!=x, for the API server: without >
+// and <. A selector that matches nothing is an error.
 func ParseSelector(text string) (*metav1.LabelSelector, error) {
 	parsed, err := labels.ParseToRequirements(text)
 	if err != nil {
@@ -86,22 +101,29 @@ func ParseSelector(text string) (*metav1.LabelSelector, error) {
 		}
 		s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: r.Key(), Operator: operator, Values: r.Values().List()})
 	}
+	switch {
+	case len(parsed) > mostPatterns:
+		return nil, fmt.Errorf("%d requirements: must have at most %d", len(parsed), mostPatterns)
+	case !selectorsOverlap(s, s):
+		return nil, fmt.Errorf("no labels match %q", text)
+	}
 	return s, nil
 }
 
 // selectorsOverlap reports whether some labels match both selectors. Requirements of different keys never exclude each other, and all
 // values that no requirement names are alike.
 func selectorsOverlap(a, b *metav1.LabelSelector) bool {
-	var all labels.Requirements
-	for _, s := range []*metav1.LabelSelector{a, b} {
-		selector, err := metav1.LabelSelectorAsSelector(s)
-		if s == nil || err != nil {
-			continue // all
-		}
-		requirements, _ := selector.Requirements()
-		all = append(all, requirements...)
+	return canMatch(append(requirementsOf(a), requirementsOf(b)...))
+}
+
+// requirementsOf returns the requirements of a selector, none if it selects all.
+func requirementsOf(s *metav1.LabelSelector) labels.Requirements {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if s == nil || err != nil {
+		return nil
 	}
-	return canMatch(all)
+	requirements, _ := selector.Requirements()
+	return requirements
 }
 
 // canMatch reports whether some labels match all requirements.

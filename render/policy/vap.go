@@ -104,7 +104,7 @@ func admissionObject(kind, name string, spec map[string]any) map[string]any {
 const (
 	mostWords   = 40_000
 	mostLetters = 4_000
-	mostObject  = 800_000
+	mostObject  = 400_000
 )
 
 // vapWriter collects the expressions of ValidatingAdmissionPolicies.
@@ -292,6 +292,12 @@ func (w *vapWriter) managers() {
 		if m.required && w.isError(codes.MissingManager, "TrainJobs without a patch of a required manager") {
 			w.unit("required and for of " + m.name)
 			w.addRule(checkRule, "!("+w.matches(m.of)+") || "+own()+".hasValue()", celString("required: a patch of "+m.name))
+			if m.of.labels != nil {
+				requirements, _ := m.of.labels.Requirements()
+				if !canMatch(append(requirements, requirementsOf(p.scope.TrainJobs)...)) {
+					w.lowered = append(w.lowered, fmt.Sprintf("the cluster requires no patch of %s: no labels match both its selector and cluster.objectSelector", m.name))
+				}
+			}
 		}
 		if m.paths != nil && w.isError(codes.ForbiddenField, "fields outside the paths of a manager") {
 			w.ofFields = true

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/internal/testenv"
 )
@@ -70,7 +71,8 @@ func TestMeet(t *testing.T) {
 			all = append(all, has)
 		}
 	}
-	random := func() (*metav1.LabelSelector, labels.Selector) {
+	var random func() (*metav1.LabelSelector, labels.Selector)
+	random = func() (*metav1.LabelSelector, labels.Selector) {
 		var some []string
 		for range r.IntN(4) {
 			some = append(some, requirements[r.IntN(len(requirements))])
@@ -78,8 +80,12 @@ func TestMeet(t *testing.T) {
 		text := strings.Join(some, ",")
 		s, err := ParseSelector(text)
 		selector, err2 := labels.Parse(text)
-		if err != nil || err2 != nil {
+		isVoid := !slices.ContainsFunc(all, func(has labels.Set) bool { return selector.Matches(has) })
+		if isVoid != (err != nil) || err2 != nil {
 			t.Fatal(text, err, err2)
+		}
+		if isVoid {
+			return random()
 		}
 		if some == nil && r.IntN(2) == 0 {
 			s = nil
@@ -98,5 +104,51 @@ func TestMeet(t *testing.T) {
 	}
 	if min(counts[true], counts[false]) < 20 {
 		t.Errorf("%d selectors meet, and %d do not", counts[true], counts[false])
+	}
+}
+
+// TestIsVoid compares with a search among all short names.
+func TestIsVoid(t *testing.T) {
+	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
+	const letters = "ab0-."
+	names := []string{""}
+	for i := 0; i < len(names) && len(names[i]) < 4; i++ {
+		for _, c := range letters {
+			names = append(names, names[i]+string(c))
+		}
+	}
+	elements := []string{"a", "b", "0", "-", ".", "*", "?", "[ab]", "[^a]", `[\-.]`, `[\]a]`, `\a`, `\*`, "A", "_", "é"}
+	counts := map[bool]int{}
+	for range testenv.Cases(t, 3000) {
+		pattern := ""
+		for range 1 + r.IntN(3) { // what they match is short, or stands for one that is
+			pattern += elements[r.IntN(len(elements))]
+		}
+		for _, isNamespace := range []bool{false, true} {
+			want := !slices.ContainsFunc(names, func(name string) bool {
+				matches, err := path.Match(pattern, name)
+				if err != nil {
+					t.Fatal(pattern, err)
+				}
+				if isNamespace {
+					return matches && validation.IsDNS1123Label(name) == nil
+				}
+				return matches && validation.IsDNS1123Subdomain(name) == nil
+			})
+			if got := isVoid(pattern, isNamespace); got != want {
+				t.Errorf("isVoid(%q, %t) = %t, want %t", pattern, isNamespace, got, want)
+			}
+			counts[want]++
+		}
+	}
+	for pattern, want := range map[string]bool{
+		strings.Repeat("a", 63): false, strings.Repeat("a", 64): true, "*" + strings.Repeat("?", 63): false, "*" + strings.Repeat("?", 64): true,
+	} {
+		if got := isVoid(pattern, true); got != want {
+			t.Errorf("isVoid(%q) = %t, want %t", pattern, got, want)
+		}
+	}
+	if min(counts[true], counts[false]) < 100 {
+		t.Errorf("%v", counts)
 	}
 }

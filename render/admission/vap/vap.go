@@ -14,12 +14,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	names "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/version"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
@@ -75,12 +77,19 @@ func Compile(objects ...map[string]any) (*Expressions, error) {
 }
 
 func compile(object map[string]any) (e expressions, err error) {
-	if text, err := json.Marshal(object); err != nil || len(text) > mostBytes {
-		return e, cmp.Or(err, fmt.Errorf("an object of %d bytes: the API server stores at most %d", len(text), mostBytes))
-	}
 	var vap admissionregistration.ValidatingAdmissionPolicy
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &vap); err != nil {
 		return e, err
+	}
+	if text, err := json.Marshal(object); err != nil || len(text) > mostBytes {
+		largest := slices.MaxFunc(append(vap.Spec.Variables, admissionregistration.Variable{}), func(a, b admissionregistration.Variable) int {
+			return cmp.Compare(len(a.Expression), len(b.Expression))
+		})
+		tooLarge := fmt.Errorf("an object of %d bytes: the API server stores at most %d", len(text), mostBytes)
+		return e, cmp.Or(err, error(CompileError{largest.Name, tooLarge}))
+	}
+	if problems := names.IsDNS1123Subdomain(vap.Name); problems != nil {
+		return e, fmt.Errorf("the name %q: %s", vap.Name, problems[0])
 	}
 	options := []cel.EnvOption{}
 	for _, name := range []string{"object", "oldObject", "request", "variables"} {
