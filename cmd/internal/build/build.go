@@ -7,17 +7,7 @@
 //
 // It finds and builds the directories of a repository, and finds the source of each field of the
 // output. Builds run on all cores, ahead of their use. A build reads no network, starts no program
-// and writes nothing: SECURITY.md lists the guards. The files are:
-//
-//	discover.go       the directories to build
-//	kustomization.go  what a kustomization file may name
-//	kustomize.go      a build by kustomize
-//	child.go          the process that builds
-//	processes.go      the processes that build, as their parent sees them
-//	revision.go       the folder of a revision
-//	reason.go         what is shown of a message of kustomize
-//	lost.go           the patches that an overlay loses
-//	origin.go         the sources of generated fields
+// and writes nothing: SECURITY.md lists the guards.
 package build
 
 import (

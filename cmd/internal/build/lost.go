@@ -22,24 +22,12 @@ import (
 // does not know the merge key. Then a patch of one manager in an overlay removes the patches of all
 // managers of the base.
 
-// patched is a TrainJob of a build with its patches.
-type patched struct {
-	Kind     string
-	Metadata struct {
-		Namespace, Name string
-		Labels          labels.Set
-	}
-	Spec struct {
-		RuntimePatches []struct{ Manager string }
-	}
-}
-
 // jobsByFile are the TrainJobs of a build by the files that they come from. Overlays change names,
 // and not the order.
-type jobsByFile map[string][]patched
+type jobsByFile map[string][]*trainer.TrainJob
 
-// patchedIn returns the TrainJobs of a build, which may be nil.
-func patchedIn(dir string, made *product) jobsByFile {
+// jobsOf returns the TrainJobs of a build, which may be nil.
+func jobsOf(dir string, made *product) jobsByFile {
 	jobs := jobsByFile{}
 	if made == nil {
 		return jobs
@@ -47,14 +35,14 @@ func patchedIn(dir string, made *product) jobsByFile {
 	i := -1
 	for line := range bytes.Lines(made.Text) {
 		i++
-		from, job := made.Sources[i], patched{}
+		from, fields := made.Sources[i], map[string]any{}
 		if from.File == "" || from.Generated || !bytes.Contains(line, []byte(trainer.TrainJobKind)) {
 			continue
 		}
-		// Decoding reports what is of another type.
-		if _ = json.Unmarshal(line, &job); job.Kind == trainer.TrainJobKind {
+		err := json.Unmarshal(line, &fields)
+		if err == nil && fields["kind"] == trainer.TrainJobKind {
 			file := filepath.Join(dir, from.File)
-			jobs[file] = append(jobs[file], job)
+			jobs[file] = append(jobs[file], workspace.Outline(fields, ""))
 		}
 	}
 	return jobs
@@ -65,7 +53,7 @@ func patchedIn(dir string, made *product) jobsByFile {
 // on purpose.
 func (b *Builder) lostPatches(built *workspace.Built, made *product) finding.List {
 	real, err := b.tree.Real(built.Dir)
-	jobs := patchedIn(real, made)
+	jobs := jobsOf(real, made)
 	if err != nil || len(jobs) == 0 {
 		return nil
 	}
@@ -84,7 +72,7 @@ func (b *Builder) lostPatches(built *workspace.Built, made *product) finding.Lis
 			continue
 		}
 		base := b.bases.Of(dir, func() jobsByFile {
-			return patchedIn(dir, b.kustomize(&workspace.Built{Dir: dir}))
+			return jobsOf(dir, b.kustomize(&workspace.Built{Dir: dir}))
 		})
 		for file, before := range base {
 			now := jobs[file]
@@ -93,9 +81,11 @@ func (b *Builder) lostPatches(built *workspace.Built, made *product) finding.Lis
 					break
 				}
 				for _, patch := range before[i].Spec.RuntimePatches {
-					lost := !strings.Contains(all, patch.Manager) &&
-						!slices.Contains(now[i].Spec.RuntimePatches, patch)
-					if s := b.flags.Selector; lost && (s == nil || s.Matches(now[i].Metadata.Labels)) {
+					isThere := strings.Contains(all, patch.Manager) || slices.ContainsFunc(
+						now[i].Spec.RuntimePatches,
+						func(p trainer.RuntimePatch) bool { return p.Manager == patch.Manager })
+					s := b.flags.Selector
+					if !isThere && (s == nil || s.Matches(labels.Set(now[i].Labels))) {
 						found = append(found, b.lost(now[i], patch.Manager, *at))
 					}
 				}
@@ -106,11 +96,13 @@ func (b *Builder) lostPatches(built *workspace.Built, made *product) finding.Lis
 	return found
 }
 
-func (b *Builder) lost(job patched, manager string, at fieldpath.Position) finding.Finding {
+func (b *Builder) lost(
+	job *trainer.TrainJob, manager string, at fieldpath.Position,
+) finding.Finding {
 	return finding.Finding{
 		Code: codes.LostPatch, Severity: finding.Warning, Position: at,
 		Object: b.flags.InNamespace(fieldpath.Object{
-			Kind: job.Kind, Namespace: job.Metadata.Namespace, Name: job.Metadata.Name,
+			Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name,
 		}),
 		Path:    fieldpath.Fields("spec", "runtimePatches"),
 		Message: fmt.Sprintf("the overlay loses the patch of manager %q in its base", manager),

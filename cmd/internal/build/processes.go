@@ -90,14 +90,11 @@ func start() (*builder, error) {
 	}
 	b := &builder{cmd: cmd, answers: make(chan answer, 1)}
 	cmd.Stderr = &b.stderr
-	if b.in, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
+	var errIn, errOut error
+	var out io.Reader
+	b.in, errIn = cmd.StdinPipe()
+	out, errOut = cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut, cmd.Start()); err != nil {
 		return nil, fmt.Errorf("cannot be started: %w", err)
 	}
 	go func() {
