@@ -22,11 +22,6 @@
 // encodings are. Both laws hold for patches that check.Patches accepts. Property tests hold them against the controller's own
 // merge.
 //
-// # The order of the patches
-//
-// [OrderConflicts] returns each field whose value depends on the order of the patches, with two orders and their values. An
-// empty list means that all orders give the same value.
-//
 // # Resolving a conflict
 //
 // The cluster lets the last patch win an overlap, and rejects the object of a union. [Force] lets a manager win instead: it

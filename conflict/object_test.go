@@ -373,10 +373,6 @@ func TestConflict_Against(t *testing.T) {
 			t.Errorf("Against(%s) for %v (-want +got):\n%s", tc.manager, tc.patches, diff)
 		}
 	}
-	found, err := conflict.OrderConflicts(plan, &boxed{}, objectPatches(t, inner, marks))
-	if err != nil || len(found) != 1 || found[0].Conflict.Kind != conflict.Overlap {
-		t.Errorf("OrderConflicts() = %v, %v, want the overlap, and no union", found, err)
-	}
 }
 
 func textsOf(patches []merge.Layered[merge.Object]) []string {

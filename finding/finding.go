@@ -65,40 +65,10 @@ type Finding struct {
 	MoreBuilds []string
 	// Claims are the values that disagree or get lost, in the order of writing.
 	Claims []merge.Claim
-	// Orders are two orders of the writers with different outcomes. They are nil unless a caller asked for the effect of the
-	// order.
-	Orders []Order
 	// Message states the problem in one sentence without its final stop. It never quotes the value of an environment variable.
 	Message string
 	// Remedy is the fix. Its text is never empty for an error.
 	Remedy Remedy
-}
-
-// Order is an order of the writers of a field and its outcome.
-type Order struct {
-	// Writers are the names of the managers or of the policies, the first one first.
-	Writers []string
-	// Path is the field that the outcome shows: the finding's field or one within it.
-	Path fieldpath.Path
-	// Value is the value of the field in this order, as JSON. It counts only if IsSet.
-	Value any
-	IsSet bool
-	// Manager is the manager that sets this value, or "".
-	Manager string
-	// Effect states an outcome that is not a value, or "". It never quotes the value of an environment variable.
-	Effect string
-}
-
-// Outcome returns the effect of the order or the value of the field. Unless show is set, it masks values as FormatValue does.
-func (o Order) Outcome(show bool) string {
-	switch {
-	case o.Effect != "":
-		return o.Effect
-	case !o.IsSet:
-		return "not set"
-	default:
-		return FormatValue(o.Path, o.Value, show)
-	}
 }
 
 // Error returns the finding on one line.

@@ -38,8 +38,6 @@ const (
 	ChooseOne
 	// LetOneWin settles a disagreement. Options are the managers, in the order of their patches.
 	LetOneWin
-	// Compose sets the field in the last patch that sets it. The option is the value that a rule of the policy gives, as JSON.
-	Compose
 	// Migrate rewrites the object for today's API.
 	Migrate
 	// Provide adds an input. Options are the kinds of objects to add.

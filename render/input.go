@@ -15,7 +15,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
@@ -40,9 +39,6 @@ type Input struct {
 	Layers Layers
 	// Earlier holds fields of other releases that these Go types lack. It counts only with the Release that reads them.
 	Earlier legacy.Earlier
-	// Rules are the rules of a policy that compose the values of several managers. They change no value: findings compare the
-	// cluster's values with theirs. Layers ignore them.
-	Rules compose.Rules
 }
 
 // filled returns the input with empty objects for nil ones.

@@ -209,11 +209,7 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 		still.Add(check.Patches(&r.in.Runtime.Template, left)...)
 		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !still.Has(codes.KeyOf(f)) })
 	}
-	ruleOf := r.in.Rules.Finder()
 	for _, f := range found {
-		if f.Code == codes.DropsTolerations && isComposed(f.Path, ruleOf) {
-			continue // the rule says more
-		}
 		if harmless(f) {
 			f.Severity = finding.Warning
 		}
@@ -259,8 +255,7 @@ func (r *renderer) setOwners(merged *runtimepatch.Result, as View) {
 }
 
 // Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for each conflict that
-// Options.ForceManagers decided. A field that a rule of the input governs has a finding on the rule instead of an overlap. Conflicts
-// runs no other check of JobSet, and reads only Release, ForceManagers and OnConflict. If
+// Options.ForceManagers decided. Conflicts runs no other check of JobSet, and reads only Release, ForceManagers and OnConflict. If
 // the patches of a manager fail to merge, it returns the error and compares the other managers. It does not change
 // its input.
 func Conflicts(in Input, opts Options) finding.List {

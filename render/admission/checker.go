@@ -11,7 +11,6 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -34,8 +33,6 @@ type Input struct {
 	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
 	// today's API. See render.Input. A Release with overrides ignores Layers, and reads them in TrainJob.
 	Layers render.Layers
-	// Rules compose the values of several managers, see render.Input.
-	Rules compose.Rules
 	// Earlier holds fields of earlier releases, see render.Input. With a Release, Check takes these from TrainJob and
 	// Runtime instead.
 	Earlier legacy.Earlier
@@ -132,7 +129,7 @@ func (c *checker) release() *release.Release { return c.in.Release.Or() }
 
 // renderInput returns the TrainJob over a runtime.
 func (c *checker) renderInput(r *Runtime) render.Input {
-	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier, Rules: c.in.Rules}
+	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier}
 	if c.in.Release != nil {
 		in.Earlier.TorchNumProcPerNode = r.processes
 	}

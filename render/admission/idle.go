@@ -18,7 +18,6 @@ import (
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -156,7 +155,6 @@ func (c *checker) idle() finding.List {
 		times[patches[i].Manager]++
 	}
 	h := c.history(times)
-	composed := compose.Find(c.merged.Owners, c.in.Rules)
 	written, _ := mapOf(c.job.fields, "spec")["runtimePatches"].([]any)
 	var found finding.List
 	var candidates []candidate
@@ -175,8 +173,7 @@ func (c *checker) idle() finding.List {
 		isLost := slices.ContainsFunc(c.merging.Decisions, func(d conflict.Decision) bool {
 			return slices.ContainsFunc(d.Lost, func(claim merge.Claim) bool { return claim.Layer == layer }) // another finding reports it
 		})
-		isComposed := slices.ContainsFunc(composed, func(by compose.Composition) bool { return slices.Contains(by.Managers(), patch.Manager) })
-		if clears == nil && !isLost && !isComposed && !h.shares[layer] && (isRepeated || !h.changes[layer]) {
+		if clears == nil && !isLost && !h.shares[layer] && (isRepeated || !h.changes[layer]) {
 			reorders := mayReorder(written[i])
 			candidates = append(candidates, candidate{i, isRepeated || h.undecided[layer] || reorders, reorders, true})
 		}

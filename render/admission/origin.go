@@ -253,7 +253,7 @@ func (c *checker) explained(f finding.Finding, claim merge.Claim) bool {
 // templatePath returns the path of a finding in the template, and so in the JobSet. The finding concerns the runtime
 // or a patch.
 func templatePath(f finding.Finding) (fieldpath.Path, bool) {
-	if codes.IsDispute(f.Code) || f.Code == codes.Composed {
+	if codes.IsDispute(f.Code) {
 		return f.Path, true
 	}
 	if f.Object.Kind != trainer.TrainJobKind {

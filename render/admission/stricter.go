@@ -45,8 +45,6 @@ var stricter = []finding.Code{
 	// Managers disagree.
 	codes.Overlap,
 	codes.Union,
-	codes.NotComposed,
-	codes.NoComposition,
 	// Only a cluster can choose a name.
 	codes.NoName,
 	// The job never runs.

@@ -89,7 +89,7 @@ func Codes() []finding.Code { return slices.Sorted(maps.Keys(pages())) }
 // keeps too many.
 func IsDispute(code finding.Code) bool {
 	switch code {
-	case Overlap, Union, NotComposed, NoComposition:
+	case Overlap, Union:
 		return true
 	}
 	return false

@@ -125,3 +125,17 @@ func ExampleOf() {
 	fmt.Println(page.Fix)
 	// Output: set `apiVersion: trainer.kubeflow.org/v1alpha1`.
 }
+
+// TestRemoved keeps a code that is gone out of the table, and says what to use instead.
+func TestRemoved(t *testing.T) {
+	for _, code := range []finding.Code{"TW126", "TW235", "TW308", "TW309", "TW310", "TW311", "TW312", "TW810", "TW811", "TW812"} {
+		if _, stays := codes.Of(code); stays || codes.Removed(code) == "" {
+			t.Errorf("%s has a page: %t, and Removed says %q", code, stays, codes.Removed(code))
+		}
+	}
+	for _, code := range append(codes.Codes(), "TW999") {
+		if instead := codes.Removed(code); instead != "" {
+			t.Errorf("%s stays, and Removed says %q", code, instead)
+		}
+	}
+}

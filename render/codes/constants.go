@@ -54,26 +54,20 @@ const (
 	ForbiddenField  finding.Code = "TW232" // forbidden field
 	MissingManager  finding.Code = "TW233" // required manager missing
 	LostPatch       finding.Code = "TW234" // overlay loses a patch
-	UnfitRule       finding.Code = "TW235" // rule does not fit its field
 	PolicyOverlap   finding.Code = "TW236" // policies overlap in the cluster
 )
 
 // Codes of the page docs/findings/merge.md.
 const (
-	Overlap                    = finding.CodeOverlap  // managers set different values
-	Union                      = finding.CodeUnion    // managers set different members of a union
-	Override      finding.Code = "TW302"              // patch overrides the runtime
-	Shadowed      finding.Code = "TW303"              // value replaced later
-	NoMerge       finding.Code = "TW304"              // patch that cannot be merged
-	Forced                     = finding.CodeForced   // value overridden by force
-	NoSchema      finding.Code = "TW306"              // no schema for the merge
-	SameKey       finding.Code = "TW307"              // items share a merge key
-	PolicyOrder   finding.Code = "TW308"              // order of policies decides
-	Composed      finding.Code = "TW309"              // last patch sets the rule's value
-	NotComposed   finding.Code = "TW310"              // last patch misses the rule's value
-	NoComposition finding.Code = "TW311"              // rule gives no value
-	NothingToSet  finding.Code = "TW312"              // nothing to compose
-	ZeroNull                   = finding.CodeZeroNull // Go value removes fields
+	Overlap               = finding.CodeOverlap  // managers set different values
+	Union                 = finding.CodeUnion    // managers set different members of a union
+	Override finding.Code = "TW302"              // patch overrides the runtime
+	Shadowed finding.Code = "TW303"              // value replaced later
+	NoMerge  finding.Code = "TW304"              // patch that cannot be merged
+	Forced                = finding.CodeForced   // value overridden by force
+	NoSchema finding.Code = "TW306"              // no schema for the merge
+	SameKey  finding.Code = "TW307"              // items share a merge key
+	ZeroNull              = finding.CodeZeroNull // Go value removes fields
 )
 
 // Codes of the page docs/findings/rendering.md.

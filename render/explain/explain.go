@@ -20,7 +20,6 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
@@ -39,9 +38,6 @@ type Rule struct {
 	// Patchable means that a manager may set the field in a patch. Set describes how to set it.
 	Patchable bool
 	Set       string
-	// Compositions are the kinds of rules by which a policy may compose the values of several managers. There are none for a field
-	// that no manager may patch, or within a list that merges as a whole.
-	Compositions []compose.Kind
 	// Fields are the fields of a struct, or of the items of a list.
 	Fields []Member
 }

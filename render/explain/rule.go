@@ -14,7 +14,6 @@ import (
 func (r *resolved) rule() Rule {
 	rule := Rule{Path: r.path, Kind: r.typ.String(), Merge: r.merge(), Union: r.union()}
 	rule.Patchable, rule.Set = r.set()
-	rule.Compositions = r.compositions(rule.Patchable)
 	t := r.typ
 	for t.Kind != schema.Map && t.Elem != nil {
 		t = t.Elem

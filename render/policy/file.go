@@ -16,7 +16,6 @@ type file struct {
 	Stock          *bool            `json:"stock,omitempty" doc:"Accept the runtimes that the release ships for those that the inputs lack, without a note."`
 	Managers       []managerEntry   `json:"managers,omitempty" doc:"The known managers, in the order of their patches. The patch of any other manager is a finding."`
 	Patches        []patchEntry     `json:"patches,omitempty" doc:"Files of patches that TrainJobs get after their own patches, in this order."`
-	Compose        []composeEntry   `json:"compose,omitempty" doc:"Rules that compose the values of several managers for fields that Kubernetes replaces whole."`
 	Severities     map[string]level `json:"severities,omitempty" doc:"The severities of findings by their codes."`
 	Cluster        *clusterEntry    `json:"cluster,omitempty" doc:"The objects that put the rules into force in a cluster. Flags of the command policy win."`
 }
@@ -42,19 +41,6 @@ type patchEntry struct {
 	Manager string   `json:"manager,omitempty" doc:"The manager of the patches that name none."`
 	For     *forJobs `json:"for,omitempty" doc:"The TrainJobs that get the patches. Without it, all of them."`
 }
-
-type composeEntry struct {
-	Path              string      `json:"path" doc:"The fields of the JobSet that the rule governs. [*] is any item. agree and owner also govern the fields below."`
-	Rule              composeKind `json:"rule" doc:"union keeps the items of all lists, minimum and maximum one of the numbers. agree demands one value of all managers, and owner takes that of one manager."`
-	Owner             string      `json:"owner,omitempty" doc:"The manager whose value the rule owner takes."`
-	TolerationSeconds secondsKind `json:"tolerationSeconds,omitempty" doc:"How the union of tolerations composes the seconds of tolerations that are equal otherwise. Without it, they must agree."`
-}
-
-// composeKind is a kind of rule, and secondsKind one for the seconds of tolerations.
-type (
-	composeKind string
-	secondsKind string
-)
 
 // forJobs selects TrainJobs.
 type forJobs struct {

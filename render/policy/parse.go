@@ -82,7 +82,7 @@ func (r *reader) add(f finding.Finding) {
 	}
 }
 
-const example = `set trainerVersion, stock, managers, patches, compose, severities or cluster, such as trainerVersion: "2.3"`
+const example = `set trainerVersion, stock, managers, patches, severities or cluster, such as trainerVersion: "2.3"`
 
 func (r *reader) read(data []byte) {
 	r.policy.file = r.file
@@ -93,7 +93,11 @@ func (r *reader) read(data []byte) {
 		if f.Code == codes.NotAnObject {
 			f.Code, f.Message, f.Remedy = codes.WrongType, "must be an object", finding.Remedy{Text: example}
 		}
-		if f.Code == codes.UnknownField && len(f.Path) > 0 {
+		switch {
+		case f.Code == codes.UnknownField && f.Path.String() == ".compose":
+			f.Message = "compose is gone: managers that set different values are in conflict until they agree"
+			f.Remedy = finding.Remedy{Do: finding.LetOneWin, Text: "remove it, and set each field in one patch only, or to the same value in all"}
+		case f.Code == codes.UnknownField && len(f.Path) > 0:
 			f.Message = fmt.Sprintf("%s in version %d", f.Message, latest)
 		}
 		r.add(f)
@@ -139,7 +143,6 @@ func (r *reader) read(data []byte) {
 		r.report(codes.BadValue, nil, "write fewer, or use patterns with * and labels", "must have at most %d managers, %d patches, %d paths, and %d names, patterns and labels to select TrainJobs by", mostRules, mostRules, mostPaths, mostPatterns)
 		r.policy.managers, r.policy.patches = nil, nil
 	}
-	r.compositions(of.Compose)
 	r.severities(of.Severities)
 	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil && of.Cluster == nil && len(r.findings) == 0 {
 		r.report(codes.MissingField, nil, example, "required: the file sets no field")
@@ -389,14 +392,19 @@ func (r *reader) severities(of map[string]level) {
 		r.empty(list, "name a code, or remove the field")
 		return
 	}
-	names := namesOf(codes.Codes())
+	var names []string
+	for _, code := range codes.Codes() {
+		names = append(names, string(code))
+	}
 	words := []string{string(off), finding.Note.String(), finding.Warning.String(), finding.Error.String()}
 	r.policy.severities = map[finding.Code]finding.Severity{}
 	for name, level := range of {
 		at, code := list.Append(fieldpath.Key(name)), finding.Code(name)
 		severity := finding.Severity(slices.Index(words, string(level)))
 		page, isKnown := codes.Of(code)
-		switch {
+		switch instead := codes.Removed(code); {
+		case instead != "":
+			r.report(codes.BadValue, at, "remove it", "%s is gone: %s", code, instead)
 		case !isKnown:
 			r.report(codes.BadValue, at, suggestionFor(name, names, "name a code of "+codes.Docs+"findings.md"), "unknown code %q", name)
 		case severity < 0:

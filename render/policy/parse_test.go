@@ -25,14 +25,6 @@ patches:
     manager: platform.example.com/defaults
     for: {namespaces: [team-*], labels: "app=x,tier!=test", names: [llm-*], runtimes: [torch-distributed]}
   - file: ../all.yaml
-compose:
-  - path: .spec.replicatedJobs[*].template.spec.template.spec.tolerations
-    rule: union
-    tolerationSeconds: maximum
-  - {path: '.spec.replicatedJobs[*].template.spec.template.spec.containers[*].securityContext.capabilities.drop', rule: union}
-  - {path: '.spec.replicatedJobs[node].template.spec.template.spec.terminationGracePeriodSeconds', rule: minimum}
-  - {path: '.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector[pool]', rule: owner, owner: kueue.x-k8s.io/manager}
-  - {path: '.spec.replicatedJobs[*].template.spec.template.metadata', rule: agree}
 severities: {TW107: off, TW541: error, TW302: warning, TW300: note, TW230: "off"}
 cluster: {name: team-a, namespaceSelector: "team in (a, b)", objectSelector: tier}
 version: 1
@@ -110,26 +102,8 @@ func files() []fileCase {
 		{name: "an invalid pattern", text: "patches: [{file: a.yaml, for: {names: ['[a']}}]\n", found: []string{`1:40 TW501 .patches[0].for.names[0] invalid pattern "[a"`}, beyond: true},
 		{name: "an invalid selector", text: "patches: [{file: a.yaml, for: {labels: a==b=c}}]\n", found: []string{"1:32 TW501 .patches[0].for.labels invalid label selector"}, beyond: true},
 		{name: "an empty selector", text: "patches: [{file: a.yaml, for: {labels: '', runtimes: []}}]\n", found: []string{"1:32 TW500 .patches[0].for.labels", "1:44 TW500 .patches[0].for.runtimes"}},
-		{name: "no rules", text: "compose: []\n", found: []string{"1:1 TW500 .compose"}},
-		{name: "a rule without fields", text: "compose: [{}]\n", found: []string{"1:11 TW500 .compose[0] rule: required; set one of them: union, minimum, maximum, agree, owner"}},
-		{name: "a rule without a path", text: "compose: [{rule: agree}]\n", found: []string{"1:11 TW500 .compose[0] path: required"}},
-		{name: "an unknown rule", text: "compose: [{rule: unon, path: tolerations}]\n", found: []string{`1:12 TW501 .compose[0].rule unsupported value "unon": must be union, minimum, maximum, agree, owner; did you mean "union"?`}},
-		{name: "a path of no field", text: "compose: [{path: toleration, rule: union}]\n", found: []string{"1:12 TW501 .compose[0].path invalid path: no field of a JobSet is called toleration; did you mean tolerations?"}, beyond: true},
-		{name: "a rule for an item", text: "compose: [{path: 'tolerations[0]', rule: agree}]\n", found: []string{"1:12 TW501 .compose[0].path invalid path: the list merges as a whole; name the list itself"}, beyond: true},
-		{name: "a rule for a field that no patch sets", text: "compose: [{path: 'containers[node].image', rule: agree}]\n", found: []string{"1:12 TW104 .compose[0].path no patch may set"}, beyond: true},
-		{name: "a rule for metadata that the definition prunes", text: "compose: [{path: '.spec.replicatedJobs[*].template.spec.template.metadata.managedFields', rule: agree}]\n", found: []string{"1:12 TW104 .compose[0].path no patch may set"}, beyond: true},
-		{name: "a union of a map", text: "compose: [{path: nodeSelector, rule: union}]\n", found: []string{"1:32 TW235 .compose[0].rule union does not fit .spec.replicatedJobs[name].template.spec.template.spec.nodeSelector, a field of the kind map; set agree or owner; a union needs a list whose order has no meaning"}, beyond: true},
-		{name: "a union of a list with an order", text: "compose: [{path: sysctls, rule: union}]\n", found: []string{"1:27 TW235 .compose[0].rule"}, beyond: true},
-		{name: "a maximum of users", text: "compose: [{path: '.spec.replicatedJobs[*].template.spec.template.spec.securityContext.runAsUser', rule: maximum}]\n", found: []string{"1:99 TW235 .compose[0].rule maximum does not fit"}, beyond: true},
-		{name: "a minimum of a list", text: "compose: [{path: tolerations, rule: minimum}]\n", found: []string{"1:31 TW235 .compose[0].rule minimum does not fit"}, beyond: true},
-		{name: "a rule without an owner", text: "compose: [{path: tolerations, rule: owner}]\n", found: []string{"1:11 TW500 .compose[0] owner: required"}, beyond: true},
-		{name: "an owner of another rule", text: "compose: [{path: tolerations, rule: union, owner: a.b/c}]\n", found: []string{"1:44 TW502 .compose[0].owner forbidden without rule: owner"}, beyond: true},
-		{name: "an invalid owner", text: "compose: [{path: tolerations, rule: owner, owner: kueue}]\n", found: []string{`1:44 TW501 .compose[0].owner Invalid value: "kueue": must be a domain-prefixed path`}, beyond: true},
-		{name: "an owner that is not listed", text: "managers: [{name: a.b/c}]\ncompose: [{path: tolerations, rule: owner, owner: a.b/d}]\n", found: []string{`2:44 TW501 .compose[0].owner managers lists no manager "a.b/d"`}, beyond: true},
-		{name: "seconds of no tolerations", text: "compose: [{path: nodeSelector, rule: agree, tolerationSeconds: maximum}]\n", found: []string{"1:45 TW502 .compose[0].tolerationSeconds forbidden: only the union of tolerations has it"}, beyond: true},
-		{name: "unknown seconds", text: "compose: [{path: tolerations, rule: union, tolerationSeconds: minimum}]\n", found: []string{`1:44 TW501 .compose[0].tolerationSeconds unsupported value "minimum": must be agree, maximum`}},
-		{name: "empty seconds", text: "compose: [{path: tolerations, rule: union, tolerationSeconds: ''}]\n", found: []string{"1:44 TW500 .compose[0].tolerationSeconds required"}},
-		{name: "two rules for one path", text: "compose: [{path: tolerations, rule: union}, {path: '.spec.replicatedJobs[*].template.spec.template.spec.tolerations', rule: agree}]\n", found: []string{"1:46 TW501 .compose[1].path duplicate path .spec.replicatedJobs[name].template.spec.template.spec.tolerations"}, beyond: true},
+		{name: "rules that compose values", text: "stock: true\ncompose: [{path: tolerations, rule: union}]\n", found: []string{"2:1 TW101 .compose compose is gone: managers that set different values are in conflict until they agree; remove it, and set each field in one patch only"}},
+		{name: "a code that is gone", text: "severities: {TW310: warning}\n", found: []string{`1:14 TW501 .severities["TW310"] TW310 is gone: no rule composes values: TW300 reports managers that disagree; remove it`}, beyond: true},
 		{name: "an unknown code", text: "severities: {TW3000: off}\n", found: []string{`1:14 TW501 .severities["TW3000"] unknown code "TW3000"; did you mean "TW300"?`}},
 		{name: "an unknown severity", text: "severities: {TW541: warn}\n", found: []string{`1:14 TW501 .severities["TW541"] unsupported value "warn": must be off, note, warning, error; set one of them`}},
 		{name: "true as a severity", text: "severities: {TW541: on}\n", found: []string{`1:21 TW105 .severities["TW541"]`}},
@@ -177,18 +151,9 @@ func TestParse_Content(t *testing.T) {
 	if got := strings.Join(files, "|"); got != want {
 		t.Errorf("the patches are %q, want %q", got, want)
 	}
-	var rules []string
-	for _, rule := range p.Compositions() {
-		rules = append(rules, fmt.Sprint(rule.Path[len(rule.Path)-1], " ", rule.Kind, rule.Owner, rule.Seconds, " ", rule.Position))
-	}
-	want = `.tolerations unionmaximum dir/trainweld.yaml:17:5|.drop union dir/trainweld.yaml:20:5|.terminationGracePeriodSeconds minimum dir/trainweld.yaml:21:5|` +
-		`["pool"] ownerkueue.x-k8s.io/manager dir/trainweld.yaml:22:5|.metadata agree dir/trainweld.yaml:23:5`
-	if got := strings.Join(rules, "|"); got != want {
-		t.Errorf("the rules are %q, want %q", got, want)
-	}
 	only, _ := Parse("trainweld.yaml", []byte(`trainerVersion: "2.1"`))
 	var none *Policy
-	if only.HasRules() || none.HasRules() || none.Release() != nil || none.Patches() != nil || none.Compositions() != nil || none.Check(nil, nil) != nil {
+	if only.HasRules() || none.HasRules() || none.Release() != nil || none.Patches() != nil || none.Check(nil, nil) != nil {
 		t.Error("a policy without rules has some")
 	}
 }

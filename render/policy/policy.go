@@ -1,5 +1,5 @@
 // Package policy answers whose patch goes where. A policy lists the managers of TrainJobs and the fields that each may set. It names
-// files of patches for TrainJobs, and rules that compose the values of several managers. It also sets the severities of findings.
+// files of patches for TrainJobs. It also sets the severities of findings.
 //
 //	p, findings := policy.Parse("trainweld.yaml", data)
 //	if err := findings.Err(); err != nil {
@@ -19,7 +19,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -33,7 +32,6 @@ type Policy struct {
 	indexes    map[string]int // the first of each name in managers
 	names      nearest.Names  // of the managers
 	patches    []Patch
-	rules      compose.Rules
 	severities map[finding.Code]finding.Severity
 	scope      Scope
 	scopeAt    fieldpath.Position // of the field cluster
@@ -90,14 +88,11 @@ func (p *Policy) Stock() *bool { return p.or().stock }
 // HasRules reports whether the policy has fields other than trainerVersion and stock.
 func (p *Policy) HasRules() bool {
 	p = p.or()
-	return p.managers != nil || p.patches != nil || p.rules != nil || p.severities != nil
+	return p.managers != nil || p.patches != nil || p.severities != nil
 }
 
 // Patches returns the files of patches in the order of the policy.
 func (p *Policy) Patches() []Patch { return p.or().patches }
-
-// Compositions returns the rules that compose the values of several managers, in the order of the policy.
-func (p *Policy) Compositions() compose.Rules { return p.or().rules }
 
 // Managers returns the names of the known managers in the order of their patches.
 func (p *Policy) Managers() []string {
@@ -127,7 +122,7 @@ func (p *Policy) rejects(code finding.Code) bool {
 // program can render it. Other errors leave nothing to render, or an object that the cluster rejects.
 func isLowered(code finding.Code) bool {
 	switch code {
-	case codes.Overlap, codes.NotComposed, codes.OldAPI,
+	case codes.Overlap, codes.OldAPI,
 		codes.UnlistedManager, codes.PatchOrder, codes.ForbiddenField, codes.MissingManager:
 		return true
 	}

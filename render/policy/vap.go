@@ -472,10 +472,6 @@ func (w *vapWriter) overlaps() {
 	if !w.isError(codes.Overlap, "managers that set different values of one field") {
 		return
 	}
-	if w.policy.Compositions() != nil {
-		w.left = append(w.left, "overlaps of managers: the policy composes values of fields, which no expression can")
-		return
-	}
 	w.left = append(w.left, "two managers that set different members of a union, or whose orders of list items differ: check reports them",
 		"equal quantities that are written differently, such as 1Gi and 1024Mi, and atomic lists in another order count as different values")
 	w.unit("the overlaps of managers")

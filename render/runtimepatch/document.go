@@ -11,7 +11,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/compose"
 )
 
 // Document is a whole TrainJob: an object, as a dynamic client reads it, or JSON. Unlike a Go type, it keeps the fields that the
@@ -43,16 +42,15 @@ func RemoveIn[D Document](trainJob D, manager string) (D, error) {
 }
 
 // MinimalIn returns a TrainJob with the patch of [Minimal] as the manager's entry. It keeps everything else as [UpsertIn] does. If the plan
-// sets nothing, MinimalIn removes the entry. The rules are the same as in Minimal. Fields that the API of this release lacks take no part
-// in the plan.
+// sets nothing, MinimalIn removes the entry. Fields that the API of this release lacks take no part in the plan.
 //
 // The error is one of Minimal or of UpsertIn.
-func MinimalIn[D Document](template *trainer.JobSetTemplateSpec, trainJob D, want trainer.RuntimePatch, rules ...compose.Rule) (D, error) {
+func MinimalIn[D Document](template *trainer.JobSetTemplateSpec, trainJob D, want trainer.RuntimePatch) (D, error) {
 	d, err := open(trainJob)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := Minimal(template, d.patches, want, rules...)
+	entry, err := Minimal(template, d.patches, want)
 	if err != nil {
 		return nil, err
 	}

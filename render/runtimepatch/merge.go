@@ -36,6 +36,7 @@ package runtimepatch
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,6 +44,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	strict "k8s.io/apimachinery/pkg/util/json"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -143,7 +145,7 @@ func LayOver(patch, added map[string]any) {
 		for _, item := range items {
 			below, _ := item.(map[string]any)
 			own, _ := below["name"].(string)
-			if _, of := itemByKey(patch[name], "name", own); of != nil {
+			if of := itemNamed(patch[name], own); of != nil {
 				LayOver(of, below)
 				isLaid = true
 			}
@@ -152,6 +154,30 @@ func LayOver(patch, added map[string]any) {
 			patch[name] = value
 		}
 	}
+}
+
+// objectOf returns the JSON object of a value, empty for nil.
+func objectOf(value any) (map[string]any, error) {
+	object := map[string]any{}
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = strict.Unmarshal(data, &object)
+	}
+	if object == nil {
+		object = map[string]any{}
+	}
+	return object, err
+}
+
+// itemNamed returns the item of a list with a name, or nil.
+func itemNamed(list any, name string) map[string]any {
+	items, _ := list.([]any)
+	for _, one := range items {
+		if item, ok := one.(map[string]any); ok && item["name"] == name {
+			return item
+		}
+	}
+	return nil
 }
 
 func patchError(patches []trainer.RuntimePatch, err error) error {

@@ -6,7 +6,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/render/compose"
 )
 
 // Minimal returns the smallest patch that gives each field of want and keeps each field of the other managers. It omits fields that
@@ -18,18 +17,10 @@ import (
 // the entry is the last one. An earlier entry may also bring forward an item that a later patch adds. If there is nothing to set,
 // the patch has no TrainingRuntimeSpec: [Remove] the manager's entry then.
 //
-// A rule that governs a wanted field composes the wanted value with the values of the others. The patch holds the result. So the union
-// of tolerations keeps the tolerations of the runtime and of the other managers. Since the old entry does not count, a toleration that
-// only this manager wanted goes with its next plan.
-//
-// The error is a [conflict.Conflicts] if other managers set a wanted field differently and no rule governs it. An example is an atomic
-// list. The error names each such field with its managers and values. A different member of a union also conflicts. For a governed field
-// the error comes from [Compose]. Minimal also returns the errors of Apply. It does not judge want: call check.Patches with the result.
-func Minimal(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, want trainer.RuntimePatch, rules ...compose.Rule) (trainer.RuntimePatch, error) {
-	want, err := composed(template, patches, want, rules, func(c compose.Composition) bool { return slices.Contains(c.Managers(), want.Manager) })
-	if err != nil {
-		return trainer.RuntimePatch{}, err
-	}
+// The error is a [conflict.Conflicts] if other managers set a wanted field differently. An example is an atomic list: want has to hold
+// the items of all managers. The error names each such field with its managers and values. A different member of a union also conflicts.
+// Minimal also returns the errors of Apply. It does not judge want: call check.Patches with the result.
+func Minimal(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, want trainer.RuntimePatch) (trainer.RuntimePatch, error) {
 	others, err := Apply(template, Remove(patches, want.Manager), Options{})
 	if err != nil {
 		return trainer.RuntimePatch{}, err
@@ -44,17 +35,13 @@ func Minimal(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	if err != nil {
 		return trainer.RuntimePatch{}, err
 	}
-	if err := opposition(conflict.Find(result.Owners), want.Manager, rules).Err(); err != nil {
+	if err := opposition(conflict.Find(result.Owners), want.Manager).Err(); err != nil {
 		return trainer.RuntimePatch{}, err
 	}
 	return planned, nil
 }
 
-// opposition returns the conflicts in which a manager takes part, and that no rule settles. Each prevents its plan.
-func opposition(found conflict.Conflicts, manager string, rules compose.Rules) conflict.Conflicts {
-	ruleOf := rules.Finder()
-	return slices.DeleteFunc(found, func(c conflict.Conflict) bool {
-		_, isGoverned := ruleOf(c.Path)
-		return !slices.Contains(c.Managers(), manager) || isGoverned && c.Kind == conflict.Overlap
-	})
+// opposition returns the conflicts in which a manager takes part. Each prevents its plan.
+func opposition(found conflict.Conflicts, manager string) conflict.Conflicts {
+	return slices.DeleteFunc(found, func(c conflict.Conflict) bool { return !slices.Contains(c.Managers(), manager) })
 }

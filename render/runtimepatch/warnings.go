@@ -10,6 +10,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
 )
@@ -66,19 +67,51 @@ func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	wasEarly := map[place]bool{} // the runtime's own order
 	for _, e := range expansionsIn(template) {
 		if !e.expands {
-			wasEarly[place{e.Path.String(), e.To}] = true
+			wasEarly[place{e.path.String(), e.to}] = true
 		}
 	}
 	var found finding.List
 	for _, e := range expansionsIn(&r.Template) {
-		if e.expands || wasEarly[place{e.Path.String(), e.To}] {
+		if e.expands || wasEarly[place{e.path.String(), e.to}] {
 			continue
 		}
 		found = append(found, finding.Finding{
-			Code: codes.EnvOrder, Severity: finding.Warning, Path: e.Path[:len(e.Path)-1],
-			Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", e.From, e.To),
-			Remedy:  finding.Remedy{Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", e.To, e.From)},
+			Code: codes.EnvOrder, Severity: finding.Warning, Path: e.path,
+			Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", e.from, e.to),
+			Remedy:  finding.Remedy{Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", e.to, e.from)},
 		})
+	}
+	return found
+}
+
+// expansion is a reference of a variable to another one of its container.
+type expansion struct {
+	path     fieldpath.Path // of the variable
+	from, to string
+	expands  bool // the other one comes earlier
+}
+
+// expansionsIn returns the references in the Pods of a template.
+func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
+	var found []expansion
+	in := func(job, list string, containers []corev1.Container) {
+		for i := range containers {
+			at := variablesAt(containers[i].Env)
+			for j, e := range containers[i].Env {
+				for to, expands := range references(containers[i].Env, at, j) {
+					path := fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job)).
+						Append(fieldpath.Fields("template", "spec", "template", "spec", list)...).
+						Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"), fieldpath.Item("name", e.Name))
+					found = append(found, expansion{path, e.Name, to, expands})
+				}
+			}
+		}
+	}
+	for i := range template.Spec.ReplicatedJobs {
+		job := &template.Spec.ReplicatedJobs[i]
+		pod := &job.Template.Spec.Template.Spec
+		in(job.Name, "initContainers", pod.InitContainers)
+		in(job.Name, "containers", pod.Containers)
 	}
 	return found
 }

@@ -56,8 +56,6 @@ func growing() []growth {
 		{name: "conflicts on labels", n: 300, args: []string{"conflicts"}, file: trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`))},
 		{name: "conflicts on volumes", n: 300, args: []string{"conflicts", "-o", "json"}, file: trainJobOf(contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`))},
 		{name: "conflicts of managers", n: 10, args: []string{"conflicts", "-o", "json"}, file: managers},
-		{name: "conflicts in other orders", n: 20, args: []string{"conflicts", "--permute"}, file: managers},
-		{name: "no conflicts in other orders", n: 20, args: []string{"conflicts", "--permute"}, file: agreeing},
 		{name: "conflicts of files", n: 50, args: []string{"conflicts"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
 		{name: "blame labels as HTML", n: 300, args: []string{"blame", "-o", "html"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
 		{name: "blame replicated jobs", n: 10, args: []string{"blame"}, file: replicated},
@@ -229,9 +227,6 @@ func growing() []growth {
 		{name: "jobs of a policy", n: 50, args: []string{"check", "jobs.yaml"}, folder: policyOf(func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, func(n int) string {
 			return "managers:\n- {name: m.io/a, required: true, for: {names: [a1]}}\n"
 		})},
-		{name: "rules of a policy", n: 100, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", `{name: V%d, value: M}`)), func(n int) string {
-			return "compose:\n" + times(n, "- {path: '.spec.replicatedJobs[*].template.spec.template.spec.containers[*].env[name=\"V%d\"].value', rule: owner, owner: m.io/a}\n")
-		})},
 		// Trees: of git, of kustomize, and of commands.
 		{name: "check a change of files", n: 20, args: []string{"check", "--git", "HEAD", "jobs", "-r", "rt.yaml"}, folder: jobFiles, isGit: true},
 		{name: "diff a change of files", n: 20, args: []string{"diff", "--git", "HEAD", "jobs", "-r", "rt.yaml"}, folder: jobFiles, isGit: true},
@@ -349,11 +344,6 @@ func contested(template, item string) func(n int) string {
 // managers is a TrainJob with the patches of n managers, which agree about a label and disagree about another one.
 func managers(n int) string {
 	return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {metadata: {labels: {same: SIDE, other: v%[1]d, own%[1]d: a}}}}}\n"))
-}
-
-// agreeing is a TrainJob with the patches of n managers, which set a label of their own each.
-func agreeing(n int) string {
-	return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {metadata: {labels: {own%[1]d: a}}}}}\n"))
 }
 
 // pods is a TrainJob with n Pods.

@@ -27,8 +27,6 @@ const (
 // reason.
 func readers() map[string]string {
 	return map[string]string{
-		"render/compose":                   "render/compose.FuzzLaws",
-		"conflict":                         ownText,
 		"merge":                            "render/fuzz.FuzzFieldsV1",
 		"fieldpath":                        "fieldpath.FuzzParsePath",
 		"cmd/internal/blameview":           "cmd/internal/live.FuzzRead",
@@ -53,7 +51,6 @@ func readers() map[string]string {
 		"render/manifest":                  "render/fuzz.FuzzDecode",
 		"render/manifest/internal/encode":  ownText,
 		"render/manifest/internal/source":  "render/fuzz.FuzzDecode",
-		"render/runtimepatch":              "render/fuzz.FuzzMerge",
 		"render/policy":                    "cmd/internal/workspace.FuzzPolicy",
 		"render/release":                   ownData,
 		"render/release/generate":          ownMachine,

@@ -253,34 +253,6 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 	return found
 }
 
-// OrderConflicts returns the fields that depend on the order of the patches, each with two orders.
-func (m *Object) OrderConflicts() finding.List {
-	var found []conflict.OrderConflict
-	var err error
-	if m.typ == option.StrategicType {
-		found, err = conflict.OrderConflicts(m.strategic, &m.object, m.strategicPatches())
-	} else {
-		base, patches, failed := m.objectPatches()
-		if err = failed; err == nil {
-			found, err = conflict.OrderConflicts(m.objects, &base, patches)
-		}
-	}
-	if err != nil {
-		return finding.List{m.rejected(err)}
-	}
-	var findings finding.List
-	for _, d := range found {
-		f := m.located(d.Finding(m.ID), d.Conflict)
-		for i := range f.Orders {
-			if m.ID.Kind == "Secret" && f.Orders[i].Value != nil {
-				f.Orders[i].Value = "***"
-			}
-		}
-		findings = append(findings, f)
-	}
-	return findings
-}
-
 const agreement = "set the field in one patch only, or set the same value in all"
 
 // located returns a conflict with the positions of its claims, and without the values of a Secret.

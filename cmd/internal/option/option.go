@@ -65,9 +65,9 @@ func AddAll(f *pflag.FlagSet, all *bool) {
 	f.BoolVar(all, "all", false, "show every finding and every TrainJob, also those with one cause")
 }
 
-// AddFeatureGates adds the flag --feature-gates. with says which flag it needs, or is empty.
-func AddFeatureGates(f *pflag.FlagSet, gates *string, with string) {
-	f.StringVar(gates, "feature-gates", "", with+"feature gates of the Trainer's controller: TrainJobStatus=true, since 2.4 DynamicResourceAllocation=true")
+// AddFeatureGates adds the flag --feature-gates.
+func AddFeatureGates(f *pflag.FlagSet, gates *string) {
+	f.StringVar(gates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true, since 2.4 DynamicResourceAllocation=true")
 }
 
 // ParseFeatureGates parses the value of --feature-gates.

@@ -29,7 +29,6 @@ type Render struct {
 	To, As     string
 	For        string
 	OnConflict string
-	ComposeAs  string
 	Queued     []string // the paths of --flavors
 	Assigned   []string // the values of --flavor
 	Old, Git   string   // the state before
@@ -91,8 +90,8 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	case (flags.Old != "" || flags.Git != "") && flags.Builds():
 		return 0, opts, errors.New("--old and --git render no builds: build first, and name the files")
 	}
-	if (flags.Old != "" || flags.Git != "") && (flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" || flags.ComposeAs != "" || flags.For == ForApply || flags.For == ForRuntime) {
-		return 0, opts, errors.New("--old and --git render a JobSet or Jobs as stored, --to=jobset or --to=jobs: leave --as, --for and --compose-as out; Pods that exist never change, and others follow their Job")
+	if (flags.Old != "" || flags.Git != "") && (flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" || flags.For == ForApply || flags.For == ForRuntime) {
+		return 0, opts, errors.New("--old and --git render a JobSet or Jobs as stored, --to=jobset or --to=jobs: leave --as and --for out; Pods that exist never change, and others follow their Job")
 	}
 	if opts.FeatureGates, err = ParseFeatureGates(flags.FeatureGates); err != nil {
 		return 0, opts, err
@@ -132,24 +131,20 @@ func (flags Render) checkFor() error {
 	return OneOf("--for", flags.For, ForReview, ForApply, ForRuntime)
 }
 
-// checkIneffective returns an error for flags that have no effect on a patch, or on Pod sets.
+// checkIneffective returns an error for flags that have no effect on Pod sets.
 func (flags Render) checkIneffective() error {
-	made := "--compose-as writes patches"
-	if flags.ComposeAs == "" {
-		made = "--to=podsets writes Pod sets"
-		if flags.To != PodSets {
-			return nil
-		}
+	if flags.To != PodSets {
+		return nil
 	}
 	for _, f := range []struct {
 		flag string
 		set  bool
 	}{
-		{"--to=" + flags.To, flags.ComposeAs != "" && flags.To != "jobset"}, {"--for=" + flags.For, flags.For == ForApply || flags.For == ForRuntime}, {"-o " + flags.Format, flags.Format == NameFormat},
-		{"--as=" + flags.As, flags.ComposeAs == "" && flags.As == "stored"}, {"--generate-secrets", flags.Secrets}, {"--owner-references", flags.OwnerReferences},
+		{"--for=" + flags.For, flags.For == ForApply || flags.For == ForRuntime}, {"-o " + flags.Format, flags.Format == NameFormat},
+		{"--as=" + flags.As, flags.As == "stored"}, {"--generate-secrets", flags.Secrets}, {"--owner-references", flags.OwnerReferences},
 	} {
 		if f.set {
-			return fmt.Errorf("%s, on which %s has no effect: use one of the two", made, f.flag)
+			return fmt.Errorf("--to=podsets writes Pod sets, on which %s has no effect: use one of the two", f.flag)
 		}
 	}
 	return nil

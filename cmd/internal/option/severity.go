@@ -44,6 +44,9 @@ func ParseSeverities(words []string) (Severities, error) {
 		if !ok {
 			return nil, fmt.Errorf("--severity: %q is not CODE=LEVEL, such as TW541=off", word)
 		}
+		if instead := codes.Removed(finding.Code(name)); instead != "" {
+			return nil, fmt.Errorf("--severity: %s is gone: %s", name, instead)
+		}
 		if !slices.Contains(CodeNames(), name) {
 			return nil, fmt.Errorf("--severity: there is no finding %q%s", name, DidYouMean(name, CodeNames()))
 		}

@@ -119,19 +119,6 @@ func PodGroups(in *workspace.Input, j workspace.Job, opts render.Options, made M
 	return in.Locate(j, rejected)
 }
 
-// Composed returns the patch of a manager that gives one TrainJob the values of its policy, or nil. See [render.Compose].
-func Composed(in *workspace.Input, j workspace.Job, opts render.Options, manager string) (finding.List, *trainer.RuntimePatch) {
-	input, found := inputOf(in, j)
-	if input.Runtime == nil {
-		return found, nil
-	}
-	opts.Release = cmp.Or(opts.Release, j.Release())
-	patch, found := render.Compose(input, opts, manager)
-	found = in.Locate(j, append(in.ReleaseFindings(j), found...))
-	found.Sort()
-	return found, patch
-}
-
 // inputOf returns the input of rendering a TrainJob. Without a runtime, it returns the findings on it.
 func inputOf(in *workspace.Input, j workspace.Job) (render.Input, finding.List) {
 	spec, missing := in.RuntimeOf(j)
@@ -142,5 +129,5 @@ func inputOf(in *workspace.Input, j workspace.Job) (render.Input, finding.List) 
 		}
 		return render.Input{}, in.Locate(j, findings)
 	}
-	return render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec, Live: in.LiveOf(j), Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j)}, nil
+	return render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec, Live: in.LiveOf(j), Layers: j.Layers(), Earlier: in.Earlier(j)}, nil
 }

@@ -84,13 +84,6 @@ func appendGroup(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 		}
 		b.Claims(layers, "", rows)
 	}
-	var outcomes []string
-	for _, order := range opts.orders(f) {
-		outcomes = append(outcomes, strings.Join(order, ": "))
-	}
-	if outcomes != nil {
-		b.List(outcomes)
-	}
 	otherObjects(b, opts, g)
 }
 

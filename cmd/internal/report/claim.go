@@ -71,30 +71,6 @@ func (o Options) value(f finding.Finding, c merge.Claim) string {
 	return text
 }
 
-// orders returns the orders of a finding for people: the writers, and the outcome with its field and its manager.
-func (o Options) orders(f finding.Finding) [][]string {
-	var rows [][]string
-	for _, order := range f.Orders {
-		outcome := order.Outcome(o.ShowValues)
-		if tail := pathWithin(f.Path, order.Path); len(tail) > 0 && order.Effect == "" {
-			outcome = strings.TrimPrefix(tail.String(), ".") + ": " + outcome
-		}
-		if order.Manager != "" {
-			outcome += " of " + order.Manager
-		}
-		rows = append(rows, []string{"in the order " + strings.Join(order.Writers, ", "), outcome})
-	}
-	return rows
-}
-
-// pathWithin returns the steps that lead from one field to another one within it, or nil.
-func pathWithin(outer, path fieldpath.Path) fieldpath.Path {
-	if !path.HasPrefix(outer) {
-		return nil
-	}
-	return path[len(outer):]
-}
-
 // pathOf returns the field that decides whether a claim's value is masked.
 func pathOf(f finding.Finding, c merge.Claim) fieldpath.Path {
 	if len(c.Source) == 0 || finding.IsSecret(f.Path) { // a variable's value may come from a field that is not secret
@@ -149,12 +125,8 @@ func sharedSteps(claims []merge.Claim) (int, bool) {
 // winReason returns the reason why the last claim wins, and "" for other claims.
 func winReason(f finding.Finding, claim int) string {
 	switch {
-	case f.Code == codes.NotComposed && claim == len(f.Claims)-2:
-		return "wins in the cluster"
 	case claim < len(f.Claims)-1:
 		return ""
-	case f.Code == codes.NotComposed:
-		return "the policy's value"
 	case f.Code == codes.Overlap:
 		return "wins in the cluster"
 	case f.Code == codes.Forced:

@@ -25,7 +25,6 @@ func FuzzFormats(f *testing.F) {
 		found := finding.Finding{
 			Code: codes.Syntax, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: text},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(text)), Position: position,
-			Orders:  []finding.Order{{Writers: []string{text}, Path: fieldpath.Fields(text), Value: text, IsSet: true, Manager: text}, {Writers: []string{text}, Effect: text}},
 			Claims:  []merge.Claim{{Layer: merge.Manager(text), Value: text, Source: fieldpath.Fields(text), Position: position}},
 			Message: text, Remedy: finding.Remedy{Text: "h" + text},
 		}
@@ -51,8 +50,8 @@ func FuzzFormats(f *testing.F) {
 				}
 			case "github":
 				commands := parseGitHub(t, got)
-				if len(commands) != 1 || len(strings.Split(commands[0].text, "\n")) != 6 {
-					t.Errorf("not one command with six lines: %q", commands)
+				if len(commands) != 1 || len(strings.Split(commands[0].text, "\n")) != 4 {
+					t.Errorf("not one command with four lines: %q", commands)
 				}
 			case "junit":
 				if all := parseJUnit(t, got); all.counts != (counts{Tests: 1, Failures: 1}) {

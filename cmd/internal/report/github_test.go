@@ -72,7 +72,7 @@ func TestGitHub(t *testing.T) {
 	if got := commands[3].properties; got["file"] != "jobs/größe 50%.yaml" || got["line"] != "1" || got["col"] != "7" {
 		t.Errorf("the properties do not read back: %v", got)
 	}
-	if got := strings.Split(commands[0].text, "\n"); len(got) != 7 || got[6] != "help: agree on one value" {
+	if got := strings.Split(commands[0].text, "\n"); len(got) != 5 || got[4] != "help: agree on one value" {
 		t.Errorf("the text does not read back: %q", got)
 	}
 }

@@ -111,9 +111,6 @@ func (o Options) causeOf(f finding.Finding) groupKey {
 	for _, claim := range claims(f) {
 		b.WriteString(string(claim.Layer) + "\x00" + Nameless(o.value(f, claim), name) + "\x00")
 	}
-	for _, order := range o.orders(f) {
-		b.WriteString(Nameless(strings.Join(order, "\x00"), name) + "\x00")
-	}
 	c.claims = b.String()
 	return c
 }

@@ -32,7 +32,6 @@ type jsonFinding struct {
 	Message  message          `json:"message"`
 	Help     string           `json:"help" doc:"What to do. Empty for some notes."`
 	Claims   []jsonClaim      `json:"claims" doc:"The values involved, in the order of writing."`
-	Orders   []jsonOrder      `json:"orders,omitempty" doc:"With conflicts --permute: two orders of the writers with different outcomes."`
 	Build    string           `json:"build,omitempty" doc:"The directory whose build holds the object. The file and the line are those of the source."`
 	More     []string         `json:"moreBuilds,omitempty" doc:"Further directories whose builds have the finding at the same place of the source. The object is that of the first build."`
 	Remedy   *jsonRemedy      `json:"remedy,omitempty" doc:"The one change that removes the finding. Missing if people must choose."`
@@ -63,18 +62,6 @@ type jsonClaim struct {
 	jsonPosition
 }
 
-// jsonOrder is an order of the writers. Unset is set if the field is missing in this order. Effect states an outcome that is not a
-// value.
-type jsonOrder struct {
-	Writers []string `json:"writers" doc:"The names of the managers or of the policies, the first one first."`
-	Value   any      `json:"value" doc:"The value of the field in this order, as JSON. Null if the field is missing, or if effect states the outcome."`
-	Unset   bool     `json:"unset,omitempty" doc:"The field is missing in this order."`
-	Masked  bool     `json:"masked,omitempty" doc:"The value is a mask: --show-values shows the value."`
-	Field   string   `json:"field,omitempty" doc:"Leads from the path of the finding to the field of the value, if that is another one."`
-	Manager string   `json:"manager,omitempty" doc:"The manager that sets this value."`
-	Effect  string   `json:"effect,omitempty" doc:"An outcome that is not a value, such as a merge that fails."`
-}
-
 type jsonPosition struct {
 	File   string `json:"file" doc:"The file, empty if there is none."`
 	Line   int    `json:"line" doc:"From 1. 0 if it is not known, or for a whole file."`
@@ -89,7 +76,7 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		for j, c := range f.Claims {
 			claims[j] = opts.jsonClaim(f, c)
 		}
-		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), message(f.Message), opts.help(f), claims, opts.jsonOrders(f), f.Build, f.MoreBuilds, opts.jsonRemedy(f), jsonPosition(f.Position)}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), message(f.Message), opts.help(f), claims, f.Build, f.MoreBuilds, opts.jsonRemedy(f), jsonPosition(f.Position)}
 	}
 	return EncodeReport(w, jsonReport{list, opts.trainerVersions()})
 }
@@ -150,25 +137,6 @@ func (o Options) jsonClaim(f finding.Finding, c merge.Claim) jsonClaim {
 		claim.Value = finding.HideSecrets(path, c.Value)
 	}
 	return claim
-}
-
-func (o Options) jsonOrders(f finding.Finding) []jsonOrder {
-	var orders []jsonOrder
-	for _, order := range f.Orders {
-		j := jsonOrder{Writers: order.Writers, Value: order.Value, Unset: !order.IsSet && order.Effect == "", Manager: order.Manager, Effect: order.Effect}
-		if tail := pathWithin(f.Path, order.Path); len(tail) > 0 {
-			j.Field = tail.String()
-		}
-		switch {
-		case o.ShowValues || !order.IsSet:
-		case order.Value != nil && finding.IsSecret(order.Path):
-			j.Value, j.Masked = order.Outcome(false), true
-		default:
-			j.Value = finding.HideSecrets(order.Path, order.Value)
-		}
-		orders = append(orders, j)
-	}
-	return orders
 }
 
 // EncodeJSON writes a value as indented JSON. It escapes characters that a terminal interprets, and keeps all others.

@@ -25,9 +25,6 @@ func (o Options) prose(f finding.Finding) []string {
 		}
 		lines = append(lines, line)
 	}
-	for _, order := range o.orders(f) {
-		lines = append(lines, Printable(order[0])+": "+Printable(order[1]))
-	}
 	if help := o.help(f); help != "" {
 		lines = append(lines, "help: "+Printable(help))
 	}
@@ -64,12 +61,6 @@ func Help(f finding.Finding) string {
 		return fmt.Sprintf("%s; to let %s win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME", f.Remedy.Text, last)
 	case finding.Provide:
 		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
-	case finding.Compose:
-		text := f.Remedy.Text + "; render --compose-as=NAME prints a patch with it"
-		if f.Severity >= finding.Error {
-			text += "; to render the cluster's value, use --on-conflict=last"
-		}
-		return text
 	case finding.Migrate:
 		return f.Remedy.Text + " with trainweld migrate"
 	default:

@@ -92,10 +92,6 @@ func findings(t *testing.T) finding.List {
 				{Layer: merge.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
 				{Layer: merge.Manager("queue.example.com/日本"), Value: "一二", Source: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
 			},
-			Orders: []finding.Order{
-				{Writers: []string{"a.example.com/sdk", "queue.example.com/日本"}, Path: path(t, pod+`.nodeSelector["pool"]`), Value: "一二", IsSet: true, Manager: "queue.example.com/日本"},
-				{Writers: []string{"queue.example.com/日本", "a.example.com/sdk"}, Path: path(t, pod+`.nodeSelector["pool"]`)},
-			},
 			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Remedy: finding.Remedy{Text: "agree on one value"},
 		},
 		{
@@ -104,10 +100,6 @@ func findings(t *testing.T) finding.List {
 			Claims: []merge.Claim{
 				{Layer: merge.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
 				{Layer: merge.Manager("b.example.com/x"), Value: "key", Source: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
-			},
-			Orders: []finding.Order{
-				{Writers: []string{"a.example.com/sdk", "b.example.com/x"}, Path: path(t, env+`.value`), Value: secret, IsSet: true},
-				{Writers: []string{"b.example.com/x", "a.example.com/sdk"}, Path: path(t, env), Effect: "the merge fails: an item without a key"},
 			},
 			Message: "managers set different members of one union", Remedy: finding.Remedy{Text: "keep the one member that is meant"},
 		},
@@ -152,7 +144,6 @@ func findings(t *testing.T) finding.List {
 			Code: codes.Unreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)), Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
 			Claims:  []merge.Claim{{Layer: merge.Manager(hostile), Value: hostile, Source: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
-			Orders:  []finding.Order{{Writers: []string{hostile}, Path: fieldpath.Fields("metadata", "name"), Value: hostile, IsSet: true, Manager: hostile}, {Writers: []string{hostile}, Effect: hostile}},
 			Message: hostile, Remedy: finding.Remedy{Text: hostile},
 		},
 	}
@@ -281,7 +272,6 @@ func TestHelp(t *testing.T) {
 		{codes.Overlap, finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"}, "t; to let b win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME"},
 		{codes.Union, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t; to render with one manager's member, use --force-manager=NAME"},
 		{codes.Union, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
-		{codes.NotComposed, finding.Remedy{Do: finding.Compose, Text: "t"}, "t; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"},
 		{codes.OldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
 		{codes.NoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},
 		{codes.LeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},

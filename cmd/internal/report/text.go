@@ -58,7 +58,6 @@ func (t textReport) finding(f finding.Finding) {
 		t.snippet(f)
 	}
 	t.claims(f)
-	t.orders(f)
 	if help := t.opts.help(f); help != "" {
 		fmt.Fprintf(t.w, "  %s %s\n", t.paint(host.Bold, "help:"), Printable(help))
 	}
@@ -86,17 +85,6 @@ func (t textReport) claims(f finding.Finding) {
 	rows := make([][]string, len(all))
 	for i, c := range all {
 		rows[i] = []string{Printable(string(c.Layer)), Printable(c.Value), Printable(c.Place), c.Mark}
-	}
-	t.table(rows)
-}
-
-// orders writes a table of the orders of the writers and their outcomes.
-func (t textReport) orders(f finding.Finding) {
-	rows := t.opts.orders(f)
-	for _, row := range rows {
-		for i := range row {
-			row[i] = Printable(row[i])
-		}
 	}
 	t.table(rows)
 }

@@ -139,9 +139,9 @@ func (l *Locator) resultPosition(j Job, path fieldpath.Path) fieldpath.Position 
 	return j.Document.Position(fieldpath.Fields("metadata", "name"))
 }
 
-// disputed returns the claims that a finding is about. It omits the layer that shadows the others, and the value of a rule.
+// disputed returns the claims that a finding is about. It omits the layer that shadows the others.
 func disputed(f finding.Finding) []merge.Claim {
-	if len(f.Claims) == 0 || f.Code != codes.Shadowed && f.Code != codes.NotComposed {
+	if len(f.Claims) == 0 || f.Code != codes.Shadowed {
 		return f.Claims
 	}
 	last := f.Claims[len(f.Claims)-1].Layer

@@ -12,7 +12,6 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -56,15 +55,6 @@ func (st *Settings) writtenFor(j Job) []manifest.Patch {
 		return st.Patches
 	}
 	return append(patches, st.Patches...)
-}
-
-// CompositionsOf returns the rules by which the policy of a TrainJob composes values.
-func (st *Settings) CompositionsOf(j Job) compose.Rules {
-	r := st.rules[j.Document.File]
-	if r == nil {
-		return nil
-	}
-	return r.Compositions()
 }
 
 // allPatches returns the patches of all policies, then the patches of --patch.
@@ -146,9 +136,6 @@ func (st *Settings) severity(r *rules, f finding.Finding) finding.Severity {
 		return f.Severity
 	}
 	severity := r.Severity(f)
-	if st.flags.Advisory && f.Code == codes.NoComposition {
-		return min(severity, finding.Warning)
-	}
 	if st.flags.Advisory && severity > f.Severity {
 		return max(f.Severity, min(severity, finding.Warning))
 	}

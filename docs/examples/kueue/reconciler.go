@@ -18,7 +18,6 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/check"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -96,19 +95,18 @@ func (r *reconciler) admitted(ctx context.Context, object *unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	others, err := runtimepatch.Apply(template, runtimepatch.Remove(job.Spec.RuntimePatches, managerName), runtimepatch.Options{})
+	planned, err := plan(template, runtimepatch.Remove(job.Spec.RuntimePatches, managerName), sets)
 	if err != nil {
 		return nil, err
 	}
-	want := patchOf(sets, &others.Template)
-	if err := check.Patches(template, []trainer.RuntimePatch{want}).Err(); err != nil {
-		return nil, err
+	changed, err := runtimepatch.RemoveIn(object.Object, managerName) // so that the patch comes last
+	if err == nil && planned.TrainingRuntimeSpec != nil {
+		changed, err = runtimepatch.UpsertIn(changed, planned)
 	}
-	planned, err := runtimepatch.MinimalIn(template, object.Object, want, rules()...)
 	if err != nil {
 		return nil, err
 	}
-	return withSuspend(planned, false), nil
+	return withSuspend(changed, false), nil
 }
 
 // rejects reports whether an error names a problem of the TrainJob. It tells the user in an event.

@@ -234,33 +234,30 @@ func TestReconcile(t *testing.T) {
 func TestTolerations_Runtime(t *testing.T) {
 	c := newCluster(t)
 	c.assign(bothSpot, false)
-	flavorOnly := tolerationsOf(c.T, patchOf(c.podSets(), &trainer.JobSetTemplateSpec{}))
-	if hasKey(c.apply(flavorOnly), "user.example.com/team") {
+	if hasKey(c.apply(c.flavors()), "user.example.com/team") {
 		t.Error("a patch with the flavor's tolerations keeps the runtime's, and the issue says that it drops them")
 	}
 	c.reconcile()
 	seconds := int64(60)
 	want := []corev1.Toleration{
 		{Key: "user.example.com/dedicated", Value: "training", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
-		{Key: "pool.example.com/gpu", Operator: corev1.TolerationOpEqual, Value: "true", Effect: corev1.TaintEffectNoSchedule},
 		{Key: "user.example.com/team", Operator: corev1.TolerationOpExists},
+		{Key: "pool.example.com/gpu", Operator: corev1.TolerationOpEqual, Value: "true", Effect: corev1.TaintEffectNoSchedule},
 	}
 	if diff := cmp.Diff(want, c.pods("node").Spec.Tolerations); diff != "" {
 		t.Errorf("tolerations (-want +got):\n%s", diff)
 	}
 }
 
-// TestTolerations_Stale is a case of Kueue's change 15162: the patch of an earlier admission is still there. A union over all patches
-// never loses its tolerations. The plan ignores the old entry.
+// TestTolerations_Stale is a case of Kueue's change 15162: the patch of an earlier admission is still there. The plan ignores it.
 func TestTolerations_Stale(t *testing.T) {
 	c := newCluster(t)
 	c.assign(bothSpot, false)
 	template, patches := c.merged()
-	old, err := runtimepatch.Minimal(template, patches, patchOf(c.podSets(), template), rules()...)
+	old, err := plan(template, patches, c.podSets())
 	if err != nil {
 		t.Fatal(err)
 	}
-	patches = runtimepatch.Upsert(patches, old)
 	changed, err := runtimepatch.UpsertIn(c.trainJob(), old)
 	if err == nil {
 		err = c.client.Update(t.Context(), &unstructured.Unstructured{Object: changed})
@@ -268,14 +265,10 @@ func TestTolerations_Stale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !hasKey(c.pods("node").Spec.Tolerations, "pool.example.com/gpu") {
+		t.Fatal("the old patch has no toleration of its flavor")
+	}
 	c.assign(map[string]string{"node": "reserved"}, false)
-	stale, err := runtimepatch.Compose(template, patches, managerName, rules())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !hasKey(tolerationsOf(t, stale), "pool.example.com/gpu") {
-		t.Error("a union over all patches drops the old admission's toleration, and the case says that it keeps it")
-	}
 	c.reconcile()
 	if pods := c.pods("node"); hasKey(pods.Spec.Tolerations, "pool.example.com/gpu") || len(pods.Spec.Tolerations) != 2 || pods.Spec.NodeSelector["pool"] != "reserved" {
 		t.Errorf("the second admission gives %+v", pods.Spec)
@@ -297,16 +290,11 @@ func (c *cluster) podSets() []podSet {
 	return sets
 }
 
-// tolerationsOf returns the tolerations that a patch sets in the Pods of the job node.
-func tolerationsOf(t *testing.T, patch trainer.RuntimePatch) []corev1.Toleration {
-	t.Helper()
-	for _, job := range patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs {
-		if job.Name == "node" {
-			return job.Template.Spec.Template.Spec.Tolerations
-		}
-	}
-	t.Fatal("the patch has no job node")
-	return nil
+// flavors returns the tolerations that the flavors give to the job node.
+func (c *cluster) flavors() []corev1.Toleration {
+	c.Helper()
+	sets := c.podSets()
+	return sets[slices.IndexFunc(sets, func(s podSet) bool { return s.name == "node" })].tolerations
 }
 
 // apply returns the tolerations of the merge with a patch that holds only the given ones.
@@ -330,8 +318,7 @@ func TestTolerations_User(t *testing.T) {
 	c.edit("tolerations: [{key: team.example.com/only, operator: Exists}]")
 	before := content(c.trainJob())
 	c.assign(bothSpot, false)
-	flavorOnly := tolerationsOf(t, patchOf(c.podSets(), &trainer.JobSetTemplateSpec{}))
-	if hasKey(c.apply(flavorOnly), "team.example.com/only") {
+	if hasKey(c.apply(c.flavors()), "team.example.com/only") {
 		t.Error("a patch with the flavor's tolerations keeps the user's, and the issue says that it drops them")
 	}
 	c.reconcile()

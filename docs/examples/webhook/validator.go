@@ -19,7 +19,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/check"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -72,12 +71,8 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	if err != nil {
 		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
-	rules := v.policy.Compositions()
 	var conflicts conflict.Conflicts
 	for _, c := range conflict.Find(result.Owners) {
-		if _, isComposed := rules.For(c.Path); isComposed && c.Kind == conflict.Overlap {
-			continue
-		}
 		f := c.Finding(fieldpath.Object{})
 		if v.policy.Severity(f) == finding.Error {
 			conflicts = append(conflicts, c)
@@ -86,11 +81,6 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	}
 	if len(conflicts) > 0 {
 		return nil, invalid(job, conflicts.ErrorList(at))
-	}
-	for _, c := range compose.Find(result.Owners, rules) {
-		if !c.IsHeld() {
-			findings = append(findings, v.rated(finding.List{c.Finding(fieldpath.Object{})})...)
-		}
 	}
 	findings = append(findings, v.rated(runtimepatch.Warnings(template, result))...)
 	if err := findings.Err(); err != nil {

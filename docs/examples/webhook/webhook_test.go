@@ -168,10 +168,6 @@ func TestPolicy(t *testing.T) {
 		{name: "a forbidden field", policy: managers + "    paths: [.metadata.labels]\n", job: agree, answer: "does not let kueue.x-k8s.io/manager set this field"},
 		{name: "a conflict as a warning", policy: "severities: {TW300: warning}\n", allowed: true, warns: "TW300"},
 		{name: "a conflict that is off", policy: "severities: {TW300: off}\n", allowed: true},
-		{name: "the owner's value", policy: "compose: [{path: nodeSelector, rule: owner, owner: kueue.x-k8s.io/manager}]\n", allowed: true},
-		{name: "another value than the owner's", policy: "compose: [{path: nodeSelector, rule: owner, owner: trainer.kubeflow.org/kubeflow-sdk}]\n", answer: "the last patch does not set the value of trainer.kubeflow.org/kubeflow-sdk"},
-		{name: "another value as a warning", policy: "compose: [{path: nodeSelector, rule: owner, owner: trainer.kubeflow.org/kubeflow-sdk}]\nseverities: {TW310: warning}\n", allowed: true, warns: "TW310"},
-		{name: "no value", policy: "compose: [{path: nodeSelector, rule: agree}]\nseverities: {TW300: off}\n", answer: "managers must set the same value"},
 		{name: "a violation as a warning", policy: "managers: [{name: kueue.x-k8s.io/manager}]\nseverities: {TW230: warning}\n", job: agree, allowed: true, warns: "TW230"},
 		{name: "a warning as an error", policy: "severities: {TW213: error}\n", job: later, answer: "TW213"},
 	} {

@@ -134,7 +134,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
-	option.AddFeatureGates(f, &flags.FeatureGates, "")
+	option.AddFeatureGates(f, &flags.FeatureGates)
 	f.StringVar(&flags.Children.Job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
 	f.StringVar(&flags.Children.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
 	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")

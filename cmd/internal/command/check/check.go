@@ -139,7 +139,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	option.AddVersion(cmd, &flags.until, "to-version", "also warn of what a later release of the Trainer refuses")
-	option.AddFeatureGates(f, &flags.gates, "")
+	option.AddFeatureGates(f, &flags.gates)
 	option.AddDefinitions(f, &flags.definitions, "also check objects of the CustomResourceDefinitions in a file, directory or glob (repeatable)")
 	f.Var((*option.Paths)(&flags.flavors), "flavors", "list the ResourceFlavors of Kueue in a file, directory or glob that each TrainJob can have (repeatable)")
 	option.AddSeverity(cmd, &flags.severity)

@@ -208,7 +208,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d, Written: fields}
 	gates, _ := option.ParseFeatureGates(j.flags.gates) // checked
 	in := admission.Input{
-		Release: job.Release(), Earlier: j.in.Earlier(job), Rules: j.in.CompositionsOf(job),
+		Release: job.Release(), Earlier: j.in.Earlier(job),
 		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, FeatureGates: gates, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	admitted, missing := j.runtimeOf(job)

@@ -28,8 +28,6 @@ type conflictsFlags struct {
 	workspace.Flags
 	option.Schema
 	force      []string
-	permute    bool
-	gates      string
 	format     string
 	color      option.Color
 	all        bool
@@ -55,11 +53,6 @@ file or a missing runtime. The report goes to standard output, a summary to stan
 
 With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
-With --permute, the command lists only what depends on an order, each with two orders and their outcomes: fields
-for which the order of the patches decides, and variables for which the order of the controller's policies does,
-which is random. Nothing found means that all orders give the same JobSet. A union is the same in all orders. The
-order inside lists counts only if it carries meaning: a warning names init containers and variables.
-
 With --patch, one object of another kind merges as in the command merge.
 
 Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined; 2 usage, input or output failed.`,
@@ -72,11 +65,6 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
   # What is left to settle when Kueue wins where it takes part
   trainweld conflicts jobs/ -r runtimes/ --force-manager=kueue.x-k8s.io/manager
 
-  # Does any order of the patches, or of the controller's policies, change the result?
-  trainweld conflicts jobs/ -r runtimes/ --permute
-
-  # As a page for a browser: one file that loads nothing
-
   # Beside the lines of a pull request on GitHub
   trainweld conflicts jobs/ -r runtimes/ -o github`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -88,8 +76,6 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
-	f.BoolVar(&flags.permute, "permute", false, "list the fields that depend on the order of patches or policies, with two orders and their outcomes")
-	option.AddFeatureGates(f, &flags.gates, "with --permute: ")
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddReportFormat(cmd, &flags.format)
@@ -148,9 +134,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 		return err
 	}
 	merged, more := m.Apply(found)
-	if found = append(found, more...); merged != nil && flags.permute {
-		found = append(found, m.OrderConflicts()...)
-	} else if merged != nil {
+	if found = append(found, more...); merged != nil {
 		found = append(found, m.Conflicts(merged, render.Fail)...)
 	}
 	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity < finding.Error })
@@ -171,8 +155,6 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 	switch {
 	case slices.ContainsFunc(found, func(f finding.Finding) bool { return !codes.AssumesRuntime(f) }):
 		none = "the policy's rules settle every conflict"
-	case flags.permute:
-		none = "no order matters"
 	}
 	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), none))
 	return exit.For(found, false)
@@ -180,14 +162,10 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 
 // check returns an error for invalid flags.
 func (flags conflictsFlags) check() error {
-	switch {
-	case flags.Empty():
+	if flags.Empty() {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
-	case flags.gates != "" && !flags.permute:
-		return errors.New("--feature-gates has no effect without --permute: add --permute, or remove it")
 	}
-	_, err := option.ParseFeatureGates(flags.gates)
-	return cmp.Or(err, option.KnownFormat(flags.format), flags.Schema.Check(), flags.color.Check(flags.format), flags.CheckPaths())
+	return cmp.Or(option.KnownFormat(flags.format), flags.Schema.Check(), flags.color.Check(flags.format), flags.CheckPaths())
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.
@@ -225,19 +203,10 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j)}
-	opts := render.Options{Release: j.Release(), ForceManagers: flags.force}
-	find := render.Conflicts
-	if flags.permute {
-		opts.FeatureGates, _ = option.ParseFeatureGates(flags.gates) // checked
-		find = render.OrderConflicts
-	}
-	found := find(input, opts)
+	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}
+	found := render.Conflicts(input, render.Options{Release: j.Release(), ForceManagers: flags.force})
 	if !hasRuntime {
 		found = disagreements(found)
-		for i := range found {
-			found[i].Remedy.IsCertain = false // the runtime's value may take part in a rule
-		}
 	}
 	if missing != nil {
 		found = append(found, *missing)
@@ -251,6 +220,6 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 // disagreements returns the findings on managers that disagree.
 func disagreements(found finding.List) finding.List {
 	return slices.DeleteFunc(found, func(f finding.Finding) bool {
-		return !codes.IsDispute(f.Code) && f.Code != codes.Composed && f.Code != codes.Forced && f.Code != codes.PolicyOrder && f.Orders == nil
+		return !codes.IsDispute(f.Code) && f.Code != codes.Forced
 	})
 }

@@ -144,7 +144,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
-	option.AddFeatureGates(f, &flags.gates, "")
+	option.AddFeatureGates(f, &flags.gates)
 	flags.Schema.Add(cmd)
 	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write the rest of a long comment to this `FILE`")
 	option.AddRecreate(f, &flags.recreate)

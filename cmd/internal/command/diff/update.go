@@ -222,7 +222,7 @@ func (u *updates) input(ctx context.Context, of *comparison.Job) (admission.Inpu
 		return admission.Input{}, false
 	}
 	return admission.Input{
-		Release: j.Release(), TrainJob: fields, Runtime: u.runtime(ctx, in, j), Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j),
+		Release: j.Release(), TrainJob: fields, Runtime: u.runtime(ctx, in, j), Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j),
 		Namespace: u.flags.Namespace, OnConflict: render.Last, ForceManagers: u.opts.ForceManagers, FeatureGates: u.opts.FeatureGates,
 	}, true
 }

@@ -39,6 +39,9 @@ type jsonReleaseChange struct {
 func writeCode(w io.Writer, name, format string) error {
 	code := finding.Code(strings.ToUpper(name))
 	page, ok := codes.Of(code)
+	if instead := codes.Removed(code); instead != "" {
+		return exit.Usage(fmt.Errorf("%s is gone: %s", code, instead))
+	}
 	if !ok {
 		return exit.Usage(fmt.Errorf("no finding has the code %s%s", code, didYouMean(code)))
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
-	"github.com/trainweld/trainweld/render/compose"
 	"github.com/trainweld/trainweld/render/explain"
 )
 
@@ -125,7 +124,6 @@ func writeRule(w io.Writer, rule explain.Rule) error {
 	line("kind", rule.Kind)
 	line("merges", rule.Merge)
 	line("union", rule.Union)
-	line("composes", composesText(rule))
 	line("in", sinceOf(rule))
 	line("set by", rule.Set)
 	if len(rule.Fields) > 0 {
@@ -143,15 +141,14 @@ func writeRule(w io.Writer, rule explain.Rule) error {
 
 // FieldReport is a rule for programs.
 type FieldReport struct {
-	Path         string         `json:"path" doc:"The field of the JobSet."`
-	Kind         string         `json:"kind" doc:"The kind of the field, such as struct or list-map by name."`
-	Merge        string         `json:"merge" doc:"How patches merge."`
-	Union        string         `json:"union,omitempty" doc:"The union that the field is a member of."`
-	Releases     string         `json:"releases,omitempty" doc:"The releases of the Trainer that have the field, unless all have it."`
-	Patchable    bool           `json:"patchable" doc:"A patch may set the field."`
-	Compositions []compose.Kind `json:"compositions,omitempty" doc:"The rules that a policy may set for the field."`
-	SetBy        string         `json:"setBy" doc:"Who may set the field."`
-	Fields       []memberJSON   `json:"fields,omitempty" doc:"The fields below it."`
+	Path      string       `json:"path" doc:"The field of the JobSet."`
+	Kind      string       `json:"kind" doc:"The kind of the field, such as struct or list-map by name."`
+	Merge     string       `json:"merge" doc:"How patches merge."`
+	Union     string       `json:"union,omitempty" doc:"The union that the field is a member of."`
+	Releases  string       `json:"releases,omitempty" doc:"The releases of the Trainer that have the field, unless all have it."`
+	Patchable bool         `json:"patchable" doc:"A patch may set the field."`
+	SetBy     string       `json:"setBy" doc:"Who may set the field."`
+	Fields    []memberJSON `json:"fields,omitempty" doc:"The fields below it."`
 }
 
 type memberJSON struct {
@@ -160,24 +157,10 @@ type memberJSON struct {
 	Patchable bool   `json:"patchable"`
 }
 
-// composesText names the rules of a policy, if some rule gives a value of its own.
-func composesText(rule explain.Rule) string {
-	kinds := rule.Compositions
-	if len(kinds) == 0 || kinds[0] == compose.KindAgree {
-		return ""
-	}
-	names := make([]string, len(kinds))
-	for i, kind := range kinds {
-		names[i] = string(kind)
-	}
-	last := len(names) - 1
-	return "by a rule of the policy: " + strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
 func writeRuleJSON(w io.Writer, rule explain.Rule) error {
 	out := FieldReport{
 		Path: explain.Format(rule.Path), Kind: rule.Kind, Merge: rule.Merge, Union: rule.Union,
-		Patchable: rule.Patchable, Compositions: rule.Compositions, SetBy: rule.Set, Releases: sinceOf(rule),
+		Patchable: rule.Patchable, SetBy: rule.Set, Releases: sinceOf(rule),
 	}
 	for _, f := range rule.Fields {
 		out.Fields = append(out.Fields, memberJSON(f))

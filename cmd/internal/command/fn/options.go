@@ -150,8 +150,6 @@ func fnHelp(f finding.Finding) string {
 		return r.Text + "; to render with one manager's member, set forceManagers: NAME"
 	case r.Do == finding.LetOneWin:
 		return r.Text + "; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set forceManagers: NAME"
-	case r.Do == finding.Compose:
-		return r.Text + "; to render the cluster's value, set onConflict: last"
 	case codes.AssumesRuntime(f):
 		return "set trainerVersion, or stock: true in trainweld.yaml, to " + r.Text
 	case f.Code == codes.NoRuntime && r.Do != finding.Edit:

@@ -44,8 +44,8 @@ one field. Where the file names users or service accounts of a manager, only the
 Without a file, it is trainweld.yaml of the working directory. The field cluster of a file, or flags, select namespaces
 and TrainJobs. Several files may overlap: notes name them, and warnings what one lists and another rejects.
 
-Patches, compositions and lowered severities stay with check, as notes and warnings say. No patch may have a directive
-such as $patch. A large policy becomes several objects. A rule that no API server compiles is an error.
+Patches and lowered severities stay with check, as notes and warnings say. No patch may have a directive such as
+$patch. A large policy becomes several objects. A rule that no API server compiles is an error.
 
 The expressions need Kubernetes 1.35.
 

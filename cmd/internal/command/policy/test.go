@@ -145,8 +145,6 @@ func each(p *host.Program, flags workspace.Flags, before map[fieldpath.Object]ma
 // violations returns what check reports by the rules that the expressions state.
 func violations(of *policy.Policy, j workspace.Job) finding.List {
 	found := of.Check(j.TrainJob, j.TrainJob.Spec.RuntimePatches)
-	if of.Compositions() == nil {
-		found = append(found, render.Conflicts(render.Input{TrainJob: j.TrainJob}, render.Options{Release: j.Release()}).Of(codes.Overlap)...)
-	}
+	found = append(found, render.Conflicts(render.Input{TrainJob: j.TrainJob}, render.Options{Release: j.Release()}).Of(codes.Overlap)...)
 	return found.Where(func(f finding.Finding) bool { return of.Severity(f) == finding.Error })
 }

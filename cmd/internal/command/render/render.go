@@ -46,9 +46,6 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
   # The runtime that patches of any of its fields make, and the TrainJob that refers to it
   trainweld render -f job.yaml -r runtime.yaml --patch extended.yaml --for=runtime
 
-  # The patch that gives the TrainJob the union of tolerations that the policy asks for
-  trainweld render -f job.yaml -r runtime.yaml --compose-as=platform.example.com/compose
-
   # Every TrainJob below a directory to a file of its own
   trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/
 
@@ -74,8 +71,6 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 			switch {
 			case cmd.Flags().Changed("output-dir") && flags.OutputDir == "":
 				return exit.Usage(errors.New("--output-dir: an empty path; name a directory"))
-			case cmd.Flags().Changed("compose-as") && flags.ComposeAs == "":
-				return exit.Usage(errors.New("--compose-as: an empty name; name a manager"))
 			case flags.Prune && flags.OutputDir == "":
 				return exit.Usage(errors.New("--prune needs --output-dir: name a directory"))
 			case flags.ExitCode && flags.OutputDir == "":
@@ -99,7 +94,6 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss; runtime: the TrainJobs, with the runtimes of their extended patches")
 	f.StringVar(&flags.As, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
 	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
-	f.StringVar(&flags.ComposeAs, "compose-as", "", "write the patch of this manager that gives the TrainJob the values of the policy's rules, instead of objects")
 	f.Var((*option.Paths)(&flags.Queued), "flavors", "read ResourceFlavors and Workloads of Kueue: admit each TrainJob by its Workload, or by --flavor (repeatable)")
 	f.StringArrayVar(&flags.Assigned, "flavor", nil, "admit the Pod set to the ResourceFlavor of --flavors: PODSET=FLAVOR (repeatable)")
 	f.StringVar(&flags.Old, "old", "", "render the objects that exist as the controllers change them, from the state before: a file, a directory or a dump of kubectl get -o yaml")
@@ -108,7 +102,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.BoolVar(&flags.Secrets, "generate-secrets", false, "generate the controller's Secrets: MPI's SSH keys, Flux's certificate; new ones on every run")
 	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts in the trainer module: pkg/runtime/framework/plugins/flux/templates")
-	option.AddFeatureGates(f, &flags.FeatureGates, "")
+	option.AddFeatureGates(f, &flags.FeatureGates)
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
 	flags.Children.Add(f)
 	option.AddSeverity(cmd, &flags.Severity)

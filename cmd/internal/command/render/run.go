@@ -22,7 +22,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
@@ -123,9 +122,6 @@ func run(p *host.Program, flags option.Render) error {
 		return err
 	}
 	all := slices.Concat(r.rendered[0], r.rendered[1])
-	if flags.ComposeAs != "" {
-		all = slices.DeleteFunc(all, func(m rendered) bool { return m.texts == nil }) // there is nothing to compose
-	}
 	if flags.OutputDir != "" && exit.For(found, flags.Strict) == nil && r.err == nil {
 		return r.toDir(all, found, shown)
 	}
@@ -261,10 +257,6 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	if admission != nil {
 		return r.levels.ApplyToWarnings(admission), output.Each(nil), nil, 0
 	}
-	if r.flags.ComposeAs != "" {
-		found, objects := r.composed(j)
-		return found, objects, nil, 0
-	}
 	if r.flags.To == option.PodSets {
 		found, sets := pipeline.PodSets(r.in, j, r.opts)
 		return r.leveled(found, sets != nil), output.Each([]any{sets}), sets, 0
@@ -314,20 +306,6 @@ func (r *renderRun) derived(j workspace.Job) (found finding.List, objects []any)
 		objects = append(objects, runtime)
 	}
 	return found, append(objects, job)
-}
-
-// composed returns the patch with the values of the policy.
-func (r *renderRun) composed(j workspace.Job) (finding.List, iter.Seq2[any, error]) {
-	found, patch := pipeline.Composed(r.in, j, r.opts, r.flags.ComposeAs)
-	found = r.leveled(found, patch != nil)
-	if patch == nil {
-		return found, output.Each(nil)
-	}
-	comment := render.ObjectOf(j.TrainJob).String()
-	if built := r.in.Build(); built != "" {
-		comment += ", built from " + printable.Name(built)
-	}
-	return found, output.Each([]any{output.Commented{Object: patch, Comment: comment}})
 }
 
 // leveled returns the findings on an object with the severities of the command line. Without the rendered object, its errors stay.

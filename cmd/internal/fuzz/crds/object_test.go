@@ -94,9 +94,6 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 	if found := conflict.Find(one.Owners); (len(found) > 0) != differs {
 		t.Fatalf("of %s: conflicts %v, and the order matters is %t:\nbase %s\npatches %s\n%s\n%s", d.name, found, differs, canonical(base), canonical(p.patches[:2]), canonical(one.Value), canonical(other.Value))
 	}
-	if found, err := conflict.OrderConflicts(d.plan, &base, layers); err != nil || (len(found) > 0) != differs {
-		t.Fatalf("of %s: order dependences %v, error %v, and the order matters is %t:\nbase %s\npatches %s", d.name, found, err, differs, canonical(base), canonical(p.patches[:2]))
-	}
 }
 
 // whole is a base of the definition's kind.

@@ -108,55 +108,6 @@ func TestIdenticalPatches(t *testing.T) {
 	})
 }
 
-// TestOrderConflicts holds the answer against all orders of up to five patches, with directives and without.
-func TestOrderConflicts(t *testing.T) {
-	several := func(directives bool) func(rand.Source) *merging {
-		return func(from rand.Source) *merging {
-			m, g := newBase(from)
-			for range 2 + g.rng.IntN(4) {
-				if g.chance(0.5) && !directives {
-					m.patches = append(m.patches, g.make(m.typ))
-				} else {
-					m.patches = append(m.patches, g.object(m.typ, directives, false))
-				}
-			}
-			return m
-		}
-	}
-	t.Run("plain", func(t *testing.T) { forCases(t, 5_000, several(false), dependenceIsOrder) })
-	t.Run("directives", func(t *testing.T) { forCases(t, 5_000, several(true), dependenceIsOrder) })
-}
-
-func dependenceIsOrder(m *merging) string {
-	found, err := conflict.OrderConflicts(plans()[m.typ], &m.base, layered(m))
-	if err != nil {
-		return ""
-	}
-	one, other := "", ""
-	permute(m.patches, func(order []any) bool {
-		again, err := apply(&merging{typ: m.typ, base: m.base, patches: order}, merge.Options{})
-		outcome := ""
-		if err != nil {
-			outcome = "the merge fails"
-		} else {
-			outcome = unordered(m.typ, again.Value)
-		}
-		if one == "" {
-			one = outcome
-		} else if outcome != one {
-			other = outcome
-		}
-		return true
-	})
-	switch {
-	case len(found) == 0 && other != "":
-		return fmt.Sprintf("no dependence is reported, and the order decides:\n  %s\n  %s", one, other)
-	case len(found) > 0 && other == "":
-		return fmt.Sprintf("every order gives the same value, and dependences are reported: %v", found)
-	}
-	return ""
-}
-
 // takesLiterally reports whether a patch has $patch or null in an item that the base lacks and another patch meets. Upstream drops this
 // value if the list does not exist yet, or if the item exists. It keeps the value in an item that it adds. docs/differences.md names
 // this and the conflicts of isOfParts. TestOverlapIsOrder_Cases shows them.
