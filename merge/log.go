@@ -275,7 +275,7 @@ func (l *log) isPointer(at node) bool {
 
 // encodesEmpty reports whether the encoding distinguishes an empty map or list from null.
 func encodesEmpty(f *schema.StructField) bool {
-	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic && !f.Template.OmitEmpty
+	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic && (!f.Template.OmitEmpty || f.Template.IsPointer())
 }
 
 // wideNode is the number of children above which a node gets an index.

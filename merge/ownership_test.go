@@ -215,6 +215,7 @@ func TestOwnership(t *testing.T) {
 			`.box a=present`,
 			`.count base=0 a=0`,
 			`.pointers[name="x"] a=present`,
+			`.pointers[name="x"].box a=present`,
 			`.pointers[name="x"].box.marks a=null`,
 			`.pointers[name="x"].box.notes a=null`,
 			`.pointers[name="x"].box.parts a=null`,

@@ -100,3 +100,13 @@ func (l *log) childNames(at node) []string {
 	}
 	return names
 }
+
+// creatorOf returns the layer that owns the presence of a field without claims of its own. That is the patch that created it, or the base.
+func (l *log) creatorOf(at node) int32 {
+	for created := at; created != noNode; created = l.nodes[created].parent {
+		if l.nodes[created].createdBy != baseLayer {
+			return l.nodes[created].createdBy
+		}
+	}
+	return baseLayer
+}

@@ -32,10 +32,9 @@ func (w *walk) value(t *schema.Type, v reflect.Value, at node, path fieldpath.Pa
 	named, remover := false, int32(-1)
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
-		// Only a pointer can hold an empty struct: a struct by value is always encoded. If a patch made the struct, the patch's
-		// claims record its presence.
+		// Only a pointer can hold an empty struct: a struct by value is always encoded.
 		if t.Kind == schema.Struct && !hasLeaf(t, v) {
-			named, remover = !w.log.isCreated(at), w.log.lastRemoval(at)
+			named, remover = true, w.log.lastRemoval(at)
 		}
 	}
 	switch t.Kind {
@@ -207,7 +206,11 @@ func (w *walk) presence(isThere bool, at node, path fieldpath.Path) bool {
 	if !isThere {
 		return true
 	}
-	return w.yield(path, []Claim{w.log.export(w.owner, Presence{}, path)})
+	owner := w.owner
+	if maker := w.log.creatorOf(at); maker != baseLayer {
+		owner = maker // a patch that says nothing within it
+	}
+	return w.yield(path, []Claim{w.log.export(owner, Presence{}, path)})
 }
 
 // isUnreached reports whether to omit a field without a node.

@@ -204,16 +204,6 @@ func (w writer) presence(at node, before, now bool) {
 	}
 }
 
-// creatorOf returns the layer that owns the presence of a field without claims of its own. That is the patch that created it, or the base.
-func (l *log) creatorOf(at node) int32 {
-	for created := at; created != noNode; created = l.nodes[created].parent {
-		if l.nodes[created].createdBy != baseLayer {
-			return l.nodes[created].createdBy
-		}
-	}
-	return baseLayer
-}
-
 func encodedField(f *schema.StructField, parent reflect.Value) reflect.Value {
 	if !parent.IsValid() {
 		return reflect.Value{}

@@ -238,8 +238,10 @@ func (c *openAPI) object(s map[string]any, free, isObject bool) *Type {
 	t := &Type{Kind: Struct}
 	properties := subschemas(s, "properties")
 	compiled := make([]StructField, 0, len(properties)+3)
+	required, _ := s["required"].([]any)
 	add := func(name string, of *Type, def any) {
-		compiled = append(compiled, StructField{Name: name, Type: of, Default: def})
+		isRequired := c.document != nil && slices.Contains(required, any(name))
+		compiled = append(compiled, StructField{Name: name, Type: of, Default: def, Required: isRequired})
 	}
 	for name, property := range properties {
 		if !isObject || name != "apiVersion" && name != "kind" && name != "metadata" {

@@ -105,6 +105,9 @@ type StructField struct {
 	Patch *Slot
 	// Default is the merge key of an item that omits it; nil for none. Only definitions set it.
 	Default any
+	// Required states that an API server rejects an object without the field. Only OpenAPI documents set it: a definition judges its own
+	// objects.
+	Required bool
 }
 
 // A Union is a group of fields of which an object may set only one. The cluster keeps the fields that all patches set, and then

@@ -120,6 +120,7 @@ func run(ctx context.Context, p *host.Program, flags mergeFlags) error {
 		found = append(found, m.Rejected(merged, found)...)
 		found = append(found, m.LateVariables(merged)...)
 		found = append(found, m.Admit(ctx, merged, found)...)
+		found = append(found, m.Leftovers(merged, found)...)
 	}
 	if err := report.WriteResult(p.Stderr, found, report.Options{ShowValues: flags.showValues}, false); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/internal/origins"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -72,6 +73,13 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 	without, err := d.plan.Apply(&base, layers, merge.Options{})
 	if err != nil || canonical(without.Value) != canonical(result.Value) {
 		t.Fatalf("of %s: without owners: %v\n%s\nwith\n%s", d.name, err, canonical(without), canonical(result.Value))
+	}
+	patches := map[merge.Layer]any{}
+	for i, patch := range p.patches {
+		patches[merge.Manager(manager(i))] = patch
+	}
+	if wrong := origins.Wrong(d.typ, base, result.Value, result.Owners, patches); wrong != nil {
+		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(base), canonical(p.patches), strings.Join(wrong, "\n"))
 	}
 	scribble(without.Value)
 	if now := canonical([]any{base, p.patches}); now != inputs {

@@ -14,7 +14,9 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/origins"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // jsonMerging is a base without a schema and the patches of three managers at most.
@@ -147,6 +149,13 @@ func TestJSONMerge(t *testing.T) {
 		}
 		if differs {
 			overlaps++
+		}
+		patches := map[merge.Layer]any{}
+		for i, patch := range m.patches {
+			patches[merge.Manager(fmt.Sprint("manager-", i))] = patch
+		}
+		if wrong := origins.Wrong(schema.Open(), m.base, result.Value, result.Owners, patches); wrong != nil {
+			t.Fatalf("seed %d: %s\n%s", seed, before, wrong)
 		}
 		for path, claims := range result.Owners.All() {
 			if len(claims) == 0 || claims[len(claims)-1].Value == nil {
