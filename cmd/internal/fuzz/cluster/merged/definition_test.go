@@ -5,6 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+
 	"github.com/trainweld/trainweld/cmd/internal/fuzz/oracle"
 	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
 	"github.com/trainweld/trainweld/cmd/internal/option"
@@ -118,15 +122,34 @@ func newDefinition(t *testing.T, at uint64) *randomDefinition {
 				"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": schema}}},
 			},
 		})
+		if !isValid(t, text) {
+			continue
+		}
 		o, err := oracle.New(nil, nil, oracle.Modules{})
+		if err == nil {
+			err = o.Define(text)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.Define(text); err != nil {
-			continue
-		}
 		return &randomDefinition{oracle: o, defined: defined(t, text), schema: schema, kind: "Thing", apiVersion: "example.com/v1", budget: 60}
 	}
+}
+
+// isValid reports whether an API server accepts a new definition.
+func isValid(t *testing.T, text []byte) bool {
+	t.Helper()
+	crd, internal := &apiextensionsv1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}
+	if err := json.Unmarshal(text, crd); err != nil {
+		t.Fatal(err)
+	}
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, internal, nil); err != nil {
+		t.Fatal(err)
+	}
+	internal.Status.StoredVersions = []string{crd.Spec.Versions[0].Name}
+	return len(validation.ValidateCustomResourceDefinition(t.Context(), internal)) == 0
 }
 
 // random returns a case of the definition.
