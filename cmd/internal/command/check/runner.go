@@ -220,7 +220,8 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 			in.Live, _ = j.admit(ctx, j.runtimes.of(live), fieldpath.Object{})
 		}
 	}
-	found := append(j.in.ReleaseFindings(job), j.oldState.check(ctx, in, job)...)
+	found := j.oldState.check(ctx, in, job)
+	found = slices.Concat(j.in.ReleaseFindings(job), found, j.oldState.beyondTypes(ctx, in, job, found))
 	workspace.LastWins(found, j.onConflict)
 	if admitted != nil && admitted.Base() != nil { // the runtime's own findings are those of the patches, and the cluster accepts the base
 		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.RuntimeRejected })

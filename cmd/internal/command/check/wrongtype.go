@@ -1,0 +1,119 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/internal/live"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
+)
+
+// A cluster stops at a value of a wrong type, and reports the next mistake only after its correction.
+// This file reports them all at once: it judges a TrainJob once more, without these values.
+
+// beyondTypes returns the errors of a TrainJob that values of a wrong type hide from the given findings.
+// It leaves out what may come from the missing values themselves, and what is at, within or around an
+// error that is given.
+func (s *oldState) beyondTypes(ctx context.Context, in admission.Input, job workspace.Job, found finding.List) finding.List {
+	var wrong []fieldpath.Path
+	fields, ok := in.TrainJob, true
+	for _, f := range job.Document.Findings {
+		if f.Severity != finding.Error || f.Code != codes.WrongType && f.Code != codes.AmbiguousWord {
+			continue
+		}
+		isText := strings.HasPrefix(f.Message, "must be a string")
+		if fields, ok = withoutValue(fields, f.Path, isText); !ok {
+			return nil
+		}
+		wrong = append(wrong, f.Path)
+	}
+	if wrong == nil {
+		return nil
+	}
+	known := live.IndexPaths(found.Where(func(f finding.Finding) bool {
+		return f.Severity >= finding.Error && len(f.Path) > 0
+	}), func(f finding.Finding) fieldpath.Path { return f.Path })
+	in.TrainJob = fields
+	return s.check(ctx, in, job).Where(func(f finding.Finding) bool {
+		if _, isKnown := known.Find(f.Path); isKnown || f.Severity < finding.Error {
+			return false
+		}
+		switch f.Code {
+		case codes.MissingField, codes.BrokenRule, codes.NoImage, codes.Immutable, codes.PatchedRunning, codes.EndlessUpdate:
+			return false
+		}
+		source := f.Path
+		if len(f.Claims) > 0 {
+			source = f.Claims[len(f.Claims)-1].Source
+		}
+		return !slices.ContainsFunc(wrong, func(path fieldpath.Path) bool {
+			return path.HasPrefix(source) || source.HasPrefix(path)
+		})
+	})
+}
+
+// withoutValue returns the fields without the value at a path, or with its text. It copies what it
+// changes. It returns false for a value whose absence says too much: the root, the identity of the object,
+// the reference to the runtime, and an item of a list.
+func withoutValue(fields map[string]any, path fieldpath.Path, isText bool) (map[string]any, bool) {
+	for _, needed := range []fieldpath.Path{fieldpath.Fields("metadata", "name"), fieldpath.Fields("metadata", "namespace"), fieldpath.Fields("spec", "runtimeRef")} {
+		if path.HasPrefix(needed) || needed.HasPrefix(path) {
+			return nil, false
+		}
+	}
+	value, ok := without(fields, path, isText)
+	fields, isMap := value.(map[string]any)
+	return fields, ok && isMap
+}
+
+func without(value any, path fieldpath.Path, isText bool) (any, bool) {
+	if len(path) == 0 {
+		switch value.(type) {
+		case string, bool, int64, float64:
+			return fmt.Sprint(value), isText
+		}
+		return nil, false
+	}
+	switch in := value.(type) {
+	case map[string]any:
+		name, isName := path[0].Name()
+		old, exists := in[name]
+		if !isName || !exists {
+			return nil, false
+		}
+		in = maps.Clone(in)
+		if value, ok := without(old, path[1:], isText); ok {
+			in[name] = value
+			return in, true
+		}
+		if len(path) > 1 {
+			return nil, false
+		}
+		delete(in, name)
+		return in, true
+	case []any:
+		at, isIndex := path[0].Index()
+		if key, name, isItem := path[0].Item(); isItem {
+			at = slices.IndexFunc(in, func(item any) bool {
+				fields, _ := item.(map[string]any)
+				return fields[key] != nil && fmt.Sprint(fields[key]) == name
+			})
+			isIndex = true
+		}
+		if !isIndex || at < 0 || at >= len(in) {
+			return nil, false
+		}
+		item, ok := without(in[at], path[1:], isText)
+		in = slices.Clone(in)
+		in[at] = item
+		return in, ok
+	}
+	return nil, false
+}
