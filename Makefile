@@ -24,7 +24,7 @@ in = cd $(1) && GOWORK=off go
 FUZZ := cmd/internal/fuzz
 ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds kueue) cmd/internal/hosts cmd/internal/packaging cmd/internal/bench
 
-.PHONY: help nightly build release-check image documents tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak demo generate
+.PHONY: help nightly build release-check image documents tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak demo generate upstream
 
 # The first target. A target with a description is in the list.
 help: ## this list
@@ -204,6 +204,18 @@ soak: ## random commands for SOAK=1h
 # last one win in silence; here the disagreement is named.
 demo: ## render the TrainJob of the quick start, which two managers patch
 	@$(call patient,$(compiling),go run ./cmd/trainweld render -f internal/testdata/quickstart/job.yaml -r internal/testdata/quickstart/runtime.yaml --on-conflict=last)
+
+# What is known of a release against its own source: make upstream VERSION=v2.4.0. It takes the module, writes the release's archive in
+# render/release/data, and lists each part of the definitions and each switch whose mark can go, or that is wrong. Nothing else changes:
+# the comparison links the module by a go.mod of its own, in bin.
+OWN = GOWORK=off GOFLAGS='-trimpath -modfile=$(CURDIR)/bin/upstream.mod' go
+upstream: ## compare what is known of a release with its source: VERSION=v2.4.0
+	@test -n "$(VERSION)" || { echo 'name the release: make upstream VERSION=v2.4.0'; exit 1; }
+	cd render/release && go run ./generate -version $(VERSION)
+	mkdir -p bin && cp $(FUZZ)/upstream/go.mod bin/upstream.mod && cp $(FUZZ)/upstream/go.sum bin/upstream.sum
+	cd $(FUZZ)/upstream && $(OWN) get github.com/kubeflow/trainer/v2@$(VERSION)
+	cd $(FUZZ)/upstream && TRAINWELD_PAIRS=$(PAIRS) $(OWN) test -vet=off -count=1 -timeout 0 -v -run '^TestRow$$' . -release $(VERSION)
+	cd $(FUZZ)/upstream && TRAINWELD_PAIRS=$(PAIRS) TRAINWELD_VERDICTS=$(VERDICTS) $(OWN) test -vet=off -count=1 -timeout 0 -run '$(RELEASED)' . -release $(VERSION) -jobsets $(JOBSETS)
 
 # Makes the embedded custom resource definitions of the API modules that go.mod names, and rewrites
 # what tests compare with: look at the difference before you commit it.

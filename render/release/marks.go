@@ -1,50 +1,24 @@
 package release
 
-import (
-	"slices"
-)
+import "slices"
 
 // Mark says what the knowledge of a change rests on. The zero value is the release's own source, which was read and compared.
 type Mark string
 
-// The marks, from the surest one.
-const (
-	// Commit is the source of commit 8c0f5059b of 2026-08-21, before the release.
-	Commit Mark = "tag"
-	// Copied is a public copy of one source file, of an unknown commit.
-	Copied Mark = "idx"
-	// Guide is the operator guide of the release.
-	Guide Mark = "docs"
-	// Notes are the release notes, which give no detail.
-	Notes Mark = "notes"
-	// Proposal is the enhancement proposal.
-	Proposal Mark = "kep"
-	// Discussed is the text of the pull request before it was merged.
-	Discussed Mark = "pr"
-	// Inferred is a conclusion from the others.
-	Inferred Mark = "inf"
-)
-
-// Text returns what the mark stands for, as in "by its notes".
-func (m Mark) Text() string {
-	switch m {
-	case Commit:
-		return "by the source of a commit before it"
-	case Copied:
-		return "by a copy of a source file"
-	case Guide:
-		return "by its guide"
-	case Notes:
-		return "by its notes"
-	case Proposal:
-		return "by its proposal"
-	case Discussed:
-		return "by its pull request"
-	case Inferred:
-		return "as inferred"
-	}
-	return "by its source"
+// bases are what the marks stand for, as in "by its notes". docs/versions.md says more of each.
+var bases = map[Mark]string{
+	"":      "by its source",
+	"tag":   "by the source of a commit before it", // 8c0f5059b of 2026-08-21
+	"idx":   "by a copy of a source file",          // of an unknown commit
+	"docs":  "by its guide",
+	"notes": "by its notes",
+	"kep":   "by its proposal",
+	"pr":    "by its pull request", // before it was merged
+	"inf":   "as inferred",         // from the others
 }
+
+// Text returns what the mark stands for.
+func (m Mark) Text() string { return bases[m] }
 
 // marks are the marks of the releases whose source was not compared, by the switch or its part. Trainer 2.4.0 is released, but no
 // module proxy serves it. Once its source says the same, the line goes: `make upstream VERSION=v2.4.0` lists such lines. A release
@@ -53,31 +27,31 @@ var marks = []struct {
 	in, id string
 	mark   Mark
 }{
-	{"2.4", "definitions", Proposal},
-	{"2.4", "num-nodes", Commit},
-	{"2.4", "num-proc-per-node", Commit},
-	{"2.4", "claims-in-resources", Guide},
-	{"2.4", "claims-of-nodes", Proposal},
-	{"2.4", "claims-in-patches", Proposal},
-	{"2.4", "resources-in-patches", Proposal},
-	{"2.4", string(MPIPrteEnv), Discussed},
-	{"2.4", string(FluxUnchecked), Commit},
-	{"2.4", string(ClaimsExist), Guide},
-	{"2.4", string(SnapshotUpdates), Copied},
-	{"2.4", string(RuntimesDeprecated), Copied},
-	{"2.4", string(ShortJobNames), Notes},
-	{"2.4", "mpi-prte", Discussed},
-	{"2.4", "mpi-image", Inferred},
-	{"2.4", "failed-final", Commit},
-	{"2.4", "claims-gate", Guide},
-	{"2.4", "claims-kept", Copied},
-	{"2.4", "claims-per-node", Copied},
-	{"2.4", "claims-counted", Proposal},
-	{"2.4", "claims-torch", Inferred},
-	{"2.4", "claims-torchtune", Proposal},
-	{"2.4", "claims-mpi", Proposal},
-	{"2.4", "claims-xgboost", Proposal},
-	{"2.4", "claims-flux", Proposal},
+	{"2.4", "definitions", "kep"},
+	{"2.4", "num-nodes", "tag"},
+	{"2.4", "num-proc-per-node", "tag"},
+	{"2.4", "claims-in-resources", "docs"},
+	{"2.4", "claims-of-nodes", "kep"},
+	{"2.4", "claims-in-patches", "kep"},
+	{"2.4", "resources-in-patches", "kep"},
+	{"2.4", string(MPIPrteEnv), "pr"},
+	{"2.4", string(FluxUnchecked), "tag"},
+	{"2.4", string(ClaimsExist), "docs"},
+	{"2.4", string(SnapshotUpdates), "idx"},
+	{"2.4", string(RuntimesDeprecated), "idx"},
+	{"2.4", string(ShortJobNames), "notes"},
+	{"2.4", "mpi-prte", "pr"},
+	{"2.4", "mpi-image", "inf"},
+	{"2.4", "failed-final", "tag"},
+	{"2.4", "claims-gate", "docs"},
+	{"2.4", "claims-kept", "idx"},
+	{"2.4", "claims-per-node", "idx"},
+	{"2.4", "claims-counted", "kep"},
+	{"2.4", "claims-torch", "inf"},
+	{"2.4", "claims-torchtune", "kep"},
+	{"2.4", "claims-mpi", "kep"},
+	{"2.4", "claims-xgboost", "kep"},
+	{"2.4", "claims-flux", "kep"},
 }
 
 // MarkOf returns the mark of a switch, or of a part of one, in the minor version of a release.

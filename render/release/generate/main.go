@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -30,9 +31,16 @@ import (
 )
 
 func main() {
+	version := flag.String("version", "", "take a release's own module, and list how what was known differs: v2.4.0")
+	flag.Parse()
 	var words descriptions
 	for _, r := range release.Known() {
-		if err := pack(r, &words); err != nil {
+		own := !r.Unread()
+		if r.Version == strings.TrimPrefix(*version, "v") {
+			own = true
+			defer compareWith(r)()
+		}
+		if err := pack(r, own, &words); err != nil {
 			fmt.Fprintf(os.Stderr, "generate: Trainer %s: %v\n", r.Version, err)
 			os.Exit(1)
 		}
@@ -47,9 +55,9 @@ func main() {
 	}
 }
 
-// pack writes the archive of a release, and collects the descriptions of its definitions.
-func pack(r release.Release, words *descriptions) error {
-	version, differ, err := source(r)
+// pack writes the archive of a release, from its own module or as known, and collects the descriptions of its definitions.
+func pack(r release.Release, own bool, words *descriptions) error {
+	version, differ, err := source(r, own)
 	if err != nil {
 		return err
 	}
@@ -61,7 +69,7 @@ func pack(r release.Release, words *descriptions) error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"NOTICE": notice(r)}
+	files := map[string][]byte{"NOTICE": notice(r, own)}
 	definitions, err := filepath.Glob(filepath.Join(trainer, "manifests/base/crds/trainer.kubeflow.org_*s.yaml"))
 	if err != nil {
 		return err
@@ -82,7 +90,7 @@ func pack(r release.Release, words *descriptions) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	if r.Stock == r.Version {
+	if own {
 		if files["runtimes.json"], err = runtimes(trainer); err != nil {
 			return err
 		}
@@ -121,16 +129,18 @@ func module(version string) (string, error) {
 	cmd := exec.Command("go", "mod", "download", "-json", version)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", version, err)
+	var downloaded struct{ Dir, Error string }
+	if failed := json.Unmarshal(out, &downloaded); err == nil {
+		err = failed
 	}
-	var downloaded struct{ Dir string }
-	err = json.Unmarshal(out, &downloaded)
-	return downloaded.Dir, err
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %s", version, err, downloaded.Error)
+	}
+	return downloaded.Dir, nil
 }
 
-func notice(r release.Release) []byte {
-	if r.Unread() {
+func notice(r release.Release, own bool) []byte {
+	if !own {
 		return fmt.Appendf(nil, "The definitions are those of Kubeflow Trainer %s, Apache License 2.0, with the fields that its guide and notes\nname for %s. See https://github.com/kubeflow/trainer.\n", release.Latest().Version, r.Version)
 	}
 	return fmt.Appendf(nil, `The definitions of TrainJob and of the runtimes, and the runtimes, are those of

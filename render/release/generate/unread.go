@@ -1,11 +1,14 @@
 package main
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -13,15 +16,16 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/definition"
 )
 
 // differences are the differences of the definitions of a release that no module proxy serves, by the kind and the field.
 type differences map[string]map[string]json.RawMessage
 
-// source returns the version of the Trainer whose module has the definitions of a release, and the differences from them. The module of
-// an unread release is the one of the last compared release.
-func source(r release.Release) (version string, from differences, err error) {
-	if !r.Unread() {
+// source returns the version of the Trainer whose module has the definitions of a release, and the differences from them. Without its own
+// module it is the one of the last compared release.
+func source(r release.Release, own bool) (version string, from differences, err error) {
+	if own {
 		return r.Version, nil, nil
 	}
 	text, err := os.ReadFile(filepath.Join("generate", "unread", r.Version+".yaml"))
@@ -39,6 +43,76 @@ func (d differences) apply(crd *apiextensionsv1.CustomResourceDefinition) error 
 		}
 	}
 	return nil
+}
+
+// compareWith returns a function that lists how the written archive of a release differs from the one that was known: each part of the
+// definitions that its source confirms, and each field that differs.
+func compareWith(r release.Release) func() {
+	known := map[string]any{}
+	for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"} {
+		known[kind] = schemaOf(r.Definition(kind))
+	}
+	return func() {
+		archive, err := zip.OpenReader(filepath.Join("data", r.Version+".zip"))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer archive.Close()
+		var wrong [][]string
+		for kind, plural := range map[string]string{"TrainJob": "trainjobs", "TrainingRuntime": "trainingruntimes", "ClusterTrainingRuntime": "clustertrainingruntimes"} {
+			text, err := fs.ReadFile(archive, plural+".json")
+			listDifferences([]string{strings.TrimPrefix(kind, "Cluster")}, known[kind], schemaOf(text, err), func(place []string) { wrong = append(wrong, place) })
+		}
+		s := release.Switches()[0]
+		parts := map[string][]string{}
+		for _, place := range wrong {
+			id := "no part"
+			if p, found := s.Part(r.Name, place...); found {
+				id = p.ID
+			}
+			parts[id] = append(parts[id], strings.Join(place, "."))
+		}
+		for _, p := range s.Parts {
+			if mark := release.MarkOf(r.Name, p.ID); p.In == r.Name && parts[p.ID] == nil && mark != "" {
+				fmt.Printf("%-22s confirmed: its mark [%s] can go\n", p.ID, mark)
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(parts)) {
+			slices.Sort(parts[id])
+			fmt.Printf("%-22s wrong at %s\n", id, strings.Join(slices.Compact(parts[id]), ", "))
+		}
+	}
+}
+
+// schemaOf returns the schema of a definition as decoded JSON, or nil for one that cannot be read.
+func schemaOf(text []byte, err error) any {
+	if err != nil {
+		return nil
+	}
+	root, _ := definition.Root(text)
+	return root
+}
+
+// listDifferences calls add for the places at which two schemas differ. Places are names of fields.
+func listDifferences(place []string, was, is any, add func([]string)) {
+	a, isObject := was.(map[string]any)
+	b, isToo := is.(map[string]any)
+	if !isObject || !isToo {
+		if !reflect.DeepEqual(was, is) {
+			add(slices.Clone(place))
+		}
+		return
+	}
+	names := maps.Clone(a)
+	maps.Copy(names, b)
+	for name := range names {
+		below := place
+		if name != "properties" && name != "items" && name != "additionalProperties" {
+			below = append(slices.Clone(place), name)
+		}
+		listDifferences(below, a[name], b[name], add)
+	}
 }
 
 // layOver lays a schema over the one at a path of names, which omits the items of lists.

@@ -12,10 +12,11 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/fuzz/oracle"
 	"github.com/trainweld/trainweld/cmd/internal/fuzz/upstream"
+	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
 
-var version = flag.String("release", "", "the `minor` version of an earlier release of the Trainer to compare with; empty for the latest one")
+var version = flag.String("release", "", "the `version` of the release of the Trainer to compare with; empty for the latest one")
 
 // started is the earlier release that the tests compare with, if there is one.
 var started struct {
@@ -43,14 +44,28 @@ var modules = sync.OnceValues(func() (oracle.Modules, error) {
 	return oracle.Modules{Trainer: dirs[0], JobSet: dirs[1]}, err
 })
 
+// linkedRelease returns the release whose code this program links, or nil for an unknown one. make upstream links a later one.
+func linkedRelease() *release.Release {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "github.com/kubeflow/trainer/v2").Output()
+	if err != nil {
+		return nil
+	}
+	r, _ := release.Parse(strings.TrimSpace(string(out)))
+	return r
+}
+
 // released returns the release that the flag names.
 func released(t *testing.T) *upstream.Upstream {
 	t.Helper()
 	started.once.Do(func() {
-		if *version == "" {
+		linked := linkedRelease()
+		if *version == "" || linked != nil && strings.TrimPrefix(*version, "v") == linked.Version || linked != nil && *version == linked.Name {
 			var of oracle.Modules
 			if of, started.err = modules(); started.err == nil {
 				started.Upstream, started.err = upstream.Latest(of)
+			}
+			if started.err == nil && *version != "" {
+				started.Release, started.API = linked, manifest.NewAPI(linked, nil)
 			}
 			return
 		}

@@ -60,7 +60,7 @@ func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 				}
 				render.DefaultTrainJob(o, d.Sets)
 				in.TrainJob = o
-				in.Earlier.NumProcPerNode = d.Earlier.NumProcPerNode
+				in.Earlier = d.Earlier
 				if d.Overrides != nil {
 					render.DefaultPatches(d.Overrides.Patches(), nil)
 					in.Layers = d.Overrides
