@@ -192,9 +192,18 @@ func TestBuild_SameAsKustomize(t *testing.T) {
 		"managed":         "resources: [../base]\nbuildMetadata: [managedByLabel]\n",
 		"transformations": "resources: [../base]\nbuildMetadata: [transformerAnnotations]\nnamePrefix: a-\n",
 		"generator":       "configMapGenerator: [{name: b, literals: [c=d]}]\ncommonAnnotations: {a: b}\n",
-		"json":            `{"resources": ["../base"], "namespace": "a"}`,
-		"data":            "configMapGenerator: [{name: b, files: [script.sh]}]\n",
-		"empty":           "resources: []\nconfigMapGenerator: []\nnamespace: a\n",
+		"empty lists":     "resources:\ncomponents: ~\nconfigMapGenerator: [{name: b, literals: [c=d]}]\npatches:\n",
+		"many": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: m, annotations: {a: b}}\nresources: [../base]\nsortOptions: {order: legacy, legacySortOptions: {orderFirst: [Secret]}}\n" +
+			"labels: [{pairs: {l: m}, includeSelectors: true, fields: [{path: data/x, create: true}]}]\nimages: [{name: i, newTag: '1'}]\n" +
+			"vars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: a}}]\nsecretGenerator: [{name: s, type: Opaque, literals: ['a=b=c'], options: {disableNameSuffixHash: true, immutable: true}}]\n" +
+			"patchesJson6902: [{target: {version: v1, kind: ConfigMap, name: a}, patch: '[{\"op\": \"add\", \"path\": \"/data/j\", \"value\": \"1\"}]'}]\npatchesStrategicMerge: ['{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {n: null}}']\n" +
+			"patches: [{target: {kind: ConfigMap, name: a.*, labelSelector: 'x!=y'}, options: {allowNameChange: true}, patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: z}}'}]\n" +
+			"replacements: [{source: {kind: Secret, name: s, fieldPath: data.a, options: {delimiter: '=', index: 0}}, targets: [{select: {kind: ConfigMap}, reject: [{name: none}], fieldPaths: [data.r], options: {create: true}}]}]\n",
+		"addresses": "resources: [../base]\nhelmCharts: []\ncommonAnnotations: {path: 'https://example.com', files: 'http:x', env: 'http:y'}\nconfigMapGenerator: [{name: b, literals: ['c=https://example.com'], options: {annotations: {path: 'https://example.com'}}}]\n",
+		"cases":     "Resources: [../base]\nNAMEPREFIX: a-\n",
+		"json":      `{"resources": ["../base"], "namespace": "a"}`,
+		"data":      "configMapGenerator: [{name: b, files: [script.sh]}]\n",
+		"empty":     "resources: []\nconfigMapGenerator: []\nnamespace: a\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			write(t, map[string]string{"base/a.yaml": base, "base/kustomization.yaml": "resources: [a.yaml]\n", "top/kustomization.yaml": text, "top/script.sh": "#!/bin/sh\necho: builtin \\ {\n"})
@@ -247,7 +256,7 @@ func TestFind(t *testing.T) {
 		"below" + strings.Repeat("/a", host.MostNested+1) + "/kustomization.yaml": overlay,
 		"empty/readme.md":                                                         "nothing\n",
 		"job.yaml":                                                                "kind: A\n",
-		"apps/overlays/eu/deep/kustomization.yaml":                                "resources: []\n",
+		"apps/overlays/eu/deep/kustomization.yaml":                                "resources:\n",
 	})
 	for _, tc := range []struct {
 		flags workspace.Flags

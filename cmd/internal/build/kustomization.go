@@ -118,12 +118,15 @@ func (ks *kustomizations) inspectNames(k *kustomization) {
 			seen[n.Value] = true
 		})
 	}
-	for key, value := range pairs(k.root) {
-		eachScalar(key.Value, value, k.inspectFile)
+	for _, key := range [...]string{
+		"crds", "configurations", "openapi", "patches", "patchesStrategicMerge", "patchesJson6902",
+		"replacements", "configMapGenerator", "secretGenerator",
+	} {
+		eachScalar(key, valueOfKey(k.root, key), k.inspectFile)
 	}
 	for _, name := range [...]string{"helmCharts", "helmChartInflationGenerator"} {
-		if charts, _ := entry(k.root, name); charts != nil {
-			k.reject(codes.BuildRejected, charts, "kustomize would run helm to render the chart",
+		if key, charts := entry(k.root, name); charts != nil && len(charts.Content) > 0 {
+			k.reject(codes.BuildRejected, key, "kustomize would run helm to render the chart",
 				"render the chart: helm template . | trainweld check -")
 		}
 	}
@@ -151,17 +154,20 @@ func (k *kustomization) inspectFile(key string, n *yaml.Node) {
 	}
 }
 
-// eachScalar calls see for each scalar within a value, with the last key that leads to it.
+// eachScalar calls see for each scalar within a value, with the last key that leads to it. The
+// options of an entry have keys of their own.
 func eachScalar(key string, n *yaml.Node, see func(key string, n *yaml.Node)) {
 	switch {
-	case n == nil:
+	case n == nil || n.ShortTag() == "!!null":
 	case n.Alias != nil:
 		eachScalar(key, n.Alias, see)
 	case n.Kind == yaml.ScalarNode:
 		see(key, n)
 	case n.Kind == yaml.MappingNode:
 		for key, value := range pairs(n) {
-			eachScalar(key.Value, value, see)
+			if !strings.EqualFold(key.Value, "options") {
+				eachScalar(key.Value, value, see)
+			}
 		}
 	default:
 		for _, item := range n.Content {
