@@ -53,7 +53,7 @@ func Force[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.Layered[P]
 			if len(more) == 0 {
 				break
 			}
-			decisions, patches, found = append(decisions, more...), e.patches, nil
+			decisions, patches, found = append(decisions, more...), e.result(), nil
 		}
 	}
 	return patches, decisions, nil

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"errors"
-	"reflect"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -71,8 +70,8 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		if err != nil {
 			return nil, nil, nil, failed(patches[i].Layer, i, err)
 		}
-		if err := checkIdentity(patches[i].Layer, i, was, identityOf(live)); err != nil {
-			return nil, nil, nil, err
+		if path := was.taken(identityOf(live)); path != nil {
+			return nil, nil, nil, &PatchError{Layer: patches[i].Layer, Index: i, Path: path, Err: errTaken}
 		}
 	}
 	*dst = live
@@ -82,8 +81,12 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 	if o.precedes() {
 		m.log.precedence(o.precedence())
 	}
-	ignored, err := m.log.restore(o, reflect.ValueOf(live), reflect.ValueOf(before))
-	owned := &Ownership{log: m.log, value: reflect.ValueOf(live)}
+	live, ignored, err := m.log.restore(o, live, before)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	*dst = live
+	owned := &Ownership{log: m.log, value: live}
 	if m.live != nil {
 		version, _ := live["apiVersion"].(string)
 		if version == "" {

@@ -127,26 +127,6 @@ func (l *log) isContested(at node, newest int32) bool {
 	return r.contested || r.before >= 0 && !l.agree(at, r.before, newest)
 }
 
-// addValue records a claim on a field with its value.
-func (l *log) addValue(at node, layer int32, v reflect.Value) {
-	if v.Kind() == reflect.Pointer {
-		if of := v.Type().Elem().Kind(); of == reflect.Bool || of == reflect.String {
-			v = v.Elem()
-		}
-	}
-	switch {
-	case v.Kind() == reflect.String:
-		l.add(at, layer, textValue, v.String())
-	case v.Kind() != reflect.Bool:
-		l.values = append(l.values, anyValue{int32(len(l.claims)), v.Interface()})
-		l.add(at, layer, otherValue, "")
-	case v.Bool():
-		l.add(at, layer, trueValue, "")
-	default:
-		l.add(at, layer, falseValue, "")
-	}
-}
-
 // isManager reports whether the layer is a manager's patch. The runtime comes before the managers, and the layers that Write
 // records come after them.
 func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <= l.managers }
@@ -218,7 +198,7 @@ func (p *parts) plainStep(i int, step fieldpath.Step) any {
 		if p.items[i] == nil {
 			p.items[i] = unsharedItems(list, keys[0].Name)
 		}
-		return p.items[i][scalarText(reflect.ValueOf(keys[0].Value))]
+		return p.items[i][scalarText(keys[0].Value)]
 	}
 	object, _ := p.of[i].(Object)
 	for name := range object {
@@ -238,7 +218,7 @@ func unsharedItems(list []any, key string) map[string]any {
 		if _, special := object[patchDirective]; special {
 			return map[string]any{}
 		}
-		text := scalarText(reflect.ValueOf(object[key]))
+		text := scalarText(object[key])
 		if _, isShared := items[text]; isShared {
 			item = nil
 		}
@@ -259,9 +239,11 @@ func isUnset(f *schema.StructField, value any) bool {
 	if f.Template.IsPointer() || encodesEmpty(f) {
 		return false
 	}
-	v := reflect.ValueOf(value)
-	isEmptyList := v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8 && v.Len() == 0
-	return v.IsZero() || isEmptyList || SameValue(value, reflect.Zero(v.Type()).Interface())
+	list, isList := value.([]any)
+	if value == "" && f.Template.Kind() == reflect.Slice && !f.Template.OmitEmpty {
+		return false // bytes, which may be null
+	}
+	return value == nil || f.IsEmpty(value) || isList && len(list) == 0 || reflect.ValueOf(value).IsZero()
 }
 
 // equal compares two claimed values as the cluster does: 1Gi equals 1024Mi.
@@ -298,10 +280,6 @@ func (l *log) valueOf(i int32) any {
 	case presenceValue, unlistedPresence:
 		return Presence{}
 	default:
-		value := l.other(i)
-		if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
-			return plainValue(v)
-		}
-		return value // nil in a map of any values
+		return l.other(i)
 	}
 }

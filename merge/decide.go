@@ -1,87 +1,160 @@
 package merge
 
 import (
-	"reflect"
+	"maps"
 	"slices"
 
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file applies the policies that decide to a merged Go value.
+// This file applies the policies that decide to a merged tree.
 
-// decide applies the policies that need the history of all patches.
-func (m *merger) decide(value, base reflect.Value, o Options) (err error) {
-	if m.protected, err = m.log.restore(o, value, base); err != nil {
-		return err
+// decide applies the policies that need the history of all patches, and returns the value that they leave.
+func (m *merger) decide(value, base Object, o Options) (Object, error) {
+	value, ignored, err := m.log.restore(o, value, base)
+	if err != nil {
+		return nil, err
 	}
+	m.protected = ignored
 	if o.precedes() {
 		m.log.precedence(o.precedence())
 	}
-	follows := m.follows && m.log.reordered
-	if !follows && o.Unions == AllMembers {
-		return nil
+	d := deciding{m.log, o.Unions, m.follows && m.log.reordered}
+	if !d.follows && o.Unions == AllMembers {
+		return value, nil
 	}
-	root := visited{at: rootNode, t: m.log.root, value: value}
+	var patches []any
 	for _, patch := range m.log.patches {
-		if follows {
-			root.patchItems = append(root.patchItems, patch)
+		if d.follows {
+			patches = append(patches, patch)
 		}
 	}
-	return m.log.visit(root, func(v visited) error {
-		if follows {
-			m.restoreOrder(v)
-		}
-		if o.Unions == AllMembers {
-			return nil
-		}
-		return m.unions(v, o.Unions)
-	})
+	return d.object(m.log.root, value, rootNode, patches)
 }
 
-// unions removes the members of unions that may not stay, or returns an error for several members.
-func (m *merger) unions(v visited, policy UnionPolicy) error {
-	for _, u := range v.t.Unions {
-		gone, winner, last := m.log.excludedMembers(v.t, u, v.value, v.at)
-		if len(gone) > 0 && policy == OneMember {
-			return m.log.severalMembers(u, v, last)
-		}
-		for _, f := range gone {
-			m.remove(f, v.value, v.at, winner)
+// deciding walks the structs and lists that patches reached, from the outside to the inside.
+type deciding struct {
+	*log
+	unions  UnionPolicy
+	follows bool // whether new items go into the order of the given patches, which have merged in another order
+}
+
+// object decides within a struct. The parts are what the patches hold there, in their given order.
+func (d deciding) object(t *schema.Type, object Object, at node, parts []any) (Object, error) {
+	object = maps.Clone(object)
+	if d.unions != AllMembers {
+		for _, u := range t.Unions {
+			gone, winner, last := d.excludedMembers(t, u, object, at)
+			if len(gone) > 0 && d.unions == OneMember {
+				return nil, d.severalMembers(u, t, object, at, last)
+			}
+			for _, f := range gone {
+				d.remove(f, object, at, winner)
+			}
 		}
 	}
-	return nil
+	for child := d.nodes[at].child; child != noNode; child = d.nodes[child].next {
+		f := d.nodes[child].field
+		if f == nil {
+			continue
+		}
+		var within []any
+		for _, part := range parts {
+			if patch, _ := part.(Object); patch[f.Name] != nil {
+				within = append(within, patch[f.Name])
+			}
+		}
+		var made any
+		var err error
+		switch value := object[f.Name].(type) {
+		case Object:
+			if f.Type.Kind != schema.Struct {
+				continue
+			}
+			made, err = d.object(f.Type, value, child, within)
+		case []any:
+			if !f.Type.HasItems() {
+				continue
+			}
+			made, err = d.list(f.Type, value, child, within)
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		object[f.Name] = made
+	}
+	return object, nil
+}
+
+// list decides within a list.
+func (d deciding) list(t *schema.Type, list []any, at node, parts []any) ([]any, error) {
+	list = slices.Clone(list)
+	if d.follows {
+		d.restoreOrder(t, list, at, parts)
+	}
+	if t.Key == "" {
+		return list, nil
+	}
+	keys := itemKeys(t, list)
+	within := make([][]any, len(list))
+	places := make(map[string]int, len(list))
+	for i, key := range keys {
+		if _, known := places[key]; !known {
+			places[key] = i
+		}
+	}
+	for _, part := range parts {
+		items, _ := part.([]any)
+		for _, item := range items {
+			if i, known := places[keyIn(t, item)]; known && item != nil {
+				within[i] = append(within[i], item)
+			}
+		}
+	}
+	for child := d.nodes[at].child; child != noNode; child = d.nodes[child].next {
+		i, known := places[d.nodes[child].key]
+		if !known {
+			continue
+		}
+		if item, ok := list[i].(Object); ok {
+			made, err := d.object(t.Elem, item, child, within[i])
+			if err != nil {
+				return nil, err
+			}
+			list[i] = made
+		}
+	}
+	return list, nil
 }
 
 // remove removes a member of a union for the layer of another member.
-func (m *merger) remove(f *schema.StructField, object reflect.Value, at node, winner int32) {
-	child := m.log.child(at, f, "")
-	member, _ := f.Template.In(object)
-	writer{log: m.log, onlyRemoved: true}.value(f.Type, nil, child, pointee(member), reflect.Value{})
-	member.SetZero()
-	m.log.decide("unions", m.log.path(child), winner, m.log.removed(child, winner, nil))
+func (d deciding) remove(f *schema.StructField, object Object, at node, winner int32) {
+	child := d.child(at, f, "")
+	writer{log: d.log, onlyRemoved: true}.value(f.Type, nil, child, object[f.Name], nil)
+	f.Put(object, nil)
+	d.decide("unions", d.path(child), winner, d.removed(child, winner, nil))
 }
 
-// restoreOrder puts the new items of a list into the order of the given patches. These have merged in another order.
-func (m *merger) restoreOrder(v visited) {
-	if !v.t.HasItems() || v.value.Len() < 2 {
-		return
-	}
+// restoreOrder puts the new items of a list into the order of the given patches.
+func (d deciding) restoreOrder(t *schema.Type, list []any, at node, parts []any) {
 	rank := map[string]int32{}
-	for _, part := range v.patchItems {
+	for _, part := range parts {
 		items, _ := part.([]any)
 		for _, item := range items {
-			if key := keyIn(v.t, item); rank[key] == 0 {
+			if key := keyIn(t, item); rank[key] == 0 {
 				rank[key] = int32(len(rank) + 1)
 			}
 		}
 	}
-	keys, order, find := itemKeys(v.t, v.value), make([]int32, v.value.Len()), m.log.finder(v.at)
+	keys, order, find := itemKeys(t, list), make([]int32, len(list)), d.finder(at)
 	for i, key := range keys {
 		order[i] = int32(i)
-		if child := find(key); child == noNode || m.log.isOfBase(child) {
+		if child := find(key); child == noNode || d.isOfBase(child) {
 			rank[key] = 0
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return int(rank[keys[a]] - rank[keys[b]]) })
-	reorderList(v.value, order)
+	copy(list, reordered(list, order))
 }

@@ -2,14 +2,56 @@ package merge_test
 
 import (
 	"fmt"
+	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
+
+// An operator lays a user's pod template, which it has decoded from a custom resource, over its own. The user sets a node selector and a
+// service account. The operator protects some fields, and tells the user what it refused.
+func Example_override() {
+	rules := schema.PodRules(reflect.TypeFor[corev1.PodTemplateSpec]())
+	plan, err := merge.For[corev1.PodTemplateSpec, corev1.PodTemplateSpec](rules)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	base := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		ServiceAccountName: "web",
+		Containers:         []corev1.Container{{Name: "server", Image: "server:1.4"}},
+	}}
+	user := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		ServiceAccountName: "admin",
+		NodeSelector:       map[string]string{"pool": "fast"},
+	}}
+	patches := []merge.Layered[corev1.PodTemplateSpec]{{Layer: merge.Manager("user"), Patch: &user}}
+	result, err := plan.Apply(base, patches, merge.Options{
+		Empty:     merge.SkipZero, // the type encodes "containers": null, which the user did not set
+		Protected: []fieldpath.Path{fieldpath.Fields("spec", "serviceAccountName")},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	spec := result.Value.Spec
+	fmt.Println(spec.Containers[0].Image, spec.ServiceAccountName, spec.NodeSelector)
+	for _, refused := range result.Protected {
+		fmt.Println("refused:", refused.Layer, refused.Path)
+	}
+	if result, err = plan.Apply(base, patches, merge.Options{}); err == nil {
+		fmt.Println(len(result.Value.Spec.Containers), "containers:", result.ZeroNulls[0].Path, "is null")
+	}
+	// Output:
+	// server:1.4 web map[pool:fast]
+	// refused: manager/user .spec.serviceAccountName
+	// 0 containers: .spec.containers is null
+}
 
 // A controller composes a Deployment from its defaults and the patches of two teams.
 func Example() {

@@ -20,54 +20,6 @@ import (
 
 // This file converts Go values to JSON and back, and finds in JSON what merges: directives, lists of objects, scalars.
 
-// readScalar reads a value that has no fields, or that reads its own JSON.
-func readScalar(dst reflect.Value, from any) error {
-	if !reflect.PointerTo(dst.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		switch value := from.(type) {
-		case string:
-			if dst.Kind() == reflect.String {
-				dst.SetString(value)
-				return nil
-			}
-		case bool:
-			if dst.Kind() == reflect.Bool {
-				dst.SetBool(value)
-				return nil
-			}
-		case int64:
-			if dst.CanInt() && !dst.OverflowInt(value) {
-				dst.SetInt(value)
-				return nil
-			}
-		}
-	}
-	dst.SetZero() // a type that reads its own JSON may write to its old memory
-	return decode(dst, from)
-}
-
-// jsonKind returns the JSON kind of a value, even within a pointer. The kinds are reflect.Map, Slice, String, Bool and Float64,
-// and Invalid for null.
-func jsonKind(v reflect.Value) reflect.Kind {
-	v = pointee(v)
-	if !v.IsValid() {
-		return reflect.Invalid
-	}
-	if _, ok := v.Interface().(json.Marshaler); ok {
-		value, _ := jsonOf(v)
-		return jsonKind(reflect.ValueOf(value))
-	}
-	switch k := v.Kind(); {
-	case k == reflect.Struct:
-		return reflect.Map
-	case k == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
-		return reflect.String
-	case v.CanInt() || v.CanUint() || v.CanFloat():
-		return reflect.Float64
-	default:
-		return k
-	}
-}
-
 // holdsObjects reports whether a patch's list contains an object.
 func holdsObjects(list []any) bool {
 	return slices.ContainsFunc(list, func(item any) bool { _, ok := item.(Object); return ok })
@@ -76,7 +28,7 @@ func holdsObjects(list []any) bool {
 // areAlike reports whether the elements of a patch's list are all scalars or all objects, of one type.
 func areAlike(list []any) bool {
 	for _, item := range list {
-		if k := jsonKind(reflect.ValueOf(item)); k == reflect.Invalid || k == reflect.Slice || k != jsonKind(reflect.ValueOf(list[0])) {
+		if is := typeInJSON(item); is == "" || is == "list" || is != typeInJSON(list[0]) {
 			return false
 		}
 	}
@@ -84,17 +36,21 @@ func areAlike(list []any) bool {
 }
 
 func isComposite(value any) bool {
-	k := reflect.ValueOf(value).Kind()
-	return k == reflect.Map || k == reflect.Slice
+	switch value.(type) {
+	case Object, []any:
+		return true
+	}
+	return false
 }
 
-// jsonOf returns the JSON of a value, decoded. It shares no memory with the value.
-func jsonOf(v reflect.Value) (any, error) {
-	text, err := json.Marshal(v.Interface())
-	if err != nil {
-		return nil, err
+// encoded returns the JSON of a Go value.
+func encoded(value any) (any, error) {
+	made, err := tree.Value(value)
+	var unsupported *json.UnsupportedValueError
+	if errors.As(err, &unsupported) && strings.HasPrefix(unsupported.Str, "encountered a cycle") {
+		err = errCycle
 	}
-	return decoded(text)
+	return made, err
 }
 
 // decoded returns a value of JSON. Numbers keep their digits as far as an int64 or a float64 has them.
@@ -173,7 +129,7 @@ func toJSON(t *schema.Type, value any) (any, error) {
 	if value == nil || typeInJSON(value) != "" {
 		return value, nil
 	}
-	return jsonOf(reflect.ValueOf(value))
+	return encoded(value)
 }
 
 // partOf returns how the part of an object merges, or nil if no schema describes it. A struct's type knows its fields and all
@@ -216,26 +172,6 @@ func convertNumbers(value any) any {
 	return value
 }
 
-// pointee returns the value behind pointers and interfaces, invalid for null.
-func pointee(from reflect.Value) reflect.Value {
-	for {
-		switch from.Kind() {
-		case reflect.Pointer, reflect.Interface:
-			if from.IsNil() {
-				return reflect.Value{}
-			}
-			from = from.Elem()
-		case reflect.Slice, reflect.Map:
-			if from.IsNil() {
-				return reflect.Value{}
-			}
-			return from
-		default:
-			return from
-		}
-	}
-}
-
 // hasDirective reports whether a patch's value is an object with a $patch other than null. A null has no effect if the base
 // lacks the value.
 func hasDirective(value any) bool {
@@ -243,23 +179,9 @@ func hasDirective(value any) bool {
 	return object[patchDirective] != nil
 }
 
-// clashes reports whether upstream would have to merge two objects or two lists under one key of a map. Upstream rejects that,
-// because it knows only the rules of struct fields (apimachinery v0.36.3 third_party/forked/golang/json).
-func clashes(t *schema.Type, old reflect.Value, value any) bool {
-	return isComposite(value) && jsonKind(old) == reflect.TypeOf(value).Kind()
-}
-
 // wrongType returns an error for a patch's value of another type than the field's.
 func wrongType(value any, want string) error {
 	return fmt.Errorf("must be %s, and is %s", want, jsonName(value))
-}
-
-// indirect returns the value that a pointer points to, invalid for nil.
-func indirect(v reflect.Value) reflect.Value {
-	if v.IsValid() && v.Kind() == reflect.Pointer {
-		return v.Elem() // invalid for nil
-	}
-	return v
 }
 
 // Upstream searches every map of a strategic merge patch for directives, even a map of strings. So a label "$patch" is a
@@ -283,15 +205,6 @@ func sorted(o Object) func(yield func(string, any) bool) {
 	}
 }
 
-func sortedKeys(m reflect.Value) []string {
-	keys := make([]string, 0, m.Len())
-	for entries := m.MapRange(); entries.Next(); {
-		keys = append(keys, entries.Key().String())
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // quoted returns a string as JSON.
 func quoted(text string) string {
 	return string(append(appendEscaped(append(make([]byte, 0, len(text)+2), '"'), text), '"'))
@@ -312,17 +225,6 @@ func appendEscaped(b []byte, text string) []byte {
 		b = append(b, text[i])
 	}
 	return b
-}
-
-// allocated returns the value of a pointer, and allocates a missing one. It returns any other value as it is.
-func allocated(v reflect.Value) reflect.Value {
-	if v.Kind() != reflect.Pointer {
-		return v
-	}
-	if v.IsNil() {
-		v.Set(reflect.New(v.Type().Elem()))
-	}
-	return v.Elem()
 }
 
 func withArticle(name string) string {
@@ -366,30 +268,6 @@ func jsonName(v any) string {
 func isScalar(v any) bool {
 	is := typeInJSON(v)
 	return is != "" && is != "object" && is != "list"
-}
-
-// plainValue returns a field's value as it appears in claims: every string type becomes string.
-func plainValue(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() {
-			return nil
-		}
-		return v.Elem().Interface()
-	case reflect.String:
-		return v.String()
-	default:
-		return v.Interface()
-	}
-}
-
-func isNil(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return v.IsNil()
-	default:
-		return false
-	}
 }
 
 // decode sets dst, a Go value, from JSON as API machinery does. An integer in a value of any type stays an integer. An error

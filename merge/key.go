@@ -4,38 +4,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // This file finds the items of a list by the text of their merge keys.
-
-// keys reads the merge keys of the items of a Go list.
-type keys struct {
-	list reflect.Value
-	slot *schema.Slot
-}
-
-// keysIn returns the keys of the items of a list-map.
-func keysIn(t *schema.Type, list reflect.Value) keys {
-	return keys{list: list, slot: &t.KeyField().Template}
-}
-
-// at returns the key of an item and reports whether the item's encoding has one.
-func (k *keys) at(i int) (string, bool) { return keyOf(k.slot, pointee(k.list.Index(i))) }
-
-// find returns the position of the first item with the key among the first n items, or -1.
-func (k *keys) find(n int, name string) int {
-	for i := range n {
-		if other, _ := k.at(i); other == name {
-			return i
-		}
-	}
-	return -1
-}
 
 // patchKey is the merge key of a patch's item.
 type patchKey struct {
@@ -54,8 +27,7 @@ func keyTypeOf(t *schema.Type) keyType {
 	return keyType{t.Elem.GoType()}
 }
 
-// text returns a key of a patch's JSON as scalarText returns the same key in a Go value. A key of another JSON type equals no
-// key of a Go value.
+// text returns a key as it appears in paths. A key of another JSON type than the Go type's equals no key of a Go value.
 func (of keyType) text(key any) string {
 	want := "string"
 	if of.Type != nil && of.Kind() == reflect.Bool {
@@ -63,24 +35,23 @@ func (of keyType) text(key any) string {
 	} else if of.Type != nil && of.Kind() != reflect.String && of.Kind() != reflect.Struct {
 		want = "number"
 	}
-	if of.Type == nil || typeInJSON(key) == want {
-		return scalarText(reflect.ValueOf(key))
+	if of.Type == nil || typeInJSON(key) == want || isComposite(key) {
+		return scalarText(key)
 	}
 	return typedKey(key)
 }
 
-// keyOf returns the merge key of an item and reports whether the item's encoding has one.
-func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
-	v, encoded := slot.Of(item)
-	if v = pointee(v); !v.IsValid() {
+// itemName returns the merge key of an item, and reports whether the item has one.
+func itemName(t *schema.Type, item any) (string, bool) {
+	object, _ := item.(Object)
+	key := object[t.Key]
+	if key == nil {
+		if empty := t.KeyField().Empty(); empty != nil {
+			return scalarText(empty), false
+		}
 		return "", false
 	}
-	return scalarText(v), encoded
-}
-
-// isEmptyKey reports whether a merge key is empty: the encoding of an item may omit it.
-func isEmptyKey(name string) bool {
-	return name == "" || name == "0" || name == "false" || name == typedMark+"0"
+	return keyTypeOf(t).text(key), true
 }
 
 // firsts finds the first item with a key among the preceding items of a patch's list.
@@ -113,70 +84,42 @@ func (f *firsts) find(n int, text string) int {
 	return slices.Index(f.names[:n], patchKey{text, true})
 }
 
-// errNoKey is upstream's error for a list with an item that lacks its merge key. Upstream fails only if the base has the list,
-// because it takes a list that the base lacks verbatim.
-func errNoKey(index int, key string) error {
-	return within(fieldpath.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
-}
-
 // elementTexts returns the elements of a list of scalars as they appear in paths.
-func elementTexts(list reflect.Value) []string {
-	texts := make([]string, list.Len())
+func elementTexts(t *schema.Type, list []any) []string {
+	texts, of := make([]string, len(list)), keyTypeOf(t)
 	for i := range texts {
-		texts[i] = scalarText(list.Index(i))
+		texts[i] = of.text(list[i])
 	}
 	return texts
 }
 
 // scalarText returns a scalar as it appears in paths.
-func scalarText(v reflect.Value) string {
-	v = pointee(v)
-	switch {
-	case !v.IsValid():
+func scalarText(v any) string {
+	switch v := v.(type) {
+	case nil:
 		return "null"
-	case v.Kind() == reflect.String:
-		return v.String()
-	case v.Kind() == reflect.Struct:
-		value, _ := jsonOf(v)
-		if text, ok := value.(string); isScalar(value) && (!ok || strings.HasPrefix(text, typedMark)) {
-			return typedKey(value) // 80 and "80" are two values of an IntOrString
-		}
-		return fmt.Sprint(value)
-	default:
-		return fmt.Sprint(v.Interface())
+	case string:
+		return v
 	}
+	return fmt.Sprint(v)
 }
 
 // itemKeys returns the keys of a list-map, or the elements of another list.
-func itemKeys(t *schema.Type, list reflect.Value) []string {
+func itemKeys(t *schema.Type, list []any) []string {
 	if t.Key == "" {
-		return elementTexts(list)
+		return elementTexts(t, list)
 	}
-	names := keysIn(t, list)
-	keys := make([]string, list.Len())
+	keys := make([]string, len(list))
 	for i := range keys {
-		keys[i], _ = names.at(i)
+		keys[i], _ = itemName(t, list[i])
 	}
 	return keys
 }
 
 var errNoMergeKey = fmt.Errorf("a list of objects without a merge key cannot be merged")
 
-const (
-	// mostSearched limits the search for a list. A list whose description is further away gets another one.
-	mostSearched = 256
-	// smallList is the length up to which a linear search beats a Go map.
-	smallList = 32
-	// mostReserved limits the memory reserved for new items of a shorter list. The items that patches name may exist already, and then
-	// add nothing.
-	mostReserved = 64
-)
-
-// keyText returns an item's merge key as it appears in a path.
-func keyText(key *schema.StructField, item reflect.Value) string {
-	name, _ := keyOf(&key.Template, pointee(item))
-	return name
-}
+// smallList is the length up to which a linear search beats a Go map.
+const smallList = 32
 
 // keyIn returns the log's key of an item of a patch's list.
 func keyIn(t *schema.Type, item any) string {

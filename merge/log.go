@@ -61,7 +61,7 @@ type literal struct {
 // A setPatch is an empty set that its type omits, or a set with duplicates that the base lacks.
 type setPatch struct {
 	layer int32
-	value []string
+	value []any
 }
 
 // A displacement states that an apply changed a field that another owner had.

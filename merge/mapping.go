@@ -4,87 +4,45 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file merges maps, and values that are replaced whole.
+// This file merges maps that the base has, and values that are replaced whole.
 
-// mapping merges two maps key by key.
-func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
-	patch, ok := from.(Object)
-	if !ok {
-		return wrongType(from, "an object")
-	}
-	claimed, absent := m.claimed, dst.IsNil()
-	defer func() {
-		if m.claimed == claimed || absent && !dst.IsNil() && dst.Len() == 0 { // nulls alone leave an empty map
-			m.empty(at)
-		}
-	}()
-	return m.directives(t, dst, present, patch, at)
-}
-
-// directives merges a map, and obeys the directives in it.
-func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, patch Object, at node) error {
-	absent := dst.IsNil() || !present && !m.isJSONOnly(dst)
-	m.noteLiterals(t, absent, patch, at)
-	if absent || t.Plain || m.ignoresDirectives {
-		if hasDirective(patch) && !m.ignoresDirectives && !t.Plain {
-			m.null(t, dst, false, at) // the base lacks the map, so upstream drops it with all its keys
-			return nil
-		}
-		return m.entries(t, dst, patch, at)
+// mapping merges two maps key by key, and obeys the directives in the patch.
+func (m *merger) mapping(t *schema.Type, old, patch Object, at node) (Object, error) {
+	m.noteLiterals(t, false, patch, at)
+	if t.Plain || !holdsDirectives(patch) {
+		return m.entries(t, old, patch, at)
 	}
 	if directive, ok := patch[patchDirective]; ok {
-		entries := maps.Clone(patch)
-		delete(entries, patchDirective)
-		switch directive {
-		case "delete":
-			clear(entries)
-		case "replace":
-		default:
-			return fmt.Errorf("%s: unknown directive %q; no label, annotation or selector may be called %s", patchDirective, scalarText(reflect.ValueOf(directive)), patchDirective)
-		}
-		m.recordRemoved(t, nil, at, dst)
-		m.claimNull(at)
-		dst.Clear()
-		m.jsonOnly = append(m.jsonOnly, dst.Pointer())
-		ignoresDirectives := m.ignoresDirectives
-		m.ignoresDirectives = true
-		err := m.entries(t, dst, entries, at)
-		m.ignoresDirectives = ignoresDirectives
-		return err
-	}
-	if !holdsDirectives(patch) {
-		return m.entries(t, dst, patch, at)
+		return m.replaceMap(t, directive, old, patch, at)
 	}
 	entries := make(Object, len(patch))
 	if keys, ok := patch[retainDirective]; ok {
 		if _, isList := keys.([]any); !isList {
-			return fmt.Errorf("%q is a directive whose value must be a list; no label, annotation or selector may be called so", retainDirective)
+			return nil, fmt.Errorf("%q is a directive whose value must be a list; no label, annotation or selector may be called so", retainDirective)
 		}
-		kept, err := retained(patch)
+		kept, err := m.retained(patch)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		m.retainEntries(dst, at, kept)
+		old = m.retainEntries(old, at, kept)
 	}
 	for key, value := range sorted(patch) {
 		switch {
 		case key == retainDirective:
 		case strings.HasPrefix(key, orderDirective):
-			return fmt.Errorf("%q is a directive whose value must be a list; no label, annotation or selector may be called so", key)
+			return nil, fmt.Errorf("%q is a directive whose value must be a list; no label, annotation or selector may be called so", key)
 		case strings.HasPrefix(key, deleteDirective):
 			name, ok := strings.CutPrefix(key, deleteDirective+"/")
 			if !ok {
-				return fmt.Errorf("%q is a directive that names no list; no label, annotation or selector may be called so", key)
+				return nil, fmt.Errorf("%q is a directive that names no list; no label, annotation or selector may be called so", key)
 			}
-			old := dst.MapIndex(reflect.ValueOf(name).Convert(dst.Type().Key()))
-			if is := jsonKind(reflect.ValueOf(value)); is == reflect.Invalid || is == jsonKind(old) {
+			if is := typeInJSON(value); value == nil || is == typeInJSON(old[name]) {
 				entries[name] = value
 			}
 		default:
@@ -93,145 +51,104 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, pat
 			}
 		}
 	}
-	return m.entries(t, dst, entries, at)
+	return m.entries(t, old, entries, at)
 }
 
-// noteLiterals records the directives of a patch's map. A directive that a key's type cannot hold fails in any order.
-func (m *merger) noteLiterals(t *schema.Type, absent bool, patch Object, at node) {
-	if !m.owners || t.Plain || t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw {
-		return
+// replaceMap obeys $patch in a map.
+func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object, at node) (Object, error) {
+	entries := maps.Clone(patch)
+	delete(entries, patchDirective)
+	switch directive {
+	case "delete":
+		clear(entries)
+	case "replace":
+	default:
+		return nil, fmt.Errorf("%s: unknown directive %q; no label, annotation or selector may be called %s", patchDirective, scalarText(directive), patchDirective)
 	}
-	if n := &m.log.nodes[at]; n.first < 0 && n.child == noNode {
-		n.lacks = absent
-	}
-	if !m.log.nodes[at].lacks {
-		return
-	}
-	for name, value := range sorted(patch) {
-		if value != nil && strings.HasPrefix(name, "$") && name != patchDirective {
-			if m.log.literals == nil {
-				m.log.literals = map[node][]literal{}
-			}
-			if copied, err := jsonOf(reflect.ValueOf(value)); err == nil {
-				m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, copied, absent || m.ignoresDirectives})
-			}
-		}
-	}
+	m.recordRemoved(t, nil, at, old)
+	m.claimNull(at)
+	made := Object{}
+	return made, m.freshEntries(t, made, entries, at, false)
 }
 
 // retainEntries obeys $retainKeys in a map: it removes every entry that the directive does not name.
-func (m *merger) retainEntries(dst reflect.Value, at node, kept map[string]bool) {
-	for _, key := range sortedKeys(dst) {
+func (m *merger) retainEntries(old Object, at node, kept map[string]bool) Object {
+	left := maps.Clone(old)
+	for key, value := range sorted(old) {
 		if !kept[key] {
-			k := reflect.ValueOf(key).Convert(dst.Type().Key())
-			entry := m.keyed(at, key)
-			m.recordBase(entry, scalarType, dst.MapIndex(k), true)
-			dst.SetMapIndex(k, reflect.Value{})
-			m.claimNull(entry)
+			m.removed(scalarType, value, m.keyed(at, key))
+			delete(left, key)
 		}
 	}
 	m.retain(at, kept)
+	return left
 }
 
-func (m *merger) entries(t *schema.Type, dst reflect.Value, patch Object, at node) error {
-	if dst.IsNil() {
-		dst.Set(reflect.MakeMapWithSize(dst.Type(), len(patch)))
-	}
+// entries sets the keys of a map that the base has, or removes a key for a null.
+func (m *merger) entries(t *schema.Type, old, patch Object, at node) (Object, error) {
+	into := make(Object, len(old)+len(patch))
+	maps.Copy(into, old)
 	first := len(m.names)
 	m.names = appendSorted(m.names, patch)
 	for i := first; i < len(m.names); i++ {
-		if err := m.entry(t, dst, m.names[i], patch[m.names[i]], at); err != nil {
-			return err
+		name := m.names[i]
+		m.enter(fieldpath.Key(name))
+		entry, value := m.keyed(at, name), patch[name]
+		was := into[name]
+		if isComposite(value) && typeInJSON(value) == typeInJSON(was) {
+			return nil, errors.New("an entry that the base has cannot be merged: only scalars replace each other there")
 		}
+		m.recordBase(entry, scalarType, was)
+		stripped, keep := withoutDirectives(value)
+		if value == nil || !keep {
+			delete(into, name)
+			m.claimNull(entry)
+			m.leave()
+			continue
+		}
+		made, err := m.read(t.Elem, stripped)
+		if err != nil {
+			return nil, err
+		}
+		into[name] = made
+		m.claim(entry, made)
+		m.leave()
 	}
 	m.names = m.names[:first]
-	return nil
+	return into, nil
 }
 
-// entry sets one key of a map, or removes the key for a null.
-func (m *merger) entry(t *schema.Type, dst reflect.Value, name string, value any, at node) error {
-	entry, key := m.keyed(at, name), reflect.ValueOf(name).Convert(dst.Type().Key())
-	old := dst.MapIndex(key)
-	if !m.ignoresDirectives && value == nil {
-		if old.IsValid() {
-			m.recordBase(entry, scalarType, old, true)
-			dst.SetMapIndex(key, reflect.Value{})
-		}
-		m.claimNull(entry)
-		return nil
-	}
-	if old.IsValid() {
-		if !m.ignoresDirectives && clashes(t, old, value) {
-			return within(fieldpath.Key(name), errors.New("an entry that the base has cannot be merged: only scalars replace each other there"))
-		}
-		m.recordBase(entry, scalarType, old, true)
-	}
-	copied, keep := reflect.New(dst.Type().Elem()).Elem(), true
-	if !m.ignoresDirectives {
-		value, keep = withoutDirectives(value)
-	}
-	if !keep {
-		dst.SetMapIndex(key, reflect.Value{})
-		m.claimNull(entry)
-		return nil
-	}
-	m.reading = entry
-	if err := m.read(t.Elem, copied, value); err != nil {
-		return within(fieldpath.Key(name), err)
-	}
-	dst.SetMapIndex(key, copied)
-	m.claim(entry, copied)
-	return nil
-}
-
-// replace sets a scalar or an atomic list to the patch's value.
-func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, from any, at node) error {
-	m.recordBase(at, t, dst, present)
-	absent := !present || m.inNew || dst.Kind() == reflect.Slice && dst.IsNil()
-	if t.Raw && present && !m.inNew {
-		if err := m.overlay(t, dst, from); err != nil {
-			return err
-		}
+// replace sets a scalar or an atomic value to the patch's.
+func (m *merger) replace(f *schema.StructField, old, from any, at node) (value any, err error) {
+	m.recordBase(at, f.Type, old)
+	if f.Type.Raw {
+		value, err = m.overlay(f, old, from)
 	} else {
-		m.reading = at
-		if absent && !m.ignoresDirectives {
-			from, _ = withoutDirectives(from)
-		}
-		if err := m.read(t, dst, from); err != nil {
-			return err
-		}
+		value, err = m.read(f.Type, from)
 	}
-	m.claim(at, dst)
-	return nil
+	if err == nil {
+		m.claim(at, value)
+	}
+	return value, err
 }
 
 // overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as upstream merges maps,
 // because upstream has no rules for their contents.
-func (m *merger) overlay(t *schema.Type, dst reflect.Value, from any) error {
-	was, err := jsonOf(dst)
-	if err != nil {
-		return err
-	}
-	base, ok := was.(Object)
+func (m *merger) overlay(f *schema.StructField, old, from any) (any, error) {
+	base, ok := old.(Object)
 	patch, both := from.(Object)
-	if !ok || !both {
-		if jsonKind(reflect.ValueOf(was)) != jsonKind(reflect.ValueOf(from)) {
-			from, _ = withoutDirectives(from)
-		} else if isComposite(from) && dst.Kind() != reflect.Pointer {
-			return errors.New("a list that the base has cannot be merged: the type has no rules for it")
+	switch {
+	case ok && both && !f.Type.Whole:
+		merged, err := m.mapping(&schema.Type{Kind: schema.Map, Elem: scalarType}, base, patch, noNode)
+		if err != nil {
+			return nil, err
 		}
-		return m.read(t, dst, from)
+		return m.read(f.Type, merged)
+	case ok && both:
+	case typeInJSON(old) != typeInJSON(from):
+		from, _ = withoutDirectives(from)
+	case isComposite(from) && !f.Template.IsPointer():
+		return nil, errors.New("a list that the base has cannot be merged: the type has no rules for it")
 	}
-	if t.Whole {
-		return m.read(t, dst, from)
-	}
-	merged := reflect.ValueOf(&base).Elem()
-	owners := m.owners
-	m.owners = false
-	err = m.directives(&schema.Type{Kind: schema.Map, Elem: scalarType}, merged, true, patch, noNode)
-	m.owners = owners
-	if err != nil {
-		return err
-	}
-	return m.read(t, dst, base)
+	return m.read(f.Type, from)
 }

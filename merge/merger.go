@@ -1,167 +1,168 @@
 package merge
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file is the merger's side of the log. Without Options.Owners, each of these methods costs one comparison.
+// This file has the merger and its side of the log. A merge without Options.Owners has no nodes, and records nothing.
 
-// merger merges one patch after the other into a value that it may change. It walks both along the schema of the value's type.
-// The function of each kind states its law.
+// merger merges one patch after the other into a tree.
 type merger struct {
-	plan      *plan
-	log       *log
-	owners    bool // whether to record claims
-	layer     int32
-	remaining int // the number of patches after this one
-	// follows is set if new items follow the items of the base, which keep their places.
-	follows bool
-	skips   bool // whether an empty string sets no field that is always encoded
-	// ofValue is set for a patch that is a Go value: its type may encode a null that nobody wrote.
-	ofValue bool
-	// inNew is set within a value that the base lacks. The base owns nothing in it, not even a field that is encoded empty.
-	// Upstream takes such a value from the patch, without its directives.
-	inNew bool
-	// ignoresDirectives is set within a new item of a list that the base has, and within a replacing value. Upstream takes these
-	// as they are and obeys no directive in them.
-	ignoresDirectives bool
-	// jsonOnly holds the lists and maps in which this patch left something that only JSON can express. Examples are an item without
-	// a key, and a map emptied by a directive. A patch that names one item twice reaches them again. The next patch sees the Go
-	// types only.
-	jsonOnly []uintptr
+	plan    *plan
+	log     *log
+	layer   int32
+	of      Layer // the layer whose value is read
+	ofValue bool  // whether the patch is a Go value: its type may encode a null that nobody wrote
+	follows bool  // whether new items follow the items of the base, which keep their places
+	skips   bool  // whether an empty string sets no field that is always encoded
+	// skipsZero is set if a Go value's zero sets no field that is always encoded.
+	skipsZero bool
+	isRaw     bool // whether the patch may reach a value again, so that the normal form comes later
 
-	claimed int // the number of claims, recorded or not
+	path    fieldpath.Path // of the current value
+	claimed int            // the number of claims, recorded or not
+	names   []string       // of the fields of the objects around the current value, the outermost first
 
-	of         Layer          // the layer whose value is read
-	reading    node           // the field whose value is read from JSON
-	steps      fieldpath.Path // the path within it to the current value
 	ignored    []Ignored
 	duplicates []fieldpath.Path
 	protected  []Ignored
+	zeroNulls  []Ignored
 	noted      map[node]bool // the lists whose duplicates are recorded
 	ownership  *Ownership    // of the result
-
-	prepended prependedLists
-	// The merge keeps one run of these for each list or object around the current value, the outermost first.
-	keys    []patchKey // of the items of a patch's list
-	targets []int32    // of these items in the base's list
-	names   []string   // of the fields of a patch's object
 }
 
-func (m *merger) isJSONOnly(v reflect.Value) bool { return slices.Contains(m.jsonOnly, v.Pointer()) }
+func (m *merger) enter(step fieldpath.Step) { m.path = append(m.path, step) }
 
-// ignore records a field that the type of the value at a node lacks.
-func (m *merger) ignore(at node, name string) {
-	path := m.steps.Append(fieldpath.Field(name))
-	if m.owners {
-		path = m.log.path(at).Append(path...)
+func (m *merger) leave() { m.path = m.path[:len(m.path)-1] }
+
+// put sets a field of a new object.
+func (m *merger) put(f *schema.StructField, into Object, value any) {
+	switch {
+	case !m.isRaw:
+		f.Put(into, value)
+	case value == nil:
+		delete(into, f.Name)
+	default:
+		into[f.Name] = value
 	}
-	m.ignored = append(m.ignored, Ignored{Layer: m.of, Path: path})
 }
 
-// prependedList describes a list-map that patches have reached. New items usually go in front of a list. So it keeps free memory
-// before the first item, for the items of later patches as well. The cost of a patch depends on the patch, not on the list.
-type prependedList struct {
-	first  uintptr       // the address of the list's first item
-	length int           // the length of the list
-	memory reflect.Value // the free items, then the list; invalid if none are free
-	free   int           // the number of free items
-	// index gives each key's distance from the end of the list, which new items in front do not change. It is nil for a list
-	// that is short enough to search.
-	index map[string]int32
-	back  int // what extend has added to these distances
-	// checked is set once every item of the list is known to have a key of its own.
-	checked bool
+// normal completes an object with the fields that its Go type always encodes.
+func (m *merger) normal(t *schema.Type, into Object) (Object, error) {
+	if m.isRaw {
+		return into, nil
+	}
+	if !t.EmbedsPointer() {
+		t.Fill(into)
+		return into, nil
+	}
+	value, err := reencode(t.GoType(), into)
+	object, _ := value.(Object)
+	return object, err
 }
 
-// prependedLists describes all lists that patches have reached.
-type prependedLists struct {
-	all  []prependedList
-	next int // where to look next
+// removed claims that a patch empties a field.
+func (m *merger) removed(t *schema.Type, old any, at node) {
+	m.recordBase(at, t, old)
+	m.claimNull(at)
 }
 
-// field returns the node of a struct's field.
-func (m *merger) field(at node, f *schema.StructField) node {
-	if !m.owners {
+// errNoKey is upstream's error for a list with an item that lacks its merge key. Upstream fails only if the base has the list,
+// because it takes a list that the base lacks verbatim.
+func (m *merger) errNoKey(index int, key string) error {
+	m.enter(fieldpath.Index(index))
+	return fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key))
+}
+
+// reencode returns JSON as a Go type encodes it.
+func reencode(of reflect.Type, from any) (any, error) {
+	value := reflect.New(of)
+	if !tree.Decode(from, value.Interface()) {
+		value = reflect.New(of)
+		if err := decode(value.Elem(), from); err != nil {
+			return nil, err
+		}
+	}
+	return tree.Value(value.Interface())
+}
+
+// child returns the node of a struct's field.
+func (m *merger) child(at node, f *schema.StructField) node {
+	if at == noNode {
 		return noNode
 	}
 	return m.log.child(at, f, "")
 }
 
-// keyed returns the node of an entry or element.
+// keyed returns the node of an entry, an item or an element.
 func (m *merger) keyed(at node, key string) node {
-	if !m.owners {
+	if at == noNode {
 		return noNode
 	}
 	return m.log.child(at, nil, key)
 }
 
-func (m *merger) untouched(at node) bool { return m.owners && m.log.nodes[at].first < 0 }
+// isOptional reports whether a struct may be absent: a pointer, or a struct that is omitted when it is zero.
+func (m *merger) isOptional(at node) bool {
+	return at != noNode && (m.log.isPointer(at) || m.log.nodes[at].field == nil || m.log.nodes[at].field.Template.OmitZero)
+}
 
-// recordBase records the runtime's value when a patch is the first to touch a field.
-func (m *merger) recordBase(at node, t *schema.Type, old reflect.Value, present bool) {
-	if !m.owners || m.inNew || !present {
-		return
-	}
-	if old.Kind() == reflect.Pointer || old.Kind() == reflect.Slice {
-		if old.IsNil() {
-			return
-		}
-	}
-	if t.Kind != schema.Scalar && t.Kind != schema.Atomic {
+// recordBase records the base's value when a patch is the first to touch a field.
+func (m *merger) recordBase(at node, t *schema.Type, old any) {
+	switch {
+	case at == noNode || old == nil:
+	case t.Kind != schema.Scalar && t.Kind != schema.Atomic:
 		m.recordRemoved(t, nil, at, old)
-	} else if m.untouched(at) {
-		m.log.addValue(at, baseLayer, old)
+	case m.log.nodes[at].first < 0:
+		m.log.addJSON(at, baseLayer, old)
 	}
 }
 
 // recordRemoved records the fields set within a value that a patch is about to remove.
-func (m *merger) recordRemoved(t *schema.Type, key *schema.StructField, at node, old reflect.Value) {
-	if m.owners && !m.inNew {
-		writer{log: m.log, onlyRemoved: true}.value(t, key, at, pointee(old), reflect.Value{})
+func (m *merger) recordRemoved(t *schema.Type, key *schema.StructField, at node, old any) {
+	if at != noNode {
+		writer{log: m.log, onlyRemoved: true}.value(t, key, at, old, nil)
 	}
 }
 
-func (m *merger) claim(at node, value reflect.Value) {
+func (m *merger) claim(at node, value any) {
 	m.claimed++
-	if m.owners {
-		m.log.addValue(at, m.layer, value)
+	if at != noNode {
+		m.log.addJSON(at, m.layer, value)
 	}
 }
 
 func (m *merger) claimNull(at node) {
 	m.claimed++
-	if m.owners {
+	if at != noNode {
 		m.log.add(at, m.layer, nullValue, "")
 	}
 }
 
-// null empties a field for a patch's null. In a Go patch, a nil pointer or list without omitempty encodes as null.
-func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
-	m.recordBase(at, t, dst, present)
-	dst.SetZero()
-	m.claimNull(at)
-}
-
 // empty claims the presence of an empty map or list, if its encoding distinguishes it from null.
 func (m *merger) empty(at node) {
-	if m.owners && encodesEmpty(m.log.nodes[at].field) {
+	if at != noNode && encodesEmpty(m.log.nodes[at].field) {
 		m.log.add(at, m.layer, presenceValue, "")
 	}
 }
 
 // skip reports whether a patch's empty string sets nothing, and records its claim.
-func (m *merger) skip(f *schema.StructField, to reflect.Value, from any, at node) bool {
-	if from != "" || to.Kind() != reflect.String || f.Template.OmitEmpty || f.Template.OmitZero || f.Type.Raw || to.Len() == 0 {
+func (m *merger) skip(f *schema.StructField, old, from any, at node) bool {
+	text, isText := old.(string)
+	if from != "" || !isText || text == "" || f.Template.OmitEmpty || f.Template.OmitZero || f.Type.Raw {
 		return false
 	}
-	m.recordBase(at, f.Type, to, true)
+	m.recordBase(at, f.Type, old)
 	stays := m.log.inForce(at)
-	m.claim(at, reflect.Zero(to.Type()))
+	m.claim(at, "")
 	if stays >= 0 {
 		m.log.overrule(at, stays, 0)
 		m.log.decide("empty", m.log.path(at), m.log.claims[stays].layer(), []int32{m.layer})
@@ -169,13 +170,13 @@ func (m *merger) skip(f *schema.StructField, to reflect.Value, from any, at node
 	return true
 }
 
-// presence claims the presence of an item, an element or an empty struct.
-func (m *merger) presence(at node, present bool) {
+// presence claims the presence of an item, an element or an empty struct. The flag inBase states that the value has it already.
+func (m *merger) presence(at node, inBase bool) {
 	m.claimed++
-	if !m.owners {
+	if at == noNode {
 		return
 	}
-	if present && !m.inNew && m.untouched(at) && !m.log.isCreated(at) {
+	if inBase && m.log.nodes[at].first < 0 && !m.log.isCreated(at) {
 		m.log.add(at, baseLayer, presenceValue, "")
 	}
 	m.log.add(at, m.layer, presenceValue, "")
@@ -183,14 +184,14 @@ func (m *merger) presence(at node, present bool) {
 
 // markCreated records that a patch creates a missing item or struct.
 func (m *merger) markCreated(at node) {
-	if m.owners {
+	if at != noNode {
 		m.log.nodes[at].createdBy = m.layer
 	}
 }
 
 // retain records a $retainKeys directive on the struct or map at a node.
 func (m *merger) retain(at node, kept map[string]bool) {
-	if !m.owners {
+	if at == noNode {
 		return
 	}
 	if m.log.retained == nil {
@@ -200,6 +201,59 @@ func (m *merger) retain(at node, kept map[string]bool) {
 	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
 		if m.log.nodes[child].first < 0 && !kept[m.log.name(child)] {
 			m.log.add(child, m.layer, nullValue, "")
+		}
+	}
+}
+
+// noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer with omitempty was set: to an empty
+// time, which encodes as null.
+func (m *merger) noteZeroNull(f *schema.StructField, old any) {
+	isSet := f.Patch != nil && f.Patch.OmitEmpty && f.Patch.IsPointer()
+	if m.ofValue && !isSet && old != nil && !f.IsEmpty(old) {
+		m.zeroNulls = append(m.zeroNulls, Ignored{Layer: m.of, Path: slices.Clone(m.path)})
+	}
+}
+
+// noteEmptySet records an empty set that its type omits. The next patch's set is then taken verbatim.
+func (m *merger) noteEmptySet(f *schema.StructField, from any, at node) {
+	if list, ok := from.([]any); ok && len(list) == 0 && f.Type.Kind == schema.Set && f.Template.OmitEmpty && !f.Template.IsPointer() {
+		m.noteSet(at, nil)
+	}
+}
+
+// noteSet records a patch's set if the order of the sets may matter. Upstream takes a set verbatim where the base lacks it. The set of
+// the next patch removes the duplicates, even if it is empty.
+func (m *merger) noteSet(at node, named []string) {
+	if at == noNode {
+		return
+	}
+	if m.log.sets == nil {
+		m.log.sets = map[node][]setPatch{}
+	}
+	value := make([]any, len(named))
+	for i := range named {
+		value[i] = named[i]
+	}
+	m.log.sets[at] = append(m.log.sets[at], setPatch{m.layer, value})
+}
+
+// noteLiterals records the directives of a patch's map. A directive that a key's type cannot hold fails in any order.
+func (m *merger) noteLiterals(t *schema.Type, absent bool, patch Object, at node) {
+	if at == noNode || t.Plain || t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw {
+		return
+	}
+	if n := &m.log.nodes[at]; n.first < 0 && n.child == noNode {
+		n.lacks = absent
+	}
+	if !m.log.nodes[at].lacks {
+		return
+	}
+	for name, value := range sorted(patch) {
+		if value != nil && strings.HasPrefix(name, "$") && name != patchDirective {
+			if m.log.literals == nil {
+				m.log.literals = map[node][]literal{}
+			}
+			m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, tree.Copy(value), absent})
 		}
 	}
 }

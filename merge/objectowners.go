@@ -32,7 +32,7 @@ func (s *objectStep) step() fieldpath.Step { return partStep(s.parent, s.field, 
 
 // objectClaims yields the claims on every field.
 func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
-	object, _ := o.value.Interface().(map[string]any)
+	object := o.tree()
 	w := objectWalk{log: o.log, visitsMissing: true}
 	w.visit = func(at node, kind valueKind, value any) bool {
 		path := w.path()
@@ -173,7 +173,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 
 // objectFields fills the sets with the fields that each layer owns in an object. A layer's number is the index of its set.
 func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
-	object, _ := o.value.Interface().(map[string]any)
+	object := o.tree()
 	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
 	w.visit = func(at node, kind valueKind, _ any) bool {
 		isUnnamed := kind == unlistedPresence && (at == noNode || w.nodes[at].first < 0)
@@ -251,7 +251,7 @@ func (o *Ownership) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
 			return
 		}
 		w := walk{log: o.log, yield: yield, reached: reached, empties: true}
-		w.value(o.log.root, o.value, rootNode, nil)
+		w.value(o.log.root, o.tree(), rootNode, nil)
 	}
 }
 
@@ -302,5 +302,5 @@ func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fie
 		}
 		return true
 	}
-	w.value(o.log.root, o.value, rootNode, nil)
+	w.value(o.log.root, o.tree(), rootNode, nil)
 }

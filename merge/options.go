@@ -46,13 +46,6 @@ type Options struct {
 // Base names the layer of the base if Options do not.
 const Base Layer = "base"
 
-// baseError returns the error of a base.
-func baseError(o Options, err error) error {
-	failed := asPatchError(err)
-	failed.Layer, failed.Index = baseLayerOf(o), -1
-	return failed
-}
-
 func baseLayerOf(o Options) Layer {
 	if o.Base == "" {
 		return Base
@@ -83,15 +76,18 @@ const (
 	OneMember UnionPolicy = "error"
 )
 
-// EmptyPolicy states whether an empty string sets a field of a Go type that has no omitempty. The type's JSON holds such a
-// field even if nobody sets it. It changes only such fields.
+// EmptyPolicy states what sets a field of a Go type that has no omitempty. The type's JSON holds such a field even if nobody sets it. It
+// changes only such fields.
 type EmptyPolicy string
 
 const (
-	// SetEmpty sets the field to "", as upstream.
+	// SetEmpty sets the field to "", or empties it for a null, as upstream.
 	SetEmpty EmptyPolicy = ""
 	// SkipEmpty keeps the field's earlier value.
 	SkipEmpty EmptyPolicy = "skip"
+	// SkipZero takes from a Go value no field without omitempty that holds an empty string, or a nil list, map or pointer. Nobody has set
+	// such a field. A list or a map that is empty and not nil stays, and so does all that an Object sets.
+	SkipZero EmptyPolicy = "zero"
 )
 
 // PrecedencePolicy states whose value stays where patches overlap. It changes values only there. Options.Managers names another order.
@@ -171,7 +167,7 @@ func (o *Options) check(p *plan) error {
 	for _, err := range []error{
 		checkKnown("Order", o.Order, PatchOrder, BaseOrder),
 		checkKnown("Unions", o.Unions, AllMembers, LastMember, OneMember),
-		checkKnown("Empty", o.Empty, SetEmpty, SkipEmpty),
+		checkKnown("Empty", o.Empty, SetEmpty, SkipEmpty, SkipZero),
 		checkKnown("Precedence", o.Precedence, LastPatch, FirstPatch, BaseAlways),
 		checkKnown("Defaults", o.Defaults, NoDefaults, RuleDefaults),
 	} {
@@ -348,7 +344,7 @@ func checkKnown[P ~string](option string, value P, values ...P) error {
 
 // decides reports whether a policy needs the history of the fields.
 func (o *Options) decides() bool {
-	return o.Unions != AllMembers || o.Empty != SetEmpty || o.Precedence != LastPatch || len(o.Managers) > 0 || len(o.Protected) > 0
+	return o.Unions != AllMembers || o.Empty == SkipEmpty || o.Precedence != LastPatch || len(o.Managers) > 0 || len(o.Protected) > 0
 }
 
 // restores reports whether a policy gives fields the base's values again.

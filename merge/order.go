@@ -2,173 +2,120 @@ package merge
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
-// of returns the description of a list, or adds one. Patches usually reach the lists in the base's order.
-func (f *prependedLists) of(list reflect.Value) *prependedList {
-	first, n := list.Pointer(), list.Len()
-	for range min(len(f.all), mostSearched) {
-		if f.next >= len(f.all) {
-			f.next = 0
-		}
-		f.next++
-		if one := &f.all[f.next-1]; one.first == first && one.length == n {
-			return one
-		}
-	}
-	f.all = append(f.all, prependedList{first: first, length: n})
-	f.next = len(f.all)
-	return &f.all[len(f.all)-1]
+// This file orders the items of lists.
+
+// indexedList is a list-map to which a patch adds items. Each item has a key.
+type indexedList struct {
+	items         []any
+	names         []string
+	index         map[string]int // the first item of each key; nil for a list that is short enough to search
+	hasDuplicates bool
 }
 
-// prependedOf returns the description of a list. It checks the keys once for all patches, unless two items share a key: then it reports
-// duplicates.
-func (m *merger) prependedOf(t *schema.Type, list reflect.Value, names *keys) (f *prependedList, hasDuplicates bool, err error) {
-	f = m.prepended.of(list)
-	if f.checked {
-		return f, false, nil
+// indexed returns a copy of a list with the keys of its items. An item without one is an error.
+func (m *merger) indexed(t *schema.Type, list []any, more int) (*indexedList, error) {
+	l := &indexedList{items: make([]any, len(list), len(list)+more), names: make([]string, len(list), len(list)+more)}
+	copy(l.items, list)
+	if len(list)+more > smallList {
+		l.index = make(map[string]int, len(list)+more)
 	}
-	n := list.Len()
-	for i := range n {
-		name, ok := names.at(i)
+	for i, item := range list {
+		name, ok := itemName(t, item)
 		if !ok {
-			return nil, false, errNoKey(i, t.Key)
+			return nil, m.errNoKey(i, t.Key)
 		}
-		if n <= smallList {
-			hasDuplicates = hasDuplicates || names.find(i, name) >= 0
+		l.names[i] = name
+		if l.index == nil {
+			l.hasDuplicates = l.hasDuplicates || slices.Contains(l.names[:i], name)
+		} else if _, known := l.index[name]; known {
+			l.hasDuplicates = true
+		} else {
+			l.index[name] = i
 		}
 	}
-	if n > smallList {
-		f.makeIndex(names, n, 0)
-		hasDuplicates = len(f.index) < n
-	}
-	f.checked = !hasDuplicates
-	return f, hasDuplicates, nil
+	return l, nil
 }
 
-// find returns the position of the first of n items with the key, or -1.
-func (f *prependedList) find(names *keys, n int, name string) int {
-	if f.index == nil {
-		return names.find(n, name)
+// find returns the place of the first item with a key, or -1.
+func (l *indexedList) find(name string) int {
+	if l.index == nil {
+		return slices.Index(l.names, name)
 	}
-	if fromEnd, found := f.index[name]; found {
-		return n - int(fromEnd) - f.back
+	if i, known := l.index[name]; known {
+		return i
 	}
 	return -1
 }
 
-// makeIndex indexes a list of n items that is about to get more.
-func (f *prependedList) makeIndex(names *keys, n, more int) {
-	f.index, f.back = make(map[string]int32, n+more), 0
-	for i := n - 1; i >= 0; i-- {
-		name, _ := names.at(i)
-		f.index[name] = int32(n - i)
+// add puts an item behind the list, and returns its place.
+func (l *indexedList) add(name string, item any) int {
+	if l.index != nil {
+		l.index[name] = len(l.items)
 	}
+	l.items, l.names = append(l.items, item), append(l.names, name)
+	return len(l.items) - 1
 }
 
-// prepend puts empty items in front of the list, and sets the targets to the new positions of their items. It expects as many
-// new items from each of the remaining patches.
-func (f *prependedList) prepend(list reflect.Value, targets []int32, added, remaining int) {
-	had := list.Len()
-	if added > 0 {
-		if f.free < added {
-			f.free = max(added, min(added*(1+remaining), max(mostReserved, had)))
-			f.memory = reflect.MakeSlice(list.Type(), f.free+had, f.free+had)
-			reflect.Copy(f.memory.Slice(f.free, f.free+had), list)
-		}
-		f.free -= added
-		list.Set(f.memory.Slice3(f.free, f.memory.Len(), f.memory.Len()))
-		f.first, f.length = list.Pointer(), had+added
+// arranged returns the items in the merged order. The first ones, as many as had states, are the base's. Targets are the places of the
+// patch's items. The flag follows states that new items follow the others.
+func (l *indexedList) arranged(targets []int32, had int, follows bool) []any {
+	if follows || len(targets) == 0 && !l.hasDuplicates {
+		return l.items
 	}
-	for i, target := range targets {
-		switch {
-		case target < 0:
-			targets[i] = target + int32(had)
-		case int(target) < had:
-			targets[i] = target + int32(added)
-		default:
-			targets[i] = target - int32(had)
-		}
+	if !l.hasDuplicates && inOrder(targets, had) {
+		list := make([]any, 0, len(l.items))
+		return append(append(list, l.items[had:]...), l.items[:had]...)
 	}
-}
-
-// extend puts empty items behind the list.
-func (f *prependedList) extend(list reflect.Value, added int) {
-	n := list.Len()
-	list.Grow(added)
-	list.SetLen(n + added)
-	for i := n; i < n+added; i++ {
-		list.Index(i).SetZero() // the memory may have been used before
-	}
-	f.first, f.length, f.back = list.Pointer(), n+added, f.back+added
-}
-
-// reorder puts the list, with its new items, into the merged order. It sets the targets to the new positions of their items.
-func (m *merger) reorder(f *prependedList, t *schema.Type, list reflect.Value, targets []int32, hasDuplicates bool) {
-	n := list.Len()
-	named, added := namedOnce(targets, n)
-	server, rank := make([]int32, n+added), make([]int32, n+added)
-	for i := range server {
-		server[i], rank[i] = int32(i), -1
-		if i >= n {
-			server[i] = -1
-		}
-	}
-	if hasDuplicates {
-		first := make(map[string]int32, n)
-		names := keysIn(t, list)
-		for i := n - 1; i >= 0; i-- {
-			name, _ := names.at(i)
-			first[name] = int32(i)
-		}
-		for i := range n {
-			name, _ := names.at(i)
-			server[i] = first[name]
-		}
-	}
-	for place, i := range named {
-		rank[i] = int32(place)
-	}
+	n := len(l.items)
+	server, rank := make([]int32, n), make([]int32, n)
 	for i := range n {
+		server[i], rank[i] = int32(i), -1
+		if i >= had {
+			server[i] = -1
+		} else if l.hasDuplicates {
+			server[i] = int32(l.find(l.names[i]))
+		}
+	}
+	for place, i := range targets {
+		if rank[i] < 0 {
+			rank[i] = int32(place)
+		}
+	}
+	for i := range had {
 		rank[i] = rank[server[i]] // duplicates go together
 	}
-	ordered := reflect.MakeSlice(list.Type(), n+added, n+added)
-	places := make([]int32, n+added)
-	for place, i := range arrange(n+added, server, rank) {
-		if int(i) < n {
-			ordered.Index(place).Set(list.Index(int(i)))
-		}
-		places[i] = int32(place)
-	}
-	for i, target := range targets {
-		if target < 0 {
-			targets[i] = ^places[^target]
-		} else {
-			targets[i] = places[target]
-		}
-	}
-	list.Set(ordered)
-	*f = prependedList{first: list.Pointer(), length: n + added, checked: f.checked}
+	return reordered(l.items, arrange(n, server, rank))
 }
 
-// namedOnce returns the distinct targets in the patch's order. It also counts the targets that are new to the list of n items.
-func namedOnce(targets []int32, n int) (named []int32, added int) {
-	seen := make(map[int32]bool, len(targets))
+// inOrder reports whether the items of a patch are in the merged order if its new ones go in front.
+func inOrder(targets []int32, had int) bool {
+	last, next := int32(-1), int32(had)
 	for _, i := range targets {
-		i = max(i, ^i)
-		if !seen[i] {
-			named, seen[i] = append(named, i), true
-			if int(i) >= n {
-				added++
-			}
+		switch {
+		case i == next && last < 0:
+			next++
+		case int(i) >= had && i < next: // a second item of a new key
+		case int(i) < had && i >= last:
+			last = i
+		default:
+			return false
 		}
 	}
-	return named, added
+	return true
+}
+
+// reordered returns the items of a list in an order.
+func reordered(list []any, order []int32) []any {
+	ordered := make([]any, len(list))
+	for place, i := range order {
+		ordered[place] = list[i]
+	}
+	return ordered
 }
 
 // arrange returns the merged order of n items. Their places in the base's list are in server, their places in the order of the
@@ -199,54 +146,6 @@ func arrange(n int, server, rank []int32) []int32 {
 		}
 	}
 	return append(append(order, named...), others...)
-}
-
-// findTargets finds the position in the list of each patch item and appends it to m.targets. A new item gets a position from
-// the list's length on, complemented where the patch first names it. It returns the number of new items in added. It reports in
-// inOrder whether the list is in the merged order already, with the new items in front.
-func (m *merger) findTargets(t *schema.Type, f *prependedList, base *keys, names []patchKey, have int) (added int, inOrder bool, err error) {
-	if f.index == nil && have+len(names) > smallList {
-		f.makeIndex(base, have, len(names))
-	}
-	first, last := len(m.targets), -1
-	inOrder = true
-	for i := range names {
-		name := names[i].text
-		if !names[i].ok {
-			return 0, false, errNoKey(i, t.Key)
-		}
-		named := m.targets[first:]
-		target := f.find(base, have, name)
-		if target < 0 && f.index == nil {
-			if duplicate := slices.Index(names[:i], names[i]); duplicate >= 0 {
-				target = int(max(named[duplicate], ^named[duplicate]))
-			}
-		}
-		switch {
-		case target < 0:
-			target = ^(have + added)
-			if f.index != nil {
-				f.index[name] = int32(-added - f.back) // the place of an item that follows, or a placeholder
-			}
-			added++
-			inOrder = inOrder && last < 0
-			f.checked = f.checked && !isEmptyKey(name) // the next patch finds an item without a key
-		case target >= have:
-		case target > last:
-			last = target
-		default:
-			inOrder = inOrder && slices.Contains(named, int32(target))
-		}
-		m.targets = append(m.targets, int32(target))
-	}
-	if f.index != nil && !m.follows {
-		for i, target := range m.targets[first:] {
-			if target < 0 {
-				f.index[names[i].text] = int32(have+added) - (^target - int32(have))
-			}
-		}
-	}
-	return added, inOrder, nil
 }
 
 // ranks returns the positions of elements in a list, -1 for a missing one.
@@ -295,62 +194,49 @@ func distinctOf(old, patch []string) (union []string, order []int32) {
 	return union, order
 }
 
-// keysOfPatch returns the keys of the items of a patch's list, which it appends to m.keys.
-func (m *merger) keysOfPatch(t *schema.Type, items []any) []patchKey {
-	first, of := len(m.keys), keyTypeOf(t)
-	for _, item := range items {
-		object, _ := item.(Object)
-		var name patchKey
-		if key := object[t.Key]; key != nil {
-			name = patchKey{of.text(key), true}
-		}
-		m.keys = append(m.keys, name)
+// keysOfPatch returns the keys of the items of a patch's list.
+func keysOfPatch(t *schema.Type, items []any) []patchKey {
+	keys := make([]patchKey, len(items))
+	for i, item := range items {
+		keys[i].text, keys[i].ok = itemName(t, item)
 	}
-	return m.keys[first:]
+	return keys
 }
 
-// setKey sets the merge key of a new item.
-func (m *merger) setKey(t *schema.Type, item reflect.Value, from Object) error {
-	key, value := t.KeyField(), from[t.Key]
-	if value == nil {
-		return nil
+// secondOf returns the place of the first item of a patch's list whose key an earlier one has, or -1.
+func secondOf(names []patchKey) int {
+	firsts := firstsOf(names)
+	for i, name := range names {
+		if name.ok && firsts.find(i, name.text) >= 0 {
+			return i
+		}
 	}
-	to, _ := key.Template.In(allocated(item))
-	if err := m.read(key.Type, to, value); err != nil {
-		return within(fieldpath.Field(t.Key), err)
-	}
-	return nil
+	return -1
 }
 
 // distinct returns an error if two items of a patch's list share a key, unless the plan's rules allow it.
 func (m *merger) distinct(t *schema.Type, names []patchKey) error {
-	if m.plan.allowDuplicates {
-		return nil
-	}
-	firsts := firstsOf(names)
-	for i, name := range names {
-		if name.ok && firsts.find(i, name.text) >= 0 {
-			return within(itemStep(t, name.text), errDuplicate)
-		}
+	if i := secondOf(names); i >= 0 && !m.plan.allowDuplicates {
+		m.enter(itemStep(t, names[i].text))
+		return errDuplicate
 	}
 	return nil
 }
 
 // noteDuplicates records each merge key that several items of a list share. The first patch that reaches the list finds them
 // all. No patch adds a second item of a key, unless the plan's rules allow it.
-func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
-	if m.noted[at] {
+func (m *merger) noteDuplicates(t *schema.Type, names []string, at node) {
+	if at == noNode || m.noted[at] {
 		return
 	}
 	if m.noted == nil {
 		m.noted = map[node]bool{}
 	}
 	m.noted[at] = true
-	list, items := m.log.path(at), make(map[string]int, n)
-	for i := range n {
-		name, _ := names.at(i)
+	items := make(map[string]int, len(names))
+	for _, name := range names {
 		if items[name]++; items[name] == 2 {
-			m.duplicates = append(m.duplicates, list.Append(itemStep(t, name)))
+			m.duplicates = append(m.duplicates, m.log.path(at).Append(itemStep(t, name)))
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package merge
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -12,7 +12,21 @@ import (
 // itself. Read it before you change the value.
 type Ownership struct {
 	log   *log
-	value reflect.Value
+	value any // the value, or a pointer to one of a Go type
+}
+
+// tree returns the JSON of the value.
+func (o *Ownership) tree() Object {
+	switch value := o.value.(type) {
+	case nil:
+		return nil
+	case Object:
+		return value
+	default:
+		made, _ := tree.Value(value)
+		object, _ := made.(Object)
+		return object
+	}
 }
 
 // orEmpty returns o, or an empty ownership if o is nil or zero.
@@ -31,7 +45,7 @@ func (o *Ownership) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
 func (o *Ownership) IsLive() bool { return o.orEmpty().log.live }
 
 // isObject reports whether the value merged by a definition.
-func (o *Ownership) isObject() bool { return o.log.root.GoType() == nil && o.value.IsValid() }
+func (o *Ownership) isObject() bool { return o.log.root.GoType() == nil && o.value != nil }
 
 // Layers returns the layers in the order of writing. The base comes first, then the managers in the order of their patches,
 // then the layers of Write.

@@ -94,7 +94,7 @@ func SameValue(a, b any) bool {
 
 // Ignored is a field that a layer sets without effect, or removes without meaning to.
 type Ignored struct {
-	// Layer set the field. Path leads to it in the value. For a patch the path is complete only if Options request owners.
+	// Layer set the field. Path leads to it in the value.
 	Layer Layer
 	Path  fieldpath.Path
 }

@@ -12,8 +12,8 @@
 //	}, merge.Options{Owners: true})
 //
 // A patch is a Go value or an [Object]. A Go value is encoded first: its JSON holds the fields that it sets. An Object can also
-// hold nulls and directives. A base is copied, and the fields that patches reach are decoded into the copy. So each patch merges as
-// JSON, as upstream's does, and the cost follows the patches. Package conflict reports the fields in which patches disagree.
+// hold nulls and directives. A base is encoded once, merged as a tree of JSON, and the result is decoded once. A patch copies only
+// what it reaches. Package conflict reports the fields in which patches disagree.
 package merge
 
 import (
@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/schema"
@@ -32,15 +31,13 @@ type Plan[T, P any] struct{ plan *plan }
 
 // plan is a Plan for any types.
 type plan struct {
-	root   *schema.Type
-	shapes map[reflect.Type]cloneShape
+	root *schema.Type
 	// of is the Go type by which a base that is an Object merges. It is nil for a base of a Go type.
 	of              reflect.Type
 	objects         bool // whether values are objects that merge by a definition
 	removes         bool // whether a null in a patch to such objects removes its key
 	allowDuplicates bool // whether a patch may hold two items of one key
 	defaults        *schema.Defaults
-	problem         error // why values of a type cannot be copied
 }
 
 // For compiles the plan for a struct type T and patches P to it. P is T, a type that mirrors T with fewer fields, or Object.
@@ -113,14 +110,45 @@ func ForJSON() *Plan[Object, Object] {
 }
 
 func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) (*plan, error) {
-	p := &plan{root: root, shapes: map[reflect.Type]cloneShape{}, allowDuplicates: r.AllowDuplicateKeys, defaults: r.Defaults}
+	seen := map[reflect.Type]bool{}
 	for _, t := range types {
-		p.shapeOf(t)
+		if err := checkFields(t, seen); err != nil {
+			return nil, fmt.Errorf("merge: %w", err)
+		}
 	}
-	if p.problem != nil {
-		return nil, fmt.Errorf("merge: %w", p.problem)
+	return &plan{root: root, allowDuplicates: r.AllowDuplicateKeys, defaults: r.Defaults}, nil
+}
+
+// Fields returns a copy of a patch's JSON, and whether the patch is a Go value. It returns no fields for a patch without JSON.
+func (p *Plan[T, P]) Fields(patch *P) (fields Object, ofValue bool, err error) {
+	if p == nil || p.plan == nil || patch == nil {
+		return nil, false, nil
 	}
-	return p, nil
+	fields, ofValue, err = p.plan.treeOf(reflect.ValueOf(patch).Elem())
+	return tree.Copy(fields), ofValue, err
+}
+
+// Patch returns the patch with the JSON, of the same kind as another one: an object, or a Go value.
+func (p *Plan[T, P]) Patch(fields Object, like *P) *P {
+	made := new(P)
+	into := reflect.ValueOf(made).Elem()
+	switch from := reflect.ValueOf(like).Elem(); {
+	case from.Kind() == reflect.Map:
+		into.Set(reflect.ValueOf(fields))
+	case from.Kind() == reflect.Interface && from.Elem().Kind() == reflect.Map:
+		into.Set(reflect.ValueOf(fields))
+	case from.Kind() == reflect.Interface:
+		value := reflect.New(from.Elem().Type().Elem())
+		if tree.Read(fields, value.Interface()) != nil {
+			return nil
+		}
+		into.Set(value)
+	default:
+		if tree.Read(fields, made) != nil {
+			return nil
+		}
+	}
+	return made
 }
 
 // Type returns how values of the plan's type merge; nil for a nil plan.
@@ -159,10 +187,7 @@ func (p *plan) treeOf(patch reflect.Value) (object Object, ofValue bool, err err
 		value, err = toJSON(p.root, object)
 	} else {
 		ofValue = true
-		if object, ok := tree.Encode(patch.Addr().Interface()); ok {
-			return object, ofValue, nil
-		}
-		value, err = jsonOf(patch)
+		value, err = encoded(patch.Addr().Interface())
 	}
 	if err != nil {
 		return nil, ofValue, err
@@ -174,54 +199,27 @@ func (p *plan) treeOf(patch reflect.Value) (object Object, ofValue bool, err err
 	return object, ofValue, nil
 }
 
-// cloneShape describes how to copy a struct type.
-type cloneShape struct {
-	deep []int // the fields that share memory on assignment
-	json bool  // whether to copy through JSON, because the fields do not hold the whole value
-	// sharesUnexported is set if an unexported field shares memory. Only the fields in JSON are copied then, as upstream copies a value.
-	sharesUnexported bool
-}
-
-// isDeep reports whether values of the type share memory on assignment.
-func (s cloneShape) isDeep() bool { return s.json || s.sharesUnexported || len(s.deep) > 0 }
-
-// shapeOf reports whether values of the type share memory on assignment. It records every struct type that it visits, and a problem
-// that makes a copy impossible.
-func (p *plan) shapeOf(t reflect.Type) (deep bool) {
+// checkFields returns an error for a type within a type, or itself, that has a field which JSON has and Go code cannot set.
+func checkFields(t reflect.Type, seen map[reflect.Type]bool) error {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		p.shapeOf(t.Elem())
-		return true
-	case reflect.Array:
-		return p.shapeOf(t.Elem())
-	case reflect.Interface:
-		return true
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
+		return checkFields(t.Elem(), seen)
 	case reflect.Struct:
-		if s, ok := p.shapes[t]; ok {
-			return s.isDeep()
+		if seen[t] || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+			return nil
 		}
-		var s cloneShape
-		switch {
-		case t == reflect.TypeFor[time.Time](): // nothing writes to its location
-		case hidesFields(t):
-			s.json = true
-		default:
-			p.shapes[t] = cloneShape{deep: []int{0}} // a placeholder, for a type that contains itself
-			for i := range t.NumField() {
-				f := t.Field(i)
-				if isFixed(f) {
-					p.problem = fmt.Errorf("%s embeds %s, which is not exported, so that no patch can set it: export it", t, f.Type)
-				}
-				if p.shapeOf(f.Type) {
-					s.deep = append(s.deep, i)
-					s.sharesUnexported = s.sharesUnexported || !f.IsExported()
-				}
+		seen[t] = true
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if isFixed(f) {
+				return fmt.Errorf("%s embeds %s, which is not exported, so that no patch can set it: export it", t, f.Type)
+			}
+			if err := checkFields(f.Type, seen); err != nil {
+				return err
 			}
 		}
-		p.shapes[t] = s
-		return s.isDeep()
 	}
-	return false
+	return nil
 }
 
 // isFixed reports whether JSON has the value of a field that Go code cannot set. Such a field embeds a struct of an unexported type, with
@@ -230,37 +228,4 @@ func isFixed(f reflect.StructField) bool {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	isPointer := f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct
 	return f.Anonymous && !f.IsExported() && name != "-" && (isPointer || name != "" && f.Type.Kind() == reflect.Struct)
-}
-
-// hidesFields reports whether a struct with its own JSON encoder holds memory that only the encoder can copy.
-func hidesFields(t reflect.Type) bool {
-	if !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
-		return false
-	}
-	for i := range t.NumField() {
-		switch f := t.Field(i); f.Type.Kind() {
-		case reflect.Interface:
-			return true
-		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Struct:
-			if !f.IsExported() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isDeep reports whether values of the type share memory on assignment.
-func (p *plan) isDeep(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		return true
-	case reflect.Array:
-		return p.isDeep(t.Elem())
-	case reflect.Struct:
-		s, isKnown := p.shapes[t]
-		return s.isDeep() || !isKnown
-	default:
-		return false
-	}
 }

@@ -20,8 +20,8 @@ func TestPlan_Zero(t *testing.T) {
 		if got := plan.Type(); got != nil {
 			t.Errorf("Type of a plan that is %s = %v, want nil", name, got)
 		}
-		if got := plan.CopyPatch(&patch); got != nil {
-			t.Errorf("CopyPatch of a plan that is %s = %v, want nil", name, got)
+		if got, _, err := plan.Fields(&patch); got != nil || err != nil {
+			t.Errorf("Fields of a plan that is %s = %v, %v, want none", name, got, err)
 		}
 		result, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{})
 		if err == nil || result != nil {

@@ -3,9 +3,7 @@ package merge
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/trainweld/trainweld/schema"
@@ -70,7 +68,7 @@ func (l *log) lastWithin(at node) int32 {
 
 // excludedMembers returns the union members of an object that another layer's claim excludes. It also returns that layer and the
 // last claim on the union.
-func (l *log) excludedMembers(t *schema.Type, u schema.Union, object reflect.Value, at node) (gone []*schema.StructField, winner, last int32) {
+func (l *log) excludedMembers(t *schema.Type, u schema.Union, object Object, at node) (gone []*schema.StructField, winner, last int32) {
 	lastOf := func(f *schema.StructField) int32 {
 		child := l.lookup(at, f, "")
 		if l.baseWins && (child == noNode || l.hasBase(child)) {
@@ -86,15 +84,15 @@ func (l *log) excludedMembers(t *schema.Type, u schema.Union, object reflect.Val
 	}
 	last = -1
 	for _, f := range t.Fields {
-		if value := encodedField(f, object); u.Has(f.Name) && value.IsValid() {
+		if u.Has(f.Name) && object[f.Name] != nil {
 			gone, last = append(gone, f), max(last, lastOf(f))
 		}
 	}
 	winner = layerOf(last)
 	if u.Discriminator != "" {
 		f := t.Field(u.Discriminator)
-		chosen := encodedField(f, object)
-		if !chosen.IsValid() || chosen.Kind() != reflect.String || chosen.Len() == 0 || chosen.String() == u.When {
+		chosen, _ := object[f.Name].(string)
+		if chosen == "" || chosen == u.When {
 			return nil, winner, last
 		}
 		winner, last = layerOf(lastOf(f)), max(last, lastOf(f))
@@ -117,95 +115,30 @@ func (l *log) removed(at node, winner int32, losers []int32) []int32 {
 }
 
 // severalMembers returns the error for an object with several members of a union. It names their layers.
-func (l *log) severalMembers(u schema.Union, v visited, last int32) error {
+func (l *log) severalMembers(u schema.Union, t *schema.Type, object Object, at node, last int32) error {
 	var members []string
-	for _, f := range v.t.Fields {
-		if !u.Has(f.Name) && f.Name != u.Discriminator || !encodedField(f, v.value).IsValid() {
+	for _, f := range t.Fields {
+		value := object[f.Name]
+		if !u.Has(f.Name) && f.Name != u.Discriminator || value == nil {
 			continue
 		}
 		name, of := f.Name, l.layers[baseLayer]
 		if f.Name == u.Discriminator {
-			name += " " + strconv.Quote(encodedField(f, v.value).String())
+			name += fmt.Sprintf(" %q", value)
 		}
-		if own := l.lastWithin(l.lookup(v.at, f, "")); own >= 0 {
+		if own := l.lastWithin(l.lookup(at, f, "")); own >= 0 {
 			of = l.layers[l.claims[own].layer()]
 		}
 		members = append(members, fmt.Sprintf("%s of %s", name, of))
 	}
 	if last == math.MaxInt32 {
-		last = l.lastWithin(v.at)
+		last = l.lastWithin(at)
 	}
 	layer := l.claims[last].layer()
 	return &PatchError{
-		Layer: l.layers[layer], Index: slices.Index(l.ids, layer), Path: l.path(v.at),
+		Layer: l.layers[layer], Index: slices.Index(l.ids, layer), Path: l.path(at),
 		Err: apiError("Forbidden", "may not set more than one member of the union %q: %s", u.Name, strings.Join(members, ", ")),
 	}
-}
-
-// visited is a struct or a list that patches reached.
-type visited struct {
-	at         node
-	t          *schema.Type
-	value      reflect.Value // within pointers, never invalid
-	patchItems []any         // what the patches hold there, in their given order
-}
-
-// visit calls do for each struct and list that patches reached, from the outside to the inside.
-func (l *log) visit(v visited, do func(visited) error) error {
-	if v.value = pointee(v.value); !v.value.IsValid() {
-		return nil
-	}
-	if err := do(v); err != nil {
-		return err
-	}
-	var items []visited
-	var keys firsts
-	if v.t.Key != "" {
-		items, keys = v.items()
-	}
-	for child := l.nodes[v.at].child; child != noNode; child = l.nodes[child].next {
-		var inner visited
-		if f := l.nodes[child].field; f != nil {
-			if f.Type.Kind != schema.Struct && !f.Type.HasItems() {
-				continue
-			}
-			inner.t = f.Type
-			inner.value, _ = f.Template.In(v.value)
-			for _, patchItem := range v.patchItems {
-				object, _ := patchItem.(Object)
-				if part := object[f.Name]; part != nil {
-					inner.patchItems = append(inner.patchItems, part)
-				}
-			}
-		} else if i := keys.find(len(items), l.nodes[child].key); i >= 0 {
-			inner = items[i]
-		}
-		inner.at = child
-		if err := l.visit(inner, do); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// items returns the items of a list, each with what the patches hold of it, and finds them by their keys.
-func (v visited) items() ([]visited, firsts) {
-	items, names, in := make([]visited, v.value.Len()), make([]patchKey, v.value.Len()), keysIn(v.t, v.value)
-	for i := range items {
-		items[i] = visited{t: v.t.Elem, value: v.value.Index(i)}
-		name, _ := in.at(i)
-		names[i] = patchKey{name, true}
-	}
-	keys := firstsOf(names)
-	for _, patchItem := range v.patchItems {
-		list, _ := patchItem.([]any)
-		for _, part := range list {
-			if i := keys.find(len(items), keyIn(v.t, part)); i >= 0 && part != nil {
-				items[i].patchItems = append(items[i].patchItems, part)
-			}
-		}
-	}
-	return items, keys
 }
 
 // isOfBase reports whether the base's claim on a field is the first.

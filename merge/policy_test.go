@@ -351,7 +351,7 @@ func TestOptions(t *testing.T) {
 	for want, o := range map[string]merge.Options{
 		`merge: Options.Order: Unsupported value: "none": supported values: "base"`:           {Order: "none"},
 		`merge: Options.Unions: Unsupported value: "none": supported values: "last", "error"`: {Unions: "none"},
-		`merge: Options.Empty: Unsupported value: "none": supported values: "skip"`:           {Empty: "none"},
+		`merge: Options.Empty: Unsupported value: "none": supported values: "skip", "zero"`:   {Empty: "none"},
 		`merge: Options.Defaults: Unsupported value: "pod": supported values: "rules"`:        {Defaults: "pod"},
 		`merge: Options.Defaults: Forbidden: may only be set when the rules have defaults`:    {Defaults: merge.RuleDefaults},
 		`merge: Options.Managers: Duplicate value: "a"`:                                       {Managers: []string{"a", "a"}},

@@ -61,10 +61,6 @@ func TestApply_Ignored(t *testing.T) {
 		for _, ignored := range result.Ignored {
 			got = append(got, string(ignored.Layer)+" "+ignored.Path.String())
 		}
-		if !owners {
-			// A path of a patch begins where the type reads JSON.
-			want = []string{"base .parts[0].z", "base .struct.y", "base .x", "manager/a [1].part.v", "manager/a .w", "manager/a .y", "manager/a .x"}
-		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("owners %v: ignored (-want +got):\n%s", owners, diff)
 		}
@@ -158,15 +154,15 @@ func TestApply_NoJSON(t *testing.T) {
 		base  kinds
 		patch merge.Object
 	}{
-		`.small: is no JSON: json: unsupported value: NaN`: {kinds{}, merge.Object{"small": math.NaN()}},
-		`.raw: json: error calling MarshalJSON for type runtime.RawExtension: `: {
+		`patch of manager/a: .small: is no JSON: json: unsupported value: NaN`: {kinds{}, merge.Object{"small": math.NaN()}},
+		`base: json: error calling MarshalJSON for type runtime.RawExtension: `: {
 			kinds{Raw: runtime.RawExtension{Raw: []byte("x")}}, merge.Object{"raw": map[string]any{}},
 		},
-		`.raw: is no JSON: json: unsupported value: NaN`: {kinds{}, merge.Object{"raw": math.NaN()}},
+		`patch of manager/a: .raw: is no JSON: json: unsupported value: NaN`: {kinds{}, merge.Object{"raw": math.NaN()}},
 	} {
 		_, err := plan.Apply(&input.base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &input.patch}}, merge.Options{})
 		var failed *merge.PatchError
-		if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), "patch of manager/a: "+want) {
+		if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("Apply returns %v, want %s", err, want)
 		}
 	}
@@ -291,7 +287,7 @@ func TestPatches_Cyclic(t *testing.T) {
 	for name, patch := range map[string]*nested{"a pointer": &next, "a list": &list} {
 		for _, owners := range []bool{false, true} {
 			_, err := plan.Apply(nil, []merge.Layered[nested]{{Layer: merge.Manager("a"), Patch: patch}}, merge.Options{Owners: owners})
-			if err == nil || !strings.HasPrefix(err.Error(), "patch of manager/a: json: unsupported value: encountered a cycle") {
+			if err == nil || err.Error() != "patch of manager/a: contains itself" {
 				t.Errorf("%s: Apply returns %v", name, err)
 			}
 		}

@@ -1,15 +1,14 @@
 package merge
 
 import (
-	"reflect"
+	"maps"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file gives fields the base's values again: protected ones, and all that the base sets if it wins. One walk copies the values, for
-// Go values and for objects. The history then tells that the base's claims are in force.
+// This file gives fields the base's values again: protected ones, and all that the base sets if it wins. The history then tells that the base's claims are in force.
 
 // restoring is a part of the history whose fields get the base's values.
 type restoring struct {
@@ -18,12 +17,13 @@ type restoring struct {
 	removes bool // whether a field that the base lacks goes
 }
 
-// restore applies the policies of protected fields and of the base's precedence to a merged value. The base is a copy, whose memory the
-// value may share then.
-func (l *log) restore(o Options, value, base reflect.Value) (ignored []Ignored, err error) {
+// restore applies the policies of protected fields and of the base's precedence to a merged value, and returns it with the
+// base's values.
+func (l *log) restore(o Options, value, base Object) (restored Object, ignored []Ignored, err error) {
+	restored = value
 	if o.Precedence == BaseAlways {
 		r := restoring{l, "precedence", false}
-		r.value(l.root, value, base, nil)
+		restored, _ = r.value(l.root, restored, base, nil).(Object)
 		r.overrule(rootNode, nil)
 	}
 	for _, pattern := range o.Protected {
@@ -33,21 +33,21 @@ func (l *log) restore(o Options, value, base reflect.Value) (ignored []Ignored, 
 			if len(rest) == 0 {
 				layers = append(l.setters(at, nil), emptied...)
 				r.overrule(at, emptied)
-			} else if !has(base.Interface(), path) {
+			} else if !has(base, path) {
 				return
 			}
 			for _, layer := range slices.Compact(slices.Sorted(slices.Values(layers))) {
 				ignored = append(ignored, Ignored{l.layers[layer], path})
 			}
 		})
-		r.value(l.root, value, base, pattern)
+		restored, _ = r.value(l.root, restored, base, pattern).(Object)
 	}
 	if o.ProtectedError && len(ignored) > 0 {
-		return nil, &PatchError{
+		return nil, nil, &PatchError{
 			Layer: ignored[0].Layer, Index: slices.Index(l.ids, l.layerID(ignored[0].Layer)), Path: ignored[0].Path, Err: apiError("Forbidden", "the field is protected"),
 		}
 	}
-	return ignored, nil
+	return restored, ignored, nil
 }
 
 // has reports whether an object without a schema has a field.
@@ -147,179 +147,145 @@ func (r restoring) overrule(at node, emptied []int32) {
 	}
 }
 
-// value gives the part of a merged value to which a pattern leads the base's value. An empty pattern names the whole part. Both values
-// have one type, which is any within JSON, and the zero value is none.
-func (r restoring) value(t *schema.Type, to, base reflect.Value, pattern fieldpath.Path) {
+// value returns the part of a merged value to which a pattern leads with the base's value. An empty pattern names the whole part. Nil is
+// no value.
+func (r restoring) value(t *schema.Type, to, base any, pattern fieldpath.Path) any {
 	isNamed := len(pattern) == 0
-	if isNamed && (r.removes || to.IsZero()) {
-		to.Set(base)
-		return
+	if isNamed && (r.removes || to == nil) {
+		return base
 	}
-	in, from := inner(to, base), inner(base, to)
-	if !in.IsValid() || isNamed && base.IsZero() {
-		return // the base sets nothing
+	if to == nil && base == nil || isNamed && base == nil {
+		return to // the base sets nothing
 	}
+	in, from := to, base
 	if t.Kind == schema.Untyped {
 		if !isNamed { // a pattern leads into objects only
 			in, from = objectIn(in), objectIn(from)
 		}
-		t, _ = as(t, in.Interface()) // JSON, as was checked
+		t, _ = as(t, firstOf(in, from)) // JSON, as was checked
 	}
-	switch {
-	case isWhole(t) || in.Type() != from.Type():
+	if isWhole(t) || in != nil && from != nil && typeInJSON(in) != typeInJSON(from) {
 		if isNamed {
-			to.Set(base)
+			return base
 		}
-		return
-	case in.Kind() == reflect.Struct:
-		r.fields(t, in, from, pattern)
-	case in.Kind() == reflect.Map:
-		r.entries(t, in, from, pattern)
-	default:
-		if r.items(t, in, from, pattern); in.Len() == 0 && from.IsNil() {
-			to.SetZero() // the base has no list
-			return
+		return to
+	}
+	if t.HasItems() {
+		list, _ := in.([]any)
+		had, _ := from.([]any)
+		if made := r.items(t, list, had, pattern); len(made) > 0 || had != nil {
+			return made
 		}
+		return nil // the base has no list
 	}
-	switch {
-	case in.IsZero():
-	case to.Kind() == reflect.Interface:
-		to.Set(in)
-	case to.Kind() == reflect.Pointer && to.IsNil():
-		to.Set(in.Addr())
+	object, isObject := in.(Object)
+	had, _ := from.(Object)
+	if made := r.members(t, object, had, pattern); isObject || len(made) > 0 {
+		return made
 	}
-}
-
-// inner returns the value within a pointer or an interface, for writing. Within nil that is an empty value of the other one's type. It
-// is invalid if both are nil.
-func inner(v, other reflect.Value) reflect.Value {
-	switch {
-	case v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface:
-		return v
-	case v.IsNil() && other.IsNil():
-		return reflect.Value{}
-	case v.IsNil():
-		return reflect.New(other.Elem().Type()).Elem()
-	case v.Kind() == reflect.Pointer:
-		return v.Elem()
-	}
-	in := reflect.New(v.Elem().Type()).Elem()
-	in.Set(v.Elem())
-	return in
+	return to
 }
 
 // isWhole reports whether a field merges as one value.
 func isWhole(t *schema.Type) bool { return t.Kind == schema.Scalar || t.Kind == schema.Atomic }
 
 // objectIn returns a value that is an object, or no fields for another one.
-func objectIn(v reflect.Value) reflect.Value {
-	if v.Kind() == reflect.Map {
+func objectIn(v any) any {
+	if _, isObject := v.(Object); isObject {
 		return v
 	}
-	return reflect.New(reflect.TypeFor[Object]()).Elem()
+	return nil
 }
 
-// fields restores the fields of a Go struct.
-func (r restoring) fields(t *schema.Type, in, from reflect.Value, pattern fieldpath.Path) {
-	for _, f := range t.Fields {
-		rest, ok := leads(pattern, t, fieldpath.Field(f.Name))
-		_, isThere := f.Template.Of(in)
-		old, isSet := f.Template.Of(from)
-		if !ok || !isThere && !isSet || !r.removes && (!isSet || isWhole(f.Type) && isUnset(f, old.Interface())) {
-			continue
+// members returns an object with the base's fields or entries.
+func (r restoring) members(t *schema.Type, in, from Object, pattern fieldpath.Path) Object {
+	made := make(Object, len(in))
+	maps.Copy(made, in)
+	names := slices.AppendSeq(slices.Collect(maps.Keys(in)), maps.Keys(from))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		step := fieldpath.Field(name)
+		if t.Kind == schema.Map || t.GoType() == nil {
+			step = t.Step(name)
 		}
-		part, _ := f.Template.In(in)
-		if !old.IsValid() {
-			old = reflect.Zero(part.Type()) // within a nil embedded pointer
-		}
-		r.value(f.Type, part, old, rest)
-	}
-}
-
-// entries restores the fields of an object, or the entries of a map. A Go map has whole entries.
-func (r restoring) entries(t *schema.Type, in, from reflect.Value, pattern fieldpath.Path) {
-	keys := from.MapKeys()
-	for _, key := range in.MapKeys() {
-		if !from.MapIndex(key).IsValid() {
-			keys = append(keys, key)
-		}
-	}
-	for _, key := range keys {
-		rest, ok := leads(pattern, t, t.Step(key.String()))
+		rest, ok := leads(pattern, t, step)
 		if !ok {
 			continue
 		}
-		part, of := entryOf(in, key), scalarType
-		if t.GoType() == nil {
-			_, of, _ = fieldOf(t, key.String()) // a known field, as was checked
-		}
-		r.value(of, part, entryOf(from, key), rest)
-		switch {
-		case part.IsNil() && r.removes:
-			in.SetMapIndex(key, reflect.Value{})
-		case !part.IsNil():
-			if in.IsNil() {
-				in.Set(reflect.MakeMap(in.Type()))
+		if t.GoType() == nil || t.Kind == schema.Map {
+			of := scalarType // an entry of a Go map is whole
+			if t.GoType() == nil {
+				_, of, _ = fieldOf(t, name) // a known field, as was checked
 			}
-			in.SetMapIndex(key, part.Elem())
+			if part := r.value(of, in[name], from[name], rest); part != nil {
+				made[name] = part
+			} else if r.removes {
+				delete(made, name)
+			}
+			continue
 		}
+		f := t.Field(name)
+		old := from[name]
+		if !r.removes && (old == nil || isWhole(f.Type) && isUnset(f, old)) {
+			continue
+		}
+		f.Put(made, r.value(f.Type, in[name], old, rest))
 	}
+	return made
 }
 
-// entryOf returns an entry of a map as a value of type any, which is nil for a missing entry.
-func entryOf(in, key reflect.Value) reflect.Value {
-	entry := reflect.New(reflect.TypeFor[any]()).Elem()
-	if v := in.MapIndex(key); v.IsValid() && !isNil(v) {
-		entry.Set(v)
-	}
-	return entry
-}
-
-// items restores the items of a list-map, or the elements of a set. Missing ones follow the others.
-func (r restoring) items(t *schema.Type, in, from reflect.Value, pattern fieldpath.Path) {
+// items returns a list-map with the base's items, or a set with its elements. Missing ones follow the others.
+func (r restoring) items(t *schema.Type, in, from []any, pattern fieldpath.Path) []any {
 	keys, left := listKeys(t, from), map[string][]int{}
 	for i, key := range keys {
 		left[key] = append(left[key], i)
 	}
-	list := in.Slice3(0, 0, 0)
+	list := make([]any, 0, len(in))
 	for i, key := range listKeys(t, in) {
-		item, base, places := in.Index(i), reflect.Zero(in.Type().Elem()), left[key]
+		item, places := in[i], left[key]
+		var base any
 		if len(places) > 0 { // the first item of the key, for the first one
-			base, left[key] = from.Index(places[0]), places[1:]
+			base, left[key] = from[places[0]], places[1:]
 		}
 		rest, ok := leads(pattern, t, itemStepOf(t, key))
 		switch {
 		case ok && len(places) == 0 && len(rest) == 0 && r.removes:
 			continue
 		case ok:
-			r.value(t.Elem, item, base, rest)
+			item = r.value(t.Elem, item, base, rest)
 		}
-		list = reflect.Append(list, item)
+		list = append(list, item)
 	}
 	for i, key := range keys {
 		rest, ok := leads(pattern, t, itemStepOf(t, key))
 		if !ok || len(left[key]) == 0 || i < left[key][0] {
 			continue
 		}
-		item := reflect.New(in.Type().Elem()).Elem()
-		r.value(t.Elem, item, from.Index(i), rest)
-		if len(rest) > 0 && item.IsZero() {
+		item := r.value(t.Elem, nil, from[i], rest)
+		if len(rest) > 0 && item == nil {
 			continue
 		}
-		r.value(t.Elem, item, from.Index(i), fieldpath.Fields(t.Key)) // no merge of objects removes an item
-		list = reflect.Append(list, item)
+		list = append(list, r.value(t.Elem, item, from[i], fieldpath.Fields(t.Key))) // no merge of objects removes an item
 	}
-	in.Set(list)
+	return list
 }
 
 // listKeys returns the log's keys of the items of a list.
-func listKeys(t *schema.Type, list reflect.Value) []string {
+func listKeys(t *schema.Type, list []any) []string {
 	if t.GoType() != nil {
 		return itemKeys(t, list)
 	}
-	keys := make([]string, list.Len())
+	keys := make([]string, len(list))
 	for i := range keys {
-		keys[i], _ = itemKeyOf(t, list.Index(i).Interface()) // it has one, as was checked
+		keys[i], _ = itemKeyOf(t, list[i]) // it has one, as was checked
 	}
 	return keys
+}
+
+// firstOf returns a value, or else another one.
+func firstOf(value, other any) any {
+	if value != nil {
+		return value
+	}
+	return other
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // Result is the result of Apply. It aliases neither the base nor the patches.
@@ -22,6 +23,9 @@ type Result[T any] struct {
 	// Ignored are the fields of objects that their Go type lacks. They have no effect, as in a strategic merge patch. A field
 	// that a definition lacks is an error instead, as in a server-side apply: see ForObject.
 	Ignored []Ignored
+	// ZeroNulls are the fields that a Go value removes though it does not set them: see SkipZero. Its type encodes them as null, because
+	// they have no omitempty.
+	ZeroNulls []Ignored
 	// Decisions holds the decisions of the policies, in no particular order of the policies. Order decides nothing.
 	Decisions []Decision
 	// Protected are the protected fields that patches set, or emptied with a field around them.
@@ -38,7 +42,7 @@ func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T]
 	if err != nil {
 		return nil, err
 	}
-	result.Ignored, result.Duplicates, result.Protected = m.ignored, m.duplicates, m.protected
+	result.Ignored, result.Duplicates, result.Protected, result.ZeroNulls = m.ignored, m.duplicates, m.protected, m.zeroNulls
 	if m.log != nil {
 		result.Decisions = m.log.decisions
 	}
@@ -73,118 +77,139 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			return merger{}, fmt.Errorf("merge: the layer %q of patch %d is no manager: use merge.Manager", patches[i].Layer, i)
 		}
 	}
-	m := merger{plan: p.plan, follows: o.Order == BaseOrder, skips: o.Empty == SkipEmpty}
+	m := merger{plan: p.plan, follows: o.Order == BaseOrder, skips: o.Empty == SkipEmpty, skipsZero: o.Empty == SkipZero}
 	if p.plan.objects {
 		var err error
 		m.log, m.ownership, m.protected, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)
 		return m, err
 	}
+	before, err := m.base(reflect.ValueOf(base), baseLayerOf(o))
+	if err != nil {
+		return merger{}, err
+	}
 	trees, order := make([]Object, len(patches)), mergeOrder(patches, o)
+	at := noNode
 	if o.Owners || o.decides() {
-		m.owners, m.log = true, logOf(p.plan.root, patches, o)
+		m.log, at = logOf(p.plan.root, patches, o), rootNode
 		m.log.reordered = !slices.IsSorted(order)
 		m.log.patches = trees
 		defer func() { m.log.patches, m.log.parts = nil, nil }()
 	}
-	value := reflect.ValueOf(dst).Elem()
-	isAny := value.Kind() == reflect.Interface // made by ForAny
-	switch {
-	case isAny:
-		made := reflect.New(p.plan.root.GoType())
-		value.Set(made)
-		value = made.Elem()
-		if base != nil {
-			from, err := p.plan.structOf(reflect.ValueOf(base).Elem())
-			if err != nil {
-				return merger{}, fmt.Errorf("merge: the base %w", err)
-			}
-			if err := p.plan.clone(value, from); err != nil {
-				return merger{}, baseError(o, err)
-			}
-		}
-	case p.plan.of != nil:
-		value = reflect.New(p.plan.of).Elem()
-		m.of = baseLayerOf(o)
-		if base != nil {
-			if err := m.read(p.plan.root, value, *base); err != nil {
-				return merger{}, baseError(o, err)
-			}
-		}
-	case base == nil:
-	default:
-		if c, ok := any(base).(interface{ DeepCopyInto(*T) }); ok {
-			c.DeepCopyInto(dst)
-		} else if err := p.plan.clone(value, reflect.ValueOf(base).Elem()); err != nil {
-			return merger{}, baseError(o, err)
-		}
-	}
-	before := reflect.New(value.Type()).Elem()
-	if o.restores() {
-		if err := p.plan.clone(before, value); err != nil {
-			return merger{}, baseError(o, err)
-		}
-	}
-	var was identity
-	isObject := isOfObjects(p.plan.root)
-	if isObject {
-		was = identityIn(p.plan.root, value)
-	}
-	for place, i := range order {
-		if patches[i].JSON != nil {
-			return merger{}, &PatchError{Layer: patches[i].Layer, Index: i, Err: errors.New("a JSON patch changes objects only: use ForObject or ForJSON")}
-		}
-		if patches[i].Patch == nil {
-			continue
-		}
-		m.remaining, m.jsonOnly, m.of = len(patches)-place-1, m.jsonOnly[:0], patches[i].Layer
-		if m.owners {
+	value := before
+	for _, i := range order {
+		if m.log != nil {
 			m.layer = m.log.ids[i]
 		}
-		tree, ofValue, err := p.plan.treeOf(reflect.ValueOf(patches[i].Patch).Elem())
-		if err == nil && isObject && tree[patchDirective] == "delete" {
-			err = errDeleted
-		}
-		if err == nil {
-			m.ofValue, trees[i] = ofValue, tree
-			err = m.patch(value, tree)
-		}
-		if err != nil {
-			failed := asPatchError(err)
-			failed.Layer, failed.Index = patches[i].Layer, i
-			return merger{}, failed
-		}
-		if isObject {
-			if err := checkIdentity(patches[i].Layer, i, was, identityIn(p.plan.root, value)); err != nil {
-				return merger{}, err
+		switch layered := &patches[i]; {
+		case layered.JSON != nil:
+			err = errors.New("a JSON patch changes objects only: use ForObject or ForJSON")
+		case layered.Patch == nil:
+			continue
+		default:
+			m.of, m.path = layered.Layer, m.path[:0]
+			if trees[i], m.ofValue, err = p.plan.treeOf(reflect.ValueOf(layered.Patch).Elem()); err == nil {
+				value, err = m.patch(value, trees[i], at)
 			}
 		}
+		if err == nil && isOfObjects(p.plan.root) {
+			if path := identityOf(before).taken(identityOf(value)); path != nil {
+				err = &PatchError{Path: path, Err: errTaken}
+			}
+		}
+		if err != nil {
+			return merger{}, m.failed(err, patches[i].Layer, i)
+		}
 	}
-	if m.owners {
+	if m.log != nil {
+		m.log.zeroNulls = m.zeroNulls
 		m.log.contestRepeats()
 		m.log.contestLiterals()
 		if m.log.emptied {
 			m.log.findAlike()
 		}
-		if err := m.decide(value, before, o); err != nil {
+		if value, err = m.decide(value, before, o); err != nil {
 			return merger{}, err
 		}
 		m.ownership = &Ownership{log: m.log, value: value}
 	}
-	if o.Defaults == RuleDefaults {
-		if o.Owners { // the owners are those of the value without defaults
-			m.ownership.value = reflect.New(value.Type()).Elem()
-			_ = p.plan.clone(m.ownership.value, value) // a result does not contain itself
-		}
-		p.plan.defaults.Fill(value.Addr().Interface())
+	return m, m.result(reflect.ValueOf(dst).Elem(), value, o.Defaults == RuleDefaults)
+}
+
+// patch merges a whole patch into a tree.
+func (m *merger) patch(value, patch Object, at node) (Object, error) {
+	if isOfObjects(m.plan.root) && patch[patchDirective] == "delete" {
+		return nil, errDeleted
 	}
-	if p.plan.of != nil {
-		object, err := jsonOf(value)
+	return m.object(m.plan.root, nil, value, patch, at)
+}
+
+// failed returns the error of a patch, or of the base for -1. The path leads to where the merge failed.
+func (m *merger) failed(err error, layer Layer, index int) error {
+	if of, ok := err.(*PatchError); ok {
+		of.Layer, of.Index = layer, index
+		return of
+	}
+	return &PatchError{Layer: layer, Index: index, Path: slices.Clone(m.path), Err: err}
+}
+
+// base returns the tree of a base, which is a pointer, nil for an empty value.
+func (m *merger) base(base reflect.Value, layer Layer) (Object, error) {
+	value := reflect.New(m.plan.root.GoType())
+	switch {
+	case base.IsNil():
+	case m.plan.of != nil:
+		m.of = layer
+		made, err := m.readObject(m.plan.root, *base.Interface().(*Object))
 		if err != nil {
-			return merger{}, err
+			return nil, m.failed(err, layer, -1)
 		}
-		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(object))
+		return made, nil
+	case base.Elem().Kind() == reflect.Interface:
+		from, err := m.plan.structOf(base.Elem())
+		if err != nil {
+			return nil, fmt.Errorf("merge: the base %w", err)
+		}
+		value = from.Addr()
+	default:
+		value = base
 	}
-	return m, nil
+	made, err := encoded(value.Interface())
+	if err != nil {
+		return nil, m.failed(err, layer, -1)
+	}
+	return made.(Object), nil // the encoding of a struct
+}
+
+// result sets dst to the merged value, which may be a Go value, a pointer to one for a plan of ForAny, or an object. It shares no memory
+// with the tree.
+func (m *merger) result(dst reflect.Value, value Object, fills bool) error {
+	into := reflect.New(m.plan.root.GoType())
+	switch {
+	case m.plan.of != nil && !fills:
+		dst.Set(reflect.ValueOf(tree.Copy(value)))
+		return nil
+	case dst.Kind() == reflect.Interface:
+		dst.Set(into)
+	case m.plan.of == nil:
+		into = dst.Addr()
+	}
+	if !tree.Decode(value, into.Interface()) {
+		if err := decode(into.Elem(), value); err != nil {
+			return err
+		}
+	}
+	switch {
+	case m.plan.of != nil:
+		m.plan.defaults.Fill(into.Interface())
+		object, err := tree.Value(into.Interface())
+		dst.Set(reflect.ValueOf(object))
+		return err
+	case fills: // the owners are those of the value without defaults
+		m.plan.defaults.Fill(into.Interface())
+	case m.ownership != nil:
+		m.ownership.value = into.Interface()
+	}
+	return nil
 }
 
 // contestLiterals claims the directives that are keys, unless another layer's patch makes the map.
@@ -233,7 +258,7 @@ func (l *log) contestRepeats() {
 			continue
 		}
 		for _, p := range patches {
-			l.addValue(at, p.layer, reflect.ValueOf(p.value))
+			l.addJSON(at, p.layer, p.value)
 		}
 	}
 }

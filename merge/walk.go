@@ -2,8 +2,8 @@ package merge
 
 import (
 	"cmp"
+	"maps"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -11,10 +11,10 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file walks a merged Go value and yields the claims on each field. A null on a struct empties the fields within it. The log
+// This file walks a merged tree and yields the claims on each field. A null on a struct empties the fields within it. The log
 // records the null on the struct only; the walk adds it to the history of each field within.
 
-// walk walks the value and the log side by side.
+// walk walks the tree and the log side by side.
 type walk struct {
 	log   *log
 	yield func(fieldpath.Path, []Claim) bool
@@ -27,76 +27,77 @@ type walk struct {
 	empties       bool // yield the lists and maps that patches left without parts, which no set of fields names
 }
 
-// value visits one field. v is invalid if only the log has the field. It returns false to stop.
-func (w *walk) value(t *schema.Type, v reflect.Value, at node, path fieldpath.Path) bool {
-	named, remover := false, int32(-1)
-	if v.IsValid() && v.Kind() == reflect.Pointer {
-		v = v.Elem()
-		// Only a pointer can hold an empty struct: a struct by value is always encoded.
-		if t.Kind == schema.Struct && !hasLeaf(t, v) {
-			named, remover = true, w.log.lastRemoval(at)
-		}
-	}
+// value visits one field. v is nil if only the log has the field. It returns false to stop.
+func (w *walk) value(t *schema.Type, v any, at node, path fieldpath.Path) bool {
 	switch t.Kind {
 	case schema.Struct:
-		if len(path) > 0 && !w.emptiable(named, remover, at, path) {
+		if len(path) > 0 && !w.emptiable(false, -1, at, path) {
 			return false
 		}
 	case schema.Map, schema.ListMap, schema.Set:
-		isEmpty := w.empties && v.IsValid() && v.Len() == 0
-		if isEmpty {
+		remover, isEmptied := int32(-1), w.empties && v != nil && isEmpty(v)
+		if isEmptied {
 			remover = w.log.lastRemoval(at)
 		}
-		isTold := at != noNode && (remover >= 0 || isEmpty || w.log.nodes[at].contested || len(w.log.nulls(at)) > 0)
+		isTold := at != noNode && (remover >= 0 || isEmptied || w.log.nodes[at].contested || len(w.log.nulls(at)) > 0)
 		if isTold && !w.emptiable(false, remover, at, path) {
 			return false
 		}
 	}
+	return w.parts(t, nil, v, at, path)
+}
+
+// parts visits what is within a field, without the merge key of an item.
+func (w *walk) parts(t *schema.Type, key *schema.StructField, v any, at node, path fieldpath.Path) bool {
 	defer w.enter(at)()
 	switch t.Kind {
 	case schema.Struct:
-		return w.structure(t, nil, v, at, path)
+		object, _ := v.(Object)
+		return w.structure(t, key, object, at, path)
 	case schema.Map:
-		return w.mapping(v, at, path)
+		object, _ := v.(Object)
+		return w.mapping(object, at, path)
 	case schema.ListMap:
-		return w.list(t, v, at, path)
+		list, _ := v.([]any)
+		return w.list(t, list, at, path)
 	case schema.Set:
-		return w.set(v, at, path)
+		list, _ := v.([]any)
+		return w.set(t, list, at, path)
 	default:
 		return w.leaf(v, at, path)
 	}
 }
 
-func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
+func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at node, path fieldpath.Path) bool {
 	for _, f := range t.Sorted() {
 		if f == key {
 			continue
 		}
 		child := w.log.lookup(at, f, "")
-		if w.isUnreached(child) {
+		if w.isUnreached(child) || v[f.Name] == nil && child == noNode {
 			continue
 		}
-		var fv reflect.Value
-		if v.IsValid() {
-			if value, encoded := f.Template.Of(v); encoded && !isNil(value) {
-				fv = value
-			}
-		}
-		if !fv.IsValid() && child == noNode {
-			continue
-		}
-		if !w.value(f.Type, fv, child, path.Append(fieldpath.Field(f.Name))) {
+		if !w.field(f, v[f.Name], child, path.Append(fieldpath.Field(f.Name))) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Path) bool {
+// field visits a field of a struct. Only a pointer can hold an empty struct: a struct by value is always encoded.
+func (w *walk) field(f *schema.StructField, v any, at node, path fieldpath.Path) bool {
+	object, isObject := v.(Object)
+	if f.Type.Kind != schema.Struct || !isObject || !f.Template.IsPointer() || hasLeaf(f.Type, object) {
+		return w.value(f.Type, v, at, path)
+	}
+	return w.emptiable(true, w.log.lastRemoval(at), at, path) && w.parts(f.Type, nil, v, at, path)
+}
+
+func (w *walk) list(t *schema.Type, v []any, at node, path fieldpath.Path) bool {
 	key, find := t.KeyField(), w.log.finder(at)
 	there := map[string]bool{}
-	for i := 0; v.IsValid() && i < v.Len(); i++ {
-		name := keyText(key, v.Index(i))
+	for i, value := range v {
+		name, _ := itemName(t, value)
 		text := itemKey(name, i, there)
 		child, isKey, outer := find(text), key, w.owner
 		if text != name {
@@ -109,7 +110,7 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 			continue
 		}
 		item := path.Append(itemStep(t, text))
-		if !w.presence(true, child, item) || !w.fields(t.Elem, isKey, v.Index(i), child, item) {
+		if !w.presence(true, child, item) || !w.parts(t.Elem, isKey, value, child, item) {
 			return false
 		}
 		w.owner = outer
@@ -120,17 +121,16 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 			continue // the position has no meaning any more
 		}
 		item := path.Append(itemStep(t, text))
-		if !w.presence(false, child, item) || !w.fields(t.Elem, key, reflect.Value{}, child, item) {
+		if !w.presence(false, child, item) || !w.parts(t.Elem, key, nil, child, item) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *walk) set(v reflect.Value, at node, path fieldpath.Path) bool {
+func (w *walk) set(t *schema.Type, v []any, at node, path fieldpath.Path) bool {
 	there, find := map[string]bool{}, w.log.finder(at)
-	for i := 0; v.IsValid() && i < v.Len(); i++ {
-		element := scalarText(v.Index(i))
+	for _, element := range elementTexts(t, v) {
 		if there[element] {
 			continue // a path cannot distinguish duplicates
 		}
@@ -148,32 +148,20 @@ func (w *walk) set(v reflect.Value, at node, path fieldpath.Path) bool {
 	return true
 }
 
-func (w *walk) mapping(v reflect.Value, at node, path fieldpath.Path) bool {
+func (w *walk) mapping(v Object, at node, path fieldpath.Path) bool {
 	keys := w.log.childNames(at)
-	if v.IsValid() && !w.isUnreached(noNode) {
-		keys = append(keys, sortedKeys(v)...)
+	if !w.isUnreached(noNode) {
+		keys = slices.AppendSeq(keys, maps.Keys(v))
 	}
 	slices.Sort(keys)
 	find := w.log.finder(at)
 	for _, key := range slices.Compact(keys) {
-		var value reflect.Value
-		if v.IsValid() {
-			value = v.MapIndex(reflect.ValueOf(key).Convert(v.Type().Key()))
-		}
-		if !w.leaf(value, find(key), path.Append(fieldpath.Key(key))) {
+		value, has := v[key]
+		if child := find(key); (has || child != noNode) && !w.entry(has, value, child, path.Append(fieldpath.Key(key))) {
 			return false
 		}
 	}
 	return true
-}
-
-// fields visits the fields of an item.
-func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
-	if v.IsValid() && v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	defer w.enter(at)()
-	return w.structure(t, key, v, at, path)
 }
 
 // enter adds the nulls at a node for the fields within it. The returned function removes them.
@@ -188,14 +176,17 @@ func (w *walk) enter(at node) func() {
 }
 
 // leaf yields the claims of a field, or the owner's if no patch touched it.
-func (w *walk) leaf(v reflect.Value, at node, path fieldpath.Path) bool {
+func (w *walk) leaf(v any, at node, path fieldpath.Path) bool { return w.entry(v != nil, v, at, path) }
+
+// entry yields the claims of a field that may hold a null.
+func (w *walk) entry(has bool, v any, at node, path fieldpath.Path) bool {
 	if claims := w.claims(at, path); claims != nil {
 		return w.yield(path, claims)
 	}
-	if !v.IsValid() {
+	if !has {
 		return true
 	}
-	return w.yield(path, []Claim{w.log.export(w.owner, plainValue(v), path)})
+	return w.yield(path, []Claim{w.log.export(w.owner, v, path)})
 }
 
 // presence yields the claims on an item or an empty struct.
@@ -400,16 +391,23 @@ func (l *log) firstWithin(at node, after, before int32) int32 {
 
 // hasLeaf reports whether a struct contains a leaf, or an item or a struct whose presence counts. A required list that is null
 // does not count, nor does an empty struct by value. The encoding always contains them.
-func hasLeaf(t *schema.Type, v reflect.Value) bool {
+func hasLeaf(t *schema.Type, v Object) bool {
 	for _, f := range t.Fields {
-		value, encoded := f.Template.Of(v)
-		switch {
-		case !encoded || isNil(value):
-		case f.Type.Kind == schema.Struct && value.Kind() == reflect.Struct:
-			if hasLeaf(f.Type, value) {
+		switch value := v[f.Name].(type) {
+		case nil:
+		case Object:
+			switch {
+			case f.Type.Kind == schema.Struct && !f.Template.IsPointer():
+				if hasLeaf(f.Type, value) {
+					return true
+				}
+			case f.Type.Kind != schema.Map || len(value) > 0:
 				return true
 			}
-		case (f.Type.HasItems() || f.Type.Kind == schema.Map) && indirect(value).Len() == 0:
+		case []any:
+			if !f.Type.HasItems() || len(value) > 0 {
+				return true
+			}
 		default:
 			return true
 		}

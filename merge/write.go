@@ -2,12 +2,12 @@ package merge
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -49,19 +49,28 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 	}
 	w.field = at
 	t := l.typ(at)
-	b, n := indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now))
+	b, n := jsonIn(t, before), jsonIn(t, now)
 	if len(path) > 0 {
 		last := path[len(path)-1]
 		_, isDuplicate := last.Index()
 		_, isElement := last.Element()
 		if isDuplicate || isElement {
-			w.presence(at, b.IsValid(), n.IsValid())
+			w.presence(at, b != nil, n != nil)
 		}
 		if isElement {
 			return
 		}
 	}
 	w.value(t, key, at, b, n)
+}
+
+// jsonIn returns the JSON of a Go value, which may be JSON already. A value without any is nil.
+func jsonIn(t *schema.Type, value any) any {
+	if value == nil {
+		return nil
+	}
+	made, _ := tree.Value(value)
+	return made
 }
 
 type writer struct {
@@ -101,17 +110,27 @@ func (w writer) note(at node, last int32) {
 	w.sources[now] = source
 }
 
-// value records a write of one field. before and now are invalid for a missing value.
-func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
+// value records a write of one field. before and now are nil for a missing value.
+func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, now any) {
 	switch t.Kind {
 	case schema.Struct:
-		w.structure(t, key, at, before, now)
+		b, had := before.(Object)
+		n, has := now.(Object)
+		if had || has {
+			w.structure(t, key, at, b, n)
+		}
 	case schema.Map:
-		w.mapping(at, before, now)
+		b, _ := before.(Object)
+		n, _ := now.(Object)
+		w.mapping(at, b, n)
 	case schema.ListMap:
-		w.list(t, at, before, now)
+		b, _ := before.([]any)
+		n, _ := now.([]any)
+		w.list(t, at, b, n)
 	case schema.Set:
-		w.set(at, before, now)
+		b, _ := before.([]any)
+		n, _ := now.([]any)
+		w.set(at, elementTexts(t, b), elementTexts(t, n))
 	default:
 		w.leaf(at, before, now)
 	}
@@ -140,49 +159,45 @@ func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key
 	return nil, key, of, true
 }
 
-func (w writer) leaf(at node, before, now reflect.Value) {
-	if w.changes && before.IsValid() && now.IsValid() && SameValue(before.Interface(), now.Interface()) {
+func (w writer) leaf(at node, before, now any) {
+	if w.changes && before != nil && now != nil && SameValue(before, now) {
 		return
 	}
-	if w.nodes[at].first < 0 && before.IsValid() {
-		w.addValue(at, baseLayer, before)
+	if w.nodes[at].first < 0 && before != nil {
+		w.addJSON(at, baseLayer, before)
 	}
 	if w.onlyRemoved {
 		return
 	}
 	last := w.nodes[at].last
-	if now.IsValid() {
-		w.addValue(at, w.layer, now)
+	if now != nil {
+		w.addJSON(at, w.layer, now)
 		w.note(at, last)
-	} else if before.IsValid() {
+	} else if before != nil {
 		w.claimValue(at, nullValue)
 	}
 }
 
-func (w writer) structure(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
-	isBare := func(v reflect.Value) bool { return v.IsValid() && w.isPointer(at) && !hasLeaf(t, v) }
-	isClaimed := key != nil || isBare(now) || isBare(before) && !now.IsValid()
-	if isClaimed && now.IsValid() {
-		w.presence(at, before.IsValid(), true)
+// structure records a write of a struct. A nil object is none.
+func (w writer) structure(t *schema.Type, key *schema.StructField, at node, before, now Object) {
+	isBare := func(v Object) bool { return v != nil && w.isPointer(at) && !hasLeaf(t, v) }
+	isClaimed := key != nil || isBare(now) || isBare(before) && now == nil
+	if isClaimed && now != nil {
+		w.presence(at, before != nil, true)
 	}
-	w.fields(t, key, at, before, now)
-	if isClaimed && !now.IsValid() { // its null would empty the fields again
-		w.presence(at, before.IsValid(), false)
-	}
-}
-
-// fields records a write of the fields of a struct except its merge key.
-func (w writer) fields(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
 	for _, f := range t.Fields {
-		b, n := encodedField(f, before), encodedField(f, now)
-		if f == key || !b.IsValid() && !n.IsValid() {
+		b, n := before[f.Name], now[f.Name]
+		if f == key || b == nil && n == nil {
 			continue
 		}
 		child := w.child(at, f, "")
 		w.value(f.Type, nil, child, b, n)
-		if f.Type.Kind == schema.Struct && !w.onlyRemoved && !n.IsValid() && b.IsValid() && w.isPointer(child) {
+		if f.Type.Kind == schema.Struct && !w.onlyRemoved && n == nil && b != nil && w.isPointer(child) {
 			w.claimValue(child, nullValue)
 		}
+	}
+	if isClaimed && now == nil { // its null would empty the fields again
+		w.presence(at, before != nil, false)
 	}
 }
 
@@ -204,43 +219,15 @@ func (w writer) presence(at node, before, now bool) {
 	}
 }
 
-func encodedField(f *schema.StructField, parent reflect.Value) reflect.Value {
-	if !parent.IsValid() {
-		return reflect.Value{}
-	}
-	v, encoded := f.Template.Of(parent)
-	if !encoded || isNil(v) {
-		return reflect.Value{}
-	}
-	return indirect(v)
-}
-
-func (w writer) mapping(at node, before, now reflect.Value) {
-	keys := func(m reflect.Value) []string {
-		if !m.IsValid() {
-			return nil
-		}
-		return sortedKeys(m)
-	}
-	for _, key := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(keys(before), keys(now))))) {
-		entry := func(m reflect.Value) reflect.Value {
-			if !m.IsValid() {
-				return m
-			}
-			return m.MapIndex(reflect.ValueOf(key).Convert(m.Type().Key()))
-		}
-		w.leaf(w.child(at, nil, key), entry(before), entry(now))
+func (w writer) mapping(at node, before, now Object) {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(now))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		w.leaf(w.child(at, nil, key), before[key], now[key])
 	}
 }
 
-func (w writer) set(at node, before, now reflect.Value) {
-	elements := func(set reflect.Value) []string {
-		if !set.IsValid() {
-			return nil
-		}
-		return elementTexts(set)
-	}
-	had, has := elements(before), elements(now)
+func (w writer) set(at node, had, has []string) {
 	for _, element := range has {
 		w.presence(w.child(at, nil, element), slices.Contains(had, element), true)
 	}
@@ -251,14 +238,15 @@ func (w writer) set(at node, before, now reflect.Value) {
 	}
 }
 
-func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
+func (w writer) list(t *schema.Type, at node, before, now []any) {
 	key := t.KeyField()
-	items := func(list reflect.Value) (names []string, byName map[string]reflect.Value) {
-		byName = map[string]reflect.Value{}
+	items := func(list []any) (names []string, byName map[string]any) {
+		byName = make(map[string]any, len(list))
 		there := map[string]bool{}
-		for i := 0; list.IsValid() && i < list.Len(); i++ {
-			name := itemKey(keyText(key, list.Index(i)), i, there)
-			names, byName[name] = append(names, name), indirect(list.Index(i))
+		for i, item := range list {
+			name, _ := itemName(t, item)
+			name = itemKey(name, i, there)
+			names, byName[name] = append(names, name), item
 		}
 		return names, byName
 	}
@@ -268,7 +256,7 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 		child, isKey := w.child(at, nil, name), key
 		if strings.HasPrefix(name, duplicateMark) {
 			isKey = nil // the path of a duplicate does not contain its key
-			w.presence(child, old[name].IsValid(), new[name].IsValid())
+			w.presence(child, old[name] != nil, new[name] != nil)
 		}
 		w.value(t.Elem, isKey, child, old[name], new[name])
 	}
@@ -276,7 +264,7 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 		write(name)
 	}
 	for _, name := range had {
-		if !new[name].IsValid() {
+		if new[name] == nil {
 			write(name)
 		}
 	}
@@ -418,7 +406,7 @@ func (o *Ownership) Fork(value any, within fieldpath.Path) *Ownership {
 		}
 	}
 	l.copyNodes(old, kept, below)
-	return &Ownership{log: &l, value: indirect(reflect.ValueOf(value))}
+	return &Ownership{log: &l, value: value}
 }
 
 // copyNodes copies nodes of another log with their claims. Each of the first ones has the next one as its only child.

@@ -141,6 +141,12 @@ func (c *compiler) finish() error {
 	}
 	for _, t := range c.structs {
 		t.sorted = t.Sorted()
+		for _, f := range t.Fields {
+			t.optional = t.optional || f.Template.isOptional
+			if !f.Template.isOptional && !f.Omits(f.empty) {
+				t.required = append(t.required, f)
+			}
+		}
 	}
 	return nil
 }
@@ -155,7 +161,7 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 	c.done[pair] = t
 	switch {
 	case encodesItself(template):
-		t.Kind, t.Raw = Scalar, !declaresScalar(template)
+		t.Kind, t.Own, t.Raw = Scalar, true, !declaresScalar(template)
 	case template.Kind() == reflect.Struct:
 		t.Kind = Struct
 		t.Unions = c.rules.Unions[template]
@@ -190,7 +196,7 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 	t.Fields = make([]*StructField, 0, len(fields))
 	for i := range fields {
 		g, f := &fields[i], &compiled[i]
-		f.Name, f.Template = g.name, g.slot
+		f.Name, f.Template, f.empty = g.name, g.slot, emptyOf(g.typ)
 		var patchType reflect.Type
 		if p := fieldNamed(mirrored, g.name); p != nil {
 			f.Patch, patchType = &p.slot, p.typ
@@ -219,6 +225,7 @@ func (c *compiler) tagged(t *Type, of reflect.Type, tag reflect.StructTag) *Type
 	case (t.Kind == Struct || t.Kind == Map) && hasOption(strategy, "replace"):
 		replaced := *t
 		replaced.Kind = Atomic
+		c.structs = append(c.structs, &replaced)
 		return &replaced
 	default:
 		return t
@@ -243,6 +250,17 @@ type goField struct {
 // goFields lists the fields that encoding/json would write for a struct, with inlined structs in place. The index sequence
 // outer leads to the struct within the outer types.
 func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField {
+	isOptional := false
+	if len(outerTypes) > 0 {
+		of := outerTypes[0]
+		for _, i := range outer {
+			if f := of.Field(i); f.Type.Kind() == reflect.Pointer {
+				isOptional, of = true, f.Type.Elem()
+			} else {
+				of = f.Type
+			}
+		}
+	}
 	fields := make([]goField, 0, t.NumField())
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -265,7 +283,7 @@ func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField
 				Index:     index,
 				OmitEmpty: hasOption(options, "omitempty"),
 				OmitZero:  hasOption(options, "omitzero"),
-				kind:      f.Type.Kind(),
+				kind:      f.Type.Kind(), isOptional: isOptional,
 			}})
 		}
 	}

@@ -82,6 +82,8 @@ type Type struct {
 	// Raw marks a Scalar that writes its own JSON, which may be an object of any shape. Two objects merge name by name, unless
 	// Whole is set: then the patch's object replaces the other one.
 	Raw, Whole bool
+	// Own marks a Scalar whose Go type reads and writes its own JSON.
+	Own bool
 	// Plain marks a Struct that rules restrict, and its maps. There, a key with a $ is an ordinary key.
 	Plain bool
 
@@ -89,6 +91,8 @@ type Type struct {
 	patchType reflect.Type
 	patchable []*StructField
 	sorted    []*StructField // Fields by name, of a compiled struct
+	required  []*StructField // the fields that the encoding of a Go struct always has
+	optional  bool           // whether a Go struct embeds a pointer
 	key       *StructField
 	byName    map[string]*StructField // the index of a struct with many fields, otherwise nil
 }
@@ -108,6 +112,8 @@ type StructField struct {
 	// Required states that an API server rejects an object without the field. Only OpenAPI documents set it: a definition judges its own
 	// objects.
 	Required bool
+
+	empty any // the JSON of the field's zero value
 }
 
 // A Union is a group of fields of which an object may set only one. The cluster keeps the fields that all patches set, and then
@@ -135,11 +141,18 @@ type Slot struct {
 	// OmitEmpty and OmitZero are the options of the field's json tag.
 	OmitEmpty, OmitZero bool
 
-	kind reflect.Kind
+	kind       reflect.Kind
+	isOptional bool // whether the field is within an embedded pointer
 }
+
+// Kind returns the kind of the field's Go type.
+func (s *Slot) Kind() reflect.Kind { return s.kind }
 
 // IsPointer reports whether the field is a pointer, for which null and an empty value differ.
 func (s *Slot) IsPointer() bool { return s != nil && s.kind == reflect.Pointer }
+
+// IsAlways reports whether the encoding always has the field.
+func (s *Slot) IsAlways() bool { return !s.OmitZero && (!s.OmitEmpty || s.kind == reflect.Struct) }
 
 // Of returns the slot's value in a struct and reports whether JSON would hold the field at all. A field without omitempty is
 // always encoded, and a nil pointer or list there encodes as null. The value is invalid if parent is not a struct, or within a
@@ -304,6 +317,9 @@ func (t *Type) Patchable() []*StructField {
 	}
 	return t.patchable
 }
+
+// EmbedsPointer reports whether the Go struct embeds a pointer. Its encoding has the fields of that only if one of them is set.
+func (t *Type) EmbedsPointer() bool { return t.optional }
 
 // Sorted returns the fields of a Struct by name. The slice is shared: do not change it.
 func (t *Type) Sorted() []*StructField {

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"unicode/utf8"
 
+	kjson "sigs.k8s.io/json"
+
 	"github.com/trainweld/trainweld/merge/quantity"
 )
 
@@ -21,6 +23,18 @@ func Decode(value any, into any) bool {
 	}
 	v.SetZero()
 	return false
+}
+
+// Read sets the value that into points to, which must be a zero value, as Decode does, or else by way of its JSON.
+func Read(value any, into any) error {
+	if Decode(value, into) {
+		return nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return quantity.Unmarshal(text, into, kjson.UnmarshalCaseSensitivePreserveInts)
 }
 
 // decode sets a zero value.

@@ -23,6 +23,60 @@ func Fields(value any) (fields map[string]any, err error) {
 	return fields, err
 }
 
+// Value returns any value as JSON: what decoding its text returns. The value may be JSON itself, which is not copied.
+func Value(value any) (any, error) {
+	switch v := value.(type) {
+	case nil, string, bool, int64, float64, map[string]any, []any:
+		return v, nil
+	}
+	v := reflect.ValueOf(value)
+	if v.Kind() != reflect.Pointer {
+		copied := reflect.New(v.Type()) // methods of pointers need an address
+		copied.Elem().Set(v)
+		v = copied
+	}
+	if made, ok := shapeOf(v.Type()).encode(v, new(Nesting)); ok {
+		return made, nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var made any
+	err = kjson.UnmarshalCaseSensitivePreserveInts(text, &made)
+	return made, err
+}
+
+// Copy returns a copy of JSON that shares no memory with it.
+func Copy[T any](value T) T {
+	copied, _ := copyOf(value).(T)
+	return copied
+}
+
+func copyOf(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		copied := make(map[string]any, len(v))
+		for name, part := range v {
+			copied[name] = copyOf(part)
+		}
+		return copied
+	case []any:
+		if v == nil {
+			return v
+		}
+		copied := make([]any, len(v))
+		for i, part := range v {
+			copied[i] = copyOf(part)
+		}
+		return copied
+	}
+	return value
+}
+
 // Encode returns the fields of a struct, which value points to. It reports whether it converted the whole value.
 func Encode(value any) (map[string]any, bool) {
 	v := reflect.ValueOf(value)

@@ -1,0 +1,113 @@
+package schema
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// This file knows the normal form of a Go type's JSON: what encoding a decoded value returns.
+
+// Put sets a field of an object as the encoding of its Go type does: it omits what the type omits, and a field that is always there
+// has its empty value for null.
+func (f *StructField) Put(object map[string]any, value any) {
+	if value == nil {
+		value = f.empty
+	}
+	if f.Omits(value) {
+		delete(object, f.Name)
+	} else {
+		object[f.Name] = value
+	}
+}
+
+// Omits reports whether the encoding of the Go type omits the field with a value.
+func (f *StructField) Omits(value any) bool {
+	s := &f.Template
+	if s.OmitZero && (value == nil || f.IsEmpty(value)) {
+		return true
+	}
+	if !s.OmitEmpty {
+		return false
+	}
+	switch s.kind {
+	case reflect.Struct:
+		return false
+	case reflect.Pointer, reflect.Interface:
+		return value == nil
+	case reflect.Slice, reflect.Map, reflect.Array, reflect.String:
+		switch v := value.(type) {
+		case nil:
+			return true
+		case string:
+			return v == ""
+		case []any:
+			return len(v) == 0
+		case map[string]any:
+			return len(v) == 0
+		}
+		return false
+	default:
+		return f.IsEmpty(value)
+	}
+}
+
+// Empty returns the JSON of the field's zero value.
+func (f *StructField) Empty() any { return f.empty }
+
+// IsEmpty reports whether a value is the one of a field that nobody sets.
+func (f *StructField) IsEmpty(value any) bool { return reflect.DeepEqual(value, f.empty) }
+
+// Fill adds the fields that the encoding of a Go struct always has, if an object lacks them.
+func (t *Type) Fill(object map[string]any) {
+	for _, f := range t.required {
+		if _, has := object[f.Name]; !has {
+			object[f.Name] = f.empty
+		}
+	}
+}
+
+// emptyOf returns the JSON of a Go type's zero value.
+func emptyOf(t reflect.Type) any {
+	if t.Kind() == reflect.Struct && !encodesItself(t) {
+		object := map[string]any{}
+		for _, g := range goFields(t, nil) {
+			isThere := !g.slot.OmitEmpty || g.typ.Kind() == reflect.Struct // omitempty omits no struct
+			if isThere && !g.slot.OmitZero && !g.slot.isOptional {
+				object[g.name] = emptyOf(g.typ)
+			}
+		}
+		return object
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return nil
+	case reflect.String:
+		if !encodesItself(t) {
+			return ""
+		}
+	case reflect.Bool:
+		if !encodesItself(t) {
+			return false
+		}
+	}
+	text, err := json.Marshal(reflect.New(t).Interface())
+	if err != nil {
+		return nil
+	}
+	var value any
+	if json.Unmarshal(text, &value) != nil {
+		return nil
+	}
+	if n, isNumber := value.(float64); isNumber {
+		return int64(n)
+	}
+	return value
+}
+
+// EmptyItem returns the JSON of an item of a list, or of an entry of a map, that nobody sets.
+func (t *Type) EmptyItem() any {
+	if t.goType == nil || t.goType.Kind() != reflect.Slice && t.goType.Kind() != reflect.Map {
+		return nil
+	}
+	return emptyOf(t.goType.Elem())
+}
