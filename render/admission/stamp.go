@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -9,6 +10,8 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -45,6 +48,16 @@ func Stamp(old, job *trainer.TrainJob, now time.Time) bool {
 		patch.Time = at
 	}
 	return changed
+}
+
+// Invalid returns the errors for which the API server rejects a TrainJob by its definition, before admission
+// policies see it. The arguments are those of [Stored].
+func Invalid(ctx context.Context, r *release.Release, fields map[string]any, namespace string) finding.List {
+	found := &findings{}
+	if d := found.definition(r, trainer.TrainJobKind); d != nil {
+		d.decode(fields, cmp.Or(namespace, "default"), found).validate(ctx, nil, found)
+	}
+	return found.all.Where(func(f finding.Finding) bool { return f.Severity == finding.Error && f.Code != codes.UnknownField })
 }
 
 // Mutated returns the fields of a TrainJob as the Trainer's mutating webhook leaves them, without metadata that the server maintains. On

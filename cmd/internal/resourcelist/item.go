@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -105,6 +106,10 @@ func (i *Item) SetFile(file File, like *Item) {
 	}
 }
 
+// orchestrators are the domains whose annotations kustomize and kpt follow, with all below them. The second
+// one has the older spellings.
+var orchestrators = []string{"config.kubernetes.io", "config.k8s.io", "kpt.dev"}
+
 // DropInstructions removes the annotations by which orchestrators place, run or merge an object, and returns their names.
 func (i *Item) DropInstructions() (dropped []string) {
 	annotations := i.annotations()
@@ -113,10 +118,10 @@ func (i *Item) DropInstructions() (dropped []string) {
 	}
 	var kept []*yaml.Node
 	for f := 0; f+1 < len(annotations.Content); f += 2 {
-		switch host, _, _ := strings.Cut(annotations.Content[f].Value, "/"); strings.TrimPrefix(host, "internal.") {
-		case "config.kubernetes.io", "kustomize.config.k8s.io", "kpt.dev":
+		host, _, _ := strings.Cut(annotations.Content[f].Value, "/")
+		if slices.ContainsFunc(orchestrators, func(of string) bool { return host == of || strings.HasSuffix(host, "."+of) }) {
 			dropped = append(dropped, annotations.Content[f].Value)
-		default:
+		} else {
 			kept = append(kept, annotations.Content[f:f+2]...)
 		}
 	}

@@ -84,6 +84,11 @@ func test(p *host.Program, flags policyTestFlags) error {
 	jobs, rejected, differ := 0, 0, 0
 	err = each(p, flags.Flags, before, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
 		jobs++
+		if invalid := admission.Invalid(context.Background(), j.Release(), fields, id.Namespace); invalid != nil {
+			rejected++
+			say("%s: %s: refused before any policy: %s: %s", j.Document.Position(nil), id, invalid[0].Path, invalid[0].Message)
+			return
+		}
 		verdict := expressions.Validate(context.Background(), fields, before[id], flags.user)
 		if verdict.Skipped {
 			return
