@@ -55,6 +55,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 			return err
 		}
 		all = all.With(c)
+		updates.found.Sort() // TrainJobs are judged side by side
 		findings = append(findings, updates.found...)
 		before.Jobs, after.Jobs = nil, nil // owners refer to the versions
 		return nil

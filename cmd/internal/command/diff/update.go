@@ -102,18 +102,19 @@ func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.Upda
 	is, _ := new.Input.RuntimeOf(new.Source)
 	keeps := new.Source.Release().Or().RuntimeRead != release.LiveRuntime
 	isReplaced := e.Update == comparison.Replaced
-	if began == nil || is == nil || u.dump == nil && (isReplaced || !keeps) {
-		return
-	}
 	if !keeps {
 		began = is
+	}
+	isSame := equality.Semantic.DeepEqual(began, is)
+	if began == nil || is == nil || u.dump == nil && (isReplaced || isSame) {
+		return
 	}
 	id := render.ObjectOf(new.Source.TrainJob)
 	input, made := pipeline.Kept(new.Input, new.Source, began, v.opts)
 	if made.JobSet == nil {
 		return
 	}
-	if !isReplaced && !equality.Semantic.DeepEqual(began, is) {
+	if !isReplaced && !isSame {
 		e.Reached = v.reached(new.Source, made, u.flags.to)
 	}
 	if u.dump == nil {
