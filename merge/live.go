@@ -451,12 +451,20 @@ func (m *objects) owns(at node) bool {
 	return false
 }
 
-// disown records that the layer has removed a field, which then has no owner but the layer if its apply names the field.
+// disown records that the layer has removed a field, which then has no owner but the layer if its apply names the field. A field that
+// the object lacked before keeps its owners.
 func (m *objects) disown(at node) {
-	isNamed := false
+	isNamed, wasAbsent := false, false
 	for i := m.log.nodes[at].first; i >= 0; i = m.log.claims[i].next {
 		c := &m.log.claims[i]
 		isNamed = isNamed || i >= m.live.before && c.layer() == m.layer && c.kind() != unlistedPresence
+		wasAbsent = i >= m.log.nodes[at].firstActive && c.kind() == absentValue || wasAbsent && i < m.log.nodes[at].firstActive
+	}
+	if wasAbsent && !isNamed {
+		for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
+			m.disown(child)
+		}
+		return
 	}
 	if taken := m.log.displaced[at]; taken != nil { // a field that the same apply adds and removes has no conflict
 		m.log.displaced[at] = slices.DeleteFunc(taken, func(d displacement) bool { return d.after >= m.live.before })

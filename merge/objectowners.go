@@ -152,8 +152,11 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 	}
 	for i, key := range keys {
 		of, item := t.Elem, list[i]
-		if there[key] > 1 || t.Kind == schema.Set {
+		switch {
+		case t.Kind == schema.Set:
 			of, item = presenceType, []any{}
+		case there[key] > 1: // fields that each of them lacks may have owners
+			of, item = &schema.Type{Kind: schema.Set, Object: granular(t.Elem)}, map[string]any{}
 		}
 		if there[key] > 0 && !w.visitField(objectStep{parent: t, key: key}, of, item, find(key), true) {
 			return false

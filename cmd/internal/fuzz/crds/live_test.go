@@ -124,7 +124,7 @@ func overlaps(result *merge.Result[merge.Object]) map[string]bool {
 }
 
 // tally counts the conflicts that upstream and we report.
-type tally struct{ steps, both, missed, spurious, absent atomic.Int64 }
+type tally struct{ steps, both, missed, spurious atomic.Int64 }
 
 func (c *tally) compare(want, got map[string]bool) bool {
 	c.steps.Add(1)
@@ -185,36 +185,6 @@ func isVoid(v any) bool {
 		return len(v) == 0
 	}
 	return v == nil
-}
-
-// ownsMissing reports whether upstream lets a manager own a field or item that the object lacks.
-func ownsMissing(t testing.TB, object merge.Object) (is bool) {
-	for _, set := range owners(t, object) {
-		set.Iterate(func(path fieldpath.Path) { is = is || lacks(object, path) })
-	}
-	return is
-}
-
-// lacks reports whether an object has nothing at a path of names and keys.
-func lacks(v any, path fieldpath.Path) bool {
-	if len(path) == 0 {
-		return false
-	}
-	if name := path[0].FieldName; name != nil {
-		object, _ := v.(merge.Object)
-		within, has := object[*name]
-		return !has || lacks(within, path[1:])
-	}
-	list, _ := v.([]any)
-	return path[0].Key != nil && !slices.ContainsFunc(list, func(item any) bool {
-		object, _ := item.(merge.Object)
-		for _, key := range *path[0].Key {
-			if is, has := object[key.Name]; has && is != key.Value.Unstructured() {
-				return false
-			}
-		}
-		return !lacks(item, path[1:])
-	})
 }
 
 // unowned is an object without its managed fields.
@@ -283,10 +253,6 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		all = append(all, s)
 		server = after.(*unstructured.Unstructured)
 		if difference := differ(t, server.Object, result.Value); difference != "" {
-			if ownsMissing(t, server.Object) && canonical(unowned(server.Object)) == canonical(unowned(result.Value)) {
-				count.absent.Add(1) // see docs/differences.md
-				return steps
-			}
 			logSteps(t, all)
 			t.Errorf("of %s, seed %d, before %s\n%s", d.name, g.seed, canonical(live), difference)
 			return steps
@@ -321,10 +287,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 	if err != nil {
 		t.Fatalf("of %s: %v", d.name, err)
 	}
-	switch difference := differ(t, live, result.Value); {
-	case difference != "" && ownsMissing(t, live) && canonical(unowned(live)) == canonical(unowned(result.Value)):
-		count.absent.Add(1)
-	case difference != "":
+	if difference := differ(t, live, result.Value); difference != "" {
 		logSteps(t, all)
 		t.Errorf("of %s, seed %d, in one merge:\n%s", d.name, g.seed, difference)
 	}
@@ -354,9 +317,6 @@ func TestManaged(t *testing.T) {
 	t.Cleanup(func() {
 		t.Logf("seed %d: %d merges, %d conflicts alike, %d missed, %d that upstream does not report",
 			seed, count.steps.Load(), count.both.Load(), count.missed.Load(), count.spurious.Load())
-		if absent := count.absent.Load(); absent > 1+count.steps.Load()/2000 {
-			t.Errorf("%d merges with other owners of fields that the object lacks", absent)
-		}
 		if !t.Failed() && count.both.Load() < count.steps.Load()/2 {
 			t.Errorf("too few conflicts")
 		}
