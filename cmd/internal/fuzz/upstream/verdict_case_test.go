@@ -97,7 +97,12 @@ func (g *generator) today(seed uint64, r *rand.Rand) *verdictCase {
 	}
 	switch r.IntN(8) {
 	case 0:
-		m.mutate(c.job)
+		if r.IntN(20) == 0 {
+			set(c.job, nil, "metadata", "name")
+			set(c.job, "tj-", "metadata", "generateName")
+		} else {
+			m.mutate(c.job)
+		}
 	case 1, 2:
 		c.aim(m, c.job)
 	case 3:

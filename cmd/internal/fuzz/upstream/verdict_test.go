@@ -13,7 +13,6 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/casefile"
-	"github.com/trainweld/trainweld/render/codes"
 )
 
 // longRun is how many cases meet every rule, with some to spare.

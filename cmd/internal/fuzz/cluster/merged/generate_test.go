@@ -281,7 +281,7 @@ var oneOf = []reflect.Type{
 var heavy = map[string]int{"containers": 40, "initContainers": 6, "volumes": 8, "ports": 8, "env": 6, "volumeMounts": 6, "volumeDevices": 4, "rules": 4, "ingress": 3, "egress": 3, "resources": 3}
 
 // never are the fields that no patch of a template has: the API server drops them, or they depend on the cluster.
-var never = []string{"Pod.status", "ObjectMeta", "JobSpec.template", "JobSetSpec.replicatedJobs", "ReplicatedJob.template", "PodSpec.ephemeralContainers", "PodSpec.schedulingGroup", "PodSpec.priority", "PodSpec.priorityClassName", "PodSpec.preemptionPolicy", "PodSpec.workloadRef"}
+var never = []string{"Pod.status", "ObjectMeta", "JobSpec.template", "JobSetSpec.replicatedJobs", "ReplicatedJob.template", "PodSpec.ephemeralContainers", "PodSpec.schedulingGroup", "PodSpec.workloadRef"}
 
 func (g *generator) object(t reflect.Type, depth int) map[string]any {
 	var fields []reflect.StructField

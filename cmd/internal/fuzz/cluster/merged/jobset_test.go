@@ -154,7 +154,11 @@ func (g *generator) jobSet() map[string]any {
 		if g.chance(5) {
 			jobSpec = g.object(reflect.TypeFor[batchv1.JobSpec](), 0)
 		}
-		pods := map[string]any{"spec": g.object(reflect.TypeFor[corev1.PodSpec](), 0)}
+		spec := g.object(reflect.TypeFor[corev1.PodSpec](), 0)
+		for _, name := range []string{"priority", "priorityClassName", "preemptionPolicy", "overhead", "runtimeClassName"} {
+			delete(spec, name) // an admission plugin judges these of a Pod
+		}
+		pods := map[string]any{"spec": spec}
 		if g.chance(12) {
 			pods["metadata"] = g.metadata()
 		}
