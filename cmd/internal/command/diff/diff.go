@@ -25,6 +25,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // exitDiffers is diff's exit status for differences.
@@ -216,7 +217,7 @@ func (flags diffFlags) outcome(status int, findings finding.List, err error) err
 
 // reportOptions returns the options for the findings next to the report.
 func (flags *diffFlags) reportOptions(p *host.Program) report.Options {
-	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll}
+	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll, Releases: []release.Release{*flags.Release.Or()}}
 }
 
 // writeDiff writes the report, and returns the exit status. A comparison with errors is not for another program.

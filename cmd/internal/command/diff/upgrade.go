@@ -334,5 +334,8 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 	if u.old().TrainJobs+u.new().TrainJobs == 0 && findings.Err() == nil {
 		findings = append(findings, flags.Flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
+	if basis := release.Basis(*from, *to); basis != "" && !c.Differs() { // its notes say so otherwise
+		fmt.Fprintf(p.Stderr, "note: %s\n", basis)
+	}
 	return flags.end(p, c, findings, paint)
 }

@@ -151,7 +151,12 @@ func writeDefined(w io.Writer, fields []definedField) error {
 		}
 		fmt.Fprintf(out, "%s %s\n\n", f.Object, f.Path)
 		for _, k := range f.Kinds {
-			fmt.Fprintf(out, "  kind\t%s in %s\n", k.Kind, release.Span(k.in))
+			known := ""
+			if k.in[0].Unread() {
+				part, _ := release.Switches()[0].Part(k.in[0].Name, append([]string{strings.TrimPrefix(f.Object, "Cluster")}, strings.Split(f.Path[1:], ".")...)...)
+				known = " (" + release.MarkOf(k.in[0].Name, part.ID).Text() + ")"
+			}
+			fmt.Fprintf(out, "  kind\t%s in %s%s\n", k.Kind, release.Span(k.in), known)
 		}
 		if len(f.Fields) > 0 {
 			fmt.Fprintf(out, "  fields\t%s\n", strings.Join(f.Fields, ", "))

@@ -118,7 +118,7 @@ func run(p *host.Program) error {
 // answer writes the findings, and the list with the items unless a finding is an error. The results belong to the items.
 func (f *function) answer(p *host.Program, items []*resourcelist.Item, results []resourcelist.Result, help func(finding.Finding) string) error {
 	findings := f.messagesWithFiles(codes.Distinct(f.findings))
-	if err := report.WriteBeside(p.Stderr, f.withFiles(findings), report.Options{ShowNotes: f.opts.ShowNotes, Strict: f.opts.Strict, Help: help}); err != nil {
+	if err := report.WriteBeside(p.Stderr, f.withFiles(findings), report.Options{ShowNotes: f.opts.ShowNotes, Strict: f.opts.Strict, Help: help, Releases: f.in.Releases()}); err != nil {
 		return err
 	}
 	failed := exit.For(findings, f.opts.Strict)
