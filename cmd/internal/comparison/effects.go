@@ -119,7 +119,7 @@ func (c *Comparison) askEffects() {
 	number := map[string]int{}
 	keyOf := func(j *JobDiff) string {
 		if c.new.Observed {
-			return j.name().String()
+			return fmt.Sprint(j.ID, "\x00", j.Build)
 		}
 		return j.effectKey()
 	}
