@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// editor removes fields from patches. It works on their JSON, each of which it makes once. Its work follows the removed fields, not the
-// number of patches or the length of their lists.
+// editor removes fields from patches. It works on their JSON, each of which it makes once. Its work
+// follows the removed fields, not the number of patches or the length of their lists.
 type editor[T, P any] struct {
 	plan    *merge.Plan[T, P]
 	patches []merge.Layered[P]
@@ -79,8 +79,9 @@ type place struct {
 	path   fieldpath.Path
 }
 
-// remove removes the field at the end of the path within an object, and then each object that becomes empty, because no patch claimed its
-// presence. The winner's patch holds another object at the same place. It reports whether the patch changed.
+// remove removes the field at the end of the path within an object, and then each object that
+// becomes empty, because no patch claimed its presence. The winner's patch holds another object at
+// the same place. It reports whether the patch changed.
 func (p *edited) remove(at place, winner merge.Object, path fieldpath.Path) bool {
 	if len(path) == 0 {
 		return false // managers never disagree on a whole item or map

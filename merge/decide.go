@@ -9,7 +9,8 @@ import (
 
 // This file applies the policies that decide to a merged tree.
 
-// decide applies the policies that need the history of all patches, and returns the value that they leave.
+// decide applies the policies that need the history of all patches, and returns the value that they
+// leave.
 func (m *merger) decide(value, base Object, o Options) (Object, error) {
 	value, ignored, err := m.log.restore(o, value, base)
 	if err != nil {

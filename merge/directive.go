@@ -10,9 +10,11 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file reads the directives that order a list or keep fields, and removes directives from values that the base lacks.
+// This file reads the directives that order a list or keep fields, and removes directives from
+// values that the base lacks.
 
-// plainItems returns the items without a $patch, even a null one. An item of a list-map needs a merge key.
+// plainItems returns the items without a $patch, even a null one. An item of a list-map needs a
+// merge key.
 func (m *merger) plainItems(t *schema.Type, items []any) ([]any, error) {
 	plain := make([]any, 0, len(items))
 	for i, item := range items {
@@ -44,8 +46,8 @@ func (m *merger) orderedItem(t *schema.Type, i int, item any) (any, error) {
 	return name, nil
 }
 
-// shifted returns the keys of the base's list as upstream sees them after the patch has deleted items. The remaining keys move
-// up, and the patch's new items fill the free places.
+// shifted returns the keys of the base's list as upstream sees them after the patch has deleted
+// items. The remaining keys move up, and the patch's new items fill the free places.
 func shifted(t *schema.Type, before []string, items []any) []string {
 	deleted := map[string]bool{}
 	var named []string
@@ -75,7 +77,8 @@ func shifted(t *schema.Type, before []string, items []any) []string {
 	return left
 }
 
-// holdsScalars reports whether the elements of the base's list and of the patch's are scalars of one type.
+// holdsScalars reports whether the elements of the base's list and of the patch's are scalars of
+// one type.
 func holdsScalars(t *schema.Type, list, items []any) bool {
 	if t.Elem == nil || t.Elem.Kind != schema.Scalar {
 		return len(items) == 0 && len(list) == 0
@@ -107,7 +110,8 @@ func (m *merger) orderedKeys(t *schema.Type, order []any) ([]string, error) {
 	return keys, nil
 }
 
-// followsOrder returns an error for a patch item that the patch's own $setElementOrder omits or orders differently.
+// followsOrder returns an error for a patch item that the patch's own $setElementOrder omits or
+// orders differently.
 func (m *merger) followsOrder(t *schema.Type, items []any, order []string) error {
 	if len(order) == 0 {
 		return nil
@@ -136,8 +140,9 @@ func (m *merger) followsOrder(t *schema.Type, items []any, order []string) error
 	return nil
 }
 
-// appendNames appends the names of the fields of a patch's object to m.names. An object has no order, so they are sorted. For
-// a Go value, it appends only the fields that a patch may set, in the order of the type.
+// appendNames appends the names of the fields of a patch's object to m.names. An object has no
+// order, so they are sorted. For a Go value, it appends only the fields that a patch may set, in
+// the order of the type.
 func (m *merger) appendNames(t *schema.Type, patch Object) []string {
 	if m.ofValue {
 		for _, f := range t.Patchable() {
@@ -175,7 +180,8 @@ func holdsDirectives(patch Object) bool {
 // isPureDirective reports whether a patch object empties another object and sets nothing.
 func isPureDirective(patch Object) bool { return len(patch) == 1 || patch[patchDirective] == "delete" }
 
-// retainFields obeys $retainKeys: it removes every field that the directive does not name from a new object.
+// retainFields obeys $retainKeys: it removes every field that the directive does not name from a
+// new object.
 func (m *merger) retainFields(t *schema.Type, key *schema.StructField, into Object, kept map[string]bool, at node) error {
 	for _, f := range t.Fields {
 		old, has := into[f.Name]
@@ -193,7 +199,8 @@ func (m *merger) retainFields(t *schema.Type, key *schema.StructField, into Obje
 	return nil
 }
 
-// retained returns the keys of a $retainKeys directive. The directive must name every key that the patch sets.
+// retained returns the keys of a $retainKeys directive. The directive must name every key that the
+// patch sets.
 func (m *merger) retained(patch Object) (map[string]bool, error) {
 	kept := map[string]bool{}
 	list, ok := patch[retainDirective].([]any)
@@ -218,8 +225,9 @@ func (m *merger) retained(patch Object) (map[string]bool, error) {
 	return kept, nil
 }
 
-// withoutDirectives returns a patch's value as upstream sets it if the base has none. It removes nulls from objects, and
-// objects that hold a $patch directive. If the value itself is such an object, keep is false.
+// withoutDirectives returns a patch's value as upstream sets it if the base has none. It removes
+// nulls from objects, and objects that hold a $patch directive. If the value itself is such an
+// object, keep is false.
 func withoutDirectives(value any) (stripped any, keep bool) {
 	switch value := value.(type) {
 	case Object:
@@ -261,7 +269,8 @@ func (m *merger) fieldNamed(t *schema.Type, name string) *schema.StructField {
 	return nil
 }
 
-// claimDeleted claims the removals of $deleteFromPrimitiveList from an empty list: another patch may fill the list.
+// claimDeleted claims the removals of $deleteFromPrimitiveList from an empty list: another patch
+// may fill the list.
 func (m *merger) claimDeleted(f *schema.StructField, deleted []any, at node) {
 	switch {
 	case f.Type.Kind == schema.Atomic && len(deleted) > 0:
@@ -273,7 +282,8 @@ func (m *merger) claimDeleted(f *schema.StructField, deleted []any, at node) {
 	}
 }
 
-// claimSpecial claims the values that an item's $patch would remove from a list that the base lacks. Another patch may fill the list.
+// claimSpecial claims the values that an item's $patch would remove from a list that the base
+// lacks. Another patch may fill the list.
 func (m *merger) claimSpecial(t *schema.Type, item any, at node) {
 	object, _ := item.(Object)
 	switch key, hasKey := object[t.Key]; {

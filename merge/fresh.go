@@ -10,11 +10,13 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file takes from a patch what the base lacks. Upstream strips such a value of its nulls and of the objects with a directive. A
-// new item of a list that the base has, and what replaces a value, it takes verbatim. Directives remove nothing there. They still
-// claim what they would remove, since another patch may come first.
+// This file takes from a patch what the base lacks. Upstream strips such a value of its nulls and
+// of the objects with a directive. A new item of a list that the base has, and what replaces a
+// value, it takes verbatim. Directives remove nothing there. They still claim what they would
+// remove, since another patch may come first.
 
-// fresh returns a patch's value in normal form, nil for one that is dropped. The flag strip states that it loses nulls and directives.
+// fresh returns a patch's value in normal form, nil for one that is dropped. The flag strip states
+// that it loses nulls and directives.
 func (m *merger) fresh(t *schema.Type, from any, at node, strip bool) (any, error) {
 	if strip && hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw {
 		m.claimNull(at) // upstream drops the value with its directive
@@ -256,7 +258,8 @@ func (m *merger) freshSet(t *schema.Type, items []any, at node, strip bool) (any
 	return made, nil
 }
 
-// read returns a value that merges whole in normal form. It ignores a field that the type lacks, as the cluster does.
+// read returns a value that merges whole in normal form. It ignores a field that the type lacks, as
+// the cluster does.
 func (m *merger) read(t *schema.Type, from any) (any, error) {
 	if from == nil {
 		return nil, nil
@@ -322,7 +325,8 @@ func (m *merger) readList(t *schema.Type, items []any) ([]any, error) {
 	return made, nil
 }
 
-// readScalar returns a value that has no fields, or that reads its own JSON, as its Go type encodes it.
+// readScalar returns a value that has no fields, or that reads its own JSON, as its Go type encodes
+// it.
 func readScalar(t *schema.Type, from any) (any, error) {
 	of := t.GoType()
 	if of == nil {

@@ -16,7 +16,8 @@ type patchKey struct {
 	ok   bool // whether the item has one
 }
 
-// A keyType is the Go type of a merge key or of an element. It is nil if a definition describes the list.
+// A keyType is the Go type of a merge key or of an element. It is nil if a definition describes the
+// list.
 type keyType struct{ reflect.Type }
 
 // keyTypeOf returns the type of the keys of a list-map, or of the elements of another list.
@@ -27,7 +28,8 @@ func keyTypeOf(t *schema.Type) keyType {
 	return keyType{t.Elem.GoType()}
 }
 
-// text returns a key as it appears in paths. A key of another JSON type than the Go type's equals no key of a Go value.
+// text returns a key as it appears in paths. A key of another JSON type than the Go type's equals
+// no key of a Go value.
 func (of keyType) text(key any) string {
 	want := "string"
 	if of.Type != nil && of.Kind() == reflect.Bool {

@@ -11,8 +11,8 @@ import (
 
 // This file obeys $patch in the items of lists that the base has, and merges sets.
 
-// special obeys $patch in the items of a patch's list. It returns the list without the deleted items, and the plain items of the patch.
-// These are nil if they took the place of the base's.
+// special obeys $patch in the items of a patch's list. It returns the list without the deleted
+// items, and the plain items of the patch. These are nil if they took the place of the base's.
 func (m *merger) special(t *schema.Type, list, items []any, at node) (left, plain []any, err error) {
 	isSpecial := false
 	for i, item := range items {

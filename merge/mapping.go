@@ -71,7 +71,8 @@ func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object, at
 	return made, m.freshEntries(t, made, entries, at, false)
 }
 
-// retainEntries obeys $retainKeys in a map: it removes every entry that the directive does not name.
+// retainEntries obeys $retainKeys in a map: it removes every entry that the directive does not
+// name.
 func (m *merger) retainEntries(old Object, at node, kept map[string]bool) Object {
 	left := maps.Clone(old)
 	for key, value := range sorted(old) {
@@ -132,8 +133,8 @@ func (m *merger) replace(f *schema.StructField, old, from any, at node) (value a
 	return value, err
 }
 
-// overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as upstream merges maps,
-// because upstream has no rules for their contents.
+// overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as
+// upstream merges maps, because upstream has no rules for their contents.
 func (m *merger) overlay(f *schema.StructField, old, from any) (any, error) {
 	base, ok := old.(Object)
 	patch, both := from.(Object)

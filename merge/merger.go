@@ -12,7 +12,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file has the merger and its side of the log. A merge without Options.Owners has no nodes, and records nothing.
+// This file has the merger and its side of the log. A merge without Options.Owners has no nodes,
+// and records nothing.
 
 // merger merges one patch after the other into a tree.
 type merger struct {
@@ -75,8 +76,8 @@ func (m *merger) removed(t *schema.Type, old any, at node) {
 	m.claimNull(at)
 }
 
-// errNoKey is upstream's error for a list with an item that lacks its merge key. Upstream fails only if the base has the list,
-// because it takes a list that the base lacks verbatim.
+// errNoKey is upstream's error for a list with an item that lacks its merge key. Upstream fails
+// only if the base has the list, because it takes a list that the base lacks verbatim.
 func (m *merger) errNoKey(index int, key string) error {
 	m.enter(fieldpath.Index(index))
 	return fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key))
@@ -110,7 +111,8 @@ func (m *merger) keyed(at node, key string) node {
 	return m.log.child(at, nil, key)
 }
 
-// isOptional reports whether a struct may be absent: a pointer, or a struct that is omitted when it is zero.
+// isOptional reports whether a struct may be absent: a pointer, or a struct that is omitted when it
+// is zero.
 func (m *merger) isOptional(at node) bool {
 	return at != noNode && (m.log.isPointer(at) || m.log.nodes[at].field == nil || m.log.nodes[at].field.Template.OmitZero)
 }
@@ -170,7 +172,8 @@ func (m *merger) skip(f *schema.StructField, old, from any, at node) bool {
 	return true
 }
 
-// presence claims the presence of an item, an element or an empty struct. The flag inBase states that the value has it already.
+// presence claims the presence of an item, an element or an empty struct. The flag inBase states
+// that the value has it already.
 func (m *merger) presence(at node, inBase bool) {
 	m.claimed++
 	if at == noNode {
@@ -205,8 +208,8 @@ func (m *merger) retain(at node, kept map[string]bool) {
 	}
 }
 
-// noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer with omitempty was set: to an empty
-// time, which encodes as null.
+// noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer
+// with omitempty was set: to an empty time, which encodes as null.
 func (m *merger) noteZeroNull(f *schema.StructField, old any) {
 	isSet := f.Patch != nil && f.Patch.OmitEmpty && f.Patch.IsPointer()
 	if m.ofValue && !isSet && old != nil && !f.IsEmpty(old) {
@@ -214,15 +217,16 @@ func (m *merger) noteZeroNull(f *schema.StructField, old any) {
 	}
 }
 
-// noteEmptySet records an empty set that its type omits. The next patch's set is then taken verbatim.
+// noteEmptySet records an empty set that its type omits. The next patch's set is then taken
+// verbatim.
 func (m *merger) noteEmptySet(f *schema.StructField, from any, at node) {
 	if list, ok := from.([]any); ok && len(list) == 0 && f.Type.Kind == schema.Set && f.Template.OmitEmpty && !f.Template.IsPointer() {
 		m.noteSet(at, nil)
 	}
 }
 
-// noteSet records a patch's set if the order of the sets may matter. Upstream takes a set verbatim where the base lacks it. The set of
-// the next patch removes the duplicates, even if it is empty.
+// noteSet records a patch's set if the order of the sets may matter. Upstream takes a set verbatim
+// where the base lacks it. The set of the next patch removes the duplicates, even if it is empty.
 func (m *merger) noteSet(at node, named []string) {
 	if at == noNode {
 		return
@@ -237,7 +241,8 @@ func (m *merger) noteSet(at node, named []string) {
 	m.log.sets[at] = append(m.log.sets[at], setPatch{m.layer, value})
 }
 
-// noteLiterals records the directives of a patch's map. A directive that a key's type cannot hold fails in any order.
+// noteLiterals records the directives of a patch's map. A directive that a key's type cannot hold
+// fails in any order.
 func (m *merger) noteLiterals(t *schema.Type, absent bool, patch Object, at node) {
 	if at == noNode || t.Plain || t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw {
 		return

@@ -61,8 +61,9 @@ func (l *indexedList) add(name string, item any) int {
 	return len(l.items) - 1
 }
 
-// arranged returns the items in the merged order. The first ones, as many as had states, are the base's. Targets are the places of the
-// patch's items. The flag follows states that new items follow the others.
+// arranged returns the items in the merged order. The first ones, as many as had states, are the
+// base's. Targets are the places of the patch's items. The flag follows states that new items
+// follow the others.
 func (l *indexedList) arranged(targets []int32, had int, follows bool) []any {
 	if follows || len(targets) == 0 && !l.hasDuplicates {
 		return l.items
@@ -118,9 +119,10 @@ func reordered(list []any, order []int32) []any {
 	return ordered
 }
 
-// arrange returns the merged order of n items. Their places in the base's list are in server, their places in the order of the
-// patch in rank. A missing item has -1. Items of the patch keep its order, the others the base's. Then both are merged. One of
-// the others precedes the patch's next item only if it preceded that item in the base.
+// arrange returns the merged order of n items. Their places in the base's list are in server, their
+// places in the order of the patch in rank. A missing item has -1. Items of the patch keep its
+// order, the others the base's. Then both are merged. One of the others precedes the patch's next
+// item only if it preceded that item in the base.
 func arrange(n int, server, rank []int32) []int32 {
 	var named, others []int32
 	for i := range int32(n) {
@@ -165,9 +167,10 @@ func ranks(elements, list []string) []int32 {
 	return at
 }
 
-// dedupe returns the distinct elements of both lists, and the old list as upstream then sees it. Upstream overwrites a
-// duplicate with the last element of all. If the decoder left room behind the old list, this happens within that very list.
-// Then an element of the patch can count as an old one. Only an old list with duplicates shows the difference.
+// dedupe returns the distinct elements of both lists, and the old list as upstream then sees it.
+// Upstream overwrites a duplicate with the last element of all. If the decoder left room behind the
+// old list, this happens within that very list. Then an element of the patch can count as an old
+// one. Only an old list with duplicates shows the difference.
 func dedupe(old, patch []string) (server, union []string) {
 	server = slices.Collect(slices.Values(old)) // element by element, as the decoder does: this decides the room
 	union = append(server, patch...)
@@ -203,7 +206,8 @@ func keysOfPatch(t *schema.Type, items []any) []patchKey {
 	return keys
 }
 
-// secondOf returns the place of the first item of a patch's list whose key an earlier one has, or -1.
+// secondOf returns the place of the first item of a patch's list whose key an earlier one has, or
+// -1.
 func secondOf(names []patchKey) int {
 	firsts := firstsOf(names)
 	for i, name := range names {
@@ -214,7 +218,8 @@ func secondOf(names []patchKey) int {
 	return -1
 }
 
-// distinct returns an error if two items of a patch's list share a key, unless the plan's rules allow it.
+// distinct returns an error if two items of a patch's list share a key, unless the plan's rules
+// allow it.
 func (m *merger) distinct(t *schema.Type, names []patchKey) error {
 	if i := secondOf(names); i >= 0 && !m.plan.allowDuplicates {
 		m.enter(itemStep(t, names[i].text))
@@ -223,8 +228,9 @@ func (m *merger) distinct(t *schema.Type, names []patchKey) error {
 	return nil
 }
 
-// noteDuplicates records each merge key that several items of a list share. The first patch that reaches the list finds them
-// all. No patch adds a second item of a key, unless the plan's rules allow it.
+// noteDuplicates records each merge key that several items of a list share. The first patch that
+// reaches the list finds them all. No patch adds a second item of a key, unless the plan's rules
+// allow it.
 func (m *merger) noteDuplicates(t *schema.Type, names []string, at node) {
 	if at == noNode || m.noted[at] {
 		return

@@ -8,7 +8,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file gives fields the base's values again: protected ones, and all that the base sets if it wins. The history then tells that the base's claims are in force.
+// This file gives fields the base's values again: protected ones, and all that the base sets if it
+// wins. The history then tells that the base's claims are in force.
 
 // restoring is a part of the history whose fields get the base's values.
 type restoring struct {
@@ -17,8 +18,8 @@ type restoring struct {
 	removes bool // whether a field that the base lacks goes
 }
 
-// restore applies the policies of protected fields and of the base's precedence to a merged value, and returns it with the
-// base's values.
+// restore applies the policies of protected fields and of the base's precedence to a merged value,
+// and returns it with the base's values.
 func (l *log) restore(o Options, value, base Object) (restored Object, ignored []Ignored, err error) {
 	restored = value
 	if o.Precedence == BaseAlways {
@@ -60,8 +61,9 @@ func has(object any, path fieldpath.Path) bool {
 	return object != nil
 }
 
-// match calls do for each field that a pattern names and that patches reached. The layers emptied a field around it. The history of
-// an object lacks the fields within an emptied one: then a rest of the pattern is left.
+// match calls do for each field that a pattern names and that patches reached. The layers emptied a
+// field around it. The history of an object lacks the fields within an emptied one: then a rest of
+// the pattern is left.
 func (l *log) match(at node, pattern fieldpath.Path, emptied []int32, do func(at node, rest fieldpath.Path, emptied []int32)) {
 	if len(pattern) == 0 {
 		do(at, nil, emptied)
@@ -80,8 +82,9 @@ func (l *log) match(at node, pattern fieldpath.Path, emptied []int32, do func(at
 	}
 }
 
-// leads reports whether a pattern leads into a step of a field of type t. It also returns the rest of the pattern. The name of a field
-// leads into each item of a list. No pattern leads to a merge key, which an item keeps in any case.
+// leads reports whether a pattern leads into a step of a field of type t. It also returns the rest
+// of the pattern. The name of a field leads into each item of a list. No pattern leads to a merge
+// key, which an item keeps in any case.
 func leads(pattern fieldpath.Path, t *schema.Type, step fieldpath.Step) (rest fieldpath.Path, ok bool) {
 	if len(pattern) == 0 {
 		return nil, true
@@ -110,7 +113,8 @@ func (l *log) claimants(at node, isIt func(claim int32) bool) (layers []int32) {
 	return layers
 }
 
-// emptiers returns the managers that claim a null on a field. In an object, that may also be a value that replaces the fields within.
+// emptiers returns the managers that claim a null on a field. In an object, that may also be a
+// value that replaces the fields within.
 func (l *log) emptiers(at node) []int32 {
 	return l.claimants(at, func(claim int32) bool {
 		kind := l.claims[claim].kind()
@@ -127,8 +131,8 @@ func (l *log) setters(at node, layers []int32) []int32 {
 	return layers
 }
 
-// overrule records that the base's claims on a field and within it are in force, or that fields are removed. Emptied are the layers that
-// emptied a field around it.
+// overrule records that the base's claims on a field and within it are in force, or that fields are
+// removed. Emptied are the layers that emptied a field around it.
 func (r restoring) overrule(at node, emptied []int32) {
 	base, first := r.baseClaim(at), r.nodes[at].first
 	if first >= 0 && (base >= 0 || r.removes) {
@@ -147,8 +151,8 @@ func (r restoring) overrule(at node, emptied []int32) {
 	}
 }
 
-// value returns the part of a merged value to which a pattern leads with the base's value. An empty pattern names the whole part. Nil is
-// no value.
+// value returns the part of a merged value to which a pattern leads with the base's value. An empty
+// pattern names the whole part. Nil is no value.
 func (r restoring) value(t *schema.Type, to, base any, pattern fieldpath.Path) any {
 	isNamed := len(pattern) == 0
 	if isNamed && (r.removes || to == nil) {
@@ -234,7 +238,8 @@ func (r restoring) members(t *schema.Type, in, from Object, pattern fieldpath.Pa
 	return made
 }
 
-// items returns a list-map with the base's items, or a set with its elements. Missing ones follow the others.
+// items returns a list-map with the base's items, or a set with its elements. Missing ones follow
+// the others.
 func (r restoring) items(t *schema.Type, in, from []any, pattern fieldpath.Path) []any {
 	keys, left := listKeys(t, from), map[string][]int{}
 	for i, key := range keys {

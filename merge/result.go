@@ -17,25 +17,29 @@ type Result[T any] struct {
 	Value T
 	// Owners records the layers that set each field of Value; nil unless Options request it.
 	Owners *Ownership
-	// Duplicates are the items that share their merge key with an earlier one. They are found in lists of the base that patches
-	// reached, and only if Options request owners. A patch changes the first item of a key only.
+	// Duplicates are the items that share their merge key with an earlier one. They are found in
+	// lists of the base that patches reached, and only if Options request owners. A patch changes
+	// the first item of a key only.
 	Duplicates []fieldpath.Path
-	// Ignored are the fields of objects that their Go type lacks. They have no effect, as in a strategic merge patch. A field
-	// that a definition lacks is an error instead, as in a server-side apply: see ForObject.
+	// Ignored are the fields of objects that their Go type lacks. They have no effect, as in a
+	// strategic merge patch. A field that a definition lacks is an error instead, as in a
+	// server-side apply: see ForObject.
 	Ignored []Ignored
-	// ZeroNulls are the fields that a Go value removes though it does not set them: see SkipZero. Its type encodes them as null, because
-	// they have no omitempty.
+	// ZeroNulls are the fields that a Go value removes though it does not set them: see SkipZero.
+	// Its type encodes them as null, because they have no omitempty.
 	ZeroNulls []Ignored
-	// Decisions holds the decisions of the policies, in no particular order of the policies. Order decides nothing.
+	// Decisions holds the decisions of the policies, in no particular order of the policies. Order
+	// decides nothing.
 	Decisions []Decision
 	// Protected are the protected fields that patches set, or emptied with a field around them.
 	Protected []Ignored
 }
 
-// Apply merges patches into a base in the given order. It changes neither; a nil base is an empty value.
+// Apply merges patches into a base in the given order. It changes neither; a nil base is an empty
+// value.
 //
-// The error is a [*PatchError], which names the layer and the field at which a patch cannot be merged. There is then no result.
-// If several patches cannot be merged, the error names the first.
+// The error is a [*PatchError], which names the layer and the field at which a patch cannot be
+// merged. There is then no result. If several patches cannot be merged, the error names the first.
 func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T], error) {
 	result := new(Result[T])
 	m, err := p.apply(&result.Value, base, patches, o)
@@ -52,8 +56,8 @@ func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T]
 	return result, nil
 }
 
-// ApplyInto merges as Apply does and stores the value in dst, which must be zero. It returns the ownership of dst, nil unless
-// Options request it. After an error dst holds part of the merge.
+// ApplyInto merges as Apply does and stores the value in dst, which must be zero. It returns the
+// ownership of dst, nil unless Options request it. After an error dst holds part of the merge.
 func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*Ownership, error) {
 	if dst == nil {
 		return nil, errors.New("merge: there is nothing to merge into")
@@ -143,7 +147,8 @@ func (m *merger) patch(value, patch Object, at node) (Object, error) {
 	return m.object(m.plan.root, nil, value, patch, at)
 }
 
-// failed returns the error of a patch, or of the base for -1. The path leads to where the merge failed.
+// failed returns the error of a patch, or of the base for -1. The path leads to where the merge
+// failed.
 func (m *merger) failed(err error, layer Layer, index int) error {
 	if of, ok := err.(*PatchError); ok {
 		of.Layer, of.Index = layer, index
@@ -180,8 +185,8 @@ func (m *merger) base(base reflect.Value, layer Layer) (Object, error) {
 	return made.(Object), nil // the encoding of a struct
 }
 
-// result sets dst to the merged value, which may be a Go value, a pointer to one for a plan of ForAny, or an object. It shares no memory
-// with the tree.
+// result sets dst to the merged value, which may be a Go value, a pointer to one for a plan of
+// ForAny, or an object. It shares no memory with the tree.
 func (m *merger) result(dst reflect.Value, value Object, fills bool) error {
 	into := reflect.New(m.plan.root.GoType())
 	switch {
@@ -232,7 +237,8 @@ func (l *log) contestLiterals() {
 	}
 }
 
-// otherWithin returns the first other layer that sets a field, or a field directly within it. It returns -1 for none.
+// otherWithin returns the first other layer that sets a field, or a field directly within it. It
+// returns -1 for none.
 func (l *log) otherWithin(at node, layer int32) int32 {
 	sets := func(at node) int32 {
 		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
@@ -249,7 +255,8 @@ func (l *log) otherWithin(at node, layer int32) int32 {
 	return first
 }
 
-// contestRepeats claims each set with duplicates that one layer alone fills, if another layer's empty set removes the duplicates.
+// contestRepeats claims each set with duplicates that one layer alone fills, if another layer's
+// empty set removes the duplicates.
 func (l *log) contestRepeats() {
 	for _, at := range slices.Sorted(maps.Keys(l.sets)) {
 		patches := l.sets[at]

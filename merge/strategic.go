@@ -11,9 +11,10 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file merges a patch into a tree, as upstream's strategic merge patch does. The source is apimachinery v0.36.3
-// pkg/util/strategicpatch. A tree is decoded JSON, and never changes: each function returns the new value, which shares with the
-// old one what the patch does not reach. Each kind has a function and a law:
+// This file merges a patch into a tree, as upstream's strategic merge patch does. The source is
+// apimachinery v0.36.3 pkg/util/strategicpatch. A tree is decoded JSON, and never changes: each
+// function returns the new value, which shares with the old one what the patch does not reach. Each
+// kind has a function and a law:
 //
 //	struct    object     each field merges by itself; fields that the patch does not name stay
 //	map       mapping    each key merges by itself; a null removes its key
@@ -23,9 +24,10 @@ import (
 //	atomic    replace    like a scalar
 //	raw       overlay    objects merge name by name, since upstream has no rules for their contents
 //
-// What the base lacks, fresh takes from the patch. Both leave a value in the normal form of its Go type: what the type's encoding
-// omits is not there, and what it always has is. Each claims every leaf of the patch and records the base's earlier value. If a
-// step fails, the merger's path leads to it.
+// What the base lacks, fresh takes from the patch. Both leave a value in the normal form of its Go
+// type: what the type's encoding omits is not there, and what it always has is. Each claims every
+// leaf of the patch and records the base's earlier value. If a step fails, the merger's path leads
+// to it.
 
 // object merges a patch's object into one that the base has. It skips the merge key of a list item.
 func (m *merger) object(t *schema.Type, key *schema.StructField, old, patch Object, at node) (Object, error) {
@@ -165,8 +167,8 @@ func (m *merger) value(f *schema.StructField, old, from any, at node) (any, erro
 	return m.replace(f, old, from, at)
 }
 
-// replaceObject obeys $patch in an object. The directive "replace" puts the rest of the patch, verbatim, in the base's place.
-// The directive "delete" leaves an empty object.
+// replaceObject obeys $patch in an object. The directive "replace" puts the rest of the patch,
+// verbatim, in the base's place. The directive "delete" leaves an empty object.
 func (m *merger) replaceObject(t *schema.Type, directive any, old, patch Object, at node) (Object, error) {
 	if directive != "replace" && directive != "delete" {
 		return nil, fmt.Errorf("%s: unknown directive %q", patchDirective, fmt.Sprint(directive))
@@ -185,8 +187,8 @@ func (m *merger) replaceObject(t *schema.Type, directive any, old, patch Object,
 	return m.freshObject(t, nil, patch, at, false)
 }
 
-// listMap merges a list item by item, by merge key. It orders the result as upstream does (apimachinery v0.36.3
-// pkg/util/strategicpatch, mergeSlice and normalizeElementOrder).
+// listMap merges a list item by item, by merge key. It orders the result as upstream does
+// (apimachinery v0.36.3 pkg/util/strategicpatch, mergeSlice and normalizeElementOrder).
 func (m *merger) listMap(t *schema.Type, old, items []any, at node) ([]any, error) {
 	old, plain, err := m.special(t, old, items, at)
 	if err != nil || plain == nil {
@@ -218,7 +220,8 @@ func (m *merger) listMap(t *schema.Type, old, items []any, at node) ([]any, erro
 	return list.arranged(targets, len(old), m.follows), nil
 }
 
-// mergeTwice merges as mergeItems does, if the patch names an item twice: the first one stays as it is for the second.
+// mergeTwice merges as mergeItems does, if the patch names an item twice: the first one stays as it
+// is for the second.
 func (m *merger) mergeTwice(t *schema.Type, list *indexedList, items []any, at node) ([]int32, error) {
 	m.isRaw = true
 	targets, err := m.mergeItems(t, list, items, at)
@@ -231,7 +234,8 @@ func (m *merger) mergeTwice(t *schema.Type, list *indexedList, items []any, at n
 	return targets, err
 }
 
-// mergeItems merges the items of a patch into a list, behind which it adds the new ones. It returns the place of each item.
+// mergeItems merges the items of a patch into a list, behind which it adds the new ones. It returns
+// the place of each item.
 func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any, at node) ([]int32, error) {
 	targets := make([]int32, len(items))
 	for i, item := range items {
@@ -262,8 +266,9 @@ func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any, at n
 	return targets, nil
 }
 
-// deleteElements obeys $deleteFromPrimitiveList: it removes the named elements from a list of scalars. In any other field, the
-// directive's value merges like a patch's if the base's is of the same kind.
+// deleteElements obeys $deleteFromPrimitiveList: it removes the named elements from a list of
+// scalars. In any other field, the directive's value merges like a patch's if the base's is of the
+// same kind.
 func (m *merger) deleteElements(t *schema.Type, into Object, directive string, value any, parent node) error {
 	name, ok := strings.CutPrefix(directive, deleteDirective+"/")
 	if !ok {
@@ -311,8 +316,8 @@ func (m *merger) deleteElements(t *schema.Type, into Object, directive string, v
 	return nil
 }
 
-// ordered obeys $setElementOrder. It merges the list of the patch, if present. Then the items that the directive names follow
-// its order, and the other items keep theirs.
+// ordered obeys $setElementOrder. It merges the list of the patch, if present. Then the items that
+// the directive names follow its order, and the other items keep theirs.
 func (m *merger) ordered(f *schema.StructField, into, patch Object, order any, parent node) error {
 	wanted, ok := order.([]any)
 	if !ok {

@@ -7,13 +7,14 @@ import (
 
 // This file knows the normal form of a Go type's JSON: what encoding a decoded value returns.
 
-// Put sets a field of an object as the encoding of its Go type does: it omits what the type omits, and a field that is always there
-// has its empty value for null.
+// Put sets a field of an object as the encoding of its Go type does: it omits what the type omits,
+// and a field that is always there has its empty value for null.
 func (f *StructField) Put(object map[string]any, value any) {
-	if value == nil {
+	isNull := value == nil
+	if isNull {
 		value = f.empty
 	}
-	if f.Omits(value) {
+	if isNull && f.Template.isOptional || f.Omits(value) {
 		delete(object, f.Name)
 	} else {
 		object[f.Name] = value

@@ -180,30 +180,6 @@ func (s *Slot) value(parent reflect.Value) reflect.Value {
 	return value
 }
 
-// In returns the slot's value as Of does, for writing. It first sets a nil embedded pointer to an empty struct. In that case
-// the field was not encoded. The value is invalid if nothing can set that pointer.
-func (s *Slot) In(parent reflect.Value) (value reflect.Value, encoded bool) {
-	if s == nil || len(s.Index) == 0 || parent.Kind() != reflect.Struct || !parent.CanSet() {
-		return s.Of(parent)
-	}
-	value = parent.Field(s.Index[0])
-	made := false
-	for _, i := range s.Index[1:] {
-		if value.Kind() == reflect.Pointer {
-			if value.IsNil() {
-				if !value.CanSet() {
-					return reflect.Value{}, false
-				}
-				value.Set(reflect.New(value.Type().Elem()))
-				made = true
-			}
-			value = value.Elem()
-		}
-		value = value.Field(i)
-	}
-	return value, !made && s.encodes(value)
-}
-
 // encodes reports whether JSON would hold the field with the value.
 func (s *Slot) encodes(value reflect.Value) bool {
 	if s.OmitZero && isZero(value) {

@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 
@@ -158,16 +159,48 @@ func TestSlot(t *testing.T) {
 		if value, encoded := f.Template.Of(reflect.ValueOf(empty).Elem()); encoded != always || value.IsValid() == (f.Name == "inner") {
 			t.Errorf("%s of an empty struct: Of = %v, %v, want %v", f.Name, value, encoded, always)
 		}
-		value, encoded := f.Template.In(reflect.ValueOf(empty).Elem())
-		if encoded != always || !value.CanSet() || (empty.SlottedEmbedded != nil) != (f.Name == "inner") {
-			t.Errorf("%s of an empty struct: In = %v, %v, want %v", f.Name, value, encoded, always)
-		}
-	}
-	hidden := schema.TypeOf(reflect.TypeFor[step]()).Field("zone")
-	if value, encoded := hidden.Template.In(reflect.ValueOf(&step{}).Elem()); value.IsValid() || encoded {
-		t.Errorf("In = %v, %v within a pointer that nothing can set, want no value", value, encoded)
 	}
 	if value, encoded := typ.Fields[0].Template.Of(reflect.ValueOf(full)); value.IsValid() || encoded {
 		t.Error("a slot has a value in a pointer")
+	}
+}
+
+// TestStructField_Put shows that an object has the fields that the encoding of a Go value has, and no other ones.
+func TestStructField_Put(t *testing.T) {
+	typ := schema.TypeOf(reflect.TypeFor[slotted]())
+	encoded := func(value any) (object map[string]any) {
+		text, err := json.Marshal(value)
+		if err == nil {
+			err = json.Unmarshal(text, &object)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return object
+	}
+	zero := encoded(slotted{})
+	made := map[string]any{}
+	typ.Fill(made)
+	if !reflect.DeepEqual(made, zero) {
+		t.Errorf("Fill makes %v, want %v", made, zero)
+	}
+	full := encoded(slotted{Note: "n", InPlace: slottedPart{Name: "p"}, List: []slottedPart{{}}})
+	for _, f := range typ.Fields {
+		f.Put(made, full[f.Name])
+	}
+	if !reflect.DeepEqual(made, full) {
+		t.Errorf("Put makes %v, want %v", made, full)
+	}
+	for _, f := range typ.Fields {
+		if f.Put(made, nil); f.Name == "list" {
+			f.Put(made, []any{})
+			if !reflect.DeepEqual(made[f.Name], []any{}) {
+				t.Errorf("Put of an empty list without omitempty makes %v", made)
+			}
+			f.Put(made, nil)
+		}
+	}
+	if !reflect.DeepEqual(made, zero) {
+		t.Errorf("Put of nulls makes %v, want %v", made, zero)
 	}
 }

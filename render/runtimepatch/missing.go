@@ -32,8 +32,9 @@ func missingFields(have *trainer.JobSetTemplateSpec, want *trainer.JobSetTemplat
 	return missing
 }
 
-// missingInStruct returns the fields of want that have lacks, and reports whether there are any. It also returns the fields that the
-// encoding never omits, since their empty values would be claims. The key of a list item is not missing.
+// missingInStruct returns the fields of want that have lacks, and reports whether there are any. It
+// also returns the fields that the encoding never omits, since their empty values would be claims.
+// The key of a list item is not missing.
 func missingInStruct(t *schema.Type, key *schema.StructField, want, have merge.Object) (part merge.Object, isMissing bool) {
 	part = merge.Object{}
 	for _, f := range t.Patchable() {
@@ -58,8 +59,8 @@ func missingInStruct(t *schema.Type, key *schema.StructField, want, have merge.O
 	return part, isMissing
 }
 
-// missing returns the part of want that have lacks, and reports whether there is any. Otherwise it may return a struct without a missing
-// part. The key is that of an item.
+// missing returns the part of want that have lacks, and reports whether there is any. Otherwise it
+// may return a struct without a missing part. The key is that of an item.
 func missing(t *schema.Type, key *schema.StructField, want, have any) (part any, isMissing bool) {
 	switch from := want.(type) {
 	case merge.Object:
@@ -84,8 +85,8 @@ func missing(t *schema.Type, key *schema.StructField, want, have any) (part any,
 	return want, !merge.SameValue(want, have)
 }
 
-// missingItems returns the items or elements that the list lacks, and the missing parts of the others in the list's order. A merge
-// gives the items that it names the order of the patch.
+// missingItems returns the items or elements that the list lacks, and the missing parts of the
+// others in the list's order. A merge gives the items that it names the order of the patch.
 func missingItems(t *schema.Type, want, have []any) (part []any, isMissing bool) {
 	type item struct {
 		place int
