@@ -95,11 +95,12 @@ var cases = []testCase{
 	},
 	{
 		name:    "rule 2: the encoding decides, a null claims and empties",
-		reason:  "a list without omitempty that is nil reads null",
+		reason:  "a list without omitempty that is nil reads null, and the struct around it counts as empty",
 		runtime: `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: a, operator: Exists}]}]}}}`,
 		patches: []says{{sdk, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {}}}`}},
 		want:    `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`,
 		owners: []string{
+			`.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution: sdk={}`,
 			`.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: runtime=[{"matchFields":[{"key":"a","operator":"Exists"}]}] sdk=null`,
 		},
 		findings: []string{

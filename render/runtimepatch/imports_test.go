@@ -84,11 +84,12 @@ func TestImportBudget(t *testing.T) {
 }
 
 // TestOnlyTheProgramLinksAdmission keeps the API server's validation out of every package except the program's. Commands
-// that do not judge do not link it. For --old, render and live predict an apply of the API server. A merge judges its result.
+// that do not judge do not link it. For --old, render and live predict an apply of the API server. A merge judges its result,
+// and what render and fn print is judged with it.
 func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	const heavy = module + "/render/admission"
 	want := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/command/check", "/cmd/internal/command/diff", "/cmd/internal/command/migrate", "/cmd/internal/command/render", "/cmd/internal/live",
-		"/cmd/internal/objectmerge", "/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame", "/cmd/internal/command/conflicts", "/cmd/internal/command/policy"}
+		"/cmd/internal/objectmerge", "/cmd/internal/pipeline", "/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame", "/cmd/internal/command/conflicts", "/cmd/internal/command/policy"}
 	links := 0
 	for _, pkg := range linking(t, heavy) {
 		if strings.HasPrefix(pkg, heavy) {
@@ -106,7 +107,7 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 
 // TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's.
 func TestOnlyTheProgramLinksKustomize(t *testing.T) {
-	program := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/build"}
+	program := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/build", "/cmd/internal/revision", "/cmd/internal/comparison"}
 	links := 0
 	for _, pkg := range linking(t, "sigs.k8s.io/kustomize/api/krusty") {
 		name := strings.TrimPrefix(pkg, module)
