@@ -60,6 +60,7 @@ func Decodable(fields map[string]any) []trainer.RuntimePatch {
 	var patches []trainer.RuntimePatch
 	eachPatch(fields, func(manager string, entry map[string]any) {
 		var decoded trainer.RuntimePatch
+		entry, _ = withoutNulls(entry).(map[string]any)
 		// Decoding has reported the error. The fields before it, and most behind it, are decoded.
 		if !tree.Decode(entry, &decoded) {
 			decoded.Manager = manager
@@ -70,6 +71,29 @@ func Decodable(fields map[string]any) []trainer.RuntimePatch {
 		patches = append(patches, decoded)
 	})
 	return patches
+}
+
+// withoutNulls returns a copy of a value without the nulls in objects. The API server drops these from a TrainJob, and Go's decoder
+// would store an empty value in a map.
+func withoutNulls(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		kept := make(map[string]any, len(v))
+		for name, field := range v {
+			if field != nil {
+				kept[name] = withoutNulls(field)
+			}
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(v))
+		for i, item := range v {
+			kept[i] = withoutNulls(item)
+		}
+		return kept
+	default:
+		return value
+	}
 }
 
 // IsTrainer reports whether a document belongs to the Trainer's API group.
