@@ -322,12 +322,25 @@ func nearField(t *schema.Type, name string) *schema.StructField {
 		}
 	}
 	for _, f := range t.Fields {
-		of := strings.ToLower(f.Name)
-		if len(lower) > 2 && (strings.HasPrefix(of, lower) || strings.HasPrefix(lower, of)) && max(len(of), len(lower))-min(len(of), len(lower)) <= 2 {
+		if isNear(lower, strings.ToLower(f.Name)) {
 			return f
 		}
 	}
 	return nil
+}
+
+// isNear reports whether two names have three letters in common at their ends, and differ by at most two letters between these.
+func isNear(a, b string) bool {
+	short := min(len(a), len(b))
+	start := 0
+	for start < short && a[start] == b[start] {
+		start++
+	}
+	end := 0
+	for end < short-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	return start+end > 2 && max(len(a), len(b))-start-end <= 2
 }
 
 // checkKnown returns an error for an unknown value of an option. The first of its values is the zero one.

@@ -1062,6 +1062,9 @@ func TestPolicies_Embedded(t *testing.T) {
 func TestOptions_Protected(t *testing.T) {
 	for text, want := range map[string]string{
 		"containers.imag":            `.containers.imag: Invalid value: there is no field .imag: use .containers.image`,
+		"containrs.image":            `.containrs.image: Invalid value: there is no field .containrs: use .containers.image`,
+		"tolerationz":                `.tolerationz: Invalid value: there is no field .tolerationz: use .tolerations`,
+		"volumens.x":                 `.volumens.x: Invalid value: there is no field .volumens: use .volumes`,
 		"containers[0]":              `.containers[0]: Invalid value: an item must be named by its key: use .containers[name=""]`,
 		"tolerations.key":            `.tolerations.key: Invalid value: .key is part of a value that does not merge: use .tolerations`,
 		"schedulerName.x":            `.schedulerName.x: Invalid value: .x is part of a value that does not merge: use .schedulerName`,
