@@ -2,6 +2,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -78,6 +79,7 @@ Exit status: 0 done; 2 no such field or code.`,
 				if parent := parentOf(args[0]); parent != "" {
 					return fmt.Errorf("no field of a JobSet is called %s; did you mean %s.%s?", args[0], parent, args[0])
 				}
+				err = cmp.Or(misnamed(args[0]), err)
 			}
 			switch {
 			case err != nil:

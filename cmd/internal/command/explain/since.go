@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/explain"
+	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -122,11 +123,32 @@ func define(path string) []definedField {
 // parentOf returns the field of a TrainJob or of a runtime that has a field of this name, or "".
 func parentOf(name string) string {
 	for _, parent := range []string{"spec", "spec.trainer", "spec.initializer", "spec.mlPolicy", "spec.podGroupPolicy"} {
-		if !strings.ContainsAny(name, ".[") && define(parent+"."+name) != nil {
+		if define(parent+"."+name) != nil {
 			return parent
 		}
 	}
 	return ""
+}
+
+// misnamed returns an error for a path that begins with a field of a TrainJob or of a runtime and leads to none. It returns nil for a
+// path that leaves spec at once: that is one of a JobSet.
+func misnamed(path string) error {
+	steps := strings.Split(strings.TrimPrefix(path, "."), ".")
+	for n := len(steps) - 1; n > 1; n-- {
+		defined := define(strings.Join(steps[:n], "."))
+		if defined == nil {
+			continue
+		}
+		at, fields := defined[0], defined[0].Fields
+		if near := nearest.To(steps[n], fields); near != "" {
+			return fmt.Errorf("%s %s has no field %s; did you mean %s.%s?", at.Object, at.Path, steps[n], strings.TrimPrefix(at.Path, "."), near)
+		}
+		if fields == nil {
+			return fmt.Errorf("%s %s has no fields", at.Object, at.Path)
+		}
+		return fmt.Errorf("%s %s has no field %s; its fields are %s", at.Object, at.Path, steps[n], strings.Join(fields, ", "))
+	}
+	return nil
 }
 
 // typeOf returns the type of a field in words.
