@@ -2,6 +2,7 @@ package option
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,9 @@ func CheckDefinitions(paths []string) error {
 // Check returns an error for an unknown type or an empty path.
 func (flags Schema) Check() error {
 	if flags.MergeType != "" {
+		if flags.MergeType == "json" {
+			return fmt.Errorf("--type: a JSON patch has --type=%s, or --type=%s with a schema", JSONType, ApplyType)
+		}
 		if err := OneOf("--type", flags.MergeType, StrategicType, ApplyType, JSONType); err != nil {
 			return err
 		}
