@@ -83,6 +83,7 @@ func newBuiltIn(name string) any {
 
 // judge reports the errors of one object. It may change the object.
 func judge(object any, report apirule.Reporter) {
+	metadata := fieldpath.Fields("metadata")
 	switch o := object.(type) {
 	case *corev1.Pod:
 		judgePods(&corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}, nil, report)
@@ -92,6 +93,7 @@ func judge(object any, report apirule.Reporter) {
 	case *corev1.PersistentVolumeClaim:
 		podapi.CheckClaim(o, report)
 	case *corev1.Service:
+		apirule.Metadata(o.Labels, o.Annotations, metadata, report)
 		netapi.CheckService(o, report)
 	case *appsv1.Deployment:
 		judgeReplicas(o.Spec.Selector, &o.Spec.Template, "ReplicaSet", report)
@@ -110,8 +112,10 @@ func judge(object any, report apirule.Reporter) {
 	case *batchv1.CronJob:
 		judgeCronJob(o, report)
 	case *networkingv1.Ingress:
+		apirule.Metadata(o.Labels, o.Annotations, metadata, report)
 		netapi.CheckIngress(o, report)
 	case *networkingv1.NetworkPolicy:
+		apirule.Metadata(o.Labels, o.Annotations, metadata, report)
 		netapi.CheckNetworkPolicy(o, report)
 	}
 }
