@@ -198,6 +198,8 @@ func article(of string) string {
 	switch of {
 	case "integer", "int32", "int64":
 		return "an integer"
+	case "integer,string":
+		return "an integer or a string"
 	case "object":
 		return "an object"
 	case "array":
