@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -286,5 +287,37 @@ func TestApply_CyclicBase(t *testing.T) {
 		if copied := copyOf(must(merge.For[memory, memory](schema.Rules{})), base); copied != nil {
 			t.Errorf("%s: the copy is %v", what, copied)
 		}
+	}
+}
+
+// TestApply_InPlace shows that a merge, which changes its objects in place, changes neither the empty
+// values of the schema nor the values of earlier claims.
+func TestApply_InPlace(t *testing.T) {
+	plan := must(merge.For[thing, merge.Object](schema.Rules{}))
+	patches := []merge.Layered[merge.Object]{
+		{Layer: merge.Manager("a"), Patch: &merge.Object{"fixed": merge.Object{"name": "x"}}},
+		{Layer: merge.Manager("b"), Patch: &merge.Object{
+			"fixed": merge.Object{"part": merge.Object{"name": "y"}}, "raw": merge.Object{"b": "2"},
+		}},
+	}
+	base := &thing{Raw: &runtime.RawExtension{Raw: []byte(`{"a":"1"}`)}}
+	result := must(plan.Apply(base, patches, merge.Options{Owners: true}))
+	if part := result.Value.Fixed.Part; part.Name != "y" {
+		t.Errorf("the struct of two patches is %+v", part)
+	}
+	for path, claims := range result.Owners.All() {
+		if path.String() == ".raw" && !reflect.DeepEqual(claims[0].Value, merge.Object{"a": "1"}) {
+			t.Errorf("%s: the base claims %v", path, claims[0].Value)
+		}
+	}
+	if part := must(plan.Apply(base, patches[:1], merge.Options{})).Value.Fixed.Part; part.Name != "" {
+		t.Errorf("the struct of the first patch alone is %+v", part)
+	}
+	options := merge.Options{Protected: []fieldpath.Path{{fieldpath.Field("labels"), fieldpath.Key("a")}}}
+	labels := merge.Object{"labels": merge.Object{"a": "2", "b": "2"}}
+	labeling := []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &labels}}
+	kept := must(plan.Apply(&thing{Labels: map[string]string{"a": "1"}}, labeling, options))
+	if want := map[string]string{"a": "1", "b": "2"}; !reflect.DeepEqual(kept.Value.Labels, want) {
+		t.Errorf("beside a protected one, the labels are %v, want %v", kept.Value.Labels, want)
 	}
 }

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/trainweld/trainweld/schema"
@@ -42,7 +41,6 @@ type deciding struct {
 
 // object decides within a struct. The parts are what the patches hold there, in their given order.
 func (d deciding) object(t *schema.Type, object Object, at node, parts []any) (Object, error) {
-	object = maps.Clone(object)
 	if d.unions != AllMembers {
 		for _, u := range t.Unions {
 			gone, winner, last := d.excludedMembers(t, u, object, at)
@@ -91,7 +89,6 @@ func (d deciding) object(t *schema.Type, object Object, at node, parts []any) (O
 
 // list decides within a list.
 func (d deciding) list(t *schema.Type, list []any, at node, parts []any) ([]any, error) {
-	list = slices.Clone(list)
 	if d.follows {
 		d.restoreOrder(t, list, at, parts)
 	}

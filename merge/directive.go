@@ -145,11 +145,17 @@ func (m *merger) followsOrder(t *schema.Type, items []any, order []string) error
 // the order of the type.
 func (m *merger) appendNames(t *schema.Type, patch Object) []string {
 	if m.ofValue {
+		left := len(patch)
 		for _, f := range t.Patchable() {
 			value, has := patch[f.Name]
-			isZero := m.skipsZero && f.Patch.IsAlways() && (value == nil || value == "")
-			if has && !isZero {
+			if !has {
+				continue
+			}
+			if !m.skipsZero || !f.Patch.IsAlways() || value != nil && value != "" {
 				m.names = append(m.names, f.Name)
+			}
+			if left--; left == 0 {
+				break
 			}
 		}
 		return m.names

@@ -76,7 +76,7 @@ func (m *merger) freshStruct(t *schema.Type, from any, at node, strip bool) (any
 // freshObject returns the fields of a patch's object, without the merge key of a list item.
 func (m *merger) freshObject(t *schema.Type, key *schema.StructField, patch Object, at node, strip bool) (Object, error) {
 	m.claimDirectives(t, patch, at)
-	into := make(Object, len(patch)+4)
+	into := make(Object, len(patch))
 	first := len(m.names)
 	m.names = m.appendNames(t, patch)
 	for i := first; i < len(m.names); i++ {
@@ -291,21 +291,25 @@ func (m *merger) read(t *schema.Type, from any) (any, error) {
 }
 
 func (m *merger) readObject(t *schema.Type, from Object) (Object, error) {
-	into := make(Object, len(from)+4)
-	for name, value := range sorted(from) {
+	into := make(Object, len(from))
+	first := len(m.names)
+	m.names = appendSorted(m.names, from)
+	for i := first; i < len(m.names); i++ {
+		name := m.names[i]
 		f := t.Field(name)
 		if f == nil {
 			m.ignored = append(m.ignored, Ignored{Layer: m.of, Path: m.path.Append(fieldpath.Field(name))})
 			continue
 		}
 		m.enter(fieldpath.Field(name))
-		made, err := m.read(f.Type, value)
+		made, err := m.read(f.Type, from[name])
 		if err != nil {
 			return nil, err
 		}
 		m.leave()
 		m.put(f, into, made)
 	}
+	m.names = m.names[:first]
 	return m.normal(t, into)
 }
 

@@ -30,7 +30,7 @@ func (m *merger) mapping(t *schema.Type, old, patch Object, at node) (Object, er
 		if err != nil {
 			return nil, err
 		}
-		old = m.retainEntries(old, at, kept)
+		m.retainEntries(old, at, kept)
 	}
 	for key, value := range sorted(patch) {
 		switch {
@@ -73,22 +73,18 @@ func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object, at
 
 // retainEntries obeys $retainKeys in a map: it removes every entry that the directive does not
 // name.
-func (m *merger) retainEntries(old Object, at node, kept map[string]bool) Object {
-	left := maps.Clone(old)
+func (m *merger) retainEntries(old Object, at node, kept map[string]bool) {
 	for key, value := range sorted(old) {
 		if !kept[key] {
 			m.removed(scalarType, value, m.keyed(at, key))
-			delete(left, key)
+			delete(old, key)
 		}
 	}
 	m.retain(at, kept)
-	return left
 }
 
 // entries sets the keys of a map that the base has, or removes a key for a null.
-func (m *merger) entries(t *schema.Type, old, patch Object, at node) (Object, error) {
-	into := make(Object, len(old)+len(patch))
-	maps.Copy(into, old)
+func (m *merger) entries(t *schema.Type, into, patch Object, at node) (Object, error) {
 	first := len(m.names)
 	m.names = appendSorted(m.names, patch)
 	for i := first; i < len(m.names); i++ {
@@ -140,7 +136,8 @@ func (m *merger) overlay(f *schema.StructField, old, from any) (any, error) {
 	patch, both := from.(Object)
 	switch {
 	case ok && both && !f.Type.Whole:
-		merged, err := m.mapping(&schema.Type{Kind: schema.Map, Elem: scalarType}, base, patch, noNode)
+		entries := &schema.Type{Kind: schema.Map, Elem: scalarType}
+		merged, err := m.mapping(entries, maps.Clone(base), patch, noNode) // claims hold the base
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ type merger struct {
 
 	path    fieldpath.Path // of the current value
 	claimed int            // the number of claims, recorded or not
-	names   []string       // of the fields of the objects around the current value, the outermost first
+	names   []string       // of the fields and the items around the current value, the outermost first
 
 	ignored    []Ignored
 	duplicates []fieldpath.Path

@@ -17,17 +17,19 @@ type indexedList struct {
 	hasDuplicates bool
 }
 
-// indexed returns a copy of a list with the keys of its items. An item without one is an error.
-func (m *merger) indexed(t *schema.Type, list []any, more int) (*indexedList, error) {
-	l := &indexedList{items: make([]any, len(list), len(list)+more), names: make([]string, len(list), len(list)+more)}
-	copy(l.items, list)
+// indexed returns a list with the keys of its items, and room for those of more. The keys are in
+// m.names. An item without one is an error.
+func (m *merger) indexed(t *schema.Type, list []any, more int) (l indexedList, err error) {
+	first, last := len(m.names), len(m.names)+len(list)
+	m.names = slices.Grow(m.names, len(list)+more)[:last+more]
+	l.items, l.names = list, m.names[first:last:last+more]
 	if len(list)+more > smallList {
 		l.index = make(map[string]int, len(list)+more)
 	}
 	for i, item := range list {
 		name, ok := itemName(t, item)
 		if !ok {
-			return nil, m.errNoKey(i, t.Key)
+			return l, m.errNoKey(i, t.Key)
 		}
 		l.names[i] = name
 		if l.index == nil {
@@ -69,8 +71,7 @@ func (l *indexedList) arranged(targets []int32, had int, follows bool) []any {
 		return l.items
 	}
 	if !l.hasDuplicates && inOrder(targets, had) {
-		list := make([]any, 0, len(l.items))
-		return append(append(list, l.items[had:]...), l.items[:had]...)
+		return slices.Insert(l.items[:had], 0, l.items[had:]...) // in place
 	}
 	n := len(l.items)
 	server, rank := make([]int32, n), make([]int32, n)

@@ -92,7 +92,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		return merger{}, err
 	}
 	trees, order := make([]Object, len(patches)), mergeOrder(patches, o)
-	at := noNode
+	at, was := noNode, identityOf(before)
 	if o.Owners || o.decides() {
 		m.log, at = logOf(p.plan.root, patches, o), rootNode
 		m.log.reordered = !slices.IsSorted(order)
@@ -100,6 +100,9 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		defer func() { m.log.patches, m.log.parts = nil, nil }()
 	}
 	value := before
+	if o.restores() {
+		before = tree.Copy(before)
+	}
 	for _, i := range order {
 		if m.log != nil {
 			m.layer = m.log.ids[i]
@@ -116,7 +119,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			}
 		}
 		if err == nil && isOfObjects(p.plan.root) {
-			if path := identityOf(before).taken(identityOf(value)); path != nil {
+			if path := was.taken(identityOf(value)); path != nil {
 				err = &PatchError{Path: path, Err: errTaken}
 			}
 		}

@@ -12,9 +12,9 @@ import (
 )
 
 // This file merges a patch into a tree, as upstream's strategic merge patch does. The source is
-// apimachinery v0.36.3 pkg/util/strategicpatch. A tree is decoded JSON, and never changes: each
-// function returns the new value, which shares with the old one what the patch does not reach. Each
-// kind has a function and a law:
+// apimachinery v0.36.3 pkg/util/strategicpatch. A tree is decoded JSON that the merger made: it
+// shares no object and no list of a struct with the patches, so objects change in place. Values that
+// are replaced whole never change, since claims hold them. Each kind has a function and a law:
 //
 //	struct    object     each field merges by itself; fields that the patch does not name stay
 //	map       mapping    each key merges by itself; a null removes its key
@@ -34,8 +34,10 @@ func (m *merger) object(t *schema.Type, key *schema.StructField, old, patch Obje
 	if directive, ok := patch[patchDirective]; ok {
 		return m.replaceObject(t, directive, old, patch, at)
 	}
-	into := make(Object, len(old)+len(patch))
-	maps.Copy(into, old)
+	into := old
+	if into == nil {
+		into = Object{} // an item may be null
+	}
 	if !holdsDirectives(patch) {
 		if err := m.fields(t, key, into, patch, at); err != nil {
 			return nil, err
@@ -175,8 +177,7 @@ func (m *merger) replaceObject(t *schema.Type, directive any, old, patch Object,
 	}
 	m.claimed++ // upstream creates no object for a directive, so its presence is not claimed
 	if isPureDirective(patch) {
-		into := maps.Clone(old)
-		if err := m.retainFields(t, nil, into, nil, at); err != nil {
+		if err := m.retainFields(t, nil, old, nil, at); err != nil {
 			return nil, err
 		}
 		m.retain(at, nil)
@@ -202,10 +203,7 @@ func (m *merger) listMap(t *schema.Type, old, items []any, at node) ([]any, erro
 	if err := m.distinct(t, names); err != nil {
 		return nil, err
 	}
-	mergeItems := m.mergeItems
-	if !m.isRaw && secondOf(names) >= 0 {
-		mergeItems = m.mergeTwice
-	}
+	first := len(m.names)
 	list, err := m.indexed(t, old, len(items))
 	if err != nil {
 		return nil, err
@@ -213,10 +211,16 @@ func (m *merger) listMap(t *schema.Type, old, items []any, at node) ([]any, erro
 	if list.hasDuplicates && len(items) > 0 {
 		m.noteDuplicates(t, list.names, at)
 	}
-	targets, err := mergeItems(t, list, items, at)
+	var targets []int32
+	if !m.isRaw && secondOf(names) >= 0 {
+		targets, err = m.mergeTwice(t, &list, items, at)
+	} else {
+		targets, err = m.mergeItems(t, &list, items, at)
+	}
 	if err != nil {
 		return nil, err
 	}
+	m.names = m.names[:first]
 	return list.arranged(targets, len(old), m.follows), nil
 }
 

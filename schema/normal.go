@@ -3,6 +3,8 @@ package schema
 import (
 	"encoding/json"
 	"reflect"
+
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // This file knows the normal form of a Go type's JSON: what encoding a decoded value returns.
@@ -12,7 +14,7 @@ import (
 func (f *StructField) Put(object map[string]any, value any) {
 	isNull := value == nil
 	if isNull {
-		value = f.empty
+		value = f.Empty()
 	}
 	if isNull && f.Template.isOptional || f.Omits(value) {
 		delete(object, f.Name)
@@ -52,8 +54,8 @@ func (f *StructField) Omits(value any) bool {
 	}
 }
 
-// Empty returns the JSON of the field's zero value.
-func (f *StructField) Empty() any { return f.empty }
+// Empty returns the JSON of the field's zero value. The caller may change it.
+func (f *StructField) Empty() any { return tree.Copy(f.empty) }
 
 // IsEmpty reports whether a value is the one of a field that nobody sets.
 func (f *StructField) IsEmpty(value any) bool { return reflect.DeepEqual(value, f.empty) }
@@ -62,7 +64,7 @@ func (f *StructField) IsEmpty(value any) bool { return reflect.DeepEqual(value, 
 func (t *Type) Fill(object map[string]any) {
 	for _, f := range t.required {
 		if _, has := object[f.Name]; !has {
-			object[f.Name] = f.empty
+			object[f.Name] = f.Empty()
 		}
 	}
 }

@@ -90,7 +90,12 @@ func (s *shape) decodeList(value any, into reflect.Value) bool {
 	if !ok {
 		return false
 	}
-	into.Set(reflect.MakeSlice(s.of, len(items), len(items)))
+	if len(items) == 0 {
+		into.Set(reflect.MakeSlice(s.of, 0, 0)) // not nil
+		return true
+	}
+	into.Grow(len(items))
+	into.SetLen(len(items))
 	for i := range items {
 		if !s.item.decode(items[i], into.Index(i)) {
 			return false
@@ -108,9 +113,9 @@ func (s *shape) decodeEntries(value any, into reflect.Value) bool {
 		return decodeStrings(fields, into)
 	}
 	into.Set(reflect.MakeMapWithSize(s.of, len(fields)))
-	key := reflect.New(s.of.Key()).Elem()
+	key, entry := reflect.New(s.of.Key()).Elem(), reflect.New(s.item.of).Elem()
 	for name, value := range fields {
-		entry := reflect.New(s.item.of).Elem()
+		entry.SetZero()
 		if value == nil || !utf8.ValidString(name) || !s.item.decode(value, entry) {
 			return false
 		}

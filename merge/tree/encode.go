@@ -156,6 +156,16 @@ func (s *shape) encodeEntries(v reflect.Value, within *Nesting) (any, bool) {
 		return nil, false
 	}
 	fields := make(map[string]any, v.Len())
+	if strings, ok := v.Interface().(map[string]string); ok { // the most frequent type of a map
+		for name, value := range strings {
+			if !utf8.ValidString(name) || !utf8.ValidString(value) {
+				return nil, false
+			}
+			fields[name] = value
+		}
+		within.Leave(v)
+		return fields, true
+	}
 	entry := reflect.New(s.item.of).Elem()
 	for i := v.MapRange(); i.Next(); {
 		entry.SetIterValue(i) // methods of pointers need an address
