@@ -149,7 +149,8 @@ func (s *shape) decodeObject(value any, into reflect.Value) bool {
 		if !ok {
 			return false
 		}
-		if f := &s.fields[i]; f.optional || !f.shape.decode(value, into.FieldByIndex(f.Index)) {
+		f := &s.fields[i]
+		if at, ok := f.in(into); !ok || !f.shape.decode(value, at) {
 			return false
 		}
 	}

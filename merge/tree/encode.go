@@ -184,12 +184,8 @@ func (s *shape) encodeObject(v reflect.Value, within *Nesting) (any, bool) {
 	fields := map[string]any{}
 	for i := range s.fields {
 		f := &s.fields[i]
-		var at reflect.Value
-		if len(f.Index) == 1 {
-			at = v.Field(f.Index[0])
-		} else if !f.optional {
-			at = v.FieldByIndex(f.Index)
-		} else {
+		at, ok := f.in(v)
+		if !ok {
 			return nil, false
 		}
 		if f.OmitEmpty && jsonfields.IsEmpty(at) || f.OmitZero && f.isOmitted(at) {

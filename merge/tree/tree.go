@@ -100,6 +100,17 @@ func (s *shape) member(f jsonfields.Field) member {
 	return m
 }
 
+// in returns the field of a struct. It reports whether the field is converted.
+func (m *member) in(v reflect.Value) (at reflect.Value, ok bool) {
+	switch {
+	case len(m.Index) == 1:
+		return v.Field(m.Index[0]), true
+	case m.optional:
+		return at, false
+	}
+	return v.FieldByIndex(m.Index), true
+}
+
 func formOf(t reflect.Type) form {
 	p := reflect.PointerTo(t)
 	encodes, decodes := p.Implements(reflect.TypeFor[json.Marshaler]()), p.Implements(reflect.TypeFor[json.Unmarshaler]())
