@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -88,7 +89,11 @@ func TestJobSetReplacements(t *testing.T) {
 		server.must(err)
 		r := rand.New(rand.NewPCG(seed, 23))
 		changed, what := changeJobSet(t, mutator{r}, stored)
-		_, rejected = server.apply(changed, stored)
+		replaced := asJSON(t, changed)
+		if created, rejected := server.apply(changed, nil); rejected == nil {
+			keepDefaults(replaced["spec"], stored["spec"], created["spec"])
+		}
+		_, rejected = server.apply(replaced, stored)
 		var errs finding.List
 		for _, f := range admission.UpdateJobSet(t.Context(), server.Release, stored, changed, serverNamespace) {
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == codes.Immutable || f.Code == codes.UnknownOldObject
@@ -115,6 +120,43 @@ func TestJobSetReplacements(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(verdicts)) {
 		t.Logf("%7d  %s", verdicts[key], key)
 	}
+}
+
+// keepDefaults adds to a changed part of a JobSet the stored values that it lacks and that a creation
+// fills in alike. A replacement loses what only the webhook for new JobSets fills in. UpdateJobSet
+// assumes an apply, which keeps it.
+func keepDefaults(changed, stored, created any) {
+	switch stored := stored.(type) {
+	case upstream.Object:
+		now, isObject := changed.(upstream.Object)
+		filled, isFilled := created.(upstream.Object)
+		if !isObject || !isFilled {
+			return
+		}
+		for name, value := range stored {
+			if next, isSet := now[name]; isSet {
+				keepDefaults(next, value, filled[name])
+			} else if filled[name] != nil && reflect.DeepEqual(value, filled[name]) {
+				now[name] = value
+			}
+		}
+	case []any:
+		now, _ := changed.([]any)
+		filled, _ := created.([]any)
+		for i, item := range stored {
+			if i >= min(len(now), len(filled)) {
+				return
+			}
+			if name := itemName(item); itemName(now[i]) == name && itemName(filled[i]) == name {
+				keepDefaults(now[i], item, filled[i])
+			}
+		}
+	}
+}
+
+func itemName(item any) any {
+	fields, _ := item.(upstream.Object)
+	return fields["name"]
 }
 
 func endsInItem(path fieldpath.Path) bool {
