@@ -221,7 +221,11 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 		}
 	}
 	found := j.oldState.check(ctx, in, job)
-	found = slices.Concat(j.in.ReleaseFindings(job), found, j.oldState.beyondTypes(ctx, in, job, found))
+	hidden := beyondTypes(d, fields, found, func(fields map[string]any) finding.List {
+		in.TrainJob = fields
+		return j.oldState.check(ctx, in, job)
+	})
+	found = slices.Concat(j.in.ReleaseFindings(job), found, hidden)
 	workspace.LastWins(found, j.onConflict)
 	if admitted != nil && admitted.Base() != nil { // the runtime's own findings are those of the patches, and the cluster accepts the base
 		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.RuntimeRejected })
@@ -271,13 +275,18 @@ func (j *runner) jobSet(ctx context.Context, d *manifest.Document) finding.List 
 	if err != nil {
 		return nil // decoding has reported the error
 	}
-	found := j.oldState.checkJobSet(ctx, j, d, fields)
-	var js jobset.JobSet
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &js) == nil {
-		js.Namespace = j.flags.NamespaceOf(js.Namespace)
-		found = append(found, render.Images(&js, nil)...)
-		j.in.NoteImages(d.File, found)
+	judge := func(fields map[string]any) finding.List {
+		found := j.oldState.checkJobSet(ctx, j, d, fields)
+		var js jobset.JobSet
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &js) == nil {
+			js.Namespace = j.flags.NamespaceOf(js.Namespace)
+			found = append(found, render.Images(&js, nil)...)
+			j.in.NoteImages(d.File, found)
+		}
+		return found
 	}
+	found := judge(fields)
+	found = append(found, beyondTypes(d, fields, found, judge)...)
 	for i := range found {
 		f := &found[i]
 		f.Position = d.Position(f.Path)

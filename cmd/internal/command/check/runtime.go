@@ -145,8 +145,7 @@ func (j *runner) admit(ctx context.Context, admitted *admittedRuntime, named fie
 // checkRuntime returns the findings on a runtime itself, with their positions.
 func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) finding.List {
 	_, all := j.admit(ctx, admitted, fieldpath.Object{})
-	found := make(finding.List, len(all))
-	copy(found, all)
+	found := slices.Concat(all, j.beyondTypesOf(ctx, admitted, all))
 	for i := range found {
 		f := &found[i]
 		f.Position = admitted.Position(f.Path)
@@ -166,6 +165,21 @@ func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) fi
 		found = admitted.Document.Further(found)
 	}
 	return j.in.Rate(found)
+}
+
+// beyondTypesOf returns the errors of a runtime that values of a wrong type hide from the findings.
+func (j *runner) beyondTypesOf(
+	ctx context.Context, admitted *admittedRuntime, found finding.List,
+) finding.List {
+	fields, err := admitted.Fields(fieldpath.Object{})
+	if err != nil || admitted.Base() != nil || admitted.Snapshot != nil {
+		return nil // decoding has reported the error, or another object has the values
+	}
+	return beyondTypes(admitted.Document, fields, found, func(fields map[string]any) finding.List {
+		r := admitted.Document.API().Release()
+		runtime, found := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace)
+		return append(found, j.checkAlone(ctx, admitted, runtime)...)
+	})
 }
 
 // addRuntimeWarnings adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains

@@ -1,30 +1,31 @@
 package check
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/live"
-	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/manifest"
 )
 
 // A cluster stops at a value of a wrong type, and reports the next mistake only after its correction.
-// This file reports them all at once: it judges a TrainJob once more, without these values.
+// This file reports them all at once: it judges an object once more, without these values.
 
-// beyondTypes returns the errors of a TrainJob that values of a wrong type hide from the given findings.
-// It leaves out what may come from the missing values themselves, and what is at, within or around an
-// error that is given.
-func (s *oldState) beyondTypes(ctx context.Context, in admission.Input, job workspace.Job, found finding.List) finding.List {
+// beyondTypes returns the errors of an object that values of a wrong type hide from the given findings.
+// judge judges the object's fields. Left out are what may come from the missing values themselves, and
+// what is at, within or around an error that is given.
+func beyondTypes(
+	d *manifest.Document, fields map[string]any, found finding.List,
+	judge func(map[string]any) finding.List,
+) finding.List {
 	var wrong []fieldpath.Path
-	fields, ok := in.TrainJob, true
-	for _, f := range job.Document.Findings {
+	ok := true
+	for _, f := range d.Findings {
 		if f.Severity != finding.Error || f.Code != codes.WrongType && f.Code != codes.AmbiguousWord {
 			continue
 		}
@@ -40,8 +41,7 @@ func (s *oldState) beyondTypes(ctx context.Context, in admission.Input, job work
 	known := live.IndexPaths(found.Where(func(f finding.Finding) bool {
 		return f.Severity >= finding.Error && len(f.Path) > 0
 	}), func(f finding.Finding) fieldpath.Path { return f.Path })
-	in.TrainJob = fields
-	return s.check(ctx, in, job).Where(func(f finding.Finding) bool {
+	return judge(fields).Where(func(f finding.Finding) bool {
 		if _, isKnown := known.Find(f.Path); isKnown || f.Severity < finding.Error {
 			return false
 		}
