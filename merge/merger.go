@@ -30,6 +30,7 @@ type merger struct {
 
 	path    fieldpath.Path // of the current value
 	claimed int            // the number of claims, recorded or not
+	index   map[string]int // empty: the memory for the index of a list
 	names   []string       // of the fields and the items around the current value, the outermost first
 
 	ignored    []Ignored

@@ -24,7 +24,9 @@ func (m *merger) indexed(t *schema.Type, list []any, more int) (l indexedList, e
 	m.names = slices.Grow(m.names, len(list)+more)[:last+more]
 	l.items, l.names = list, m.names[first:last:last+more]
 	if len(list)+more > smallList {
-		l.index = make(map[string]int, len(list)+more)
+		if l.index, m.index = m.index, nil; l.index == nil { // a list around this one has it
+			l.index = make(map[string]int, len(list)+more)
+		}
 	}
 	for i, item := range list {
 		name, ok := itemName(t, item)

@@ -220,8 +220,12 @@ func (m *merger) listMap(t *schema.Type, old, items []any, at node) ([]any, erro
 	if err != nil {
 		return nil, err
 	}
-	m.names = m.names[:first]
-	return list.arranged(targets, len(old), m.follows), nil
+	made := list.arranged(targets, len(old), m.follows)
+	if m.names = m.names[:first]; list.index != nil {
+		clear(list.index)
+		m.index = list.index
+	}
+	return made, nil
 }
 
 // mergeTwice merges as mergeItems does, if the patch names an item twice: the first one stays as it
