@@ -75,6 +75,10 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		}
 	}
 	*dst = live
+	if !m.owners && m.hasNulls { // claims name the patch that leaves a null
+		o.Owners = true
+		return p.applyObjects(dst, base, patches, o)
+	}
 	if !m.owners {
 		return nil, nil, nil, nil
 	}
@@ -87,6 +91,9 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 	}
 	*dst = live
 	owned := &Ownership{log: m.log, value: live}
+	if err := m.refuseNulls(base, owned, patches); err != nil {
+		return nil, nil, nil, err
+	}
 	if m.live != nil {
 		version, _ := live["apiVersion"].(string)
 		if version == "" {

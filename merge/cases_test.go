@@ -62,11 +62,12 @@ func TestCases(t *testing.T) {
 // TestObject_Cases tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.
 func TestObject_Cases(t *testing.T) {
 	for _, read := range []func(string) merge.Object{fromJSON[merge.Object], exactObject} {
-		runAll(t, "testdata/objects.txt", objectOperation(objectPlan(testCaseSchema), read))
-		runAll(t, "testdata/specs.txt", objectOperation(objectPlan(specSchema), read))
-		runAll(t, "testdata/shapes.txt", objectOperation(objectPlan(shapesSchema), read))
+		runAll(t, "testdata/objects.txt", objectOperation(nullablePlan(testCaseSchema), read))
+		runAll(t, "testdata/specs.txt", objectOperation(nullablePlan(specSchema), read))
+		runAll(t, "testdata/shapes.txt", objectOperation(nullablePlan(shapesSchema), read))
+		runAll(t, "testdata/nulls.txt", objectOperation(objectPlan(nullsSchema), read))
 		runAll(t, "testdata/json.txt", objectOperation(merge.ForJSON(), read))
-		runAll(t, "testdata/live.txt", objectOperation(objectPlan(shapesSchema), read))
+		runAll(t, "testdata/live.txt", objectOperation(nullablePlan(shapesSchema), read))
 	}
 }
 
@@ -499,6 +500,33 @@ func nameOf(l merge.Layer) string {
 // objectPlan returns the plan of an OpenAPI schema.
 func objectPlan(text string) *merge.Plan[merge.Object, merge.Object] {
 	return merge.ForObject(must(schema.ParseOpenAPI([]byte(text))))
+}
+
+// nullablePlan is objectPlan with null for every value that may be nullable.
+func nullablePlan(text string) *merge.Plan[merge.Object, merge.Object] {
+	root := exactObject(text)
+	makeNullable(root, nil)
+	return merge.ForObject(must(schema.ParseOpenAPI([]byte(asJSON(root)))))
+}
+
+// makeNullable makes the values within a schema nullable, except for the keys of a list-map.
+func makeNullable(within map[string]any, keys []any) {
+	allow := func(of any, except bool, keys []any) {
+		if s, ok := of.(map[string]any); ok {
+			if s["type"] != nil && !except {
+				s["nullable"] = true
+			}
+			makeNullable(s, keys)
+		}
+	}
+	properties, _ := within["properties"].(map[string]any)
+	for name, of := range properties {
+		allow(of, slices.Contains(keys, any(name)), nil)
+	}
+	allow(within["additionalProperties"], false, nil)
+	kind := within["x-kubernetes-list-type"]
+	keys, _ = within["x-kubernetes-list-map-keys"].([]any)
+	allow(within["items"], kind == "map" || kind == "set", keys)
 }
 
 // strategicMerge returns the JSON that API machinery makes of patches to a value of a Go type. It panics for some patches, and

@@ -306,6 +306,17 @@ const testCaseSchema = `{"type": "object", "properties": {
 		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
 }}`
 
+// nullsSchema has fields that may be null, and others.
+const nullsSchema = `{"type": "object", "properties": {
+	"text": {"type": "string"}, "note": {"type": "string", "nullable": true}, "mode": {"type": "string", "default": "fast"},
+	"port": {"x-kubernetes-int-or-string": true}, "count": {"type": "integer"}, "inner": {"type": "object", "properties": {"on": {"type": "boolean"}}},
+	"any": {"x-kubernetes-preserve-unknown-fields": true}, "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+	"args": {"type": "array", "items": {"type": "string"}}, "holes": {"type": "array", "items": {"type": "string", "nullable": true}},
+	"whole": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"x": {"type": "string"}}},
+	"items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+		"items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}},
+	"status": {"type": "object", "properties": {"ready": {"type": "integer"}}}}}`
+
 // specSchema has lists and maps of a spec.
 const specSchema = `{"type": "object", "properties": {"spec": {"type": "object", "properties": {
 	"replicas": {"type": "integer"},

@@ -20,7 +20,7 @@ import (
 func webPlan() *merge.Plan[merge.Object, merge.Object] {
 	return objectPlan(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
 		"replicas": {"type": "integer"}, "paused": {"type": "boolean"}, "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-		"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+		"ports": {"type": "array", "nullable": true, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
 			"items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "port": {"type": "integer"}}}}}},
 		"status": {"type": "object", "properties": {"ready": {"type": "integer"}}}}}`)
 }
@@ -339,5 +339,46 @@ func TestJSONPatch_Duplicates(t *testing.T) {
 	_, err := objectPlan(testCaseSchema).Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: []merge.Operation{}}, {Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{})
 	if err == nil || !strings.Contains(err.Error(), "duplicate") {
 		t.Errorf("duplicate elements after a JSON patch: %v", err)
+	}
+}
+
+// TestNulls_Refused names the patch that leaves a null: by a value of its own, with and without owners, or since it was the last to set
+// what an object holds.
+func TestNulls_Refused(t *testing.T) {
+	const live = `
+apiVersion: example.com/v1
+kind: Web
+metadata:
+  managedFields:
+  - {manager: ann, operation: Apply, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:inner": {"f:on": {}}}}
+  - {manager: bob, operation: Update, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:inner": {}}}
+inner: {"on": true}
+`
+	for _, test := range []struct {
+		base    string
+		patches []string
+		options merge.Options
+		want    string
+		index   int
+	}{
+		{"{}", []string{"{count: 1}", "{text: null}", "{note: x}"}, merge.Options{}, "patch of manager/1: .text: must be a string, and is null", 1},
+		{"{}", []string{"{count: 1}", "{text: null}", "{note: x}"}, merge.Options{Owners: true}, "patch of manager/1: .text: must be a string, and is null", 1},
+		{live, []string{"{count: 1}"}, merge.Options{Managed: true}, "patch of manager/ann: .inner: must be an object, and is null", 0},
+	} {
+		base := objectOf(t, test.base)
+		var patches []merge.Layered[merge.Object]
+		for i, text := range test.patches {
+			patch, name := objectOf(t, text), fmt.Sprint(i)
+			if test.options.Managed {
+				name = "ann"
+			}
+			patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(name), Patch: &patch})
+		}
+		_, err := objectPlan(nullsSchema).Apply(&base, patches, test.options)
+		var rejected *merge.PatchError
+		var wrong *merge.TypeError
+		if !errors.As(err, &rejected) || !errors.As(err, &wrong) || err.Error() != test.want || rejected.Index != test.index {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
 	}
 }

@@ -153,7 +153,7 @@ func TestFieldsV1Paths_Stop(t *testing.T) {
 // TestFieldsV1Paths_Written reads back the FieldsV1 of generated merges.
 func TestFieldsV1Paths_Written(t *testing.T) {
 	paths := 0
-	plan := objectPlan(specSchema)
+	plan := nullablePlan(specSchema)
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	for range 300 {
 		base := merge.Object(randomSpec(next))

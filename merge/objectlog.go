@@ -22,6 +22,7 @@ type objects struct {
 	allowDuplicates bool     // whether a list may hold two items of one name; only the base's may
 	removes         bool     // whether a null removes its key
 	follows         bool     // whether new items follow those of the base
+	hasNulls        bool     // whether a null came up that its type refuses
 	names           []string // the field names of the objects that are being merged, outer objects first
 }
 
@@ -33,6 +34,7 @@ func (m *objects) copy(t *schema.Type, v any) (any, error) {
 	defer func() { m.depth-- }()
 	to, err := as(t, v)
 	if err != nil || v == nil {
+		m.hasNulls = m.hasNulls || v == nil && t.NonNull
 		return nil, err
 	}
 	if to.Kind == schema.Atomic && to.Object != nil {

@@ -111,7 +111,7 @@ func as(t *schema.Type, v any) (*schema.Type, error) {
 		}
 		return scalarType, nil
 	}
-	want := t.JSON
+	want := wantOf(t)
 	switch want {
 	case "integer":
 		if is == "number" && isInteger(v) {
@@ -121,21 +121,31 @@ func as(t *schema.Type, v any) (*schema.Type, error) {
 		if is == "string" || is == "number" && isInteger(v) {
 			return t, nil
 		}
-	}
-	switch {
-	case t.Kind == schema.Struct || t.Kind == schema.Map || t.Object != nil:
-		want = "object"
-	case t.Kind != schema.Scalar:
-		want = "list"
-	case want == "" && is != "object" && is != "list":
-		return t, nil
-	case want == "":
-		want = "scalar"
+	case anyScalar:
+		if is != "object" && is != "list" {
+			return t, nil
+		}
 	}
 	if is != want {
 		return nil, &TypeError{withArticle(want), withArticle(is)}
 	}
 	return t, nil
+}
+
+// anyScalar is what a scalar without a type takes.
+const anyScalar = "scalar"
+
+// wantOf returns the name of the JSON type that a type takes.
+func wantOf(t *schema.Type) string {
+	switch {
+	case t.Kind == schema.Struct || t.Kind == schema.Map || t.Object != nil:
+		return "object"
+	case t.Kind != schema.Scalar:
+		return "list"
+	case t.JSON == "":
+		return anyScalar
+	}
+	return t.JSON
 }
 
 // TypeError is the error of a value whose JSON type a field of a definition does not take, each with its article.

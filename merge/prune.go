@@ -68,6 +68,7 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 			return value, true
 		}
 		left := m.prune(to, value, child, last, named, unowned)
+		m.hasNulls = m.hasNulls || left == nil && of.NonNull
 		if left == nil && m.owners {
 			m.log.leftNull(child, m.layer)
 		}

@@ -160,11 +160,11 @@ func Open() *Type { return newOpenAPI().free.Object }
 
 // openAPI compiles a schema. Definitions repeat a few types often, so it makes one of each.
 type openAPI struct {
-	document document         // nil for a definition
-	types    map[string]*Type // of the document, by name
-	pending  []pending
-	lists    []*Type // the list-maps by one key
-
+	document                                       document         // nil for a definition
+	types                                          map[string]*Type // of the document, by name
+	pending                                        []pending
+	lists                                          []*Type         // the list-maps by one key
+	nonNull                                        map[*Type]*Type // the scalars that are never null, by those that may be
 	any, text, number, whole, boolean, intOrString *Type
 	// free is a value that only its JSON describes: objects merge by key, and all else is replaced. Within a list of such
 	// values the type is opaque, and objects are replaced as well.
@@ -175,6 +175,7 @@ type openAPI struct {
 func newOpenAPI() *openAPI {
 	c := &openAPI{
 		types:   map[string]*Type{},
+		nonNull: map[*Type]*Type{},
 		any:     &Type{Kind: Scalar},
 		text:    &Type{Kind: Scalar, JSON: "string"},
 		number:  &Type{Kind: Scalar, JSON: "number"},
@@ -197,8 +198,27 @@ func (c *openAPI) root(s map[string]any) *Type {
 	return c.finish(c.object(s, s[keepsUnknown] == true, true))
 }
 
-// value returns the type of a schema. The flag free states that an outer schema keeps unknown fields, and so do all inner ones.
+// value returns the type of a schema. Only a definition refuses null, where it states a type, and no default takes the place of the null.
+// The flag free states that an outer schema keeps unknown fields, and so do all inner ones.
 func (c *openAPI) value(s map[string]any, free bool) *Type {
+	t := c.nullable(s, free)
+	hasType := s["type"] != nil || s[intOrString] == true
+	if c.document != nil || !hasType || s["nullable"] == true || s["default"] != nil {
+		return t
+	}
+	if t.Kind == Scalar { // which many fields share
+		if c.nonNull[t] == nil {
+			strict := *t
+			c.nonNull[t] = &strict
+		}
+		t = c.nonNull[t]
+	}
+	t.NonNull = true
+	return t
+}
+
+// nullable returns the type of a schema as if its values may be null.
+func (c *openAPI) nullable(s map[string]any, free bool) *Type {
 	if name, ok := reference(s); ok && c.document != nil {
 		return c.named(name, s[mapType])
 	}

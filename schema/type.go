@@ -74,6 +74,8 @@ type Type struct {
 	Object, List *Type
 	// JSON is the JSON type of a definition's Scalar: "string", "number", "integer", "boolean", IntOrString, or "" for any of them.
 	JSON string
+	// NonNull states that an API server refuses a null that an apply leaves here, and has no default for it. Only definitions set it.
+	NonNull bool
 	// Fields are the fields of a Struct in the order of the API type, inlined structs in place.
 	Fields []*StructField
 	// Unions are the groups of fields of a Struct of which an object may set only one.

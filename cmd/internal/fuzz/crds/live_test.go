@@ -215,7 +215,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		case s.update && g.chance(0.7):
 			s.object = thinned(g, unowned(live)).(merge.Object)
 		}
-		if _, err := d.plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &s.object}}, merge.Options{}); err != nil {
+		if _, err := d.nullable.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &s.object}}, merge.Options{}); err != nil {
 			s.object = g.object() // two items lack their keys
 		}
 		if s.update && g.chance(0.2) {
@@ -230,7 +230,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		meta["name"] = "it"
 		s.object["metadata"] = meta
 		before := canonical([]any{live, s.object})
-		result, err := d.plan.Apply(&live, []merge.Layered[merge.Object]{s.layered()}, merge.Options{Managed: true, Owners: true})
+		result, err := d.merge(t, &live, []merge.Layered[merge.Object]{s.layered()}, merge.Options{Managed: true, Owners: true})
 		if now := canonical([]any{live, s.object}); now != before {
 			t.Fatalf("of %s: the inputs changed:\n%s\n%s", d.name, before, now)
 		}
@@ -283,7 +283,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 	for _, s := range all {
 		layers = append(layers, s.layered())
 	}
-	result, err := d.plan.Apply(&start, layers, merge.Options{Managed: true, Owners: true})
+	result, err := d.nullable.Apply(&start, layers, merge.Options{Managed: true, Owners: true})
 	if err != nil {
 		t.Fatalf("of %s: %v", d.name, err)
 	}

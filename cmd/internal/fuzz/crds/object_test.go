@@ -37,7 +37,7 @@ func (d *definition) compare(t testing.TB, p pair) bool {
 		p.updated = true // nobody can apply such a base, and a live object may be one
 		want = d.upstream(p)
 	}
-	got, result := d.ours(p)
+	got, result := d.ours(t, p)
 	if want.err == nil && strings.Contains(fmt.Sprint(got.err), "must be a scalar, as a merge key") {
 		return false // docs/differences.md, "Managed fields"
 	}
@@ -70,7 +70,7 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 		layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(manager(i)), Patch: &p.patches[i]})
 	}
 	inputs := canonical([]any{base, p.patches})
-	without, err := d.plan.Apply(&base, layers, merge.Options{})
+	without, err := d.nullable.Apply(&base, layers, merge.Options{})
 	if err != nil || canonical(without.Value) != canonical(result.Value) {
 		t.Fatalf("of %s: without owners: %v\n%s\nwith\n%s", d.name, err, canonical(without), canonical(result.Value))
 	}
@@ -89,12 +89,12 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 		return
 	}
 	layers = layers[:2]
-	one, err := d.plan.Apply(&base, layers, merge.Options{Owners: true})
+	one, err := d.nullable.Apply(&base, layers, merge.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	layers[0], layers[1] = layers[1], layers[0]
-	other, err := d.plan.Apply(&base, layers, merge.Options{Owners: true})
+	other, err := d.nullable.Apply(&base, layers, merge.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}

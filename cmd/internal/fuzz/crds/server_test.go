@@ -17,6 +17,7 @@ import (
 
 	internalextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,14 +38,22 @@ type definition struct {
 	kind      runtimeschema.GroupVersionKind
 	typ       *schema.Type
 	plan      *merge.Plan[merge.Object, merge.Object]
+	nullable  *merge.Plan[merge.Object, merge.Object] // plan, if all fields took null
 	converter managedfields.TypeConverter
 	served    []byte // the OpenAPI document of the definition's version
 	types     validation.SchemaValidator
+	schema    *structural.Structural
 	reason    string // why the types were refused last
 	refused   int    // inputs of which only the types are refused
 }
 
-// refuses reports whether the API server's validation refuses the type of a value in an object, other than a null.
+// ofType matches the message on a value of a wrong type, and none on its format.
+var ofType = regexp.MustCompile(`must be of type (array|boolean|integer|number|object|string)(,[a-z]+)*:`)
+
+// ofNull ends the message on a null.
+const ofNull = `: "null"`
+
+// refuses reports whether the API server's validation refuses the type of a value in an input. The server judges nulls in results.
 func (d *definition) refuses(object merge.Object) bool { return d.refusesBy(object, false) }
 
 // refusesBy is refuses, also of a number by its format.
@@ -52,10 +61,9 @@ func (d *definition) refusesBy(object merge.Object, formats bool) bool {
 	if d.types == nil {
 		return false // an OpenAPI document, of whose types the API server's decoder judges
 	}
-	ofType := regexp.MustCompile(`must be of type (array|boolean|integer|number|object|string)(,[a-z]+)*:`) // and no format
 	for _, err := range validation.ValidateCustomResource(nil, deepCopy(object), d.types) {
 		isOfTypes := err.Type == field.ErrorTypeTypeInvalid && (formats || ofType.MatchString(err.Detail)) || formats && strings.Contains(err.Detail, "Checked value must be of type")
-		if isOfTypes && err.BadValue != nil && err.BadValue != "null" && !strings.HasPrefix(err.Field, "metadata") && !strings.HasSuffix(err.Detail, ": \"null\"") {
+		if isOfTypes && err.BadValue != nil && err.BadValue != "null" && !strings.HasPrefix(err.Field, "metadata") && !strings.HasSuffix(err.Detail, ofNull) {
 			d.reason = err.Error()
 			return true
 		}
@@ -63,14 +71,18 @@ func (d *definition) refusesBy(object merge.Object, formats bool) bool {
 	return false
 }
 
-// typesOf returns the validator of a version's schema.
-func typesOf(version *apiextensions.CustomResourceDefinitionVersion) (validation.SchemaValidator, error) {
+// typesOf returns the validator of a version's schema, and the schema.
+func typesOf(version *apiextensions.CustomResourceDefinitionVersion) (validation.SchemaValidator, *structural.Structural, error) {
 	internal := &internalextensions.JSONSchemaProps{}
 	if err := apiextensions.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, internal, nil); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	s, err := structural.NewStructural(internal)
+	if err != nil {
+		return nil, nil, err
 	}
 	validator, _, err := validation.NewSchemaValidator(internal)
-	return validator, err
+	return validator, s, err
 }
 
 // files returns the definitions of testdata and of all releases.
@@ -117,7 +129,10 @@ func compile(name string, data []byte) (*definition, error) {
 		return nil, err
 	}
 	d.plan = merge.ForObject(d.typ)
-	if d.types, err = typesOf(&crd.Spec.Versions[0]); err != nil {
+	if d.nullable, err = nullablePlan(data); err != nil {
+		return nil, err
+	}
+	if d.types, d.schema, err = typesOf(&crd.Spec.Versions[0]); err != nil {
 		return nil, err
 	}
 	openAPI, err := builder.BuildOpenAPIV3(crd, version, builder.Options{})
@@ -183,7 +198,7 @@ func (d *definition) upstream(p pair) outcome {
 }
 
 // ours returns the engine's result of the patches.
-func (d *definition) ours(p pair) (outcome, *merge.Result[merge.Object]) {
+func (d *definition) ours(t testing.TB, p pair) (outcome, *merge.Result[merge.Object]) {
 	base := deepCopy(p.base)
 	base["apiVersion"], base["kind"] = d.kind.GroupVersion().String(), d.kind.Kind
 	var layers []merge.Layered[merge.Object]
@@ -191,7 +206,7 @@ func (d *definition) ours(p pair) (outcome, *merge.Result[merge.Object]) {
 		patch := deepCopy(p.patches[i])
 		layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(manager(i)), Patch: &patch})
 	}
-	result, err := d.plan.Apply(&base, layers, merge.Options{Owners: true})
+	result, err := d.merge(t, &base, layers, merge.Options{Owners: true})
 	if err != nil {
 		var rejected *merge.PatchError
 		if !errors.As(err, &rejected) {
