@@ -55,17 +55,6 @@ func Kinds(fields map[string]any) ([]*Kind, error) {
 // Admit sends an object through admission on creation, as AdmitRuntime does. It runs no webhook. It returns an error for an invalid
 // definition.
 func (k *Kind) Admit(ctx context.Context, fields map[string]any, namespace string) (finding.List, error) {
-	return k.admit(ctx, fields, namespace, func(*object) {})
-}
-
-// AdmitApplied sends the result of a server-side apply through admission, as Admit does an object that is created. The API server
-// drops no nulls from such a result (apiserver v0.36.3 pkg/endpoints/handlers/patch.go, applyPatcher).
-func (k *Kind) AdmitApplied(ctx context.Context, fields map[string]any, namespace string) (finding.List, error) {
-	return k.admit(ctx, fields, namespace, keepNulls(fields))
-}
-
-// admit decodes an object, and validates it as edit leaves it.
-func (k *Kind) admit(ctx context.Context, fields map[string]any, namespace string, edit func(*object)) (finding.List, error) {
 	if k == nil || k.compiled == nil {
 		return nil, errors.New("the kind has no definition")
 	}
@@ -76,7 +65,6 @@ func (k *Kind) admit(ctx context.Context, fields map[string]any, namespace strin
 	found := &findings{}
 	d := &definition{compiled: c, release: *release.Latest()}
 	o := d.decode(fields, namespace, found)
-	edit(o)
 	o.validate(ctx, nil, found)
 	known := map[string]nearest.Names{}
 	for i := range found.all {

@@ -80,16 +80,7 @@ func claimAsPrinted(path fieldpath.Path) fieldpath.Path {
 // Check does this for the JobSet of a TrainJob. A finding on a Job, a Pod or a claim refers to the field of the
 // JobSet in its claim.
 func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string) finding.List {
-	return sendJobSet(ctx, r, fields, namespace)
-}
-
-// AdmitAppliedJobSet is AdmitJobSet for the result of a server-side apply, whose nulls the API server keeps.
-func AdmitAppliedJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string) finding.List {
-	return sendJobSet(ctx, r, fields, namespace, keepNulls(fields))
-}
-
-func sendJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string, edits ...func(*object)) finding.List {
-	js, rejected := admitJobSet(ctx, r, fields, cmp.Or(namespace, "default"), edits...)
+	js, rejected := admitJobSet(ctx, r, fields, cmp.Or(namespace, "default"))
 	if js == nil {
 		return rejected
 	}
@@ -120,8 +111,8 @@ func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List)
 	return found.all
 }
 
-// admitJobSet sends a JobSet through its own admission. The edits change the decoded object.
-func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string, edits ...func(*object)) (*jobset.JobSet, finding.List) {
+// admitJobSet sends a JobSet through its own admission.
+func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string) (*jobset.JobSet, finding.List) {
 	found := &findings{}
 	d := found.definition(r, jobSetKind)
 	if d == nil {
@@ -130,9 +121,6 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 	o := d.decode(fields, namespace, found)
 	if o.undecodable {
 		return nil, found.all
-	}
-	for _, edit := range edits {
-		edit(o)
 	}
 	js := &jobset.JobSet{}
 	if err := o.as(js); err != nil {

@@ -212,43 +212,6 @@ func (o *object) reencode(value any) error {
 	return nil
 }
 
-// keepNulls returns a function that adds the nulls of an object to what decoding has made of it.
-func keepNulls(fields map[string]any) func(*object) {
-	return func(o *object) {
-		for name, value := range fields {
-			if !isOfObject(name) && name != "status" {
-				addNulls(o.fields, name, value)
-			}
-		}
-	}
-}
-
-// addNulls adds the nulls of a value to the decoded field, as far as decoding has dropped them.
-func addNulls(decoded map[string]any, name string, raw any) {
-	within, has := decoded[name]
-	if !has && raw == nil {
-		decoded[name] = nil
-	}
-	addNullsWithin(within, raw)
-}
-
-func addNullsWithin(decoded, raw any) {
-	switch raw := raw.(type) {
-	case map[string]any:
-		if into, ok := decoded.(map[string]any); ok {
-			for name, value := range raw {
-				addNulls(into, name, value)
-			}
-		}
-	case []any:
-		if into, ok := decoded.([]any); ok && len(into) == len(raw) {
-			for i := range raw {
-				addNullsWithin(into[i], raw[i])
-			}
-		}
-	}
-}
-
 // overlay adds to the maps of over the fields that only under has.
 func overlay(under, over any) {
 	switch over := over.(type) {

@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
@@ -20,12 +19,8 @@ func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List)
 	if m.admits == nil || m.isJobSet() && m.isBaseValid() {
 		return nil // Rejected judges a JobSet as its webhook leaves it
 	}
-	admit := m.admits.Admit
-	if m.keepsNulls() {
-		admit = m.admits.AdmitApplied
-	}
 	namespace := cmp.Or(m.ID.Namespace, metav1.NamespaceDefault) // of the request
-	found, err := admit(ctx, merged.Fields, namespace)
+	found, err := m.admits.Admit(ctx, merged.Fields, namespace)
 	if err != nil || len(found) == 0 {
 		return nil // a definition that cannot judge is reported where it is checked
 	}
@@ -47,11 +42,6 @@ func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List)
 	}
 	m.attribute(news, merged.Owners)
 	return news
-}
-
-// keepsNulls reports whether the API server keeps the nulls of the result. It decodes the result of a JSON patch again.
-func (m *Object) keepsNulls() bool {
-	return m.typ == option.ApplyType && !slices.ContainsFunc(m.patches, func(p Patch) bool { return p.json != nil })
 }
 
 // attribute adds to each finding who set its field last, or else the closest field around it.

@@ -151,6 +151,9 @@ func (m *Object) rejected(err error) finding.Finding {
 			f.Code, f.Message, f.Remedy.Text = codes.WrongType, fmt.Sprintf("must be %s, not %s", wrong.Want, wrong.Is), "set a value of that type"
 		}
 		f.Position = m.Position(at.Layer, at.Path)
+		if wrong != nil && wrong.Is == "null" { // the patch may only have stopped to set what the field held
+			f.Claims = []merge.Claim{{Layer: at.Layer, Source: at.Path, Position: f.Position}}
+		}
 		if wrong == nil && m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
 			f.Remedy.Text = "remove the field, or correct its name"
 		}

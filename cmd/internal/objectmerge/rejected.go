@@ -72,11 +72,7 @@ func (p paths) near(path fieldpath.Path) bool {
 func (m *Object) admit(fields merge.Object) finding.List {
 	found := admission.AdmitBuiltIn(m.apiVersion, m.kind, fields)
 	if m.isJobSet() {
-		admit := admission.AdmitJobSet
-		if m.keepsNulls() {
-			admit = admission.AdmitAppliedJobSet
-		}
-		found = admit(context.Background(), m.release, fields, m.ID.Namespace)
+		found = admission.AdmitJobSet(context.Background(), m.release, fields, m.ID.Namespace)
 		for i := range found {
 			if claims := found[i].Claims; len(claims) > 0 { // of a Job or a Pod
 				found[i].Path, found[i].Claims = claims[0].Source, nil
