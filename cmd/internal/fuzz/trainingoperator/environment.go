@@ -1,6 +1,7 @@
 package trainingoperator
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -18,10 +19,19 @@ func Environment(pod *corev1.Pod, env []corev1.EnvVar) map[string]string {
 		case from.FieldRef != nil:
 			out[e.Name] = fieldOf(pod, from.FieldRef.FieldPath)
 		default:
-			out[e.Name] = fmt.Sprintf("<%v>", from)
+			out[e.Name] = encoded(from)
 		}
 	}
 	return out
+}
+
+// encoded returns a source as an API server stores it: two forms of one quantity are the same there.
+func encoded(from *corev1.EnvVarSource) string {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Sprintf("<%v: %v>", from, err)
+	}
+	return string(text)
 }
 
 // fieldOf returns the label or annotation that a field reference names, or "" if the Pod has none. It returns other references
