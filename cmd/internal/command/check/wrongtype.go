@@ -33,7 +33,7 @@ func beyondTypes(
 		if fields, ok = withoutValue(fields, f.Path, isText); !ok {
 			return nil
 		}
-		wrong = append(wrong, f.Path)
+		wrong = append(append(wrong, f.Path), inChildren(f.Path)...)
 	}
 	if wrong == nil {
 		return nil
@@ -53,10 +53,36 @@ func beyondTypes(
 		if len(f.Claims) > 0 {
 			source = f.Claims[len(f.Claims)-1].Source
 		}
-		return !slices.ContainsFunc(wrong, func(path fieldpath.Path) bool {
-			return path.HasPrefix(source) || source.HasPrefix(path)
-		})
+		return !slices.ContainsFunc(wrong, func(path fieldpath.Path) bool { return meet(path, source) })
 	})
+}
+
+// meet reports whether one path is at, within or around the other. One may name an item by its index, and
+// the other by its key.
+func meet(a, b fieldpath.Path) bool {
+	for i := range min(len(a), len(b)) {
+		_, isNameA := a[i].Name()
+		_, isNameB := b[i].Name()
+		_, isIndexA := a[i].Index()
+		_, isIndexB := b[i].Index()
+		isMixed := isIndexA != isIndexB && !isNameA && !isNameB
+		if !isMixed && !a[i:i+1].HasPrefix(b[i:i+1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// inChildren returns the paths that a field of a JobSet's replicated job has in the Job and in the Pod.
+func inChildren(path fieldpath.Path) []fieldpath.Path {
+	const job, pod = 4, 6 // the elements before the Job's spec, and before the Pod's
+	if !path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) || len(path) <= job {
+		return nil
+	}
+	if len(path) <= pod {
+		return []fieldpath.Path{path[job:]}
+	}
+	return []fieldpath.Path{path[job:], path[pod:]}
 }
 
 // withoutValue returns the fields without the value at a path, or with its text. It copies what it
