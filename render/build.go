@@ -89,7 +89,7 @@ func (r *renderer) checkClaims(gates FeatureGates) {
 		r.report(finding.Finding{
 			Code: codes.ClaimGate, Severity: finding.Warning, Object: r.trainJob(), Path: at,
 			Message: fmt.Sprintf("the field needs the feature gate DynamicResourceAllocation of Trainer %s, which is off by default", r.release.Name),
-			Remedy:  finding.Remedy{Text: "turn the gate on, and pass --feature-gates DynamicResourceAllocation=true"},
+			Remedy:  finding.Remedy{Text: "turn the gate on in the controller, and here"},
 		})
 	}
 }
