@@ -81,7 +81,7 @@ func pack(r release.Release, own bool, words *descriptions) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		if err := differ.apply(crd); err != nil {
-			return fmt.Errorf("Trainer %s: %w", r.Version, err)
+			return fmt.Errorf("the definitions of Trainer %s: %w", r.Version, err)
 		}
 		if err := words.add(r.Version, crd); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
