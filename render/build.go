@@ -2,6 +2,8 @@ package render
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -79,19 +81,20 @@ func (r *renderer) checkGates(gates FeatureGates) {
 // checkClaims reports fields that need the feature gate of claims. What the controller does without the gate is not known; its core asks
 // for none.
 func (r *renderer) checkClaims(gates FeatureGates) {
+	earlier := r.in.Earlier
+	if !r.release.Claims.Gate || gates.DynamicResourceAllocation || len(earlier.NodeClaims)+len(earlier.Patched) == 0 {
+		return
+	}
 	at := fieldpath.Fields("spec", "trainer", "resourceClaimsPerNode")
-	if len(r.in.Earlier.NodeClaims) == 0 {
-		for manager := range r.in.Earlier.Patched {
-			at = runtimepatch.PatchPath(manager)
-		}
+	if len(earlier.NodeClaims) == 0 {
+		at = runtimepatch.PatchPath(slices.Min(slices.Collect(maps.Keys(earlier.Patched))))
 	}
-	if len(r.in.Earlier.NodeClaims)+len(r.in.Earlier.Patched) > 0 && r.release.Claims.Gate && !gates.DynamicResourceAllocation {
-		r.report(finding.Finding{
-			Code: codes.ClaimGate, Severity: finding.Warning, Object: r.trainJob(), Path: at,
-			Message: fmt.Sprintf("the field needs the feature gate DynamicResourceAllocation of Trainer %s, which is off by default", r.release.Name),
-			Remedy:  finding.Remedy{Text: "turn the gate on in the controller, and here"},
-		})
-	}
+	r.report(finding.Finding{
+		Code: codes.ClaimGate, Severity: finding.Warning, Object: r.trainJob(), Path: at,
+		Message: fmt.Sprintf("the field needs the feature gate DynamicResourceAllocation of Trainer %s, which is off by default",
+			r.release.Name),
+		Remedy: finding.Remedy{Text: "turn the gate on in the controller, and set it among the feature gates here"},
+	})
 }
 
 // enforce writes everything after the patches into the merged template, in the order of Trainer v2.3.0
