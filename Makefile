@@ -65,9 +65,9 @@ tag: ## name and tag a release: VERSION=v1.2.3
 # the sixty test programs are linked in two thirds of the time.
 test: ## the tests, with a twentieth of the random cases
 	@echo "compiling the packages and their tests: minutes the first time. Then each package prints a line."
-	go run ./cmd/trainweld test internal/testdata/policies
+	go run ./cmd/trainweld test testdata/policies
 	go test -vet=off -ldflags=-w -timeout 0 work
-	@echo "make test ran the golden cases of internal/testdata/policies, and the tests of each package with a twentieth of the random cases. It did not run:"
+	@echo "make test ran the golden cases of testdata/policies, and the tests of each package with a twentieth of the random cases. It did not run:"
 	@$(MAKE) -s help | grep -E 'make test-|make lint'
 
 # The runs of the night draw new seeds, and write each before its test. All others draw what CI draws.
@@ -203,7 +203,7 @@ soak: ## random commands for SOAK=1h
 # The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
 # last one win in silence; here the disagreement is named.
 demo: ## render the TrainJob of the quick start, which two managers patch
-	@$(call patient,$(compiling),go run ./cmd/trainweld render -f internal/testdata/quickstart/job.yaml -r internal/testdata/quickstart/runtime.yaml --on-conflict=last)
+	@$(call patient,$(compiling),go run ./cmd/trainweld render -f testdata/quickstart/job.yaml -r testdata/quickstart/runtime.yaml --on-conflict=last)
 
 # What is known of a release against its own source: make upstream VERSION=v2.4.0. It takes the module, writes the release's archive in
 # render/release/data, and lists each part of the definitions and each switch whose mark can go, or that is wrong. Nothing else changes:

@@ -25,7 +25,7 @@ import (
 )
 
 // probes holds the objects that the Trainer's and JobSet's own code made of inputs, in process.
-const probes = "../internal/testdata/probe"
+const probes = "../testdata/probe"
 
 // rejectedOnPurpose are the cases that the Trainer admits and renders and this package reports as
 // errors, next to equal objects. The table of docs/differences.md gives the reasons.

@@ -21,7 +21,7 @@ import (
 type object = map[string]any
 
 // cluster holds cases that a real control plane was given.
-const cluster = "../internal/testdata/cluster"
+const cluster = "../testdata/cluster"
 
 // caseFolders lists the folders below root that have the file. There must be one.
 func caseFolders(t *testing.T, root, file string) []string {

@@ -21,7 +21,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-const legacyFolder = "../internal/testdata/legacy"
+const legacyFolder = "../testdata/legacy"
 
 func decodeFile(t *testing.T, file string) *manifest.Document {
 	t.Helper()
@@ -36,7 +36,7 @@ func decodeFile(t *testing.T, file string) *manifest.Document {
 	return documents[0]
 }
 
-// TestGuides renders each wish of internal/testdata/legacy in both APIs. The JobSets are the same, and migrating the
+// TestGuides renders each wish of testdata/legacy in both APIs. The JobSets are the same, and migrating the
 // old form gives the new one.
 func TestGuides(t *testing.T) {
 	runtime := decodeFile(t, filepath.Join(legacyFolder, "runtime.yaml")).Object.(*trainer.ClusterTrainingRuntime)

@@ -16,7 +16,7 @@ import (
 
 // TestPolicyGoldens_Described wants a comment at the head of each input.
 func TestPolicyGoldens_Described(t *testing.T) {
-	for _, dir := range caseFolders(t, "../internal/testdata/policies", "input.yaml") {
+	for _, dir := range caseFolders(t, "../testdata/policies", "input.yaml") {
 		input := filepath.Join(dir, "input.yaml")
 		if text, err := os.ReadFile(input); err != nil || !bytes.HasPrefix(text, []byte("# ")) {
 			t.Errorf("%s does not say what it shows (%v)", input, err)

@@ -22,7 +22,7 @@ import (
 // TestAdmitRendered admits the JobSets of recorded TrainJobs as the controller applies them, and with the defaults of the webhook.
 // Without a null, both are the same JobSet with the same findings.
 func TestAdmitRendered(t *testing.T) {
-	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../internal/testdata/cluster"), "*", "input.yaml"))
+	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/cluster"), "*", "input.yaml"))
 	if err != nil || len(inputs) == 0 {
 		t.Fatalf("no inputs: %v", err)
 	}

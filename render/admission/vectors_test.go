@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 // cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
-const cluster = "../../internal/testdata/cluster"
+const cluster = "../../testdata/cluster"
 
 // recordedCase is one of them: what was applied, and what became of it.
 type recordedCase struct {

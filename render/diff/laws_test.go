@@ -337,7 +337,7 @@ func generic(text string) any {
 // recorded are the folders of the inputs that a real control plane was given.
 func recorded(t *testing.T) []string {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../internal/testdata/cluster", "input.yaml"), "*", "input.yaml"))
+	dirs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no recorded inputs: %v", err)
 	}

@@ -259,7 +259,7 @@ func TestMayHoldRuntime(t *testing.T) {
 // an input holds no runtime.
 func TestMayHoldRuntimeOfAllInputs(t *testing.T) {
 	no := 0
-	for _, dir := range []string{filepath.Join("..", "..", "internal", "testdata"), "testdata"} {
+	for _, dir := range []string{filepath.Join("..", "..", "testdata"), "testdata"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err

@@ -100,7 +100,7 @@ func compare(t *testing.T, text []byte) {
 // TestCodec converts every object of the tests, and the types of the API without help.
 func TestCodec(t *testing.T) {
 	objects, parts, every := 0, 0, testenv.Every(8)
-	for _, pattern := range []string{"../../internal/testdata/*/*.yaml", "../../internal/testdata/*/*/*.yaml", "../../internal/testdata/*/*.txtar"} {
+	for _, pattern := range []string{"../../testdata/*/*.yaml", "../../testdata/*/*/*.yaml", "../../testdata/*/*.txtar"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

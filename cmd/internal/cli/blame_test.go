@@ -28,7 +28,7 @@ func runOn(t *testing.T, env map[string]string, columns int, command string, arg
 		Env:  func(name string) string { return env[name] },
 		Size: func(io.Writer) (int, bool) { return columns, columns > 0 },
 	}
-	quickstart := filepath.Join(repository, "internal", "testdata", "quickstart")
+	quickstart := filepath.Join(repository, "testdata", "quickstart")
 	args = append([]string{command, "-f", filepath.Join(quickstart, "job.yaml"), "-r", filepath.Join(quickstart, "runtime.yaml")}, args...)
 	if status := runLine(&p, args); status != exit.Done {
 		t.Fatalf("%q: status %d\n%s", args, status, stderr.String())

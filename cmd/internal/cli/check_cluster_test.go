@@ -17,7 +17,7 @@ import (
 )
 
 // cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
-const cluster = "../../../internal/testdata/cluster"
+const cluster = "../../../testdata/cluster"
 
 // checked is what check reports of one case.
 type checked struct {

@@ -45,7 +45,7 @@ func commandLines(word string) [][]string {
 // FuzzCommands runs each command on any files and words. None panics or writes characters that a terminal acts on. The same input has
 // the same output.
 func FuzzCommands(f *testing.F) {
-	dump, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "live", "dump.yaml"))
+	dump, err := os.ReadFile(filepath.Join(repository, "testdata", "live", "dump.yaml"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func FuzzCommands(f *testing.F) {
 		f.Add(mutatedJob, mutatedRuntime, string(dump), words[i%len(words)], uint8(i))
 		f.Add(list, mutatedRuntime, strings.Replace(mutatedJob, "x: q", "x: r", 1), "\x1b[31m", uint8(i))
 	}
-	flavors, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "flavors", "flavors.yaml"))
+	flavors, err := os.ReadFile(filepath.Join(repository, "testdata", "flavors", "flavors.yaml"))
 	if err != nil {
 		f.Fatal(err)
 	}

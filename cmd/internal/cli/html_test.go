@@ -64,7 +64,7 @@ func isPage(t *testing.T, args []string, text string) {
 func TestHTML_Size(t *testing.T) {
 	testenv.LongOnly(t, "it writes large pages")
 	old, now := t.TempDir(), t.TempDir()
-	text, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "quickstart", "job.yaml"))
+	text, err := os.ReadFile(filepath.Join(repository, "testdata", "quickstart", "job.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestHTML_Size(t *testing.T) {
 			}
 		}
 	}
-	runtime := filepath.Join(repository, "internal", "testdata", "quickstart", "runtime.yaml")
+	runtime := filepath.Join(repository, "testdata", "quickstart", "runtime.yaml")
 	for _, args := range [][]string{
 		{"blame", now, "-r", runtime}, {"conflicts", now, "-r", runtime, "--all"}, {"check", now, "-r", runtime, "--all"}, {"diff", old, now, "-r", runtime},
 	} {

@@ -17,7 +17,7 @@ import (
 
 // TestReports_Schemas holds each report of -o json against its schema in docs, and that each schema has a report.
 func TestReports_Schemas(t *testing.T) {
-	const folder, quickstart = "../../../docs/json", "../../../internal/testdata/quickstart"
+	const folder, quickstart = "../../../docs/json", "../../../testdata/quickstart"
 	managed := filepath.Join(t.TempDir(), "managed.yaml")
 	testenv.WriteIn(t, filepath.Dir(managed), "managed.yaml", `apiVersion: v1
 kind: ConfigMap

@@ -150,7 +150,7 @@ func TestRunLine_KeepsNothing(t *testing.T) {
 // TestSoak runs random commands for the time in TRAINWELD_SOAK, or else a few. The first tenth of the
 // time and 500 commands fill the caches of definitions. After them, the process does not grow.
 func TestSoak(t *testing.T) {
-	dump, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "live", "dump.yaml"))
+	dump, err := os.ReadFile(filepath.Join(repository, "testdata", "live", "dump.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

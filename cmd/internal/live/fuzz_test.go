@@ -16,7 +16,7 @@ import (
 // result no more.
 func FuzzRead(f *testing.F) {
 	f.Add(family)
-	recorded, err := os.ReadFile("../../../internal/testdata/live/dump.yaml")
+	recorded, err := os.ReadFile("../../../testdata/live/dump.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // FuzzPolicy wants an answer to every policy file, and a position and a remedy for every mistake.
 func FuzzPolicy(f *testing.F) {
-	files, err := filepath.Glob("../../../internal/testdata/*/trainweld.yaml")
+	files, err := filepath.Glob("../../../testdata/*/trainweld.yaml")
 	if err != nil || len(files) == 0 {
 		f.Fatalf("seeds %q: %v", files, err)
 	}

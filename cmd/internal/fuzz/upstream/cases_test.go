@@ -19,7 +19,7 @@ import (
 
 const (
 	differencesFile = "differences.txt"
-	casesFolder     = "../../../../internal/testdata/probe"
+	casesFolder     = "../../../../testdata/probe"
 )
 
 // input is a TrainJob and its runtime.

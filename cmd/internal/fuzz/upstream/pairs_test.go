@@ -212,7 +212,7 @@ func pairYAML(pair *fuzz.Documents) string { return string(pair.YAML()) }
 
 // regressions holds pairs of a runtime and a TrainJob in one file each that once rendered otherwise than upstream. A
 // generated pair that fails is shrunk and written there. Fix the bug, name the file after it, and commit the file.
-const regressions = "../../../../internal/testdata/regressions"
+const regressions = "../../../../testdata/regressions"
 
 // TestRegressions compares the pairs that once failed.
 func TestRegressions(t *testing.T) {

@@ -173,7 +173,7 @@ func (g *generator) document(seed uint64, options fuzz.DocumentOptions) *fuzz.Do
 // recordedPairs returns the pairs that a real control plane accepted.
 func recordedPairs(t *testing.T) (pairs [][2]upstream.Object) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../../internal/testdata/cluster", "input.yaml", "want/outcome.txt"), "*", "input.yaml"))
+	files, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../../testdata/cluster", "input.yaml", "want/outcome.txt"), "*", "input.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
 	}
@@ -231,7 +231,7 @@ func (c *verdictCase) shrink(t *testing.T, wrong func(*verdictCase) bool) *verdi
 
 // verdictRegressions holds cases that once had two verdicts, an archive each. A generated case that fails
 // is shrunk and written there. Fix the bug, name the archive after it, and commit the archive.
-const verdictRegressions = "../../../../internal/testdata/verdicts"
+const verdictRegressions = "../../../../testdata/verdicts"
 
 // keep writes the case where the program can read it, and says how to run that.
 func (c *verdictCase) keep(t *testing.T, seed uint64, latest bool) string {

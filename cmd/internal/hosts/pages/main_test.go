@@ -77,7 +77,7 @@ func TestMain(m *testing.M) {
 func write(t *testing.T, args ...string) string {
 	t.Helper()
 	run := exec.Command(program, append(args, "-o", "html")...)
-	run.Dir = filepath.Join(repository, "internal", "testdata", "quickstart")
+	run.Dir = filepath.Join(repository, "testdata", "quickstart")
 	out, err := run.Output()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 1) {

@@ -154,7 +154,7 @@ func TestBlame_Pointer(t *testing.T) {
 func TestBlame_Paths(t *testing.T) {
 	for _, input := range []string{"../policies/mpi", "../policies/torchtune", "../policies/flux", "."} {
 		run := exec.Command(program, "blame", input, "-o", "json")
-		run.Dir = filepath.Join(repository, "internal", "testdata", "quickstart")
+		run.Dir = filepath.Join(repository, "testdata", "quickstart")
 		out, err := run.Output()
 		if err != nil {
 			t.Fatal(err)
@@ -293,7 +293,7 @@ func (p *tab) fits(t *testing.T, width int64) {
 func many(t *testing.T, jobs int, nodes func(i int) int) string {
 	t.Helper()
 	dir := t.TempDir()
-	text, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "quickstart", "job.yaml"))
+	text, err := os.ReadFile(filepath.Join(repository, "testdata", "quickstart", "job.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func many(t *testing.T, jobs int, nodes func(i int) int) string {
 // TestFolded opens a page that folds the lines of earlier objects. It follows a link to them, and asks who set a line behind them.
 func TestFolded(t *testing.T) {
 	dir := many(t, 400, func(i int) int { return i + 5 })
-	runtime, err := os.ReadFile(filepath.Join(repository, "internal", "testdata", "quickstart", "runtime.yaml"))
+	runtime, err := os.ReadFile(filepath.Join(repository, "testdata", "quickstart", "runtime.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func TestProgram(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cases, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../../../internal/testdata/cluster"), "*"))
+	cases, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../../../testdata/cluster"), "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
