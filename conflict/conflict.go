@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	if err := conflict.Find(result.Owners).Err(); err != nil {
+//	if err := conflict.Find(result.History).Err(); err != nil {
 //		return err // names every field, every manager and every value
 //	}
 //
@@ -87,7 +87,7 @@ var (
 
 // Find returns every conflict between the managers of a merge, or nil if they agree. The merge needs Options.Owners. For nil
 // owners, Find returns one invalid conflict whose message says so.
-func Find(owners *merge.Ownership) Conflicts {
+func Find(owners *merge.History) Conflicts {
 	if owners == nil {
 		return Conflicts{{}}
 	}
@@ -117,36 +117,36 @@ func Find(owners *merge.Ownership) Conflicts {
 }
 
 // overlap returns the conflict on a contested field.
-func overlap(f merge.PatchedField, owners *merge.Ownership) Conflict {
+func overlap(f merge.PatchedField, owners *merge.History) Conflict {
 	c := Conflict{Kind: Overlap, Path: f.Path()}
 	c.add(c.Path, managers(f.Claims()))
 	if hasNull(c.Claims) {
 		c.addBelow(f)
-		c.inOrder(owners.Layers())
+		c.inOrder(owners.Owners())
 	}
 	return c
 }
 
 // emptied finds a manager's null on a struct in which another manager sets a field.
-func emptied(f merge.PatchedField, owners *merge.Ownership) (Conflict, bool) {
+func emptied(f merge.PatchedField, owners *merge.History) (Conflict, bool) {
 	if !f.HasNull() || !emptiesAnothers(f, owners) {
 		return Conflict{}, false
 	}
 	c := Conflict{Kind: Overlap, Path: f.Path()}
 	c.add(c.Path, managers(f.Claims()))
 	c.addBelow(f)
-	c.inOrder(owners.Layers())
+	c.inOrder(owners.Owners())
 	return c, true
 }
 
 // inOrder sorts the claims on several fields into the order of writing.
-func (c *Conflict) inOrder(layers []merge.Layer) {
+func (c *Conflict) inOrder(layers []merge.Owner) {
 	order := make([]int, len(c.Claims))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Compare(slices.Index(layers, c.Claims[i].Layer), slices.Index(layers, c.Claims[j].Layer))
+		return cmp.Compare(slices.Index(layers, c.Claims[i].Owner), slices.Index(layers, c.Claims[j].Owner))
 	})
 	claims, fields := c.Claims, c.Fields
 	c.Claims, c.Fields = make([]merge.Claim, len(order)), make([]fieldpath.Path, len(order))
@@ -191,7 +191,7 @@ func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	}
 	for i := range members {
 		for j := range i {
-			if members[i] != members[j] && c.Claims[i].Layer != c.Claims[j].Layer {
+			if members[i] != members[j] && c.Claims[i].Owner != c.Claims[j].Owner {
 				c.Path = f.Path()
 				return c, true
 			}
@@ -229,9 +229,9 @@ func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 		}
 	}
 	for i, member := range set {
-		own := slices.IndexFunc(chosen, func(c merge.Claim) bool { return c.Layer == member.Layer })
+		own := slices.IndexFunc(chosen, func(c merge.Claim) bool { return c.Owner == member.Owner })
 		agrees := func(c merge.Claim) bool { return c.Value != u.When && (own < 0 || c.Value == chosen[own].Value) }
-		if !slices.ContainsFunc(chosen, func(c merge.Claim) bool { return c.Layer != member.Layer && agrees(c) }) {
+		if !slices.ContainsFunc(chosen, func(c merge.Claim) bool { return c.Owner != member.Owner && agrees(c) }) {
 			continue
 		}
 		for j, choice := range chosen {
@@ -251,12 +251,12 @@ func firstClaims(f merge.PatchedField) []merge.Claim {
 	for child := range f.Children() {
 		firsts = append(firsts, firstClaims(child)...)
 	}
-	var seen []merge.Layer
+	var seen []merge.Owner
 	return slices.DeleteFunc(firsts, func(c merge.Claim) bool {
-		if slices.Contains(seen, c.Layer) {
+		if slices.Contains(seen, c.Owner) {
 			return true
 		}
-		seen = append(seen, c.Layer)
+		seen = append(seen, c.Owner)
 		return false
 	})
 }
@@ -264,7 +264,7 @@ func firstClaims(f merge.PatchedField) []merge.Claim {
 // managers removes the claims of layers other than managers.
 func managers(claims []merge.Claim) []merge.Claim {
 	return slices.DeleteFunc(claims, func(c merge.Claim) bool {
-		_, ok := c.Layer.Manager()
+		_, ok := c.Owner.Manager()
 		return !ok
 	})
 }
@@ -281,12 +281,12 @@ func hasNull(claims []merge.Claim) bool {
 // emptiesAnothers reports whether a manager's null on a field empties a field within it that only other managers set so. If the
 // base lacks the field, upstream drops a patch's $patch with the whole object, unless another patch comes earlier. In that case
 // the patch with the null must not set more either. A manager with the same patch is not another one.
-func emptiesAnothers(f merge.PatchedField, owners *merge.Ownership) bool {
+func emptiesAnothers(f merge.PatchedField, owners *merge.History) bool {
 	kind := f.Type().Kind
 	mayDrop := f.IsMade() && f.Name() != "" && (kind == schema.Struct || kind == schema.Map)
 	for _, claim := range managers(f.Claims()) {
-		isOwn := func(layer merge.Layer) bool { return owners.IsAlike(layer, claim.Layer) }
-		isOther := func(layer merge.Layer) bool { return !isOwn(layer) }
+		isOwn := func(layer merge.Owner) bool { return owners.IsAlike(layer, claim.Owner) }
+		isOther := func(layer merge.Owner) bool { return !isOwn(layer) }
 		if claim.Value == nil && (lacks(f, isOwn, f.IsByValue()) || mayDrop && sets(f, isOther) && lacks(f, isOther, true)) {
 			return true
 		}
@@ -296,17 +296,17 @@ func emptiesAnothers(f merge.PatchedField, owners *merge.Ownership) bool {
 
 // lacks reports whether some layers omit a field that is set within f. If isThere is set, f is present without them, so an
 // empty value in it does not count.
-func lacks(f merge.PatchedField, of func(merge.Layer) bool, isThere bool) bool {
+func lacks(f merge.PatchedField, of func(merge.Owner) bool, isThere bool) bool {
 	isThere = isThere || sets(f, of)
 	for child := range f.Children() {
 		claims := managers(child.Claims())
 		for _, claim := range claims {
 			isSame := slices.ContainsFunc(claims, func(own merge.Claim) bool {
-				return of(own.Layer) && own.Value != nil && merge.SameValue(own.Value, claim.Value)
+				return of(own.Owner) && own.Value != nil && merge.SameValue(own.Value, claim.Value)
 			})
 			switch {
-			case of(claim.Layer) || isSame:
-			case claim.Value == nil && f.IsEmptied(claim.Layer):
+			case of(claim.Owner) || isSame:
+			case claim.Value == nil && f.IsEmptied(claim.Owner):
 			case isThere && child.IsEmpty(claim.Value):
 			case claim.Value == merge.Presence{} && sets(child, of):
 			default:
@@ -321,8 +321,8 @@ func lacks(f merge.PatchedField, of func(merge.Layer) bool, isThere bool) bool {
 }
 
 // sets reports whether some layers set a field, or a field within it.
-func sets(f merge.PatchedField, of func(merge.Layer) bool) bool {
-	if slices.ContainsFunc(managers(f.Claims()), func(c merge.Claim) bool { return of(c.Layer) && c.Value != nil }) {
+func sets(f merge.PatchedField, of func(merge.Owner) bool) bool {
+	if slices.ContainsFunc(managers(f.Claims()), func(c merge.Claim) bool { return of(c.Owner) && c.Value != nil }) {
 		return true
 	}
 	for child := range f.Children() {
@@ -337,7 +337,7 @@ func sets(f merge.PatchedField, of func(merge.Layer) bool) bool {
 func (c Conflict) Managers() []string {
 	var names []string
 	for _, claim := range c.Claims {
-		if name, ok := claim.Layer.Manager(); ok && !slices.Contains(names, name) {
+		if name, ok := claim.Owner.Manager(); ok && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -356,7 +356,7 @@ func (c Conflict) detail() string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		name, _ := claim.Layer.Manager()
+		name, _ := claim.Owner.Manager()
 		fmt.Fprintf(&b, "%s sets ", name)
 		field := c.Path
 		if i < len(c.Fields) {

@@ -14,9 +14,9 @@ import (
 // follows the removed fields, not the number of patches or the length of their lists.
 type editor[T, P any] struct {
 	plan    *merge.Plan[T, P]
-	patches []merge.Layered[P]
-	winner  merge.Layer
-	of      map[merge.Layer][]int // the places of each layer's patches; nil before the first removal
+	patches []merge.Patch[P]
+	winner  merge.Owner
+	of      map[merge.Owner][]int // the places of each layer's patches; nil before the first removal
 	edited  map[int]*edited       // the patches that were read
 }
 
@@ -29,12 +29,12 @@ type edited struct {
 }
 
 // removeField removes a field from a layer's patches, and reports whether that changed them.
-func (e *editor[T, P]) removeField(layer merge.Layer, path fieldpath.Path) bool {
+func (e *editor[T, P]) removeField(layer merge.Owner, path fieldpath.Path) bool {
 	if e.of == nil {
-		e.of, e.edited = map[merge.Layer][]int{}, map[int]*edited{}
+		e.of, e.edited = map[merge.Owner][]int{}, map[int]*edited{}
 		for i := range e.patches {
-			if e.patches[i].Patch != nil {
-				e.of[e.patches[i].Layer] = append(e.of[e.patches[i].Layer], i)
+			if e.patches[i].Value != nil {
+				e.of[e.patches[i].Owner] = append(e.of[e.patches[i].Owner], i)
 			}
 		}
 	}
@@ -55,18 +55,18 @@ func (e *editor[T, P]) removeField(layer merge.Layer, path fieldpath.Path) bool 
 // read returns the JSON of a patch, without fields if it has none.
 func (e *editor[T, P]) read(i int) *edited {
 	if e.edited[i] == nil {
-		fields, ofValue, _ := e.plan.Fields(e.patches[i].Patch)
+		fields, ofValue, _ := e.plan.Fields(e.patches[i].Value)
 		e.edited[i] = &edited{fields: fields, ofValue: ofValue, lists: map[string]map[string][]merge.Object{}}
 	}
 	return e.edited[i]
 }
 
 // result returns the patches without the removed fields.
-func (e *editor[T, P]) result() []merge.Layered[P] {
+func (e *editor[T, P]) result() []merge.Patch[P] {
 	patches := slices.Clone(e.patches)
 	for i, patch := range e.edited {
 		if patch.changed {
-			patches[i].Patch = e.plan.Patch(patch.fields, patches[i].Patch)
+			patches[i].Value = e.plan.Patch(patch.fields, patches[i].Value)
 		}
 	}
 	return patches

@@ -18,7 +18,7 @@ func (cs Conflicts) ErrorList(patches *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, c := range cs {
 		last := len(c.Claims) - 1
-		name, _ := c.Claims[last].Layer.Manager()
+		name, _ := c.Claims[last].Owner.Manager()
 		path := patches.Key(name).Child("trainingRuntimeSpec", "template")
 		for _, step := range c.Fields[last] {
 			path = child(path, step)

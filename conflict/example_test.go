@@ -17,9 +17,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	patches := []merge.Layered[merge.Object]{
-		{Layer: merge.Manager("web"), Patch: &merge.Object{"spec": map[string]any{"replicas": int64(3)}}},
-		{Layer: merge.Manager("autoscaler"), Patch: &merge.Object{"spec": map[string]any{"replicas": int64(5), "minReadySeconds": int64(10)}}},
+	patches := []merge.Patch[merge.Object]{
+		{Owner: merge.Manager("web"), Value: &merge.Object{"spec": map[string]any{"replicas": int64(3)}}},
+		{Owner: merge.Manager("autoscaler"), Value: &merge.Object{"spec": map[string]any{"replicas": int64(5), "minReadySeconds": int64(10)}}},
 	}
 	result, err := plan.Apply(&appsv1.Deployment{}, patches, merge.Options{Owners: true})
 	if err != nil {
@@ -27,8 +27,8 @@ func Example() {
 		return
 	}
 	fmt.Println(*result.Value.Spec.Replicas)
-	fmt.Println(conflict.Find(result.Owners).Err())
-	for layer, fields := range result.Owners.FieldsV1(nil) {
+	fmt.Println(conflict.Find(result.History).Err())
+	for layer, fields := range result.History.FieldsV1(nil) {
 		if manager, ok := layer.Manager(); ok {
 			fmt.Println(manager, string(fields))
 		}

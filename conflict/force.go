@@ -34,9 +34,9 @@ type Decision struct {
 // manager's value and shares the claim.
 //
 // Force returns the error of the plan's Apply.
-func Force[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.Layered[P], managers ...string) ([]merge.Layered[P], []Decision, error) {
+func Force[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.Patch[P], managers ...string) ([]merge.Patch[P], []Decision, error) {
 	var decisions []Decision
-	var found map[merge.Layer]Conflicts // the conflicts of each layer; nil after a change of the patches
+	var found map[merge.Owner]Conflicts // the conflicts of each layer; nil after a change of the patches
 	for _, manager := range managers {
 		// One decision can reveal another conflict, such as a profile that another manager set for the losing type. Each round
 		// removes something, so the loop ends.
@@ -46,7 +46,7 @@ func Force[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.Layered[P]
 				if err != nil {
 					return nil, nil, err
 				}
-				found = Find(result.Owners).byLayer()
+				found = Find(result.History).byLayer()
 			}
 			e := editor[T, P]{plan: plan, patches: patches, winner: merge.Manager(manager)}
 			more := decide(found[e.winner], manager, e.removeField)
@@ -60,14 +60,14 @@ func Force[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.Layered[P]
 }
 
 // byLayer returns the conflicts in which each layer takes part.
-func (c Conflicts) byLayer() map[merge.Layer]Conflicts {
-	of := map[merge.Layer]Conflicts{}
+func (c Conflicts) byLayer() map[merge.Owner]Conflicts {
+	of := map[merge.Owner]Conflicts{}
 	for i := range c {
-		seen := map[merge.Layer]bool{}
+		seen := map[merge.Owner]bool{}
 		for _, claim := range c[i].Claims {
-			if !seen[claim.Layer] {
-				seen[claim.Layer] = true
-				of[claim.Layer] = append(of[claim.Layer], c[i])
+			if !seen[claim.Owner] {
+				seen[claim.Owner] = true
+				of[claim.Owner] = append(of[claim.Owner], c[i])
 			}
 		}
 	}
@@ -75,14 +75,14 @@ func (c Conflicts) byLayer() map[merge.Layer]Conflicts {
 }
 
 // decide settles conflicts in which the manager takes part.
-func decide(found Conflicts, manager string, remove func(merge.Layer, fieldpath.Path) bool) []Decision {
+func decide(found Conflicts, manager string, remove func(merge.Owner, fieldpath.Path) bool) []Decision {
 	var decisions []Decision
 	for _, c := range found {
 		d := Decision{Conflict: c, Manager: manager}
 		taken := map[string]bool{} // several claims lie within one field that goes
 		for i, path := range c.Against(manager) {
-			field := string(c.Claims[i].Layer) + path.String()
-			if path != nil && (taken[field] || remove(c.Claims[i].Layer, path)) {
+			field := string(c.Claims[i].Owner) + path.String()
+			if path != nil && (taken[field] || remove(c.Claims[i].Owner, path)) {
 				d.Lost, taken[field] = append(d.Lost, c.Claims[i]), true
 			}
 		}
@@ -102,12 +102,12 @@ func (c Conflict) Against(manager string) []fieldpath.Path {
 	}
 	var own []int // the manager's claims
 	for i := range c.Claims {
-		if c.Claims[i].Layer == layer {
+		if c.Claims[i].Owner == layer {
 			own = append(own, i)
 		}
 	}
 	for i, other := range c.Claims {
-		if other.Layer == layer {
+		if other.Owner == layer {
 			continue
 		}
 		if c.Kind == Union {
@@ -156,7 +156,7 @@ func (d Decision) Finding(object fieldpath.Object) finding.Finding {
 	layer := merge.Manager(d.Manager)
 	claims := slices.Clone(d.Lost)
 	for _, c := range d.Conflict.Claims {
-		if c.Layer == layer {
+		if c.Owner == layer {
 			claims = append(claims, c)
 		}
 	}
@@ -176,7 +176,7 @@ func (d Decision) inCluster() string {
 	if len(d.Conflict.Claims) == 0 {
 		return "the cluster lets the last patch win"
 	}
-	last := d.Conflict.Claims[len(d.Conflict.Claims)-1].Layer
+	last := d.Conflict.Claims[len(d.Conflict.Claims)-1].Owner
 	name, _ := last.Manager()
 	if last == merge.Manager(d.Manager) {
 		return "the cluster lets it win, too, as long as its patch is the last one"

@@ -52,11 +52,11 @@ func boxedPlan(t *testing.T) *merge.Plan[boxed, merge.Object] {
 }
 
 // objectPatches are patches in JSON, of the managers m0, m1 and so on. A list is a JSON patch.
-func objectPatches(t *testing.T, texts ...string) []merge.Layered[merge.Object] {
+func objectPatches(t *testing.T, texts ...string) []merge.Patch[merge.Object] {
 	t.Helper()
-	patches := make([]merge.Layered[merge.Object], len(texts))
+	patches := make([]merge.Patch[merge.Object], len(texts))
 	for i, text := range texts {
-		patches[i].Layer = merge.Manager(fmt.Sprintf("m%d", i))
+		patches[i].Owner = merge.Manager(fmt.Sprintf("m%d", i))
 		if operations, err := merge.ParseJSONPatch([]byte(text)); err == nil {
 			patches[i].JSON = operations
 			continue
@@ -67,7 +67,7 @@ func objectPatches(t *testing.T, texts ...string) []merge.Layered[merge.Object] 
 		if err := d.Decode(&patch); err != nil {
 			t.Fatal(err)
 		}
-		patches[i].Patch = &patch
+		patches[i].Value = &patch
 	}
 	return patches
 }
@@ -76,7 +76,7 @@ func objectPatches(t *testing.T, texts ...string) []merge.Layered[merge.Object] 
 func conflictText(c conflict.Conflict) string {
 	parts := make([]string, len(c.Claims))
 	for i, claim := range c.Claims {
-		name, _ := claim.Layer.Manager()
+		name, _ := claim.Owner.Manager()
 		parts[i] = fmt.Sprintf("%s %s=%s", name, c.Fields[i], finding.FormatValue(c.Fields[i], claim.Value, true))
 	}
 	return fmt.Sprintf("%s %s: %s", c.Kind, c.Path, strings.Join(parts, ", "))
@@ -126,7 +126,7 @@ func TestFind_Null(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, c := range conflict.Find(result.Owners) {
+			for _, c := range conflict.Find(result.History) {
 				got = append(got, conflictText(c))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -141,12 +141,12 @@ func TestFind_Null(t *testing.T) {
 func TestFind_NullOfSeveral(t *testing.T) {
 	for _, first := range []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "replace", "b": null}}`} {
 		patches := objectPatches(t, `{"part": null}`, first, `{"part": {"a": "x"}}`)
-		patches[2].Layer = patches[1].Layer
+		patches[2].Owner = patches[1].Owner
 		result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, patches, merge.Options{Owners: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := conflict.Find(result.Owners); len(found) != 1 || found[0].Path.String() != ".part" || len(found[0].Managers()) != 2 {
+		if found := conflict.Find(result.History); len(found) != 1 || found[0].Path.String() != ".part" || len(found[0].Managers()) != 2 {
 			t.Errorf("Find() for %s = %v, want a conflict of both", first, found)
 		}
 	}
@@ -201,7 +201,7 @@ func TestForce_Object(t *testing.T) {
 			if diff := cmp.Diff(tc.decisions, got); diff != "" {
 				t.Errorf("decisions (-want +got):\n%s", diff)
 			}
-			if result, err := plan.Apply(&boxed{}, left, merge.Options{Owners: true}); err != nil || len(conflict.Find(result.Owners)) > 0 {
+			if result, err := plan.Apply(&boxed{}, left, merge.Options{Owners: true}); err != nil || len(conflict.Find(result.History)) > 0 {
 				t.Errorf("conflicts remain: %v", err)
 			}
 		})
@@ -214,8 +214,8 @@ func TestForce_Lost(t *testing.T) {
 	if err != nil || len(decisions) != 1 {
 		t.Fatalf("%v %v", decisions, err)
 	}
-	want := []merge.Claim{{Layer: merge.Manager("m0"), Value: "x"}, {Layer: merge.Manager("m0"), Value: "y"}}
-	if diff := cmp.Diff(want, decisions[0].Lost, cmpopts.IgnoreFields(merge.Claim{}, "Source")); diff != "" {
+	want := []merge.Claim{{Owner: merge.Manager("m0"), Value: "x"}, {Owner: merge.Manager("m0"), Value: "y"}}
+	if diff := cmp.Diff(want, decisions[0].Lost, cmpopts.IgnoreFields(merge.Claim{}, "At")); diff != "" {
 		t.Errorf("Lost (-want +got):\n%s", diff)
 	}
 }
@@ -230,7 +230,7 @@ func TestForce_Several(t *testing.T) {
 		{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": {"a": "y"}}]}`, `{"items": [{"id": 1, "box": {}}]}`, `{"items":[{"id":1}]}`},
 	} {
 		patches := objectPatches(t, tc.winner, tc.first, tc.second)
-		patches[2].Layer = patches[1].Layer
+		patches[2].Owner = patches[1].Owner
 		want := textsOf(patches)
 		want[1] = tc.left
 		left, _, err := conflict.Force(boxedPlan(t), &boxed{}, patches, "m0")
@@ -268,7 +268,7 @@ func TestForce_Directive(t *testing.T) {
 		base := &boxed{Box: &box{B: "z"}, Items: []boxedItem{{ID: 1, Out: "z"}}}
 		patches := objectPatches(t, texts...)
 		result, err := boxedPlan(t).Apply(base, patches, merge.Options{Owners: true})
-		if err != nil || conflict.Find(result.Owners) == nil {
+		if err != nil || conflict.Find(result.History) == nil {
 			t.Fatalf("%v: want a conflict, %v", texts, err)
 		}
 		left, decisions, err := conflict.Force(boxedPlan(t), base, patches, "m1")
@@ -292,12 +292,12 @@ func TestForce_Value(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patches := []merge.Layered[valued]{{Layer: merge.Manager("m0"), Patch: &valued{box{A: "x"}}}, {Layer: merge.Manager("m1"), Patch: &valued{box{A: "y", B: "z"}}}}
+	patches := []merge.Patch[valued]{{Owner: merge.Manager("m0"), Value: &valued{box{A: "x"}}}, {Owner: merge.Manager("m1"), Value: &valued{box{A: "y", B: "z"}}}}
 	left, _, err := conflict.Force(plan, &valued{}, patches, "m0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(valued{box{B: "z"}}, *left[1].Patch); diff != "" {
+	if diff := cmp.Diff(valued{box{B: "z"}}, *left[1].Value); diff != "" {
 		t.Errorf("Force() (-want +got):\n%s", diff)
 	}
 }
@@ -317,10 +317,10 @@ func TestForce_Held(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		want    string
-		patches []merge.Layered[held]
+		patches []merge.Patch[held]
 	}{
-		{`{"box":{"a":"x","b":"b"}} {"box":{"b":"b"}} {"box":{"a":"x","b":"b"}} {"box":{"b":"b"}}`, []merge.Layered[held]{{Layer: merge.Manager("m0"), Patch: &held{Box: &box{A: "x", B: "b"}}}, {Layer: merge.Manager("m1"), Patch: &held{}}, {Layer: merge.Manager("m2"), Patch: &held{}}, {Layer: merge.Manager("m1"), Patch: &held{Box: &box{A: "y"}}}}},
-		{`{"box":null} {"box":null,"ports":[{"port":1,"routes":[{"port":2,"name":"x"}]}]} {"box":null,"ports":[{"port":1,"routes":[{"port":2}]}]}`, []merge.Layered[held]{{Layer: merge.Manager("m0"), Patch: &held{}}, {Layer: merge.Manager("m0"), Patch: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "x"}}}}}}, {Layer: merge.Manager("m1"), Patch: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "y"}}}}}}}},
+		{`{"box":{"a":"x","b":"b"}} {"box":{"b":"b"}} {"box":{"a":"x","b":"b"}} {"box":{"b":"b"}}`, []merge.Patch[held]{{Owner: merge.Manager("m0"), Value: &held{Box: &box{A: "x", B: "b"}}}, {Owner: merge.Manager("m1"), Value: &held{}}, {Owner: merge.Manager("m2"), Value: &held{}}, {Owner: merge.Manager("m1"), Value: &held{Box: &box{A: "y"}}}}},
+		{`{"box":null} {"box":null,"ports":[{"port":1,"routes":[{"port":2,"name":"x"}]}]} {"box":null,"ports":[{"port":1,"routes":[{"port":2}]}]}`, []merge.Patch[held]{{Owner: merge.Manager("m0"), Value: &held{}}, {Owner: merge.Manager("m0"), Value: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "x"}}}}}}, {Owner: merge.Manager("m1"), Value: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "y"}}}}}}}},
 	} {
 		left, _, err := conflict.Force(plan, &held{}, tc.patches, "m0")
 		if err != nil {
@@ -328,7 +328,7 @@ func TestForce_Held(t *testing.T) {
 		}
 		var got []string
 		for _, p := range left {
-			text, _ := json.Marshal(p.Patch)
+			text, _ := json.Marshal(p.Value)
 			got = append(got, string(text))
 		}
 		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
@@ -361,10 +361,10 @@ func TestConflict_Against(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, c := range conflict.Find(result.Owners) {
+		for _, c := range conflict.Find(result.History) {
 			parts := make([]string, len(c.Claims))
 			for i, path := range c.Against(tc.manager) {
-				name, _ := c.Claims[i].Layer.Manager()
+				name, _ := c.Claims[i].Owner.Manager()
 				parts[i] = strings.TrimSuffix(name+" "+path.String(), " ")
 			}
 			got = append(got, fmt.Sprintf("%s %s: %s", c.Kind, c.Path, strings.Join(parts, ", ")))
@@ -375,10 +375,10 @@ func TestConflict_Against(t *testing.T) {
 	}
 }
 
-func textsOf(patches []merge.Layered[merge.Object]) []string {
+func textsOf(patches []merge.Patch[merge.Object]) []string {
 	texts := make([]string, len(patches))
 	for i, p := range patches {
-		text, _ := json.Marshal(p.Patch)
+		text, _ := json.Marshal(p.Value)
 		texts[i] = string(text)
 	}
 	return texts
@@ -387,7 +387,7 @@ func textsOf(patches []merge.Layered[merge.Object]) []string {
 // TestConflict_Errors checks the texts of a conflict as an error and as a finding.
 func TestConflict_Errors(t *testing.T) {
 	path := fieldpath.Fields("box", "a")
-	claims := []merge.Claim{{Layer: merge.Manager("m0"), Value: "x"}, {Layer: "runtime", Value: "w"}, {Layer: merge.Manager("m1"), Value: "y"}, {Layer: merge.Manager("m0"), Value: "z"}}
+	claims := []merge.Claim{{Owner: merge.Manager("m0"), Value: "x"}, {Owner: "runtime", Value: "w"}, {Owner: merge.Manager("m1"), Value: "y"}, {Owner: merge.Manager("m0"), Value: "z"}}
 	overlap := conflict.Conflict{Kind: conflict.Overlap, Path: path, Claims: claims}
 	if got, want := overlap.Managers(), []string{"m0", "m1"}; !slices.Equal(got, want) {
 		t.Errorf("Managers() = %q, want %q", got, want)

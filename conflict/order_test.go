@@ -63,14 +63,14 @@ func TestFind_Orders(t *testing.T) {
 			t.Fatal(err)
 		}
 		var found []string
-		for _, c := range conflict.Find(given.Owners) {
+		for _, c := range conflict.Find(given.History) {
 			found = append(found, c.Path.String())
 		}
 		if got := strings.Join(found, " "); got != tc.want {
 			t.Errorf("%s: Find = %s, want %s", tc.name, got, tc.want)
 		}
 		outcomes := map[string]bool{}
-		everyOrder(patches, func(order []merge.Layered[merge.Object]) {
+		everyOrder(patches, func(order []merge.Patch[merge.Object]) {
 			outcome := "the merge fails"
 			if merged, err := plan.Apply(&base, order, merge.Options{}); err == nil {
 				outcome = unordered(t, plan.Type(), merged.Value)
@@ -84,9 +84,9 @@ func TestFind_Orders(t *testing.T) {
 }
 
 // everyOrder calls try with every order of the patches.
-func everyOrder(patches []merge.Layered[merge.Object], try func([]merge.Layered[merge.Object])) {
-	var place func(order, left []merge.Layered[merge.Object])
-	place = func(order, left []merge.Layered[merge.Object]) {
+func everyOrder(patches []merge.Patch[merge.Object], try func([]merge.Patch[merge.Object])) {
+	var place func(order, left []merge.Patch[merge.Object])
+	place = func(order, left []merge.Patch[merge.Object]) {
 		if len(left) == 0 {
 			try(order)
 		}

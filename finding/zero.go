@@ -6,16 +6,16 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// ZeroNulls returns a warning for each field that a Go value omits and so removes: see Ownership.ZeroNulls of package merge. The
+// ZeroNulls returns a warning for each field that a Go value omits and so removes: see History.ZeroNulls of package merge. The
 // caller sets the object.
-func ZeroNulls(owners *merge.Ownership) List {
+func ZeroNulls(owners *merge.History) List {
 	var found List
 	for _, null := range owners.ZeroNulls() {
 		found = append(found, Finding{
 			Code: CodeZeroNull, Severity: Warning, Path: null.Path,
-			Message: fmt.Sprintf("%s leaves the field out, and its Go type encodes that as null, which removes the field", null.Layer),
+			Message: fmt.Sprintf("%s leaves the field out, and its Go type encodes that as null, which removes the field", null.Owner),
 			Remedy:  Remedy{Text: "use an apply configuration of client-go as the patch, or set the field"},
-			Claims:  []merge.Claim{{Layer: null.Layer, Source: null.Path}},
+			Claims:  []merge.Claim{{Owner: null.Owner, At: null.Path}},
 		})
 	}
 	return found

@@ -41,9 +41,9 @@ func zeroNulls[T, P any](t *testing.T, base T, patch P) finding.List {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := plan.Apply(&base, []merge.Layered[P]{{Layer: merge.Manager("web"), Patch: &patch}}, merge.Options{Owners: true})
+	result, err := plan.Apply(&base, []merge.Patch[P]{{Owner: merge.Manager("web"), Value: &patch}}, merge.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return finding.ZeroNulls(result.Owners)
+	return finding.ZeroNulls(result.History)
 }

@@ -22,14 +22,14 @@ func TestApply_Alias(t *testing.T) {
 	} {
 		values, objects := must(merge.For[kinds, merge.Object](schema.Rules{})), must(merge.ForType(reflect.TypeFor[kinds](), schema.Rules{}))
 		value, object := fromJSON[*kinds](base), fromJSON[merge.Object](base)
-		var layers []merge.Layered[merge.Object]
+		var layers []merge.Patch[merge.Object]
 		for i, text := range patches {
 			patch := fromJSON[merge.Object](text)
-			layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(string(rune('a' + i))), Patch: &patch})
+			layers = append(layers, merge.Patch[merge.Object]{Owner: merge.Manager(string(rune('a' + i))), Value: &patch})
 		}
 		before := asJSON([]any{value, object, layers})
 		byValue, byObject := must(values.Apply(value, layers, options)), must(objects.Apply(&object, layers, options))
-		want, claims := asJSON(byObject.Value), claimsOf(byObject.Owners)
+		want, claims := asJSON(byObject.Value), claimsOf(byObject.History)
 		again := must(objects.Apply(&object, layers, options))
 		scribble(reflect.ValueOf(&byValue.Value))
 		scribble(reflect.ValueOf(&again.Value))
@@ -40,7 +40,7 @@ func TestApply_Alias(t *testing.T) {
 			t.Errorf("%s: a change of a result changed another one from\n%s\nto\n%s", name, want, after)
 		}
 		scribble(reflect.ValueOf(&byObject.Value))
-		if after := claimsOf(byObject.Owners); !reflect.DeepEqual(after, claims) {
+		if after := claimsOf(byObject.History); !reflect.DeepEqual(after, claims) {
 			t.Errorf("%s: a change of the result changed its history from\n%v\nto\n%v", name, claims, after)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 // This file merges patches into an object of a definition one after the other, and applies the policies that decide.
 
 // applyObjects implements ApplyInto for a plan of objects.
-func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*log, *Ownership, []Ignored, error) {
+func (p *plan) applyObjects(dst, base *Object, patches []Patch[Object], o Options) (*log, *History, []Ignored, error) {
 	m := objects{owners: o.Owners || o.Managed || o.decides(), at: noNode, removes: p.removes, follows: o.Order == BaseOrder}
-	var owners []Layer
+	var owners []Owner
 	if o.Managed {
 		var from Object
 		if base != nil {
@@ -62,16 +62,16 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 			err = errors.New("a JSON patch permits no policy but Order")
 		case patch.JSON != nil:
 			live, err = m.operations(p.root, live, patch.JSON)
-		case patch.Patch != nil && *patch.Patch != nil && m.live != nil:
-			err = m.apply(p.root, live, *patch.Patch)
-		case patch.Patch != nil && *patch.Patch != nil:
-			err = m.patch(p.root, live, *patch.Patch)
+		case patch.Value != nil && *patch.Value != nil && m.live != nil:
+			err = m.apply(p.root, live, *patch.Value)
+		case patch.Value != nil && *patch.Value != nil:
+			err = m.patch(p.root, live, *patch.Value)
 		}
 		if err != nil {
-			return nil, nil, nil, failed(patches[i].Layer, i, err)
+			return nil, nil, nil, failed(patches[i].Owner, i, err)
 		}
 		if path := was.taken(identityOf(live)); path != nil {
-			return nil, nil, nil, &PatchError{Layer: patches[i].Layer, Index: i, Path: path, Err: errTaken}
+			return nil, nil, nil, &PatchError{Owner: patches[i].Owner, Index: i, Path: path, Err: errTaken}
 		}
 	}
 	*dst = live
@@ -90,7 +90,7 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 		return nil, nil, nil, err
 	}
 	*dst = live
-	owned := &Ownership{log: m.log, value: live}
+	owned := &History{log: m.log, value: live}
 	if err := m.refuseNulls(base, owned, patches); err != nil {
 		return nil, nil, nil, err
 	}

@@ -152,9 +152,9 @@ func BenchmarkPolicies(b *testing.B) {
 	}
 	base.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, {Name: "tmp"}}
 	base.NodeSelector = map[string]string{"pool": "a", "zone": "b"}
-	var patches []merge.Layered[merge.Object]
+	var patches []merge.Patch[merge.Object]
 	for i, name := range []string{"web", "queue", "team"} {
-		patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(name), Patch: &merge.Object{
+		patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(name), Value: &merge.Object{
 			"nodeSelector": merge.Object{"pool": name}, "schedulerName": "s", "volumes": []any{merge.Object{"name": name, "configMap": merge.Object{"name": name}}},
 			"containers": []any{
 				merge.Object{"name": "server", "image": "server:2", "env": []any{env("A", name), env("D", "4")}, "volumeMounts": []any{merge.Object{"name": name, "mountPath": "/" + name}}},

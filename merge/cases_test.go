@@ -235,13 +235,13 @@ func operationOf[V any]() operation[any] {
 // mergesObjects checks that the plans of objects for a Go type make the same value, or return the same error.
 func mergesObjects[V any](t *testing.T, s testCase, outcome string) {
 	t.Helper()
-	patches := make([]merge.Layered[merge.Object], len(s.patches))
+	patches := make([]merge.Patch[merge.Object], len(s.patches))
 	for i, p := range s.patches {
 		patch, ok := fromJSON[any](p.text).(merge.Object)
 		if p.kind != "" || !ok {
 			return
 		}
-		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(p.manager), Patch: &patch}
+		patches[i] = merge.Patch[merge.Object]{Owner: merge.Manager(p.manager), Value: &patch}
 	}
 	values := must(merge.For[V, merge.Object](schema.Rules{}))
 	objects := must(merge.ForType(reflect.TypeFor[V](), schema.Rules{}))
@@ -278,13 +278,13 @@ func objectOperation(plan *merge.Plan[merge.Object, merge.Object], readObject fu
 func (w operation[T]) run(t *testing.T, s testCase) []string {
 	t.Helper()
 	base := w.base(s.base)
-	patches := make([]merge.Layered[T], len(s.patches))
+	patches := make([]merge.Patch[T], len(s.patches))
 	for i, p := range s.patches {
-		patches[i].Layer = merge.Manager(p.manager)
+		patches[i].Owner = merge.Manager(p.manager)
 		if p.kind == "operations" {
 			patches[i].JSON = must(merge.ParseJSONPatch([]byte(p.text)))
 		} else {
-			patches[i].Patch = w.patch(p)
+			patches[i].Value = w.patch(p)
 		}
 	}
 	lines := outcome(t, w.plan, base, patches, s)
@@ -305,7 +305,7 @@ func (w operation[T]) run(t *testing.T, s testCase) []string {
 
 // outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. The value must be the
 // same without a record of owners. Without options, API machinery must make the same value of a Go type.
-func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []merge.Layered[T], s testCase) []string {
+func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []merge.Patch[T], s testCase) []string {
 	t.Helper()
 	before := asJSON([]any{base, patches})
 	bare, bareErr := plan.Apply(base, patches, s.options)
@@ -321,13 +321,13 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 	if isUpstreams {
 		all := make([]any, len(patches))
 		for i, p := range patches {
-			all[i] = p.Patch
+			all[i] = p.Value
 		}
 		upstream, upstreamErr = strategicMerge(*base, all...)
 	}
 	if err != nil {
 		var rejected *merge.PatchError
-		if !errors.As(err, &rejected) || rejected.Index >= 0 && rejected.Layer != patches[rejected.Index].Layer || bareErr == nil || bareErr.Error() != err.Error() {
+		if !errors.As(err, &rejected) || rejected.Index >= 0 && rejected.Owner != patches[rejected.Index].Owner || bareErr == nil || bareErr.Error() != err.Error() {
 			t.Errorf("without owners the error is %v, want %v", bareErr, err)
 		}
 		if upstreamErr == nil {
@@ -344,18 +344,18 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 	case isUpstreams && (upstreamErr != nil || upstream != value):
 		t.Errorf("upstream makes %s, %v, want %s", upstream, upstreamErr, value)
 	}
-	claims := claimsOf(result.Owners)
-	stopAnywhere(result.Owners, len(claims))
+	claims := claimsOf(result.History)
+	stopAnywhere(result.History, len(claims))
 	lines := append([]string{"= " + value}, claims...)
-	lines = append(lines, fieldsOf(result.Owners)...)
-	lines = append(lines, patchedOf(t, result.Owners, isObject)...)
-	for _, c := range conflict.Find(result.Owners) {
+	lines = append(lines, fieldsOf(result.History)...)
+	lines = append(lines, patchedOf(t, result.History, isObject)...)
+	for _, c := range conflict.Find(result.History) {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path)))
 	}
-	layers := result.Owners.Layers()
+	layers := result.History.Owners()
 	for i, layer := range layers {
 		for _, other := range layers[:i] {
-			if result.Owners.IsAlike(other, layer) {
+			if result.History.IsAlike(other, layer) {
 				lines = append(lines, fmt.Sprintf("alike %s %s", nameOf(other), nameOf(layer)))
 			}
 		}
@@ -363,14 +363,14 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 	for _, path := range result.Duplicates {
 		lines = append(lines, "duplicate "+path.String())
 	}
-	for _, field := range result.Owners.ZeroNulls() {
-		lines = append(lines, fmt.Sprintf("zero null of %s %s", nameOf(field.Layer), field.Path))
+	for _, field := range result.History.ZeroNulls() {
+		lines = append(lines, fmt.Sprintf("zero null of %s %s", nameOf(field.Owner), field.Path))
 	}
 	for _, field := range result.Ignored {
-		lines = append(lines, fmt.Sprintf("ignored from %s %s", nameOf(field.Layer), field.Path))
+		lines = append(lines, fmt.Sprintf("ignored from %s %s", nameOf(field.Owner), field.Path))
 	}
 	for _, field := range result.Protected {
-		lines = append(lines, fmt.Sprintf("protected from %s %s", nameOf(field.Layer), field.Path))
+		lines = append(lines, fmt.Sprintf("protected from %s %s", nameOf(field.Owner), field.Path))
 	}
 	for _, d := range result.Decisions {
 		line := "decided by " + d.Policy + " for " + nameOf(d.Winner) + " against"
@@ -383,7 +383,7 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 }
 
 // stopAnywhere stops after each of the fields. An iteration that continues then panics.
-func stopAnywhere(owners *merge.Ownership, fields int) {
+func stopAnywhere(owners *merge.History, fields int) {
 	for n := range fields {
 		left := n
 		for range owners.All() {
@@ -395,7 +395,7 @@ func stopAnywhere(owners *merge.Ownership, fields int) {
 }
 
 // patchedOf returns a line for each field that patches contest, make or empty.
-func patchedOf(t *testing.T, o *merge.Ownership, ofObjects bool) []string {
+func patchedOf(t *testing.T, o *merge.History, ofObjects bool) []string {
 	t.Helper()
 	var lines []string
 	yielded := map[string]bool{}
@@ -417,7 +417,7 @@ func patchedOf(t *testing.T, o *merge.Ownership, ofObjects bool) []string {
 				t.Errorf("%v: Reached has the claims %v, and All has %v", path, same, claims)
 			}
 			reached, same, more = next()
-		} else if len(claims) != 1 || claims[0].Layer != o.Layers()[0] {
+		} else if len(claims) != 1 || claims[0].Owner != o.Owners()[0] {
 			t.Errorf("Reached omits %v: %v", path, claims)
 		}
 	}
@@ -436,7 +436,7 @@ func patchedOf(t *testing.T, o *merge.Ownership, ofObjects bool) []string {
 		if made[path.String()] = f.IsMade(); f.IsMade() && !made[path[:max(len(path)-1, 0)].String()] {
 			lines = append(lines, "made "+path.String())
 		}
-		for _, layer := range o.Layers() {
+		for _, layer := range o.Owners() {
 			if f.IsEmptied(layer) {
 				lines = append(lines, fmt.Sprintf("emptied by %s %s", nameOf(layer), path))
 			}
@@ -446,17 +446,17 @@ func patchedOf(t *testing.T, o *merge.Ownership, ofObjects bool) []string {
 }
 
 // claimsOf returns a line for each field, with its claims in order.
-func claimsOf(o *merge.Ownership) []string {
+func claimsOf(o *merge.History) []string {
 	return linesOf(o, claimText)
 }
 
 // sourcesOf returns a line for each field, with the sources of its claims.
-func sourcesOf(o *merge.Ownership) []string {
-	return linesOf(o, func(c merge.Claim) string { return c.Source.String() })
+func sourcesOf(o *merge.History) []string {
+	return linesOf(o, func(c merge.Claim) string { return c.At.String() })
 }
 
 // linesOf returns a line for each field, with a text for each of its claims.
-func linesOf(o *merge.Ownership, text func(merge.Claim) string) []string {
+func linesOf(o *merge.History, text func(merge.Claim) string) []string {
 	var lines []string
 	for path, claims := range o.All() {
 		line := path.String()
@@ -477,11 +477,11 @@ func claimText(c merge.Claim) string {
 	case value == "null" && c.Value != nil:
 		value = fmt.Sprintf("null(%T)", c.Value)
 	}
-	return nameOf(c.Layer) + "=" + value
+	return nameOf(c.Owner) + "=" + value
 }
 
 // fieldsOf returns a line for each layer, with its fields.
-func fieldsOf(o *merge.Ownership) []string {
+func fieldsOf(o *merge.History) []string {
 	var lines []string
 	for layer, fields := range o.FieldsV1(nil) {
 		lines = append(lines, fmt.Sprintf("%s owns %s", nameOf(layer), fields))
@@ -490,7 +490,7 @@ func fieldsOf(o *merge.Ownership) []string {
 }
 
 // nameOf returns the name of a manager, or of another layer.
-func nameOf(l merge.Layer) string {
+func nameOf(l merge.Owner) string {
 	if name, ok := l.Manager(); ok {
 		return name
 	}
@@ -569,7 +569,7 @@ func fromJSON[T any](text string) T {
 }
 
 // applied returns the result of patches, with its owners.
-func applied[B, P any](t testing.TB, plan *merge.Plan[B, P], base *B, patches []merge.Layered[P]) *merge.Result[B] {
+func applied[B, P any](t testing.TB, plan *merge.Plan[B, P], base *B, patches []merge.Patch[P]) *merge.Result[B] {
 	t.Helper()
 	result, err := plan.Apply(base, patches, merge.Options{Owners: true})
 	if err != nil {
@@ -579,12 +579,12 @@ func applied[B, P any](t testing.TB, plan *merge.Plan[B, P], base *B, patches []
 }
 
 // patchesOf reads patches such as `a {"on": true}`, which begin with the manager.
-func patchesOf[P any](read func(text string) P, lines ...string) []merge.Layered[P] {
-	patches := make([]merge.Layered[P], len(lines))
+func patchesOf[P any](read func(text string) P, lines ...string) []merge.Patch[P] {
+	patches := make([]merge.Patch[P], len(lines))
 	for i, line := range lines {
 		manager, text, _ := strings.Cut(line, " ")
 		patch := read(text)
-		patches[i] = merge.Layered[P]{Layer: merge.Manager(manager), Patch: &patch}
+		patches[i] = merge.Patch[P]{Owner: merge.Manager(manager), Value: &patch}
 	}
 	return patches
 }

@@ -125,7 +125,7 @@ func TestApply_BaseNoJSON(t *testing.T) {
 	plan := must(merge.For[memory, memory](schema.Rules{}))
 	for _, value := range []any{math.NaN(), func() {}, []any{make(chan int)}} {
 		var failed *merge.PatchError
-		if _, err := plan.Apply(&memory{Any: value}, nil, merge.Options{}); !errors.As(err, &failed) || failed.Layer != merge.Base || failed.Index != -1 {
+		if _, err := plan.Apply(&memory{Any: value}, nil, merge.Options{}); !errors.As(err, &failed) || failed.Owner != merge.Base || failed.Index != -1 {
 			t.Errorf("a base with a %T: %v", value, err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestApply_Verbatim(t *testing.T) {
 	plan := must(merge.For[document, merge.Object](schema.Rules{}))
 	patch := fromJSON[merge.Object](`{"$patch": "replace", "frees": {"a": {"b": [{}]}}}`)
 	before := asJSON(patch)
-	result := applied(t, plan, &document{Name: "a"}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}})
+	result := applied(t, plan, &document{Name: "a"}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}})
 	scribble(reflect.ValueOf(&result.Value))
 	if after := asJSON(patch); after != before {
 		t.Errorf("a change of the result changed the patch from\n%s\nto\n%s", before, after)
@@ -220,7 +220,7 @@ func TestApply_Hidden(t *testing.T) {
 			list: []string{"d"}, byName: map[string]string{"e": "f"}, pointer: &embedded{}, value: &embedded{}, lists: [1][]string{{"g"}},
 		}
 	}
-	patches := []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &merge.Object{"name": "new"}}}
+	patches := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &merge.Object{"name": "new"}}}
 	for _, o := range []merge.Options{{}, {Owners: true}, {Owners: true, Precedence: merge.BaseAlways}} {
 		input := base()
 		result, err := plan.Apply(input, patches, o)
@@ -263,7 +263,7 @@ func TestFor_Fixed(t *testing.T) {
 		t.Errorf("ForAny returns %v, want %s", err, want)
 	}
 	plan := must(merge.For[left, merge.Object](schema.Rules{}))
-	patches := []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &merge.Object{"elements": []any{"b"}, "any": "c"}}}
+	patches := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &merge.Object{"elements": []any{"b"}, "any": "c"}}}
 	result, err := plan.Apply(&left{elements: elements{"a"}}, patches, merge.Options{})
 	if err != nil || !reflect.DeepEqual(result.Value, left{Any: "c"}) {
 		t.Errorf("Apply makes %#v, %v", result, err)
@@ -294,9 +294,9 @@ func TestApply_CyclicBase(t *testing.T) {
 // values of the schema nor the values of earlier claims.
 func TestApply_InPlace(t *testing.T) {
 	plan := must(merge.For[thing, merge.Object](schema.Rules{}))
-	patches := []merge.Layered[merge.Object]{
-		{Layer: merge.Manager("a"), Patch: &merge.Object{"fixed": merge.Object{"name": "x"}}},
-		{Layer: merge.Manager("b"), Patch: &merge.Object{
+	patches := []merge.Patch[merge.Object]{
+		{Owner: merge.Manager("a"), Value: &merge.Object{"fixed": merge.Object{"name": "x"}}},
+		{Owner: merge.Manager("b"), Value: &merge.Object{
 			"fixed": merge.Object{"part": merge.Object{"name": "y"}}, "raw": merge.Object{"b": "2"},
 		}},
 	}
@@ -305,7 +305,7 @@ func TestApply_InPlace(t *testing.T) {
 	if part := result.Value.Fixed.Part; part.Name != "y" {
 		t.Errorf("the struct of two patches is %+v", part)
 	}
-	for path, claims := range result.Owners.All() {
+	for path, claims := range result.History.All() {
 		if path.String() == ".raw" && !reflect.DeepEqual(claims[0].Value, merge.Object{"a": "1"}) {
 			t.Errorf("%s: the base claims %v", path, claims[0].Value)
 		}
@@ -315,7 +315,7 @@ func TestApply_InPlace(t *testing.T) {
 	}
 	options := merge.Options{Protected: []fieldpath.Path{{fieldpath.Field("labels"), fieldpath.Key("a")}}}
 	labels := merge.Object{"labels": merge.Object{"a": "2", "b": "2"}}
-	labeling := []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &labels}}
+	labeling := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &labels}}
 	kept := must(plan.Apply(&thing{Labels: map[string]string{"a": "1"}}, labeling, options))
 	if want := map[string]string{"a": "1", "b": "2"}; !reflect.DeepEqual(kept.Value.Labels, want) {
 		t.Errorf("beside a protected one, the labels are %v, want %v", kept.Value.Labels, want)

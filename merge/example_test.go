@@ -30,7 +30,7 @@ func Example_override() {
 		ServiceAccountName: "admin",
 		NodeSelector:       map[string]string{"pool": "fast"},
 	}}
-	patches := []merge.Layered[corev1.PodTemplateSpec]{{Layer: merge.Manager("user"), Patch: &user}}
+	patches := []merge.Patch[corev1.PodTemplateSpec]{{Owner: merge.Manager("user"), Value: &user}}
 	result, err := plan.Apply(base, patches, merge.Options{
 		Empty:     merge.SkipZero, // the type encodes "containers": null, which the user did not set
 		Protected: []fieldpath.Path{fieldpath.Fields("spec", "serviceAccountName")},
@@ -42,7 +42,7 @@ func Example_override() {
 	spec := result.Value.Spec
 	fmt.Println(spec.Containers[0].Image, spec.ServiceAccountName, spec.NodeSelector)
 	for _, refused := range result.Protected {
-		fmt.Println("refused:", refused.Layer, refused.Path)
+		fmt.Println("refused:", refused.Owner, refused.Path)
 	}
 	if result, err = plan.Apply(base, patches, merge.Options{}); err == nil {
 		fmt.Println(len(result.Value.Spec.Containers), "containers:", result.ZeroNulls[0].Path, "is null")
@@ -76,9 +76,9 @@ func Example() {
 			"nodeSelector": map[string]any{"$patch": "replace", "pool": "hardened"},
 		}},
 	}}
-	result, err := plan.Apply(defaults, []merge.Layered[merge.Object]{
-		{Layer: merge.Manager("web"), Patch: &web},
-		{Layer: merge.Manager("security"), Patch: &security},
+	result, err := plan.Apply(defaults, []merge.Patch[merge.Object]{
+		{Owner: merge.Manager("web"), Value: &web},
+		{Owner: merge.Manager("security"), Value: &security},
 	}, merge.Options{Owners: true})
 	if err != nil {
 		fmt.Println(err)
@@ -86,7 +86,7 @@ func Example() {
 	}
 	spec := result.Value.Spec
 	fmt.Println(*spec.Replicas, spec.Template.Spec.Containers[0].Image, spec.Template.Spec.NodeSelector)
-	fmt.Println(conflict.Find(result.Owners).Err())
+	fmt.Println(conflict.Find(result.History).Err())
 	// Output:
 	// 3 mirror/server:1.4 map[pool:hardened]
 	// .spec.template.spec.containers[name="server"].image: managers set different values: web sets "server:1.5", security sets "mirror/server:1.4"
@@ -106,15 +106,15 @@ func ExampleForObject() {
 	}
 	base := merge.Object{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}
 	patch := merge.Object{"spec": map[string]any{"size": int64(2), "ports": []any{map[string]any{"port": int64(80), "name": "http"}}}}
-	result, err := merge.ForObject(widgets).Apply(&base, []merge.Layered[merge.Object]{
-		{Layer: merge.Manager("web"), Patch: &patch},
+	result, err := merge.ForObject(widgets).Apply(&base, []merge.Patch[merge.Object]{
+		{Owner: merge.Manager("web"), Value: &patch},
 	}, merge.Options{Owners: true})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(result.Value)
-	for layer, fields := range result.Owners.FieldsV1(nil) {
+	for layer, fields := range result.History.FieldsV1(nil) {
 		fmt.Println(layer, string(fields))
 	}
 	// Output:

@@ -278,7 +278,7 @@ func (m *objects) holds(at node, layer int32) bool {
 
 // managedFields returns the entries of the merged object. An entry that the patches have not replaced keeps its time. A replaced
 // entry has no time. It comes after the entries with a time, as if it had the time of the merge.
-func (m *objects) managedFields(o *Ownership, patches []Layered[Object], version string) ([]any, error) {
+func (m *objects) managedFields(o *History, patches []Patch[Object], version string) ([]any, error) {
 	sets := make([]fieldSet, len(m.log.layers))
 	o.objectFields(sets, nil)
 	entries, order := map[int32]Object{}, []string{"operation", "time", "manager", "apiVersion", "subresource"}
@@ -294,7 +294,7 @@ func (m *objects) managedFields(o *Ownership, patches []Layered[Object], version
 		entries[baseLayer] = Object{"manager": beforeFirstApply, "operation": "Update", "apiVersion": version}
 	}
 	for i := range patches {
-		if name, ok := patches[i].Layer.Manager(); ok {
+		if name, ok := patches[i].Owner.Manager(); ok {
 			of := "Apply"
 			if patches[i].JSON != nil {
 				of = "Update"

@@ -56,7 +56,7 @@ status: {ready: 1}
 
 func TestManaged(t *testing.T) {
 	live, patch := objectOf(t, liveWeb), objectOf(t, "{spec: {replicas: 3, labels: {d: x}}}")
-	result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("team"), Patch: &patch}}, merge.Options{Managed: true, Owners: true})
+	result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("team"), Value: &patch}}, merge.Options{Managed: true, Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,12 +78,12 @@ status: {ready: 1}
 	if w, g := asJSON(want), asJSON(result.Value); w != g {
 		t.Errorf("got\n%s\nwant\n%s", g, w)
 	}
-	if found := conflict.Find(result.Owners); len(found) > 0 {
+	if found := conflict.Find(result.History); len(found) > 0 {
 		t.Errorf("a manager disagrees with itself: %v", found)
 	}
-	for path, claims := range result.Owners.All() {
-		if path.String() == ".spec.paused" && claims[0].Source.String() != ".spec.paused" {
-			t.Errorf("an owner's claim has the source %v", claims[0].Source)
+	for path, claims := range result.History.All() {
+		if path.String() == ".spec.paused" && claims[0].At.String() != ".spec.paused" {
+			t.Errorf("an owner's claim has the source %v", claims[0].At)
 		}
 	}
 }
@@ -99,15 +99,15 @@ func TestManaged_Conflicts(t *testing.T) {
 		"{spec: {ports: [{name: web}, {name: metrics}]}}": "[]",
 	} {
 		live, patch := objectOf(t, liveWeb), objectOf(t, text)
-		result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("new"), Patch: &patch}}, merge.Options{Managed: true, Owners: true})
+		result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("new"), Value: &patch}}, merge.Options{Managed: true, Owners: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := []string{}
-		for _, c := range conflict.Find(result.Owners) {
+		for _, c := range conflict.Find(result.History) {
 			found = append(found, c.Path.String())
 			for _, claim := range c.Claims {
-				found = append(found, string(claim.Layer))
+				found = append(found, string(claim.Owner))
 			}
 		}
 		if got := fmt.Sprint(found); got != want {
@@ -135,7 +135,7 @@ spec: {replicas: 1, ports: [{name: web, port: 80}]}
 		"{spec: {replicas: 1, labels: {a: b}}}": "[team] [.spec.labels manager/carol manager/team]",
 	} {
 		live, patch := objectOf(t, text), objectOf(t, patch)
-		result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("team"), Patch: &patch}}, merge.Options{Managed: true, Owners: true})
+		result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("team"), Value: &patch}}, merge.Options{Managed: true, Owners: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,10 +143,10 @@ spec: {replicas: 1, ports: [{name: web, port: 80}]}
 		for _, entry := range result.Value["metadata"].(merge.Object)["managedFields"].([]any) {
 			names = append(names, entry.(merge.Object)["manager"].(string))
 		}
-		for _, c := range conflict.Find(result.Owners) {
+		for _, c := range conflict.Find(result.History) {
 			found = append(found, c.Path.String())
 			for _, claim := range c.Claims {
-				found = append(found, string(claim.Layer))
+				found = append(found, string(claim.Owner))
 			}
 		}
 		if got := fmt.Sprint(names, found); got != want {
@@ -159,7 +159,7 @@ spec: {replicas: 1, ports: [{name: web, port: 80}]}
 func TestManaged_Duplicates(t *testing.T) {
 	live := objectOf(t, liveWeb)
 	port := merge.Object{"name": "web", "port": int64(81)}
-	result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: []merge.Operation{{Op: "add", Path: "/spec/ports/-", Value: port}}}}, merge.Options{Managed: true})
+	result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: []merge.Operation{{Op: "add", Path: "/spec/ports/-", Value: port}}}}, merge.Options{Managed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestManaged_Duplicates(t *testing.T) {
 
 func TestManaged_NoOwners(t *testing.T) {
 	live, patch := objectOf(t, "{apiVersion: v1, spec: {replicas: 2, labels: {a: x}}}"), objectOf(t, "{spec: {replicas: 3}}")
-	result, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Managed: true})
+	result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{Managed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestManaged_Invalid(t *testing.T) {
 		"an entry":      {"- {manager: team, operation: Apply", "- 3\n  - {manager: team, operation: Apply", `.metadata.managedFields[0]: must be an object, and is a number`},
 	} {
 		live, patch := objectOf(t, strings.Replace(liveWeb, test.old, test.new, 1)), merge.Object{}
-		_, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Managed: true})
+		_, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{Managed: true})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
@@ -207,11 +207,11 @@ func TestManaged_Invalid(t *testing.T) {
 		t.Errorf("without a version: %v", err)
 	}
 	live := objectOf(t, liveWeb)
-	for _, patch := range []merge.Layered[merge.Object]{
-		{Layer: merge.Manager("a"), Patch: &live},
-		{Layer: merge.Manager("a"), JSON: []merge.Operation{{Op: "add", Path: "/metadata/managedFields", Value: []any{}}}},
+	for _, patch := range []merge.Patch[merge.Object]{
+		{Owner: merge.Manager("a"), Value: &live},
+		{Owner: merge.Manager("a"), JSON: []merge.Operation{{Op: "add", Path: "/metadata/managedFields", Value: []any{}}}},
 	} {
-		_, err := webPlan().Apply(&live, []merge.Layered[merge.Object]{patch}, merge.Options{Managed: true})
+		_, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{patch}, merge.Options{Managed: true})
 		if err == nil || !strings.Contains(err.Error(), "patch of manager/a: .metadata.managedFields: must not be set") {
 			t.Errorf("a patch with owners: %v", err)
 		}
@@ -234,7 +234,7 @@ func TestJSONPatch_Owners(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := objectOf(t, "{spec: {replicas: 4, ports: [{name: metrics, port: 90}]}}")
-	result, err := webPlan().Apply(&base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: first}, {Layer: merge.Manager("b"), Patch: &second}}, merge.Options{Owners: true})
+	result, err := webPlan().Apply(&base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: first}, {Owner: merge.Manager("b"), Value: &second}}, merge.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,10 +242,10 @@ func TestJSONPatch_Owners(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	var got []string
-	for path, claims := range result.Owners.All() {
+	for path, claims := range result.History.All() {
 		line := path.String()
 		for _, claim := range claims {
-			line += fmt.Sprint(" ", claim.Layer, "=", claim.Value)
+			line += fmt.Sprint(" ", claim.Owner, "=", claim.Value)
 		}
 		got = append(got, line)
 	}
@@ -258,7 +258,7 @@ func TestJSONPatch_Owners(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if found := conflict.Find(result.Owners); len(found) != 1 || found[0].Path.String() != ".spec.replicas" {
+	if found := conflict.Find(result.History); len(found) != 1 || found[0].Path.String() != ".spec.replicas" {
 		t.Errorf("conflicts %v", found)
 	}
 }
@@ -285,7 +285,7 @@ func TestJSONPatch_Invalid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = webPlan().Apply(&base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: operations}}, merge.Options{})
+		_, err = webPlan().Apply(&base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: operations}}, merge.Options{})
 		var at *merge.PatchError
 		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.100s: %v, want %s", patch, err, want)
@@ -298,10 +298,10 @@ func TestJSONPatch_Invalid(t *testing.T) {
 	}
 	type spec struct{ Replicas int }
 	plan := must(merge.For[spec, spec](schema.Rules{}))
-	if _, err := plan.Apply(&spec{}, []merge.Layered[spec]{{Layer: merge.Manager("a"), JSON: []merge.Operation{}}}, merge.Options{}); err == nil || !strings.Contains(err.Error(), "a JSON patch changes objects only") {
+	if _, err := plan.Apply(&spec{}, []merge.Patch[spec]{{Owner: merge.Manager("a"), JSON: []merge.Operation{}}}, merge.Options{}); err == nil || !strings.Contains(err.Error(), "a JSON patch changes objects only") {
 		t.Errorf("a Go value: %v", err)
 	}
-	if _, err := webPlan().Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: []merge.Operation{}}}, merge.Options{Protected: []fieldpath.Path{fieldpath.Fields("spec", "replicas")}}); err == nil || !strings.Contains(err.Error(), "no policy but Order") {
+	if _, err := webPlan().Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: []merge.Operation{}}}, merge.Options{Protected: []fieldpath.Path{fieldpath.Fields("spec", "replicas")}}); err == nil || !strings.Contains(err.Error(), "no policy but Order") {
 		t.Errorf("with a policy: %v", err)
 	}
 }
@@ -317,7 +317,7 @@ func TestJSONPatch_Limits(t *testing.T) {
 		"3 MiB copied":     copies,
 		"10000 operations": slices.Repeat([]merge.Operation{{Op: "test", Path: "/none"}}, 10000),
 	} {
-		if _, err := webPlan().Apply(&base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: patch}}, merge.Options{}); err != nil {
+		if _, err := webPlan().Apply(&base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: patch}}, merge.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -336,7 +336,7 @@ func TestParseJSONPatch_Numbers(t *testing.T) {
 // TestJSONPatch_Duplicates rejects duplicates in a patch after a JSON patch, which may leave some.
 func TestJSONPatch_Duplicates(t *testing.T) {
 	patch := objectOf(t, "{rows: [{z: [a, a]}]}")
-	_, err := objectPlan(testCaseSchema).Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), JSON: []merge.Operation{}}, {Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{})
+	_, err := objectPlan(testCaseSchema).Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: []merge.Operation{}}, {Owner: merge.Manager("a"), Value: &patch}}, merge.Options{})
 	if err == nil || !strings.Contains(err.Error(), "duplicate") {
 		t.Errorf("duplicate elements after a JSON patch: %v", err)
 	}
@@ -366,13 +366,13 @@ inner: {"on": true}
 		{live, []string{"{count: 1}"}, merge.Options{Managed: true}, "patch of manager/ann: .inner: must be an object, and is null", 0},
 	} {
 		base := objectOf(t, test.base)
-		var patches []merge.Layered[merge.Object]
+		var patches []merge.Patch[merge.Object]
 		for i, text := range test.patches {
 			patch, name := objectOf(t, text), fmt.Sprint(i)
 			if test.options.Managed {
 				name = "ann"
 			}
-			patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(name), Patch: &patch})
+			patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(name), Value: &patch})
 		}
 		_, err := objectPlan(nullsSchema).Apply(&base, patches, test.options)
 		var rejected *merge.PatchError

@@ -11,7 +11,7 @@ import (
 // not with the template. The merged template itself holds the runtime's fields that no patch touched.
 type log struct {
 	root     *schema.Type
-	layers   []Layer
+	layers   []Owner
 	places   []fieldpath.Path  // where a layer's patch stands in its document, nil for a later layer
 	rename   func(Claim) Claim // nil keeps claims as they are
 	managers int32             // how many of the layers are managers', from 1 on
@@ -160,15 +160,15 @@ const baseLayer = 0
 func newLog(root *schema.Type, patches int, o Options) *log {
 	l := &log{
 		root:   root,
-		layers: make([]Layer, 1, patches+1),
+		layers: make([]Owner, 1, patches+1),
 		places: make([]fieldpath.Path, 1, patches+1),
 		ids:    make([]int32, patches),
 		nodes:  make([]pathNode, 1, 64+20*patches),
 		claims: make([]claim, 0, 16+32*patches),
 		values: make([]anyValue, 0, 8+4*patches),
 	}
-	l.layers[0], l.places[0] = baseLayerOf(o), o.Source
-	if o.Source == nil {
+	l.layers[0], l.places[0] = baseLayerOf(o), o.At
+	if o.At == nil {
 		l.places[0] = fieldpath.Path{}
 	}
 	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1}
@@ -176,19 +176,19 @@ func newLog(root *schema.Type, patches int, o Options) *log {
 }
 
 // logOf returns an empty log for patches.
-func logOf[P any](root *schema.Type, patches []Layered[P], o Options, owners ...Layer) *log {
+func logOf[P any](root *schema.Type, patches []Patch[P], o Options, owners ...Owner) *log {
 	l := newLog(root, len(patches), o)
 	l.baseWins = o.Precedence == BaseAlways
 	for _, owner := range owners {
 		l.owners = append(l.owners, l.layerID(owner))
 	}
 	for i := range patches {
-		layer := patches[i].Layer
+		layer := patches[i].Owner
 		if name, ok := layer.Manager(); ok && o.Managed && patches[i].JSON != nil {
 			layer = updated(name)
 		}
 		l.ids[i] = l.layerID(layer)
-		l.from(l.ids[i], patches[i].Source)
+		l.from(l.ids[i], patches[i].At)
 	}
 	for _, owner := range l.owners {
 		l.from(owner, l.places[baseLayer])
@@ -206,10 +206,10 @@ func logOf[P any](root *schema.Type, patches []Layered[P], o Options, owners ...
 }
 
 // updated returns the layer of a manager's updates. Its applies have other fields.
-func updated(manager string) Layer { return Manager(manager + " (Update)") }
+func updated(manager string) Owner { return Manager(manager + " (Update)") }
 
 // layerID returns the number of a layer. It adds an unknown layer to the log.
-func (l *log) layerID(layer Layer) int32 {
+func (l *log) layerID(layer Owner) int32 {
 	i := slices.Index(l.layers, layer)
 	if i < 0 {
 		i = len(l.layers)

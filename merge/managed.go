@@ -22,7 +22,7 @@ import (
 //	i:N                     a position
 //	.                       the field around it
 //
-// An empty object names its field as well. Ownership.FieldsV1 writes this format, and fieldpath.Set.FromJSON
+// An empty object names its field as well. History.FieldsV1 writes this format, and fieldpath.Set.FromJSON
 // in structured-merge-diff v6 defines it.
 //
 // The paths come in the order of the input. FieldsV1 does not distinguish a field from a key of a map. A name of letters,

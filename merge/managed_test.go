@@ -158,13 +158,13 @@ func TestFieldsV1Paths_Written(t *testing.T) {
 	for range 300 {
 		base := merge.Object(randomSpec(next))
 		one, other := merge.Object(randomSpec(next)), merge.Object(randomSpec(next))
-		result, err := plan.Apply(&base, []merge.Layered[merge.Object]{
-			{Layer: merge.Manager("a"), Patch: &one}, {Layer: merge.Manager("b"), Patch: &other},
+		result, err := plan.Apply(&base, []merge.Patch[merge.Object]{
+			{Owner: merge.Manager("a"), Value: &one}, {Owner: merge.Manager("b"), Value: &other},
 		}, merge.Options{Owners: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		paths += readsBack(t, result.Owners)
+		paths += readsBack(t, result.History)
 	}
 	if paths < 1000 {
 		t.Errorf("%d paths of objects read, want more", paths)
@@ -205,12 +205,12 @@ func randomSpec(next *rand.Rand) map[string]any {
 
 // readsBack compares the paths of each layer with the history. Written again, they must equal
 // the input. It returns their number.
-func readsBack(t *testing.T, owners *merge.Ownership) (paths int) {
+func readsBack(t *testing.T, owners *merge.History) (paths int) {
 	t.Helper()
 	claimed := map[string]bool{}
 	for path, claims := range owners.All() {
 		for _, c := range claims {
-			claimed[string(c.Layer)+inFields(path).String()] = true
+			claimed[string(c.Owner)+inFields(path).String()] = true
 		}
 	}
 	for layer, data := range owners.FieldsV1(nil) {

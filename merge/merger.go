@@ -20,7 +20,7 @@ type merger struct {
 	plan    *plan
 	log     *log
 	layer   int32
-	of      Layer // the layer whose value is read
+	of      Owner // the layer whose value is read
 	ofValue bool  // whether the patch is a Go value: its type may encode a null that nobody wrote
 	follows bool  // whether new items follow the items of the base, which keep their places
 	skips   bool  // whether an empty string sets no field that is always encoded
@@ -38,7 +38,7 @@ type merger struct {
 	protected  []Ignored
 	zeroNulls  []Ignored
 	noted      map[node]bool // the lists whose duplicates are recorded
-	ownership  *Ownership    // of the result
+	ownership  *History      // of the result
 }
 
 func (m *merger) enter(step fieldpath.Step) { m.path = append(m.path, step) }
@@ -214,7 +214,7 @@ func (m *merger) retain(at node, kept map[string]bool) {
 func (m *merger) noteZeroNull(f *schema.StructField, old any) {
 	isSet := f.Patch != nil && f.Patch.OmitEmpty && f.Patch.IsPointer()
 	if m.ofValue && !isSet && old != nil && !f.IsEmpty(old) {
-		m.zeroNulls = append(m.zeroNulls, Ignored{Layer: m.of, Path: slices.Clone(m.path)})
+		m.zeroNulls = append(m.zeroNulls, Ignored{Owner: m.of, Path: slices.Clone(m.path)})
 	}
 }
 

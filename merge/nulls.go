@@ -14,7 +14,7 @@ import (
 
 // refuseNulls returns an error for the first null of a merged object that its definition refuses, unless the base has it. The error is that
 // of the last patch with a claim on the field, or on the nearest one around it.
-func (m *objects) refuseNulls(base *Object, owned *Ownership, patches []Layered[Object]) error {
+func (m *objects) refuseNulls(base *Object, owned *History, patches []Patch[Object]) error {
 	if !m.hasNulls {
 		return nil
 	}
@@ -31,20 +31,20 @@ func (m *objects) refuseNulls(base *Object, owned *Ownership, patches []Layered[
 		if patches[index].JSON != nil && !isItem {
 			continue
 		}
-		return &PatchError{Layer: patches[index].Layer, Index: index, Path: at, Err: &TypeError{found.want[i], "null"}}
+		return &PatchError{Owner: patches[index].Owner, Index: index, Path: at, Err: &TypeError{found.want[i], "null"}}
 	}
 	return nil
 }
 
 // culpritOf returns the index of the last patch with a claim on the field at a path, or on the nearest one around it.
-func culpritOf(at fieldpath.Path, owned *Ownership, patches []Layered[Object], l *log) int {
+func culpritOf(at fieldpath.Path, owned *History, patches []Patch[Object], l *log) int {
 	last, nearest := len(patches)-1, -1
 	for path, claims := range owned.All() {
 		if len(path) < nearest || !at.HasPrefix(path) {
 			continue
 		}
 		for i := range patches {
-			isOf := func(c Claim) bool { return c.Layer == l.layers[l.ids[i]] }
+			isOf := func(c Claim) bool { return c.Owner == l.layers[l.ids[i]] }
 			if slices.ContainsFunc(claims, isOf) {
 				last, nearest = i, len(path)
 			}

@@ -46,9 +46,9 @@ func TestObject_Invalid(t *testing.T) {
 		"no end":                  {map[string]any{"values": cyclic}, `nests more than 10000 deep`},
 		"no object":               {"text", `.spec: must be an object, and is a string`},
 	} {
-		_, err := plan.Apply(&merge.Object{"spec": merge.Object{}}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &merge.Object{"spec": test.spec}}}, merge.Options{Owners: true})
+		_, err := plan.Apply(&merge.Object{"spec": merge.Object{}}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &merge.Object{"spec": test.spec}}}, merge.Options{Owners: true})
 		var rejected *merge.PatchError
-		if !errors.As(err, &rejected) || rejected.Layer != merge.Manager("a") || rejected.Index != 0 {
+		if !errors.As(err, &rejected) || rejected.Owner != merge.Manager("a") || rejected.Index != 0 {
 			t.Errorf("%s: %v", name, err)
 		} else if got := rejected.Path.String() + ": " + rejected.Err.Error(); !strings.HasSuffix(got, test.want) {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)
@@ -57,12 +57,12 @@ func TestObject_Invalid(t *testing.T) {
 			continue // a base may hold them
 		}
 		_, err = plan.Apply(&merge.Object{"spec": test.spec}, nil, merge.Options{})
-		if !errors.As(err, &rejected) || rejected.Layer != merge.Base || rejected.Index != -1 {
+		if !errors.As(err, &rejected) || rejected.Owner != merge.Base || rejected.Index != -1 {
 			t.Errorf("%s in the base: %v", name, err)
 		}
 	}
 	base, patch := &merge.Object{"kind": "A"}, &merge.Object{"kind": "B"}
-	_, err := plan.Apply(base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: patch}}, merge.Options{})
+	_, err := plan.Apply(base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: patch}}, merge.Options{})
 	if want := `patch of manager/a: .kind: must be "A", as in the base, and is "B"`; err == nil || err.Error() != want {
 		t.Errorf("another kind: got %v, want %s", err, want)
 	}
@@ -75,10 +75,10 @@ func TestObjectWrite(t *testing.T) {
 	spec := result.Value["spec"].(map[string]any)
 	before := spec
 	now := map[string]any{"replicas": int64(3), "labels": map[string]any{"x": "1", "y": "2"}, "ports": spec["ports"].([]any)[:1], "tags": []any{"x", "y"}}
-	result.Owners.WriteChanges("later", fieldpath.Fields("spec"), before, now)
+	result.History.WriteChanges("later", fieldpath.Fields("spec"), before, now)
 	result.Value["spec"] = now
 	port, _ := fieldpath.ParsePath(`spec.ports[port=80,protocol="TCP"].name`)
-	result.Owners.Write("last", merge.Origin{}, port, nil, "web")
+	result.History.Write("last", merge.Origin{}, port, nil, "web")
 	now["ports"].([]any)[0].(map[string]any)["name"] = "web"
 	want := []string{
 		`.spec.labels["x"] base="1"`,
@@ -94,10 +94,10 @@ func TestObjectWrite(t *testing.T) {
 		`.spec.tags[="x"] base=present`,
 		`.spec.tags[="y"] later=present`,
 	}
-	if d := cmp.Diff(want, claimsOf(result.Owners)); d != "" {
+	if d := cmp.Diff(want, claimsOf(result.History)); d != "" {
 		t.Errorf("claims (-want +got):\n%s", d)
 	}
-	if conflicts := conflict.Find(result.Owners); conflicts != nil {
+	if conflicts := conflict.Find(result.History); conflicts != nil {
 		t.Errorf("one manager disagrees with itself: %v", conflicts)
 	}
 }
@@ -120,9 +120,9 @@ func TestApply_Duplicates(t *testing.T) {
 		{"two patches to the list", []*corev1.Service{ports(53), ports(80)}, []fieldpath.Path{same}},
 		{"a patch to another field", []*corev1.Service{{Spec: corev1.ServiceSpec{ClusterIP: "None"}}}, nil},
 	} {
-		var patches []merge.Layered[corev1.Service]
+		var patches []merge.Patch[corev1.Service]
 		for _, patch := range tc.patches {
-			patches = append(patches, merge.Layered[corev1.Service]{Layer: merge.Manager("a"), Patch: patch})
+			patches = append(patches, merge.Patch[corev1.Service]{Owner: merge.Manager("a"), Value: patch})
 		}
 		result := applied(t, plan, &base, patches)
 		if !reflect.DeepEqual(result.Duplicates, tc.want) {
@@ -170,7 +170,7 @@ func TestObjectEdges(t *testing.T) {
 		{"10,001 levels in both", nested(9_999), nested(10_001), nil},
 	} {
 		for _, owners := range []bool{false, true} {
-			result, err := plan.Apply(test.base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: test.patch}}, merge.Options{Owners: owners})
+			result, err := plan.Apply(test.base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: test.patch}}, merge.Options{Owners: owners})
 			switch {
 			case test.want == nil && (err == nil || !strings.HasSuffix(err.Error(), "nests more than 10000 deep")):
 				t.Errorf("%s: %v", test.reason, err)

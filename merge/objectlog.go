@@ -152,7 +152,7 @@ func (s *patchItems) shared(after int32) int32 {
 // live holds the owners of a live object.
 type live struct {
 	entries []Object
-	layers  []Layer          // of the entries
+	layers  []Owner          // of the entries
 	named   map[int32][]node // the fields that a layer has claimed
 	applies bool             // whether a patch of a manager is being applied, and not an update
 	before  int32            // how many claims were made before the apply

@@ -17,7 +17,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 	const base = `{"count": 1, "labels": {"x": "1"}, "inner": {"a": "x"}, "tags": ["x"], "selector": {"app": "x"}, "values": {"x": {"y": 1}, "z": [1]},
 		"boxes": [{"name": "x", "size": 1}], "hosts": [{"name": "x", "zone": "p"}], "ports": [{"port": 80}, {"port": "80"}, {"port": "\u0001"}], "numbers": [1]}`
 	patches := []string{`a {"count": 2, "labels": {"x": "2"}, "boxes": [{"name": "x", "size": 2}], "hosts": [{"name": "x", "zone": "p"}], "ports": [{"port": 80}, {"port": "\u0001"}], "tags": ["x"], "numbers": [1]}`}
-	all := claimsOf(shapesResult(t, base, patches...).Owners)
+	all := claimsOf(shapesResult(t, base, patches...).History)
 	type write struct {
 		layer, path, before, now string
 		changes                  bool
@@ -238,9 +238,9 @@ func TestOwnership_Write_Object(t *testing.T) {
 				}
 				before, now := fromJSON[any](w.before), fromJSON[any](w.now)
 				if w.changes {
-					result.Owners.WriteChanges(merge.Layer(w.layer), path, before, now)
+					result.History.WriteChanges(merge.Owner(w.layer), path, before, now)
 				} else {
-					result.Owners.Write(merge.Layer(w.layer), merge.Origin{}, path, before, now)
+					result.History.Write(merge.Owner(w.layer), merge.Origin{}, path, before, now)
 				}
 			}
 			value, _ := fromJSON[any](tc.value).(merge.Object)
@@ -249,7 +249,7 @@ func TestOwnership_Write_Object(t *testing.T) {
 					delete(result.Value, name)
 				}
 			}
-			history := claimsOf(result.Owners)
+			history := claimsOf(result.History)
 			without := func(lines, others []string) []string {
 				return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(others, line) })
 			}
@@ -259,8 +259,8 @@ func TestOwnership_Write_Object(t *testing.T) {
 			if diff := cmp.Diff(tc.more, without(history, all), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("the history gets (-want +got):\n%s", diff)
 			}
-			stopAnywhere(result.Owners, len(history))
-			fields := slices.DeleteFunc(fieldsOf(result.Owners), func(line string) bool { return line[0] != 'd' && line[0] != 'e' || strings.HasSuffix(line, " owns {}") })
+			stopAnywhere(result.History, len(history))
+			fields := slices.DeleteFunc(fieldsOf(result.History), func(line string) bool { return line[0] != 'd' && line[0] != 'e' || strings.HasSuffix(line, " owns {}") })
 			if diff := cmp.Diff(tc.fields, fields, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("FieldsV1() (-want +got):\n%s", diff)
 			}
@@ -278,8 +278,8 @@ func shapesResult(t testing.TB, base string, patches ...string) *merge.Result[me
 // TestOwnership_Write_NoElement checks that a path to an object in a set of strings leads nowhere.
 func TestOwnership_Write_NoElement(t *testing.T) {
 	result := shapesResult(t, `{"tags": ["x"]}`)
-	result.Owners.Write("d", merge.Origin{}, fieldpath.Fields("tags").Append(fieldpath.ElementOf(merge.Object{})), nil, merge.Object{})
-	if diff := cmp.Diff([]string{`.tags[="x"] base=present`}, claimsOf(result.Owners)); diff != "" {
+	result.History.Write("d", merge.Origin{}, fieldpath.Fields("tags").Append(fieldpath.ElementOf(merge.Object{})), nil, merge.Object{})
+	if diff := cmp.Diff([]string{`.tags[="x"] base=present`}, claimsOf(result.History)); diff != "" {
 		t.Errorf("All() (-want +got):\n%s", diff)
 	}
 }
@@ -287,17 +287,17 @@ func TestOwnership_Write_NoElement(t *testing.T) {
 // TestObject_Sources checks the source of each claim. It is a place in the document of the base, of a patch or of a later layer.
 func TestObject_Sources(t *testing.T) {
 	base, patch := merge.Object{"inner": merge.Object{"a": "x"}, "count": int64(1)}, merge.Object{"count": int64(2)}
-	result, err := objectPlan(shapesSchema).Apply(&base, []merge.Layered[merge.Object]{
-		{Layer: merge.Manager("a"), Patch: &patch, Source: fieldpath.Fields("patches").Append(fieldpath.Index(0))},
-	}, merge.Options{Owners: true, Source: fieldpath.Fields("base")})
+	result, err := objectPlan(shapesSchema).Apply(&base, []merge.Patch[merge.Object]{
+		{Owner: merge.Manager("a"), Value: &patch, At: fieldpath.Fields("patches").Append(fieldpath.Index(0))},
+	}, merge.Options{Owners: true, At: fieldpath.Fields("base")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	inner := merge.Object{"a": "y", "b": "z"}
-	result.Owners.Write("d", merge.Origin{Path: fieldpath.Fields("policy")}, fieldpath.Fields("inner"), result.Value["inner"], inner)
-	result.Owners.Write("e", merge.Origin{Path: fieldpath.Fields("policy", "count"), Computed: true}, fieldpath.Fields("count"), int64(2), int64(3))
+	result.History.Write("d", merge.Origin{Path: fieldpath.Fields("policy")}, fieldpath.Fields("inner"), result.Value["inner"], inner)
+	result.History.Write("e", merge.Origin{Path: fieldpath.Fields("policy", "count"), Computed: true}, fieldpath.Fields("count"), int64(2), int64(3))
 	result.Value["inner"], result.Value["count"] = inner, int64(3)
-	got := sourcesOf(result.Owners)
+	got := sourcesOf(result.History)
 	if diff := cmp.Diff([]string{`.count .base.count .patches[0].count .policy.count`, `.inner.a .base.inner.a .policy.a`, `.inner.b .policy.b`}, got); diff != "" {
 		t.Errorf("sources (-want +got):\n%s", diff)
 	}
@@ -305,14 +305,14 @@ func TestObject_Sources(t *testing.T) {
 
 // TestObject_Ignored checks that FieldsV1 omits the ignored fields of an object.
 func TestObject_Ignored(t *testing.T) {
-	owners := shapesResult(t, `{"on": true, "labels": {"z": "1"}}`, `a {"count": 2, "labels": {"x": "2", "y": "2"}}`).Owners
-	got := map[merge.Layer]string{}
+	owners := shapesResult(t, `{"on": true, "labels": {"z": "1"}}`, `a {"count": 2, "labels": {"x": "2", "y": "2"}}`).History
+	got := map[merge.Owner]string{}
 	for layer, fields := range owners.FieldsV1(func(path fieldpath.Path) bool {
 		return slices.Contains([]string{".on", `.labels["y"]`}, path.String())
 	}) {
 		got[layer] = string(fields)
 	}
-	want := map[merge.Layer]string{merge.Base: `{"f:labels":{"f:z":{}}}`, merge.Manager("a"): `{"f:count":{},"f:labels":{"f:x":{}}}`}
+	want := map[merge.Owner]string{merge.Base: `{"f:labels":{"f:z":{}}}`, merge.Manager("a"): `{"f:count":{},"f:labels":{"f:x":{}}}`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("FieldsV1() (-want +got):\n%s", diff)
 	}

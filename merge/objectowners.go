@@ -31,7 +31,7 @@ type objectStep struct {
 func (s *objectStep) step() fieldpath.Step { return partStep(s.parent, s.field, s.key) }
 
 // objectClaims yields the claims on every field.
-func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
+func (o *History) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	object := o.tree()
 	w := objectWalk{log: o.log, visitsMissing: true}
 	w.visit = func(at node, kind valueKind, value any) bool {
@@ -175,7 +175,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 }
 
 // objectFields fills the sets with the fields that each layer owns in an object. A layer's number is the index of its set.
-func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
+func (o *History) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
 	object := o.tree()
 	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
 	w.visit = func(at node, kind valueKind, _ any) bool {
@@ -241,12 +241,12 @@ func (s *objectStep) set() setStep {
 // A field is a leaf: a scalar, an entry of a map, an atomic list, an element of a set. All also yields the presence of an item
 // of a list-map, of an empty struct, and of a list or a map that a patch left empty. The merge key of an item is not a leaf. A field that a null emptied has a nil as its
 // last claim.
-func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(false) }
+func (o *History) All() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(false) }
 
 // Reached yields what All yields, without the fields and items of a Go type that only the base set.
-func (o *Ownership) Reached() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(true) }
+func (o *History) Reached() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(true) }
 
-func (o *Ownership) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
+func (o *History) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
 	return func(yield func(fieldpath.Path, []Claim) bool) {
 		o := o.orEmpty()
 		if o.isObject() {
@@ -267,10 +267,10 @@ func (o *Ownership) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
 //
 // The API server would record the same by the definition's schema if it merges as the struct tags do. The differences are
 // listed in docs/differences.md.
-func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer, []byte] {
-	return func(yield func(Layer, []byte) bool) {
+func (o *History) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Owner, []byte] {
+	return func(yield func(Owner, []byte) bool) {
 		o := o.orEmpty()
-		names := o.Layers()
+		names := o.Owners()
 		sets := make([]fieldSet, len(names))
 		if o.isObject() {
 			o.objectFields(sets, ignored)
@@ -286,19 +286,19 @@ func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer,
 }
 
 // valueFields fills the sets of a value of a Go type. A layer's number is the index of its set.
-func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fieldpath.Path) bool) {
+func (o *History) valueFields(sets []fieldSet, names []Owner, ignored func(fieldpath.Path) bool) {
 	w := walk{log: o.log}
 	w.yield = func(path fieldpath.Path, claims []Claim) bool {
 		if w.emptiedAround || ignored != nil && ignored(path) {
 			return true
 		}
 		last := claims[len(claims)-1]
-		if last.Value == nil && !o.log.isManager(int32(slices.Index(names, last.Layer))) {
+		if last.Value == nil && !o.log.isManager(int32(slices.Index(names, last.Owner))) {
 			return true // a later layer removed it
 		}
 		owned := true
 		for i := len(claims) - 1; i >= 0 && owned; i-- {
-			if layer := slices.Index(names, claims[i].Layer); layer >= 0 && (!w.decided || SameValue(claims[i].Value, last.Value)) {
+			if layer := slices.Index(names, claims[i].Owner); layer >= 0 && (!w.decided || SameValue(claims[i].Value, last.Value)) {
 				sets[layer].insertPath(path)
 			}
 			owned = i > 0 && (w.decided || SameValue(claims[i-1].Value, claims[i].Value))

@@ -61,7 +61,7 @@ func TestObject_Errors(t *testing.T) {
 		{merge.Object{"tags": list(1)}, `.tags[=1]: must be a string, and is a number`},
 		{merge.Object{"numbers": list(math.NaN())}, `.numbers[0]: must be a number, and is NaN`},
 	} {
-		_, err := objectPlan(shapesSchema).Apply(&merge.Object{}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &tc.object}}, merge.Options{})
+		_, err := objectPlan(shapesSchema).Apply(&merge.Object{}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &tc.object}}, merge.Options{})
 		if want := "patch of manager/a: " + tc.want; err == nil || err.Error() != want {
 			t.Errorf("Apply() of a patch %v: %v, want %s", tc.object, err, want)
 		}

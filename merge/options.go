@@ -17,11 +17,11 @@ import (
 
 // Options extend Apply. The zero value only merges, which is cheapest.
 type Options struct {
-	// Owners requests Result.Owners.
+	// Owners requests Result.History.
 	Owners bool
-	// Base names the layer of the base, "base" if empty. Source locates the base in its document.
-	Base   Layer
-	Source fieldpath.Path
+	// Base names the layer of the base, "base" if empty. At is the place of the base in its document.
+	Base Owner
+	At   fieldpath.Path
 
 	// Managed states that the base is a live object of a definition. The owners in its metadata.managedFields claim their fields. A patch
 	// replaces what its manager has applied before: fields that nobody owns then are removed. The result has the new managedFields. The
@@ -44,9 +44,9 @@ type Options struct {
 }
 
 // Base names the layer of the base if Options do not.
-const Base Layer = "base"
+const Base Owner = "base"
 
-func baseLayerOf(o Options) Layer {
+func baseLayerOf(o Options) Owner {
 	if o.Base == "" {
 		return Base
 	}
@@ -120,8 +120,8 @@ type Decision struct {
 	// Path is the field whose value was decided.
 	Path fieldpath.Path
 	// Winner is the layer whose value stays. Losers are the layers whose claims gave way.
-	Winner Layer
-	Losers []Layer
+	Winner Owner
+	Losers []Owner
 }
 
 // An OptionError reports an option that does not exist for a plan, or that contradicts another one.
@@ -375,8 +375,8 @@ func (o *Options) precedence() string {
 }
 
 // mergeOrder returns the order in which the patches merge: the winner comes last. The patches of one manager keep their order.
-func mergeOrder[P any](patches []Layered[P], o Options) []int {
-	order, first := make([]int, len(patches)), map[Layer]int{}
+func mergeOrder[P any](patches []Patch[P], o Options) []int {
+	order, first := make([]int, len(patches)), map[Owner]int{}
 	for i := range patches {
 		order[i] = i
 	}
@@ -384,13 +384,13 @@ func mergeOrder[P any](patches []Layered[P], o Options) []int {
 		return order
 	}
 	for i, p := range slices.Backward(patches) {
-		first[p.Layer] = i
+		first[p.Owner] = i
 	}
 	rank := func(i int) int {
 		if o.Precedence == FirstPatch {
-			return -first[patches[i].Layer]
+			return -first[patches[i].Owner]
 		}
-		name, _ := patches[i].Layer.Manager()
+		name, _ := patches[i].Owner.Manager()
 		if at := slices.Index(o.Managers, name); at >= 0 {
 			return len(o.Managers) - at
 		}

@@ -137,18 +137,18 @@ func TestApply_Order(t *testing.T) {
 			base.Items, base.Marks = next.items(25+next.IntN(15), 0), next.marks(25+next.IntN(15))
 		}
 		n := 1 + next.IntN(4)
-		var patches []merge.Layered[lists]
-		var objects []merge.Layered[merge.Object]
+		var patches []merge.Patch[lists]
+		var objects []merge.Patch[merge.Object]
 		var all []any
 		for k := range n {
 			layer := merge.Manager(fmt.Sprint("m", k))
 			var patch any
 			if i%2 == 0 {
 				p := next.lists(most)
-				patches, patch = append(patches, merge.Layered[lists]{Layer: layer, Patch: p}), p
+				patches, patch = append(patches, merge.Patch[lists]{Owner: layer, Value: p}), p
 			} else {
 				p := next.order(most)
-				objects, patch = append(objects, merge.Layered[merge.Object]{Layer: layer, Patch: &p}), p
+				objects, patch = append(objects, merge.Patch[merge.Object]{Owner: layer, Value: &p}), p
 			}
 			all = append(all, patch)
 		}
@@ -190,7 +190,7 @@ func TestApply_LongList(t *testing.T) {
 	for i := range base.Items {
 		base.Items[i].Name = fmt.Sprint("n", i)
 	}
-	layers := make([]merge.Layered[lists], 64)
+	layers := make([]merge.Patch[lists], 64)
 	for i := range layers {
 		patch := &lists{}
 		for k := range 4 {
@@ -199,7 +199,7 @@ func TestApply_LongList(t *testing.T) {
 		for k := i - 1; k >= max(0, i-3); k-- { // the first items that earlier patches have added
 			patch.Items = append(patch.Items, listItem{Name: fmt.Sprint("m", k, ".0"), Value: i})
 		}
-		layers[i] = merge.Layered[lists]{Layer: merge.Manager(fmt.Sprint("m", i)), Patch: patch}
+		layers[i] = merge.Patch[lists]{Owner: merge.Manager(fmt.Sprint("m", i)), Value: patch}
 	}
 	short := &lists{Items: base.Items[:1]}
 	for range 2 { // the first merge also analyzes the types
@@ -212,7 +212,7 @@ func TestApply_LongList(t *testing.T) {
 }
 
 // allocated returns the number of bytes that a merge allocates.
-func allocated(t *testing.T, plan *merge.Plan[lists, lists], base *lists, patches []merge.Layered[lists]) uint64 {
+func allocated(t *testing.T, plan *merge.Plan[lists, lists], base *lists, patches []merge.Patch[lists]) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	result, err := plan.Apply(base, patches, merge.Options{})

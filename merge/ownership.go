@@ -8,15 +8,15 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Ownership records the layers that set each field of a merged value. It reads the fields that only the base set from Result.Value
+// History records the layers that set each field of a merged value. It reads the fields that only the base set from Result.Value
 // itself. Read it before you change the value.
-type Ownership struct {
+type History struct {
 	log   *log
 	value any // the value, or a pointer to one of a Go type
 }
 
 // tree returns the JSON of the value.
-func (o *Ownership) tree() Object {
+func (o *History) tree() Object {
 	switch value := o.value.(type) {
 	case nil:
 		return nil
@@ -30,26 +30,26 @@ func (o *Ownership) tree() Object {
 }
 
 // orEmpty returns o, or an empty ownership if o is nil or zero.
-func (o *Ownership) orEmpty() *Ownership {
+func (o *History) orEmpty() *History {
 	if o == nil || o.log == nil {
-		return &Ownership{log: newLog(&schema.Type{Kind: schema.Struct}, 0, Options{})}
+		return &History{log: newLog(&schema.Type{Kind: schema.Struct}, 0, Options{})}
 	}
 	return o
 }
 
 // ZeroNulls returns the fields that a Go value omits and so removes. Its type encodes them as null, because they have no
 // omitempty. If all fields of a type have omitempty, as in an apply configuration of client-go, an omitted field removes nothing.
-func (o *Ownership) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
+func (o *History) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
 
 // IsLive reports whether the base was a live object with its owners. A merge into it then has the conflicts of its applies.
-func (o *Ownership) IsLive() bool { return o.orEmpty().log.live }
+func (o *History) IsLive() bool { return o.orEmpty().log.live }
 
 // isObject reports whether the value merged by a definition.
-func (o *Ownership) isObject() bool { return o.log.root.GoType() == nil && o.value != nil }
+func (o *History) isObject() bool { return o.log.root.GoType() == nil && o.value != nil }
 
 // Layers returns the layers in the order of writing. The base comes first, then the managers in the order of their patches,
 // then the layers of Write.
-func (o *Ownership) Layers() []Layer {
+func (o *History) Owners() []Owner {
 	o = o.orEmpty()
 	layers := slices.Clone(o.log.layers)
 	for i := range layers {
@@ -59,9 +59,9 @@ func (o *Ownership) Layers() []Layer {
 }
 
 // IsAlike reports whether two layers are one, or have equal patches that empty a field. Their order changes nothing there.
-func (o *Ownership) IsAlike(a, b Layer) bool {
+func (o *History) IsAlike(a, b Owner) bool {
 	l := o.orEmpty().log
-	first := func(layer Layer) int32 {
+	first := func(layer Owner) int32 {
 		i := l.rankOf(layer)
 		if i < 0 || i >= len(l.alike) {
 			return int32(i)
@@ -73,19 +73,19 @@ func (o *Ownership) IsAlike(a, b Layer) bool {
 
 // Rename passes each claim through rename before All yields it, for patches from other sources than managers' entries. The new
 // layer must depend on the old layer alone. Distinct layers must stay distinct.
-func (o *Ownership) Rename(rename func(Claim) Claim) { o.orEmpty().log.rename = rename }
+func (o *History) Rename(rename func(Claim) Claim) { o.orEmpty().log.rename = rename }
 
 // layerName returns a layer as it appears in claims.
-func (l *log) layerName(layer Layer) Layer {
+func (l *log) layerName(layer Owner) Owner {
 	if l.rename == nil {
 		return layer
 	}
-	return l.rename(Claim{Layer: layer}).Layer
+	return l.rename(Claim{Owner: layer}).Owner
 }
 
 // rankOf returns the place of a layer, by its name in claims, in the order of the patches.
-func (l *log) rankOf(layer Layer) int {
-	return slices.IndexFunc(l.layers, func(of Layer) bool { return l.layerName(of) == layer })
+func (l *log) rankOf(layer Owner) int {
+	return slices.IndexFunc(l.layers, func(of Owner) bool { return l.layerName(of) == layer })
 }
 
 // claimsOf returns the log's claims on a field, or nil.
@@ -106,16 +106,16 @@ func (l *log) claimsOf(at node, path fieldpath.Path) []Claim {
 func (l *log) exportAt(i int32, path fieldpath.Path) Claim {
 	out := l.export(l.claims[i].layer(), l.valueOf(i), path)
 	if source, ok := l.sources[i]; ok {
-		out.Source = source
+		out.At = source
 	}
 	return out
 }
 
 // export returns a claim for callers, with its source in the document of the base or a patch.
 func (l *log) export(layer int32, value any, path fieldpath.Path) Claim {
-	out := Claim{Layer: l.layers[layer], Value: value}
+	out := Claim{Owner: l.layers[layer], Value: value}
 	if place := l.places[layer]; place != nil {
-		out.Source = place.Append(path...)
+		out.At = place.Append(path...)
 	}
 	if l.rename != nil {
 		return l.rename(out)
@@ -131,7 +131,7 @@ func (l *log) decided(at node, claims []Claim, path fieldpath.Path) []Claim {
 	case v.claim >= 0:
 		claims = append(claims, l.exportAt(v.claim, path))
 	default:
-		claims = append(claims, Claim{Layer: l.layerName(l.layers[v.layer])})
+		claims = append(claims, Claim{Owner: l.layerName(l.layers[v.layer])})
 	}
 	return claims
 }

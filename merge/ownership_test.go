@@ -64,7 +64,7 @@ func ownedResult(t *testing.T, base string, patches []string) *merge.Result[any]
 }
 
 // flagsOf returns a line for each patched field about which there is more to say than its claims.
-func flagsOf(owners *merge.Ownership) []string {
+func flagsOf(owners *merge.History) []string {
 	var lines []string
 	for f := range owners.Patched() {
 		line := f.Path().String() + ":"
@@ -93,7 +93,7 @@ func TestOwnership(t *testing.T) {
 		name    string
 		base    string
 		patches []string
-		write   func(owners *merge.Ownership, value *owned)
+		write   func(owners *merge.History, value *owned)
 		history []string
 		flags   []string
 	}{
@@ -398,7 +398,7 @@ func TestOwnership(t *testing.T) {
 			`.box.b: by value`,
 			`.name: overrides by value`,
 		}},
-		{"a write", `{"name": "n", "zone": "z", "size": 5}`, []string{`a {"name": "x", "size": 5}`, `b {"zone": "z"}`}, func(owners *merge.Ownership, value *owned) {
+		{"a write", `{"name": "n", "zone": "z", "size": 5}`, []string{`a {"name": "x", "size": 5}`, `b {"zone": "z"}`}, func(owners *merge.History, value *owned) {
 			value.Name, value.Zone = "y", "z"
 			owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "x", "y")
 			owners.Write("d", merge.Origin{}, fieldpath.Fields("zone"), "z", "z")
@@ -413,7 +413,7 @@ func TestOwnership(t *testing.T) {
 			`.name: overrides replaced by value`,
 			`.zone: by value`,
 		}},
-		{"a write of what no patch sets", `{"name": "n"}`, nil, func(owners *merge.Ownership, value *owned) {
+		{"a write of what no patch sets", `{"name": "n"}`, nil, func(owners *merge.History, value *owned) {
 			value.Name, value.Zone = "y", "z"
 			owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "n", "y")
 			owners.Write("d", merge.Origin{}, fieldpath.Fields("zone"), nil, "z")
@@ -426,7 +426,7 @@ func TestOwnership(t *testing.T) {
 			`.name: overrides replaced by value`,
 			`.zone: by value`,
 		}},
-		{"a write of nothing", `{"zone": "z", "items": [{"name": "x"}]}`, nil, func(owners *merge.Ownership, value *owned) {
+		{"a write of nothing", `{"zone": "z", "items": [{"name": "x"}]}`, nil, func(owners *merge.History, value *owned) {
 			owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), nil, nil)
 			owners.Write("d", merge.Origin{}, fieldpath.Fields("items").Append(fieldpath.Item("name", "y"), fieldpath.Field("size")), nil, nil)
 			owners.Write("d", merge.Origin{}, fieldpath.Fields("box"), nil, nil)
@@ -442,7 +442,7 @@ func TestOwnership(t *testing.T) {
 			`.items[name="y"].size: by value bare`,
 			`.box: bare`,
 		}},
-		{"two writes", `{"name": "n"}`, []string{`a {"name": "x"}`}, func(owners *merge.Ownership, value *owned) {
+		{"two writes", `{"name": "n"}`, []string{`a {"name": "x"}`}, func(owners *merge.History, value *owned) {
 			value.Name = "x"
 			owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "x", "y")
 			owners.Write("e", merge.Origin{}, fieldpath.Fields("name"), "y", "x")
@@ -492,30 +492,30 @@ func TestOwnership(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			result := ownedResult(t, tc.base, tc.patches)
 			if tc.write != nil {
-				tc.write(result.Owners, result.Value.(*owned))
+				tc.write(result.History, result.Value.(*owned))
 			}
-			history := claimsOf(result.Owners)
+			history := claimsOf(result.History)
 			if diff := cmp.Diff(tc.history, history); diff != "" {
 				t.Errorf("All() (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.flags, flagsOf(result.Owners)); diff != "" {
+			if diff := cmp.Diff(tc.flags, flagsOf(result.History)); diff != "" {
 				t.Errorf("Patched() (-want +got):\n%s", diff)
 			}
-			stopAnywhere(result.Owners, len(history))
+			stopAnywhere(result.History, len(history))
 		})
 	}
 }
 
 // TestOwnership_Zero checks that the zero values and nil have no fields.
 func TestOwnership_Zero(t *testing.T) {
-	for _, owners := range []*merge.Ownership{nil, {}} {
+	for _, owners := range []*merge.History{nil, {}} {
 		owners.Rename(nil)
 		owners.Write("d", merge.Origin{}, fieldpath.Fields("a"), nil, 1)
 		owners.WriteChanges("d", fieldpath.Fields("a"), nil, 1)
 		if history := claimsOf(owners); history != nil {
 			t.Errorf("All() = %v, want none", history)
 		}
-		if layers := owners.Layers(); len(layers) != 1 || layers[0] != merge.Base {
+		if layers := owners.Owners(); len(layers) != 1 || layers[0] != merge.Base {
 			t.Errorf("Layers() = %v, want the base", layers)
 		}
 		if flags := flagsOf(owners); len(flags) != 1 || flags[0] != ": by value bare" {
@@ -533,16 +533,16 @@ func TestOwnership_Zero(t *testing.T) {
 
 // TestOwnership_Rename checks the layers and sources after a renaming, which sees the whole claim.
 func TestOwnership_Rename(t *testing.T) {
-	owners := ownedResult(t, `{"zone": "z"}`, []string{`a {"zone": "y", "box": {"$patch": "delete"}, "value": {"$retainKeys": ["a"], "a": "x"}}`}).Owners
+	owners := ownedResult(t, `{"zone": "z"}`, []string{`a {"zone": "y", "box": {"$patch": "delete"}, "value": {"$retainKeys": ["a"], "a": "x"}}`}).History
 	owners.Write("d", merge.Origin{Path: fieldpath.Fields("policy")}, fieldpath.Fields("zone"), "y", "x")
 	owners.Rename(func(c merge.Claim) merge.Claim {
-		c.Layer += "'"
-		if c.Source != nil {
-			c.Source = fieldpath.Fields("in").Append(c.Source...)
+		c.Owner += "'"
+		if c.At != nil {
+			c.At = fieldpath.Fields("in").Append(c.At...)
 		}
 		return c
 	})
-	if diff := cmp.Diff([]merge.Layer{"base'", "manager/a'", "d'"}, owners.Layers()); diff != "" {
+	if diff := cmp.Diff([]merge.Owner{"base'", "manager/a'", "d'"}, owners.Owners()); diff != "" {
 		t.Errorf("Layers() (-want +got):\n%s", diff)
 	}
 	for f := range owners.Patched() {
@@ -553,7 +553,7 @@ func TestOwnership_Rename(t *testing.T) {
 			t.Error("IsEmptied() of a field that the directive does not empty")
 		}
 	}
-	got := linesOf(owners, func(c merge.Claim) string { return string(c.Layer) + " " + c.Source.String() })
+	got := linesOf(owners, func(c merge.Claim) string { return string(c.Owner) + " " + c.At.String() })
 	if diff := cmp.Diff([]string{".count base' .in.count", ".value.a manager/a' .in.value.a", ".zone base' .in.zone manager/a' .in.zone d' .policy"}, got); diff != "" {
 		t.Errorf("sources (-want +got):\n%s", diff)
 	}
@@ -564,12 +564,12 @@ func TestOwnership_Sources(t *testing.T) {
 	plan := must(merge.For[owned, owned](schema.Rules{}))
 	base, patch := fromJSON[*owned](`{"name": "n", "tags": {"x": "1"}}`), &owned{Count: 1, Tags: map[string]string{"y": "1"}, Value: ownedBox{Marks: []string{"m"}}}
 	patch.Items = []ownedPart{{Name: "i", Size: 1}}
-	result, err := plan.Apply(base, []merge.Layered[owned]{{Layer: merge.Manager("a"), Patch: patch, Source: fieldpath.Fields("patches")}},
-		merge.Options{Owners: true, Source: fieldpath.Fields("template")})
+	result, err := plan.Apply(base, []merge.Patch[owned]{{Owner: merge.Manager("a"), Value: patch, At: fieldpath.Fields("patches")}},
+		merge.Options{Owners: true, At: fieldpath.Fields("template")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := sourcesOf(result.Owners)
+	got := sourcesOf(result.History)
 	want := []string{
 		`.count .template.count .patches.count`,
 		`.items[name="i"] .patches.items[name="i"]`,
@@ -591,17 +591,17 @@ func TestSources(t *testing.T) {
 	plan := must(merge.For[document, merge.Object](schema.Rules{}))
 	first, second := fieldpath.Fields("patches", "first"), fieldpath.Fields("patches", "second")
 	for _, place := range []fieldpath.Path{nil, fieldpath.Fields("spec")} {
-		result, err := plan.Apply(&document{Name: "x", Mode: "m"}, []merge.Layered[merge.Object]{
-			{Layer: merge.Manager("a"), Patch: &merge.Object{"name": "y"}, Source: first},
-			{Layer: merge.Manager("b"), Patch: &merge.Object{"name": "z"}, Source: second},
-			{Layer: merge.Manager("c"), Patch: &merge.Object{"name": "z"}},
-		}, merge.Options{Owners: true, Source: place})
+		result, err := plan.Apply(&document{Name: "x", Mode: "m"}, []merge.Patch[merge.Object]{
+			{Owner: merge.Manager("a"), Value: &merge.Object{"name": "y"}, At: first},
+			{Owner: merge.Manager("b"), Value: &merge.Object{"name": "z"}, At: second},
+			{Owner: merge.Manager("c"), Value: &merge.Object{"name": "z"}},
+		}, merge.Options{Owners: true, At: place})
 		if err != nil {
 			t.Fatal(err)
 		}
 		in := place.String()
 		want := []string{".mode " + in + ".mode", ".name " + in + ".name .patches.first.name .patches.second.name .name"}
-		if d := cmp.Diff(want, sourcesOf(result.Owners)); d != "" {
+		if d := cmp.Diff(want, sourcesOf(result.History)); d != "" {
 			t.Errorf("sources (-want +got):\n%s", d)
 		}
 	}
@@ -612,7 +612,7 @@ func TestOwnership_Reached(t *testing.T) {
 	base := fromJSON[thing](`{"parts": [{"name": "a", "image": "x"}, {"name": "b"}], "count": 1}`)
 	plan := must(merge.For[thing, merge.Object](schema.Rules{}))
 	var got []string
-	for path := range applied(t, plan, &base, patchesOf(fromJSON[merge.Object], `m {"parts": [{"name": "b"}]}`)).Owners.Reached() {
+	for path := range applied(t, plan, &base, patchesOf(fromJSON[merge.Object], `m {"parts": [{"name": "b"}]}`)).History.Reached() {
 		got = append(got, path.String())
 	}
 	if want := []string{`.parts[name="b"]`}; !slices.Equal(got, want) {
@@ -628,7 +628,7 @@ func TestPatchedField_Overrides(t *testing.T) {
 		o := readOptions(options)
 		o.Owners = true
 		result := must(plan.Apply(&base, patchesOf(fromJSON[merge.Object], `m {"count": 2}`), o))
-		for f := range result.Owners.Patched() {
+		for f := range result.History.Patched() {
 			if f.Path().String() == ".count" && f.Overrides() != want {
 				t.Errorf("with %q, Overrides() = %v, want %v", options, !want, want)
 			}

@@ -14,16 +14,16 @@ import (
 // Object is a JSON value: maps by name, lists, strings, booleans, int64 or float64, and nil.
 type Object = map[string]any
 
-// Layered is one manager's patch.
-type Layered[P any] struct {
-	// Layer owns the patch, and is a manager: see Manager. Two patches of one layer never disagree.
-	Layer Layer
-	// Patch is the patch; a nil patch sets nothing.
-	Patch *P
-	// JSON is a JSON patch to an object, instead of Patch: an update by the manager. It owns what it adds and changes.
+// Patch is one manager's patch.
+type Patch[P any] struct {
+	// Owner is a manager: see Manager. Two patches of one owner never disagree.
+	Owner Owner
+	// Value is the patch; a nil one sets nothing.
+	Value *P
+	// JSON is a JSON patch to an object, instead of Value: an update by the manager. It owns what it adds and changes.
 	JSON []Operation
-	// Source locates the patch in its document: sources of claims begin with it.
-	Source fieldpath.Path
+	// At is the place of the patch in its document: places of claims begin with it.
+	At fieldpath.Path
 }
 
 // Operation is one operation of a JSON patch.
@@ -37,29 +37,29 @@ type Operation struct {
 	Value any `json:"value,omitempty"`
 }
 
-// Layer names a writer of fields: Base, a manager's patch, or a later writer that a program names. Layers have no order. The
-// history of a field lists its writers in the order of writing.
-type Layer string
+// Owner names a writer of fields: a manager, or a layer, which is Base or a later writer that a program names. Owners have no
+// order. The history of a field lists its writers in the order of writing.
+type Owner string
 
 const managerPrefix = "manager/"
 
-// Manager returns the layer of one manager's patch.
-func Manager(name string) Layer { return Layer(managerPrefix + name) }
+// Manager returns the owner of a manager's patches.
+func Manager(name string) Owner { return Owner(managerPrefix + name) }
 
-// Manager returns the manager's name and reports whether the layer is a manager's patch.
-func (l Layer) Manager() (string, bool) { return strings.CutPrefix(string(l), managerPrefix) }
+// Manager returns the manager's name and reports whether the owner is a manager.
+func (l Owner) Manager() (string, bool) { return strings.CutPrefix(string(l), managerPrefix) }
 
-// Claim records that a layer wrote a value, and the place of the value in the input.
+// Claim records that an owner wrote a value, and the place of the value in the input.
 type Claim struct {
-	// Layer wrote the value.
-	Layer Layer
-	// Value is the written value. It is nil for a null, and Presence for an item or an empty struct that the layer only named.
+	// Owner wrote the value.
+	Owner Owner
+	// Value is the written value. It is nil for a null, and Presence for an item or an empty struct that the owner only named.
 	// It may share memory with a result: read it, never change it.
 	Value any
-	// Source is the input field that holds the value, or from which the value was computed. It is nil for a value without a
+	// At is the input field that holds the value, or from which the value was computed. It is nil for a value without a
 	// field, such as a default of the API server.
-	Source fieldpath.Path
-	// Position locates Source in a file. The library leaves it empty; a reader of files sets it.
+	At fieldpath.Path
+	// Position locates At in a file. The library leaves it empty; a reader of files sets it.
 	Position fieldpath.Position
 }
 
@@ -92,17 +92,17 @@ func SameValue(a, b any) bool {
 	return err == nil && bytes.Equal(x, y)
 }
 
-// Ignored is a field that a layer sets without effect, or removes without meaning to.
+// Ignored is a field that an owner sets without effect, or removes without meaning to.
 type Ignored struct {
-	// Layer set the field. Path leads to it in the value.
-	Layer Layer
+	// Owner set the field. Path leads to it in the value.
+	Owner Owner
 	Path  fieldpath.Path
 }
 
 // PatchError reports that a patch cannot be merged.
 type PatchError struct {
-	// Layer owns the patch, and Index is its place in the list; -1 for the base.
-	Layer Layer
+	// Owner wrote the patch, and Index is its place in the list; -1 for the base.
+	Owner Owner
 	Index int
 	// Path is the field at which the merge fails.
 	Path fieldpath.Path
@@ -115,9 +115,9 @@ func (e *PatchError) Error() string {
 	if e == nil {
 		return "no error"
 	}
-	of := "patch of " + string(e.Layer)
+	of := "patch of " + string(e.Owner)
 	if e.Index < 0 {
-		of = string(e.Layer)
+		of = string(e.Owner)
 	}
 	if len(e.Path) == 0 {
 		return fmt.Sprintf("%s: %s", of, e.Err)
@@ -155,9 +155,9 @@ func inside(step fieldpath.Step, err error) error {
 }
 
 // failed completes an error with its layer and index, and reverses its path into order.
-func failed(layer Layer, index int, err error) error {
+func failed(layer Owner, index int, err error) error {
 	e := asPatchError(err)
-	e.Layer, e.Index = layer, index
+	e.Owner, e.Index = layer, index
 	slices.Reverse(e.Path)
 	return e
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// PatchedField is a field that patches set, or that contains such a field. It is a cheap handle into an Ownership for searches.
+// PatchedField is a field that patches set, or that contains such a field. It is a cheap handle into a History for searches.
 // It makes paths and claims only on demand.
 type PatchedField struct {
 	log *log
@@ -17,7 +17,7 @@ type PatchedField struct {
 
 // Patched yields every field that patches set and every field that contains one. They come in the order in which the patches
 // first reached them; a field follows the fields that contain it. Patched omits the fields that only the base set.
-func (o *Ownership) Patched() iter.Seq[PatchedField] {
+func (o *History) Patched() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
 		l := o.orEmpty().log
 		for i := range l.nodes {
@@ -31,7 +31,7 @@ func (o *Ownership) Patched() iter.Seq[PatchedField] {
 // record returns the log of the field. The zero PatchedField has an empty log.
 func (f PatchedField) record() *log {
 	if f.log == nil {
-		return (*Ownership)(nil).orEmpty().log
+		return (*History)(nil).orEmpty().log
 	}
 	return f.log
 }
@@ -64,12 +64,12 @@ func (f PatchedField) Contested() bool { return f.record().nodes[f.at].contested
 // Path returns the path to the field in the value.
 func (f PatchedField) Path() fieldpath.Path { return f.record().path(f.at) }
 
-// Claims returns the claims on the field itself, as Ownership.All yields them, or nil.
+// Claims returns the claims on the field itself, as History.All yields them, or nil.
 func (f PatchedField) Claims() []Claim {
 	l := f.record()
 	claims := l.claimsOf(f.at, f.Path())
 	if l.reordered {
-		slices.SortStableFunc(claims, func(a, b Claim) int { return l.rankOf(a.Layer) - l.rankOf(b.Layer) })
+		slices.SortStableFunc(claims, func(a, b Claim) int { return l.rankOf(a.Owner) - l.rankOf(b.Owner) })
 	}
 	return claims
 }
@@ -88,7 +88,7 @@ func (f PatchedField) IsMade() bool { return f.record().isCreated(f.at) }
 
 // IsEmptied reports whether a $patch directive of a layer empties the field and sets nothing. Such a directive does not make
 // the field.
-func (f PatchedField) IsEmptied(by Layer) bool {
+func (f PatchedField) IsEmptied(by Owner) bool {
 	return slices.ContainsFunc(f.record().retained[f.at], func(r retention) bool {
 		return r.kept == nil && f.record().layerName(f.record().layers[r.layer]) == by
 	})
@@ -157,7 +157,7 @@ func (f PatchedField) Displaced() []Claim {
 				break
 			}
 		}
-		if by := l.export(d.by, Presence{}, path); len(in) == count && !slices.ContainsFunc(absent, func(c Claim) bool { return c.Layer == by.Layer }) {
+		if by := l.export(d.by, Presence{}, path); len(in) == count && !slices.ContainsFunc(absent, func(c Claim) bool { return c.Owner == by.Owner }) {
 			absent = append(absent, by) // it sets a part of the field alone
 		}
 	}

@@ -7,8 +7,8 @@
 //	if err != nil {
 //		return err
 //	}
-//	result, err := plan.Apply(&defaults, []merge.Layered[merge.Object]{
-//		{Layer: Manager("web"), Patch: &merge.Object{"spec": map[string]any{"replicas": int64(3)}}},
+//	result, err := plan.Apply(&defaults, []merge.Patch[merge.Object]{
+//		{Owner: Manager("web"), Value: &merge.Object{"spec": map[string]any{"replicas": int64(3)}}},
 //	}, merge.Options{Owners: true})
 //
 // A patch is a Go value or an [Object]. A Go value is encoded first: its JSON holds the fields that it sets. An Object can also

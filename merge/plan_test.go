@@ -23,7 +23,7 @@ func TestPlan_Zero(t *testing.T) {
 		if got, _, err := plan.Fields(&patch); got != nil || err != nil {
 			t.Errorf("Fields of a plan that is %s = %v, %v, want none", name, got, err)
 		}
-		result, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{})
+		result, err := plan.Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{})
 		if err == nil || result != nil {
 			t.Errorf("Apply of a plan that is %s = %v, %v, want an error", name, result, err)
 		}
@@ -66,14 +66,14 @@ func TestPlan_Types(t *testing.T) {
 func TestApply_NilPatch(t *testing.T) {
 	plan := must(merge.For[kinds, merge.Object](schema.Rules{}))
 	patch, wrong := merge.Object{"text": "a"}, merge.Object{"text": int64(1)}
-	layers := []merge.Layered[merge.Object]{{Layer: merge.Manager("one")}, {Layer: merge.Manager("two"), Patch: &patch}}
+	layers := []merge.Patch[merge.Object]{{Owner: merge.Manager("one")}, {Owner: merge.Manager("two"), Value: &patch}}
 	result := applied(t, plan, nil, layers)
-	if diff := cmp.Diff([]string{`.text two="a"`}, claimsOf(result.Owners)); diff != "" {
+	if diff := cmp.Diff([]string{`.text two="a"`}, claimsOf(result.History)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
-	_, err := plan.Apply(nil, append(layers, merge.Layered[merge.Object]{Layer: merge.Manager("three"), Patch: &wrong}), merge.Options{})
+	_, err := plan.Apply(nil, append(layers, merge.Patch[merge.Object]{Owner: merge.Manager("three"), Value: &wrong}), merge.Options{})
 	var failed *merge.PatchError
-	if !errors.As(err, &failed) || failed.Index != 2 || failed.Layer != merge.Manager("three") || failed.Path.String() != ".text" {
+	if !errors.As(err, &failed) || failed.Index != 2 || failed.Owner != merge.Manager("three") || failed.Path.String() != ".text" {
 		t.Errorf("Apply returns %v, want an error of the third patch", err)
 	}
 }
@@ -81,8 +81,8 @@ func TestApply_NilPatch(t *testing.T) {
 // TestApply_NoManager merges patches of layers that are no managers: no conflict would name them.
 func TestApply_NoManager(t *testing.T) {
 	one, two := merge.Object{"text": "a"}, merge.Object{"text": "b"}
-	for _, layer := range []merge.Layer{"", "a", merge.Base, "runtime"} {
-		patches := []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &one}, {Layer: layer, Patch: &two}}
+	for _, layer := range []merge.Owner{"", "a", merge.Base, "runtime"} {
+		patches := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &one}, {Owner: layer, Value: &two}}
 		_, err := merge.ForJSON().Apply(nil, patches, merge.Options{})
 		if want := fmt.Sprintf("merge: the layer %q of patch 1 is no manager: use merge.Manager", layer); err == nil || err.Error() != want {
 			t.Errorf("Apply returns %v, want %s", err, want)
@@ -97,7 +97,7 @@ func TestApplyInto(t *testing.T) {
 		t.Errorf("ApplyInto(nil) = %v, %v, want an error", owners, err)
 	}
 	var into kinds
-	owners, err := plan.ApplyInto(&into, &kinds{Text: "a"}, []merge.Layered[kinds]{{Layer: merge.Manager("one"), Patch: &kinds{Small: 1}}}, merge.Options{Owners: true})
+	owners, err := plan.ApplyInto(&into, &kinds{Text: "a"}, []merge.Patch[kinds]{{Owner: merge.Manager("one"), Value: &kinds{Small: 1}}}, merge.Options{Owners: true})
 	if err != nil || into.Text != "a" || into.Small != 1 {
 		t.Fatalf("ApplyInto makes %s, %v", asJSON(into), err)
 	}
@@ -126,7 +126,7 @@ func TestForAny(t *testing.T) {
 		{kinds{}, merge.Object{}, `merge: the base is merge_test.kinds, and must be a pointer to merge_test.kinds`},
 	} {
 		before := asJSON([]any{tc.base, tc.patch})
-		result, err := plan.Apply(&tc.base, []merge.Layered[any]{{Layer: merge.Manager("one"), Patch: &tc.patch}}, merge.Options{Owners: true})
+		result, err := plan.Apply(&tc.base, []merge.Patch[any]{{Owner: merge.Manager("one"), Value: &tc.patch}}, merge.Options{Owners: true})
 		if tc.want != "" {
 			if err == nil || err.Error() != tc.want {
 				t.Errorf("Apply(%T, %T) returns %v, want %s", tc.base, tc.patch, err, tc.want)
@@ -136,7 +136,7 @@ func TestForAny(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(result.Value, &kinds{Text: "a", Small: 1}) {
 			t.Fatalf("Apply = %v, %v", result, err)
 		}
-		if diff := cmp.Diff([]string{`.small one=1`, `.text base="a"`}, claimsOf(result.Owners)); diff != "" {
+		if diff := cmp.Diff([]string{`.small one=1`, `.text base="a"`}, claimsOf(result.History)); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)
 		}
 		result.Value.(*kinds).Text = "b"
@@ -144,7 +144,7 @@ func TestForAny(t *testing.T) {
 			t.Errorf("the inputs are %s, and were %s", now, before)
 		}
 	}
-	result, err := plan.Apply(nil, []merge.Layered[any]{{Layer: merge.Manager("one")}}, merge.Options{})
+	result, err := plan.Apply(nil, []merge.Patch[any]{{Owner: merge.Manager("one")}}, merge.Options{})
 	if err != nil || !reflect.DeepEqual(result.Value, &kinds{}) {
 		t.Errorf("Apply without a base = %v, %v, want an empty value", result, err)
 	}
@@ -154,7 +154,7 @@ func TestForAny(t *testing.T) {
 func TestForAny_Directives(t *testing.T) {
 	plan := must(merge.For[ordered, ordered](schema.Rules{}))
 	patch := fromJSON[*ordered](`{"raws":[{"a":{"$patch":"delete"},"b":null,"c":"d"}]}`)
-	result, err := plan.Apply(nil, []merge.Layered[ordered]{{Layer: merge.Manager("one"), Patch: patch}}, merge.Options{})
+	result, err := plan.Apply(nil, []merge.Patch[ordered]{{Owner: merge.Manager("one"), Value: patch}}, merge.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

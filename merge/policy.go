@@ -136,7 +136,7 @@ func (l *log) severalMembers(u schema.Union, t *schema.Type, object Object, at n
 	}
 	layer := l.claims[last].layer()
 	return &PatchError{
-		Layer: l.layers[layer], Index: slices.Index(l.ids, layer), Path: l.path(at),
+		Owner: l.layers[layer], Index: slices.Index(l.ids, layer), Path: l.path(at),
 		Err: apiError("Forbidden", "may not set more than one member of the union %q: %s", u.Name, strings.Join(members, ", ")),
 	}
 }

@@ -38,11 +38,11 @@ func FuzzPolicies(f *testing.F) {
 			o.Protected = append(o.Protected, path)
 		}
 		var live merge.Object
-		var patches []merge.Layered[merge.Object]
+		var patches []merge.Patch[merge.Object]
 		for _, name := range []string{"first", "second"} {
 			var patch merge.Object
 			if json.Unmarshal([]byte(map[string]string{"first": first, "second": second}[name]), &patch) == nil {
-				patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(name), Patch: &patch})
+				patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(name), Value: &patch})
 			}
 		}
 		if json.Unmarshal([]byte(base), &live) == nil {
@@ -61,7 +61,7 @@ func FuzzPolicies(f *testing.F) {
 		before := inJSON(pod) + inJSON(patches)
 		if result, err := podPlan(t).Apply(&pod, patches, o); err == nil {
 			if o.Owners {
-				for range result.Owners.All() {
+				for range result.History.All() {
 				}
 			}
 			scribble(reflect.ValueOf(&result.Value))

@@ -29,7 +29,7 @@ import (
 // podCase is a Pod with patches.
 type podCase struct {
 	base    corev1.PodSpec
-	patches []merge.Layered[merge.Object]
+	patches []merge.Patch[merge.Object]
 }
 
 // podMaker makes Pods and patches to them, as JSON.
@@ -166,7 +166,7 @@ func forPods(t *testing.T, directives bool, hold func(podCase) string) {
 		m.nulls, m.directives = random.IntN(3) == 0, directives && random.IntN(2) == 0
 		for i := range 1 + random.IntN(4) {
 			patch := m.spec()
-			c.patches = append(c.patches, merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprint("m", i)), Patch: &patch})
+			c.patches = append(c.patches, merge.Patch[merge.Object]{Owner: merge.Manager(fmt.Sprint("m", i)), Value: &patch})
 		}
 		if broken := hold(c); broken != "" {
 			t.Fatalf("%s\nbase %s\npatches %s", broken, inJSON(c.base), inJSON(c.patches))
@@ -232,7 +232,7 @@ func TestOrder_Base(t *testing.T) {
 	forPods(t, false, func(c podCase) string {
 		layers, nulls := []any{treeOf(c.base)}, false
 		for _, p := range c.patches {
-			layers, nulls = append(layers, treeOf(*p.Patch)), nulls || strings.Contains(inJSON(*p.Patch), "null")
+			layers, nulls = append(layers, treeOf(*p.Value)), nulls || strings.Contains(inJSON(*p.Value), "null")
 		}
 		for _, o := range []merge.Options{{}, {Precedence: merge.FirstPatch}, {Managers: []string{"m1"}}} {
 			o.Order = merge.BaseOrder
@@ -313,14 +313,14 @@ func TestOrder_Long(t *testing.T) {
 		return list, set
 	}
 	old, oldSet := names("b", 40)
-	var patches []merge.Layered[merge.Object]
+	var patches []merge.Patch[merge.Object]
 	for i := range 4 {
 		added, addedSet := names(fmt.Sprint("p", i, "-"), 3)
 		patch := merge.Object{"items": append(added, old[20-i], merge.Object{"name": "p0-1"}), "marks": append(addedSet, oldSet[9])}
 		if i == 0 {
 			patch["items"] = added
 		}
-		patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprint(i)), Patch: &patch})
+		patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(fmt.Sprint(i)), Value: &patch})
 	}
 	base := merge.Object{"items": old, "marks": oldSet}
 	typed, err := merge.ForType(reflect.TypeFor[lists](), schema.Rules{})
@@ -440,21 +440,21 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 // TestUnions_Error names the members of a union and their layers.
 func TestUnions_Error(t *testing.T) {
 	base := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{}}}}}}
-	probe := func(member string, fields merge.Object) merge.Layered[merge.Object] {
-		return merge.Layered[merge.Object]{Layer: merge.Manager(member), Patch: &merge.Object{
+	probe := func(member string, fields merge.Object) merge.Patch[merge.Object] {
+		return merge.Patch[merge.Object]{Owner: merge.Manager(member), Value: &merge.Object{
 			"containers": []any{merge.Object{"name": "c", "livenessProbe": merge.Object{member: fields}}},
 		}}
 	}
-	_, err := podPlan(t).Apply(&base, []merge.Layered[merge.Object]{probe("grpc", merge.Object{"port": int64(1)}), probe("httpGet", merge.Object{})}, merge.Options{Unions: merge.OneMember})
+	_, err := podPlan(t).Apply(&base, []merge.Patch[merge.Object]{probe("grpc", merge.Object{"port": int64(1)}), probe("httpGet", merge.Object{})}, merge.Options{Unions: merge.OneMember})
 	want := `patch of manager/httpGet: .containers[name="c"].livenessProbe: Forbidden: may not set more than one member of the union "handler": ` +
 		`exec of base, httpGet of manager/httpGet, grpc of manager/grpc`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
-	profile := func(name, field, value string) merge.Layered[merge.Object] {
-		return merge.Layered[merge.Object]{Layer: merge.Manager(name), Patch: &merge.Object{"securityContext": merge.Object{"seccompProfile": merge.Object{field: value}}}}
+	profile := func(name, field, value string) merge.Patch[merge.Object] {
+		return merge.Patch[merge.Object]{Owner: merge.Manager(name), Value: &merge.Object{"securityContext": merge.Object{"seccompProfile": merge.Object{field: value}}}}
 	}
-	_, err = podPlan(t).Apply(nil, []merge.Layered[merge.Object]{profile("a", "localhostProfile", "p"), profile("b", "type", "Unconfined")}, merge.Options{Unions: merge.OneMember})
+	_, err = podPlan(t).Apply(nil, []merge.Patch[merge.Object]{profile("a", "localhostProfile", "p"), profile("b", "type", "Unconfined")}, merge.Options{Unions: merge.OneMember})
 	want = `patch of manager/b: .securityContext.seccompProfile: Forbidden: may not set more than one member of the union "profile": ` +
 		`type "Unconfined" of manager/b, localhostProfile of manager/a`
 	if err == nil || err.Error() != want {
@@ -526,7 +526,7 @@ func at(tree any, path fieldpath.Path) any {
 // said returns the values of the base and the patches at a path, nil for none.
 func (c podCase) said(path fieldpath.Path) (base any, patches []any) {
 	for _, p := range c.patches {
-		patches = append(patches, at(treeOf(*p.Patch), path))
+		patches = append(patches, at(treeOf(*p.Value), path))
 	}
 	return at(treeOf(c.base), path), patches
 }
@@ -675,17 +675,17 @@ func TestDefaults(t *testing.T) {
 			}
 			added++
 		}
-		if difference := gocmp.Diff(ownersIn(none.Owners), ownersIn(by.Owners)); difference != "" {
+		if difference := gocmp.Diff(ownersIn(none.History), ownersIn(by.History)); difference != "" {
 			return difference
 		}
-		return gocmp.Diff(fmt.Sprint(conflict.Find(none.Owners)), fmt.Sprint(conflict.Find(by.Owners)))
+		return gocmp.Diff(fmt.Sprint(conflict.Find(none.History)), fmt.Sprint(conflict.Find(by.History)))
 	})
 	if added == 0 {
 		t.Error("nothing was added")
 	}
 }
 
-func ownersIn(o *merge.Ownership) (owners []string) {
+func ownersIn(o *merge.History) (owners []string) {
 	for path, claims := range o.All() {
 		owners = append(owners, fmt.Sprint(path, claims))
 	}
@@ -702,7 +702,7 @@ func TestPrecedence(t *testing.T) {
 			if err != nil {
 				return fmt.Sprint(err)
 			}
-			found := conflict.Find(none.Owners)
+			found := conflict.Find(none.History)
 			for _, path := range differing(pod, treeOf(none.Value), treeOf(by.Value), nil) {
 				if !slices.ContainsFunc(found, func(c conflict.Conflict) bool { return path.HasPrefix(c.Path) || c.Path.HasPrefix(path) }) {
 					return fmt.Sprintf("%+v changes %s, and no overlap is reported", o, path)
@@ -716,16 +716,16 @@ func TestPrecedence(t *testing.T) {
 				if o.Precedence == "" {
 					wins = overlap.Claims[len(overlap.Claims)-1]
 					for _, name := range []string{"m0", "m1"} {
-						if i := slices.IndexFunc(overlap.Claims, func(c merge.Claim) bool { return c.Layer == merge.Manager(name) }); i >= 0 {
+						if i := slices.IndexFunc(overlap.Claims, func(c merge.Claim) bool { return c.Owner == merge.Manager(name) }); i >= 0 {
 							wins = overlap.Claims[i]
 						}
 					}
 				}
 				if !slices.ContainsFunc(by.Decisions, func(d merge.Decision) bool {
 					isValue := merge.SameValue(at(treeOf(by.Value), overlap.Path), wins.Value)
-					return (d.Policy == "precedence") == (o.Managers == nil) && slices.Equal(d.Path, overlap.Path) && (d.Winner == wins.Layer || isValue) && len(d.Losers) > 0
+					return (d.Policy == "precedence") == (o.Managers == nil) && slices.Equal(d.Path, overlap.Path) && (d.Winner == wins.Owner || isValue) && len(d.Losers) > 0
 				}) {
-					return fmt.Sprintf("%+v: overlap %v: decisions %v, want %s to win", o, overlap, by.Decisions, wins.Layer)
+					return fmt.Sprintf("%+v: overlap %v: decisions %v, want %s to win", o, overlap, by.Decisions, wins.Owner)
 				}
 				decided++
 			}
@@ -770,7 +770,7 @@ func TestFind_Policies(t *testing.T) {
 					return ""
 				}
 			}
-			want, got := conflictTexts(none.Owners), conflictTexts(by.Owners)
+			want, got := conflictTexts(none.History), conflictTexts(by.History)
 			if !slices.Equal(want, got) {
 				return fmt.Sprintf("%+v: conflicts\n  %q, want\n  %q", o, got, want)
 			}
@@ -781,17 +781,17 @@ func TestFind_Policies(t *testing.T) {
 
 // inMergeOrder returns the case with its patches in the order in which a policy of precedence merges them.
 func (c podCase) inMergeOrder(o merge.Options) podCase {
-	var layers []merge.Layer
+	var layers []merge.Owner
 	for _, p := range c.patches {
-		if !slices.Contains(layers, p.Layer) {
-			layers = append(layers, p.Layer)
+		if !slices.Contains(layers, p.Owner) {
+			layers = append(layers, p.Owner)
 		}
 	}
-	rank := func(p merge.Layered[merge.Object]) int {
-		name, _ := p.Layer.Manager()
+	rank := func(p merge.Patch[merge.Object]) int {
+		name, _ := p.Owner.Manager()
 		switch at := slices.Index(o.Managers, name); {
 		case o.Precedence == merge.FirstPatch:
-			return -slices.Index(layers, p.Layer)
+			return -slices.Index(layers, p.Owner)
 		case at >= 0:
 			return len(o.Managers) - at
 		default:
@@ -799,13 +799,13 @@ func (c podCase) inMergeOrder(o merge.Options) podCase {
 		}
 	}
 	c.patches = slices.Clone(c.patches)
-	slices.SortStableFunc(c.patches, func(a, b merge.Layered[merge.Object]) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(c.patches, func(a, b merge.Patch[merge.Object]) int { return rank(a) - rank(b) })
 	return c
 }
 
 // conflictTexts returns the conflicts of a merge in the order of their texts. For an emptied field and a union, the order of the
 // merge decides which claims within represent a manager.
-func conflictTexts(owners *merge.Ownership) (texts []string) {
+func conflictTexts(owners *merge.History) (texts []string) {
 	for _, c := range conflict.Find(owners) {
 		claims := c.Managers()
 		if c.Kind == conflict.Overlap && !slices.ContainsFunc(c.Claims, func(c merge.Claim) bool { return c.Value == nil }) {
@@ -925,14 +925,14 @@ func TestProtected(t *testing.T) {
 			return fmt.Sprintf("%v: nobody is told", o.Protected)
 		}
 		for _, p := range by.Protected {
-			if !isProtected(p.Path) || p.Layer == merge.Base {
+			if !isProtected(p.Path) || p.Owner == merge.Base {
 				return fmt.Sprintf("%v: %v is told", o.Protected, p)
 			}
 		}
 		told += len(by.Protected)
 		o.ProtectedError = len(o.Protected) > 0
 		_, _, err = c.merged(t, o)
-		if failed := (*merge.PatchError)(nil); errors.As(err, &failed) != (len(by.Protected) > 0) || failed != nil && failed.Layer != by.Protected[0].Layer {
+		if failed := (*merge.PatchError)(nil); errors.As(err, &failed) != (len(by.Protected) > 0) || failed != nil && failed.Owner != by.Protected[0].Owner {
 			return fmt.Sprintf("error %v, and told are %v", err, by.Protected)
 		}
 		return ownersBroken(by)
@@ -945,7 +945,7 @@ func TestProtected(t *testing.T) {
 // ownersBroken reports a field whose last claim is not its value.
 func ownersBroken(by *merge.Result[corev1.PodSpec]) string {
 	value := treeOf(by.Value)
-	for path, claims := range by.Owners.All() {
+	for path, claims := range by.History.All() {
 		is, last := at(value, path), claims[len(claims)-1].Value
 		switch want := treeOf(last).(type) {
 		case nil:
@@ -996,10 +996,10 @@ func TestPolicies_Objects(t *testing.T) {
 			`{"spec": {"project": "q", "deep": {"x": "1"}}}`, "", ".spec.project"},
 	} {
 		object := fromJSON[merge.Object](base)
-		var patches []merge.Layered[merge.Object]
+		var patches []merge.Patch[merge.Object]
 		for j, text := range c.patches {
 			patch := fromJSON[merge.Object](text)
-			patches = append(patches, merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprint(j)), Patch: &patch})
+			patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(fmt.Sprint(j)), Value: &patch})
 		}
 		result, err := c.plan.Apply(&object, patches, c.o)
 		if err != nil {
@@ -1051,7 +1051,7 @@ func TestPolicies_Embedded(t *testing.T) {
 		{merge.Options{Precedence: merge.BaseAlways}, `{"name": "y", "any": "y", "amount": "2"}`, `{"name": "x", "any": "x", "amount": "1"}`, `{"name":"y","any":"y","amount":"2"}`},
 	} {
 		base, patch := fromJSON[outer](c.base), fromJSON[merge.Object](c.patch)
-		result, err := plan.Apply(&base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, c.o)
+		result, err := plan.Apply(&base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, c.o)
 		if err != nil || inJSON(result.Value) != c.want {
 			t.Errorf("base %s, patch %s: %+v, %v, want %s", c.base, c.patch, result, err, c.want)
 		}

@@ -30,11 +30,11 @@ func TestForType_Base(t *testing.T) {
 		object := fromJSON[merge.Object](base)
 		_, err := plan.Apply(&object, nil, merge.Options{})
 		var failed *merge.PatchError
-		if !errors.As(err, &failed) || err.Error() != want || failed.Layer != merge.Base || failed.Index != -1 {
+		if !errors.As(err, &failed) || err.Error() != want || failed.Owner != merge.Base || failed.Index != -1 {
 			t.Errorf("Apply(%s) returns %v, want %s", base, err, want)
 		}
 		_, err = plan.Apply(&object, nil, merge.Options{Base: "defaults"})
-		if !errors.As(err, &failed) || failed.Layer != "defaults" {
+		if !errors.As(err, &failed) || failed.Owner != "defaults" {
 			t.Errorf("Apply(%s) returns %v, want an error of the layer defaults", base, err)
 		}
 	}
@@ -52,14 +52,14 @@ func TestApply_Ignored(t *testing.T) {
 	base := fromJSON[merge.Object](`{"x":1,"struct":{"y":1,"name":"a"},"parts":[{"z":1}],"labels":{"q":"r"}}`)
 	patch := fromJSON[merge.Object](`{"x":2,"struct":{"y":2},"pointers":[{"name":"b","labels":{"t":"t"},"part":{"w":1}}],"parts":[{},{"part":{"v":1}}]}`)
 	for _, owners := range []bool{false, true} {
-		result, err := plan.Apply(&base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Owners: owners})
+		result, err := plan.Apply(&base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{Owners: owners})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"base .parts[0].z", "base .struct.y", "base .x", "manager/a .parts[1].part.v", `manager/a .pointers[name="b"].part.w`, "manager/a .struct.y", "manager/a .x"}
 		var got []string
 		for _, ignored := range result.Ignored {
-			got = append(got, string(ignored.Layer)+" "+ignored.Path.String())
+			got = append(got, string(ignored.Owner)+" "+ignored.Path.String())
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("owners %v: ignored (-want +got):\n%s", owners, diff)
@@ -85,7 +85,7 @@ func TestApply_IgnoredPaths(t *testing.T) {
 		`{"parts":[{"part":{"x":1}}]}`: ".parts[0].part.x",
 	} {
 		first, object := merge.Object{"first": []any{}}, fromJSON[merge.Object](patch)
-		result, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &first}, {Layer: merge.Manager("b"), Patch: &object}}, merge.Options{Owners: true})
+		result, err := plan.Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &first}, {Owner: merge.Manager("b"), Value: &object}}, merge.Options{Owners: true})
 		if err != nil || len(result.Ignored) != 1 || result.Ignored[0].Path.String() != want {
 			t.Errorf("Apply(%s) ignores %v, %v, want %s", patch, result, err, want)
 		}
@@ -104,7 +104,7 @@ func TestApply_TypedNull(t *testing.T) {
 	day := metav1.Unix(1_700_000_000, 0)
 	base := values{Time: day, Quantity: resource.MustParse("1"), Times: map[string]metav1.Time{"a": day, "b": day}, Part: kindsPart{Name: "a"}}
 	patch := values{Times: map[string]metav1.Time{"a": {}, "c": day}}
-	result := applied(t, plan, &base, []merge.Layered[values]{{Layer: merge.Manager("a"), Patch: &patch}})
+	result := applied(t, plan, &base, []merge.Patch[values]{{Owner: merge.Manager("a"), Value: &patch}})
 	want := []string{
 		`.part.name base="a"`,
 		`.quantity base="1" a="0"`,
@@ -113,7 +113,7 @@ func TestApply_TypedNull(t *testing.T) {
 		`.times["b"] base="2023-11-14T22:13:20Z"`,
 		`.times["c"] a="2023-11-14T22:13:20Z"`,
 	}
-	if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
+	if diff := cmp.Diff(want, claimsOf(result.History)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 	if value := `{"time":null,"quantity":"0","times":{"b":"2023-11-14T22:13:20Z","c":"2023-11-14T22:13:20Z"},"part":{"name":"a"}}`; asJSON(result.Value) != value {
@@ -126,8 +126,8 @@ func TestApply_RawClaims(t *testing.T) {
 	plan := must(merge.For[kinds, merge.Object](schema.Rules{}))
 	base := &kinds{Raw: runtime.RawExtension{Raw: []byte(`{"base":1}`)}}
 	one, other := merge.Object{"raw": "one"}, merge.Object{"raw": int64(2)}
-	result := applied(t, plan, base, []merge.Layered[merge.Object]{{Layer: merge.Manager("one"), Patch: &one}, {Layer: merge.Manager("other"), Patch: &other}})
-	if diff := cmp.Diff([]string{`.raw base={"base":1} one="one" other=2`}, claimsOf(result.Owners)); diff != "" {
+	result := applied(t, plan, base, []merge.Patch[merge.Object]{{Owner: merge.Manager("one"), Value: &one}, {Owner: merge.Manager("other"), Value: &other}})
+	if diff := cmp.Diff([]string{`.raw base={"base":1} one="one" other=2`}, claimsOf(result.History)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
@@ -160,7 +160,7 @@ func TestApply_NoJSON(t *testing.T) {
 		},
 		`patch of manager/a: .raw: is no JSON: json: unsupported value: NaN`: {kinds{}, merge.Object{"raw": math.NaN()}},
 	} {
-		_, err := plan.Apply(&input.base, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &input.patch}}, merge.Options{})
+		_, err := plan.Apply(&input.base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &input.patch}}, merge.Options{})
 		var failed *merge.PatchError
 		if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("Apply returns %v, want %s", err, want)
@@ -179,7 +179,7 @@ func TestApply_Allocations(t *testing.T) {
 			}
 			patch := merge.Object{field: list}
 			return testing.AllocsPerRun(5, func() {
-				if _, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{}); err != nil {
+				if _, err := plan.Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{}); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -202,7 +202,7 @@ func TestApply_QuantityAllocations(t *testing.T) {
 			patch.Limits[string(rune('a'+i))] = resource.MustParse("1")
 		}
 		return testing.AllocsPerRun(5, func() {
-			if _, err := plan.Apply(&patch, []merge.Layered[limits]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{}); err != nil {
+			if _, err := plan.Apply(&patch, []merge.Patch[limits]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -217,7 +217,7 @@ func TestPatches_NoJSON(t *testing.T) {
 	plan := must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{}))
 	for _, base := range []any{&thing{}, &thing{Raws: []runtime.RawExtension{{Raw: []byte("1")}}}} {
 		var patch any = &thing{Raws: []runtime.RawExtension{{Raw: []byte(`{`)}}}
-		_, err := plan.Apply(&base, []merge.Layered[any]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{})
+		_, err := plan.Apply(&base, []merge.Patch[any]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{})
 		if err == nil || !strings.HasPrefix(err.Error(), "patch of manager/a: ") {
 			t.Errorf("Apply returns %v, want an error", err)
 		}
@@ -239,7 +239,7 @@ func TestPatches_Foreign(t *testing.T) {
 		"hostname":     nil,
 		"other":        []any{make(chan int), math.NaN(), cyclic},
 	}
-	result, err := plan.Apply(&corev1.PodSpec{}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Owners: true})
+	result, err := plan.Apply(&corev1.PodSpec{}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestPatches_Foreign(t *testing.T) {
 		t.Errorf("Apply ignores %v, want .other", result.Ignored)
 	}
 	alone := merge.Object{"securityContext": corev1.PodSecurityContext{FSGroup: new(int64)}}
-	if result, err = plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &alone}}, merge.Options{Owners: true}); err != nil {
+	if result, err = plan.Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &alone}}, merge.Options{Owners: true}); err != nil {
 		t.Fatal(err)
 	}
 	want = corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64)}}
@@ -268,7 +268,7 @@ func TestPatches_Foreign(t *testing.T) {
 		`.priority: is no JSON: json: unsupported value: +Inf`:     {"priority": math.Inf(1), "nodeSelector": map[string]string{}},
 		"$patch: unknown directive \"map[]\"":                      {"$patch": map[string]string{}},
 	} {
-		if _, err := plan.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{}); err == nil || err.Error() != "patch of manager/a: "+want {
+		if _, err := plan.Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{}); err == nil || err.Error() != "patch of manager/a: "+want {
 			t.Errorf("Apply returns %v, want %s", err, want)
 		}
 	}
@@ -286,7 +286,7 @@ func TestPatches_Cyclic(t *testing.T) {
 	next.Next, list.List[0].List = &next, list.List
 	for name, patch := range map[string]*nested{"a pointer": &next, "a list": &list} {
 		for _, owners := range []bool{false, true} {
-			_, err := plan.Apply(nil, []merge.Layered[nested]{{Layer: merge.Manager("a"), Patch: patch}}, merge.Options{Owners: owners})
+			_, err := plan.Apply(nil, []merge.Patch[nested]{{Owner: merge.Manager("a"), Value: patch}}, merge.Options{Owners: owners})
 			if err == nil || err.Error() != "patch of manager/a: contains itself" {
 				t.Errorf("%s: Apply returns %v", name, err)
 			}
@@ -303,7 +303,7 @@ func TestApply_Quantity(t *testing.T) {
 			{"volumes": []any{merge.Object{"name": "a", "emptyDir": merge.Object{"sizeLimit": text}}}},
 			{"volumes": []any{merge.Object{"name": "a", "ephemeral": merge.Object{"volumeClaimTemplate": merge.Object{"spec": merge.Object{"resources": merge.Object{"requests": merge.Object{"storage": text}}}}}}}},
 		} {
-			_, err := plan.Apply(&corev1.PodSpec{}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{})
+			_, err := plan.Apply(&corev1.PodSpec{}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{})
 			if err == nil || !strings.Contains(err.Error(), "must have an exponent") {
 				t.Errorf("Apply(%v) = %v", patch, err)
 			}

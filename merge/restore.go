@@ -45,7 +45,7 @@ func (l *log) restore(o Options, value, base Object) (restored Object, ignored [
 	}
 	if o.ProtectedError && len(ignored) > 0 {
 		return nil, nil, &PatchError{
-			Layer: ignored[0].Layer, Index: slices.Index(l.ids, l.layerID(ignored[0].Layer)), Path: ignored[0].Path, Err: apiError("Forbidden", "the field is protected"),
+			Owner: ignored[0].Owner, Index: slices.Index(l.ids, l.layerID(ignored[0].Owner)), Path: ignored[0].Path, Err: apiError("Forbidden", "the field is protected"),
 		}
 	}
 	return restored, ignored, nil

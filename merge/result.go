@@ -15,8 +15,8 @@ import (
 type Result[T any] struct {
 	// Value is the merged value.
 	Value T
-	// Owners records the layers that set each field of Value; nil unless Options request it.
-	Owners *Ownership
+	// History records the owners that set each field of Value; nil unless Options request it.
+	History *History
 	// Duplicates are the items that share their merge key with an earlier one. They are found in
 	// lists of the base that patches reached, and only if Options request owners. A patch changes
 	// the first item of a key only.
@@ -40,7 +40,7 @@ type Result[T any] struct {
 //
 // The error is a [*PatchError], which names the layer and the field at which a patch cannot be
 // merged. There is then no result. If several patches cannot be merged, the error names the first.
-func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T], error) {
+func (p *Plan[T, P]) Apply(base *T, patches []Patch[P], o Options) (*Result[T], error) {
 	result := new(Result[T])
 	m, err := p.apply(&result.Value, base, patches, o)
 	if err != nil {
@@ -51,14 +51,14 @@ func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T]
 		result.Decisions = m.log.decisions
 	}
 	if o.Owners {
-		result.Owners = m.ownership
+		result.History = m.ownership
 	}
 	return result, nil
 }
 
 // ApplyInto merges as Apply does and stores the value in dst, which must be zero. It returns the
 // ownership of dst, nil unless Options request it. After an error dst holds part of the merge.
-func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*Ownership, error) {
+func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Patch[P], o Options) (*History, error) {
 	if dst == nil {
 		return nil, errors.New("merge: there is nothing to merge into")
 	}
@@ -69,7 +69,7 @@ func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*
 	return m.ownership, err
 }
 
-func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merger, error) {
+func (p *Plan[T, P]) apply(dst, base *T, patches []Patch[P], o Options) (merger, error) {
 	if p == nil || p.plan == nil {
 		return merger{}, errors.New("merge: a plan that was not compiled merges nothing")
 	}
@@ -77,14 +77,14 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		return merger{}, err
 	}
 	for i := range patches {
-		if _, isManager := patches[i].Layer.Manager(); !isManager {
-			return merger{}, fmt.Errorf("merge: the layer %q of patch %d is no manager: use merge.Manager", patches[i].Layer, i)
+		if _, isManager := patches[i].Owner.Manager(); !isManager {
+			return merger{}, fmt.Errorf("merge: the layer %q of patch %d is no manager: use merge.Manager", patches[i].Owner, i)
 		}
 	}
 	m := merger{plan: p.plan, follows: o.Order == BaseOrder, skips: o.Empty == SkipEmpty, skipsZero: o.Empty == SkipZero}
 	if p.plan.objects {
 		var err error
-		m.log, m.ownership, m.protected, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)
+		m.log, m.ownership, m.protected, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Patch[Object]), o)
 		return m, err
 	}
 	before, err := m.base(reflect.ValueOf(base), baseLayerOf(o))
@@ -110,11 +110,11 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		switch layered := &patches[i]; {
 		case layered.JSON != nil:
 			err = errors.New("a JSON patch changes objects only: use ForObject or ForJSON")
-		case layered.Patch == nil:
+		case layered.Value == nil:
 			continue
 		default:
-			m.of, m.path = layered.Layer, m.path[:0]
-			if trees[i], m.ofValue, err = p.plan.treeOf(reflect.ValueOf(layered.Patch).Elem()); err == nil {
+			m.of, m.path = layered.Owner, m.path[:0]
+			if trees[i], m.ofValue, err = p.plan.treeOf(reflect.ValueOf(layered.Value).Elem()); err == nil {
 				value, err = m.patch(value, trees[i], at)
 			}
 		}
@@ -124,7 +124,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 			}
 		}
 		if err != nil {
-			return merger{}, m.failed(err, patches[i].Layer, i)
+			return merger{}, m.failed(err, patches[i].Owner, i)
 		}
 	}
 	if m.log != nil {
@@ -137,7 +137,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		if value, err = m.decide(value, before, o); err != nil {
 			return merger{}, err
 		}
-		m.ownership = &Ownership{log: m.log, value: value}
+		m.ownership = &History{log: m.log, value: value}
 	}
 	return m, m.result(reflect.ValueOf(dst).Elem(), value, o.Defaults == RuleDefaults)
 }
@@ -152,16 +152,16 @@ func (m *merger) patch(value, patch Object, at node) (Object, error) {
 
 // failed returns the error of a patch, or of the base for -1. The path leads to where the merge
 // failed.
-func (m *merger) failed(err error, layer Layer, index int) error {
+func (m *merger) failed(err error, layer Owner, index int) error {
 	if of, ok := err.(*PatchError); ok {
-		of.Layer, of.Index = layer, index
+		of.Owner, of.Index = layer, index
 		return of
 	}
-	return &PatchError{Layer: layer, Index: index, Path: slices.Clone(m.path), Err: err}
+	return &PatchError{Owner: layer, Index: index, Path: slices.Clone(m.path), Err: err}
 }
 
 // base returns the tree of a base, which is a pointer, nil for an empty value.
-func (m *merger) base(base reflect.Value, layer Layer) (Object, error) {
+func (m *merger) base(base reflect.Value, layer Owner) (Object, error) {
 	value := reflect.New(m.plan.root.GoType())
 	switch {
 	case base.IsNil():

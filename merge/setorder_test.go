@@ -66,7 +66,7 @@ func TestSetElementOrder(t *testing.T) {
 		want, wantErr := strategicMerge(from, patch)
 		for _, owners := range []bool{false, true} {
 			input := fromJSON[merge.Object](asJSON(patch))
-			result, err := plan.Apply(from, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &input}}, merge.Options{Owners: owners})
+			result, err := plan.Apply(from, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &input}}, merge.Options{Owners: owners})
 			switch {
 			case err != nil && wantErr == nil && name == "anything":
 				// The engine has no rules for a list in JSON of any shape.

@@ -46,7 +46,7 @@ func TestPatched_Many(t *testing.T) {
 		slices.Reverse(more["set"].([]any))
 		more["set"] = append(more["set"].([]any), "more")
 		more["items"] = append(more["items"].([]any), map[string]any{"name": "more", "value": "b"})
-		result := applied(t, plan, nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("one"), Patch: &patch}, {Layer: merge.Manager("two"), Patch: &patch}, {Layer: merge.Manager("three"), Patch: &more}})
+		result := applied(t, plan, nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("one"), Value: &patch}, {Owner: merge.Manager("two"), Value: &patch}, {Owner: merge.Manager("three"), Value: &more}})
 		want := map[string]string{}
 		three := ` one="a" two="a" three="a"`
 		for _, name := range names {
@@ -58,7 +58,7 @@ func TestPatched_Many(t *testing.T) {
 		want[`.labels["more"]`], want[`.entries["more"]`], want[`.set[="more"]`] = ` three="b"`, ` three="b"`, ` three=present`
 		want[`.items[name="more"]`], want[`.items[name="more"].value`] = ` three=present`, ` three="b"`
 		got := map[string]string{}
-		for path, claims := range result.Owners.All() {
+		for path, claims := range result.History.All() {
 			line := ""
 			for _, c := range claims {
 				line += " " + claimText(c)
@@ -73,7 +73,7 @@ func TestPatched_Many(t *testing.T) {
 		}
 		// The value, five fields, and all within them.
 		patched := 0
-		for range result.Owners.Patched() {
+		for range result.History.Patched() {
 			patched++
 		}
 		if wantPatched := 1 + 5 + n + 3*(n+1) + 2*(n+1); patched != wantPatched {
@@ -91,7 +91,7 @@ func TestPatched_Allocations(t *testing.T) {
 			labels[fmt.Sprint("n", i)] = "a"
 		}
 		patch := merge.Object{"labels": labels}
-		layers := []merge.Layered[merge.Object]{{Layer: merge.Manager("one"), Patch: &patch}, {Layer: merge.Manager("two"), Patch: &patch}}
+		layers := []merge.Patch[merge.Object]{{Owner: merge.Manager("one"), Value: &patch}, {Owner: merge.Manager("two"), Value: &patch}}
 		return testing.AllocsPerRun(3, func() {
 			if _, err := plan.Apply(nil, layers, merge.Options{Owners: true}); err != nil {
 				t.Fatal(err)
@@ -107,9 +107,9 @@ func TestPatched_Allocations(t *testing.T) {
 func TestPatched_JSON(t *testing.T) {
 	base := fromJSON[merge.Object](`{"a":{"b":1},"c":{"d":{"e":1}}}`)
 	patch := fromJSON[merge.Object](`{"a":{"b":{"f g":2}},"c":{"d":{"h":[1]}}}`)
-	result := applied(t, merge.ForJSON(), &base, []merge.Layered[merge.Object]{{Layer: merge.Manager("one"), Patch: &patch}})
+	result := applied(t, merge.ForJSON(), &base, []merge.Patch[merge.Object]{{Owner: merge.Manager("one"), Value: &patch}})
 	var got []string
-	for f := range result.Owners.Patched() {
+	for f := range result.History.Patched() {
 		got = append(got, fmt.Sprint(f.Path(), " ", f.Type()))
 	}
 	want := []string{" map", ".a untyped", ".a.b untyped", `.a.b["f g"] untyped`, ".c untyped", ".c.d untyped", ".c.d.h untyped"}
@@ -129,7 +129,7 @@ func TestRetainKeys_Later(t *testing.T) {
 		`.labels["w"] b=null c="3"`, `.labels["x"] a="1" b=null`, `.labels["y"] b="2"`, `.labels["z"] c="4"`,
 		`.part.args a=null c=["b"]`, `.part.text a="a" c="c"`,
 	}
-	if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
+	if diff := cmp.Diff(want, claimsOf(result.History)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
@@ -138,9 +138,9 @@ func TestRetainKeys_Later(t *testing.T) {
 func TestPatched_Order(t *testing.T) {
 	base := any(fromJSON[*thing](`{"labels": {"h": "", "d": "", "a": "", "c": "", "g": "", "b": "", "f": "", "e": ""}}`))
 	patch := fromJSON[any](`{"labels": {"$retainKeys": []}}`)
-	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Layered[any]{{Layer: merge.Manager("a"), Patch: &patch}})
+	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Patch[any]{{Owner: merge.Manager("a"), Value: &patch}})
 	var got []string
-	for f := range result.Owners.Patched() {
+	for f := range result.History.Patched() {
 		if f.HasNull() {
 			got = append(got, f.Path().String())
 		}
@@ -157,8 +157,8 @@ func TestPatched_EmptyName(t *testing.T) {
 		free[fmt.Sprint("n", i)] = "z"
 	}
 	patch := merge.Object{"free": free}
-	result := applied(t, objectPlan(shapesSchema), nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}, {Layer: merge.Manager("b"), Patch: &patch}})
-	lines := slices.DeleteFunc(claimsOf(result.Owners), func(line string) bool { return strings.Contains(line, "z") })
+	result := applied(t, objectPlan(shapesSchema), nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}, {Owner: merge.Manager("b"), Value: &patch}})
+	lines := slices.DeleteFunc(claimsOf(result.History), func(line string) bool { return strings.Contains(line, "z") })
 	if diff := cmp.Diff([]string{`.free[""] a="y" b="y"`, `.free.in.a a="x" b="x"`}, lines); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}

@@ -316,7 +316,7 @@ func (l *log) leftNull(at node, layer int32) {
 
 // withLast returns the claims with one more, which takes the place of the last one if that is of the same layer.
 func withLast(claims []Claim, c Claim) []Claim {
-	if n := len(claims); n > 0 && claims[n-1].Layer == c.Layer {
+	if n := len(claims); n > 0 && claims[n-1].Owner == c.Owner {
 		claims = claims[:n-1]
 	}
 	return append(claims, c)

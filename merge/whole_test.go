@@ -30,7 +30,7 @@ func TestApply_TypedAndObject(t *testing.T) {
 			value := g.value(2)
 			value.Items = slices.CompactFunc(value.Items, func(a, b writtenItem) bool { return a.Name == b.Name })
 			base := any(value)
-			var mixed, objects []merge.Layered[any]
+			var mixed, objects []merge.Patch[any]
 			for k := range 1 + g.IntN(4) {
 				patch := any(g.value(2))
 				if g.IntN(3) == 0 {
@@ -38,8 +38,8 @@ func TestApply_TypedAndObject(t *testing.T) {
 				}
 				object := fromJSON[any](asJSON(patch))
 				layer := merge.Manager(fmt.Sprint(k))
-				mixed = append(mixed, merge.Layered[any]{Layer: layer, Patch: &patch})
-				objects = append(objects, merge.Layered[any]{Layer: layer, Patch: &object})
+				mixed = append(mixed, merge.Patch[any]{Owner: layer, Value: &patch})
+				objects = append(objects, merge.Patch[any]{Owner: layer, Value: &object})
 			}
 			one, err := plan.Apply(&base, mixed, merge.Options{Owners: true})
 			other, errOther := plan.Apply(&base, objects, merge.Options{Owners: true})
@@ -55,7 +55,7 @@ func TestApply_TypedAndObject(t *testing.T) {
 				if diff := cmp.Diff(asJSON(one.Value), asJSON(other.Value)); diff != "" {
 					t.Fatalf("case %d, %s: values (-typed +object):\n%s", i, when, diff)
 				}
-				if diff := cmp.Diff(plainClaims(other.Owners), plainClaims(one.Owners)); diff != "" {
+				if diff := cmp.Diff(plainClaims(other.History), plainClaims(one.History)); diff != "" {
 					t.Fatalf("case %d, %s: base %s, patches %s: claims (-object +typed):\n%s", i, when, asJSON(base), asJSON(mixed), diff)
 				}
 			}
@@ -64,11 +64,11 @@ func TestApply_TypedAndObject(t *testing.T) {
 				now := g.value(2)
 				changes := g.IntN(2) == 0
 				for _, result := range []*merge.Result[any]{one, other} {
-					layer := merge.Layer(fmt.Sprint("later", k))
+					layer := merge.Owner(fmt.Sprint("later", k))
 					if changes {
-						result.Owners.WriteChanges(layer, nil, result.Value, now)
+						result.History.WriteChanges(layer, nil, result.Value, now)
 					} else {
-						result.Owners.Write(layer, jobOrigin, nil, result.Value, now)
+						result.History.Write(layer, jobOrigin, nil, result.Value, now)
 					}
 					*result.Value.(*written) = *fromJSON[*written](asJSON(now))
 				}
@@ -96,7 +96,7 @@ var directives = []string{
 
 // plainClaims returns the claims, each repeated one once. It omits those on the presence of structs: an object's claims
 // within a struct stand for it.
-func plainClaims(o *merge.Ownership) []string {
+func plainClaims(o *merge.History) []string {
 	lines := slices.DeleteFunc(claimsOf(o), func(line string) bool { return strings.Contains(line, ".part ") })
 	for i, line := range lines {
 		lines[i] = strings.Join(slices.Compact(strings.Split(line, " ")), " ")

@@ -18,21 +18,21 @@ import (
 // Write records each leaf of a struct. A leaf that before has and now lacks is recorded as emptied. An unclaimed part of before
 // belonged to the base, or to the patch that added the item around it.
 //
-// Write only records: the caller changes the value that the Ownership came with. For a path to a field that the type lacks, it
+// Write only records: the caller changes the value that the History came with. For a path to a field that the type lacks, it
 // records nothing. For an object that merged by a definition, before and now are JSON, and nil is none.
-func (o *Ownership) Write(layer Layer, from Origin, path fieldpath.Path, before, now any) {
+func (o *History) Write(layer Owner, from Origin, path fieldpath.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
 }
 
 // WriteChanges records a layer that fills in missing fields, as defaulting does. Unlike Write, it records only the leaves whose
 // values differ in before and now.
-func (o *Ownership) WriteChanges(layer Layer, path fieldpath.Path, before, now any) {
+func (o *History) WriteChanges(layer Owner, path fieldpath.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), changes: true}, path, before, now)
 }
 
-func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
+func (o *History) write(w writer, path fieldpath.Path, before, now any) {
 	if o.isObject() {
 		w.object(path, before, now)
 		return
@@ -384,7 +384,7 @@ func present(element any) any {
 // Fork returns a copy of the ownership for another value of the same type. It takes the value or a pointer to it. Later writes to
 // one copy do not appear in the other. Objects made from a JobSet use it: their fields begin with the JobSet's history. The copy has
 // the history of the fields within a path, and no other one.
-func (o *Ownership) Fork(value any, within fieldpath.Path) *Ownership {
+func (o *History) Fork(value any, within fieldpath.Path) *History {
 	old := o.orEmpty().log
 	l := *old
 	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
@@ -406,7 +406,7 @@ func (o *Ownership) Fork(value any, within fieldpath.Path) *Ownership {
 		}
 	}
 	l.copyNodes(old, kept, below)
-	return &Ownership{log: &l, value: value}
+	return &History{log: &l, value: value}
 }
 
 // copyNodes copies nodes of another log with their claims. Each of the first ones has the next one as its only child.

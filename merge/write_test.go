@@ -48,7 +48,7 @@ type writtenPart struct {
 
 // A write is one call of Write, or of WriteChanges, and the value of all fields after it.
 type write struct {
-	layer   merge.Layer
+	layer   merge.Owner
 	path    string
 	now     string
 	origin  merge.Origin
@@ -238,9 +238,9 @@ func TestWrite(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			result := writtenResult(t, tc.base, tc.patches...)
 			for _, w := range tc.writes {
-				w.record(t, result.Owners, &result.Value)
+				w.record(t, result.History, &result.Value)
 			}
-			if diff := cmp.Diff(tc.want, locatedClaimsOf(result.Owners)); diff != "" {
+			if diff := cmp.Diff(tc.want, locatedClaimsOf(result.History)); diff != "" {
 				t.Errorf("claims (-want +got):\n%s", diff)
 			}
 		})
@@ -258,17 +258,17 @@ func writtenResult(t *testing.T, base string, patches ...string) *merge.Result[w
 }
 
 // locatedClaimsOf returns a line for each field, with its claims. It adds the source of each claim that a write located.
-func locatedClaimsOf(o *merge.Ownership) []string {
+func locatedClaimsOf(o *merge.History) []string {
 	return linesOf(o, func(c merge.Claim) string {
-		if slices.Contains(c.Source, fieldpath.Field("job")) {
-			return claimText(c) + " from " + c.Source.String()
+		if slices.Contains(c.At, fieldpath.Field("job")) {
+			return claimText(c) + " from " + c.At.String()
 		}
 		return claimText(c)
 	})
 }
 
 // record sets the value, and records the write of the field at its path.
-func (w write) record(t *testing.T, owners *merge.Ownership, value *written) {
+func (w write) record(t *testing.T, owners *merge.History, value *written) {
 	t.Helper()
 	path, err := fieldpath.ParsePath(w.path)
 	if err != nil {
@@ -329,7 +329,7 @@ func stepInto(v reflect.Value, step fieldpath.Step) reflect.Value {
 
 // TestWrite_Zero checks that an ownership that is nil or zero accepts writes, and records nothing.
 func TestWrite_Zero(t *testing.T) {
-	for _, o := range []*merge.Ownership{nil, {}} {
+	for _, o := range []*merge.History{nil, {}} {
 		o.Write("w", merge.Origin{}, nil, written{}, written{Text: "a"})
 		o.WriteChanges("w", fieldpath.Fields("text"), "a", "b")
 		if lines := claimsOf(o); lines != nil {
@@ -344,13 +344,13 @@ func TestWrite_Pointers(t *testing.T) {
 	for i, to := range []func(*written) any{func(w *written) any { return *w }, func(w *written) any { return w }} {
 		result := writtenResult(t, `{"text":"a"}`)
 		before, now := result.Value, written{Text: "b", Part: &writtenPart{}}
-		result.Owners.Write("w", merge.Origin{}, nil, to(&before), to(&now))
-		result.Owners.Write("x", merge.Origin{}, fieldpath.Fields("part"), now.Part, (*writtenPart)(nil))
+		result.History.Write("w", merge.Origin{}, nil, to(&before), to(&now))
+		result.History.Write("x", merge.Origin{}, fieldpath.Fields("part"), now.Part, (*writtenPart)(nil))
 		result.Value = written{Text: "b"}
 		if i == 0 {
 			want = []string{`.part w=present x=null`, `.text base="a" w="b"`}
 		}
-		if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
+		if diff := cmp.Diff(want, claimsOf(result.History)); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)
 		}
 	}
@@ -359,11 +359,11 @@ func TestWrite_Pointers(t *testing.T) {
 // TestFork checks that a copy of an ownership and its original record later writes apart.
 func TestFork(t *testing.T) {
 	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, `{"count":2}`, `{"text":"b"}`)
-	result.Owners.Write("w", jobOrigin, fieldpath.Fields("flag"), nil, true)
+	result.History.Write("w", jobOrigin, fieldpath.Fields("flag"), nil, true)
 	result.Value.Flag = true
 	value := result.Value
-	fork := result.Owners.Fork(&value, nil)
-	one := func(o *merge.Ownership, layer merge.Layer, value *written, text string) {
+	fork := result.History.Fork(&value, nil)
+	one := func(o *merge.History, layer merge.Owner, value *written, text string) {
 		write{layer: layer, now: text, origin: jobOrigin, changes: false, path: "text"}.record(t, o, value)
 		count := int64(len(layer))
 		o.Write(layer, jobOrigin, fieldpath.Fields("count"), value.Count, &count)
@@ -371,27 +371,27 @@ func TestFork(t *testing.T) {
 		value.Count, value.Labels, value.Flag = &count, map[string]string{"x": "1", string(layer): "z"}, true
 	}
 	one(fork, "one", &value, `{"text":"c"}`)
-	one(result.Owners, "another", &result.Value, `{"text":"d"}`)
+	one(result.History, "another", &result.Value, `{"text":"d"}`)
 	for _, tc := range []struct {
-		owners *merge.Ownership
-		layers []merge.Layer
+		owners *merge.History
+		layers []merge.Owner
 		want   []string
 	}{
-		{fork, []merge.Layer{"base", "manager/a", "manager/b", "w", "one"}, []string{
+		{fork, []merge.Owner{"base", "manager/a", "manager/b", "w", "one"}, []string{
 			`.count base=1 a=2 one=3 from .job`, `.flag w=true from .job`, `.labels["one"] one="z" from .job`, `.labels["x"] base="1"`, `.text base="a" b="b" one="c" from .job`,
 		}},
-		{result.Owners, []merge.Layer{"base", "manager/a", "manager/b", "w", "another"}, []string{
+		{result.History, []merge.Owner{"base", "manager/a", "manager/b", "w", "another"}, []string{
 			`.count base=1 a=2 another=7 from .job`, `.flag w=true from .job`, `.labels["another"] another="z" from .job`, `.labels["x"] base="1"`, `.text base="a" b="b" another="d" from .job`,
 		}},
 	} {
 		if diff := cmp.Diff(tc.want, locatedClaimsOf(tc.owners)); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(tc.layers, tc.owners.Layers()); diff != "" {
+		if diff := cmp.Diff(tc.layers, tc.owners.Owners()); diff != "" {
 			t.Errorf("layers (-want +got):\n%s", diff)
 		}
 	}
-	if layers := (*merge.Ownership)(nil).Fork(written{}, nil).Layers(); len(layers) != 1 {
+	if layers := (*merge.History)(nil).Fork(written{}, nil).Owners(); len(layers) != 1 {
 		t.Errorf("the layers of a copy of nothing are %v", layers)
 	}
 }
@@ -399,16 +399,16 @@ func TestFork(t *testing.T) {
 // TestFork_Within checks that a copy has only the history of one field, with its later writes.
 func TestFork_Within(t *testing.T) {
 	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, `{"count":2,"labels":{"x":"2","y":"3"}}`, `{"text":"b","labels":{"x":"4"}}`)
-	fork := result.Owners.Fork(&result.Value, fieldpath.Fields("labels"))
+	fork := result.History.Fork(&result.Value, fieldpath.Fields("labels"))
 	fork.Write("one", jobOrigin, fieldpath.Fields("labels").Append(fieldpath.Key("x")), "4", "5")
 	value := result.Value
 	value.Labels = map[string]string{"x": "5", "y": "3"}
 	for _, tc := range []struct {
-		owners *merge.Ownership
+		owners *merge.History
 		want   []string
 	}{
 		{fork, []string{`.count base=2`, `.labels["x"] base="1" a="2" b="4" one="5" from .job`, `.labels["y"] a="3"`, `.text base="b"`}},
-		{result.Owners.Fork(&value, fieldpath.Fields("nothing")), []string{`.count base=2`, `.labels["x"] base="5"`, `.labels["y"] base="3"`, `.text base="b"`}},
+		{result.History.Fork(&value, fieldpath.Fields("nothing")), []string{`.count base=2`, `.labels["x"] base="5"`, `.labels["y"] base="3"`, `.text base="b"`}},
 	} {
 		if diff := cmp.Diff(tc.want, locatedClaimsOf(tc.owners)); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)
@@ -421,17 +421,17 @@ func TestFork_Decided(t *testing.T) {
 	base := fromJSON[*written](`{"text":"a","part":{"part":{"text":"b"}},"labels":{"":"x"}}`)
 	patches := patchesOf(fromJSON[merge.Object], `a {"text":"c","labels":{"y":"z"},"part":{"text":"d","part":{"$retainKeys":["text"],"text":"e"}}}`)
 	result := must(must(merge.For[written, merge.Object](schema.Rules{})).Apply(base, patches, merge.Options{Owners: true, Protected: []fieldpath.Path{fieldpath.Fields("part", "part", "text")}}))
-	fork := result.Owners.Fork(result.Value, fieldpath.Fields("part", "part"))
+	fork := result.History.Fork(result.Value, fieldpath.Fields("part", "part"))
 	fork.Write("one", merge.Origin{}, fieldpath.Fields("part", "part", "args"), nil, []string{"f"})
 	value := result.Value
 	value.Part = &writtenPart{Text: "d", Part: &writtenPart{Text: "b", Args: []string{"f"}}}
 	for _, tc := range []struct {
-		owners *merge.Ownership
+		owners *merge.History
 		want   []string
 	}{
 		{fork, []string{`.labels[""] base="x"`, `.labels["y"] base="z"`, `.part.part.args a=null one=["f"]`, `.part.part.text base="b" a="e" base="b"`, `.part.text base="d"`, `.text base="c"`}},
-		{result.Owners.Fork(value, fieldpath.Fields("labels", "nothing")), []string{`.labels[""] base="x"`, `.labels["y"] base="z"`, `.part.part.args base=["f"]`, `.part.part.text base="b"`, `.part.text base="d"`, `.text base="c"`}},
-		{result.Owners, []string{`.labels[""] base="x"`, `.labels["y"] a="z"`, `.part.part.text base="b" a="e" base="b"`, `.part.text a="d"`, `.text base="a" a="c"`}},
+		{result.History.Fork(value, fieldpath.Fields("labels", "nothing")), []string{`.labels[""] base="x"`, `.labels["y"] base="z"`, `.part.part.args base=["f"]`, `.part.part.text base="b"`, `.part.text base="d"`, `.text base="c"`}},
+		{result.History, []string{`.labels[""] base="x"`, `.labels["y"] a="z"`, `.part.part.text base="b" a="e" base="b"`, `.part.text a="d"`, `.text base="a" a="c"`}},
 	} {
 		if diff := cmp.Diff(tc.want, claimsOf(tc.owners)); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)
@@ -442,12 +442,12 @@ func TestFork_Decided(t *testing.T) {
 // TestWrite_Keys checks that a path tells the key 80 of an item from the key "80".
 func TestWrite_Keys(t *testing.T) {
 	base := any(fromJSON[*edges](`{"ports":[{"port":80,"note":"a"},{"port":"80","note":"b"}]}`))
-	result := applied(t, must(merge.ForAny(reflect.TypeFor[edges](), schema.Rules{})), &base, []merge.Layered[any]{})
+	result := applied(t, must(merge.ForAny(reflect.TypeFor[edges](), schema.Rules{})), &base, []merge.Patch[any]{})
 	for i, path := range []string{`ports[port=80].note`, `ports[port="80"].note`} {
-		result.Owners.Write("w", merge.Origin{}, must(fieldpath.ParsePath(path)), nil, []string{"c", "d"}[i])
+		result.History.Write("w", merge.Origin{}, must(fieldpath.ParsePath(path)), nil, []string{"c", "d"}[i])
 	}
 	want := []string{`.ports[port=80] base=present`, `.ports[port=80].note w="c"`, `.ports[port="80"] base=present`, `.ports[port="80"].note w="d"`}
-	if diff := cmp.Diff(want, claimsOf(result.Owners)); diff != "" {
+	if diff := cmp.Diff(want, claimsOf(result.History)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
@@ -455,17 +455,17 @@ func TestWrite_Keys(t *testing.T) {
 // TestFork_Contested checks that managers who differ in a copy of an ownership do not differ in the original.
 func TestFork_Contested(t *testing.T) {
 	result := writtenResult(t, `{}`, `{"text":"a"}`, `{"count":1}`)
-	claimValue := func(o *merge.Ownership, manager, text string) {
+	claimValue := func(o *merge.History, manager, text string) {
 		o.Write(merge.Manager(manager), merge.Origin{}, fieldpath.Fields("text"), "x", text)
 	}
-	claimValue(result.Owners, "a", "b")
-	fork, same := result.Owners.Fork(result.Value, nil), result.Owners.Fork(result.Value, nil)
-	claimValue(result.Owners, "a", "c")
-	claimValue(result.Owners, "a", "d")
+	claimValue(result.History, "a", "b")
+	fork, same := result.History.Fork(result.Value, nil), result.History.Fork(result.Value, nil)
+	claimValue(result.History, "a", "c")
+	claimValue(result.History, "a", "d")
 	claimValue(fork, "b", "c")
 	claimValue(fork, "b", "d")
-	claimValue(result.Owners, "a", "e")
-	for o, want := range map[*merge.Ownership]bool{result.Owners: false, fork: true, same: false} {
+	claimValue(result.History, "a", "e")
+	for o, want := range map[*merge.History]bool{result.History: false, fork: true, same: false} {
 		for f := range o.Patched() {
 			if f.Name() == "text" && f.Contested() != want {
 				t.Errorf("Contested = %v, want %v", f.Contested(), want)
@@ -477,8 +477,8 @@ func TestFork_Contested(t *testing.T) {
 // TestWrite_Contested shows that a manager who writes later disagrees with another one, even if their patches were equal.
 func TestWrite_Contested(t *testing.T) {
 	result := writtenResult(t, `{}`, `{"args":["x"]}`, `{"args":["x"]}`)
-	result.Owners.Write(merge.Manager("b"), merge.Origin{}, fieldpath.Fields("args"), []string{"x"}, []string{"y"})
-	for f := range result.Owners.Patched() {
+	result.History.Write(merge.Manager("b"), merge.Origin{}, fieldpath.Fields("args"), []string{"x"}, []string{"y"})
+	for f := range result.History.Patched() {
 		if f.Name() == "args" && !f.Contested() {
 			t.Error("args is not contested")
 		}
@@ -489,15 +489,15 @@ func TestWrite_Contested(t *testing.T) {
 func TestFieldsV1_Removed(t *testing.T) {
 	base := any(fromJSON[*thing](`{"args": ["a"], "name": "x", "tags": ["b"]}`))
 	patch := fromJSON[any](`{"args": ["c"], "count": 1}`)
-	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Layered[any]{{Layer: merge.Manager("a"), Patch: &patch}})
+	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Patch[any]{{Owner: merge.Manager("a"), Value: &patch}})
 	value := result.Value.(*thing)
-	result.Owners.Write("later", merge.Origin{}, fieldpath.Fields("args"), value.Args, nil)
+	result.History.Write("later", merge.Origin{}, fieldpath.Fields("args"), value.Args, nil)
 	value.Args = nil
 	want := []string{
 		`.args base=["a"] a=["c"] later=null`, `.count a=1`, `.name base="x"`, `.tags[="b"] base=present`,
 		`base owns {"f:name":{},"f:tags":{"v:\"b\"":{}}}`, `a owns {"f:count":{}}`, `later owns {}`,
 	}
-	if d := cmp.Diff(want, append(claimsOf(result.Owners), fieldsOf(result.Owners)...)); d != "" {
+	if d := cmp.Diff(want, append(claimsOf(result.History), fieldsOf(result.History)...)); d != "" {
 		t.Errorf("owners (-want +got):\n%s", d)
 	}
 }
@@ -507,19 +507,19 @@ func TestWriteAgain(t *testing.T) {
 	plan := must(merge.ForAny(reflect.TypeFor[document](), schema.Rules{}))
 	base := any(fromJSON[*document](`{"name":"x","text":"x","switch":true,"on":true,"limit":1,"other":"x","args":["x"],"size":"1"}`))
 	patch := base
-	result := applied(t, plan, &base, []merge.Layered[any]{{Layer: merge.Manager("a"), Patch: &patch}})
+	result := applied(t, plan, &base, []merge.Patch[any]{{Owner: merge.Manager("a"), Value: &patch}})
 	empty := &document{Name: "y"}
-	result.Owners.Write(merge.Manager("a"), merge.Origin{}, nil, result.Value, result.Value)
-	result.Owners.Write("late", merge.Origin{}, nil, result.Value, empty)
-	result.Owners.Write("last", merge.Origin{}, nil, empty, result.Value)
+	result.History.Write(merge.Manager("a"), merge.Origin{}, nil, result.Value, result.Value)
+	result.History.Write("late", merge.Origin{}, nil, result.Value, empty)
+	result.History.Write("last", merge.Origin{}, nil, empty, result.Value)
 	n := 0
-	for line := range slices.Values(linesOf(result.Owners, func(c merge.Claim) string { return string(c.Layer) })) {
+	for line := range slices.Values(linesOf(result.History, func(c merge.Claim) string { return string(c.Owner) })) {
 		n++
 		if path, layers, _ := strings.Cut(line, " "); layers != "base manager/a late last" {
 			t.Errorf("%s: claimed by %s", path, layers)
 		}
 	}
-	for f := range result.Owners.Patched() {
+	for f := range result.History.Patched() {
 		if f.Contested() {
 			t.Errorf("%v is contested", f.Path())
 		}

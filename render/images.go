@@ -12,7 +12,6 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -26,7 +25,7 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 // not parse. The API server accepts such an image. An image with a placeholder is a note. Images
 // skips a missing image, and one with a space at an end: the Pod API rejects them. A finding has
 // the last claim on its image if the owners are not nil.
-func Images(js *jobset.JobSet, owners func() *runtimepatch.Ownership) finding.List {
+func Images(js *jobset.JobSet, owners func() *merge.History) finding.List {
 	var found finding.List
 	for i := range js.Spec.ReplicatedJobs {
 		job := &js.Spec.ReplicatedJobs[i]

@@ -18,7 +18,6 @@ import (
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Input is a TrainJob and its runtime, as the API server stores them, with the defaults of their CRDs. For values
@@ -135,7 +134,7 @@ type Output struct {
 	Companions []runtime.Object
 	// Owners holds the layers that wrote each field of the JobSet, the effective one last. It shares memory with
 	// JobSet and describes it as returned. It is nil without Options.Owners.
-	Owners *runtimepatch.Ownership
+	Owners *merge.History
 	// Findings are all findings: errors, warnings and notes.
 	Findings finding.List
 }

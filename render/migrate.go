@@ -115,7 +115,7 @@ func isOfOverrides(f finding.Finding) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { _, ok := runtimepatch.OverrideOf(c.Layer); return ok })
+	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { _, ok := runtimepatch.OverrideOf(c.Owner); return ok })
 }
 
 func renderNew(in Input, job *trainer.TrainJob) *Output {

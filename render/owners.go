@@ -24,7 +24,7 @@ import (
 // default adds the API server's defaults.
 type ChildOwners struct {
 	js            *jobset.JobSet
-	owners        *runtimepatch.Ownership
+	owners        *merge.History
 	withoutServer *children.Family // without the changes of the API server
 	requested     *children.Family // with the options of the caller
 
@@ -33,14 +33,14 @@ type ChildOwners struct {
 }
 
 type ownedJob struct {
-	owners   *runtimepatch.Ownership
+	owners   *merge.History
 	template batchv1.JobTemplateSpec
 	at       fieldpath.Path // path of the template in the JobSet
 }
 
 // OwnersOfChildren takes a JobSet and its owners, as JobSet returned them, and the options for its Jobs or Pods. It
 // does not change them. It returns the same errors as Jobs.
-func OwnersOfChildren(js *jobset.JobSet, owners *runtimepatch.Ownership, opts JobsOptions) (*ChildOwners, error) {
+func OwnersOfChildren(js *jobset.JobSet, owners *merge.History, opts JobsOptions) (*ChildOwners, error) {
 	asked, err := children.New(js, children.Options(opts))
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func OwnersOfChildren(js *jobset.JobSet, owners *runtimepatch.Ownership, opts Jo
 	return &ChildOwners{js: js, owners: owners, withoutServer: plain, requested: asked}, nil
 }
 
-// Job yields the fields of a child Job that Jobs made, with their claims, as runtimepatch.Ownership.All does for the JobSet.
+// Job yields the fields of a child Job that Jobs made, with their claims, as merge.History.All does for the JobSet.
 // Paths are relative to the Job, and sources refer to the inputs. No layer owns apiVersion and kind. It returns an
 // error if the JobSet has no such Job.
 func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []merge.Claim], error) {
@@ -171,7 +171,7 @@ func without(labels map[string]string, key string) map[string]string {
 }
 
 // fieldsWithin yields the fields below a path, with relative paths.
-func fieldsWithin(owners *runtimepatch.Ownership, at fieldpath.Path) iter.Seq2[fieldpath.Path, []merge.Claim] {
+func fieldsWithin(owners *merge.History, at fieldpath.Path) iter.Seq2[fieldpath.Path, []merge.Claim] {
 	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		for path, claims := range owners.All() {
 			if len(path) > len(at) && path.HasPrefix(at) && !yield(path[len(at):], claims) {

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 // TestOwnersOfEveryField checks the owners of every recorded input in both views. They name each leaf
 // of the JobSet and nothing else. The last claim has the leaf's value.
 func TestOwnersOfEveryField(t *testing.T) {
-	layers := map[merge.Layer]int{}
+	layers := map[merge.Owner]int{}
 	for _, dir := range caseFolders(t, casefile.Shared(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
 		in := readInput(t, filepath.Join(dir, "input.yaml"))
 		for _, view := range []render.View{render.Applied, render.Stored} {
@@ -35,16 +35,16 @@ func TestOwnersOfEveryField(t *testing.T) {
 			delete(js, "kind")
 			for path, claims := range out.Owners.All() {
 				last := claims[len(claims)-1]
-				layers[last.Layer]++
+				layers[last.Owner]++
 				got, found := take(js, path)
 				switch {
 				case last.Value == nil && found:
-					t.Errorf("%s: %s is emptied by %s, and is %v", dir, path, last.Layer, got)
+					t.Errorf("%s: %s is emptied by %s, and is %v", dir, path, last.Owner, got)
 				case last.Value != nil && !found:
-					t.Errorf("%s: %s is set by %s, and is not there", dir, path, last.Layer)
+					t.Errorf("%s: %s is set by %s, and is not there", dir, path, last.Owner)
 				case last.Value != nil && last.Value != any(merge.Presence{}):
 					if want := throughJSON(t, last.Value); !reflect.DeepEqual(want, got) {
-						t.Errorf("%s: %s is %v, and its last claim, by %s, %v", dir, path, got, last.Layer, want)
+						t.Errorf("%s: %s is %v, and its last claim, by %s, %v", dir, path, got, last.Owner, want)
 					}
 				}
 			}
@@ -53,7 +53,7 @@ func TestOwnersOfEveryField(t *testing.T) {
 			}
 		}
 	}
-	for _, layer := range []merge.Layer{
+	for _, layer := range []merge.Owner{
 		runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.PolicyLayer("mpi"), runtimepatch.PolicyLayer("jax"),
 		runtimepatch.PolicyLayer("xgboost"), runtimepatch.PolicyLayer("flux"), runtimepatch.PolicyLayer("plain"), runtimepatch.SchedulerLayer("coscheduling"), runtimepatch.SchedulerLayer("volcano"),
 	} {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/children"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // PodsOptions configures and filters Pods. The zero value gives every Pod that the Jobs start with, without the ids
@@ -163,7 +163,7 @@ func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 // TooManyPods returns a finding if a JobSet, or a run of several, has more Pods than the limit. Otherwise it returns nil. The
 // finding names the largest count of the JobSet, with the last claim of its owners. For a run, js is nil. For a JobSet of the
 // user, owners are nil.
-func TooManyPods(js *jobset.JobSet, owners *runtimepatch.Ownership, count, limit int64) finding.List {
+func TooManyPods(js *jobset.JobSet, owners *merge.History, count, limit int64) finding.List {
 	if count <= limit {
 		return nil
 	}

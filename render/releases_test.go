@@ -496,7 +496,7 @@ func TestOverridesOfReleases(t *testing.T) {
 		sources := ""
 		for path, claims := range out.Owners.All() {
 			if strings.HasSuffix(path.String(), ".serviceAccountName") {
-				sources = fmt.Sprint(claims[len(claims)-1].Layer, " ", claims[len(claims)-1].Source)
+				sources = fmt.Sprint(claims[len(claims)-1].Owner, " ", claims[len(claims)-1].At)
 			}
 		}
 		want := map[string]string{"2.0": "override/0 .spec.podSpecOverrides[0].serviceAccountName", "2.1": "override/0 .spec.podTemplateOverrides[0].spec.serviceAccountName"}[name]

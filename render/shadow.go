@@ -15,7 +15,7 @@ import (
 // shadowed reports values that a later layer replaces. They are managers' values under any layer after the patches,
 // and the runtime's values under a policy or a scheduler. It skips the runtime's values under spec.trainer and
 // spec.initializer, whose purpose is to replace them. Counts have findings of their own.
-func (r *renderer) shadowed(owners *runtimepatch.Ownership) {
+func (r *renderer) shadowed(owners *merge.History) {
 	for f := range owners.Patched() {
 		if !f.Replaced() || isReported(f.Path()) {
 			continue
@@ -24,28 +24,28 @@ func (r *renderer) shadowed(owners *runtimepatch.Ownership) {
 		last := claims[len(claims)-1]
 		var lost []string
 		for _, c := range claims[:len(claims)-1] {
-			if isLost(c.Layer, last.Layer) && !slices.Contains(lost, string(c.Layer)) {
-				lost = append(lost, string(c.Layer))
+			if isLost(c.Owner, last.Owner) && !slices.Contains(lost, string(c.Owner)) {
+				lost = append(lost, string(c.Owner))
 			}
 		}
 		if lost == nil {
 			continue
 		}
-		remedy := finding.Remedy{Text: "remove the field" + instead(last.Layer)}
-		if _, ok := claims[0].Layer.Manager(); ok && len(claims) == 2 && len(lost) == 1 {
+		remedy := finding.Remedy{Text: "remove the field" + instead(last.Owner)}
+		if _, ok := claims[0].Owner.Manager(); ok && len(claims) == 2 && len(lost) == 1 {
 			remedy.Do, remedy.IsCertain = finding.Remove, true
-			remedy.Path = claims[0].Source
+			remedy.Path = claims[0].At
 		}
 		r.report(finding.Finding{
 			Code: codes.Shadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
-			Message: fmt.Sprintf("%s replaces the value of %s after all patches", last.Layer, strings.Join(lost, " and ")),
+			Message: fmt.Sprintf("%s replaces the value of %s after all patches", last.Owner, strings.Join(lost, " and ")),
 			Remedy:  remedy,
 		})
 	}
 }
 
 // isLost reports whether a write of one layer over another's needs a warning.
-func isLost(under, over merge.Layer) bool {
+func isLost(under, over merge.Owner) bool {
 	if _, ok := under.Manager(); ok {
 		return true
 	}
@@ -64,7 +64,7 @@ func isReported(path fieldpath.Path) bool {
 	return false
 }
 
-func instead(over merge.Layer) string {
+func instead(over merge.Owner) string {
 	if over == runtimepatch.TrainJobLayer {
 		return ", or set it in the TrainJob's own section instead"
 	}

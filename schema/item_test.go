@@ -67,13 +67,13 @@ func TestType_Item(t *testing.T) {
 			continue
 		}
 		patch := merge.Object{tc.list: []any{item}}
-		result, err := merge.ForObject(definition).Apply(&merge.Object{}, []merge.Layered[merge.Object]{{Layer: merge.Manager("m"), Patch: &patch}}, merge.Options{Owners: true})
+		result, err := merge.ForObject(definition).Apply(&merge.Object{}, []merge.Patch[merge.Object]{{Owner: merge.Manager("m"), Value: &patch}}, merge.Options{Owners: true})
 		if err != nil {
 			t.Errorf("%s: %s: %v", tc.list, tc.item, err)
 			continue
 		}
 		at, isClaimed := fieldpath.Path{fieldpath.Field(tc.list), step}, false
-		for path := range result.Owners.All() {
+		for path := range result.History.All() {
 			isClaimed = isClaimed || path.HasPrefix(at)
 		}
 		if !isClaimed {

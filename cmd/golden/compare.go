@@ -196,7 +196,7 @@ func by(place func(merge.Claim) merge.Claim, claims []merge.Claim) string {
 			text += ", "
 		}
 		c = place(c)
-		if text += string(c.Layer); c.Position != (fieldpath.Position{}) {
+		if text += string(c.Owner); c.Position != (fieldpath.Position{}) {
 			text += " (" + c.Position.String() + ")"
 		}
 	}

@@ -124,7 +124,7 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 				continue // never written, and not made without a source of randomness
 			}
 			layer, _ := owned.Companion(spec, companion)
-			objects = append(objects, renderedObject{companion, func() (*diff.Owners, error) { return diff.OwnedBy(merge.Claim{Layer: layer}), nil }, place})
+			objects = append(objects, renderedObject{companion, func() (*diff.Owners, error) { return diff.OwnedBy(merge.Claim{Owner: layer}), nil }, place})
 		}
 		return objects, found
 	}

@@ -18,7 +18,7 @@ import (
 // that differs from the base's, at the same identity, is a patch's. The others are the base's, unless a
 // patch names them. The inputs are decoded JSON, and values are the scalars, the atomic values, and the
 // objects and lists without members.
-func Wrong(t *schema.Type, base, merged any, o *merge.Ownership, patches map[merge.Layer]any) []string {
+func Wrong(t *schema.Type, base, merged any, o *merge.History, patches map[merge.Owner]any) []string {
 	claims := map[string][]merge.Claim{}
 	for path, of := range o.All() {
 		claims[path.String()] = of
@@ -37,7 +37,7 @@ func Wrong(t *schema.Type, base, merged any, o *merge.Ownership, patches map[mer
 			if of == nil {
 				continue // a value that the encoding alone makes
 			}
-			last := of[len(of)-1].Layer
+			last := of[len(of)-1].Owner
 			if isPatched(last) && !reaches(t, patches[last], is.path) {
 				wrong = append(wrong, fmt.Sprintf("%s is the base's, and %s did not name it", text, last))
 			}
@@ -45,7 +45,7 @@ func Wrong(t *schema.Type, base, merged any, o *merge.Ownership, patches map[mer
 		}
 		if of == nil {
 			wrong = append(wrong, fmt.Sprintf("%s was %q, is %s, and nobody claims it", text, was.text, is.text))
-		} else if last := of[len(of)-1].Layer; !isPatched(last) {
+		} else if last := of[len(of)-1].Owner; !isPatched(last) {
 			wrong = append(wrong, fmt.Sprintf("%s was %q, is %s, and the claim of %s is in force", text, was.text, is.text, last))
 		}
 	}
@@ -89,7 +89,7 @@ func reaches(t *schema.Type, patch any, path fieldpath.Path) bool {
 	return true
 }
 
-func isPatched(layer merge.Layer) bool {
+func isPatched(layer merge.Owner) bool {
 	_, ok := layer.Manager()
 	return ok
 }

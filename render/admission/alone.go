@@ -62,9 +62,9 @@ func sourceInRuntime(f finding.Finding) fieldpath.Path {
 	case n == 0:
 		return nil
 	case f.Code == codes.Shadowed && runtimepatch.FromRuntime(f.Claims[0]):
-		return f.Claims[0].Source
+		return f.Claims[0].At
 	case f.Object.Kind != trainer.TrainJobKind && runtimepatch.FromRuntime(f.Claims[n-1]):
-		return f.Claims[n-1].Source
+		return f.Claims[n-1].At
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func TestWarnings(t *testing.T) {
 				}
 				path := f.Path
 				if len(f.Claims) > 0 {
-					path = f.Claims[len(f.Claims)-1].Source
+					path = f.Claims[len(f.Claims)-1].At
 				}
 				got = append(got, string(f.Code)+" "+path.String())
 			}
@@ -117,7 +117,7 @@ func TestFurtherPatches(t *testing.T) {
 	if got := codesOf(found); !slices.Equal(got, []string{"TW503"}) {
 		t.Errorf("%v, want the label of the JobSet to be refused\n%v", got, found)
 	}
-	source := found[slices.IndexFunc(found, func(f finding.Finding) bool { return f.Code == codes.BadMetadata })].Claims[0].Source.String()
+	source := found[slices.IndexFunc(found, func(f finding.Finding) bool { return f.Code == codes.BadMetadata })].Claims[0].At.String()
 	if want := `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.metadata.labels["team"]`; source != want {
 		t.Errorf("it comes from %s, want %s", source, want)
 	}
@@ -139,7 +139,7 @@ func TestFindingsAreComplete(t *testing.T) {
 					t.Errorf("%s: no path or no help: %v", c.name, f)
 				}
 			default:
-				if len(f.Claims) == 0 || len(f.Claims[len(f.Claims)-1].Source) == 0 || f.Severity == finding.Error && f.Remedy.Text == "" {
+				if len(f.Claims) == 0 || len(f.Claims[len(f.Claims)-1].At) == 0 || f.Severity == finding.Error && f.Remedy.Text == "" {
 					t.Errorf("%s: no source or no help: %v", c.name, f)
 				}
 			}

@@ -34,7 +34,7 @@ func (c *checker) jobs(js *jobset.JobSet) {
 		}
 		if f.Object.Kind == "ConfigMap" {
 			// The policy makes this ConfigMap, and the runtime sets most of its input.
-			f.Claims = append(f.Claims, merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: fieldpath.Fields("spec", "mlPolicy")})
+			f.Claims = append(f.Claims, merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: fieldpath.Fields("spec", "mlPolicy")})
 			c.add(f)
 			continue
 		}

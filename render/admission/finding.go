@@ -38,7 +38,7 @@ type (
 		code finding.Code
 	}
 	claimed struct {
-		layer  merge.Layer
+		layer  merge.Owner
 		source string
 	}
 	// consequence is the effect of one input field on any number of fields and objects.
@@ -91,7 +91,7 @@ func consequenceOf(f finding.Finding) consequence {
 	return consequence{f.Code, f.Message, claimOf(f.Claims[len(f.Claims)-1])}
 }
 
-func claimOf(c merge.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
+func claimOf(c merge.Claim) claimed { return claimed{c.Owner, c.At.String()} }
 
 // updatePositions adds a position to a list, or removes it if by is -1.
 func updatePositions(list []int, i, by int) []int {

@@ -76,7 +76,7 @@ func PodGroups(
 			if t := job.Spec.Trainer; isMembers(f.Path) {
 				f.Remedy = finding.Remedy{Text: "set numNodes to 1 or more"}
 				if t != nil && t.NumNodes != nil {
-					f.Claims = []merge.Claim{{Layer: runtimepatch.TrainJobLayer, Value: *t.NumNodes, Source: fieldpath.Fields("spec", "trainer", "numNodes")}}
+					f.Claims = []merge.Claim{{Owner: runtimepatch.TrainJobLayer, Value: *t.NumNodes, At: fieldpath.Fields("spec", "trainer", "numNodes")}}
 				}
 			} else if claim, ok := originOfGang(f.Path, origin); ok {
 				f.Claims = []merge.Claim{claim}
@@ -95,7 +95,7 @@ func originOfGang(path fieldpath.Path, origin func(fieldpath.Path) merge.Claim) 
 		return origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue))), true
 	case path.HasPrefix(fieldpath.Fields("spec", "networkTopology")):
 		source := fieldpath.Fields("spec", "podGroupPolicy", "volcano").Append(path[spec:]...)
-		return merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: source}, true
+		return merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: source}, true
 	}
 	return merge.Claim{}, false
 }

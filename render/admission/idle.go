@@ -24,17 +24,17 @@ import (
 
 // history holds the facts about each manager's patch that the claims on the merged template give.
 type history struct {
-	sets      map[merge.Layer]bool // the patch sets a value
-	shares    map[merge.Layer]bool // another patch sets one of these values as well
-	changes   map[merge.Layer]bool // the result has a value of the patch, and would have another one without it
-	undecided map[merge.Layer]bool // the claims alone do not decide whether the patch changes the result
+	sets      map[merge.Owner]bool // the patch sets a value
+	shares    map[merge.Owner]bool // another patch sets one of these values as well
+	changes   map[merge.Owner]bool // the result has a value of the patch, and would have another one without it
+	undecided map[merge.Owner]bool // the claims alone do not decide whether the patch changes the result
 }
 
 // history reads the claims of the patches. An item that a patch names to reach its fields is not a value of the patch. An item
 // that has only a key is a value, and so is an item that the runtime lacks. It stops once each manager of times, the numbers of
 // their patches, has one patch and that changes the result. The other facts do not matter then.
 func (c *checker) history(times map[string]int) history {
-	h := history{map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}, map[merge.Layer]bool{}}
+	h := history{map[merge.Owner]bool{}, map[merge.Owner]bool{}, map[merge.Owner]bool{}, map[merge.Owner]bool{}}
 	var item fieldpath.Path // an item that patches have named, until a field within it follows
 	var named []merge.Claim
 	for path, claims := range c.merged.Owners.Reached() {
@@ -48,7 +48,7 @@ func (c *checker) history(times map[string]int) history {
 		}
 		item, named = nil, nil
 		switch {
-		case claims[len(claims)-1].Value == merge.Presence{} && claims[0].Layer == runtimepatch.RuntimeLayer:
+		case claims[len(claims)-1].Value == merge.Presence{} && claims[0].Owner == runtimepatch.RuntimeLayer:
 			item, named = path, claims
 		default:
 			h.add(claims)
@@ -70,25 +70,25 @@ func (h history) isSettled(times map[string]int) bool {
 
 // add adds the values that the claims on one field set.
 func (h history) add(claims []merge.Claim) {
-	var first map[string]merge.Layer
+	var first map[string]merge.Owner
 	for i, claim := range claims {
-		if _, is := claim.Layer.Manager(); !is {
+		if _, is := claim.Owner.Manager(); !is {
 			continue
 		}
-		if h.sets[claim.Layer] = true; first == nil {
+		if h.sets[claim.Owner] = true; first == nil {
 			if i == len(claims)-1 {
 				return // nobody shares it
 			}
-			first = map[string]merge.Layer{}
+			first = map[string]merge.Owner{}
 		}
 		text, err := json.Marshal(claim.Value)
 		if err != nil {
 			continue
 		}
 		if other, known := first[string(text)]; !known {
-			first[string(text)] = claim.Layer
-		} else if other != claim.Layer {
-			h.shares[other], h.shares[claim.Layer] = true, true
+			first[string(text)] = claim.Owner
+		} else if other != claim.Owner {
+			h.shares[other], h.shares[claim.Owner] = true, true
 		}
 	}
 }
@@ -96,12 +96,12 @@ func (h history) add(claims []merge.Claim) {
 // compare compares each claim of a manager on a field with the one of the layer below it. It reports whether one changes the result.
 func (h history) compare(path fieldpath.Path, claims []merge.Claim) (changes bool) {
 	for i, claim := range claims {
-		if _, is := claim.Layer.Manager(); !is {
+		if _, is := claim.Owner.Manager(); !is {
 			continue
 		}
 		var below any // null, as absent
 		for _, under := range slices.Backward(claims[:i]) {
-			if under.Layer != claim.Layer {
+			if under.Owner != claim.Owner {
 				below = under.Value
 				break
 			}
@@ -110,9 +110,9 @@ func (h history) compare(path fieldpath.Path, claims []merge.Claim) (changes boo
 		switch {
 		case merge.SameValue(claim.Value, below):
 		case i == len(claims)-1 && differ(claim.Value, below) && !(isField && claim.Value == merge.Presence{}):
-			h.changes[claim.Layer], changes = true, true
+			h.changes[claim.Owner], changes = true, true
 		default:
-			h.undecided[claim.Layer] = true
+			h.undecided[claim.Owner] = true
 		}
 	}
 	return changes
@@ -171,7 +171,7 @@ func (c *checker) idle() finding.List {
 		found = append(found, clears...)
 		isRepeated := times[patch.Manager] > 1 // then their claims are one layer's
 		isLost := slices.ContainsFunc(c.merging.Decisions, func(d conflict.Decision) bool {
-			return slices.ContainsFunc(d.Lost, func(claim merge.Claim) bool { return claim.Layer == layer }) // another finding reports it
+			return slices.ContainsFunc(d.Lost, func(claim merge.Claim) bool { return claim.Owner == layer }) // another finding reports it
 		})
 		if clears == nil && !isLost && !h.shares[layer] && (isRepeated || !h.changes[layer]) {
 			reorders := mayReorder(written[i])
@@ -208,7 +208,7 @@ func (c *checker) isSkipped(patch []trainer.RuntimePatch) bool {
 }
 
 // conflictManagers returns the managers of all conflicts.
-func conflictManagers(owners *merge.Ownership) map[string]bool {
+func conflictManagers(owners *merge.History) map[string]bool {
 	managers := map[string]bool{}
 	for _, found := range conflict.Find(owners) {
 		for _, manager := range found.Managers() {

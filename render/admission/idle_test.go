@@ -77,7 +77,7 @@ func TestIdle_Law(t *testing.T) {
 				return f.Code == codes.IdlePatch && manager == patches[i].Manager
 			})
 			inConflict := slices.ContainsFunc(found, func(f finding.Finding) bool {
-				return f.Code == codes.Overlap && slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { return c.Layer == merge.Manager(patches[i].Manager) })
+				return f.Code == codes.Overlap && slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { return c.Owner == merge.Manager(patches[i].Manager) })
 			})
 			if isReported {
 				reported++

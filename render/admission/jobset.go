@@ -105,7 +105,7 @@ func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List)
 				return // the cluster rejects the name first
 			}
 		}
-		f.Claims = []merge.Claim{{Layer: runtimepatch.JobSetLayer, Value: merge.Presence{}, Source: source}}
+		f.Claims = []merge.Claim{{Owner: runtimepatch.JobSetLayer, Value: merge.Presence{}, At: source}}
 		found.add(f)
 	})
 	return found.all

@@ -252,7 +252,7 @@ func (c *checker) reportLaunch(job string, container *corev1.Container, n launch
 	}
 	claim := c.origin(jobPath(job).Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...).Append(fieldpath.Item("name", container.Name), fieldpath.Field(field)))
 	f := finding.Finding{
-		Code: codes.LaunchShape, Severity: finding.Warning, Object: c.job.id, Path: claim.Source,
+		Code: codes.LaunchShape, Severity: finding.Warning, Object: c.job.id, Path: claim.At,
 		Message: message, Remedy: finding.Remedy{Text: fmt.Sprintf("remove %s, or set it to %d", n.option, has)},
 	}
 	if runtimepatch.FromRuntime(claim) {

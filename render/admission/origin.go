@@ -33,17 +33,17 @@ func (c *checker) origin(path fieldpath.Path) merge.Claim {
 		claim := claims[len(claims)-1]
 		if _, isPresence := claim.Value.(merge.Presence); isPresence {
 			claim = claims[0] // an item, and a field missing in it, belong to the layer that added the item
-		} else if n == len(named) && claim.Layer != runtimepatch.TrainJobLayer { // the finding itself shows the TrainJob's value
+		} else if n == len(named) && claim.Owner != runtimepatch.TrainJobLayer { // the finding itself shows the TrainJob's value
 			return claim
 		}
 		claim.Value = merge.Presence{}
-		if source := claim.Source; len(source) > 0 && source[len(source)-1] == named[n-1] { // else a policy computed the value
-			claim.Source = source.Append(named[n:]...)
+		if source := claim.At; len(source) > 0 && source[len(source)-1] == named[n-1] { // else a policy computed the value
+			claim.At = source.Append(named[n:]...)
 		}
-		claim.Source = unnamed(claim.Source, path)
+		claim.At = unnamed(claim.At, path)
 		return claim
 	}
-	return merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: fieldpath.Fields("spec", "template").Append(path...)}
+	return merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: fieldpath.Fields("spec", "template").Append(path...)}
 }
 
 // indexOwners indexes the owners of the JobSet on first use. Without a JobSet, these are the owners of the merge.
@@ -113,9 +113,9 @@ func (c *checker) derivedFrom(path fieldpath.Path) (merge.Claim, bool) {
 	}
 	source, ok := derivedFrom(&c.merged.Template.Spec, path)
 	if !ok || source.HasPrefix(fieldpath.Fields("metadata")) {
-		return merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: source}, ok
+		return merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, At: source}, ok
 	}
-	return merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: fieldpath.Fields("spec", "template").Append(source...)}, true
+	return merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: fieldpath.Fields("spec", "template").Append(source...)}, true
 }
 
 // derivedFrom returns the field of a JobSet that its controller derives a label, or the subdomain of Pods, from.
@@ -185,7 +185,7 @@ func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 	}
 	claim := c.origin(path)
 	if f.Code == codes.JobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == fieldpath.Field("name") {
-		claim = merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: fieldpath.Fields("metadata", "name")}
+		claim = merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, At: fieldpath.Fields("metadata", "name")}
 	}
 	if f.Severity == finding.Error && c.explained(f, claim) {
 		return
@@ -226,13 +226,13 @@ func (c *checker) causeOf(path fieldpath.Path) *cause {
 // explained reports whether an earlier stage reported an error on the same field of the input.
 func (c *checker) explained(f finding.Finding, claim merge.Claim) bool {
 	const anything = 2 // an error on .spec.template explains too much
-	if claim.Layer == runtimepatch.RuntimeLayer && c.rejected.errorAbove(claim.Source, anything) {
+	if claim.Owner == runtimepatch.RuntimeLayer && c.rejected.errorAbove(claim.At, anything) {
 		return true
 	}
-	lost := c.firstError(c.job.id, claim.Source, func(e *finding.Finding) bool { return e.Code == codes.FileKeyRef })
+	lost := c.firstError(c.job.id, claim.At, func(e *finding.Finding) bool { return e.Code == codes.FileKeyRef })
 	first := -1
-	if claim.Layer != runtimepatch.RuntimeLayer {
-		first = c.errorAt(fieldRef{c.job.id, claim.Source.String()}, func(e *finding.Finding) bool { return len(e.Claims) == 0 })
+	if claim.Owner != runtimepatch.RuntimeLayer {
+		first = c.errorAt(fieldRef{c.job.id, claim.At.String()}, func(e *finding.Finding) bool { return len(e.Claims) == 0 })
 	}
 	if f.Object.Kind != "JobSet" && (first < 0 || lost >= 0) {
 		if i := c.claimed(claim); first < 0 || i >= 0 && i < first {

@@ -75,8 +75,8 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 						Message: apirule.InvalidObject(fmt.Sprintf("envInjection target podSet %q container %q not found in runtime template", target.JobName, name)),
 						Remedy:  finding.Remedy{Text: "use a container of the runtime's template in mlPolicy.torch.envInjection, or remove the target"},
 						Claims: []merge.Claim{{
-							Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{},
-							Source: fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", target.JobName)),
+							Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{},
+							At: fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", target.JobName)),
 						}},
 					})
 				}

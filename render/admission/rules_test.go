@@ -339,7 +339,7 @@ func TestNumNodes(t *testing.T) {
 		for _, f := range found {
 			path := f.Path
 			if len(f.Claims) > 0 {
-				path = f.Claims[len(f.Claims)-1].Source
+				path = f.Claims[len(f.Claims)-1].At
 			}
 			if f.Severity > finding.Note {
 				got = append(got, strings.Join([]string{f.Severity.String(), string(f.Code), path.String()}, " "))

@@ -100,7 +100,7 @@ func (c *checker) initializer(section, name string) {
 		c.add(finding.Finding{
 			Code: codes.NoInitializer, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
 			Message: message, Remedy: finding.Remedy{Text: help},
-			Claims: []merge.Claim{{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Source: path}},
+			Claims: []merge.Claim{{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, At: path}},
 		})
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, name)

@@ -338,7 +338,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	}
 	for _, path := range changed {
 		claim := c.origin(path)
-		if claim.Layer == runtimepatch.TrainJobLayer && slices.ContainsFunc(immutable, func(f finding.Finding) bool { return f.Object == c.job.id && claim.Source.HasPrefix(f.Path) }) {
+		if claim.Owner == runtimepatch.TrainJobLayer && slices.ContainsFunc(immutable, func(f finding.Finding) bool { return f.Object == c.job.id && claim.At.HasPrefix(f.Path) }) {
 			continue // the field of the TrainJob is reported
 		}
 		c.add(finding.Finding{

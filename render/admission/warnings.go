@@ -47,7 +47,7 @@ func (c *checker) movedAncestors() {
 		path := jobPath(job.Name).Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(mlpolicy.Ancestor))
 		claim := c.origin(path)
 		c.add(finding.Finding{
-			Code: codes.AncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.Source, Claims: []merge.Claim{claim},
+			Code: codes.AncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.At, Claims: []merge.Claim{claim},
 			Message: fmt.Sprintf("the patch changes the label of job %q from %s to %s: another section of the TrainJob applies to the job", job.Name, orNone(was), orNone(is)),
 			Remedy:  finding.Remedy{Text: "remove the label from the patch"},
 		})

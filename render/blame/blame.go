@@ -66,7 +66,7 @@ type Field struct {
 }
 
 // New returns the Object of an API object. The argument history yields the object's fields with their claims. It is
-// runtimepatch.Ownership.All for a JobSet, and render.ChildOwners.Job and Pod for its children. The argument t is the merge
+// merge.History.All for a JobSet, and render.ChildOwners.Job and Pod for its children. The argument t is the merge
 // schema of the object's metadata and spec. For Jobs and Pods, it is JobType and PodType. New keeps the claims, and
 // does not change the object. It returns an error if the object has no encoding.
 func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.Claim], opts Options) (*Object, error) {
@@ -94,7 +94,7 @@ func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.C
 // withoutRepeated removes a presence claim if the previous claim has the same layer and source.
 func withoutRepeated(claims []merge.Claim) []merge.Claim {
 	repeats := func(a, b merge.Claim) bool {
-		return a.Layer == b.Layer && a.Value == any(merge.Presence{}) && b.Value == a.Value && slices.Equal(a.Source, b.Source)
+		return a.Owner == b.Owner && a.Value == any(merge.Presence{}) && b.Value == a.Value && slices.Equal(a.At, b.At)
 	}
 	for i := 1; i < len(claims); i++ {
 		if repeats(claims[i-1], claims[i]) {
@@ -166,12 +166,12 @@ func (f *Field) child(step fieldpath.Step) *Field {
 func contested(claims []merge.Claim) bool {
 	var first *merge.Claim
 	for i := range claims {
-		if _, ok := claims[i].Layer.Manager(); !ok {
+		if _, ok := claims[i].Owner.Manager(); !ok {
 			continue
 		}
 		if first == nil {
 			first = &claims[i]
-		} else if first.Layer != claims[i].Layer && !merge.SameValue(first.Value, claims[i].Value) {
+		} else if first.Owner != claims[i].Owner && !merge.SameValue(first.Value, claims[i].Value) {
 			return true
 		}
 	}
@@ -208,9 +208,9 @@ func (f *Field) Agree() int {
 	if at < 0 {
 		return 0
 	}
-	var agree []merge.Layer
+	var agree []merge.Owner
 	for i := len(f.Claims) - 1; i >= 0 && merge.SameValue(f.Claims[i].Value, f.Claims[at].Value); i-- {
-		if layer := f.Claims[i].Layer; layer != f.Claims[at].Layer && !slices.Contains(agree, layer) {
+		if layer := f.Claims[i].Owner; layer != f.Claims[at].Owner && !slices.Contains(agree, layer) {
 			agree = append(agree, layer)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // object, and that each of them shows a field that somebody claims, or one that leads to such fields.
 func TestEveryLineHasItsField(t *testing.T) {
 	policies := []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano}
-	layers := map[merge.Layer]int{}
+	layers := map[merge.Owner]int{}
 	for seed := uint64(0); seed < 300; seed += uint64(testenv.Every(5)) {
 		p := fuzz.Render(seed, fuzz.PairOptions{Policies: policies})
 		render.DefaultTrainJob(p.TrainJob, nil)
@@ -67,7 +67,7 @@ func TestEveryLineHasItsField(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	for _, layer := range []merge.Layer{"", runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.SchedulerLayer("volcano")} {
+	for _, layer := range []merge.Owner{"", runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.SchedulerLayer("volcano")} {
 		if layers[layer] == 0 {
 			t.Errorf("no line is of layer %q", layer)
 		}
@@ -112,7 +112,7 @@ func TestFind_SeveralKeys(t *testing.T) {
 	}
 	history := func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		for _, path := range []fieldpath.Path{port(80, "TCP"), port(80, "UDP")} {
-			if !yield(path.Append(fieldpath.Field("name")), []merge.Claim{{Layer: merge.Manager("a"), Value: "x"}}) {
+			if !yield(path.Append(fieldpath.Field("name")), []merge.Claim{{Owner: merge.Manager("a"), Value: "x"}}) {
 				return
 			}
 		}

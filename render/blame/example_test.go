@@ -50,7 +50,7 @@ func ExampleNew() {
 		return
 	}
 	for _, claim := range found[0].Claims {
-		fmt.Println(claim.Layer, claim.Value, claim.Source)
+		fmt.Println(claim.Owner, claim.Value, claim.At)
 	}
 	// Output:
 	// metadata:

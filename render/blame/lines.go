@@ -27,7 +27,7 @@ type Line struct {
 	Field *Field
 	// Layer is the layer that set the field. It is "" for a line that only leads to others, unless one layer set them
 	// all.
-	Layer merge.Layer
+	Layer merge.Owner
 	// Continued means that the line continues the value of the previous line.
 	Continued bool
 }
@@ -172,7 +172,7 @@ func (w *lineWriter) leaf(n *yaml.Node, path fieldpath.Path, first, end int) {
 	for i := first; i < end; i++ {
 		w.lines[i].Field, w.lines[i].Continued = field, i > first
 	}
-	var layer merge.Layer
+	var layer merge.Owner
 	if field != nil {
 		layer = field.layer()
 	}
@@ -182,7 +182,7 @@ func (w *lineWriter) leaf(n *yaml.Node, path fieldpath.Path, first, end int) {
 }
 
 // mask masks possible passwords in a value whose lines end before end.
-func (w *lineWriter) mask(n *yaml.Node, layer merge.Layer, path fieldpath.Path, end int) {
+func (w *lineWriter) mask(n *yaml.Node, layer merge.Owner, path fieldpath.Path, end int) {
 	if !runtimepatch.IsSecretOf(layer, path) {
 		for i, child := range n.Content {
 			step, until := fieldpath.Index(i), end
@@ -210,18 +210,18 @@ func (w *lineWriter) mask(n *yaml.Node, layer merge.Layer, path fieldpath.Path, 
 }
 
 // layer returns the layer that set the field, or the only layer of all fields within it.
-func (f *Field) layer() merge.Layer {
+func (f *Field) layer() merge.Owner {
 	if at := f.InForce(); at >= 0 {
-		return f.Claims[at].Layer
+		return f.Claims[at].Owner
 	}
-	one := merge.Layer("")
+	one := merge.Owner("")
 	for field := range f.All() {
 		at := field.Claims[field.InForce()]
 		switch {
 		case at.Value == nil:
 		case one == "":
-			one = at.Layer
-		case one != at.Layer:
+			one = at.Owner
+		case one != at.Owner:
 			return ""
 		}
 	}

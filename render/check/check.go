@@ -341,7 +341,7 @@ func (c *objectChecker) tolerations(job string, patch, have []corev1.Toleration)
 	f := c.report(codes.DropsTolerations, finding.Warning, c.atJob(job, "tolerations"), "repeat the runtime's tolerations in the patch, or remove them from the runtime",
 		"the list replaces the runtime's list, and drops %s", strings.Join(lost, " and "))
 	runtime := inTemplate().Append(f.Path[len(c.at("spec")):]...)
-	f.Claims = []merge.Claim{{Layer: runtimepatch.RuntimeLayer, Value: have, Source: runtime}, {Layer: c.layer(), Value: patch, Source: f.Path}}
+	f.Claims = []merge.Claim{{Owner: runtimepatch.RuntimeLayer, Value: have, At: runtime}, {Owner: c.layer(), Value: patch, At: f.Path}}
 }
 
 // metadata warns of fields in a patch's metadata other than labels and annotations. The API documents only these two. The

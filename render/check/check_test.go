@@ -84,7 +84,7 @@ func brief(findings finding.List) []string {
 	for _, f := range findings {
 		line := fmt.Sprintf("%s %s %s %s", f.Code, f.Severity, f.Object.Kind, shorten.Replace(f.Path.String()))
 		for _, c := range f.Claims {
-			line += fmt.Sprintf(" | %s %s", c.Layer, shorten.Replace(c.Source.String()))
+			line += fmt.Sprintf(" | %s %s", c.Owner, shorten.Replace(c.At.String()))
 		}
 		lines = append(lines, line)
 	}

@@ -42,8 +42,8 @@ func (c *objectChecker) report(code finding.Code, severity finding.Severity, pat
 func inTemplate() fieldpath.Path { return fieldpath.Fields("spec", "template", "spec") }
 
 // duplicateClaims returns one presence claim for each of two duplicates of a layer.
-func duplicateClaims(layer merge.Layer, first, second fieldpath.Path) []merge.Claim {
-	return []merge.Claim{{Layer: layer, Value: merge.Presence{}, Source: first}, {Layer: layer, Value: merge.Presence{}, Source: second}}
+func duplicateClaims(layer merge.Owner, first, second fieldpath.Path) []merge.Claim {
+	return []merge.Claim{{Owner: layer, Value: merge.Presence{}, At: first}, {Owner: layer, Value: merge.Presence{}, At: second}}
 }
 
 // at returns the path to a field of the current patch. It uses the manager's name, or the position if the name is empty or duplicate.
@@ -57,7 +57,7 @@ func (c *objectChecker) at(names ...string) fieldpath.Path {
 }
 
 // layer returns the layer of the current patch.
-func (c *objectChecker) layer() merge.Layer { return merge.Manager(c.patches[c.current].Manager) }
+func (c *objectChecker) layer() merge.Owner { return merge.Manager(c.patches[c.current].Manager) }
 
 // choice are the names of which a patch must use one.
 type choice struct {
@@ -154,7 +154,7 @@ func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
 	return append(path, steps...)
 }
 
-func (w *walker) layerOf(s operand) merge.Layer {
+func (w *walker) layerOf(s operand) merge.Owner {
 	if s.InPatch {
 		return w.layer()
 	}
@@ -168,5 +168,5 @@ func (w *walker) pathAt(depth int) func() fieldpath.Path {
 
 // claim returns the claim of a side on a field.
 func (w *walker) claim(s operand, f *schema.StructField) merge.Claim {
-	return merge.Claim{Layer: w.layerOf(s), Value: s.At(f).Interface(), Source: w.path(s, fieldpath.Field(f.Name))}
+	return merge.Claim{Owner: w.layerOf(s), Value: s.At(f).Interface(), At: w.path(s, fieldpath.Field(f.Name))}
 }

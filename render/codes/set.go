@@ -109,7 +109,7 @@ func JoinBuilds(found finding.List) finding.List {
 		s := source{Key: KeyOf(f)}
 		s.Message = f.Message
 		for _, c := range f.Claims {
-			s.claims += fmt.Sprintf("%s\x00%v\x00%v\x00", c.Layer, c.Value, c.Position)
+			s.claims += fmt.Sprintf("%s\x00%v\x00%v\x00", c.Owner, c.Value, c.Position)
 		}
 		if seen[s] {
 			continue

@@ -19,7 +19,7 @@ func TestJoinBuilds(t *testing.T) {
 		}
 	}
 	dev, prod := fieldpath.Object{Kind: "TrainJob", Namespace: "dev", Name: "a"}, fieldpath.Object{Kind: "TrainJob", Namespace: "prod", Name: "a-prod"}
-	value := func(v any) merge.Claim { return merge.Claim{Layer: "manager/a", Value: v} }
+	value := func(v any) merge.Claim { return merge.Claim{Owner: "manager/a", Value: v} }
 	found := finding.List{
 		at("dev", 1, dev), at("prod", 1, prod), at("dev", 2, dev), at("test", 1, prod), at("test", 1, prod),
 		at("dev", 3, dev, value(1)), at("prod", 3, prod, value(2)), at("dev", 4, dev), at("dev", 4, prod), at("prod", 4, prod), at("", 1, dev), at("", 1, dev),

@@ -85,7 +85,7 @@ func TestSupersedes(t *testing.T) {
 	job, other := fieldpath.Object{Kind: "TrainJob", Name: "a"}, fieldpath.Object{Kind: "TrainJob", Name: "b"}
 	spec, labels := fieldpath.Fields("spec"), fieldpath.Fields("spec", "labels")
 	place := fieldpath.Position{File: "a.yaml", Line: 1}
-	from := func(path fieldpath.Path) []merge.Claim { return []merge.Claim{{}, {Source: path}} }
+	from := func(path fieldpath.Path) []merge.Claim { return []merge.Claim{{}, {At: path}} }
 	for _, tc := range []struct {
 		name string
 		by   finding.Finding

@@ -116,5 +116,5 @@ func lastSource(f finding.Finding) (fieldpath.Path, bool) {
 	if len(f.Claims) == 0 {
 		return nil, false
 	}
-	return f.Claims[len(f.Claims)-1].Source, true
+	return f.Claims[len(f.Claims)-1].At, true
 }

@@ -34,7 +34,7 @@ func ExampleCompare() {
 	}
 	changes.Attribute(diff.OwnersOf(before.Owners), diff.OwnersOf(after.Owners))
 	for _, c := range changes {
-		fmt.Printf("%s %s\n  %v -> %v, by %s\n", c.Kind, c.Path, c.Old, c.New, c.After[0].Layer)
+		fmt.Printf("%s %s\n  %v -> %v, by %s\n", c.Kind, c.Path, c.Old, c.New, c.After[0].Owner)
 	}
 	// Output:
 	// added .spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="node"].env[name="LR"]

@@ -25,7 +25,7 @@ type owned struct {
 }
 
 // OwnersOf returns the owners of a rendered JobSet, with the claims in force. For nil, it returns empty Owners.
-func OwnersOf(o *runtimepatch.Ownership) *Owners {
+func OwnersOf(o *merge.History) *Owners {
 	if o == nil {
 		return &Owners{}
 	}
@@ -68,8 +68,8 @@ func (o *Owners) shared(f owned) owned {
 	}
 	known := o.fields[i]
 	f.name, f.path = known.name, known.path
-	if slices.Equal(f.claim.Source, known.claim.Source) {
-		f.claim.Source = known.claim.Source
+	if slices.Equal(f.claim.At, known.claim.At) {
+		f.claim.At = known.claim.At
 	}
 	return f
 }
@@ -92,7 +92,7 @@ func (o *Owners) Of(path fieldpath.Path) []merge.Claim {
 	var claims []merge.Claim
 	add := func(c merge.Claim) {
 		for _, known := range claims {
-			if known.Layer == c.Layer {
+			if known.Owner == c.Owner {
 				return
 			}
 		}
@@ -125,7 +125,7 @@ func (o *Owners) hide(path fieldpath.Path) bool {
 		return true
 	}
 	i, ok := o.exact[path.String()]
-	return !ok || runtimepatch.IsSecretOf(o.fields[i].claim.Layer, path)
+	return !ok || runtimepatch.IsSecretOf(o.fields[i].claim.Owner, path)
 }
 
 // within returns the positions of the fields within the named one, in document order. Their names continue with a dot

@@ -28,7 +28,7 @@ func TestEveryChangeHasItsCause(t *testing.T) {
 	}
 	t.Parallel()
 	last := map[string]ownedObject{}
-	causes := map[merge.Layer]int{}
+	causes := map[merge.Owner]int{}
 	for i, dir := range recorded(t) {
 		if i%testenv.Every(4) > 0 {
 			continue
@@ -46,7 +46,7 @@ func TestEveryChangeHasItsCause(t *testing.T) {
 		}
 	}
 	t.Logf("causes: %v", causes)
-	for _, layer := range []merge.Layer{
+	for _, layer := range []merge.Owner{
 		runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.PolicyLayer("mpi"), runtimepatch.SchedulerLayer("volcano"), runtimepatch.JobSetLayer, runtimepatch.JobLayer,
 	} {
 		if causes[layer] == 0 {
@@ -94,7 +94,7 @@ func ownersOf(t *testing.T) func(iter.Seq2[fieldpath.Path, []merge.Claim], error
 	}
 }
 
-func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[merge.Layer]int) {
+func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[merge.Owner]int) {
 	t.Helper()
 	changes, err := diff.Compare(old.value, new.value, diff.Options{})
 	if err != nil {
@@ -111,21 +111,21 @@ func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[merge
 	}
 }
 
-func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []merge.Claim, value any, causes map[merge.Layer]int) {
+func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []merge.Claim, value any, causes map[merge.Owner]int) {
 	t.Helper()
 	if len(claims) == 0 {
 		t.Errorf("%s: %s %s: nobody is named for what was %s", dir, c.Kind, c.Path, when)
 		return
 	}
 	for _, claim := range claims {
-		causes[claim.Layer]++
+		causes[claim.Owner]++
 	}
 	_, presence := claims[0].Value.(merge.Presence)
 	if structure := strings.HasPrefix(encoded(value), "{"); c.Kind == diff.Moved || presence || structure || len(claims) > 1 {
 		return
 	}
 	if got := generic(encoded(claims[0].Value)); !reflect.DeepEqual(got, generic(encoded(value))) {
-		t.Errorf("%s: %s %s: the value %s is %v, and the claim of %s says %v", dir, c.Kind, c.Path, when, value, claims[0].Layer, got)
+		t.Errorf("%s: %s %s: the value %s is %v, and the claim of %s says %v", dir, c.Kind, c.Path, when, value, claims[0].Owner, got)
 	}
 }
 
@@ -217,7 +217,7 @@ func compare(t *testing.T, what string, old, new any, before, after *diff.Owners
 func layers(claims []merge.Claim) string {
 	var names []string
 	for _, c := range claims {
-		names = append(names, string(c.Layer))
+		names = append(names, string(c.Owner))
 	}
 	return strings.Join(names, ",")
 }

@@ -128,7 +128,7 @@ func FuzzParseOpenAPI(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		patch := merge.Object{"kind": "A", "metadata": merge.Object{"name": "x", "labels": merge.Object{"a": "b"}}}
-		layers := []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}
+		layers := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}
 		root, err := schema.ParseOpenAPI(data)
 		if err != nil {
 			root, err = schema.ParseOpenAPI(data, runtimeschema.GroupVersionKind{Version: "v1", Kind: "A"})
@@ -137,7 +137,7 @@ func FuzzParseOpenAPI(f *testing.F) {
 			}
 			nested := merge.Object{"a": merge.Object{"a": merge.Object{"w": patch, "l": []any{patch["metadata"]}}}}
 			for _, patch := range []merge.Object{patch, nested} {
-				layers[0].Patch = &patch
+				layers[0].Value = &patch
 				if result, err := merge.ForObject(root).Apply(&nested, layers, merge.Options{Owners: true}); err == nil {
 					holdsObject(t, result)
 				}
@@ -183,20 +183,20 @@ func FuzzObject(f *testing.F) {
 			}
 		}
 		before := encode(objects)
-		result, err := plans[which%2].Apply(&objects[0], []merge.Layered[merge.Object]{
-			{Layer: merge.Manager("a"), Patch: &objects[1]}, {Layer: merge.Manager("b"), Patch: &objects[2]},
+		result, err := plans[which%2].Apply(&objects[0], []merge.Patch[merge.Object]{
+			{Owner: merge.Manager("a"), Value: &objects[1]}, {Owner: merge.Manager("b"), Value: &objects[2]},
 		}, merge.Options{Owners: true})
 		if after := encode(objects); !bytes.Equal(before, after) {
 			t.Fatalf("the inputs changed from\n%s\nto\n%s", before, after)
 		}
 		var rejected *merge.PatchError
 		if err != nil {
-			if !errors.As(err, &rejected) || rejected.Layer == "" {
+			if !errors.As(err, &rejected) || rejected.Owner == "" {
 				t.Fatalf("%v is no PatchError", err)
 			}
 			return
 		}
-		conflict.Find(result.Owners)
+		conflict.Find(result.History)
 		holdsObject(t, result)
 	})
 }
@@ -207,12 +207,12 @@ func holdsObject(t *testing.T, result *merge.Result[merge.Object]) {
 	if _, err := json.Marshal(result.Value); err != nil {
 		t.Fatal(err)
 	}
-	for path, claims := range result.Owners.All() {
+	for path, claims := range result.History.All() {
 		if len(claims) == 0 {
 			t.Fatalf("%s has no claims", path)
 		}
 	}
-	for layer, fields := range result.Owners.FieldsV1(nil) {
+	for layer, fields := range result.History.FieldsV1(nil) {
 		if !json.Valid(fields) {
 			t.Fatalf("%s owns %s", layer, fields)
 		}
@@ -376,8 +376,8 @@ func FuzzLive(f *testing.F) {
 		if err != nil {
 			t.Skip("no JSON patch")
 		}
-		layers := []merge.Layered[merge.Object]{
-			{Layer: merge.Manager("a"), Patch: &objects[1]}, {Layer: merge.Manager("b"), JSON: parsed}, {Layer: merge.Manager("a"), Patch: &objects[1]},
+		layers := []merge.Patch[merge.Object]{
+			{Owner: merge.Manager("a"), Value: &objects[1]}, {Owner: merge.Manager("b"), JSON: parsed}, {Owner: merge.Manager("a"), Value: &objects[1]},
 		}
 		for _, o := range []merge.Options{{Owners: true}, {Owners: true, Managed: true}} {
 			before := encode([]any{objects, parsed})
@@ -389,7 +389,7 @@ func FuzzLive(f *testing.F) {
 				}
 				continue
 			}
-			conflict.Find(result.Owners)
+			conflict.Find(result.History)
 			holdsObject(t, result)
 			again, err := merge.ForObject(root).Apply(&result.Value, layers[:1], o)
 			if err != nil {

@@ -82,7 +82,7 @@ func forceDecides(c *fuzz.Case) string {
 		return "there is nothing to decide, and Force returns another list"
 	}
 	for _, d := range decisions {
-		if len(d.Lost) == 0 || slices.ContainsFunc(d.Lost, func(c merge.Claim) bool { return c.Layer == merge.Manager(manager) }) {
+		if len(d.Lost) == 0 || slices.ContainsFunc(d.Lost, func(c merge.Claim) bool { return c.Owner == merge.Manager(manager) }) {
 			return fmt.Sprintf("a decision for %s takes %v", manager, d.Lost)
 		}
 	}

@@ -121,37 +121,37 @@ func (h history) comesFrom(p *fuzz.Pair) string {
 	inputs := map[bool]any{true: decode(encode(p.Runtime)), false: decode(encode(p.TrainJob))}
 	for i, path := range h.paths {
 		for _, c := range h.claims[h.texts[i]] {
-			if c.Source == nil {
-				_, isManager := c.Layer.Manager()
-				if isManager || c.Layer == runtimepatch.RuntimeLayer || c.Layer == runtimepatch.TrainJobLayer {
-					return fmt.Sprintf("%v: %s=%s has no source", path, c.Layer, valueOf(c))
+			if c.At == nil {
+				_, isManager := c.Owner.Manager()
+				if isManager || c.Owner == runtimepatch.RuntimeLayer || c.Owner == runtimepatch.TrainJobLayer {
+					return fmt.Sprintf("%v: %s=%s has no source", path, c.Owner, valueOf(c))
 				}
 				continue
 			}
-			if slices.Contains(c.Source, fieldpath.Item("name", "")) {
+			if slices.Contains(c.At, fieldpath.Item("name", "")) {
 				continue // variables without a name, of which there may be two
 			}
-			at, found := document{inputs[runtimepatch.FromRuntime(c)].(map[string]any)}.find(c.Source, false)
+			at, found := document{inputs[runtimepatch.FromRuntime(c)].(map[string]any)}.find(c.At, false)
 			if !found {
-				name, _ := c.Source[len(c.Source)-1].Field()
+				name, _ := c.At[len(c.At)-1].Field()
 				if c.Value == nil || name == "command" || name == "args" {
 					continue // encoding/json omits an empty one, which clears the runtime's
 				}
-				return fmt.Sprintf("%v: %s=%s comes from %v, which the input does not have", path, c.Layer, valueOf(c), c.Source)
+				return fmt.Sprintf("%v: %s=%s comes from %v, which the input does not have", path, c.Owner, valueOf(c), c.At)
 			}
-			if _, isPolicy := strings.CutPrefix(string(c.Layer), "policy/"); isPolicy || c.Value == nil || valueOf(c) == present {
+			if _, isPolicy := strings.CutPrefix(string(c.Owner), "policy/"); isPolicy || c.Value == nil || valueOf(c) == present {
 				continue
 			}
-			if _, isScheduler := strings.CutPrefix(string(c.Layer), "scheduler/"); isScheduler {
+			if _, isScheduler := strings.CutPrefix(string(c.Owner), "scheduler/"); isScheduler {
 				continue
 			}
 			mpi := p.Runtime.Spec.MLPolicy != nil && p.Runtime.Spec.MLPolicy.MPI != nil // its launcher may count as a node
-			if name, _ := c.Source[len(c.Source)-1].Field(); mpi && name == "numNodes" || name == "secretRef" {
+			if name, _ := c.At[len(c.At)-1].Field(); mpi && name == "numNodes" || name == "secretRef" {
 				continue // computed from it
 			}
 			there := c
 			if there.Value = at.get(); said([]merge.Claim{there}) != said([]merge.Claim{c}) {
-				return fmt.Sprintf("%v: %s=%s comes from %v, which is %s", path, c.Layer, valueOf(c), c.Source, valueOf(there))
+				return fmt.Sprintf("%v: %s=%s comes from %v, which is %s", path, c.Owner, valueOf(c), c.At, valueOf(there))
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 	render.DefaultRuntime(&p.Runtime.Spec, nil)
 	var past history
 	sent := false
-	stage := func(name string, owners *runtimepatch.Ownership, template *trainer.JobSetTemplateSpec) bool {
+	stage := func(name string, owners *merge.History, template *trainer.JobSetTemplateSpec) bool {
 		now := historyOf(owners.All())
 		for _, text := range []string{now.broken(), now.replays(template, sent), now.continues(past)} {
 			if text != "" {
@@ -193,7 +193,7 @@ func pruneMetadata(m *metav1.ObjectMeta) {
 	}
 }
 
-// history is what an Ownership says, in its order.
+// history is what a History says, in its order.
 type history struct {
 	paths  []fieldpath.Path
 	texts  []string // of paths
@@ -225,7 +225,7 @@ func (h history) broken() string {
 			return fmt.Sprintf("%v is yielded without a claim", path)
 		}
 		for _, c := range claims {
-			if c.Layer == "" {
+			if c.Owner == "" {
 				return fmt.Sprintf("%v is claimed by nobody", path)
 			}
 		}
@@ -284,7 +284,7 @@ func said(claims []merge.Claim) string {
 			dropNulls(v)
 			value = canonical(v)
 		}
-		parts = append(parts, fmt.Sprintf("%s=%s", c.Layer, value))
+		parts = append(parts, fmt.Sprintf("%s=%s", c.Owner, value))
 	}
 	return strings.Join(parts, " ")
 }
@@ -296,7 +296,7 @@ func (h history) replays(want any, sent bool) string {
 	for i, path := range h.paths {
 		for _, c := range h.claims[h.texts[i]] {
 			if !built.apply(path, c.Value) {
-				return fmt.Sprintf("%v: there is no place for the claim of %s", path, c.Layer)
+				return fmt.Sprintf("%v: there is no place for the claim of %s", path, c.Owner)
 			}
 		}
 	}

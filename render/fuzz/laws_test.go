@@ -108,7 +108,7 @@ func find(c *fuzz.Case) (conflict.Conflicts, string) {
 func namesOf(claims []merge.Claim) map[string]bool {
 	names := map[string]bool{}
 	for _, claim := range claims {
-		if name, ok := claim.Layer.Manager(); ok {
+		if name, ok := claim.Owner.Manager(); ok {
 			names[name] = true
 		}
 	}

@@ -84,7 +84,7 @@ func TestManagedFields(t *testing.T) {
 type view struct {
 	server       *serverSide
 	ours, theirs leaves
-	writers      map[string]map[merge.Layer]bool
+	writers      map[string]map[merge.Owner]bool
 }
 
 // fields returns the paths of a set in which the two merges agree, in the terms of package schema. No
@@ -147,7 +147,7 @@ func (v view) agree(path fieldpath.Path, whole bool) bool {
 	if !whole {
 		return v.ours[path.String()].value == v.theirs[path.String()].value
 	}
-	writers := map[merge.Layer]bool{}
+	writers := map[merge.Owner]bool{}
 	for text, layers := range v.writers {
 		if strings.HasPrefix(text, path.String()) {
 			maps.Copy(writers, layers)
@@ -183,12 +183,12 @@ func below(l leaves, path fieldpath.Path) map[string]string {
 }
 
 // writersOf are the layers that wrote each field.
-func writersOf(o *runtimepatch.Ownership) map[string]map[merge.Layer]bool {
-	writers := map[string]map[merge.Layer]bool{}
+func writersOf(o *merge.History) map[string]map[merge.Owner]bool {
+	writers := map[string]map[merge.Owner]bool{}
 	for path, claims := range o.All() {
-		layers := map[merge.Layer]bool{}
+		layers := map[merge.Owner]bool{}
 		for _, claim := range claims {
-			layers[claim.Layer] = true
+			layers[claim.Owner] = true
 		}
 		writers[path.String()] = layers
 	}

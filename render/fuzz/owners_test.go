@@ -45,7 +45,7 @@ func ownersAreWriters(c *fuzz.Case) string {
 }
 
 type writer struct {
-	layer merge.Layer
+	layer merge.Owner
 	set   leaves
 }
 
@@ -108,8 +108,8 @@ func (o *ownership) changedIsOwned() string {
 		if !ok {
 			return fmt.Sprintf("%s is new or changed, and has no owner", text)
 		}
-		if _, isManager := claim.Layer.Manager(); !isManager {
-			return fmt.Sprintf("%s is new or changed, and its owner is %s", text, claim.Layer)
+		if _, isManager := claim.Owner.Manager(); !isManager {
+			return fmt.Sprintf("%s is new or changed, and its owner is %s", text, claim.Owner)
 		}
 	}
 	for _, text := range o.before.sorted() {
@@ -141,10 +141,10 @@ func (o *ownership) ownedIsSet() string {
 	for _, text := range slices.Sorted(maps.Keys(o.claims)) {
 		position := -1
 		for _, claim := range o.claims[text] {
-			at := slices.IndexFunc(o.writers, func(w writer) bool { return w.layer == claim.Layer })
+			at := slices.IndexFunc(o.writers, func(w writer) bool { return w.layer == claim.Owner })
 			if at < 0 {
-				if claim.Layer != runtimepatch.RuntimeLayer {
-					return fmt.Sprintf("%s is claimed by %s, which writes nothing", text, claim.Layer)
+				if claim.Owner != runtimepatch.RuntimeLayer {
+					return fmt.Sprintf("%s is claimed by %s, which writes nothing", text, claim.Owner)
 				}
 				continue
 			}
@@ -161,10 +161,10 @@ func (o *ownership) ownedIsSet() string {
 				continue // it emptied a struct around the field, or filled one that was emptied, or left one empty
 			}
 			if !ok {
-				return fmt.Sprintf("%s is claimed by %s, whose patch does not set it", text, claim.Layer)
+				return fmt.Sprintf("%s is claimed by %s, whose patch does not set it", text, claim.Owner)
 			}
 			if got := valueOf(claim); got != set.value && !(got == present && set.value == perhaps) {
-				return fmt.Sprintf("%s is claimed by %s as %s, and its patch says %s", text, claim.Layer, got, set.value)
+				return fmt.Sprintf("%s is claimed by %s as %s, and its patch says %s", text, claim.Owner, got, set.value)
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func (o *ownership) ownedIsSet() string {
 func (o *ownership) setIsOwned() string {
 	for i, w := range o.writers {
 		for _, text := range w.set.sorted() {
-			claimed := slices.ContainsFunc(o.claims[text], func(c merge.Claim) bool { return c.Layer == w.layer })
+			claimed := slices.ContainsFunc(o.claims[text], func(c merge.Claim) bool { return c.Owner == w.layer })
 			if !claimed && w.set[text].value != perhaps && !o.emptiedAfter(w.set[text].path, i) {
 				return fmt.Sprintf("%s is set by %s, which has no claim on it", text, w.layer)
 			}
@@ -210,7 +210,7 @@ func (o *ownership) lastIsInForce() string {
 		case value == present && (now.value == perhaps || within(o.after, path)):
 		case !ok && len(path) > 0 && o.emptied(path[:len(path)-1]):
 		default:
-			return fmt.Sprintf("the last claim on %s is %s by %s, and the merged template has %q", text, value, claim.Layer, now.value)
+			return fmt.Sprintf("the last claim on %s is %s by %s, and the merged template has %q", text, value, claim.Owner, now.value)
 		}
 	}
 	return ""
@@ -229,8 +229,8 @@ func (o *ownership) runtimeIsFirst() string {
 			}
 			return fmt.Sprintf("%s is set by the runtime, which has no claim on it", text)
 		}
-		if claims[0].Layer != runtimepatch.RuntimeLayer || valueOf(claims[0]) != was.value {
-			return fmt.Sprintf("the runtime sets %s to %s, and its first claim is %s by %s", text, was.value, valueOf(claims[0]), claims[0].Layer)
+		if claims[0].Owner != runtimepatch.RuntimeLayer || valueOf(claims[0]) != was.value {
+			return fmt.Sprintf("the runtime sets %s to %s, and its first claim is %s by %s", text, was.value, valueOf(claims[0]), claims[0].Owner)
 		}
 	}
 	return ""

@@ -72,7 +72,7 @@ func ownersText(r *runtimepatch.Result) string {
 	for path, claims := range r.Owners.All() {
 		text.WriteString(path.String())
 		for _, claim := range claims {
-			fmt.Fprintf(&text, " %s=", claim.Layer)
+			fmt.Fprintf(&text, " %s=", claim.Owner)
 			text.Write(encode(claim.Value))
 		}
 		text.WriteByte('\n')

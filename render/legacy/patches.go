@@ -130,7 +130,7 @@ func (o *Overrides) ServiceAccountNames() map[string]*string {
 
 // Layer converts the layer of an override's patch. It returns override/0 for the first override of Pods, and
 // override/metadata for spec.labels and spec.annotations. It returns other layers unchanged.
-func Layer(l merge.Layer) merge.Layer {
+func Layer(l merge.Owner) merge.Owner {
 	if manager, ok := l.Manager(); ok {
 		if name, ok := strings.CutPrefix(manager, managerPrefix); ok {
 			return runtimepatch.OverrideLayer(name)
@@ -184,7 +184,7 @@ func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
 
 // Claim converts a claim of a patch of [Overrides.Patches] to one of the override. It returns other claims unchanged.
 func (o *Overrides) Claim(c merge.Claim) merge.Claim {
-	c.Layer, c.Source = Layer(c.Layer), o.Source(c.Source)
+	c.Owner, c.At = Layer(c.Owner), o.Source(c.At)
 	return c
 }
 

@@ -183,7 +183,7 @@ func (d *Document) Trace(o Origin) {
 		f := &d.Findings[i]
 		f.Position = o(d, f.Path)
 		for c := range f.Claims {
-			f.Claims[c].Position = o(d, f.Claims[c].Source)
+			f.Claims[c].Position = o(d, f.Claims[c].At)
 		}
 	}
 }

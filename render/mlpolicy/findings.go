@@ -39,7 +39,7 @@ func inRuntime(path fieldpath.Path) fieldpath.Path {
 	return fieldpath.Fields("spec", "template").Append(path...)
 }
 
-func (j *Job) portLost(layer merge.Layer, c Place, before corev1.ContainerPort) {
+func (j *Job) portLost(layer merge.Owner, c Place, before corev1.ContainerPort) {
 	message := fmt.Sprintf("port %d of container %s has no name: port %d of %s replaces it", before.ContainerPort, c.Name, port, layer)
 	if before.ContainerPort == port {
 		message = fmt.Sprintf("port %d of container %s loses its name %s: the port of %s replaces it", port, c.Name, before.Name, layer)

@@ -74,7 +74,7 @@ type Input struct {
 	// Record receives every write, unless it is nil. Its arguments are the layer, the origin of the value in the
 	// input, the field, and both values. Values have the field's Go type, without a pointer; nil means a missing
 	// field. The value for a list that merges by key is the whole item.
-	Record func(layer merge.Layer, from merge.Origin, path fieldpath.Path, before, now any)
+	Record func(layer merge.Owner, from merge.Origin, path fieldpath.Path, before, now any)
 }
 
 // Job is the JobSet of a TrainJob while the policies write to it.
@@ -247,7 +247,7 @@ func (j *Job) policyName() string {
 }
 
 // Layer returns the layer of the runtime's policy.
-func (j *Job) Layer() merge.Layer { return runtimepatch.PolicyLayer(j.filled().policyName()) }
+func (j *Job) Layer() merge.Owner { return runtimepatch.PolicyLayer(j.filled().policyName()) }
 
 // trainerSet returns the first job with the trainer's ancestor label, or nil.
 func (j *Job) trainerSet() *PodSet {

@@ -79,7 +79,7 @@ func TestRecord_EveryWrite(t *testing.T) {
 			parse(t, busyJobs, &in.Runtime.Template.Spec.ReplicatedJobs)
 			in.Template = in.Runtime.Template.DeepCopy()
 			written := map[string]any{}
-			in.Record = func(layer merge.Layer, _ merge.Origin, path fieldpath.Path, before, now any) {
+			in.Record = func(layer merge.Owner, _ merge.Origin, path fieldpath.Path, before, now any) {
 				if layer == "" {
 					t.Errorf("%s was written by nobody", path)
 				}

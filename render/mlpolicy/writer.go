@@ -8,7 +8,7 @@ import (
 
 // Writer is the layer that writes a value, and the origin of the value in the input.
 type Writer struct {
-	Layer merge.Layer
+	Layer merge.Owner
 	From  merge.Origin
 }
 

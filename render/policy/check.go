@@ -149,7 +149,7 @@ func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Pat
 		}
 		item = nil
 		claim := claims[len(claims)-1]
-		_, isManager := claim.Layer.Manager()
+		_, isManager := claim.Owner.Manager()
 		switch {
 		case !isManager || m.maySet(path):
 		case claim.Value != (merge.Presence{}):

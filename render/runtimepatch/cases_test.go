@@ -440,7 +440,7 @@ func short(path fieldpath.Path) string {
 func claimsText(path fieldpath.Path, claims []merge.Claim) string {
 	var parts []string
 	for _, c := range claims {
-		who := strings.TrimPrefix(string(c.Layer), "manager/")
+		who := strings.TrimPrefix(string(c.Owner), "manager/")
 		who, _, _ = strings.Cut(who, ".")
 		parts = append(parts, who+"="+finding.FormatValue(path, c.Value, false))
 	}
@@ -451,7 +451,7 @@ func claimsText(path fieldpath.Path, claims []merge.Claim) string {
 func owners(r *runtimepatch.Result) []string {
 	var lines []string
 	for path, claims := range r.Owners.All() {
-		byManager := slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Layer != runtimepatch.RuntimeLayer })
+		byManager := slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Owner != runtimepatch.RuntimeLayer })
 		if text := short(path); byManager && text != path.String() {
 			lines = append(lines, text+": "+claimsText(path, claims))
 		}

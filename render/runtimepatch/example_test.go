@@ -102,7 +102,7 @@ func ExampleMinimalIn() {
 	// {"kind": "TrainJob", "spec": {"futureField": 1.0}} <nil>
 }
 
-func ExampleOwnership_All() {
+func Example_history() {
 	result, err := runtimepatch.Apply(template(), []trainer.RuntimePatch{
 		nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"}),
 		nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot", "zone": "a"}),
@@ -117,7 +117,7 @@ func ExampleOwnership_All() {
 		}
 		fmt.Println(path)
 		for _, c := range claims {
-			fmt.Printf("  %s: %v\n", c.Layer, c.Value)
+			fmt.Printf("  %s: %v\n", c.Owner, c.Value)
 		}
 	}
 	// Output:

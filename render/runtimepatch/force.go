@@ -27,7 +27,7 @@ func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	for i := range patches {
 		patches[i] = *patches[i].DeepCopy()
 		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
-			spec.Template = left[i].Patch
+			spec.Template = left[i].Value
 		}
 	}
 	return patches, decisions, nil

@@ -177,7 +177,7 @@ func TestForce(t *testing.T) {
 				winner, losers, _ := strings.Cut(strings.TrimSuffix(f.Message, " (forced)"), " overrides ")
 				_, field, _ := strings.Cut(f.Path.String(), ".template.spec.template.spec")
 				got = append(got, fmt.Sprintf("%s over %s: %s", nick.Replace(winner), nick.Replace(losers), field))
-				if last := f.Claims[len(f.Claims)-1].Layer; last != merge.Manager(d.Manager) || f.Severity != finding.Warning || f.Code != codes.Forced {
+				if last := f.Claims[len(f.Claims)-1].Owner; last != merge.Manager(d.Manager) || f.Severity != finding.Warning || f.Code != codes.Forced {
 					t.Errorf("the finding does not end with the winner's claim, or is not a warning: %v", f)
 				}
 			}

@@ -5,7 +5,7 @@
 //		return err
 //	}
 //	for path, claims := range result.Owners.All() {
-//		fmt.Println(path, claims[len(claims)-1].Layer)
+//		fmt.Println(path, claims[len(claims)-1].Owner)
 //	}
 //
 // # The laws of a merge
@@ -64,11 +64,8 @@ type Result struct {
 	// Template is the merged template.
 	Template trainer.JobSetTemplateSpec
 	// Owners records who set each field of Template; nil unless Options request it.
-	Owners *Ownership
+	Owners *merge.History
 }
-
-// Ownership records who set each field of a merged template: see [merge.Ownership].
-type Ownership = merge.Ownership
 
 // Apply merges patches into a template in the given order, as the Trainer controller does. It changes neither and accepts a nil
 // list. It also follows the controller for a patch of a job or container that the template lacks. Call check.Patches first: it
@@ -81,13 +78,13 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 		template = &trainer.JobSetTemplateSpec{}
 	}
 	result := &Result{}
-	options := merge.Options{Owners: opts.Owners, Base: RuntimeLayer, Source: fieldpath.Fields("spec", "template")}
-	var owners *Ownership
+	options := merge.Options{Owners: opts.Owners, Base: RuntimeLayer, At: fieldpath.Fields("spec", "template")}
+	var owners *merge.History
 	var err error
 	if len(opts.Added) == 0 {
 		owners, err = plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), options)
 	} else {
-		var layers []merge.Layered[merge.Object]
+		var layers []merge.Patch[merge.Object]
 		if layers, err = objectLayers(patches, opts.Added); err == nil {
 			owners, err = objectPlan().ApplyInto(&result.Template, template, layers, options)
 		}
@@ -101,33 +98,33 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 }
 
 // layersOf returns the patches as layers. It sets places only if owners are requested.
-func layersOf(patches []trainer.RuntimePatch, owners bool) []merge.Layered[trainer.JobSetTemplatePatch] {
-	layers := make([]merge.Layered[trainer.JobSetTemplatePatch], len(patches))
+func layersOf(patches []trainer.RuntimePatch, owners bool) []merge.Patch[trainer.JobSetTemplatePatch] {
+	layers := make([]merge.Patch[trainer.JobSetTemplatePatch], len(patches))
 	for i := range patches {
 		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
-			layers[i].Patch = spec.Template
+			layers[i].Value = spec.Template
 		}
-		layers[i].Layer = merge.Manager(patches[i].Manager)
+		layers[i].Owner = merge.Manager(patches[i].Manager)
 		if owners {
-			layers[i].Source = PatchPath(patches[i].Manager)
+			layers[i].At = PatchPath(patches[i].Manager)
 		}
 	}
 	return layers
 }
 
 // objectLayers returns the patches as layers of JSON, with the fields that the Go types lack.
-func objectLayers(patches []trainer.RuntimePatch, added map[string]map[string]any) ([]merge.Layered[merge.Object], error) {
-	layers := make([]merge.Layered[merge.Object], len(patches))
+func objectLayers(patches []trainer.RuntimePatch, added map[string]map[string]any) ([]merge.Patch[merge.Object], error) {
+	layers := make([]merge.Patch[merge.Object], len(patches))
 	for i, layer := range layersOf(patches, true) {
-		layers[i] = merge.Layered[merge.Object]{Layer: layer.Layer, Source: layer.Source}
-		object, err := objectOf(layer.Patch)
+		layers[i] = merge.Patch[merge.Object]{Owner: layer.Owner, At: layer.At}
+		object, err := objectOf(layer.Value)
 		if err != nil {
 			return nil, err
 		}
 		if more := added[patches[i].Manager]; more != nil {
 			LayOver(object, runtime.DeepCopyJSON(more))
 		}
-		layers[i].Patch = &object
+		layers[i].Value = &object
 	}
 	return layers, nil
 }
@@ -215,8 +212,8 @@ func (e *PatchError) Unwrap() error {
 }
 
 // ManagedFields returns the ownership in the API server's format. One entry stands for the runtime, then one for each patch in
-// order. Each holds the fields of [merge.Ownership.FieldsV1]. Entries carry no time.
-func ManagedFields(o *Ownership) []metav1.ManagedFieldsEntry {
+// order. Each holds the fields of [merge.History.FieldsV1]. Entries carry no time.
+func ManagedFields(o *merge.History) []metav1.ManagedFieldsEntry {
 	var entries []metav1.ManagedFieldsEntry
 	for layer, fields := range o.FieldsV1(isIgnored) {
 		manager := string(layer)

@@ -58,7 +58,7 @@ func TestLayers(t *testing.T) {
 	if name, ok := merge.Manager("a.example.com/x").Manager(); name != "a.example.com/x" || !ok {
 		t.Errorf("%q, %v", name, ok)
 	}
-	for _, layer := range []merge.Layer{merge.Base, runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.JobSetLayer, runtimepatch.JobLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.SchedulerLayer("volcano")} {
+	for _, layer := range []merge.Owner{merge.Base, runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.JobSetLayer, runtimepatch.JobLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.SchedulerLayer("volcano")} {
 		if name, ok := layer.Manager(); ok {
 			t.Errorf("%s is the manager %q", layer, name)
 		}
@@ -92,8 +92,8 @@ func TestTwinsOwners(t *testing.T) {
 	}
 	for _, name := range []string{"A", "B"} {
 		path := env + `[name="` + name + `"].value`
-		if got := in[path]; got.Layer != "manager/b.example.com/x" || got.Value != "last" {
-			t.Errorf("%s is %v of %s, want the last one, of manager/b.example.com/x", path, got.Value, got.Layer)
+		if got := in[path]; got.Owner != "manager/b.example.com/x" || got.Value != "last" {
+			t.Errorf("%s is %v of %s, want the last one, of manager/b.example.com/x", path, got.Value, got.Owner)
 		}
 	}
 }
@@ -201,8 +201,8 @@ func TestWarnings_ZeroNulls(t *testing.T) {
 			t.Errorf("%s: %v, want %d of TW313", c.name, found, c.want)
 			continue
 		}
-		if c.want > 0 && !found[0].Claims[0].Source.HasPrefix(runtimepatch.PatchPath("example.com/a")) {
-			t.Errorf("%s: the source is %s, want a path in the patch", c.name, found[0].Claims[0].Source)
+		if c.want > 0 && !found[0].Claims[0].At.HasPrefix(runtimepatch.PatchPath("example.com/a")) {
+			t.Errorf("%s: the source is %s, want a path in the patch", c.name, found[0].Claims[0].At)
 		}
 	}
 }

@@ -35,8 +35,8 @@ func zeroNulls(r *Result) finding.List {
 	found := finding.ZeroNulls(r.Owners)
 	for i := range found {
 		claim := &found[i].Claims[0]
-		if manager, ok := claim.Layer.Manager(); ok {
-			claim.Source = append(PatchPath(manager), claim.Source...)
+		if manager, ok := claim.Owner.Manager(); ok {
+			claim.At = append(PatchPath(manager), claim.At...)
 		}
 	}
 	return found

@@ -167,7 +167,7 @@ func (b *blamePage) nodes(o *pageObject) []node {
 }
 
 // writeOrder returns the place of a layer in the order of writing, behind the managers.
-func writeOrder(layer merge.Layer) int {
+func writeOrder(layer merge.Owner) int {
 	order := []string{string(runtimepatch.TrainJobLayer), "policy", "scheduler", string(runtimepatch.DefaultLayer), string(runtimepatch.JobSetLayer), string(runtimepatch.JobLayer)}
 	kind, _, _ := strings.Cut(string(layer), "/")
 	if i := slices.Index(order, kind); i >= 0 {

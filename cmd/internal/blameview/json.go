@@ -25,7 +25,7 @@ type blameObject struct {
 
 type blameField struct {
 	Path      string       `json:"path" doc:"The field, such as .spec.replicatedJobs[name=\"node\"].replicas."`
-	Layer     merge.Layer  `json:"layer" doc:"Who set the value that holds. Empty for an unset field."`
+	Layer     merge.Owner  `json:"layer" doc:"Who set the value that holds. Empty for an unset field."`
 	Agree     int          `json:"agree,omitempty" doc:"The number of other layers with the same value."`
 	Disputed  bool         `json:"disputed,omitempty" doc:"Managers disagree about the field."`
 	Overrides bool         `json:"overrides,omitempty" doc:"The value replaces another one."`
@@ -36,7 +36,7 @@ type blameField struct {
 // blameClaim holds the value of a claim: null if the layer emptied the field. Present is set instead if the layer only named
 // an item or an empty struct. Source is the field of the TrainJob or of the runtime.
 type blameClaim struct {
-	Layer   merge.Layer `json:"layer" doc:"Who set the value, such as manager/NAME, runtime, trainjob or policy/torch."`
+	Layer   merge.Owner `json:"layer" doc:"Who set the value, such as manager/NAME, runtime, trainjob or policy/torch."`
 	Value   any         `json:"value" doc:"The value as JSON, or its mask. Null if the layer empties the field, or only names an item."`
 	Present bool        `json:"present,omitempty" doc:"The layer only names an item or an empty object."`
 	Source  string      `json:"source,omitempty" doc:"The field of the TrainJob or of the runtime that the value comes from."`
@@ -62,14 +62,14 @@ func writeBlameJSON(w io.Writer, selected []Selection, showValues bool) error {
 
 func newBlameField(field *blame.Field, showValues bool) blameField {
 	f := blameField{
-		Path: field.Path.String(), Layer: field.Claims[field.InForce()].Layer, Agree: field.Agree(),
+		Path: field.Path.String(), Layer: field.Claims[field.InForce()].Owner, Agree: field.Agree(),
 		Disputed: field.Disputed, Overrides: field.Overrides(), Claims: []blameClaim{},
 	}
 	for _, c := range field.Claims {
-		claim := blameClaim{Layer: c.Layer, Value: c.Value, Source: c.Source.String(), File: c.Position.File, Line: c.Position.Line, Column: c.Position.Column}
+		claim := blameClaim{Layer: c.Owner, Value: c.Value, Source: c.At.String(), File: c.Position.File, Line: c.Position.Line, Column: c.Position.Column}
 		if c.Value == any(merge.Presence{}) {
 			claim.Value, claim.Present = nil, true
-		} else if !showValues && c.Value != nil && runtimepatch.IsSecretOf(c.Layer, field.Path) {
+		} else if !showValues && c.Value != nil && runtimepatch.IsSecretOf(c.Owner, field.Path) {
 			claim.Value = finding.FormatValue(field.Path, c.Value, false)
 		} else if !showValues {
 			claim.Value = finding.HideSecrets(field.Path, c.Value)

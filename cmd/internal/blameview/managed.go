@@ -41,7 +41,7 @@ type Managed struct {
 	lists     map[managedList]map[fieldpath.Step]int32
 	indexes   map[*any]int // how many lists has of each list
 	// The owners of a place with its fields, and of a field as one value; nil before the first use.
-	ownersWithin, atomicOwners map[string]map[merge.Layer]bool
+	ownersWithin, atomicOwners map[string]map[merge.Owner]bool
 }
 
 // managedField records the owners of a field.
@@ -170,7 +170,7 @@ func (m *Managed) own(i int, path fieldpath.Path, text string) {
 		m.byPath[text] = field
 		m.fields = append(m.fields, field)
 	}
-	field.claims = append(field.claims, merge.Claim{Layer: EntryLayer(i), Value: merge.Presence{}, Position: m.Entries[i].Position})
+	field.claims = append(field.claims, merge.Claim{Owner: EntryLayer(i), Value: merge.Presence{}, Position: m.Entries[i].Position})
 }
 
 // order sorts the fields by name, and list items in the order of the object.
@@ -309,13 +309,13 @@ func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
 
 // indexOwners collects the owners of each place with its fields, and of each field that is owned as one value.
 func (m *Managed) indexOwners() {
-	m.ownersWithin, m.atomicOwners = map[string]map[merge.Layer]bool{}, map[string]map[merge.Layer]bool{}
-	add := func(to map[string]map[merge.Layer]bool, key string, claims []merge.Claim) {
+	m.ownersWithin, m.atomicOwners = map[string]map[merge.Owner]bool{}, map[string]map[merge.Owner]bool{}
+	add := func(to map[string]map[merge.Owner]bool, key string, claims []merge.Claim) {
 		if to[key] == nil {
-			to[key] = map[merge.Layer]bool{}
+			to[key] = map[merge.Owner]bool{}
 		}
 		for _, c := range claims {
-			to[key][c.Layer] = true
+			to[key][c.Owner] = true
 		}
 	}
 	for i, field := range m.fields {

@@ -65,19 +65,19 @@ func newOwnersReport(selected []Selection) ownersReport {
 
 // owners writes a legend, and a line for each owner of each field.
 func (t *blameText) owners(s Selection) {
-	t.colors = map[merge.Layer]string{runtimepatch.RuntimeLayer: dim}
+	t.colors = map[merge.Owner]string{runtimepatch.RuntimeLayer: dim}
 	var rows []row
-	count := map[merge.Layer]int{}
+	count := map[merge.Owner]int{}
 	for field := range s.each() {
 		for _, c := range field.Claims {
-			t.color(c.Layer)
-			count[c.Layer]++
-			rows = append(rows, row{name: report.Line(s.entryOf(c).label()), text: report.Printable(field.Path.String()), layer: c.Layer})
+			t.color(c.Owner)
+			count[c.Owner]++
+			rows = append(rows, row{name: report.Line(s.entryOf(c).label()), text: report.Printable(field.Path.String()), layer: c.Owner})
 		}
 	}
 	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.ID.String())+", by who owns each field"))
 	var table [][]string
-	var layers []merge.Layer
+	var layers []merge.Owner
 	for i, e := range s.Entries {
 		layer := EntryLayer(i)
 		if count[layer] == 0 {
@@ -92,16 +92,16 @@ func (t *blameText) owners(s Selection) {
 
 // ownersOf writes the owners of the selected fields.
 func (t *blameText) ownersOf(s Selection) {
-	t.colors = map[merge.Layer]string{runtimepatch.RuntimeLayer: dim}
+	t.colors = map[merge.Owner]string{runtimepatch.RuntimeLayer: dim}
 	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.ID.String())))
 	for field := range s.each() {
 		fmt.Fprintln(t.w, report.Printable(field.Path.String()))
 		var table [][]string
-		var layers []merge.Layer
+		var layers []merge.Owner
 		for _, c := range field.Claims {
 			e := s.entryOf(c)
-			t.color(c.Layer)
-			layers = append(layers, c.Layer)
+			t.color(c.Owner)
+			layers = append(layers, c.Owner)
 			table = append(table, []string{e.label(), e.Time, e.Position.String()})
 		}
 		t.table("  ", table, layers)
@@ -109,7 +109,7 @@ func (t *blameText) ownersOf(s Selection) {
 }
 
 // table writes cells in columns and omits empty columns. The first cell has the color of its layer.
-func (t *blameText) table(indent string, rows [][]string, layers []merge.Layer) {
+func (t *blameText) table(indent string, rows [][]string, layers []merge.Owner) {
 	var widths []int
 	for _, cells := range rows {
 		for i := range cells {
@@ -139,11 +139,11 @@ func (e Entry) label() string {
 }
 
 // EntryLayer numbers an entry as the layer of its claims. Two entries may have the same manager.
-func EntryLayer(i int) merge.Layer { return merge.Layer(strconv.Itoa(i)) }
+func EntryLayer(i int) merge.Owner { return merge.Owner(strconv.Itoa(i)) }
 
 // entryOf returns the entry of a claim.
 func (b Blamed) entryOf(c merge.Claim) Entry {
-	i, err := strconv.Atoi(string(c.Layer))
+	i, err := strconv.Atoi(string(c.Owner))
 	if err != nil || i < 0 || i >= len(b.Entries) {
 		return Entry{}
 	}

@@ -87,12 +87,12 @@ type pageObject struct {
 	history  []*blame.Field       // other fields with several claims
 	number   map[*blame.Field]int // of both
 	layers   []lineCount          // of the lines
-	files    map[merge.Layer]string
+	files    map[merge.Owner]string
 	file     string // of most layers
 }
 
 func newPageObject(s Selection) pageObject {
-	o := pageObject{Selection: s, number: map[*blame.Field]int{}, files: map[merge.Layer]string{}}
+	o := pageObject{Selection: s, number: map[*blame.Field]int{}, files: map[merge.Owner]string{}}
 	for f := range s.each() {
 		switch {
 		case f.Disputed && s.Fields == nil:
@@ -104,7 +104,7 @@ func newPageObject(s Selection) pageObject {
 		}
 		o.number[f] = len(o.number)
 	}
-	count := map[merge.Layer]map[string]int{}
+	count := map[merge.Owner]map[string]int{}
 	for _, line := range s.Object.Lines() {
 		r := row{layer: line.Layer}
 		if line.Field != nil && line.Field.Disputed && !line.Continued {
@@ -253,7 +253,7 @@ func (b *blamePage) lines(o *pageObject) {
 	lines := o.Object.Lines()
 	b.Add("p", "+N: N others set the same value. ~: the value replaces another one.", page.Class("legend"))
 	b.Open("ol", page.Class("own"), page.ID(o.id+"l"), page.Attr{Name: "aria-label", Value: o.title() + ", by who set each line"})
-	var before merge.Layer
+	var before merge.Owner
 	var stack pathStack
 	var losers []string
 	folds, hidden := b.folding.of(o, lines), 0

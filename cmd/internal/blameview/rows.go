@@ -18,18 +18,18 @@ import (
 // row is a line of the output, before its columns are measured.
 type row struct {
 	name, origin, mark, text string
-	layer                    merge.Layer
+	layer                    merge.Owner
 }
 
 // lineCount counts the lines of a layer.
 type lineCount struct {
-	layer           merge.Layer
+	layer           merge.Owner
 	lines, disputed int
 }
 
 // object writes a legend and the YAML of an object. Each line starts with the layer that set it.
 func (t *blameText) object(s Selection) {
-	t.colors = map[merge.Layer]string{runtimepatch.RuntimeLayer: dim}
+	t.colors = map[merge.Owner]string{runtimepatch.RuntimeLayer: dim}
 	var rows []row
 	var count []lineCount
 	lines := s.Object.Lines()
@@ -117,7 +117,7 @@ func overriddenOf(line blame.Line, showValues, withPlace bool) []string {
 		if i == at || merge.SameValue(c.Value, f.Claims[at].Value) {
 			continue
 		}
-		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), runtimepatch.FormatClaim(f.Path, c, showValues))
+		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Owner), runtimepatch.FormatClaim(f.Path, c, showValues))
 		if place := c.Position.String(); withPlace && place != "" {
 			text += " at " + place
 		}

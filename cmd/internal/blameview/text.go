@@ -84,7 +84,7 @@ type blameText struct {
 	w      *bufio.Writer
 	screen host.Screen
 	opts   Options
-	colors map[merge.Layer]string
+	colors map[merge.Owner]string
 }
 
 // The marks of lines.
@@ -104,7 +104,7 @@ const (
 )
 
 // layerName returns a layer for a column: a manager by its bare name.
-func layerName(layer merge.Layer) string {
+func layerName(layer merge.Owner) string {
 	if name, ok := layer.Manager(); ok {
 		return report.Line(name)
 	}
@@ -112,7 +112,7 @@ func layerName(layer merge.Layer) string {
 }
 
 // color assigns a color to a layer on first use.
-func (t *blameText) color(layer merge.Layer) {
+func (t *blameText) color(layer merge.Owner) {
 	if layer != "" && t.colors[layer] == "" {
 		t.colors[layer] = ownerColors[(len(t.colors)-1)%len(ownerColors)]
 	}
@@ -123,7 +123,7 @@ func (t *blameText) paint(color, text string) string {
 }
 
 // painter returns a function that paints text in the color of a layer.
-func (t *blameText) painter(layer merge.Layer) func(string) string {
+func (t *blameText) painter(layer merge.Owner) func(string) string {
 	return func(text string) string { return t.paint(t.colors[layer], text) }
 }
 
@@ -137,7 +137,7 @@ func (t *blameText) history(s Selection) {
 		}
 		return
 	}
-	t.colors = map[merge.Layer]string{runtimepatch.RuntimeLayer: dim}
+	t.colors = map[merge.Owner]string{runtimepatch.RuntimeLayer: dim}
 	for field := range s.each() {
 		text := report.Printable(field.Path.String())
 		if field.Disputed {
@@ -152,7 +152,7 @@ func (t *blameText) history(s Selection) {
 func (o Options) claims(f *blame.Field) []page.ClaimRow {
 	all := make([]page.ClaimRow, len(f.Claims))
 	for i, c := range f.Claims {
-		all[i] = page.ClaimRow{Layer: string(c.Layer), Value: runtimepatch.FormatClaim(f.Path, c, o.ShowValues), Place: c.Position.String()}
+		all[i] = page.ClaimRow{Layer: string(c.Owner), Value: runtimepatch.FormatClaim(f.Path, c, o.ShowValues), Place: c.Position.String()}
 		if c.Value == nil {
 			all[i].Value = "emptied"
 		}
@@ -174,11 +174,11 @@ func (t *blameText) claims(f *blame.Field) {
 	for i, c := range claims {
 		rows[i] = []string{report.Printable(c.Layer), report.Printable(c.Value), report.Printable(c.Place)}
 		widths = report.Measure(widths, rows[i])
-		t.color(merge.Layer(c.Layer))
+		t.color(merge.Owner(c.Layer))
 	}
 	report.Fit(widths, 2, t.screen.Room()-len("    brought it"))
 	for i, cells := range rows {
-		line := "  " + report.Row(cells, widths, 2, t.painter(f.Claims[i].Layer)) + t.paint(host.Bold, claims[i].Mark)
+		line := "  " + report.Row(cells, widths, 2, t.painter(f.Claims[i].Owner)) + t.paint(host.Bold, claims[i].Mark)
 		fmt.Fprintln(t.w, strings.TrimRight(line, " "))
 	}
 }

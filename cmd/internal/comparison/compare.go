@@ -418,10 +418,10 @@ func alike(j *JobDiff, o *ObjectDiff, changes diff.Changes) string {
 	return b.String()
 }
 
-func layersOf(claims []merge.Claim) []merge.Layer {
-	layers := make([]merge.Layer, len(claims))
+func layersOf(claims []merge.Claim) []merge.Owner {
+	layers := make([]merge.Owner, len(claims))
 	for i, c := range claims {
-		layers[i] = c.Layer
+		layers[i] = c.Owner
 	}
 	return layers
 }

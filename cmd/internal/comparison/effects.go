@@ -263,7 +263,7 @@ func (j *JobDiff) causesOf(rejected int) []merge.Claim {
 	case !j.isUpdateRejected():
 		return j.rejectedBy[rejected : rejected+1]
 	case len(j.rejected[rejected].Claims) == 0: // a JobSet of the input
-		return []merge.Claim{{Layer: runtimepatch.JobSetLayer, Value: merge.Presence{}}}
+		return []merge.Claim{{Owner: runtimepatch.JobSetLayer, Value: merge.Presence{}}}
 	default:
 		return j.rejected[rejected].Claims
 	}

@@ -21,7 +21,7 @@ type hunkLine struct {
 	path fieldpath.Path
 	note string // a comment at its end
 	// layer is the layer that sets or set the line, if there is one.
-	layer merge.Layer
+	layer merge.Owner
 }
 
 // hunks returns the differing lines of an object with their causes and context. The notes locate the same causes in the other
@@ -154,8 +154,8 @@ func (a *annotator) of(l *hunkLine) string {
 		a.last = ""
 		return ""
 	}
-	l.layer = claim.Layer
-	if name := string(claim.Layer) + claim.Position.File; name == a.last {
+	l.layer = claim.Owner
+	if name := string(claim.Owner) + claim.Position.File; name == a.last {
 		return ""
 	} else {
 		a.last = name
@@ -228,5 +228,5 @@ func leavesNothing(c merge.Claim) bool {
 }
 
 func claimText(c merge.Claim) string {
-	return strings.TrimSpace(string(c.Layer) + " " + c.Position.String())
+	return strings.TrimSpace(string(c.Owner) + " " + c.Position.String())
 }

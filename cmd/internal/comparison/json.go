@@ -72,7 +72,7 @@ type (
 		Migrated    bool            `json:"migrated,omitempty" doc:"The text differs, and renders to the same."`
 		Rejected    []jsonRejection `json:"refused,omitempty" doc:"Why the cluster rejects the new version."`
 		RejectedOld []jsonRejection `json:"refusedBefore,omitempty" doc:"Of a broken or removed TrainJob: why the old version does not render it, apart from the errors in refused."`
-		Causes      []merge.Layer   `json:"causes,omitempty" doc:"Who causes the rejection."`
+		Causes      []merge.Owner   `json:"causes,omitempty" doc:"Who causes the rejection."`
 		Existing    []string        `json:"existing,omitempty" doc:"What holds for a TrainJob that exists already."`
 		Update      Update          `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
 		Frozen      []string        `json:"frozen,omitempty" doc:"The fields that an update does not change."`
@@ -107,7 +107,7 @@ type (
 		Kept   bool           `json:"kept,omitempty" doc:"An update does not bring the change: the job keeps the runtime with which it began."`
 	}
 	jsonSetter struct {
-		Layer  merge.Layer `json:"layer"`
+		Layer  merge.Owner `json:"layer"`
 		File   string      `json:"file,omitempty"`
 		Line   int         `json:"line,omitempty"`
 		Column int         `json:"column,omitempty"`
@@ -225,14 +225,14 @@ func (c *Comparison) Shown(o *ObjectDiff) (old, new any, err error) {
 func jsonClaims(claims []merge.Claim) []jsonSetter {
 	out := make([]jsonSetter, len(claims))
 	for i, c := range claims {
-		out[i] = jsonSetter{c.Layer, c.Position.File, c.Position.Line, c.Position.Column}
+		out[i] = jsonSetter{c.Owner, c.Position.File, c.Position.Line, c.Position.Column}
 	}
 	return out
 }
 
 // distinctLayers returns the layers, each once, in the order of the first of each.
-func distinctLayers(layers []merge.Layer) []merge.Layer {
-	var out []merge.Layer
+func distinctLayers(layers []merge.Owner) []merge.Owner {
+	var out []merge.Owner
 	for _, l := range layers {
 		if !slices.Contains(out, l) {
 			out = append(out, l)

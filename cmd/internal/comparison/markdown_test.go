@@ -32,7 +32,7 @@ func TestWriteMarkdown_Limit(t *testing.T) {
 				new.Jobs = append(new.Jobs, Job{ID: id, Queue: fmt.Sprint(tc.name, "new", i)})
 				new.Conflicts = append(new.Conflicts, finding.Finding{
 					Code: codes.Overlap, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("spec", tc.name),
-					Claims: []merge.Claim{{Layer: merge.Manager(tc.name), Value: tc.name}, {Layer: merge.Manager("b"), Value: i}},
+					Claims: []merge.Claim{{Owner: merge.Manager(tc.name), Value: tc.name}, {Owner: merge.Manager("b"), Value: i}},
 					Remedy: finding.Remedy{Text: fmt.Sprint(tc.name, i)},
 				})
 			}

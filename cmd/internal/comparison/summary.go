@@ -22,7 +22,7 @@ type summary struct {
 	unrendered int      // the TrainJobs that the new version does not render
 	causes     []*cause // the causes with the most TrainJobs first
 
-	reasons map[merge.Layer]Reason
+	reasons map[merge.Owner]Reason
 }
 
 // cause is a runtime, a manager or a section of the TrainJobs that sets changed values.
@@ -120,16 +120,16 @@ func describeChange(kind string, c diff.Change) string {
 
 func (s *summary) add(known map[string]*cause, j *JobDiff, claims []merge.Claim, what string) {
 	if len(claims) == 0 {
-		claims = []merge.Claim{{Layer: "unknown"}}
+		claims = []merge.Claim{{Owner: "unknown"}}
 	}
 	for _, claim := range claims {
-		name := string(claim.Layer)
-		if claim.Layer == runtimepatch.RuntimeLayer && j.runtime != (fieldpath.Object{}) {
+		name := string(claim.Owner)
+		if claim.Owner == runtimepatch.RuntimeLayer && j.runtime != (fieldpath.Object{}) {
 			name = j.runtime.String()
 		}
 		by := known[name]
 		if by == nil {
-			by = &cause{name: name, Reason: s.reasons[claim.Layer], byRow: map[string]*summaryRow{}}
+			by = &cause{name: name, Reason: s.reasons[claim.Owner], byRow: map[string]*summaryRow{}}
 			known[name] = by
 			s.causes = append(s.causes, by)
 		}

@@ -19,7 +19,7 @@ type Version struct {
 	Jobs      []Job
 	TrainJobs int // the number of TrainJobs in the input
 	// Reasons explain layers that are causes and not layers of a merge, see Object.Causes. The new version has them.
-	Reasons map[merge.Layer]Reason
+	Reasons map[merge.Owner]Reason
 	// Notes follow the summary. The new version has them.
 	Notes []string
 	// Whole keeps the objects of all TrainJobs, for Comparison.All and for another program. The new version has it.

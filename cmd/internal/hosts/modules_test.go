@@ -128,7 +128,7 @@ const merging = `plan, err := merge.For[appsv1.Deployment, merge.Object](schema.
 		panic(err)
 	}
 	patch := merge.Object{"spec": map[string]any{"replicas": int64(2)}}
-	result, err := plan.Apply(&appsv1.Deployment{}, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &patch}}, merge.Options{Owners: true})
+	result, err := plan.Apply(&appsv1.Deployment{}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{Owners: true})
 	if err != nil || conflict.Find(result.Owners).Err() != nil || *result.Value.Spec.Replicas != 2 {
 		panic(err)
 	}`

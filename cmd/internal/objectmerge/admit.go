@@ -45,7 +45,7 @@ func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List)
 }
 
 // attribute adds to each finding who set its field last, or else the closest field around it.
-func (m *Object) attribute(found finding.List, owners *merge.Ownership) {
+func (m *Object) attribute(found finding.List, owners *merge.History) {
 	if len(found) == 0 {
 		return
 	}
@@ -54,7 +54,7 @@ func (m *Object) attribute(found finding.List, owners *merge.Ownership) {
 		for i := range found {
 			if f := &found[i]; len(claims) > 0 && f.Path.HasPrefix(path) && len(path) >= len(nearest[i]) {
 				claim := claims[len(claims)-1]
-				nearest[i], f.Position = path, m.Position(claim.Layer, path)
+				nearest[i], f.Position = path, m.Position(claim.Owner, path)
 				if f.Claims = nil; len(path) == len(f.Path) {
 					claim.Position = f.Position
 					f.Claims = []merge.Claim{claim}

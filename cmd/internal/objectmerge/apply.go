@@ -23,7 +23,7 @@ type Result struct {
 	Value  any          // a pointer to an API struct, or an merge.Object
 	Fields merge.Object // the fields of Value that the base or a patch sets
 	Type   *schema.Type
-	Owners *merge.Ownership
+	Owners *merge.History
 	// Decisions are the decisions of the policies, and Protected are the protected fields that patches set.
 	Decisions []merge.Decision
 	Protected []merge.Ignored
@@ -61,7 +61,7 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	}
 	for _, field := range ignored {
 		found = append(found, finding.Finding{
-			Code: codes.UnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Layer, field.Path),
+			Code: codes.UnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Owner, field.Path),
 			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Remedy: finding.Remedy{Text: "remove the field, or correct its name"},
 		})
 	}
@@ -82,7 +82,7 @@ func (m *Object) applyStrategic() (out Result, ignored []merge.Ignored, duplicat
 		return Result{}, nil, nil, err
 	}
 	fields, err := m.fieldsOf(result.Value, m.patches)
-	return Result{result.Value, fields, plan.Type(), result.Owners, result.Decisions, result.Protected, nil}, result.Ignored, result.Duplicates, err
+	return Result{result.Value, fields, plan.Type(), result.History, result.Decisions, result.Protected, nil}, result.Ignored, result.Duplicates, err
 }
 
 func (m *Object) applyObjects() (Result, error) {
@@ -95,7 +95,7 @@ func (m *Object) applyObjects() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	out := Result{result.Value, result.Value, plan.Type(), result.Owners, result.Decisions, result.Protected, nil}
+	out := Result{result.Value, result.Value, plan.Type(), result.History, result.Decisions, result.Protected, nil}
 	if metadata, ok := result.Value["metadata"].(merge.Object); ok && m.managed {
 		out.managed = metadata["managedFields"]
 		delete(metadata, "managedFields") // as kubectl get
@@ -104,21 +104,21 @@ func (m *Object) applyObjects() (Result, error) {
 }
 
 // strategicPatches returns the patches of a strategic merge.
-func (m *Object) strategicPatches() []merge.Layered[any] {
-	patches := make([]merge.Layered[any], len(m.patches))
+func (m *Object) strategicPatches() []merge.Patch[any] {
+	patches := make([]merge.Patch[any], len(m.patches))
 	for i, p := range m.patches {
 		patch := any(p.fields)
-		patches[i] = merge.Layered[any]{Layer: merge.Manager(p.manager), Patch: &patch}
+		patches[i] = merge.Patch[any]{Owner: merge.Manager(p.manager), Value: &patch}
 	}
 	return patches
 }
 
 // objectPatches returns the base and the patches of another merge.
-func (m *Object) objectPatches() (merge.Object, []merge.Layered[merge.Object], error) {
+func (m *Object) objectPatches() (merge.Object, []merge.Patch[merge.Object], error) {
 	base, err := m.base.Fields()
-	patches := make([]merge.Layered[merge.Object], len(m.patches))
+	patches := make([]merge.Patch[merge.Object], len(m.patches))
 	for i := range m.patches {
-		patches[i] = merge.Layered[merge.Object]{Layer: merge.Manager(m.patches[i].manager), Patch: &m.patches[i].fields, JSON: m.patches[i].json}
+		patches[i] = merge.Patch[merge.Object]{Owner: merge.Manager(m.patches[i].manager), Value: &m.patches[i].fields, JSON: m.patches[i].json}
 	}
 	return base, patches, err
 }
@@ -150,9 +150,9 @@ func (m *Object) rejected(err error) finding.Finding {
 		if errors.As(at.Err, &wrong) {
 			f.Code, f.Message, f.Remedy.Text = codes.WrongType, fmt.Sprintf("must be %s, not %s", wrong.Want, wrong.Is), "set a value of that type"
 		}
-		f.Position = m.Position(at.Layer, at.Path)
+		f.Position = m.Position(at.Owner, at.Path)
 		if wrong != nil && wrong.Is == "null" { // the patch may only have stopped to set what the field held
-			f.Claims = []merge.Claim{{Layer: at.Layer, Source: at.Path, Position: f.Position}}
+			f.Claims = []merge.Claim{{Owner: at.Owner, At: at.Path, Position: f.Position}}
 		}
 		if wrong == nil && m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
 			f.Remedy.Text = "remove the field, or correct its name"
@@ -165,7 +165,7 @@ func (m *Object) rejected(err error) finding.Finding {
 const updated = " (Update)"
 
 // Position returns the position of a field in a layer.
-func (m *Object) Position(layer merge.Layer, path fieldpath.Path) fieldpath.Position {
+func (m *Object) Position(layer merge.Owner, path fieldpath.Path) fieldpath.Position {
 	if manager, ok := layer.Manager(); ok {
 		at, ok := m.places[manager]
 		if !ok {
@@ -226,7 +226,7 @@ func claimVolumes(fields merge.Object) (paths []fieldpath.Path) {
 
 // decided reports the decisions of the policies.
 func (m *Object) decided(merged *Result) (found finding.List) {
-	name := func(layer merge.Layer) string {
+	name := func(layer merge.Owner) string {
 		if manager, ok := layer.Manager(); ok {
 			return manager
 		}
@@ -248,8 +248,8 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 	}
 	for _, p := range merged.Protected {
 		found = append(found, finding.Finding{
-			Code: codes.Forced, Severity: finding.Warning, Object: m.ID, Path: p.Path, Position: m.Position(p.Layer, p.Path),
-			Message: fmt.Sprintf("the field is protected from %s", name(p.Layer)),
+			Code: codes.Forced, Severity: finding.Warning, Object: m.ID, Path: p.Path, Position: m.Position(p.Owner, p.Path),
+			Message: fmt.Sprintf("the field is protected from %s", name(p.Owner)),
 			Remedy:  finding.Remedy{Text: "remove the field from the patch"},
 		})
 	}
@@ -264,7 +264,7 @@ func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding
 		if m.ID.Kind == "Secret" && f.Claims[i].Value != nil {
 			f.Claims[i].Value = "***"
 		}
-		f.Claims[i].Position = m.Position(f.Claims[i].Layer, f.Claims[i].Source)
+		f.Claims[i].Position = m.Position(f.Claims[i].Owner, f.Claims[i].At)
 	}
 	f.Position = workspace.LastPlace(f.Claims)
 	if len(c.Managers()) < 2 {
@@ -272,7 +272,7 @@ func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding
 	}
 	f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
 	if c.Kind == conflict.Overlap {
-		last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
+		last, _ := c.Claims[len(c.Claims)-1].Owner.Manager()
 		f.Remedy = finding.Remedy{Text: fmt.Sprintf("%s; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", agreement, last)}
 	}
 	return f

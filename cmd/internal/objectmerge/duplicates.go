@@ -209,7 +209,7 @@ func keysText(t *schema.Type, item merge.Object) string {
 type unionCheck struct {
 	*Object
 	reported map[string]bool // the unions of which conflict.Find reports two managers
-	owners   *merge.Ownership
+	owners   *merge.History
 	// exact are the managers' claims in force by their path, and within one of them by each path around it. Both are nil until a union has
 	// two members.
 	exact, within map[string]merge.Claim
@@ -264,21 +264,21 @@ func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path, set 
 	whole, isWhole := c.atomicClaim(path)
 	for i, name := range set {
 		field := path.Append(fieldpath.Field(name))
-		claims[i] = merge.Claim{Layer: merge.Base, Value: object[name], Source: field}
+		claims[i] = merge.Claim{Owner: merge.Base, Value: object[name], At: field}
 		if claim, ok := c.claimOn(field.String()); ok {
 			claims[i], isPatched = claim, true
 			if (claim.Value == merge.Presence{}) { // an empty object, such as emptyDir: {}
 				claims[i].Value = object[name]
 			}
 		} else if isWhole {
-			claims[i].Layer, isPatched = whole.Layer, true
+			claims[i].Owner, isPatched = whole.Owner, true
 		}
 	}
 	if !isPatched {
 		return nil
 	}
 	for i := range claims {
-		claims[i].Position = c.Position(claims[i].Layer, claims[i].Source)
+		claims[i].Position = c.Position(claims[i].Owner, claims[i].At)
 		if c.ID.Kind == "Secret" {
 			claims[i].Value = "***"
 		}
@@ -291,12 +291,12 @@ func (c *unionCheck) index() {
 	c.exact, c.within = map[string]merge.Claim{}, map[string]merge.Claim{}
 	for at, claims := range c.owners.Reached() {
 		last := claims[len(claims)-1]
-		if _, ok := last.Layer.Manager(); !ok || last.Value == nil {
+		if _, ok := last.Owner.Manager(); !ok || last.Value == nil {
 			continue
 		}
 		c.exact[at.String()] = last
 		for n := range at {
-			if around := at[:n].String(); c.within[around].Layer == "" {
+			if around := at[:n].String(); c.within[around].Owner == "" {
 				c.within[around] = last
 			}
 		}
@@ -336,7 +336,7 @@ func (m *Object) twoMembers(t *schema.Type, u schema.Union, path fieldpath.Path,
 		f.Remedy.Text = fmt.Sprintf("set %s to null in the patch", set[0])
 	}
 	for _, c := range claims {
-		if _, ok := c.Layer.Manager(); ok {
+		if _, ok := c.Owner.Manager(); ok {
 			f.Position = c.Position
 		}
 	}

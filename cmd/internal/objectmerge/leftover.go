@@ -101,7 +101,7 @@ func (l *leftovers) name(f *finding.Finding, owners []owner) {
 		}
 		path := o.fields[at]
 		keepers = append(keepers, o.name)
-		f.Claims = append(f.Claims, merge.Claim{Layer: merge.Manager(o.name), Value: l.values.at(l.after, path), Source: path, Position: l.base.Position(path)})
+		f.Claims = append(f.Claims, merge.Claim{Owner: merge.Manager(o.name), Value: l.values.at(l.after, path), At: path, Position: l.base.Position(path)})
 	}
 	if keepers != nil {
 		f.Message += fmt.Sprintf("; %s no longer applies %s, which stays because %s owns a part of it", l.patches[patch].manager, item, strings.Join(keepers, " and "))

@@ -48,7 +48,7 @@ func (m *Object) All(merged *Result) iter.Seq2[fieldpath.Path, []merge.Claim] {
 	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		values := lookup{}
 		for path, claims := range merged.Owners.All() {
-			if first := claims[0]; first.Layer == merge.Base && isEmpty(first.Value) && values.at(base, path) == nil {
+			if first := claims[0]; first.Owner == merge.Base && isEmpty(first.Value) && values.at(base, path) == nil {
 				claims = claims[1:]
 			}
 			isUnset := !slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Value == nil || !isEmpty(c.Value) })
@@ -65,8 +65,8 @@ func isEmpty(value any) bool {
 }
 
 // FieldsV1 returns the fields that each layer owns, as in metadata.managedFields. A layer without fields is omitted.
-func (m *Object) FieldsV1(merged *Result) iter.Seq2[merge.Layer, []byte] {
-	return func(yield func(merge.Layer, []byte) bool) {
+func (m *Object) FieldsV1(merged *Result) iter.Seq2[merge.Owner, []byte] {
+	return func(yield func(merge.Owner, []byte) bool) {
 		values := lookup{}
 		ignored := func(path fieldpath.Path) bool {
 			if _, isElement := path[len(path)-1].Element(); isElement || m.typ != option.StrategicType {

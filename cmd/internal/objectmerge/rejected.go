@@ -75,7 +75,7 @@ func (m *Object) admit(fields merge.Object) finding.List {
 		found = admission.AdmitJobSet(context.Background(), m.release, fields, m.ID.Namespace)
 		for i := range found {
 			if claims := found[i].Claims; len(claims) > 0 { // of a Job or a Pod
-				found[i].Path, found[i].Claims = claims[0].Source, nil
+				found[i].Path, found[i].Claims = claims[0].At, nil
 			}
 		}
 	}
@@ -141,7 +141,7 @@ type culprits struct {
 
 // claimKey is a layer, a path, and the text of a value, or "" for any value.
 type claimKey struct {
-	layer       merge.Layer
+	layer       merge.Owner
 	path, value string
 }
 
@@ -157,7 +157,7 @@ func newCulprits(m *Object, merged *Result) *culprits {
 		for _, claim := range f.Claims() {
 			for n := range len(at) + 1 {
 				for _, value := range []string{"", textOf(claim.Value)} {
-					key := claimKey{claim.Layer, at[:n].String(), value}
+					key := claimKey{claim.Owner, at[:n].String(), value}
 					if _, known := c.claims[key]; !known {
 						c.claims[key] = claim
 					}
@@ -184,22 +184,22 @@ func (c *culprits) blame(f *finding.Finding) {
 	if patch.json != nil && c.managed {
 		layer = merge.Manager(patch.manager + updated)
 	}
-	if last, ok := c.last[f.Path.String()]; ok && (last.Layer != merge.Base || c.base.Has(last.Source)) {
+	if last, ok := c.last[f.Path.String()]; ok && (last.Owner != merge.Base || c.base.Has(last.At)) {
 		f.Claims = append(f.Claims, c.placed(last))
 	}
 	switch claim, ok := c.nearest(layer, f.Path); {
 	case patch.json == nil && patch.document.Has(f.Path):
 		f.Position = patch.document.Position(f.Path)
 	case ok:
-		f.Position = c.Position(layer, claim.Source)
-		f.Claims = append(slices.DeleteFunc(f.Claims, func(c merge.Claim) bool { return c.Layer == layer }), c.placed(claim))
+		f.Position = c.Position(layer, claim.At)
+		f.Claims = append(slices.DeleteFunc(f.Claims, func(c merge.Claim) bool { return c.Owner == layer }), c.placed(claim))
 	default:
 		f.Position = c.Position(layer, nil)
 	}
 }
 
 func (m *Object) placed(c merge.Claim) merge.Claim {
-	c.Position = m.Position(c.Layer, c.Source)
+	c.Position = m.Position(c.Owner, c.At)
 	return c
 }
 
@@ -233,7 +233,7 @@ func (c *culprits) errorsWith(n int) map[string]bool {
 
 // nearest returns the claim of a layer on the field of a path, or on the nearest one around it. Of several, it is one with the
 // value of the path.
-func (c *culprits) nearest(layer merge.Layer, path fieldpath.Path) (merge.Claim, bool) {
+func (c *culprits) nearest(layer merge.Owner, path fieldpath.Path) (merge.Claim, bool) {
 	value := textOf(c.values.at(c.merged.Fields, path))
 	for n := len(path); n >= 0; n-- {
 		for _, value := range []string{value, ""} {

@@ -23,7 +23,7 @@ import (
 )
 
 // Companion returns the layer that makes a companion of a JobSet, and the field of the runtime for it. The spec may be nil.
-func Companion(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) (merge.Layer, fieldpath.Path) {
+func Companion(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) (merge.Owner, fieldpath.Path) {
 	policy := fieldpath.Fields("spec", "mlPolicy")
 	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
 	case gvk.Kind == "PodGroup" && strings.Contains(gvk.Group, "volcano"):
@@ -41,7 +41,7 @@ func Companion(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) (mer
 
 // Children returns a function that returns the owners of an object that a controller makes of a JobSet. A JobSet of the input has no
 // known owners, so the controllers own all fields.
-func Children(js *jobset.JobSet, known *runtimepatch.Ownership, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
+func Children(js *jobset.JobSet, known *merge.History, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
 	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) { return render.OwnersOfChildren(js, known, opts) })
 	var last *diff.Owners // a Pod's owners resemble the owners of the previous Pod
 	return func(child any) (*diff.Owners, error) {
@@ -49,9 +49,9 @@ func Children(js *jobset.JobSet, known *runtimepatch.Ownership, opts render.Jobs
 		pod, isPod := child.(*corev1.Pod)
 		switch {
 		case isPod && known == nil:
-			return diff.OwnedBy(merge.Claim{Layer: runtimepatch.JobLayer}), nil
+			return diff.OwnedBy(merge.Claim{Owner: runtimepatch.JobLayer}), nil
 		case !isJob && !isPod || known == nil:
-			return diff.OwnedBy(merge.Claim{Layer: runtimepatch.JobSetLayer}), nil
+			return diff.OwnedBy(merge.Claim{Owner: runtimepatch.JobSetLayer}), nil
 		}
 		owners, err := ofChildren()
 		if err != nil {

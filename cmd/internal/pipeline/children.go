@@ -11,9 +11,9 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/output"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Family holds the generated objects of one JobSet.
@@ -26,7 +26,7 @@ type Family struct {
 
 // Children returns the Jobs or the Pods of a JobSet as a stream, with their findings. Errors are findings, and leave the
 // stream nil. owners returns the owners of the JobSet, for a finding only. They are nil for a JobSet of the user.
-func Children(owners func() *runtimepatch.Ownership, js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
+func Children(owners func() *merge.History, js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {

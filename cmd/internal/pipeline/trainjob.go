@@ -25,7 +25,7 @@ import (
 type Made struct {
 	JobSet     *jobset.JobSet
 	Companions []runtime.Object
-	Owners     *runtimepatch.Ownership // nil unless requested
+	Owners     *merge.History // nil unless requested
 }
 
 // Objects returns the JobSet and its companions.
@@ -87,8 +87,8 @@ func Reordered(in *workspace.Input, j workspace.Job, opts render.Options, js, ex
 }
 
 // Owners returns the owners of a rendered TrainJob. It renders once more without them.
-func Owners(in *workspace.Input, j workspace.Job, opts render.Options, made Made) func() *runtimepatch.Ownership {
-	return func() *runtimepatch.Ownership {
+func Owners(in *workspace.Input, j workspace.Job, opts render.Options, made Made) func() *merge.History {
+	return func() *merge.History {
 		if made.Owners == nil {
 			opts.Owners = true
 			_, made = TrainJob(in, j, opts)

@@ -40,7 +40,7 @@ func claims(f finding.Finding) []merge.Claim {
 		return f.Claims
 	}
 	only := f.Claims[0]
-	if _, manager := only.Layer.Manager(); !manager && only.Value == (merge.Presence{}) && only.Position == f.Position {
+	if _, manager := only.Owner.Manager(); !manager && only.Value == (merge.Presence{}) && only.Position == f.Position {
 		return nil
 	}
 	return f.Claims
@@ -48,7 +48,7 @@ func claims(f finding.Finding) []merge.Claim {
 
 // Claim is a claim of a finding for people. None of its strings is escaped.
 type Claim struct {
-	Layer merge.Layer
+	Layer merge.Owner
 	// Value is masked unless Options.ShowValues is set. Place is the position, and Mark tells why the claim wins; both may be empty.
 	Value, Place, Mark string
 }
@@ -57,7 +57,7 @@ type Claim struct {
 func (o Options) Claims(f finding.Finding) []Claim {
 	var all []Claim
 	for i, c := range claims(f) {
-		all = append(all, Claim{c.Layer, o.value(f, c), c.Position.String(), winReason(f, i)})
+		all = append(all, Claim{c.Owner, o.value(f, c), c.Position.String(), winReason(f, i)})
 	}
 	return all
 }
@@ -73,10 +73,10 @@ func (o Options) value(f finding.Finding, c merge.Claim) string {
 
 // pathOf returns the field that decides whether a claim's value is masked.
 func pathOf(f finding.Finding, c merge.Claim) fieldpath.Path {
-	if len(c.Source) == 0 || finding.IsSecret(f.Path) { // a variable's value may come from a field that is not secret
+	if len(c.At) == 0 || finding.IsSecret(f.Path) { // a variable's value may come from a field that is not secret
 		return f.Path
 	}
-	return c.Source
+	return c.At
 }
 
 // tailOf returns the part of the claim's source behind the steps that all claims of the finding share.
@@ -92,9 +92,9 @@ func tailOf(f finding.Finding, c merge.Claim) fieldpath.Path {
 		return nil
 	}
 	last := f.Path[len(f.Path)-1]
-	for i := len(c.Source) - 1; i > 0; i-- {
-		if c.Source[i] == last && i+1 < len(c.Source) {
-			return c.Source[i+1:]
+	for i := len(c.At) - 1; i > 0; i-- {
+		if c.At[i] == last && i+1 < len(c.At) {
+			return c.At[i+1:]
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func TestWrite_Excerpt(t *testing.T) {
 			return lines[p.Line-1], p.Line < len(lines) && lines[p.Line-1] != ""
 		}}
 		f := finding.Finding{Code: codes.Overlap, Severity: finding.Error, Message: "m", Position: fieldpath.Position{File: "a.yaml", Line: tc.line, Column: tc.column}}
-		f.Claims = []merge.Claim{{Layer: "manager/a", Value: "a"}, {Layer: "manager/b", Value: "b"}}
+		f.Claims = []merge.Claim{{Owner: "manager/a", Value: "a"}, {Owner: "manager/b", Value: "b"}}
 		var body page.Body
 		report.Cards(&body, &page.Layers{}, opts, opts.Groups(finding.List{f}))
 		var b strings.Builder

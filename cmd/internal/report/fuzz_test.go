@@ -25,7 +25,7 @@ func FuzzFormats(f *testing.F) {
 		found := finding.Finding{
 			Code: codes.Syntax, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: text},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(text)), Position: position,
-			Claims:  []merge.Claim{{Layer: merge.Manager(text), Value: text, Source: fieldpath.Fields(text), Position: position}},
+			Claims:  []merge.Claim{{Owner: merge.Manager(text), Value: text, At: fieldpath.Fields(text), Position: position}},
 			Message: text, Remedy: finding.Remedy{Text: "h" + text},
 		}
 		line := strings.ReplaceAll(text, "\n", " ")

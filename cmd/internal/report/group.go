@@ -109,7 +109,7 @@ func (o Options) causeOf(f finding.Finding) groupKey {
 	}
 	var b strings.Builder
 	for _, claim := range claims(f) {
-		b.WriteString(string(claim.Layer) + "\x00" + Nameless(o.value(f, claim), name) + "\x00")
+		b.WriteString(string(claim.Owner) + "\x00" + Nameless(o.value(f, claim), name) + "\x00")
 	}
 	c.claims = b.String()
 	return c

@@ -21,8 +21,8 @@ func overlap(name, last string) finding.Finding {
 		Object: fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: name}, Path: fieldpath.Fields("spec", "pool"),
 		Message: "managers set different values of " + name + "-node",
 		Claims: []merge.Claim{
-			{Layer: merge.Manager("a.example.com/sdk"), Value: name + ".a100", Position: at},
-			{Layer: merge.Manager("b.example.com/queue"), Value: last, Position: at},
+			{Owner: merge.Manager("a.example.com/sdk"), Value: name + ".a100", Position: at},
+			{Owner: merge.Manager("b.example.com/queue"), Value: last, Position: at},
 		},
 		Remedy: finding.Remedy{Text: "agree on one value"},
 	}
@@ -72,7 +72,7 @@ func TestWrite_Group(t *testing.T) {
 		{"another path", append(named("a b"), job(func(f *finding.Finding) { f.Path = nil })), false, 3, nil},
 		{"another remedy", append(named("a b"), job(func(f *finding.Finding) { f.Remedy.Text = "x" })), false, 3, nil},
 		{"another message", append(named("a b"), job(func(f *finding.Finding) { f.Message = "x" })), false, 3, nil},
-		{"another manager", append(named("a b"), job(func(f *finding.Finding) { f.Claims[1].Layer = merge.Manager("c.example.com/x") })), false, 3, nil},
+		{"another manager", append(named("a b"), job(func(f *finding.Finding) { f.Claims[1].Owner = merge.Manager("c.example.com/x") })), false, 3, nil},
 		{"another kind", append(named("a b"), job(func(f *finding.Finding) { f.Object.Kind = "JobSet" })), false, 1, []string{"  the same in 2 more objects:\n"}},
 		{"no object", finding.List{at("a.yaml"), at("b.yaml"), at("c.yaml")}, false, 1, []string{"  the same in 2 more places:\n    b.yaml\n    c.yaml\n"}},
 	} {

@@ -54,7 +54,7 @@ type jsonRemedy struct {
 // item or an empty struct. Masked is set if the value is a mask. Field is the path from the finding to the claim's field, if
 // they differ.
 type jsonClaim struct {
-	Layer   merge.Layer `json:"layer" doc:"Who set the value, such as manager/NAME, runtime, trainjob or policy/torch."`
+	Layer   merge.Owner `json:"layer" doc:"Who set the value, such as manager/NAME, runtime, trainjob or policy/torch."`
 	Value   any         `json:"value" doc:"The value as JSON. Null if the layer empties the field, or only names an item."`
 	Present bool        `json:"present,omitempty" doc:"The layer only names an item or an empty object."`
 	Masked  bool        `json:"masked,omitempty" doc:"The value is a mask: --show-values shows the value."`
@@ -123,7 +123,7 @@ func (o Options) trainerVersions() string {
 }
 
 func (o Options) jsonClaim(f finding.Finding, c merge.Claim) jsonClaim {
-	claim := jsonClaim{Layer: c.Layer, Value: c.Value, jsonPosition: jsonPosition(c.Position)}
+	claim := jsonClaim{Layer: c.Owner, Value: c.Value, jsonPosition: jsonPosition(c.Position)}
 	if tail := tailOf(f, c); len(tail) > 0 {
 		claim.Field = tail.String()
 	}
@@ -131,7 +131,7 @@ func (o Options) jsonClaim(f finding.Finding, c merge.Claim) jsonClaim {
 	switch {
 	case c.Value == any(merge.Presence{}):
 		claim.Value, claim.Present = nil, true
-	case c.Value != nil && !o.ShowValues && runtimepatch.IsSecretOf(c.Layer, path):
+	case c.Value != nil && !o.ShowValues && runtimepatch.IsSecretOf(c.Owner, path):
 		claim.Value, claim.Masked = runtimepatch.FormatClaim(path, c, false), true
 	case !o.ShowValues:
 		claim.Value = finding.HideSecrets(path, c.Value)

@@ -89,8 +89,8 @@ func findings(t *testing.T) finding.List {
 			Code: codes.Overlap, Severity: finding.Error, Object: job, Path: path(t, pod+`.nodeSelector["pool"]`),
 			Position: fieldpath.Position{File: llm, Line: 15, Column: 11},
 			Claims: []merge.Claim{
-				{Layer: merge.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
-				{Layer: merge.Manager("queue.example.com/日本"), Value: "一二", Source: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
+				{Owner: merge.Manager("a.example.com/sdk"), Value: "a100-reserved", At: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
+				{Owner: merge.Manager("queue.example.com/日本"), Value: "一二", At: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
 			},
 			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Remedy: finding.Remedy{Text: "agree on one value"},
 		},
@@ -98,8 +98,8 @@ func findings(t *testing.T) finding.List {
 			Code: codes.Union, Severity: finding.Error, Object: job, Path: path(t, env),
 			Position: fieldpath.Position{File: llm, Line: 8, Column: 14},
 			Claims: []merge.Claim{
-				{Layer: merge.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
-				{Layer: merge.Manager("b.example.com/x"), Value: "key", Source: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
+				{Owner: merge.Manager("a.example.com/sdk"), Value: secret, At: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
+				{Owner: merge.Manager("b.example.com/x"), Value: "key", At: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
 			},
 			Message: "managers set different members of one union", Remedy: finding.Remedy{Text: "keep the one member that is meant"},
 		},
@@ -143,7 +143,7 @@ func findings(t *testing.T) finding.List {
 		{
 			Code: codes.Unreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)), Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
-			Claims:  []merge.Claim{{Layer: merge.Manager(hostile), Value: hostile, Source: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
+			Claims:  []merge.Claim{{Owner: merge.Manager(hostile), Value: hostile, At: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
 			Message: hostile, Remedy: finding.Remedy{Text: hostile},
 		},
 	}

@@ -172,7 +172,7 @@ func (s sarif) result(f finding.Finding) sarifResult {
 		}
 		r.Related = append(r.Related, sarifLocation{
 			ID:       len(r.Related) + 1,
-			Message:  &sarifMessage{Text: withoutLinks(Printable(string(c.Layer)) + ": " + Printable(s.opts.value(f, c)))},
+			Message:  &sarifMessage{Text: withoutLinks(Printable(string(c.Owner)) + ": " + Printable(s.opts.value(f, c)))},
 			Physical: s.physical(c.Position),
 		})
 	}
@@ -212,7 +212,7 @@ func (o Options) locatable(p fieldpath.Position) fieldpath.Position {
 func (s sarif) fingerprint(f finding.Finding) string {
 	parts := []string{slashed(s.opts.rooted(f.Position.File)), string(f.Code), f.Object.String(), f.Path.String()}
 	for _, c := range f.Claims {
-		parts = append(parts, string(c.Layer))
+		parts = append(parts, string(c.Owner))
 	}
 	if len(f.Path) == 0 {
 		parts = append(parts, f.Message)

@@ -175,10 +175,10 @@ func (s *RuntimeSource) History() (*schema.Type, iter.Seq2[fieldpath.Path, []mer
 		}
 	}
 	return d.typ, claims, func(c merge.Claim) merge.Claim {
-		if name, isManager := c.Layer.Manager(); isManager {
-			c.Position = d.patches[d.places[name]].position(c.Source)
+		if name, isManager := c.Owner.Manager(); isManager {
+			c.Position = d.patches[d.places[name]].position(c.At)
 		} else {
-			c.Position = d.base.Position(c.Source)
+			c.Position = d.base.Position(c.At)
 		}
 		return c
 	}
@@ -239,16 +239,16 @@ type derivation struct {
 	patches []extension
 	places  map[string]int // of the managers in patches
 	fields  map[string]any // of the base with the patches
-	owners  *merge.Ownership
+	owners  *merge.History
 	typ     *schema.Type
 	set     map[string]int // the last patch that sets a field or one within it, by the path
 	leaves  map[string]int // the same for fields that hold no others
 }
 
-func (d *derivation) layers() []merge.Layered[merge.Object] {
-	layers := make([]merge.Layered[merge.Object], len(d.patches))
+func (d *derivation) layers() []merge.Patch[merge.Object] {
+	layers := make([]merge.Patch[merge.Object], len(d.patches))
 	for i, p := range d.patches {
-		layers[i] = merge.Layered[merge.Object]{Layer: merge.Manager(p.Patch.Patch.Manager), Patch: &merge.Object{"spec": p.spec}}
+		layers[i] = merge.Patch[merge.Object]{Owner: merge.Manager(p.Patch.Patch.Manager), Value: &merge.Object{"spec": p.spec}}
 	}
 	return layers
 }
@@ -258,7 +258,7 @@ func (d *derivation) index() {
 	d.set, d.leaves = map[string]int{}, map[string]int{}
 	for path, claims := range d.owners.All() {
 		for _, claim := range claims {
-			name, isManager := claim.Layer.Manager()
+			name, isManager := claim.Owner.Manager()
 			if !isManager {
 				continue
 			}
@@ -306,11 +306,11 @@ func (d *derivation) position(path fieldpath.Path) fieldpath.Position {
 // origin returns a claim of the runtime as the claim of the last patch that sets the field, if any. An item belongs to the base, if that
 // has it.
 func (d *derivation) origin(claim merge.Claim) merge.Claim {
-	p := d.patchOf(claim.Source)
-	if p == nil || claim.Value == (merge.Presence{}) && d.base.Document.Has(claim.Source) {
-		claim.Position = d.base.Position(claim.Source)
+	p := d.patchOf(claim.At)
+	if p == nil || claim.Value == (merge.Presence{}) && d.base.Document.Has(claim.At) {
+		claim.Position = d.base.Position(claim.At)
 		return claim
 	}
-	claim.Layer, claim.Position = merge.Manager(p.Patch.Patch.Manager), p.position(claim.Source)
+	claim.Owner, claim.Position = merge.Manager(p.Patch.Patch.Manager), p.position(claim.At)
 	return claim
 }

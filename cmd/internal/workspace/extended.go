@@ -107,11 +107,11 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		report(finding.Finding{Code: codes.NoMerge, Position: patches[0].Document.Position(nil), Message: err.Error()})
 		return &out
 	}
-	for _, disagreement := range conflict.Find(merged.Owners) {
+	for _, disagreement := range conflict.Find(merged.History) {
 		f := disagreement.Finding(of)
 		for i := range f.Claims {
-			name, _ := f.Claims[i].Layer.Manager()
-			f.Claims[i].Position = d.patches[d.places[name]].position(f.Claims[i].Source)
+			name, _ := f.Claims[i].Owner.Manager()
+			f.Claims[i].Position = d.patches[d.places[name]].position(f.Claims[i].At)
 		}
 		f.Position = LastPlace(f.Claims)
 		out.Findings = append(out.Findings, resolvable(f, disagreement))
@@ -125,7 +125,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		report(finding.Finding{Code: codes.WrongType, Position: patches[0].Document.Position(nil), Message: err.Error()})
 		return &out
 	}
-	d.fields, d.owners, d.typ, out.spec = merged.Value, merged.Owners, c.schemas[versionOf(base.Document)], &spec
+	d.fields, d.owners, d.typ, out.spec = merged.Value, merged.History, c.schemas[versionOf(base.Document)], &spec
 	d.index()
 	c.setDefaults(out.spec, func(path fieldpath.Path) bool { return d.patchOf(path) != nil || base.Document.Sets(path) })
 	return &out
@@ -148,7 +148,7 @@ func eachNull(value any, path fieldpath.Path, do func(fieldpath.Path)) {
 }
 
 // merged merges the patches as server-side applies, by the definition of the base's release. The caller holds the lock.
-func (c *Catalog) merged(base *RuntimeSource, fields merge.Object, layers []merge.Layered[merge.Object]) (*merge.Result[merge.Object], error) {
+func (c *Catalog) merged(base *RuntimeSource, fields merge.Object, layers []merge.Patch[merge.Object]) (*merge.Result[merge.Object], error) {
 	version := versionOf(base.Document)
 	if c.schemas[version] == nil {
 		text, err := base.Document.API().Release().Definition(trainer.TrainingRuntimeKind)
@@ -174,7 +174,7 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 		_, isExtended := d.places[p.Manager]
 		if spec := fields["trainingRuntimeSpec"]; err == nil && spec != nil && !isExtended {
 			others[p.Manager] = true
-			layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(p.Manager), Patch: &merge.Object{"spec": spec}})
+			layers = append(layers, merge.Patch[merge.Object]{Owner: merge.Manager(p.Manager), Value: &merge.Object{"spec": spec}})
 		}
 	}
 	if len(others) == 0 {
@@ -186,19 +186,19 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 	if err != nil {
 		return nil // the check of patches reports it
 	}
-	for _, disagreement := range conflict.Find(merged.Owners) {
+	for _, disagreement := range conflict.Find(merged.History) {
 		f := disagreement.Finding(c.flags.idOf(d.base.Document))
 		count := 0
 		for i := range f.Claims {
 			claim := &f.Claims[i]
-			name, _ := claim.Layer.Manager()
+			name, _ := claim.Owner.Manager()
 			if others[name] {
 				entry := runtimepatch.PatchPath(name)
-				claim.Source = entry[:len(entry)-1].Append(claim.Source[1:]...)
+				claim.At = entry[:len(entry)-1].Append(claim.At[1:]...)
 				count++
 				continue
 			}
-			claim.Position = d.patches[d.places[name]].position(claim.Source)
+			claim.Position = d.patches[d.places[name]].position(claim.At)
 		}
 		if count > 0 && count < len(f.Claims) {
 			found = append(found, resolvable(f, disagreement))
@@ -260,7 +260,7 @@ func (c *Catalog) forbidden(j Job, d *derivation) (found finding.List) {
 	unlisted := map[string]bool{}
 	for path, claims := range d.owners.All() {
 		for _, claim := range claims {
-			name, isManager := claim.Layer.Manager()
+			name, isManager := claim.Owner.Manager()
 			if !isManager || unlisted[name] || claim.Value == (merge.Presence{}) {
 				continue
 			}

@@ -67,7 +67,7 @@ func (l *Locator) fileOf(j Job, f finding.Finding) string {
 	if source := l.catalog.SourceOf(j); source != nil && runtimepatch.FromRuntime(claim) {
 		return source.Document.File
 	}
-	name, isManager := claim.Layer.Manager()
+	name, isManager := claim.Owner.Manager()
 	isOwn := func(p trainer.RuntimePatch) bool { return p.Manager == name }
 	if isManager && !slices.ContainsFunc(j.Spec.RuntimePatches, isOwn) {
 		for _, p := range l.settings.patchesFor(j) {
@@ -144,14 +144,14 @@ func disputed(f finding.Finding) []merge.Claim {
 	if len(f.Claims) == 0 || f.Code != codes.Shadowed {
 		return f.Claims
 	}
-	last := f.Claims[len(f.Claims)-1].Layer
-	return slices.DeleteFunc(slices.Clone(f.Claims), func(c merge.Claim) bool { return c.Layer == last })
+	last := f.Claims[len(f.Claims)-1].Owner
+	return slices.DeleteFunc(slices.Clone(f.Claims), func(c merge.Claim) bool { return c.Owner == last })
 }
 
 // Origin returns the result of Claim, but no position for a runtime's default from the API server. Claim would return the position
 // of the nearest field in the file.
 func (l *Locator) Origin(j Job, c merge.Claim) merge.Claim {
-	if c.Layer == runtimepatch.RuntimeLayer && !l.runtimeHas(j, c.Source) {
+	if c.Owner == runtimepatch.RuntimeLayer && !l.runtimeHas(j, c.At) {
 		return c
 	}
 	return l.Claim(j, c)
@@ -160,17 +160,17 @@ func (l *Locator) Origin(j Job, c merge.Claim) merge.Claim {
 // Claim returns a claim with the position of its source, unless it has one. A TrainJob's default from the API server has no position.
 // A field that an extended patch set in the runtime is a claim of its manager.
 func (l *Locator) Claim(j Job, c merge.Claim) merge.Claim {
-	if len(c.Source) == 0 || c.Position != (fieldpath.Position{}) || c.Layer == runtimepatch.TrainJobLayer && !j.Document.Has(c.Source) {
+	if len(c.At) == 0 || c.Position != (fieldpath.Position{}) || c.Owner == runtimepatch.TrainJobLayer && !j.Document.Has(c.At) {
 		return c
 	}
 	if !runtimepatch.FromRuntime(c) {
-		c.Position = l.jobPosition(j, c.Source)
+		c.Position = l.jobPosition(j, c.At)
 		return c
 	}
-	if source := l.catalog.SourceOf(j); source.Base() != nil && c.Layer == runtimepatch.RuntimeLayer {
+	if source := l.catalog.SourceOf(j); source.Base() != nil && c.Owner == runtimepatch.RuntimeLayer {
 		return source.derivation.origin(c)
 	}
-	c.Position = l.RuntimePosition(j, c.Source)
+	c.Position = l.RuntimePosition(j, c.At)
 	return c
 }
 

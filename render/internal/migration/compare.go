@@ -86,7 +86,7 @@ func stepToItem(before, after any, i int) fieldpath.Step {
 func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, manager string) finding.Finding {
 	return finding.Finding{
 		Code: codes.MigratesOther, Severity: finding.Error, Object: object, Path: path,
-		Claims:  []merge.Claim{{Layer: runtimepatch.OverrideLayer("all"), Value: before}, {Layer: merge.Manager(manager), Value: after}},
+		Claims:  []merge.Claim{{Owner: runtimepatch.OverrideLayer("all"), Value: before}, {Owner: merge.Manager(manager), Value: after}},
 		Message: fmt.Sprintf("the patch makes another JobSet than the overrides in %s", path),
 		Remedy:  finding.Remedy{Text: "write this field by hand, in the patch or in the runtime"},
 	}

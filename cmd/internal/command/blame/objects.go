@@ -146,7 +146,7 @@ func blameOther(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.
 		return nil, found, nil
 	}
 	opts := blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) merge.Claim {
-		c.Position = m.Position(c.Layer, c.Source)
+		c.Position = m.Position(c.Owner, c.At)
 		return c
 	}}
 	for _, f := range conflicts {

@@ -42,7 +42,7 @@ func comesFromRuntime(f finding.Finding) bool {
 	}
 	for _, c := range slices.Backward(f.Claims) {
 		if c.Position != (fieldpath.Position{}) {
-			return c.Layer == runtimepatch.RuntimeLayer && c.Position == f.Position
+			return c.Owner == runtimepatch.RuntimeLayer && c.Position == f.Position
 		}
 	}
 	return false

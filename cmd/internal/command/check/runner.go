@@ -291,7 +291,7 @@ func (j *runner) jobSet(ctx context.Context, d *manifest.Document) finding.List 
 		f := &found[i]
 		f.Position = d.Position(f.Path)
 		for c := range f.Claims {
-			f.Claims[c].Position = d.Position(f.Claims[c].Source)
+			f.Claims[c].Position = d.Position(f.Claims[c].At)
 			f.Position = f.Claims[c].Position
 		}
 	}

@@ -150,7 +150,7 @@ func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) fi
 		f := &found[i]
 		f.Position = admitted.Position(f.Path)
 		for c := range f.Claims {
-			f.Claims[c].Position = admitted.Position(f.Claims[c].Source)
+			f.Claims[c].Position = admitted.Position(f.Claims[c].At)
 		}
 	}
 	if base := admitted.Base(); base != nil {

@@ -51,7 +51,7 @@ func beyondTypes(
 		}
 		source := f.Path
 		if len(f.Claims) > 0 {
-			source = f.Claims[len(f.Claims)-1].Source
+			source = f.Claims[len(f.Claims)-1].At
 		}
 		return !slices.ContainsFunc(wrong, func(path fieldpath.Path) bool { return meet(path, source) })
 	})

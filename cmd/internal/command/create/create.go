@@ -276,8 +276,8 @@ func locatePatches(in *workspace.Input, findings finding.List) {
 func locatePatchClaim(in *workspace.Input, claim *merge.Claim) {
 	for i, patch := range in.Patches {
 		at := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i))
-		if claim.Source.HasPrefix(at) {
-			claim.Position = patch.Document.Position(patch.Base.Append(claim.Source[len(at):]...))
+		if claim.At.HasPrefix(at) {
+			claim.Position = patch.Document.Position(patch.Base.Append(claim.At[len(at):]...))
 		}
 	}
 }

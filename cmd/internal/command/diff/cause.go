@@ -54,18 +54,18 @@ func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path)
 	if part, found := s.of.Part(s.change.In, steps...); found {
 		id = part.ID
 	}
-	return merge.Claim{Layer: causeOf(id, s.change.In), Value: merge.Presence{}}
+	return merge.Claim{Owner: causeOf(id, s.change.In), Value: merge.Presence{}}
 }
 
 // movedCause returns the cause of a moved field. A field may move because the release lacks another one. Then it is the cause of the rejected
 // field with the same name, or else of the first one.
 func (s *step) movedCause(after upgradeResult, claim merge.Claim, path fieldpath.Path) merge.Claim {
-	if claim.Layer != causeOf(s.of.ID, s.change.In) || s.of.Parts == nil {
+	if claim.Owner != causeOf(s.of.ID, s.change.In) || s.of.Parts == nil {
 		return claim
 	}
 	moved := namesInPath(path)
 	for i, by := range slices.Backward(after.RejectedBy) {
-		if !s.has(by.Layer) {
+		if !s.has(by.Owner) {
 			continue
 		}
 		lacking := namesInPath(after.Rejected[i].Path)
@@ -78,14 +78,14 @@ func (s *step) movedCause(after upgradeResult, claim merge.Claim, path fieldpath
 }
 
 // has reports whether a part of the step's switch has the name.
-func (s *step) has(name merge.Layer) bool {
+func (s *step) has(name merge.Owner) bool {
 	return slices.ContainsFunc(s.of.Parts, func(p release.Part) bool { return p.In == s.change.In && causeOf(p.ID, p.In) == name })
 }
 
 // stockSwitch is the switch of the runtimes that a release installs.
 const stockSwitch = "stock"
 
-func causeOf(id, in string) merge.Layer { return merge.Layer(id + " " + in) }
+func causeOf(id, in string) merge.Owner { return merge.Owner(id + " " + in) }
 
 // namesInPath returns the names in a path.
 func namesInPath(path fieldpath.Path) []string {
@@ -214,8 +214,8 @@ func differingFields(old, new []comparison.Object) map[comparison.Key]map[string
 }
 
 // reasons explains the switches that turn.
-func (u *upgrade) reasons() map[merge.Layer]comparison.Reason {
-	reasons := map[merge.Layer]comparison.Reason{}
+func (u *upgrade) reasons() map[merge.Owner]comparison.Reason {
+	reasons := map[merge.Owner]comparison.Reason{}
 	for _, s := range u.steps[1:] {
 		in := s.change.In
 		add := func(id, why, link string) {

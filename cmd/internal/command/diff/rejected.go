@@ -67,7 +67,7 @@ func (v *version) reject(spans []span) {
 // rejected returns a TrainJob that the version does not render.
 func (v *version) rejected(id fieldpath.Object, source workspace.Job, errs finding.List) comparison.Job {
 	errs = codes.Distinct(errs)
-	by := merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: errs[0].Position}
+	by := merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: errs[0].Position}
 	return comparison.Job{
 		ID: id, Build: v.in.Build(), Rejected: errs, RejectedBy: slices.Repeat([]merge.Claim{by}, len(errs)), Input: v.in, Source: source,
 	}

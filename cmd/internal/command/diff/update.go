@@ -174,7 +174,7 @@ func (u *updates) rejectedRuntime(ctx context.Context, old, new *comparison.Job)
 		for i := range found {
 			f := &found[i]
 			f.Position = is.Position(f.Path)
-			f.Claims = append(f.Claims, merge.Claim{Layer: runtimepatch.RuntimeLayer, Value: merge.Presence{}, Source: f.Path, Position: f.Position})
+			f.Claims = append(f.Claims, merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: f.Path, Position: f.Position})
 		}
 		return new.Input.Rate(found)
 	})
@@ -260,8 +260,8 @@ func distinctPaths(found finding.List) []string {
 func blame(old, new *comparison.Job, rejected finding.List) finding.List {
 	for i := range rejected {
 		f := &rejected[i]
-		add := func(layer merge.Layer, source fieldpath.Path) {
-			claim := merge.Claim{Layer: layer, Value: merge.Presence{}, Source: source}
+		add := func(layer merge.Owner, source fieldpath.Path) {
+			claim := merge.Claim{Owner: layer, Value: merge.Presence{}, At: source}
 			f.Claims = append(f.Claims, new.Input.Claim(new.Source, claim))
 		}
 		if f.Code == codes.PatchedRunning {

@@ -256,7 +256,7 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 		before, after := u.evaluate(ctx, old, id, nil), u.evaluate(ctx, new, id, nil)
 		if before.Rejected != nil && after.Rejected != nil {
 			neither = append(neither, before.Rejected...)
-			by := merge.Claim{Layer: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: after.Rejected[0].Position}
+			by := merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: after.Rejected[0].Position}
 			after.RejectedBy, after.Objects = slices.Repeat([]merge.Claim{by}, len(after.Rejected)), nil
 			old.Jobs, new.Jobs = append(old.Jobs, before.Job), append(new.Jobs, after.Job)
 			continue

@@ -28,7 +28,6 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/manifest"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // version is one version of the inputs, with its rendered objects.
@@ -166,7 +165,7 @@ func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[com
 	}
 	opts := v.podOpts
 	opts.Release = cmp.Or(opts.Release, j.Release())
-	f := pipeline.Children(func() *runtimepatch.Ownership { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	f := pipeline.Children(func() *merge.History { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if f.Objects == nil {
 		return nil
 	}
@@ -201,7 +200,7 @@ func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConfli
 		Key: comparison.Key{Kind: m.ID.Kind, Name: m.ID.Name}, Object: withoutStatus(merged.Value),
 		Owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.Owners), nil },
 		Locate: func(c merge.Claim) merge.Claim {
-			c.Position = v.at(m.Position(c.Layer, c.Source))
+			c.Position = v.at(m.Position(c.Owner, c.At))
 			return c
 		},
 	}
@@ -277,13 +276,13 @@ func (v *version) jobSetOf(j workspace.Job, out pipeline.Made) []comparison.Obje
 func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merge.Claim {
 	spec, _ := v.in.RuntimeOf(j)
 	layer, at := owned.Companion(spec, companion)
-	return merge.Claim{Layer: layer, Position: v.in.RuntimePosition(j, at)}
+	return merge.Claim{Owner: layer, Position: v.in.RuntimePosition(j, at)}
 }
 
 // childrenOf returns the Jobs or the Pods of the JobSet.
 func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts render.PodsOptions) []comparison.Object {
 	opts.Release = cmp.Or(opts.Release, j.Release())
-	f := pipeline.Children(func() *runtimepatch.Ownership { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	f := pipeline.Children(func() *merge.History { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)

@@ -54,8 +54,8 @@ func (f *function) result(finding finding.Finding, helpOf func(finding.Finding) 
 	var managers []string
 	for _, claim := range finding.Claims {
 		// The layer labels the value; secrets are masked.
-		r.Tags[string(claim.Layer)] = runtimepatch.FormatClaim(sourceOf(finding, claim), claim, false)
-		if name, ok := claim.Layer.Manager(); ok {
+		r.Tags[string(claim.Owner)] = runtimepatch.FormatClaim(sourceOf(finding, claim), claim, false)
+		if name, ok := claim.Owner.Manager(); ok {
 			managers = append(managers, name)
 		}
 	}
@@ -112,10 +112,10 @@ func resultValue(finding finding.Finding, claim merge.Claim) any {
 }
 
 func sourceOf(finding finding.Finding, claim merge.Claim) fieldpath.Path {
-	if len(claim.Source) == 0 {
+	if len(claim.At) == 0 {
 		return finding.Path
 	}
-	return claim.Source
+	return claim.At
 }
 
 // resultFile returns the file of a position. For a file that this program read, it includes the line and the column.

@@ -23,6 +23,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -224,7 +225,7 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 	var objects iter.Seq2[any, error]
 	if out.jobSet {
 		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
-		f := pipeline.Children(func() *runtimepatch.Ownership { return nil }, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
+		f := pipeline.Children(func() *merge.History { return nil }, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
 		f.Findings = append(f.Findings, render.Images(o.JobSet.JobSet, nil)...)
 		r.in.NoteImages(j.Document.File, f.Findings)
 		for i := range f.Findings {

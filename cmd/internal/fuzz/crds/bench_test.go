@@ -107,16 +107,16 @@ func BenchmarkObject(b *testing.B) {
 	for _, n := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", n), func(b *testing.B) {
 			patches := patches(b, n)
-			layers := make([]merge.Layered[merge.Object], n)
+			layers := make([]merge.Patch[merge.Object], n)
 			for i := range layers {
-				layers[i] = merge.Layered[merge.Object]{Layer: merge.Manager(manager(i)), Patch: &patches[i]}
+				layers[i] = merge.Patch[merge.Object]{Owner: merge.Manager(manager(i)), Value: &patches[i]}
 			}
 			owned, bare := &roundrobin.Side{Name: "owned", Run: func() error {
 				result, err := d.plan.Apply(&base, layers, merge.Options{Owners: true})
 				if err != nil {
 					return err
 				}
-				for _, text := range result.Owners.FieldsV1(nil) {
+				for _, text := range result.History.FieldsV1(nil) {
 					if len(text) == 0 {
 						return errors.New("no fields")
 					}

@@ -140,7 +140,7 @@ func TestJSONPatch(t *testing.T) {
 			continue
 		}
 		before := canonical([]any{document, parsed})
-		result, err := merge.ForJSON().Apply(&document, []merge.Layered[merge.Object]{{Layer: merge.Manager("m"), JSON: parsed}}, merge.Options{Owners: true})
+		result, err := merge.ForJSON().Apply(&document, []merge.Patch[merge.Object]{{Owner: merge.Manager("m"), JSON: parsed}}, merge.Options{Owners: true})
 		if (err == nil) != (upstream == nil) {
 			t.Fatalf("%s\npatch %s\nupstream %v, we %v", canonical(document), text, upstream, err)
 		}
@@ -192,7 +192,7 @@ func TestJSONPatch_Owners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := d.plan.Apply(&live, []merge.Layered[merge.Object]{{Layer: merge.Manager(manager(i % 2)), JSON: patch}}, merge.Options{Managed: true})
+		result, err := d.plan.Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager(manager(i % 2)), JSON: patch}}, merge.Options{Managed: true})
 		if err != nil {
 			t.Fatal(err)
 		}

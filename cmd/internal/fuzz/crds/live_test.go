@@ -31,12 +31,12 @@ type step struct {
 }
 
 // layered is the step as a patch.
-func (s step) layered() merge.Layered[merge.Object] {
-	l := merge.Layered[merge.Object]{Layer: merge.Manager(s.manager)}
+func (s step) layered() merge.Patch[merge.Object] {
+	l := merge.Patch[merge.Object]{Owner: merge.Manager(s.manager)}
 	if s.update {
 		l.JSON = []merge.Operation{{Op: "replace", Value: s.object}}
 	} else {
-		l.Patch = &s.object
+		l.Value = &s.object
 	}
 	return l
 }
@@ -105,12 +105,12 @@ var entry = regexp.MustCompile(`\["(?:[^"\\]|\\.)*"\]`)
 // overlaps are the conflicts that a merge reports, in the form of causes.
 func overlaps(result *merge.Result[merge.Object]) map[string]bool {
 	found := map[string]bool{}
-	for _, c := range conflict.Find(result.Owners) {
+	for _, c := range conflict.Find(result.History) {
 		if c.Kind != conflict.Overlap {
 			continue
 		}
 		for _, claim := range c.Claims {
-			name, isManager := claim.Layer.Manager()
+			name, isManager := claim.Owner.Manager()
 			if !isManager {
 				name = "before-first-apply (Update)"
 			}
@@ -215,7 +215,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		case s.update && g.chance(0.7):
 			s.object = thinned(g, unowned(live)).(merge.Object)
 		}
-		if _, err := d.nullable.Apply(nil, []merge.Layered[merge.Object]{{Layer: merge.Manager("a"), Patch: &s.object}}, merge.Options{}); err != nil {
+		if _, err := d.nullable.Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &s.object}}, merge.Options{}); err != nil {
 			s.object = g.object() // two items lack their keys
 		}
 		if s.update && g.chance(0.2) {
@@ -230,7 +230,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		meta["name"] = "it"
 		s.object["metadata"] = meta
 		before := canonical([]any{live, s.object})
-		result, err := d.merge(t, &live, []merge.Layered[merge.Object]{s.layered()}, merge.Options{Managed: true, Owners: true})
+		result, err := d.merge(t, &live, []merge.Patch[merge.Object]{s.layered()}, merge.Options{Managed: true, Owners: true})
 		if now := canonical([]any{live, s.object}); now != before {
 			t.Fatalf("of %s: the inputs changed:\n%s\n%s", d.name, before, now)
 		}
@@ -259,8 +259,8 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		}
 		got := overlaps(result)
 		maps.Copy(total, want)
-		if winner := merge.Manager(s.manager); slices.ContainsFunc(conflict.Find(result.Owners), func(c conflict.Conflict) bool {
-			return c.Kind == conflict.Overlap && c.Claims[len(c.Claims)-1].Layer != winner
+		if winner := merge.Manager(s.manager); slices.ContainsFunc(conflict.Find(result.History), func(c conflict.Conflict) bool {
+			return c.Kind == conflict.Overlap && c.Claims[len(c.Claims)-1].Owner != winner
 		}) {
 			t.Errorf("of %s, seed %d: another manager wins than %s", d.name, g.seed, s.manager)
 		}
@@ -279,7 +279,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 	if unownedOnce || isStored {
 		return steps // the next apply finds another object than one in the same merge
 	}
-	var layers []merge.Layered[merge.Object]
+	var layers []merge.Patch[merge.Object]
 	for _, s := range all {
 		layers = append(layers, s.layered())
 	}

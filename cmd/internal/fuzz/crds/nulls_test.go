@@ -36,7 +36,7 @@ func nullablePlan(data []byte) (*merge.Plan[merge.Object, merge.Object], error) 
 }
 
 // merge merges patches. It compares the refusal of a null with the API server's validation of the result, which it returns then too.
-func (d *definition) merge(t testing.TB, base *merge.Object, patches []merge.Layered[merge.Object], o merge.Options) (*merge.Result[merge.Object], error) {
+func (d *definition) merge(t testing.TB, base *merge.Object, patches []merge.Patch[merge.Object], o merge.Options) (*merge.Result[merge.Object], error) {
 	t.Helper()
 	result, err := d.plan.Apply(base, patches, o)
 	var wrong *merge.TypeError

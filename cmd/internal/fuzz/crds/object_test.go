@@ -65,20 +65,20 @@ func (d *definition) compare(t testing.TB, p pair) bool {
 func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Object]) {
 	t.Helper()
 	base := d.whole(p.base)
-	var layers []merge.Layered[merge.Object]
+	var layers []merge.Patch[merge.Object]
 	for i := range p.patches {
-		layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(manager(i)), Patch: &p.patches[i]})
+		layers = append(layers, merge.Patch[merge.Object]{Owner: merge.Manager(manager(i)), Value: &p.patches[i]})
 	}
 	inputs := canonical([]any{base, p.patches})
 	without, err := d.nullable.Apply(&base, layers, merge.Options{})
 	if err != nil || canonical(without.Value) != canonical(result.Value) {
 		t.Fatalf("of %s: without owners: %v\n%s\nwith\n%s", d.name, err, canonical(without), canonical(result.Value))
 	}
-	patches := map[merge.Layer]any{}
+	patches := map[merge.Owner]any{}
 	for i, patch := range p.patches {
 		patches[merge.Manager(manager(i))] = patch
 	}
-	if wrong := origins.Wrong(d.typ, base, result.Value, result.Owners, patches); wrong != nil {
+	if wrong := origins.Wrong(d.typ, base, result.Value, result.History, patches); wrong != nil {
 		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(base), canonical(p.patches), strings.Join(wrong, "\n"))
 	}
 	scribble(without.Value)
@@ -99,7 +99,7 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 		t.Fatal(err)
 	}
 	differs := canonical(unordered(d.typ, one.Value)) != canonical(unordered(d.typ, other.Value))
-	if found := conflict.Find(one.Owners); (len(found) > 0) != differs {
+	if found := conflict.Find(one.History); (len(found) > 0) != differs {
 		t.Fatalf("of %s: conflicts %v, and the order matters is %t:\nbase %s\npatches %s\n%s\n%s", d.name, found, differs, canonical(base), canonical(p.patches[:2]), canonical(one.Value), canonical(other.Value))
 	}
 }

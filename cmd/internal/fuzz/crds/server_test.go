@@ -201,10 +201,10 @@ func (d *definition) upstream(p pair) outcome {
 func (d *definition) ours(t testing.TB, p pair) (outcome, *merge.Result[merge.Object]) {
 	base := deepCopy(p.base)
 	base["apiVersion"], base["kind"] = d.kind.GroupVersion().String(), d.kind.Kind
-	var layers []merge.Layered[merge.Object]
+	var layers []merge.Patch[merge.Object]
 	for i := range p.patches {
 		patch := deepCopy(p.patches[i])
-		layers = append(layers, merge.Layered[merge.Object]{Layer: merge.Manager(manager(i)), Patch: &patch})
+		layers = append(layers, merge.Patch[merge.Object]{Owner: merge.Manager(manager(i)), Value: &patch})
 	}
 	result, err := d.merge(t, &base, layers, merge.Options{Owners: true})
 	if err != nil {
@@ -213,14 +213,14 @@ func (d *definition) ours(t testing.TB, p pair) (outcome, *merge.Result[merge.Ob
 			return outcome{rejected: -2, err: err}, nil
 		}
 		for i := range layers {
-			if layers[i].Layer == rejected.Layer {
+			if layers[i].Owner == rejected.Owner {
 				return outcome{rejected: i, err: err}, nil
 			}
 		}
 		return outcome{rejected: -1, err: err}, nil
 	}
 	out := outcome{object: canonical(result.Value), fields: map[string]*fieldpath.Set{}}
-	for layer, text := range result.Owners.FieldsV1(nil) {
+	for layer, text := range result.History.FieldsV1(nil) {
 		set := &fieldpath.Set{}
 		if err := set.FromJSON(bytes.NewReader(text)); err != nil {
 			return outcome{rejected: -2, err: fmt.Errorf("%s: %w in %s", layer, err, text)}, nil

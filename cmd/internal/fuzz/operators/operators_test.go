@@ -214,10 +214,10 @@ func mergeCase(t *testing.T, typ reflect.Type, tb table, c testCase, o merge.Opt
 }
 
 func apply[T any](plan *merge.Plan[T, T], base any, patches []any, o merge.Options) (value any, conflicts []string, err error) {
-	var layers []merge.Layered[T]
+	var layers []merge.Patch[T]
 	for i, patch := range patches {
 		p, _ := patch.(T)
-		layers = append(layers, merge.Layered[T]{Layer: merge.Manager(fmt.Sprint(i)), Patch: &p})
+		layers = append(layers, merge.Patch[T]{Owner: merge.Manager(fmt.Sprint(i)), Value: &p})
 	}
 	of := base.(T)
 	o.Owners = true
@@ -225,7 +225,7 @@ func apply[T any](plan *merge.Plan[T, T], base any, patches []any, o merge.Optio
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, found := range conflict.Find(r.Owners) {
+	for _, found := range conflict.Find(r.History) {
 		conflicts = append(conflicts, found.Path.String())
 	}
 	return r.Value, conflicts, nil

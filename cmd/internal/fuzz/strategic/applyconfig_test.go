@@ -25,9 +25,9 @@ func compose(defaults *appsv1.Deployment, security appsapply.DeploymentApplyConf
 	web := appsapply.DeploymentApplyConfiguration{Spec: appsapply.DeploymentSpec().WithReplicas(3).WithTemplate(
 		coreapply.PodTemplateSpec().WithSpec(coreapply.PodSpec().WithContainers(
 			coreapply.Container().WithName("server").WithImage("server:1.5"))))}
-	result, err := plan.Apply(defaults, []merge.Layered[appsapply.DeploymentApplyConfiguration]{
-		{Layer: merge.Manager("web"), Patch: &web},
-		{Layer: merge.Manager("security"), Patch: &security},
+	result, err := plan.Apply(defaults, []merge.Patch[appsapply.DeploymentApplyConfiguration]{
+		{Owner: merge.Manager("web"), Value: &web},
+		{Owner: merge.Manager("security"), Value: &security},
 	}, merge.Options{Owners: true})
 	if err == nil {
 		use(result, web)
@@ -43,8 +43,8 @@ func TestApplyConfigurations(t *testing.T) {
 	security := appsapply.DeploymentApplyConfiguration{Spec: appsapply.DeploymentSpec().WithTemplate(coreapply.PodTemplateSpec().WithSpec(
 		coreapply.PodSpec().WithNodeSelector(map[string]string{"pool": "hardened"}).WithContainers(coreapply.Container().WithName("proxy").WithImage("proxy:2"))))}
 	err := compose(defaults, security, func(result *merge.Result[appsv1.Deployment], web appsapply.DeploymentApplyConfiguration) {
-		if err := conflict.Find(result.Owners).Err(); err != nil || len(result.Owners.ZeroNulls()) > 0 {
-			t.Errorf("conflicts %v, nulls %v", err, result.Owners.ZeroNulls())
+		if err := conflict.Find(result.History).Err(); err != nil || len(result.History.ZeroNulls()) > 0 {
+			t.Errorf("conflicts %v, nulls %v", err, result.History.ZeroNulls())
 		}
 		want, err := any(defaults), error(nil)
 		for _, patch := range []any{web, security} {

@@ -47,11 +47,11 @@ func BenchmarkMerge(b *testing.B) {
 func benchmarkMerge[T any](b *testing.B, what string, server *serverside.Server, deepCopy func(*T) *T, base string, managers int, patch func(own string) string) {
 	b.Helper()
 	from := read[T](b, base)
-	values, objects := make([]merge.Layered[T], managers), make([]merge.Layered[merge.Object], managers)
+	values, objects := make([]merge.Patch[T], managers), make([]merge.Patch[merge.Object], managers)
 	for i := range managers {
 		own := fmt.Sprintf("m%d", i)
-		values[i] = merge.Layered[T]{Layer: merge.Manager(own), Patch: read[T](b, patch(own))}
-		objects[i] = merge.Layered[merge.Object]{Layer: merge.Manager(own), Patch: read[merge.Object](b, patch(own))}
+		values[i] = merge.Patch[T]{Owner: merge.Manager(own), Value: read[T](b, patch(own))}
+		objects[i] = merge.Patch[merge.Object]{Owner: merge.Manager(own), Value: read[merge.Object](b, patch(own))}
 	}
 	ofValues, err := merge.For[T, T](schema.Rules{})
 	if err != nil {
@@ -91,13 +91,13 @@ func benchmarkMerge[T any](b *testing.B, what string, server *serverside.Server,
 
 // strategicMerges lays patches over a value as a client does that has no engine. The value is encoded and decoded once, and not
 // between the patches, which is to its favor.
-func strategicMerges[T any](base *T, patches []merge.Layered[merge.Object]) (*T, error) {
+func strategicMerges[T any](base *T, patches []merge.Patch[merge.Object]) (*T, error) {
 	text, err := json.Marshal(base)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range patches {
-		patch, err := json.Marshal(p.Patch)
+		patch, err := json.Marshal(p.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func strategicMerges[T any](base *T, patches []merge.Layered[merge.Object]) (*T,
 
 // forcedApplies returns a function that applies every patch by force. It does not count reading the values into their typed
 // form, which is to its favor.
-func forcedApplies[T any](b *testing.B, server *serverside.Server, base *T, patches []merge.Layered[merge.Object]) func() error {
+func forcedApplies[T any](b *testing.B, server *serverside.Server, base *T, patches []merge.Patch[merge.Object]) func() error {
 	b.Helper()
 	read := func(v any) *typed.TypedValue {
 		fields, _ := jsonOf(v).(object)
@@ -128,7 +128,7 @@ func forcedApplies[T any](b *testing.B, server *serverside.Server, base *T, patc
 	}
 	configs := make([]*typed.TypedValue, len(patches))
 	for i := range patches {
-		configs[i] = read(patches[i].Patch)
+		configs[i] = read(patches[i].Value)
 	}
 	return func() error {
 		object, owners := live, fieldpath.ManagedFields{"base": fieldpath.NewVersionedSet(set, "v1", true)}

@@ -102,7 +102,7 @@ func TestLargePatches(t *testing.T) {
 					t.Errorf("two items of one key: %v", err)
 				}
 			case result != nil:
-				for range result.Owners.All() {
+				for range result.History.All() {
 					break
 				}
 			case !strings.Contains(name, "wrong") || len(err.Error()) < 90_000:

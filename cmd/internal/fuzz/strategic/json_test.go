@@ -60,9 +60,9 @@ func jsonValue(rng *rand.Rand, deep int, null float64) any {
 }
 
 func (m *jsonMerging) apply(order []int, o merge.Options) (*merge.Result[merge.Object], error) {
-	layered := make([]merge.Layered[merge.Object], len(order))
+	layered := make([]merge.Patch[merge.Object], len(order))
 	for i, patch := range order {
-		layered[i] = merge.Layered[merge.Object]{Layer: merge.Manager(fmt.Sprint("manager-", patch)), Patch: &m.patches[patch]}
+		layered[i] = merge.Patch[merge.Object]{Owner: merge.Manager(fmt.Sprint("manager-", patch)), Value: &m.patches[patch]}
 	}
 	return merge.ForJSON().Apply(&m.base, layered, o)
 }
@@ -135,7 +135,7 @@ func TestJSONMerge(t *testing.T) {
 		if after, _ := json.Marshal([]any{m.base, m.patches}); string(after) != string(before) {
 			t.Fatalf("seed %d: the inputs changed from\n%s\nto\n%s", seed, before, after)
 		}
-		found := conflict.Find(result.Owners)
+		found := conflict.Find(result.History)
 		differs := false
 		permuteInts(order, func(order []int) {
 			other, err := m.apply(order, merge.Options{})
@@ -150,14 +150,14 @@ func TestJSONMerge(t *testing.T) {
 		if differs {
 			overlaps++
 		}
-		patches := map[merge.Layer]any{}
+		patches := map[merge.Owner]any{}
 		for i, patch := range m.patches {
 			patches[merge.Manager(fmt.Sprint("manager-", i))] = patch
 		}
-		if wrong := origins.Wrong(schema.Open(), m.base, result.Value, result.Owners, patches); wrong != nil {
+		if wrong := origins.Wrong(schema.Open(), m.base, result.Value, result.History, patches); wrong != nil {
 			t.Fatalf("seed %d: %s\n%s", seed, before, wrong)
 		}
-		for path, claims := range result.Owners.All() {
+		for path, claims := range result.History.All() {
 			if len(claims) == 0 || claims[len(claims)-1].Value == nil {
 				continue
 			}

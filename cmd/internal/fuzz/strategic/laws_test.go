@@ -53,7 +53,7 @@ func overlapIsOrder(m *merging) string {
 	if err != nil {
 		return ""
 	}
-	found := conflict.Find(result.Owners)
+	found := conflict.Find(result.History)
 	one, other := "", ""
 	allTake := permute(m.patches, func(order []any) bool {
 		again, err := apply(&merging{typ: m.typ, base: m.base, patches: order}, merge.Options{})
@@ -101,7 +101,7 @@ func TestIdenticalPatches(t *testing.T) {
 		if err != nil {
 			return ""
 		}
-		if found := conflict.Find(result.Owners); len(found) > 0 {
+		if found := conflict.Find(result.History); len(found) > 0 {
 			return fmt.Sprintf("identical patches overlap: %v", found)
 		}
 		return ""
@@ -447,7 +447,7 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if found := conflict.Find(result.Owners); i == 0 && len(found) > 0 != c.found {
+				if found := conflict.Find(result.History); i == 0 && len(found) > 0 != c.found {
 					t.Errorf("Find = %v, want overlap %t", found, c.found)
 				}
 				if broken := overlapIsOrder(m); broken != "" {
@@ -472,7 +472,7 @@ func pure(m *merging) string {
 	if err != nil {
 		return ""
 	}
-	value, owners := encode(merged.Value), ownersText(merged.Owners)
+	value, owners := encode(merged.Value), ownersText(merged.History)
 	again, err := apply(m, merge.Options{})
 	if err != nil {
 		return fmt.Sprintf("the same merge without owners fails: %v", err)
@@ -497,7 +497,7 @@ func pure(m *merging) string {
 	if !bytes.Equal(encode(merged.Value), value) {
 		return "a change of the inputs changed the result"
 	}
-	if now := ownersText(merged.Owners); now != owners {
+	if now := ownersText(merged.History); now != owners {
 		return fmt.Sprintf("a change of the inputs changed the claims from\n%s\nto\n%s", owners, now)
 	}
 	return ""
@@ -511,13 +511,13 @@ func copyOf(t reflect.Type, v any) any {
 	return copied
 }
 
-func ownersText(o *merge.Ownership) string {
+func ownersText(o *merge.History) string {
 	var s bytes.Buffer
 	for path, claims := range o.All() {
 		fmt.Fprintf(&s, "%s", path)
 		for _, c := range claims {
 			text, err := json.Marshal(c.Value)
-			fmt.Fprintf(&s, " %s=%s%v", c.Layer, text, err)
+			fmt.Fprintf(&s, " %s=%s%v", c.Owner, text, err)
 		}
 		s.WriteByte('\n')
 	}

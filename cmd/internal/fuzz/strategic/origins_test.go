@@ -17,9 +17,9 @@ func originsAreWriters(m *merging) string {
 	if err != nil {
 		return ""
 	}
-	patches := map[merge.Layer]any{}
+	patches := map[merge.Owner]any{}
 	for i, patch := range m.patches {
 		patches[merge.Manager(fmt.Sprint(i))] = jsonOf(patch)
 	}
-	return strings.Join(origins.Wrong(plans()[m.typ].Type(), jsonOf(m.base), jsonOf(result.Value), result.Owners, patches), "\n")
+	return strings.Join(origins.Wrong(plans()[m.typ].Type(), jsonOf(m.base), jsonOf(result.Value), result.History, patches), "\n")
 }

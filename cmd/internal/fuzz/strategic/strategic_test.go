@@ -292,10 +292,10 @@ func apply(m *merging, o merge.Options) (result *merge.Result[any], err error) {
 }
 
 // layered is each patch as the patch of a manager of its own.
-func layered(m *merging) []merge.Layered[any] {
-	layers := make([]merge.Layered[any], len(m.patches))
+func layered(m *merging) []merge.Patch[any] {
+	layers := make([]merge.Patch[any], len(m.patches))
 	for i := range m.patches {
-		layers[i] = merge.Layered[any]{Layer: merge.Manager(fmt.Sprint(i)), Patch: &m.patches[i]}
+		layers[i] = merge.Patch[any]{Owner: merge.Manager(fmt.Sprint(i)), Value: &m.patches[i]}
 	}
 	return layers
 }
