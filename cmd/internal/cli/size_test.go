@@ -19,7 +19,7 @@ func TestSize(t *testing.T) {
 	if testenv.LongOnly(t, "it links the program once more"); testenv.Race {
 		t.Skip("it links the program once more")
 	}
-	const most = 50 << 20
+	const most = 41 << 20
 	program := filepath.Join(t.TempDir(), "trainweld")
 	goTool(t, append([]string{"build", "-o", program}, append(stripped, "../../trainweld")...)...)
 	if size := sizeOf(t, program); size > most {

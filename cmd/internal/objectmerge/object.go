@@ -312,6 +312,9 @@ func (k *Kind) choose(flags option.Schema) error {
 		k.typ = option.ApplyType
 	case k.typ == "" && k.goType != nil:
 		k.typ = option.StrategicType
+	case k.typ == "" && builtin.Lacks(k.apiVersion):
+		return fmt.Errorf("trainweld has no types of %s: write a version that API servers store, "+
+			"pass its --openapi, or merge as JSON by --type=merge", k.apiVersion)
 	case k.typ == "":
 		k.typ = option.JSONType
 	}
