@@ -195,7 +195,7 @@ func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	object.Kept = o.state != stateChanged && o.isKept()
 	if o.state != stateChanged {
 		var err error
-		object.Old, object.New, err = c.Shown(o)
+		object.Old, object.New, err = c.values(o)
 		return object, err
 	}
 	for _, change := range o.changes {
@@ -214,8 +214,8 @@ func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	return object, nil
 }
 
-// Shown returns both versions of an object: masked and decoded from JSON, or unchanged if values are shown.
-func (c *Comparison) Shown(o *ObjectDiff) (old, new any, err error) {
+// values returns both versions of an object: masked and decoded from JSON, or unchanged if values are shown.
+func (c *Comparison) values(o *ObjectDiff) (old, new any, err error) {
 	if !c.mask {
 		return o.Old, o.New, nil
 	}

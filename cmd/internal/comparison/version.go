@@ -22,7 +22,7 @@ type Version struct {
 	Reasons map[merge.Owner]Reason
 	// Notes follow the summary. The new version has them.
 	Notes []string
-	// Whole keeps the objects of all TrainJobs, for Comparison.All and for another program. The new version has it.
+	// Whole keeps the objects of all TrainJobs, for Comparison.All. The new version has it.
 	Whole bool
 	// Conflicts are the disagreements between managers that the cluster settles in silence.
 	Conflicts finding.List
@@ -68,8 +68,6 @@ type Job struct {
 func (j *Job) rewrites(old *Job) bool {
 	a, b := old.Source, j.Source
 	switch {
-	case a.Document == nil || b.Document == nil:
-		return false // an object of another kind
 	case a.TrainJob == nil || b.TrainJob == nil:
 		before, err := a.Document.Fields()
 		after, errNew := b.Document.Fields()

@@ -35,8 +35,3 @@ func Git(dir string, args ...string) *Command {
 	}
 	return cmd
 }
-
-// Named returns a command that the user names, such as the program of KUBECTL_EXTERNAL_DIFF. It has the caller's environment.
-func Named(command []string, args ...string) *Command {
-	return exec.Command(command[0], append(command[1:len(command):len(command)], args...)...)
-}

@@ -34,7 +34,6 @@ const exitDiffers = 1
 // diffFlags are the flags of diff.
 type diffFlags struct {
 	workspace.Flags
-	option.Schema
 	old, git    string
 	format      string
 	to, as      string
@@ -86,11 +85,6 @@ docs/review.md has the rules.
 
 -o html is a page for a browser. -o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,
 who disagrees, what to do, and the changes. --rest FILE gets what does not fit.
-
-OLD and NEW may each hold one object of another kind. With --patch it merges as in the command merge.
-
-With -o text, the program in KUBECTL_EXTERNAL_DIFF compares two directories of objects, as for kubectl diff.
-It runs without a shell. Spaces separate its words.
 
 Exit status: 0 nothing differs; 1 something differs; 2 usage, input or output failed, or an input does not
 render. The report then names the TrainJobs that do not render, and compares the others.`,
@@ -146,7 +140,6 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	option.AddFeatureGates(f, &flags.gates)
-	flags.Schema.Add(cmd)
 	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write the rest of a long comment to this `FILE`")
 	option.AddRecreate(f, &flags.recreate)
 	option.AddColor(cmd, &flags.color)
@@ -194,7 +187,7 @@ func (flags diffFlags) end(p *host.Program, c *comparison.Comparison, findings f
 	err := report.WriteBeside(p.Stderr, findings, flags.reportOptions(p))
 	status := exit.Done
 	if err == nil {
-		status, err = writeDiff(p, c, flags, paint, findings.Err() != nil)
+		status, err = writeDiff(p, c, flags, paint)
 	}
 	if err == nil && !c.Differs() && findings.Err() == nil {
 		_, err = fmt.Fprintln(p.Stderr, report.Line(c.Compared()))
@@ -220,14 +213,14 @@ func (flags *diffFlags) reportOptions(p *host.Program) report.Options {
 	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll, Releases: []release.Release{*flags.Release.Or()}}
 }
 
-// writeDiff writes the report, and returns the exit status. A comparison with errors is not for another program.
-func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter, hasErrors bool) (int, error) {
+// writeDiff writes the report, and returns the exit status.
+func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter) (int, error) {
 	c.All = flags.all
 	status := exit.Done
 	if c.Differs() {
 		status = exitDiffers
 	}
-	switch external := strings.Fields(p.Getenv(externalVariable)); {
+	switch {
 	case flags.format == "json":
 		return status, c.WriteJSON(p.Stdout)
 	case flags.format == "html":
@@ -236,8 +229,6 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 		return status, writeComment(p, c, flags.rest)
 	case flags.format == "markdown":
 		return status, c.WriteMarkdown(p.Stdout, nil, "")
-	case len(external) > 0 && c.Differs() && !hasErrors:
-		return externalDiff(p, external, c)
 	default:
 		return status, c.WriteText(p.Stdout, paint)
 	}
@@ -302,7 +293,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 	if flags.rest != "" && flags.format != "markdown" {
 		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or remove it", flags.format)
 	}
-	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
+	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace)); err != nil {
 		return opts, err
 	}
 	if opts.FeatureGates, err = option.ParseFeatureGates(flags.gates); err != nil {

@@ -24,10 +24,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		before, after := old.with(oldPart), new.with(newPart)
 		before.read(p, flags, opts)
 		after.read(p, flags, opts)
-		if err := cmp.Or(before.usageErr, after.usageErr); err != nil {
-			return err
-		}
-		if updates.dump = before.dump(p); updates.dump != nil && !after.merges {
+		if updates.dump = before.dump(p); updates.dump != nil {
 			before.in.Beside(after.in.Catalog, true)
 			after.in.Beside(before.in.Catalog, true)
 			if after.Observed = updates.dump.Kinds[workspace.JobSetKind]; !after.Observed {
@@ -46,7 +43,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 			v.Conflicts = codes.Distinct(v.findings).Where(isConflict)
 			v.Findings = append(codes.Distinct(v.findings).Where(isForReview), codes.Distinct(v.otherErrors)...)
 		}
-		after.Whole = flags.needsAllObjects(p)
+		after.Whole = flags.all
 		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
 			return after.labeled(updates.updateEffect(after, old, new))
 		}

@@ -47,10 +47,7 @@ type updates struct {
 // updateEffect returns the update of a TrainJob or a JobSet of the new version. The findings have the
 // positions of that version.
 func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.UpdateEffect {
-	switch {
-	case old.Source.Document == nil || new.Source.Document == nil:
-		return comparison.UpdateEffect{} // an object of another kind
-	case u.flags.recreate:
+	if u.flags.recreate {
 		return comparison.UpdateEffect{Update: comparison.Replaced}
 	}
 	ctx := context.Background()

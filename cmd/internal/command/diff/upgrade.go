@@ -326,7 +326,7 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 		return exit.Usage(err)
 	}
 	u := newUpgrade(p, flags, opts, args, from, to)
-	u.new().Whole = flags.needsAllObjects(p)
+	u.new().Whole = flags.all
 	c, findings, err := u.compare(context.Background())
 	if err != nil {
 		return err

@@ -2,8 +2,6 @@ package diff
 
 import (
 	"cmp"
-	"maps"
-	"reflect"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -13,7 +11,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/live"
-	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/owned"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
@@ -41,9 +38,7 @@ type version struct {
 	opts        render.Options     // of the rendering
 	podOpts     render.PodsOptions // of its children
 	findings    finding.List
-	usageErr    error        // an error for flags that do not fit the object
 	otherErrors finding.List // the errors of no TrainJob
-	merges      bool         // the version is an object of another kind
 }
 
 // unreadVersion returns the version of a side, before it is read.
@@ -54,19 +49,13 @@ func unreadVersion(side *revision.Side) *version {
 // read reads the version.
 func (v *version) read(p *host.Program, flags diffFlags, opts render.Options) {
 	v.opts, v.podOpts = v.optionsFor(flags, opts)
-	source, merges := objectmerge.Applies(v.side.Program(p), v.flags, flags.Schema)
-	if v.merges = merges && len(v.flags.Files) > 0; v.merges {
-		v.merge(source, flags.Schema, v.opts.OnConflict)
-		v.label()
-		return
-	}
-	v.in = workspace.Read(source, v.flags)
+	v.in = workspace.Read(v.side.Program(p), v.flags)
 }
 
 // dump returns the objects of the version as those of a cluster, or nil if none has a status or a uid. A
 // JobSet that a TrainJob owns is no input of its own.
 func (v *version) dump(p *host.Program) *live.Dump {
-	if v.merges || v.root == "" {
+	if v.root == "" {
 		return nil
 	}
 	isLive := func(d *manifest.Document) bool {
@@ -87,9 +76,6 @@ func (v *version) dump(p *host.Program) *live.Dump {
 
 // render renders the version. It adds errors to the findings.
 func (v *version) render(flags diffFlags) {
-	if v.merges {
-		return
-	}
 	opts, podOpts := v.opts, v.podOpts
 	spans := v.renderJobs(opts, func(j workspace.Job, out pipeline.Made) { v.Jobs = append(v.Jobs, v.newJob(j, out, flags, podOpts)) })
 	if flags.to != "jobset" {
@@ -181,46 +167,6 @@ func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[com
 		reached[key] = object
 	}
 	return reached
-}
-
-// merge merges the patches of an object that is not a TrainJob.
-func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConflict) {
-	v.in = workspace.New(v.flags)
-	m, found, err := objectmerge.Read(p, v.in, v.flags, how)
-	if err != nil {
-		v.usageErr = err
-		return
-	}
-	merged, more := m.Apply(found)
-	if v.findings = append(found, more...); merged == nil {
-		return
-	}
-	v.findings = append(v.findings, m.Conflicts(merged, rule)...)
-	object := comparison.Object{
-		Key: comparison.Key{Kind: m.ID.Kind, Name: m.ID.Name}, Object: withoutStatus(merged.Value),
-		Owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.Owners), nil },
-		Locate: func(c merge.Claim) merge.Claim {
-			c.Position = v.at(m.Position(c.Owner, c.At))
-			return c
-		},
-	}
-	v.Jobs = append(v.Jobs, comparison.Job{ID: m.ID, Objects: []comparison.Object{object}})
-}
-
-// withoutStatus returns an object without its status, which manifests do not set.
-func withoutStatus(object any) any {
-	if fields, ok := object.(merge.Object); ok {
-		fields = maps.Clone(fields)
-		delete(fields, "status")
-		return fields
-	}
-	of := reflect.ValueOf(object).Elem()
-	copied := reflect.New(of.Type())
-	copied.Elem().Set(of)
-	if status := copied.Elem().FieldByName("Status"); status.IsValid() {
-		status.SetZero()
-	}
-	return copied.Interface()
 }
 
 // label names the build and the revision in the findings.
