@@ -1,9 +1,8 @@
 package render_test
 
 import (
-	"fmt"
 	"maps"
-	"math/rand"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,9 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/leanovate/gopter"
-	"github.com/leanovate/gopter/gen"
-	"github.com/leanovate/gopter/prop"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -25,27 +21,27 @@ import (
 
 // shapedJobSet is a JobSet of some shape: so many Jobs, so many Pods, with an index or without.
 func shapedJobSet(seed int64) *jobset.JobSet {
-	random := rand.New(rand.NewSource(seed))
+	random := rand.New(rand.NewPCG(uint64(seed), 0))
 	js := &jobset.JobSet{}
 	js.Name, js.Namespace = "llm", "team"
-	for i := range 1 + random.Intn(4) {
-		rjob := jobset.ReplicatedJob{Name: string(rune('a' + i)), Replicas: int32(1 + random.Intn(3))}
+	for i := range 1 + random.IntN(4) {
+		rjob := jobset.ReplicatedJob{Name: string(rune('a' + i)), Replicas: int32(1 + random.IntN(3))}
 		rjob.Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node"}}
 		number := func() *int32 {
-			if random.Intn(4) == 0 {
+			if random.IntN(4) == 0 {
 				return nil
 			}
-			n := int32(random.Intn(6))
+			n := int32(random.IntN(6))
 			return &n
 		}
 		rjob.Template.Spec.Parallelism, rjob.Template.Spec.Completions = number(), number()
-		if random.Intn(3) == 0 {
+		if random.IntN(3) == 0 {
 			mode := batchv1.NonIndexedCompletion
 			rjob.Template.Spec.CompletionMode = &mode
 		}
 		js.Spec.ReplicatedJobs = append(js.Spec.ReplicatedJobs, rjob)
 	}
-	if random.Intn(3) == 0 {
+	if random.IntN(3) == 0 {
 		js.Spec.Network = &jobset.Network{Subdomain: "net"}
 	}
 	return js
@@ -54,11 +50,10 @@ func shapedJobSet(seed int64) *jobset.JobSet {
 // TestSelectionsMakeTheWhole: cut the indexes anywhere, take the pieces of every Job apart, and
 // together they are all Pods, each once.
 func TestSelectionsMakeTheWhole(t *testing.T) {
-	parameters := gopter.DefaultTestParametersWithSeed(1)
-	parameters.MinSuccessfulTests = 300
-	properties := gopter.NewProperties(parameters)
-	properties.Property("union of selections", prop.ForAll(func(seed int64, cut int, all bool) (bool, error) {
-		js := shapedJobSet(seed)
+	r := rand.New(rand.NewPCG(1, 0))
+	for range 300 {
+		cut, all := r.IntN(7), r.IntN(2) == 0
+		js := shapedJobSet(r.Int64())
 		whole := map[string]int{}
 		for _, pod := range pods(t, js, render.PodsOptions{AllIndexes: all}) {
 			whole[pod.GenerateName]++
@@ -72,21 +67,18 @@ func TestSelectionsMakeTheWhole(t *testing.T) {
 			}
 		}
 		if !maps.Equal(whole, union) {
-			return false, fmt.Errorf("cut after %d: whole %v, union %v", cut, whole, union)
+			t.Fatalf("cut after %d: whole %v, union %v", cut, whole, union)
 		}
-		return true, nil
-	}, gen.Int64(), gen.IntRange(0, 6), gen.Bool()))
-	properties.TestingRun(t)
+	}
 }
 
 // TestEndpoints_Pods draws coordinators. Either the endpoint is the host of a Pod, or a
 // finding says that no Pod has it.
 func TestEndpoints_Pods(t *testing.T) {
-	parameters := gopter.DefaultTestParametersWithSeed(2)
-	parameters.MinSuccessfulTests = 300
-	properties := gopter.NewProperties(parameters)
-	properties.Property("endpoints", prop.ForAll(func(seed int64, name string, job, index int) (bool, error) {
-		js := shapedJobSet(seed)
+	r := rand.New(rand.NewPCG(2, 0))
+	for range 300 {
+		js := shapedJobSet(r.Int64())
+		name, job, index := []string{"a", "b", "c", "e"}[r.IntN(4)], r.IntN(5)-1, r.IntN(8)-1
 		js.Spec.Coordinator = &jobset.Coordinator{ReplicatedJob: name, JobIndex: job, PodIndex: index}
 		out := jobs(t, js, render.JobsOptions{})
 		endpoint := out.Jobs[0].Job.Labels[jobset.CoordinatorKey]
@@ -96,11 +88,9 @@ func TestEndpoints_Pods(t *testing.T) {
 		}
 		reported := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == codes.NoSuchPod })
 		if exists == reported {
-			return false, fmt.Errorf("%s: exists %v, reported %v", endpoint, exists, reported)
+			t.Fatalf("%s: exists %v, reported %v", endpoint, exists, reported)
 		}
-		return true, nil
-	}, gen.Int64(), gen.OneConstOf("a", "b", "c", "e"), gen.IntRange(-1, 3), gen.IntRange(-1, 6)))
-	properties.TestingRun(t)
+	}
 }
 
 // manyPods is one TrainJob's JobSet of 100,000 Pods with an ordinary container.

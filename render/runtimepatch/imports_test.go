@@ -89,7 +89,7 @@ func TestImportBudget(t *testing.T) {
 func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	const heavy = module + "/render/admission"
 	want := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/command/check", "/cmd/internal/command/diff", "/cmd/internal/command/migrate", "/cmd/internal/command/render", "/cmd/internal/live",
-		"/cmd/internal/objectmerge", "/cmd/internal/pipeline", "/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame", "/cmd/internal/command/conflicts", "/cmd/internal/command/policy"}
+		"/cmd/internal/objectmerge", "/cmd/internal/pipeline", "/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame", "/cmd/internal/command/conflicts", "/cmd/internal/command/policy", "/cmd/internal/vap"}
 	links := 0
 	for _, pkg := range linking(t, heavy) {
 		if strings.HasPrefix(pkg, heavy) {

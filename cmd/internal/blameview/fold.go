@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/page"
-	"github.com/trainweld/trainweld/render/blame"
 )
 
 const (

@@ -3,10 +3,10 @@ package blameview
 import (
 	"io"
 
+	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 

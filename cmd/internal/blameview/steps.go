@@ -3,8 +3,8 @@ package blameview
 import (
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/render/blame"
 )
 
 // pathStack derives the path of a line from the indentation, as the script of a page does. A page writes only the steps that the text

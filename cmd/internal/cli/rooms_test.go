@@ -57,8 +57,8 @@ var library = []string{
 	"render/nearest", "render/codes", "render/release", "render/release/definition", "render/internal/jsontext", "render/runtimepatch", "render/internal/patched", "render/check", "render/legacy", "render/trainjob",
 	"render/manifest/internal/encode", "render/manifest/internal/source", "render/manifest",
 	"render/mlpolicy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
-	"render/explain", "render/policy", "render/diff", "render/blame",
-	"render/admission/serverside", "render/admission/internal/apirule", "render/admission/internal/podapi", "render/admission/internal/jobapi", "render/admission/internal/netapi", "render/admission", "render/admission/vap",
+	"render/explain", "render/policy",
+	"render/admission/serverside", "render/admission/internal/apirule", "render/admission/internal/podapi", "render/admission/internal/jobapi", "render/admission/internal/netapi", "render/admission",
 	"render/casefile", "render/fuzz",
 }
 

@@ -37,7 +37,7 @@ var features = []struct {
 	{"merge", []reference{{module + "render/check", "%s.Patches"}, {module + "render/runtimepatch", "%s.Apply, %[1]s.Force, %[1]s.ManagedFields"}, {module + "conflict", "%s.Find"}}},
 	{"render", []reference{
 		{module + "render", "%s.JobSet, %[1]s.Jobs, %[1]s.Pods, %[1]s.Migrate, %[1]s.OwnersOfChildren"},
-		{module + "render/blame", "%s.New"}, {module + "render/diff", "%s.Compare"}, {module + "render/explain", "%s.Field"},
+		{module + "cmd/internal/blame", "%s.New"}, {module + "cmd/internal/diff", "%s.Compare"}, {module + "render/explain", "%s.Field"},
 	}},
 	{"training-jobs", []reference{{module + "cmd/internal/trainingjob", "%s.Convert"}}},
 	{"builtin-kinds", []reference{{module + "cmd/internal/builtin", "%s.TypeOf"}}},

@@ -4,11 +4,11 @@ import (
 	"io"
 	"slices"
 
+	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/diff"
 )
 
 // The JSON of a comparison. It lists every differing TrainJob with all its changes, without groups.

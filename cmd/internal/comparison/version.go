@@ -5,11 +5,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/diff"
 )
 
 // Version is one of the two compared renderings.

@@ -22,10 +22,10 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/cmd/internal/vap"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/render/admission/vap"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/policy"

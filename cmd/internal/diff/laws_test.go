@@ -14,16 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"github.com/leanovate/gopter"
-	"github.com/leanovate/gopter/prop"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/casefile"
-	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -36,26 +34,16 @@ func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	cases, seed := int(testenv.Cases(t, 600)), testenv.Seed(t)
-	parameters := gopter.DefaultTestParametersWithSeed(int64(seed))
-	parameters.MinSuccessfulTests = cases
-	next := seed << 32
-	generator := gopter.Gen(func(*gopter.GenParameters) *gopter.GenResult {
-		next++
-		return &gopter.GenResult{Result: next, ResultType: reflect.TypeFor[uint64](), Shrinker: gopter.NoShrinker}
-	})
 	seen := kinds{}
-	properties := gopter.NewProperties(parameters)
-	properties.Property("laws", prop.ForAll(func(n uint64) string {
+	for n := seed << 32; n < seed<<32+uint64(cases); n++ {
 		old, new := twoJobSets(n)
 		if old == nil || new == nil {
-			return ""
+			continue
 		}
 		if broken := family(old, new, seen); broken != "" {
-			return fmt.Sprintf("case %d: %s", n, broken)
+			t.Fatalf("case %d: %s", n, broken)
 		}
-		return ""
-	}, generator))
-	properties.TestingRun(t)
+	}
 	t.Logf("changes by kind: %v", seen)
 	for _, kind := range []diff.Kind{diff.Added, diff.Removed, diff.Changed, diff.Moved} {
 		if seen[kind] < cases/10 {
@@ -337,7 +325,7 @@ func generic(text string) any {
 // recorded are the folders of the inputs that a real control plane was given.
 func recorded(t *testing.T) []string {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
+	dirs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no recorded inputs: %v", err)
 	}

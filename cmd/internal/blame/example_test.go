@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/cmd/internal/diff"
 )
 
 // TestCompare tells what changes between two Pod specs, one case a rule.

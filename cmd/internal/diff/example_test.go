@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/diff"
 )
 
 // The runtime gets another image, and the TrainJob a variable: both changes are told with who makes them.

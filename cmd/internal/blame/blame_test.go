@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/runtimepatch"

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/trainweld/trainweld/cmd/internal/vap"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/render/admission/vap"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/policy"

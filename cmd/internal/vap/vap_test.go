@@ -14,10 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/trainweld/trainweld/cmd/internal/vap"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/render/admission/vap"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/policy"
