@@ -87,19 +87,19 @@ func ExampleMinimal() {
 
 // A client of another release keeps the fields that its Go types lack.
 func ExampleMinimalIn() {
-	job := []byte(`{"kind": "TrainJob", "spec": {"futureField": 1.0}}`)
+	job := map[string]any{"spec": map[string]any{"futureField": 1.0}}
 	patch := nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot"})
 	patched, err := runtimepatch.MinimalIn(template(), job, patch)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(string(patched))
+	fmt.Println(patched)
 	removed, err := runtimepatch.RemoveIn(patched, patch.Manager)
-	fmt.Println(string(removed), err)
+	fmt.Println(removed, err)
 	// Output:
-	// {"kind": "TrainJob", "spec": {"futureField": 1.0,"runtimePatches":[{"manager":"queue.example.com/admission","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"pool":"spot"}}}}}}]}}}}]}}
-	// {"kind": "TrainJob", "spec": {"futureField": 1.0}} <nil>
+	// map[spec:map[futureField:1 runtimePatches:[map[manager:queue.example.com/admission trainingRuntimeSpec:map[template:map[spec:map[replicatedJobs:[map[name:node template:map[spec:map[template:map[spec:map[nodeSelector:map[pool:spot]]]]]]]]]]]]]]
+	// map[spec:map[futureField:1]] <nil>
 }
 
 func Example_history() {

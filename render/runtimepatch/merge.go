@@ -30,7 +30,7 @@
 // # The patch of a controller
 //
 // A controller adds the patch that [Minimal] returns, so that no other manager loses a field. Use [Upsert] and [Remove] to put it into
-// the list and take it out. Use [MinimalIn], [UpsertIn] and [RemoveIn] in a whole TrainJob that is an object or JSON. They keep the
+// the list and take it out. Use [MinimalIn], [UpsertIn] and [RemoveIn] in a whole TrainJob that is an object. They keep the
 // fields that this release of the API lacks.
 package runtimepatch
 

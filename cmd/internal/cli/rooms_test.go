@@ -54,7 +54,7 @@ func TestRooms(t *testing.T) {
 // library are the packages that programs link, and the rooms within them, in the order of their imports.
 var library = []string{
 	"fieldpath/printable", "fieldpath", "merge/jsonfields", "merge/quantity", "merge/tree", "schema", "schema/walk", "merge", "finding", "conflict",
-	"render/nearest", "render/codes", "render/release", "render/release/definition", "render/internal/jsontext", "render/runtimepatch", "render/internal/patched", "render/check", "render/legacy", "render/trainjob",
+	"render/nearest", "render/codes", "render/release", "render/release/definition", "render/runtimepatch", "render/internal/patched", "render/check", "render/legacy", "render/trainjob",
 	"render/manifest/internal/encode", "render/manifest/internal/source", "render/manifest",
 	"render/mlpolicy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
 	"render/explain", "render/policy",

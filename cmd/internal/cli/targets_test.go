@@ -34,7 +34,6 @@ func readers() map[string]string {
 		"cmd/internal/command/fn":          "cmd/internal/cli.FuzzCommands",
 		"render/release/definition":        ownData,
 		"cmd/internal/host":                "cmd/internal/host.FuzzGitFiles",
-		"render/internal/jsontext":         "render/internal/jsontext.FuzzMembers",
 		"merge/tree":                       "render/manifest.FuzzCodec",
 		"cmd/internal/live":                "cmd/internal/live.FuzzRead",
 		"cmd/internal/objectmerge":         "cmd/internal/cli.FuzzCommands",
