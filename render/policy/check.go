@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -100,6 +102,26 @@ const forbiddenHelp = "remove the field from the patch, or add it to the paths o
 
 func forbiddenBy(m manager) string {
 	return fmt.Sprintf("the policy does not let %s set this field (%s)", m.name, m.position)
+}
+
+// Refused returns the managers whose patch the policy does not let a user add, change or remove. before
+// are the patches of the stored TrainJob. The time of a patch does not count.
+func (p *Policy) Refused(user string, before, after []trainer.RuntimePatch) (names []string) {
+	patchesOf := func(list []trainer.RuntimePatch, name string) (specs []*trainer.TrainingRuntimeSpecPatch) {
+		for i := range list {
+			if list[i].Manager == name {
+				specs = append(specs, list[i].TrainingRuntimeSpec)
+			}
+		}
+		return specs
+	}
+	for _, m := range p.or().managers {
+		if m.users != nil && !slices.Contains(m.users, user) &&
+			!reflect.DeepEqual(patchesOf(before, m.name), patchesOf(after, m.name)) {
+			names = append(names, m.name)
+		}
+	}
+	return names
 }
 
 // Requires reports whether a TrainJob must have a patch of the manager.

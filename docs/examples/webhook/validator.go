@@ -33,7 +33,7 @@ type validator struct {
 var _ admission.Validator[*trainer.TrainJob] = validator{}
 
 func (v validator) ValidateCreate(ctx context.Context, job *trainer.TrainJob) (admission.Warnings, error) {
-	return v.review(ctx, job)
+	return v.review(ctx, nil, job)
 }
 
 // ValidateUpdate allows every update that changes no patch, label or runtime: the policy selects TrainJobs by
@@ -43,21 +43,32 @@ func (v validator) ValidateUpdate(ctx context.Context, old, job *trainer.TrainJo
 		maps.Equal(old.Labels, job.Labels) {
 		return nil, nil
 	}
-	return v.review(ctx, job)
+	return v.review(ctx, old.Spec.RuntimePatches, job)
 }
 
 func (v validator) ValidateDelete(context.Context, *trainer.TrainJob) (admission.Warnings, error) {
 	return nil, nil
 }
 
-// review answers with every finding at once.
-func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission.Warnings, error) {
+// review answers with every finding at once. The argument before has the patches of the stored TrainJob.
+func (v validator) review(ctx context.Context, before []trainer.RuntimePatch, job *trainer.TrainJob) (admission.Warnings, error) {
 	patches := job.Spec.RuntimePatches
 	at := field.NewPath("spec", "runtimePatches")
 	for i, patch := range patches {
 		if len(patch.Manager) > validation.DNS1123SubdomainMaxLength {
 			return nil, invalid(job, field.ErrorList{field.TooLong(at.Index(i).Child("manager"), "", validation.DNS1123SubdomainMaxLength)})
 		}
+	}
+	request, err := admission.RequestFromContext(ctx)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	var errs field.ErrorList
+	for _, manager := range v.policy.Refused(request.UserInfo.Username, before, patches) {
+		errs = append(errs, field.Forbidden(at.Key(manager), "the policy does not let "+request.UserInfo.Username+" change the patch"))
+	}
+	if errs != nil {
+		return nil, invalid(job, errs)
 	}
 	template, err := v.template(ctx, job)
 	if err != nil {

@@ -194,6 +194,87 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// TestUsers lets a policy name the users of a manager's patch, as the objects of trainweld policy do.
+func TestUsers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trainweld.yaml")
+	const text = "managers:\n  - name: trainer.kubeflow.org/kubeflow-sdk\n  - {name: kueue.x-k8s.io/manager, users: [ann], serviceAccounts: [kueue/manager]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	label := func(job *trainer.TrainJob) { agree(job); job.Labels = map[string]string{"a": "b"} }
+	one := func(job *trainer.TrainJob) { agree(job); job.Spec.RuntimePatches = job.Spec.RuntimePatches[:1] }
+	later := metav1.Unix(1, 0)
+	timed := func(job *trainer.TrainJob) { label(job); job.Spec.RuntimePatches[1].Time = &later }
+	for _, tc := range []struct {
+		name, user string
+		old, job   func(*trainer.TrainJob) // old is nil on create
+		allowed    bool
+	}{
+		{"create", "bob", nil, agree, false},
+		{"create by the user", "ann", nil, agree, true},
+		{"create by the account", "system:serviceaccount:kueue:manager", nil, agree, true},
+		{"create by nobody", "", nil, agree, false},
+		{"create without the patch", "bob", nil, one, true},
+		{"add", "bob", one, agree, false},
+		{"remove", "bob", agree, one, false},
+		{"remove by the user", "ann", agree, one, true},
+		{"change", "bob", func(*trainer.TrainJob) {}, agree, false},
+		{"change of a label", "bob", agree, label, true},
+		{"change of a time", "bob", agree, timed, true},
+	} {
+		job := trainJob(t)
+		tc.job(job)
+		request := &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: raw(t, job)}
+		request.UserInfo.Username = tc.user
+		if tc.old != nil {
+			old := trainJob(t)
+			tc.old(old)
+			request.Operation, request.OldObject = admissionv1.Update, raw(t, old)
+		}
+		response := askWith(t, file, request)
+		says := "does not let " + tc.user + " change the patch"
+		if response.Allowed != tc.allowed || !tc.allowed && !strings.Contains(response.Result.Message, says) {
+			t.Errorf("%s: allowed %t, want %t: %+v", tc.name, response.Allowed, tc.allowed, response.Result)
+		}
+	}
+}
+
+// TestHostile sends objects that no user means. None makes the webhook panic, and each answer is short.
+func TestHostile(t *testing.T) {
+	const head = `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"llm","namespace":"team-a"},"spec":`
+	patched := func(patches string) string {
+		return head + `{"runtimeRef":{"name":"torch-a100"},"runtimePatches":[` + patches + `]}}`
+	}
+	jobs := func(list string) string {
+		return patched(`{"manager":"a.io/b","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[` + list + `]}}}}`)
+	}
+	pod := func(spec string) string {
+		return jobs(`{"name":"node","template":{"spec":{"template":{"spec":` + spec + `}}}}`)
+	}
+	long := strings.Repeat("x", 1<<20)
+	for _, text := range []string{
+		`{}`, `null`, `[]`, `"x"`, head + `null}`, head + `{"runtimeRef":null}}`, head + `{"runtimeRef":{"name":"` + long + `"}}}`,
+		patched(`null`), patched(`{}`), patched(`{"manager":"a.io/b","trainingRuntimeSpec":null}`), patched(`{"manager":"a.io/b","trainingRuntimeSpec":{"template":null}}`),
+		patched(strings.Repeat(`{"manager":"a.io/b"},`, 5000) + `{}`), jobs(`null`), jobs(`{"name":"node"}`), jobs(`{"name":"node","template":null}`),
+		pod(`{"containers":[null,{}]}`), pod(`{"containers":[{"name":"node","env":[null,{}]},{"name":"node"}]}`), pod(`{"containers":[{"name":"` + long + `"}]}`),
+		pod(`{"volumes":[null,{}],"tolerations":[null],"imagePullSecrets":[{},null],"schedulingGates":[null],"securityContext":null}`),
+		pod(`{"nodeSelector":{"$patch":"delete"}}`), pod(`{"nodeSelector":{"\u0000":"\ud800","` + long + `":""}}`), pod(`{"$patch":"delete"}`),
+		pod(`{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[null]}}}}`),
+	} {
+		for _, old := range []string{"", `{}`, `null`, `{"kind":"Pod","apiVersion":"v1"}`, patched("")} {
+			request := &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(text)}}
+			if old != "" {
+				request.Operation, request.OldObject = admissionv1.Update, runtime.RawExtension{Raw: []byte(old)}
+			}
+			response := ask(t, request)
+			answer, err := json.Marshal(response)
+			if err != nil || bytes.Contains(answer, []byte("panic")) || len(answer) > 1<<18 {
+				t.Errorf("%.200s over %s: %v, %.500s", text, old, err, answer)
+			}
+		}
+	}
+}
+
 // TestReloading changes the policy file under a handler. With a broken or missing file, a request fails with the status 500. The API
 // server then follows the failurePolicy.
 func TestReloading(t *testing.T) {
