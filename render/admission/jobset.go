@@ -91,13 +91,17 @@ func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List) finding.List {
 	found, before := &findings{all: rejected}, &findings{all: rejected}
 	id := fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
-	made := jobsOf(r, js, nil)
+	full := *js // here replicas have their default, but package render takes 0 for missing
+	full.Spec.ReplicatedJobs = slices.DeleteFunc(slices.Clone(js.Spec.ReplicatedJobs), func(job jobset.ReplicatedJob) bool {
+		return job.Replicas == 0
+	})
+	made := jobsOf(r, &full, nil)
 	for _, f := range jobFindings(made) {
 		if !before.errorWithin(id, f.Path) {
 			found.add(f)
 		}
 	}
-	checkJobs(r, js, made, id, func(f finding.Finding, path fieldpath.Path) {
+	checkJobs(r, &full, made, id, func(f finding.Finding, path fieldpath.Path) {
 		source := path
 		if made, ok := derivedFrom(&js.Spec, path); ok {
 			source = made

@@ -60,6 +60,8 @@ func TestJobSet(t *testing.T) {
 
 		{name: "depends on itself", want: "TW423", path: `.spec.replicatedJobs[name="late"].dependsOn`, reason: "the webhook lets a job wait for itself"},
 
+		{name: "no replicas", reason: "the controller makes no Job of it, whatever its Pods are"},
+
 		{name: "negative", job: inJob + "backoffLimit: -1\n", want: "TW606", path: ".spec.backoffLimit", reason: "no count is below zero"},
 		{name: "limit per index", job: inJob + "completionMode: NonIndexed\n" + inJob + "backoffLimitPerIndex: 1\n", want: "TW606", path: ".spec.backoffLimitPerIndex", reason: "without indexes there is none"},
 		{name: "pod failure policy", job: inJob + "podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [0, 3, 2]}}]}\n", want: "TW606 TW607", path: ".spec.template.spec.restartPolicy", reason: "it needs Never; exit codes are sorted, and 0 is none"},
@@ -99,6 +101,8 @@ func TestJobSet(t *testing.T) {
 				text = strings.Replace(text, "\t- name: node\n", "\t- name: node\n\t\tdependsOn: [{name: other, status: Ready}]\n", 1)
 			case "depends on itself":
 				text += "\t- name: late\n\t\tdependsOn: [{name: late, status: Ready}]\n\t\ttemplate: {spec: {template: {spec: {containers: [{name: a, image: a}]}}}}\n"
+			case "no replicas":
+				text += "\t- name: none\n\t\treplicas: 0\n\t\ttemplate: {spec: {template: {spec: {containers: [{name: a, image: a, volumeMounts: [{name: ghost, mountPath: /a}]}]}}}}\n"
 			case "reserved label":
 				text = strings.Replace(text, "\t\t\t\ttemplate:\n", "\t\t\t\ttemplate:\n\t\t\t\t\tmetadata: {labels: {batch.kubernetes.io/job-name: mine}}\n", 1)
 			}

@@ -32,6 +32,13 @@ func TestRespelled(t *testing.T) {
 		{"mega", noLabels, limits("memory: 1024Mi"), patched("", plain), []string{`.spec.trainer.resourcesPerNode.limits["memory"]`}},
 		{"decimals", noLabels, limits(`cpu: "0.5"`), patched("", plain), []string{`.spec.trainer.resourcesPerNode.limits["cpu"]`}},
 		{"canonical", noLabels, limits(`cpu: "1", memory: 1Gi, ephemeral-storage: 500m`), patched("", plain), nil},
+		// Upstream keeps the text of some quantities that it would write otherwise.
+		{"plus", noLabels, limits("memory: +1Gi"), patched("", plain), nil},
+		{"leading zero", noLabels, limits("memory: 01Gi"), patched("", plain), nil},
+		{"point", noLabels, limits(`cpu: "1."`), patched("", plain), nil},
+		{"exponent", noLabels, limits(`cpu: "1e03"`), patched("", plain), nil},
+		{"leading zero and decimals", noLabels, limits(`cpu: "01.5"`), patched("", plain), []string{`.spec.trainer.resourcesPerNode.limits["cpu"]`}},
+		{"zeros", noLabels, limits(`cpu: "00"`), patched("", plain), []string{`.spec.trainer.resourcesPerNode.limits["cpu"]`}},
 		{"two", noLabels, `{resourcesPerNode: {limits: {cpu: 2}, requests: {cpu: 1000m}}}`, patched("", plain), []string{`.spec.trainer.resourcesPerNode.limits["cpu"]`, `.spec.trainer.resourcesPerNode.requests["cpu"]`}},
 		{"divisor", noLabels, `{env: [{name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu, containerName: node}}}]}`, patched("", plain), []string{`.spec.trainer.env[name="CPU"].valueFrom.resourceFieldRef.divisor`}},
 		{"divisor in text", noLabels, `{env: [{name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu, containerName: node, divisor: 1000m}}}]}`, patched("", plain), []string{`.spec.trainer.env[name="CPU"].valueFrom.resourceFieldRef.divisor`}},

@@ -1,7 +1,8 @@
 // Package netapi checks the names, ports, keys and unions of Services, Ingresses and NetworkPolicies.
 //
-// The rules are those of Kubernetes v1.36.3 (pkg/apis/core/validation, pkg/apis/networking/validation). Other rules of these
-// kinds, such as those of addresses, are not checked.
+// The rules are those of Kubernetes v1.36.3 (pkg/apis/core/validation, pkg/apis/networking/validation).
+// A field that chooses the member of a union, such as a Service's type, belongs to its union. Other
+// rules of these kinds, such as those of addresses and the types of paths, are not checked.
 package netapi
 
 import (
@@ -59,6 +60,12 @@ func (c checker) numberOrName(path fieldpath.Path, port intstr.IntOrString) {
 func CheckService(service *corev1.Service, report apirule.Reporter) {
 	c, spec := newChecker(report), &service.Spec
 	kind := cmp.Or(spec.Type, corev1.ServiceTypeClusterIP)
+	apirule.OneOf(c.report, codes.TwoSources, fieldpath.Fields("type"), kind,
+		corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
+		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)
+	apirule.OneOf(c.report, codes.TwoSources, fieldpath.Fields("sessionAffinity"),
+		cmp.Or(spec.SessionAffinity, corev1.ServiceAffinityNone),
+		corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
 	c.servicePorts(spec, kind)
 	for _, problem := range metav1validation.ValidateLabels(spec.Selector, nil) {
 		c.report(codes.BadLabel, fieldpath.Fields("selector"), problem.ErrorBody(), "use a valid label")
