@@ -99,7 +99,8 @@ func isOf(write string) func(f finding.Finding) bool {
 func respelledJob(r *rand.Rand) string {
 	pick := func(all ...string) string { return all[r.IntN(len(all))] }
 	quantity := func() string {
-		return pick("1", `"1"`, "1000m", `"1000m"`, "500m", `"0.5"`, "1.5", "2000m", "1Gi", "1024Mi", "1k", `"1000"`, "1e3", `"2"`, "2", "0", `"0"`)
+		return pick("1", `"1"`, "1000m", `"1000m"`, "500m", `"0.5"`, "1.5", "2000m", "1Gi", "1024Mi", "1k", `"1000"`, "1e3", `"2"`, "2", "0", `"0"`,
+			"+1Gi", "01Gi", `"+1"`, `"01"`, `"1."`, `"1e3"`, `"1e03"`, `"10e2"`, `"01.5"`, `"00"`, `".5"`, "010m", "1000u")
 	}
 	divisor := func() string { return pick("", ", divisor: "+quantity(), `, divisor: "1"`, `, divisor: "0"`) }
 	label, env, resources, patches := "", "", "", ""

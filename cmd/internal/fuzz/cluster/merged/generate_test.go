@@ -435,8 +435,9 @@ var moduleDirs = sync.OnceValues(func() ([]string, error) {
 	return append(strings.Fields(string(out)), "", "", ""), err
 })
 
-// structural are the errors about names, ports, keys and unions.
-var structural = regexp.MustCompile(`Duplicate value|(\.|^)(name|host|hosts|secretName|ingressClassName|port|nodePort|targetPort|endPort|protocol|number|healthCheckNodePort)(\[\d+\])?: |may not specify both|cannot set both|must match dataSourceRef|may not be specified when|is required|must specify a peer|must not be set when|may not be (set|used)|may only be (set|used)|first value must match|must be empty when`)
+// structural are the errors about names, ports, keys and unions, and of the fields that choose their
+// members.
+var structural = regexp.MustCompile(`Duplicate value|(\.|^)(name|host|hosts|secretName|ingressClassName|port|nodePort|targetPort|endPort|protocol|number|healthCheckNodePort|type|sessionAffinity)(\[\d+\])?: |may not specify both|cannot set both|must match dataSourceRef|may not be specified when|is required|must specify a peer|must not be set when|may not be (set|used)|may only be (set|used)|first value must match|must be empty when`)
 
 // isStructural reports whether an error of the API server is about names, ports, keys or unions.
 func isStructural(rejected []string) bool {

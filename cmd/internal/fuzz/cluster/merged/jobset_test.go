@@ -106,6 +106,9 @@ func (s server) rejections(fields map[string]any, applied bool) []string {
 			metadata := maps.Clone(asFields(template["metadata"]))
 			metadata["name"] = "pod"
 			rejected = append(rejected, rejectedChild("Job", child)...)
+			if by := asFields(child["spec"])["managedBy"]; by != nil && by != batchv1.JobControllerName {
+				continue // the cluster's own controller makes no Pods of it
+			}
 			rejected = append(rejected, rejectedChild("Pod", map[string]any{"metadata": metadata, "spec": template["spec"]})...)
 		case "PersistentVolumeClaim":
 			rejected = append(rejected, rejectedChild("PersistentVolumeClaim", child)...)
