@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -18,23 +17,14 @@ import (
 )
 
 // build makes the JobSet from the merged template, which it takes over. The companions follow, since they count the
-// items of the JobSet. build returns the merge that the JobSet came from. Its owners know of every write if recorded
-// is set or a policy replaces a value.
-func (r *renderer) build(merged *runtimepatch.Result, left []trainer.RuntimePatch, recorded bool, opts Options) *runtimepatch.Result {
+// items of the JobSet. The owners of the merge record every write.
+func (r *renderer) build(merged *runtimepatch.Result, opts Options) {
 	r.checkManagers(&merged.Template)
 	r.checkGates(opts.FeatureGates)
-	j, enforced := r.enforce(merged, recorded, opts)
-	if !recorded && j.Replaced {
-		// The owners must know the replaced values, but the policies have already written to the template. So merge
-		// again.
-		if reapplied, err := runtimepatch.Apply(&r.in.Runtime.Template, left, r.mergeOptions(true)); err == nil {
-			merged = reapplied
-			j, enforced = r.enforce(merged, true, opts)
-		}
-	}
+	j, enforced := r.enforce(merged, opts)
 	defer func() { r.out.Findings = append(r.out.Findings, j.Findings...) }()
 	if !enforced {
-		return merged
+		return
 	}
 	job, template := r.in.TrainJob, &merged.Template
 	r.out.JobSet = &jobset.JobSet{
@@ -49,12 +39,11 @@ func (r *renderer) build(merged *runtimepatch.Result, left []trainer.RuntimePatc
 	}
 	dropEmpty(r.out.JobSet)
 	r.companions(j, opts)
-	return merged
 }
 
 // mergeOptions returns the options of a merge: the fields that the Go types of patches lack count if the release reads them.
-func (r *renderer) mergeOptions(owners bool) runtimepatch.Options {
-	options := runtimepatch.Options{Owners: owners}
+func (r *renderer) mergeOptions() runtimepatch.Options {
+	options := runtimepatch.Options{Owners: true}
 	if r.release.Claims.Gate {
 		options.Added = r.in.Earlier.Patched
 	}
@@ -100,14 +89,11 @@ func (r *renderer) checkClaims(gates FeatureGates) {
 // enforce writes everything after the patches into the merged template, in the order of Trainer v2.3.0
 // (pkg/runtime/framework/plugins/jobset). The policies come first, then the counts. The TrainJob's own sections
 // override both, and the marks of the gang schedulers come last. It returns false if a policy fails.
-func (r *renderer) enforce(merged *runtimepatch.Result, recorded bool, opts Options) (*mlpolicy.Job, bool) {
+func (r *renderer) enforce(merged *runtimepatch.Result, opts Options) (*mlpolicy.Job, bool) {
 	in := mlpolicy.Input{
 		Release: r.release, Earlier: r.in.Earlier,
 		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template, Order: r.order,
-		TrainJobID: r.trainJob(), RuntimeID: r.runtime(),
-	}
-	if recorded {
-		in.Record = merged.Owners.Write
+		TrainJobID: r.trainJob(), RuntimeID: r.runtime(), Record: merged.Owners.Write,
 	}
 	if opts.FeatureGates.TrainJobStatus && r.release.StatusGate {
 		in.StatusServer = &opts.StatusServer

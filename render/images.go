@@ -25,7 +25,7 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 // not parse. The API server accepts such an image. An image with a placeholder is a note. Images
 // skips a missing image, and one with a space at an end: the Pod API rejects them. A finding has
 // the last claim on its image if the owners are not nil.
-func Images(js *jobset.JobSet, owners func() *merge.History) finding.List {
+func Images(js *jobset.JobSet, owners *merge.History) finding.List {
 	var found finding.List
 	for i := range js.Spec.ReplicatedJobs {
 		job := &js.Spec.ReplicatedJobs[i]
@@ -59,7 +59,7 @@ func Images(js *jobset.JobSet, owners func() *merge.History) finding.List {
 		return found
 	}
 	last := map[string]merge.Claim{}
-	for path, claims := range owners().All() {
+	for path, claims := range owners.All() {
 		if len(claims) > 0 {
 			last[path.String()] = claims[len(claims)-1]
 		}

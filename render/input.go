@@ -92,8 +92,8 @@ const (
 	Stored
 )
 
-// Options configures JobSet. The zero value rejects conflicts, records no owners and shows the objects as applied. It
-// omits objects that need Secrets or FluxTemplates.
+// Options configures JobSet. The zero value rejects conflicts and shows the objects as applied. It omits objects that need
+// Secrets or FluxTemplates.
 type Options struct {
 	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
 	Release *release.Release
@@ -102,8 +102,6 @@ type Options struct {
 	// ForceManagers are managers that win all their conflicts, the first one first. Each decision is a warning, see
 	// runtimepatch.Force. OnConflict applies to the other conflicts.
 	ForceManagers []string
-	// Owners asks for Output.Owners.
-	Owners bool
 	// As is Applied or Stored.
 	As View
 	// OwnerReferences adds the controller's owner reference to every object. It holds the uid of the TrainJob, which
@@ -133,7 +131,7 @@ type Output struct {
 	// minMember: 0 and minResources: {}. Companions do not include the controller's snapshot of the runtime.
 	Companions []runtime.Object
 	// Owners holds the layers that wrote each field of the JobSet, the effective one last. It shares memory with
-	// JobSet and describes it as returned. It is nil without Options.Owners.
+	// JobSet and describes it as returned. It is nil without a JobSet.
 	Owners *merge.History
 	// Findings are all findings: errors, warnings and notes.
 	Findings finding.List

@@ -25,7 +25,7 @@ func TestOwnersOfEveryField(t *testing.T) {
 	for _, dir := range caseFolders(t, casefile.Shared(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
 		in := readInput(t, filepath.Join(dir, "input.yaml"))
 		for _, view := range []render.View{render.Applied, render.Stored} {
-			out, _ := render.JobSet(in, render.Options{OnConflict: render.Last, Owners: true, As: view})
+			out, _ := render.JobSet(in, render.Options{OnConflict: render.Last, As: view})
 			if out.JobSet == nil {
 				continue
 			}

@@ -108,7 +108,7 @@ func TestRelease_Unread(t *testing.T) {
 				if c.of == "claims-per-node" {
 					in.Earlier.NodeClaims = []legacy.NodeClaim{{Name: "gpu", ResourceClaimTemplateName: "mine"}, {Name: "nic", ResourceClaimTemplateName: "yours"}}
 				}
-				out, _ := render.JobSet(in, render.Options{Release: with.r, Owners: true})
+				out, _ := render.JobSet(in, render.Options{Release: with.r})
 				if got, want := mustJSON(t, c.got(out)), mustJSON(t, with.want); got != want {
 					t.Errorf("Trainer %s: got %s, want %s", with.r.Name, got, want)
 				}

@@ -482,7 +482,7 @@ func TestOverridesOfReleases(t *testing.T) {
 		}
 		in := testCase.input(t)
 		in.Layers = overrides
-		out, err := render.JobSet(in, render.Options{Release: r, Owners: true})
+		out, err := render.JobSet(in, render.Options{Release: r})
 		if want := "Trainer " + name + " rejects the TrainJob"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: an unknown job: got %v, want %q", name, err, want)
 		}

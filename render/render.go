@@ -79,26 +79,8 @@ func Merge(in Input, opts Options) *Merging {
 	}
 	template := &m.in.Runtime.Template
 	m.reached = Applicable(m.release, template, m.remaining)
-	m.Result, m.err = runtimepatch.Apply(template, m.reached, m.mergeOptions(true))
+	m.Result, m.err = runtimepatch.Apply(template, m.reached, m.mergeOptions())
 	return m
-}
-
-// Without returns the merged template without the patches that drop accepts by their index.
-func (m *Merging) Without(drop func(i int) bool) (*trainer.JobSetTemplateSpec, error) {
-	if m == nil || m.out == nil {
-		m = Merge(Input{}, Options{})
-	}
-	var kept []trainer.RuntimePatch
-	for i, patch := range m.reached {
-		if !drop(i) {
-			kept = append(kept, patch)
-		}
-	}
-	merged, err := runtimepatch.Apply(&m.in.Runtime.Template, kept, m.mergeOptions(false))
-	if err != nil {
-		return nil, err
-	}
-	return &merged.Template, nil
 }
 
 // JobSet goes on from the merge, once. It returns the same as the function JobSet for the input.
@@ -129,9 +111,6 @@ func (m *Merging) render() {
 		return opts.OnConflict == Last && f.Code == codes.OneMountPath && m.err == nil && keepsLastMount(&merged.Template, f.Path)
 	})
 	m.checkEnv()
-	// Record the writes of policies and sections if the caller asks for owners. Record them too if managers may have
-	// set a field that a section of the TrainJob replaces. Package check reports these as errors.
-	recorded := opts.Owners || m.in.Layers != nil || m.Decisions != nil || m.out.Findings.Err() != nil
 	if m.err != nil {
 		m.report(m.noMerge(m.err))
 		return
@@ -141,9 +120,9 @@ func (m *Merging) render() {
 		f.Object = m.trainJob()
 		m.report(f)
 	}
-	merged = m.build(merged, m.reached, recorded, opts)
+	m.build(merged, opts)
 	m.shadowed(merged.Owners)
-	if opts.Owners && m.out.JobSet != nil {
+	if m.out.JobSet != nil {
 		m.setOwners(merged, opts.As)
 	}
 }
@@ -290,7 +269,7 @@ const mostUnmergeable = 8
 // succeeds, the merged patches, and the decisions of force.
 func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*runtimepatch.Result, []trainer.RuntimePatch, []conflict.Decision) {
 	apply := func() (*runtimepatch.Result, error) {
-		return runtimepatch.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), r.mergeOptions(true))
+		return runtimepatch.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), r.mergeOptions())
 	}
 	merged, err := apply()
 	for range mostUnmergeable {

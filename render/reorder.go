@@ -19,7 +19,6 @@ func Reordered(in Input, opts Options, js, existing *jobset.JobSet) *jobset.JobS
 	if js == nil || existing == nil || sameOrder(js, existing) {
 		return js
 	}
-	opts.Owners = false
 	names := Merge(in, opts).acting()
 	if len(names) > mostReordered {
 		return js
@@ -36,12 +35,12 @@ func Reordered(in Input, opts Options, js, existing *jobset.JobSet) *jobset.JobS
 
 // acting returns the names of the policies that act.
 func (m *Merging) acting() []string {
-	merged, err := runtimepatch.Apply(&m.in.Runtime.Template, m.reached, m.mergeOptions(false))
+	merged, err := runtimepatch.Apply(&m.in.Runtime.Template, m.reached, m.mergeOptions())
 	if err != nil {
 		return nil
 	}
 	aside := renderer{in: m.in, release: m.release, out: &Output{}}
-	j, _ := aside.enforce(merged, false, m.opts)
+	j, _ := aside.enforce(merged, m.opts)
 	return mlpolicy.Acting(j.Input)
 }
 

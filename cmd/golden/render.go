@@ -109,7 +109,7 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 		return nil, found
 	}
 	opts := in.opts.jobSet
-	opts.Owners, opts.Release = true, j.Release()
+	opts.Release = j.Release()
 	// The error repeats the findings.
 	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
 	found = append(append(found, in.ReleaseFindings(j)...), out.Findings...)

@@ -138,8 +138,14 @@ func (c *checker) renderInput(r *Runtime) render.Input {
 
 // merge merges the patches over the runtime's template, as rendering does.
 func (c *checker) merge() {
-	c.merging = render.Merge(c.renderInput(c.in.Runtime), render.Options{Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates, Owners: true})
+	c.merging = render.Merge(c.renderInput(c.in.Runtime), c.options())
 	c.merged, c.output, c.owners = c.merging.Result, nil, fieldOwners{}
+}
+
+func (c *checker) options() render.Options {
+	return render.Options{
+		Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates,
+	}
 }
 
 // report adds a finding on the TrainJob.

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -22,105 +22,66 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// history holds the facts about each manager's patch that the claims on the merged template give.
-type history struct {
-	sets      map[merge.Owner]bool // the patch sets a value
-	shares    map[merge.Owner]bool // another patch sets one of these values as well
-	changes   map[merge.Owner]bool // the result has a value of the patch, and would have another one without it
-	undecided map[merge.Owner]bool // the claims alone do not decide whether the patch changes the result
+// facts are what the history says about the patch of each manager.
+type facts struct {
+	sets   map[merge.Owner]bool // the patch sets a value
+	shares map[merge.Owner]bool // another patch sets one of these values as well
+	acts   map[merge.Owner]bool // a value of the patch is the last change of a field
 }
 
-// history reads the claims of the patches. An item that a patch names to reach its fields is not a value of the patch. An item
-// that has only a key is a value, and so is an item that the runtime lacks. It stops once each manager of times, the numbers of
-// their patches, has one patch and that changes the result. The other facts do not matter then.
-func (c *checker) history(times map[string]int) history {
-	h := history{map[merge.Owner]bool{}, map[merge.Owner]bool{}, map[merge.Owner]bool{}, map[merge.Owner]bool{}}
-	var item fieldpath.Path // an item that patches have named, until a field within it follows
-	var named []merge.Claim
+// facts reads the history of the merge. An item of the runtime that a patch only names is not a value of the patch.
+func (c *checker) facts() facts {
+	f := facts{map[merge.Owner]bool{}, map[merge.Owner]bool{}, map[merge.Owner]bool{}}
 	for path, claims := range c.merged.Owners.Reached() {
-		if h.compare(path, claims) && h.isSettled(times) {
-			return h
-		}
-	}
-	for path, claims := range c.merged.Owners.All() {
-		if item != nil && !path.HasPrefix(item) {
-			h.add(named)
-		}
-		item, named = nil, nil
-		switch {
-		case claims[len(claims)-1].Value == merge.Presence{} && claims[0].Owner == runtimepatch.RuntimeLayer:
-			item, named = path, claims
-		default:
-			h.add(claims)
-		}
-	}
-	h.add(named)
-	return h
-}
-
-// isSettled reports whether each manager has one patch, and that changes the result.
-func (h history) isSettled(times map[string]int) bool {
-	for manager, n := range times {
-		if n > 1 || !h.changes[merge.Manager(manager)] {
-			return false
-		}
-	}
-	return true
-}
-
-// add adds the values that the claims on one field set.
-func (h history) add(claims []merge.Claim) {
-	var first map[string]merge.Owner
-	for i, claim := range claims {
-		if _, is := claim.Owner.Manager(); !is {
+		last := len(claims) - 1
+		if _, isField := path[len(path)-1].Field(); !isField && claims[0].Owner == runtimepatch.RuntimeLayer && claims[last].Value == any(merge.Presence{}) {
 			continue
 		}
-		if h.sets[claim.Owner] = true; first == nil {
-			if i == len(claims)-1 {
-				return // nobody shares it
+		first := map[string]merge.Owner{} // by the value
+		for i, claim := range claims {
+			if _, is := claim.Owner.Manager(); !is {
+				continue
 			}
-			first = map[string]merge.Owner{}
-		}
-		text, err := json.Marshal(claim.Value)
-		if err != nil {
-			continue
-		}
-		if other, known := first[string(text)]; !known {
-			first[string(text)] = claim.Owner
-		} else if other != claim.Owner {
-			h.shares[other], h.shares[claim.Owner] = true, true
-		}
-	}
-}
-
-// compare compares each claim of a manager on a field with the one of the layer below it. It reports whether one changes the result.
-func (h history) compare(path fieldpath.Path, claims []merge.Claim) (changes bool) {
-	for i, claim := range claims {
-		if _, is := claim.Owner.Manager(); !is {
-			continue
-		}
-		var below any // null, as absent
-		for _, under := range slices.Backward(claims[:i]) {
-			if under.Owner != claim.Owner {
-				below = under.Value
-				break
+			f.sets[claim.Owner] = true
+			if i == last && isChange(path, claims) {
+				f.acts[claim.Owner] = true
+			}
+			if last == 0 {
+				break // nobody shares it
+			}
+			text, err := json.Marshal(claim.Value)
+			if err != nil {
+				continue
+			}
+			if other, known := first[string(text)]; !known {
+				first[string(text)] = claim.Owner
+			} else if other != claim.Owner {
+				f.shares[other], f.shares[claim.Owner] = true, true
 			}
 		}
-		_, isField := path[len(path)-1].Field()
-		switch {
-		case merge.SameValue(claim.Value, below):
-		case i == len(claims)-1 && differ(claim.Value, below) && !(isField && claim.Value == merge.Presence{}):
-			h.changes[claim.Owner], changes = true, true
-		default:
-			h.undecided[claim.Owner] = true
+	}
+	return f
+}
+
+// isChange reports whether the last claim on a field certainly makes another result than the layer below it.
+func isChange(path fieldpath.Path, claims []merge.Claim) bool {
+	last := claims[len(claims)-1]
+	var below any // null, as absent
+	for _, under := range slices.Backward(claims) {
+		if under.Owner != last.Owner {
+			below = under.Value
+			break
 		}
 	}
-	return changes
+	_, isField := path[len(path)-1].Field()
+	return differ(last.Value, below) && !(isField && last.Value == any(merge.Presence{}))
 }
 
 // differ reports whether two values certainly make two results. The results may treat an empty value as an absent one.
 func differ(a, b any) bool {
 	switch {
+	case a == nil && b == nil:
+		return false
 	case a == nil:
 		return differ(b, nil)
 	case b == nil:
@@ -132,73 +93,82 @@ func differ(a, b any) bool {
 	}
 }
 
-// candidate is a patch that may be idle.
-type candidate struct {
-	index int
-	// undecided tells that the history does not decide, also if the patch may reorder a list.
-	undecided, reorders bool
-	certain             bool // to go
-}
-
 // mostCompared is the maximum number of patches for idle, which may merge once more for each. The schema rejects more.
 const mostCompared = 16
 
-// idle returns the warnings on patches that do not change the result. A patch that sets a value of another patch is not idle:
-// managers that agree each keep their own patch. A patch is not reported if another finding tells why it has no effect: it tries to
-// clear a field, loses a conflict, or is of a replicated job that the release skips.
+// idle returns the warnings on patches that do not change the result. A patch that makes the last change of a field does. Of any
+// other one, a merge without it decides. A patch that sets a value of another patch is not idle: managers that agree each keep
+// their own patch. A patch is not reported if another finding tells why it has no effect: it tries to clear a field, loses a
+// conflict, or is of a replicated job that the release skips.
 func (c *checker) idle() finding.List {
-	if n := len(c.typed.Spec.RuntimePatches); c.merged == nil || n == 0 || n > mostCompared {
+	patches := c.typed.Spec.RuntimePatches
+	if c.merged == nil || len(patches) == 0 || len(patches) > mostCompared {
 		return nil
 	}
-	patches, times := c.typed.Spec.RuntimePatches, map[string]int{}
+	times := map[string]int{}
 	for i := range patches {
 		times[patches[i].Manager]++
 	}
-	h := c.history(times)
-	written, _ := mapOf(c.job.fields, "spec")["runtimePatches"].([]any)
+	facts := c.facts()
+	disputes := sync.OnceValue(func() map[string]bool { return conflictManagers(c.merged.Owners) })
 	var found finding.List
-	var candidates []candidate
+	var gone []int
+	report := func(i int, message string, isCertain bool) {
+		found = append(found, finding.Finding{
+			Code: codes.IdlePatch, Severity: finding.Warning, Object: c.job.id,
+			Path:    fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patches[i].Manager)),
+			Message: message, Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it", IsCertain: isCertain},
+		})
+	}
 	for i, patch := range patches {
-		layer := merge.Manager(patch.Manager)
+		layer, isRepeated := merge.Manager(patch.Manager), times[patch.Manager] > 1 // then their claims are one layer's
 		if c.isSkipped(patches[i : i+1]) {
 			continue
 		}
 		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
-			candidates = append(candidates, candidate{index: i, certain: true})
+			report(i, "patch is empty", true)
 			continue
 		}
 		clears := c.cannotClear(patch.Manager)
 		found = append(found, clears...)
-		isRepeated := times[patch.Manager] > 1 // then their claims are one layer's
-		isLost := slices.ContainsFunc(c.merging.Decisions, func(d conflict.Decision) bool {
-			return slices.ContainsFunc(d.Lost, func(claim merge.Claim) bool { return claim.Owner == layer }) // another finding reports it
-		})
-		if clears == nil && !isLost && !h.shares[layer] && (isRepeated || !h.changes[layer]) {
-			reorders := mayReorder(written[i])
-			candidates = append(candidates, candidate{i, isRepeated || h.undecided[layer] || reorders, reorders, true})
-		}
-	}
-	candidates = c.decide(candidates)
-	losers := map[string]bool{}
-	if len(candidates) > 0 {
-		losers = conflictManagers(c.merged.Owners)
-	}
-	for _, is := range candidates {
-		patch, message := patches[is.index], "patch has no effect: the runtime or another patch already sets the same values, or a later patch replaces them"
-		switch {
-		case patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil:
-			message = "patch is empty"
-		case !h.sets[merge.Manager(patch.Manager)]:
-			message = "patch sets no field: empty values and nulls set none"
-		case losers[patch.Manager]:
+		if clears != nil || facts.shares[layer] || facts.acts[layer] && !isRepeated || c.hasLost(layer) || !c.isIdle(i) {
 			continue
 		}
-		found = append(found, finding.Finding{
-			Code: codes.IdlePatch, Severity: finding.Warning, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager)),
-			Message: message, Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it", IsCertain: is.certain},
-		})
+		// Of two patches that are idle because of each other, only the first is certain to go.
+		isCertain := len(gone) == 0 || c.isIdle(append(gone, i)...)
+		if isCertain {
+			gone = append(gone, i)
+		}
+		switch {
+		case !facts.sets[layer]:
+			report(i, "patch sets no field: empty values and nulls set none", isCertain)
+		case !disputes()[patch.Manager]:
+			report(i, "patch has no effect: the runtime or another patch already sets the same values, or a later patch replaces them", isCertain)
+		}
 	}
 	return found
+}
+
+// hasLost reports whether a decision of force took a claim of the layer. Another finding reports it.
+func (c *checker) hasLost(layer merge.Owner) bool {
+	return slices.ContainsFunc(c.merging.Decisions, func(d conflict.Decision) bool {
+		return slices.ContainsFunc(d.Lost, func(claim merge.Claim) bool { return claim.Owner == layer })
+	})
+}
+
+// isIdle reports whether the merge without some patches gives the same template.
+func (c *checker) isIdle(gone ...int) bool {
+	job := *c.typed
+	job.Spec.RuntimePatches = nil
+	for i := range c.typed.Spec.RuntimePatches {
+		if !slices.Contains(gone, i) {
+			job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, c.typed.Spec.RuntimePatches[i])
+		}
+	}
+	in := c.renderInput(c.in.Runtime)
+	in.TrainJob = &job
+	without := render.Merge(in, c.options()).Result
+	return without != nil && sameTemplate(&without.Template, &c.merged.Template)
 }
 
 // isSkipped reports whether the merge of the release skips parts of the patch.
@@ -216,59 +186,6 @@ func conflictManagers(owners *merge.History) map[string]bool {
 		}
 	}
 	return managers
-}
-
-// decide returns the candidates that are idle. It merges without all that the history does not decide. It merges without each if that
-// changes the result, or if one may restore an order that another one changes. Of two patches that are idle because of each other,
-// only the first is certain to go.
-func (c *checker) decide(candidates []candidate) []candidate {
-	isSame := func(without map[int]bool) bool {
-		template, err := c.merging.Without(func(i int) bool { return without[i] })
-		return err == nil && sameTemplate(template, &c.merged.Template)
-	}
-	asked, orders := map[int]bool{}, 0
-	for _, of := range candidates {
-		if of.undecided {
-			asked[of.index] = true
-		}
-		if of.reorders {
-			orders++
-		}
-	}
-	if len(asked) == 0 || orders < 2 && isSame(asked) {
-		return candidates
-	}
-	var idle []candidate
-	gone := map[int]bool{}
-	for _, of := range candidates {
-		switch {
-		case !of.undecided:
-		case len(asked) == 1 || !isSame(map[int]bool{of.index: true}):
-			continue
-		default:
-			gone[of.index] = true
-			if of.certain = len(gone) == 1 || isSame(gone); !of.certain {
-				delete(gone, of.index)
-			}
-		}
-		idle = append(idle, of)
-	}
-	return idle
-}
-
-// mayReorder reports whether a patch as written may reorder a list without a claim, or has a directive.
-func mayReorder(value any) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		for name, field := range v {
-			if strings.HasPrefix(name, "$") || mayReorder(field) {
-				return true
-			}
-		}
-	case []any:
-		return len(v) > 1 || slices.ContainsFunc(v, mayReorder)
-	}
-	return false
 }
 
 // cannotClear returns the warnings on empty fields of the TrainJob's own patch for which the result has a value. The

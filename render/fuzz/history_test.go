@@ -148,7 +148,7 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 	past.without(fieldpath.Fields("metadata"))
 	sent = true
 	for _, view := range []render.View{render.Applied, render.Stored} {
-		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, Owners: true, As: view})
+		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, As: view})
 		if out.JobSet == nil {
 			return "the policies made a JobSet, and render.JobSet makes none"
 		}

@@ -35,21 +35,14 @@ func (j *Job) claims(set *PodSet) {
 func (j *Job) upsertClaim(s *PodSet, claim corev1.PodResourceClaim) {
 	by := Copied("spec", "trainer", "resourceClaimsPerNode").item("name", claim.Name)
 	before, found := upsert(&s.pod().ResourceClaims, claim, func(old *corev1.PodResourceClaim) bool { return old.Name == claim.Name })
-	j.Replaced = j.Replaced || found // a manager can set it as well
-	if j.wrote(by, found) {
-		recordItem(j, by, s.PodPath().Append(fieldpath.Field("resourceClaims"), fieldpath.Item("name", claim.Name)), before, found, claim)
-	}
+	recordItem(j, by, s.PodPath().Append(fieldpath.Field("resourceClaims"), fieldpath.Item("name", claim.Name)), before, found, claim)
 }
 
 // upsertContainerClaim sets a claim of a container, by name.
 func (j *Job) upsertContainerClaim(c Place, name string) {
 	by := Computed("spec", "trainer", "resourceClaimsPerNode")
 	before := slices.Clone(c.Resources.Claims)
-	_, found := upsert(&c.Resources.Claims, corev1.ResourceClaim{Name: name}, func(old *corev1.ResourceClaim) bool { return old.Name == name })
-	j.Replaced = j.Replaced || found
-	if !j.wrote(by, found) {
-		return
-	}
+	upsert(&c.Resources.Claims, corev1.ResourceClaim{Name: name}, func(old *corev1.ResourceClaim) bool { return old.Name == name })
 	path := c.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))
 	if before == nil {
 		j.Record(by.Layer, by.From, path, nil, c.Resources.Claims)

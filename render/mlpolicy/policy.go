@@ -88,9 +88,6 @@ type Job struct {
 	CommandFrom   Writer
 	// Findings are the findings of the policies.
 	Findings finding.List
-	// Replaced means that a policy or a scheduler replaced an existing item or entry. It does not depend on Record.
-	// It excludes counts and ports, whose replacements have findings of their own.
-	Replaced bool
 
 	by    Writer // the runtime's policy
 	slots int32  // of a node, under MPI
@@ -125,6 +122,9 @@ func (in *Input) fill() {
 	}
 	if in.Template == nil {
 		in.Template = &trainer.JobSetTemplateSpec{}
+	}
+	if in.Record == nil {
+		in.Record = func(merge.Owner, merge.Origin, fieldpath.Path, any, any) {}
 	}
 }
 

@@ -23,9 +23,6 @@ func (j *Job) upsertPort(by Writer, c Place, number int32) {
 
 // recordPorts records the changed ports and the written one.
 func (j *Job) recordPorts(by Writer, c Place, before, now []corev1.ContainerPort, number int32) {
-	if j.Record == nil {
-		return
-	}
 	old, changed := portsByStep(before), portsByStep(now)
 	for i, step := range portItems(now) {
 		was, found := old[step]

@@ -63,13 +63,6 @@ func upsert[T any](list *[]T, item T, match func(*T) bool) (before T, found bool
 	return before, false
 }
 
-// wrote updates Replaced after a write, and reports whether to call Record. Replaced covers only the writes of
-// policies and schedulers: managers cannot set the fields that the TrainJob writes.
-func (j *Job) wrote(by Writer, over bool) (recorded bool) {
-	j.Replaced = j.Replaced || over && by.Layer != runtimepatch.TrainJobLayer
-	return j.Record != nil
-}
-
 // recordItem calls Record for one upsert.
 func recordItem[T any](j *Job, by Writer, path fieldpath.Path, before T, found bool, now T) {
 	if found {
@@ -99,9 +92,7 @@ func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 		if by.Layer != runtimepatch.TrainJobLayer {
 			j.checkVariable(by, c, &e)
 		}
-		if j.wrote(by, found) {
-			recordItem(j, by.item("name", e.Name), c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), before, found, e)
-		}
+		recordItem(j, by.item("name", e.Name), c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), before, found, e)
 	}
 }
 
@@ -110,9 +101,7 @@ func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
 	for i := range volumes {
 		v := *volumes[i].DeepCopy()
 		before, found := upsert(&s.pod().Volumes, v, func(old *corev1.Volume) bool { return old.Name == v.Name })
-		if j.wrote(by, found) {
-			recordItem(j, by, s.PodPath().Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)), before, found, v)
-		}
+		recordItem(j, by, s.PodPath().Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)), before, found, v)
 	}
 }
 
@@ -120,9 +109,7 @@ func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
 func (j *Job) upsertMounts(by Writer, c Place, mounts ...corev1.VolumeMount) {
 	for _, m := range mounts {
 		before, found := upsert(&c.VolumeMounts, m, func(old *corev1.VolumeMount) bool { return old.MountPath == m.MountPath })
-		if j.wrote(by, found) {
-			recordItem(j, by, c.Path(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath)), before, found, m)
-		}
+		recordItem(j, by, c.Path(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath)), before, found, m)
 	}
 }
 
@@ -131,9 +118,6 @@ func (j *Job) appendInit(by Writer, s *PodSet, c corev1.Container) {
 	list := &s.pod().InitContainers
 	before := *list
 	*list = append(before, *c.DeepCopy())
-	if !j.wrote(by, false) {
-		return
-	}
 	path := s.In("initContainers", &c).Path()
 	if slices.ContainsFunc(before, func(other corev1.Container) bool { return other.Name == c.Name }) {
 		path[len(path)-1] = fieldpath.Index(len(before))
@@ -181,12 +165,8 @@ func listOrNil(list []string) any {
 	return list
 }
 
-// write records a write to a container's field. Command and arguments do not count as replaced, since policies extend
-// the existing ones.
+// write records a write to a container's field.
 func (j *Job) write(by Writer, c Place, field string, before, now any, found bool) {
-	if !j.wrote(by, found && field != "command" && field != "args") {
-		return
-	}
 	if !found {
 		before = nil
 	}
@@ -195,7 +175,7 @@ func (j *Job) write(by Writer, c Place, field string, before, now any, found boo
 
 // dropClaims removes a container's resource claims.
 func (j *Job) dropClaims(c Place) {
-	if before := c.Resources.Claims; j.Record != nil && before != nil {
+	if before := c.Resources.Claims; before != nil {
 		by := Computed("spec", "trainer", "resourcesPerNode")
 		j.Record(by.Layer, by.From, c.Path(fieldpath.Field("resources"), fieldpath.Field("claims")), before, nil)
 	}
@@ -211,9 +191,6 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, ove
 		*list = overlayResources(nil, over)
 	} else {
 		*list = overlayResources(before, over)
-	}
-	if j.Record == nil {
-		return
 	}
 	for _, name := range sortedNames(before) {
 		if _, kept := (*list)[name]; !kept {
@@ -245,13 +222,11 @@ func (j *Job) SetCounts(s *PodSet) {
 		before, now := *field.at, counted.Count
 		*field.at = &now
 		j.countReplaced(s, counted, field.name, before)
-		if j.Record != nil {
-			path, by := s.JobPath().Append(fieldpath.Field(field.name)), counted.CountFrom
-			if before == nil {
-				j.Record(by.Layer, by.From, path, nil, now)
-			} else if by.Layer != runtimepatch.RuntimeLayer || *before != now {
-				j.Record(by.Layer, by.From, path, *before, now)
-			}
+		path, by := s.JobPath().Append(fieldpath.Field(field.name)), counted.CountFrom
+		if before == nil {
+			j.Record(by.Layer, by.From, path, nil, now)
+		} else if by.Layer != runtimepatch.RuntimeLayer || *before != now {
+			j.Record(by.Layer, by.From, path, *before, now)
 		}
 	}
 }
@@ -263,7 +238,7 @@ func (j *Job) SetOneReplica(s *PodSet) {
 	before := s.Replicas
 	s.Replicas = 1
 	j.replicasReplaced(s, before)
-	if j.Record != nil && before != 1 {
+	if before != 1 {
 		j.Record(j.by.Layer, j.by.From, s.Path().Append(fieldpath.Field("replicas")), before, int32(1))
 	}
 }
@@ -278,7 +253,7 @@ func (j *Job) SetSuspend() {
 		*at = new(*now)
 	}
 	j.suspendReplaced(before)
-	if j.Record == nil || before == nil && now == nil {
+	if before == nil && now == nil {
 		return
 	}
 	path := fieldpath.Fields("spec", "suspend")
@@ -308,8 +283,6 @@ func (j *Job) setEntry(by Writer, s *PodSet, field string, entries *map[string]s
 		*entries = map[string]string{}
 	}
 	(*entries)[key] = value
-	if j.wrote(by, found) {
-		path := s.JobPath().Append(fieldpath.Fields("template", "metadata", field)...).Append(fieldpath.Key(key))
-		recordItem(j, by, path, before, found, value)
-	}
+	path := s.JobPath().Append(fieldpath.Fields("template", "metadata", field)...).Append(fieldpath.Key(key))
+	recordItem(j, by, path, before, found, value)
 }

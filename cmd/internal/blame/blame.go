@@ -1,6 +1,6 @@
 // Package blame attributes each line of a rendered object to the layer that set it.
 //
-//	out, err := render.JobSet(input, render.Options{Owners: true, OnConflict: render.Last})
+//	out, err := render.JobSet(input, render.Options{OnConflict: render.Last})
 //	if out.JobSet == nil {
 //		return err
 //	}

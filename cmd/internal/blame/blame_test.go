@@ -26,7 +26,7 @@ func TestEveryLineHasItsField(t *testing.T) {
 		render.DefaultTrainJob(p.TrainJob, nil)
 		render.DefaultRuntime(&p.Runtime.Spec, nil)
 		view := render.View(seed % 2)
-		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, Owners: true, As: view})
+		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, As: view})
 		if out.JobSet == nil {
 			continue
 		}
@@ -87,7 +87,7 @@ func TestMasked(t *testing.T) {
 		}
 		render.DefaultTrainJob(p.TrainJob, nil)
 		render.DefaultRuntime(runtime, nil)
-		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: runtime}, render.Options{OnConflict: render.Last, Owners: true})
+		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: runtime}, render.Options{OnConflict: render.Last})
 		o, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(), blame.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func ExampleNew() {
 	render.DefaultTrainJob(job, nil)
 	render.DefaultRuntime(runtime, nil)
 
-	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: runtime}, render.Options{Owners: true})
+	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: runtime}, render.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -86,7 +86,7 @@ func TestPathStack(t *testing.T) {
 			p := fuzz.Render(seed, fuzz.PairOptions{Policies: policies})
 			render.DefaultTrainJob(p.TrainJob, nil)
 			render.DefaultRuntime(&p.Runtime.Spec, nil)
-			out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, Owners: true})
+			out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last})
 			if out.JobSet == nil {
 				continue
 			}

@@ -15,14 +15,14 @@ import (
 func ExampleCompare() {
 	job := &trainer.TrainJob{}
 	job.Name, job.Namespace = "llm", "team-a"
-	before, err := render.JobSet(inputOf(job, "registry.example.com/train:1"), render.Options{Owners: true})
+	before, err := render.JobSet(inputOf(job, "registry.example.com/train:1"), render.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	job = job.DeepCopy()
 	job.Spec.Trainer = &trainer.Trainer{Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}
-	after, err := render.JobSet(inputOf(job, "registry.example.com/train:2"), render.Options{Owners: true})
+	after, err := render.JobSet(inputOf(job, "registry.example.com/train:2"), render.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

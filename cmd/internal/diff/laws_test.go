@@ -370,6 +370,6 @@ func outputOf(t *testing.T, dir string) *render.Output {
 	if in.TrainJob == nil || in.Runtime == nil {
 		return nil
 	}
-	out, _ := render.JobSet(in, render.Options{OnConflict: render.Last, As: render.Stored, Owners: true})
+	out, _ := render.JobSet(in, render.Options{OnConflict: render.Last, As: render.Stored})
 	return out
 }

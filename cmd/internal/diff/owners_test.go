@@ -191,7 +191,7 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 
 func renderOwned(t *testing.T, job *trainer.TrainJob, image string) *render.Output {
 	t.Helper()
-	out, err := render.JobSet(inputOf(job, image), render.Options{Owners: true})
+	out, err := render.JobSet(inputOf(job, image), render.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

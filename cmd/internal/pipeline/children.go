@@ -25,8 +25,8 @@ type Family struct {
 }
 
 // Children returns the Jobs or the Pods of a JobSet as a stream, with their findings. Errors are findings, and leave the
-// stream nil. owners returns the owners of the JobSet, for a finding only. They are nil for a JobSet of the user.
-func Children(owners func() *merge.History, js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
+// stream nil. The owners of the JobSet are for a finding only, and nil for a JobSet of the user.
+func Children(owners *merge.History, js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {
@@ -45,7 +45,7 @@ func Children(owners func() *merge.History, js *jobset.JobSet, companions []runt
 			f.Pods = 0 // the table groups equal Pods
 		}
 		if limit := flags.Children.MaxPods.Count(); f.Pods > limit {
-			f.Findings, f.Pods = append(f.Findings, render.TooManyPods(js, owners(), f.Pods, limit)...), 0
+			f.Findings, f.Pods = append(f.Findings, render.TooManyPods(js, owners, f.Pods, limit)...), 0
 			return f
 		}
 	}

@@ -25,7 +25,7 @@ import (
 type Made struct {
 	JobSet     *jobset.JobSet
 	Companions []runtime.Object
-	Owners     *merge.History // nil unless requested
+	Owners     *merge.History // nil without a JobSet
 }
 
 // Objects returns the JobSet and its companions.
@@ -69,9 +69,7 @@ func made(in *workspace.Input, j workspace.Job, input render.Input, opts render.
 	if in.IsSpelled() && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()
 		ports.Spell(out.JobSet, input.Runtime)
-		if out.Owners != nil {
-			out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
-		}
+		out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
 	}
 	return out.Findings, Made{out.JobSet, out.Companions, out.Owners}
 }
@@ -86,24 +84,13 @@ func Reordered(in *workspace.Input, j workspace.Job, opts render.Options, js, ex
 	return render.Reordered(input, opts, js, existing)
 }
 
-// Owners returns the owners of a rendered TrainJob. It renders once more without them.
-func Owners(in *workspace.Input, j workspace.Job, opts render.Options, made Made) func() *merge.History {
-	return func() *merge.History {
-		if made.Owners == nil {
-			opts.Owners = true
-			_, made = TrainJob(in, j, opts)
-		}
-		return made.Owners
-	}
-}
-
 // PodGroups returns the findings on the PodGroups of a rendered TrainJob that their definitions reject. The controller then makes no object.
 func PodGroups(in *workspace.Input, j workspace.Job, opts render.Options, made Made, found finding.List) finding.List {
 	if made.JobSet == nil || found.Err() != nil {
 		return nil
 	}
 	origin := func(path fieldpath.Path) merge.Claim {
-		for at, claims := range Owners(in, j, opts, made)().All() {
+		for at, claims := range made.Owners.All() {
 			if slices.Equal(at, path) {
 				return claims[len(claims)-1]
 			}

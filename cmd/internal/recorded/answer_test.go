@@ -75,7 +75,7 @@ func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (rejected
 	if input.Runtime == nil {
 		return finding.List{{Code: codes.NoRuntime, Severity: finding.Error, Object: render.ObjectOf(input.TrainJob), Message: "the runtime does not exist"}}, nil
 	}
-	rendered, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, Owners: true, Secrets: rand.Reader})
+	rendered, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, Secrets: rand.Reader})
 	if rendered.JobSet == nil {
 		return rendered.Findings, nil
 	}

@@ -44,7 +44,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 	if flags.To != "jobset" {
 		shared.Spelled, opts.As = true, render.Applied
 	}
-	opts.Owners, opts.ForceManagers = true, flags.Force
+	opts.ForceManagers = flags.Force
 	p, merges := objectmerge.Applies(p, flags.Flags, flags.Schema)
 	if merges {
 		return blameOther(p, flags)

@@ -280,7 +280,7 @@ func isForReview(f finding.Finding) bool {
 
 // options parses the flags with a fixed set of values.
 func (flags *diffFlags) options() (render.Options, error) {
-	opts := render.Options{Owners: true, ForceManagers: flags.force}
+	opts := render.Options{ForceManagers: flags.force}
 	err := cmp.Or(
 		option.OneOf("-o", flags.format, "text", "json", "markdown", "html"),
 		option.OneOf("--to", flags.to, "jobset", "jobs", "pods"),

@@ -151,7 +151,7 @@ func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[com
 	}
 	opts := v.podOpts
 	opts.Release = cmp.Or(opts.Release, j.Release())
-	f := pipeline.Children(func() *merge.History { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	f := pipeline.Children(out.Owners, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if f.Objects == nil {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merg
 // childrenOf returns the Jobs or the Pods of the JobSet.
 func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts render.PodsOptions) []comparison.Object {
 	opts.Release = cmp.Or(opts.Release, j.Release())
-	f := pipeline.Children(func() *merge.History { return out.Owners }, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	f := pipeline.Children(out.Owners, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)

@@ -23,7 +23,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -225,7 +224,7 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 	var objects iter.Seq2[any, error]
 	if out.jobSet {
 		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
-		f := pipeline.Children(func() *merge.History { return nil }, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
+		f := pipeline.Children(nil, o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
 		f.Findings = append(f.Findings, render.Images(o.JobSet.JobSet, nil)...)
 		r.in.NoteImages(j.Document.File, f.Findings)
 		for i := range f.Findings {
@@ -264,7 +263,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	}
 	found, out := pipeline.TrainJob(r.in, j, r.opts)
 	if out.JobSet != nil {
-		images := render.Images(out.JobSet, pipeline.Owners(r.in, j, r.opts, out))
+		images := render.Images(out.JobSet, out.Owners)
 		found = append(found, r.in.Locate(j, images)...)
 	}
 	found = append(found, pipeline.PodGroups(r.in, j, r.opts, out, found)...)
@@ -286,7 +285,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
 		return found, output.Each(out.Objects()), nil, 0
 	}
-	f := pipeline.Children(pipeline.Owners(r.in, j, r.opts, out), out.JobSet, out.Companions, r.flags, r.podsOf(j))
+	f := pipeline.Children(out.Owners, out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
 }
