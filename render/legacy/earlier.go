@@ -1,7 +1,6 @@
 package legacy
 
 import (
-	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -46,18 +45,17 @@ func (e *Earlier) Take(job map[string]any) {
 	}
 }
 
-// TakePatch reads the fields of Trainer 2.4 in a manager's patch. Of several patches of one manager, the last one counts.
+// TakePatch reads the fields of Trainer 2.4 in a manager's patch. Of several patches of one manager, the last one counts. It
+// changes the map of Patched, which e must not share.
 func (e *Earlier) TakePatch(patch map[string]any) {
 	manager, _ := patch["manager"].(string)
 	spec, _ := patch["trainingRuntimeSpec"].(map[string]any)
 	template, _ := spec["template"].(map[string]any)
 	if added := added(template); added != nil {
-		patched := maps.Clone(e.Patched)
-		if patched == nil {
-			patched = map[string]map[string]any{}
+		if e.Patched == nil {
+			e.Patched = map[string]map[string]any{}
 		}
-		patched[manager] = added
-		e.Patched = patched
+		e.Patched[manager] = added
 	}
 }
 

@@ -3,6 +3,7 @@ package legacy_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -200,5 +201,30 @@ func TestPodSpecOverrides(t *testing.T) {
 	}
 	if f := o.Beside(true); !strings.Contains(f.Message, "Trainer 2.0") || !strings.Contains(f.Remedy.Text, "spec.podSpecOverrides") {
 		t.Errorf("got %v", f)
+	}
+}
+
+// TestEarlier_Grows holds that a patch costs the same after many others.
+func TestEarlier_Grows(t *testing.T) {
+	bytesOf := func(managers int) uint64 {
+		var e legacy.Earlier
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range managers {
+			e.TakePatch(map[string]any{
+				"manager": fmt.Sprint(i),
+				"trainingRuntimeSpec": map[string]any{"template": map[string]any{"spec": map[string]any{
+					"resourceClaims": []any{map[string]any{"name": "gpu"}},
+				}}},
+			})
+		}
+		runtime.ReadMemStats(&after)
+		if len(e.Patched) != managers {
+			t.Fatalf("%d managers have fields, want %d", len(e.Patched), managers)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if few, many := bytesOf(250), bytesOf(1000); many > 8*few {
+		t.Errorf("1,000 patches take %d bytes, and 250 take %d", many, few)
 	}
 }

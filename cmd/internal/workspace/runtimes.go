@@ -85,9 +85,12 @@ func (c *Catalog) Earlier(j Job) legacy.Earlier {
 	if j.Document != nil && !j.Migrated {
 		earlier = j.Document.Earlier
 	}
+	isShared := true
 	for _, p := range c.settings.patchesFor(j) {
 		if added := p.Document.Earlier.Patched[p.Patch.Manager]; added != nil {
-			earlier.Patched = maps.Clone(earlier.Patched)
+			if isShared {
+				isShared, earlier.Patched = false, maps.Clone(earlier.Patched)
+			}
 			if earlier.Patched == nil {
 				earlier.Patched = map[string]map[string]any{}
 			}
