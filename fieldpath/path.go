@@ -3,13 +3,13 @@
 //	env := fieldpath.Fields("spec", "containers").Append(fieldpath.Item("name", "node"), fieldpath.Field("env"))
 //	fmt.Println(env) // .spec.containers[name="node"].env
 //
-// Paths are printed as Kubernetes prints them in conflicts. ParsePath also reads paths that a person copies from a manifest.
+// Paths are printed as Kubernetes prints them in conflicts, and [ParsePath] reads what is printed. A path with [Any] is a pattern: it
+// matches the fields of each item. The package schema knows which paths a type has.
 package fieldpath
 
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,11 +28,13 @@ import (
 //	["app"]                     a key of a map
 //	[="x"]                      an element of a set
 //	[2]                         a position in a list without a merge key
+//	[*]                         any item, key or element
 //
-// The zero Path is the object itself.
+// A person may leave out the first dot and the quotes. In a path that a type resolves, [node] is the item of that name, and a field of
+// a list is the field of each item. The zero Path is the object itself.
 type Path []Step
 
-// Step is one step of a Path. Make one with Field, Item, ItemBy, Key, Element, ElementOf or Index.
+// Step is one step of a Path. Make one with Field, Item, ItemBy, Key, Element, ElementOf, Index or Any.
 type Step struct {
 	kind  stepKind
 	typed bool   // whether value, or the name of an element, is JSON and not a plain string
@@ -49,13 +51,24 @@ const (
 	keyStep
 	elementStep
 	indexStep
+	anyStep
 )
 
-// Field returns the step to a field of an object: .name.
-func Field(name string) Step { return Step{kind: fieldStep, name: name} }
+// Field returns the step to a field of an object: .name. A name that cannot follow a dot is written as a key, and equals one.
+func Field(name string) Step {
+	if name == "" || strings.ContainsAny(name, ".[") {
+		return Key(name)
+	}
+	return Step{kind: fieldStep, name: name}
+}
 
 // Item returns the step to the item of a list-map whose merge key has the given value: [key="value"].
-func Item(key, value string) Step { return Step{kind: itemStep, name: key, value: value} }
+func Item(key, value string) Step {
+	if key == "" {
+		return ItemBy(ItemKey{key, value})
+	}
+	return Step{kind: itemStep, name: key, value: value}
+}
 
 // ItemKey is one merge key of an item: its name, and a string, int64, float64, bool or nil.
 type ItemKey struct {
@@ -66,15 +79,17 @@ type ItemKey struct {
 // ItemBy returns the step to the item of a list-map with these merge keys: [port=80,protocol="TCP"]. For a single string it
 // equals Item.
 func ItemBy(keys ...ItemKey) Step {
-	if len(keys) == 1 {
-		if text, ok := keys[0].Value.(string); ok {
-			return Item(keys[0].Name, text)
+	isOther := func(key ItemKey) bool { return key.Name != keys[0].Name }
+	if len(keys) > 0 && keys[0].Name != "" && !slices.ContainsFunc(keys, isOther) {
+		key := keys[len(keys)-1]
+		if text, ok := key.Value.(string); ok {
+			return Item(key.Name, text)
 		}
-		return Step{kind: itemStep, typed: true, name: keys[0].Name, value: encoded(keys[0].Value)}
+		return Step{kind: itemStep, typed: true, name: key.Name, value: encoded(key.Value)}
 	}
 	byName := make(map[string]any, len(keys))
 	for _, key := range keys {
-		byName[key.Name] = key.Value
+		byName[key.Name] = json.RawMessage(encoded(key.Value))
 	}
 	return Step{kind: itemStep, typed: true, value: encoded(byName)}
 }
@@ -89,6 +104,9 @@ func ElementOf(value any) Step {
 
 // encoded returns a value as JSON.
 func encoded(value any) string {
+	if value == any(0.0) {
+		return "0" // also for the negative zero
+	}
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -137,6 +155,9 @@ func Element(value string) Step { return Step{kind: elementStep, name: value} }
 
 // Index returns the step to a position in a list without a merge key: [2].
 func Index(i int) Step { return Step{kind: indexStep, index: i} }
+
+// Any returns the step of a pattern that stands for any item, key or element: [*].
+func Any() Step { return Step{kind: anyStep} }
 
 // Field returns the name of the step's field and reports whether the step leads to a field.
 func (s Step) Field() (string, bool) { return s.name, s.kind == fieldStep }
@@ -194,12 +215,13 @@ func (s Step) Index() (int, bool) { return s.index, s.kind == indexStep }
 func (s Step) String() string {
 	switch s.kind {
 	case itemStep:
-		if !s.typed {
-			return "[" + s.name + "=" + strconv.Quote(s.value) + "]"
-		}
 		var b strings.Builder
 		for i, key := range s.Keys() {
-			b.WriteString([]string{"[", ","}[min(i, 1)] + key.Name + "=")
+			name := key.Name
+			if name == "" || strings.ContainsAny(name, `=",]`) {
+				name = strconv.Quote(name)
+			}
+			b.WriteString([]string{"[", ","}[min(i, 1)] + name + "=")
 			if text, ok := key.Value.(string); ok {
 				b.WriteString(strconv.Quote(text))
 			} else {
@@ -216,6 +238,8 @@ func (s Step) String() string {
 		return "[=" + strconv.Quote(s.name) + "]"
 	case indexStep:
 		return "[" + strconv.Itoa(s.index) + "]"
+	case anyStep:
+		return "[*]"
 	default:
 		return "." + s.name
 	}
@@ -272,147 +296,4 @@ func (p *Path) UnmarshalText(text []byte) error {
 	q, err := ParsePath(string(text))
 	*p = q
 	return err
-}
-
-// ParsePath reads a path. The leading dot is optional, for paths that a person copies from a manifest:
-// spec.replicatedJobs[name="node"].
-//
-// The quotes are optional as well, because a shell removes them: [name=node] and [node]. A value without quotes ends at the
-// next "]", and a number alone is a position. As the value of a key, a JSON number, boolean or null keeps its type.
-//
-// The error gives the character at which reading stopped, and the expected input.
-func ParsePath(text string) (Path, error) {
-	var p Path
-	rest := text
-	fail := func(want string) (Path, error) {
-		return nil, fmt.Errorf("path %q, character %d: expected %s", text, len(text)-len(rest)+1, want)
-	}
-	for rest != "" {
-		if rest[0] != '[' {
-			name := rest
-			switch {
-			case rest[0] == '.':
-				name = rest[1:]
-			case len(p) > 0:
-				return fail(`"." or "["`)
-			}
-			if end := strings.IndexAny(name, ".["); end >= 0 {
-				name = name[:end]
-			}
-			if name == "" {
-				return fail("the name of a field")
-			}
-			p = append(p, Field(name))
-			rest = strings.TrimPrefix(rest, ".")[len(name):]
-			continue
-		}
-		rest = rest[1:]
-		key := rest[:max(0, strings.IndexAny(rest, `="]`))]
-		rest = rest[len(key):]
-		switch {
-		case strings.HasPrefix(rest, "]"):
-			step := Key(key)
-			if strings.Trim(key, "-0123456789") == "" {
-				i, err := strconv.ParseUint(key, 10, 31)
-				if err != nil {
-					return fail(`a position, "key" or key="value" within the brackets`)
-				}
-				step = Index(int(i))
-			}
-			p, rest = append(p, step), rest[1:]
-			continue
-		case strings.HasPrefix(rest, "="):
-			rest = rest[1:]
-		case key != "":
-			return fail(`"="`)
-		}
-		equals := text[len(text)-len(rest)-1] == '='
-		if keys, length := severalKeys(key, rest); length > 0 {
-			p, rest = append(p, ItemBy(keys...)), rest[length:]
-			continue
-		}
-		if plain := lengthUnquoted(rest); equals && plain > 0 {
-			// A shell removes the quotes: spec.replicatedJobs[name=node].
-			value := unquoted(rest[:plain])
-			rest = rest[plain+1:]
-			if key != "" {
-				p = append(p, ItemBy(ItemKey{key, value}))
-			} else {
-				p = append(p, ElementOf(value))
-			}
-			continue
-		}
-		quoted, err := strconv.QuotedPrefix(rest)
-		if err != nil {
-			return fail("a value in double quotes")
-		}
-		value, err := strconv.Unquote(quoted)
-		if err != nil {
-			return fail("a value in double quotes")
-		}
-		rest = rest[len(quoted):]
-		if !strings.HasPrefix(rest, "]") {
-			return fail(`"]"`)
-		}
-		rest = rest[1:]
-		switch {
-		case key != "":
-			p = append(p, Item(key, value))
-		case equals:
-			p = append(p, Element(value))
-		default:
-			p = append(p, Key(value))
-		}
-	}
-	return p, nil
-}
-
-// lengthUnquoted returns the length of a value without quotes that ends before the first "]", or 0.
-func lengthUnquoted(text string) int {
-	end := strings.IndexByte(text, ']')
-	if end <= 0 || strings.ContainsAny(text[:end], `"'`) {
-		return 0
-	}
-	return end
-}
-
-// unquoted returns a value without quotes: a number, a boolean or null in JSON's own form, otherwise the string.
-func unquoted(text string) any {
-	if strings.ContainsAny(text[:1], "-0123456789ntf") {
-		if value := fromJSON(text); encoded(value) == text {
-			return value
-		}
-	}
-	return text
-}
-
-// severalKeys reads the values of several merge keys up to the "]", and their length. For a single key the length is 0.
-func severalKeys(name, text string) (keys []ItemKey, length int) {
-	rest := text
-	for name != "" {
-		var value any
-		if quoted, err := strconv.QuotedPrefix(rest); err == nil && quoted[0] == '"' {
-			value, _ = strconv.Unquote(quoted)
-			rest = rest[len(quoted):]
-		} else {
-			end := strings.IndexAny(rest, `,]"`)
-			if end <= 0 {
-				return nil, 0
-			}
-			value, rest = unquoted(rest[:end]), rest[end:]
-		}
-		keys = append(keys, ItemKey{name, value})
-		if strings.HasPrefix(rest, "]") && len(keys) > 1 {
-			return keys, len(text) - len(rest) + 1
-		}
-		var more bool
-		if rest, more = strings.CutPrefix(rest, ","); !more {
-			return nil, 0
-		}
-		name = rest[:max(0, strings.IndexAny(rest, `=,]"`))]
-		if rest, more = strings.CutPrefix(rest[len(name):], "="); !more {
-			return nil, 0
-		}
-	}
-	return nil, 0
 }

@@ -44,6 +44,11 @@ func TestParsePath(t *testing.T) {
 		{`.labels["a\"]b"]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key(`a"]b`)}, "a quote within a key is escaped"},
 		{`.finalizers[="x"]`, fieldpath.Path{fieldpath.Field("finalizers"), fieldpath.Element("x")}, "an element of a set"},
 		{`.labels[app]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("app")}, "a key without its quotes"},
+		{`.list[*].a`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Any(), fieldpath.Field("a")}, "any item, key or element"},
+		{`.labels["*"]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("*")}, "in quotes, a star is a key"},
+		{`.list[name=*]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "*")}, "a star is no value of a key but itself"},
+		{`.list[name=a,b]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "a,b")}, "a comma without a key behind it is part of a value"},
+		{`.list["a=b"="c"]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("a=b", "c")}, "an odd name of a key has quotes"},
 		{`.list[0][12].a`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Index(0), fieldpath.Index(12), fieldpath.Field("a")}, "positions"},
 		{`["a"]`, fieldpath.Path{fieldpath.Key("a")}, "a path may begin with a key"},
 		{`.a[name="ü\n"]`, fieldpath.Path{fieldpath.Field("a"), fieldpath.Item("name", "ü\n")}, "the quotes have the syntax of Go"},
@@ -65,18 +70,20 @@ func TestParsePath(t *testing.T) {
 
 func TestParsePathErrors(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
-		{`.`, `path ".", character 1: expected the name of a field`},
-		{`.a..b`, `path ".a..b", character 3: expected the name of a field`},
-		{`.a.`, `path ".a.", character 3: expected the name of a field`},
+		{`.`, `path ".", character 2: expected the name of a field`},
+		{`.a..b`, `path ".a..b", character 4: expected the name of a field`},
+		{`.a.`, `path ".a.", character 4: expected the name of a field`},
 		{`.a[`, `path ".a[", character 4: expected a value in double quotes`},
-		{`.a[]`, `path ".a[]", character 4: expected a position, "key" or key="value" within the brackets`},
-		{`.a[-1]`, `path ".a[-1]", character 6: expected a position, "key" or key="value" within the brackets`},
-		{`.a[99999999999]`, `path ".a[99999999999]", character 15: expected a position, "key" or key="value" within the brackets`},
+		{`.a[]`, `path ".a[]", character 4: expected a position, *, "key" or key="value" within the brackets`},
+		{`.a[-1]`, `path ".a[-1]", character 6: expected a position, *, "key" or key="value" within the brackets`},
+		{`.a[99999999999]`, `path ".a[99999999999]", character 15: expected a position, *, "key" or key="value" within the brackets`},
 		{`.a[name=]`, `path ".a[name=]", character 9: expected a value in double quotes`},
 		{`.a[name='bc']`, `path ".a[name='bc']", character 9: expected a value in double quotes`},
 		{`.a[name="b]`, `path ".a[name=\"b]", character 9: expected a value in double quotes`},
 		{`.a[name="b"`, `path ".a[name=\"b\"", character 12: expected "]"`},
 		{`.a[name"b"]`, `path ".a[name\"b\"]", character 8: expected "="`},
+		{`.a["b"x]`, `path ".a[\"b\"x]", character 7: expected "]"`},
+		{`.a[k="b",]`, `path ".a[k=\"b\",]", character 10: expected "="`},
 		{`.a["b"]c`, `path ".a[\"b\"]c", character 8: expected "." or "["`},
 	} {
 		path, err := fieldpath.ParsePath(tc.text)
@@ -148,7 +155,7 @@ func TestPathAsJSON(t *testing.T) {
 
 func TestStepAccessors(t *testing.T) {
 	steps := map[string]fieldpath.Step{
-		"field": fieldpath.Field("x"), "item": fieldpath.Item("name", "x"), "key": fieldpath.Key("x"), "element": fieldpath.Element("x"), "index": fieldpath.Index(0),
+		"field": fieldpath.Field("x"), "item": fieldpath.Item("name", "x"), "key": fieldpath.Key("x"), "element": fieldpath.Element("x"), "index": fieldpath.Index(0), "any": fieldpath.Any(),
 	}
 	for kind, step := range steps {
 		_, field := step.Field()

@@ -1,38 +1,99 @@
 package fieldpath
 
-// Matches reports whether a pattern names the field or one that contains it. A pattern's item, key or element with an empty
-// value stands for any one of its list or map.
+import "iter"
+
+// Matches reports whether a pattern names the field or one that contains it. Any in a pattern matches each step.
 func (p Path) Matches(pattern Path) bool {
 	if len(pattern) > len(p) {
 		return false
 	}
 	for i, step := range pattern {
-		if step != p[i] && !step.standsFor(p[i]) {
+		if step != p[i] && step != Any() {
 			return false
 		}
 	}
 	return true
 }
 
-// standsFor reports whether the pattern's step stands for any item, key or element, and the other step is one.
-func (s Step) standsFor(step Step) bool {
-	if key, value, ok := s.Item(); ok && value == "" {
-		other, _, is := step.Item()
-		return is && other == key || len(step.Keys()) > 1
-	}
-	if key, ok := s.Key(); ok && key == "" {
-		_, is := step.Key()
-		return is
-	}
-	element, ok := s.Element()
-	_, is := step.ElementValue()
-	return ok && element == "" && is
+// Patterns are patterns of [Path.Matches]. The work for one path does not grow with them. The zero value has none. They never change,
+// and many goroutines may use them.
+type Patterns struct{ root patternNode }
+
+// patternNode is where the patterns with one beginning are.
+type patternNode struct {
+	ends []int // the numbers of the patterns that end here
+	next map[Step]*patternNode
 }
 
-// isPattern reports whether the step of a pattern stands for any item, key or element.
-func (s Step) isPattern() bool {
-	_, value, isItem := s.Item()
-	key, isKey := s.Key()
-	element, isElement := s.Element()
-	return isItem && value == "" || isKey && key == "" || isElement && element == ""
+// NewPatterns returns the given patterns. Their numbers are their places in the list.
+func NewPatterns(list []Path) *Patterns {
+	p := &Patterns{}
+	for number, pattern := range list {
+		at := &p.root
+		for _, step := range pattern {
+			below := at.next[step]
+			if below == nil {
+				if at.next == nil {
+					at.next = map[Step]*patternNode{}
+				}
+				below = &patternNode{}
+				at.next[step] = below
+			}
+			at = below
+		}
+		at.ends = append(at.ends, number)
+	}
+	return p
+}
+
+// Matching returns the numbers of the patterns that match a path, the shortest ones first.
+func (p *Patterns) Matching(path Path) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, nodes := 0, p.start(); len(nodes) > 0; i++ {
+			for _, n := range nodes {
+				for _, number := range n.ends {
+					if !yield(number) {
+						return
+					}
+				}
+			}
+			if i == len(path) {
+				return
+			}
+			nodes = matchStep(nodes, path[i])
+		}
+	}
+}
+
+// HasWithin reports whether a pattern goes on behind a path.
+func (p *Patterns) HasWithin(path Path) bool {
+	nodes := p.start()
+	for _, step := range path {
+		nodes = matchStep(nodes, step)
+	}
+	for _, n := range nodes {
+		if n.next != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Patterns) start() []*patternNode {
+	if p == nil {
+		return nil
+	}
+	return []*patternNode{&p.root}
+}
+
+func matchStep(nodes []*patternNode, step Step) (below []*patternNode) {
+	for _, n := range nodes {
+		if next := n.next[step]; next != nil {
+			below = append(below, next)
+		}
+		if next := n.next[Any()]; next != nil && step != Any() {
+			below = append(below, next)
+		}
+	}
+	return below
 }

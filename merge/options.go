@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,8 +35,8 @@ type Options struct {
 	Defaults   DefaultPolicy
 	// Managers win over all others. The first one named wins over the next. No other Precedence may be set.
 	Managers []string
-	// Protected are patterns of fields that keep the base's values: see fieldpath.Path.Matches. The name of a field within a list stands
-	// for that field of each item. An item keeps its merge key in any case. No pattern may lead into a value that merges whole.
+	// Protected are patterns of fields that keep the base's values: see schema.Type.Resolve and fieldpath.Path.Matches. An item keeps its
+	// merge key in any case. No pattern may lead into a value that merges whole.
 	// Result.Protected lists who sets such a field; with ProtectedError that is an error.
 	Protected      []fieldpath.Path
 	ProtectedError bool
@@ -202,145 +201,17 @@ func isField(t *schema.Type, path fieldpath.Path) error {
 	if len(path) == 0 {
 		return apiError("Required value", "must name a field")
 	}
-	meant, err := patternOf(t, path)
-	if err == nil || len(meant) == 0 || slices.Equal(meant, path) {
-		return err
-	}
-	if _, wrong := patternOf(t, meant); wrong != nil {
-		return err
-	}
-	return fmt.Errorf("%w: use %s", err, meant)
-}
-
-// patternOf checks a pattern of fields. It returns the longest pattern like it that leads to a field, and the first problem.
-func patternOf(t *schema.Type, path fieldpath.Path) (meant fieldpath.Path, problem error) {
-	reject := func(typ, format string, args ...any) {
-		if problem == nil {
-			problem = apiError(typ, format, args...)
+	resolved, err := t.Resolve(path)
+	if wrong := (*schema.PathError)(nil); errors.As(err, &wrong) {
+		if whole := t.Replaced(wrong.Meant); whole != nil {
+			wrong.Meant = whole
 		}
+		return apiError("Invalid value", "%w", wrong)
 	}
-	for i := 0; i < len(path); i++ {
-		step := path[i]
-		name, isField := step.Field()
-		key, isKey := step.Key()
-		element, isElement := step.Element()
-		if t.Kind == schema.Untyped {
-			t = t.Object
-		}
-		text := cmp.Or(name, key, element)
-		isAny := text == anyWord
-		switch {
-		case t.HasItems() && t.Kind != schema.Set:
-			if isField && !isAny { // the field of each item
-				i--
-			} else if named, err := itemNamed(t, step, i == len(path)-1); err == nil {
-				meant = append(meant, named)
-			} else {
-				reject("Invalid value", "%w", err)
-				if named != (fieldpath.Step{}) {
-					meant = append(meant, named)
-				}
-			}
-			t = t.Elem
-		case (isField || isKey) && t.Field(text) != nil && t.Kind != schema.Map:
-			if isKey {
-				reject("Invalid value", "there is no field %s", step)
-			}
-			meant = append(meant, fieldpath.Field(text))
-			t = t.Field(text).Type
-		case isAny && t.Kind != schema.Struct:
-			reject("Invalid value", "%s stands for nothing", step)
-			return meant, problem
-		case t.Kind == schema.Map && isKey && t.GoType() != nil:
-			meant, t = append(meant, step), scalarType // an entry merges whole
-		case t.Kind == schema.Map && t.GoType() == nil && (isKey || isField), t.Kind == schema.Set && isElement, t.Kind == schema.Struct && t.Elem != nil && (isKey || isField):
-			meant, t = append(meant, step), t.Elem
-		case t.Kind == schema.Map && isField, t.Kind == schema.Set && isKey:
-			reject("Invalid value", "%s is part of a value that does not merge", step)
-			if t.Kind == schema.Set {
-				return append(meant, fieldpath.Element(key)), problem
-			}
-			return append(meant, fieldpath.Key(name)), problem
-		case t.Kind == schema.Struct:
-			reject("Invalid value", "there is no field %s", step)
-			near := nearField(t, text)
-			if near == nil {
-				return meant, problem
-			}
-			meant, t = append(meant, fieldpath.Field(near.Name)), near.Type
-		default:
-			reject("Invalid value", "%s is part of a value that does not merge", step)
-			return meant, problem
-		}
-	}
-	return meant, problem
-}
-
-// anyWord is how other grammars write any item, key or field.
-const anyWord = "*"
-
-// itemNamed returns the step to the items of a list-map that a step of a pattern names. An error may have the step that was meant. It
-// has none if the field of each item was meant.
-func itemNamed(t *schema.Type, step fieldpath.Step, isLast bool) (named fieldpath.Step, err error) {
-	isKey := func(name string) bool { return name == t.Key || slices.Contains(t.Keys, name) }
-	keys := step.Keys()
-	isAny := slices.ContainsFunc(keys, func(k fieldpath.ItemKey) bool { return k.Value == anyWord })
-	switch {
-	case isAny:
-		err = errors.New("no item is called *")
-	case len(keys) == 0:
-		err = errors.New("an item must be named by its key")
-	case !slices.ContainsFunc(keys, func(k fieldpath.ItemKey) bool { return !isKey(k.Name) }):
-		return step, nil
-	default:
-		err = fmt.Errorf("the key of the items is %s", strings.Join(keysOf(t), ", "))
-	}
-	text, isText := step.Key()
-	switch {
-	case isText && text != anyWord && !isKey(text) && t.Key != "":
-		return fieldpath.Item(t.Key, text), err
-	case isLast && t.Key != "":
-		return fieldpath.Item(t.Key, ""), err
-	}
-	return fieldpath.Step{}, err
-}
-
-// keysOf returns the merge keys of a list-map.
-func keysOf(t *schema.Type) []string {
-	if len(t.Keys) > 0 {
-		return t.Keys
-	}
-	return []string{t.Key}
-}
-
-// nearField returns the field whose name differs by its case or its end alone, or nil.
-func nearField(t *schema.Type, name string) *schema.StructField {
-	lower := strings.ToLower(name)
-	for _, f := range t.Fields {
-		if strings.ToLower(f.Name) == lower {
-			return f
-		}
-	}
-	for _, f := range t.Fields {
-		if isNear(lower, strings.ToLower(f.Name)) {
-			return f
-		}
+	if whole := t.Replaced(resolved); whole != nil {
+		return apiError("Invalid value", "%s is part of a value that does not merge: use %s", resolved, whole)
 	}
 	return nil
-}
-
-// isNear reports whether two names have three letters in common at their ends, and differ by at most two letters between these.
-func isNear(a, b string) bool {
-	short := min(len(a), len(b))
-	start := 0
-	for start < short && a[start] == b[start] {
-		start++
-	}
-	end := 0
-	for end < short-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	return start+end > 2 && max(len(a), len(b))-start-end <= 2
 }
 
 // checkKnown returns an error for an unknown value of an option. The first of its values is the zero one.

@@ -394,7 +394,7 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		free: {x-kubernetes-preserve-unknown-fields: true, properties: {in: {type: string}}}}}`)
 	whole := fieldpath.Fields("whole")
 	labels, items, marks, args := fieldpath.Fields("labels"), fieldpath.Fields("items"), fieldpath.Fields("marks"), fieldpath.Fields("args")
-	const part, none = "is part of a value that does not merge", "there is no field"
+	const part, none = "is part of a value that does not merge", "has no field"
 	for _, tc := range []struct {
 		path                  fieldpath.Path
 		wantTyped, wantObject string
@@ -402,28 +402,22 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		{nil, "Required value: must name a field", "Required value: must name a field"},
 		{labels, "", ""},
 		{labels.Append(fieldpath.Key("a")), "", ""},
-		{labels.Append(fieldpath.Field("a")), part, ""},
-		{labels.Append(fieldpath.Index(0)), part, part},
-		{labels.Append(fieldpath.Key("a"), fieldpath.Field("b")), part, part},
+		{labels.Append(fieldpath.Field("a")), "", ""},
+		{labels.Append(fieldpath.Any()), "", ""},
+		{labels.Append(fieldpath.Key("a"), fieldpath.Field("b")), "has no fields or items", "has no fields or items"},
 		{marks.Append(fieldpath.Element("a")), "", ""},
-		{marks.Append(fieldpath.Element("a"), fieldpath.Field("b")), part, part},
-		{marks.Append(fieldpath.Key("a")), part, part},
-		{args.Append(fieldpath.Element("a")), part, part},
+		{marks.Append(fieldpath.Key("a")), "", ""},
+		{args.Append(fieldpath.Element("a")), "use .args", "use .args"},
 		{args.Append(fieldpath.Index(0)), part, part},
 		{items.Append(fieldpath.Item("name", "a"), fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
+		{items.Append(fieldpath.Any(), fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
 		{items.Append(fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
 		{whole.Append(fieldpath.Field("name")), none, part},
 		{fieldpath.Fields("structs").Append(fieldpath.Key("a")), "", none},
 		{fieldpath.Fields("structs").Append(fieldpath.Key("a"), fieldpath.Field("name")), part, none},
-		{fieldpath.Fields("structs").Append(fieldpath.Key("a"), fieldpath.Key("b")), part, none},
-		{items.Append(fieldpath.Index(0)), "an item must be named by its key", "an item must be named by its key"},
-		{items.Append(fieldpath.Field("mark")), none, none},
-		{fieldpath.Fields("mark"), none, none},
-		{fieldpath.Path{fieldpath.Key("labels")}, none, none},
-		{labels.Append(fieldpath.Element("a")), part, part},
+		{fieldpath.Fields("structs").Append(fieldpath.Key("a"), fieldpath.Key("b")), none, none},
 		{fieldpath.Fields("free", "a"), none, ""},
-		{fieldpath.Path{fieldpath.Field("free"), fieldpath.Key("a")}, none, ""},
-		{fieldpath.Path{fieldpath.Field("free"), fieldpath.Element("a")}, none, none},
+		{fieldpath.Path{fieldpath.Field("free"), fieldpath.Any()}, none, ""},
 	} {
 		for _, by := range []struct {
 			plan *merge.Plan[merge.Object, merge.Object]
@@ -878,7 +872,7 @@ func TestProtected(t *testing.T) {
 		o := merge.Options{Owners: true}
 		for _, text := range []string{
 			"containers.image", `containers[name="a"]`, "volumes", "nodeSelector", "containers.livenessProbe", "schedulerName", `nodeSelector["k"]`, "imagePullSecrets",
-			"containers.env", "initContainers.securityContext.runAsUser", `containers[name=""].readinessProbe.httpGet`, "tolerations", "initContainers.ports", "containers.command",
+			"containers.env", "initContainers.securityContext.runAsUser", `containers[*].readinessProbe.httpGet`, "tolerations", "initContainers.ports", "containers.command",
 		} {
 			if path, err := fieldpath.ParsePath(text); err != nil {
 				t.Fatal(err)
@@ -894,7 +888,7 @@ func TestProtected(t *testing.T) {
 			return slices.ContainsFunc(o.Protected, func(pattern fieldpath.Path) bool {
 				if name, _ := pattern[0].Field(); len(pattern) > 1 && strings.HasSuffix(name, "ontainers") {
 					if _, isField := pattern[1].Field(); isField {
-						pattern = slices.Insert(slices.Clone(pattern), 1, fieldpath.Item("name", ""))
+						pattern = slices.Insert(slices.Clone(pattern), 1, fieldpath.Any())
 					}
 				}
 				return path.Matches(pattern)
@@ -1061,25 +1055,16 @@ func TestPolicies_Embedded(t *testing.T) {
 // TestOptions_Protected rejects protected paths that lead to no field.
 func TestOptions_Protected(t *testing.T) {
 	for text, want := range map[string]string{
-		"containers.imag":            `.containers.imag: Invalid value: there is no field .imag: use .containers.image`,
-		"containrs.image":            `.containrs.image: Invalid value: there is no field .containrs: use .containers.image`,
-		"tolerationz":                `.tolerationz: Invalid value: there is no field .tolerationz: use .tolerations`,
-		"volumens.x":                 `.volumens.x: Invalid value: there is no field .volumens: use .volumes`,
-		"containers[0]":              `.containers[0]: Invalid value: an item must be named by its key: use .containers[name=""]`,
-		"tolerations.key":            `.tolerations.key: Invalid value: .key is part of a value that does not merge: use .tolerations`,
-		"schedulerName.x":            `.schedulerName.x: Invalid value: .x is part of a value that does not merge: use .schedulerName`,
-		"containers[name=*].image":   `.containers[name="*"].image: Invalid value: no item is called *: use .containers.image`,
-		"containers[*].image":        `.containers["*"].image: Invalid value: an item must be named by its key: use .containers.image`,
-		"containers.*.image":         `.containers.*.image: Invalid value: an item must be named by its key: use .containers.image`,
-		"containers[name].image":     `.containers["name"].image: Invalid value: an item must be named by its key: use .containers.image`,
-		"containers[server].image":   `.containers["server"].image: Invalid value: an item must be named by its key: use .containers[name="server"].image`,
-		"containers[image=i].args":   `.containers[image="i"].args: Invalid value: the key of the items is name: use .containers.args`,
-		"containers[name=*]":         `.containers[name="*"]: Invalid value: no item is called *: use .containers[name=""]`,
-		"containers[*].env[*].value": `.containers["*"].env["*"].value: Invalid value: an item must be named by its key: use .containers.env.value`,
-		"Containers.Image":           `.Containers.Image: Invalid value: there is no field .Containers: use .containers.image`,
-		"nodeSelector[*]":            `.nodeSelector["*"]: Invalid value: ["*"] stands for nothing: use .nodeSelector`,
-		"nodeSelector.zone":          `.nodeSelector.zone: Invalid value: .zone is part of a value that does not merge: use .nodeSelector["zone"]`,
-		"elsewhere":                  `.elsewhere: Invalid value: there is no field .elsewhere`,
+		"containers.imag":            `.containers.imag: Invalid value: .containers[*] has no field imag: use .containers[*].image`,
+		"containers[0]":              `.containers[0]: Invalid value: .containers has items by their key name: use .containers[*]`,
+		"tolerations.key":            `.tolerations.key: Invalid value: .tolerations[*].key is part of a value that does not merge: use .tolerations`,
+		"tolerationz.kei":            `.tolerationz.kei: Invalid value: the object has no field tolerationz: use .tolerations`,
+		"containers[name=*].image":   `.containers[name="*"].image: Invalid value: .containers has no item that is called *: use .containers[*].image`,
+		"image":                      `.image: Invalid value: the object has no field image: use .volumes[*].image`,
+		"containers[server].image":   "",
+		"containers[*].env[*].value": "",
+		"nodeSelector[*]":            "",
+		"nodeSelector.zone":          "",
 		`containers[name=""].image`:  "",
 		"containers.image":           "",
 		"volumes":                    "",

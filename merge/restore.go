@@ -27,7 +27,8 @@ func (l *log) restore(o Options, value, base Object) (restored Object, ignored [
 		restored, _ = r.value(l.root, restored, base, nil).(Object)
 		r.overrule(rootNode, nil)
 	}
-	for _, pattern := range o.Protected {
+	for _, path := range o.Protected {
+		pattern, _ := l.root.Resolve(path) // it is a field, as was checked
 		r := restoring{l, "protected", true}
 		l.match(rootNode, pattern, nil, func(at node, rest fieldpath.Path, emptied []int32) {
 			path, layers := l.path(at).Append(rest...), emptied
@@ -83,20 +84,13 @@ func (l *log) match(at node, pattern fieldpath.Path, emptied []int32, do func(at
 }
 
 // leads reports whether a pattern leads into a step of a field of type t. It also returns the rest
-// of the pattern. The name of a field leads into each item of a list. No pattern leads to a merge
-// key, which an item keeps in any case.
+// of the pattern. No pattern leads to a merge key, which an item keeps in any case.
 func leads(pattern fieldpath.Path, t *schema.Type, step fieldpath.Step) (rest fieldpath.Path, ok bool) {
 	if len(pattern) == 0 {
 		return nil, true
 	}
 	rest, ok = pattern[1:], fieldpath.Path{step}.Matches(pattern[:1])
-	if !t.HasItems() {
-		return rest, ok
-	}
-	if _, isField := pattern[0].Field(); isField {
-		rest, ok = pattern, true
-	}
-	if len(rest) > 0 {
+	if t.HasItems() && len(rest) > 0 {
 		name, isField := rest[0].Field()
 		ok = ok && !(isField && (name == t.Key || slices.Contains(t.Keys, name)))
 	}

@@ -50,23 +50,6 @@ func (t *Type) Item(item any) (fieldpath.Step, bool) {
 	return fieldpath.Step{}, false
 }
 
-// Named returns the step to a part of a list or of a Map. The name is the merge key of an item, an element, or the key of an entry. An
-// item of an Atomic has no name: the step leads to the first position. The result is false for other types, and for items with several
-// keys.
-func (t *Type) Named(name string) (fieldpath.Step, bool) {
-	switch {
-	case t == nil:
-		return fieldpath.Step{}, false
-	case t.Kind == ListMap:
-		return fieldpath.Item(t.Key, name), t.Key != ""
-	case t.Kind == Set:
-		return fieldpath.Element(name), true
-	case t.Kind == Map:
-		return fieldpath.Key(name), true
-	}
-	return fieldpath.Index(0), t.Kind == Atomic
-}
-
 func (t *Type) itemOf(fields map[string]any) (fieldpath.Step, bool) {
 	if len(t.Keys) == 0 {
 		value := fields[t.Key]

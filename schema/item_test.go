@@ -81,19 +81,3 @@ func TestType_Item(t *testing.T) {
 		}
 	}
 }
-
-// TestType_Named finds the parts of lists and maps by their names.
-func TestType_Named(t *testing.T) {
-	pod := schema.TypeOf(reflect.TypeFor[corev1.Pod]())
-	spec := pod.Inner("spec")
-	several := schema.Type{Kind: schema.ListMap, Keys: []string{"port", "protocol"}}
-	for want, of := range map[string]*schema.Type{
-		`[name="a"]`: spec.Inner("containers"), "no type": nil, `[="a"]`: pod.Inner("metadata").Inner("finalizers"), `["a"]`: spec.Inner("nodeSelector"),
-		`[0]`: spec.Inner("tolerations"), "a struct": spec, "a scalar": spec.Inner("nodeName"), "several keys": &several,
-	} {
-		step, ok := of.Named("a")
-		if isStep := want[0] == '['; ok != isStep || ok && step.String() != want {
-			t.Errorf("%v: Named(a) = %s, %v, want %s", of, step, ok, want)
-		}
-	}
-}

@@ -335,15 +335,18 @@ func (t *Type) Lookup(path fieldpath.Path) *Type {
 
 // child returns the type of a step's target, or nil.
 func (t *Type) child(step fieldpath.Step) *Type {
+	if t == nil {
+		return nil
+	}
 	if _, ok := step.Index(); ok && t.List != nil {
 		t = t.List
 	} else if t.Object != nil {
 		t = t.Object.granular()
 	}
-	if name, ok := step.Field(); ok {
-		if f := t.Field(name); f != nil {
-			return f.Type
-		}
+	if name, ok := step.Name(); ok && (t.Kind == Struct || t.Kind == Map) {
+		return t.Inner(name)
+	}
+	if _, ok := step.Field(); ok {
 		return nil
 	}
 	return t.Elem
@@ -351,7 +354,7 @@ func (t *Type) child(step fieldpath.Step) *Type {
 
 // granular returns the type of an object that is replaced, or t itself.
 func (t *Type) granular() *Type {
-	if t.Kind == Atomic && t.Object != nil {
+	if t != nil && t.Kind == Atomic && t.Object != nil {
 		return t.Object
 	}
 	return t

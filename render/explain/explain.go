@@ -27,7 +27,7 @@ import (
 
 // Rule is the description of one field of a JobSet.
 type Rule struct {
-	// Path is the requested field. An unnamed item or key is empty: Format writes it as [name].
+	// Path is the requested field, with [*] for any item.
 	Path fieldpath.Path
 	// Kind is the merge rule in a word: "scalar", "struct", "map", "list-map by name", "set", "atomic".
 	Kind string
@@ -51,13 +51,12 @@ type Member struct {
 	Patchable bool
 }
 
-// Field explains the field of a JobSet at a path. The path may have the form of findings, or a shorter one. The
-// leading dot and the items of lists are optional. An item may be [name], [name=node] or [name="node"], and keys of
-// maps may follow a dot. A path that does not start at the root names the only field whose path ends with it.
+// Field explains the field of a JobSet at a path, in any form that schema.Type.Resolve reads. A path that does not start at the root
+// names the only field whose path ends with it.
 //
 // The error suggests a field, or lists the fields that the path may name.
 func Field(text string) (Rule, error) {
-	path, err := parse(text)
+	path, err := fieldpath.ParsePath(strings.TrimSpace(text))
 	if err != nil {
 		return Rule{}, err
 	}
@@ -106,7 +105,7 @@ func bySuffix(text string, end fieldpath.Path) (Rule, error) {
 		return r.rule(), nil
 	}
 	slices.SortStableFunc(found, func(a, b fieldpath.Path) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(Format(a), Format(b)))
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a.String(), b.String()))
 	})
 	const most = 12
 	lines := []error{fmt.Errorf("%d fields are called %s; name one of these", len(found), text)}
@@ -115,7 +114,7 @@ func bySuffix(text string, end fieldpath.Path) (Rule, error) {
 			lines = append(lines, fmt.Errorf("  and %d more", len(found)-most))
 			break
 		}
-		lines = append(lines, errors.New("  "+Format(path)))
+		lines = append(lines, errors.New("  "+path.String()))
 	}
 	return Rule{}, errors.Join(lines...)
 }
@@ -131,22 +130,22 @@ func fieldsOf(path fieldpath.Path) []string {
 	return names
 }
 
-// Paths returns every field of a JobSet that Field explains, sorted, for completion. The paths have the form of
-// Format without the leading dot. Paths omits fields within lists that merge as a whole.
+// Paths returns every field of a JobSet that Field explains, sorted, for completion. The paths have no leading dot. Paths omits fields
+// within lists that merge as a whole.
 func Paths() []string {
 	var paths []string
 	walk(runtimepatch.JobSetTemplate(), nil, func(path fieldpath.Path, _ *schema.Type) bool {
-		paths = append(paths, strings.TrimPrefix(Format(path), "."))
+		paths = append(paths, strings.TrimPrefix(path.String(), "."))
 		return true
 	})
 	slices.Sort(paths)
 	return paths
 }
 
-// walk visits every field below a type. In a list or map it visits one item with an empty name.
+// walk visits every field below a type. In a list it visits any item.
 func walk(t *schema.Type, path fieldpath.Path, visit func(fieldpath.Path, *schema.Type) bool) bool {
 	for t.KeyField() != nil {
-		path, t = path.Append(fieldpath.Item(t.Key, "")), t.Elem
+		path, t = path.Append(fieldpath.Any()), t.Elem
 	}
 	for _, f := range t.Fields {
 		at := path.Append(fieldpath.Field(f.Name))
@@ -155,28 +154,4 @@ func walk(t *schema.Type, path fieldpath.Path, visit func(fieldpath.Path, *schem
 		}
 	}
 	return true
-}
-
-// Format writes a path as Path.String does, but an unnamed item, key or element as [name], [key], [element] or [].
-func Format(path fieldpath.Path) string {
-	var b strings.Builder
-	for _, step := range path {
-		key, value, isItem := step.Item()
-		mapKey, isKey := step.Key()
-		element, isElement := step.Element()
-		_, isIndex := step.Index()
-		switch {
-		case isItem && value == "":
-			b.WriteString("[" + key + "]")
-		case isKey && mapKey == "":
-			b.WriteString("[key]")
-		case isElement && element == "":
-			b.WriteString("[element]")
-		case isIndex:
-			b.WriteString("[]")
-		default:
-			b.WriteString(step.String())
-		}
-	}
-	return b.String()
 }

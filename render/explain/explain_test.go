@@ -14,10 +14,10 @@ func ExampleField() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(explain.Format(rule.Path))
+	fmt.Println(rule.Path)
 	fmt.Println("set by:", rule.Set)
 	// Output:
-	// .spec.replicatedJobs[name].template.spec.template.spec.containers[name="node"].command
+	// .spec.replicatedJobs[*].template.spec.template.spec.containers[name="node"].command
 	// set by: spec.trainer.command of the TrainJob, or the runtime's template
 }
 
@@ -26,27 +26,25 @@ func TestField(t *testing.T) {
 	const pod = "spec.replicatedJobs.template.spec.template.spec."
 	for _, c := range []struct{ reason, text, path, says string }{
 		{"a path as a finding shows it", `.spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]`, `.spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]`, "managers that set different values are in conflict"},
-		{"from memory, as kubectl explain takes it", pod + "nodeSelector", ".spec.replicatedJobs[name].template.spec.template.spec.nodeSelector", "key by key"},
-		{"the key of a map behind a dot", pod + "nodeSelector.pool", `.spec.replicatedJobs[name].template.spec.template.spec.nodeSelector["pool"]`, "replaced: the last patch"},
+		{"from memory, as kubectl explain takes it", pod + "nodeSelector", ".spec.replicatedJobs[*].template.spec.template.spec.nodeSelector", "key by key"},
+		{"the key of a map behind a dot", pod + "nodeSelector.pool", `.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector["pool"]`, "replaced: the last patch"},
 		{"an item without its key's name or quotes", "spec.replicatedJobs[node].replicas", `.spec.replicatedJobs[name="node"].replicas`, "spec.trainer.numNodes"},
-		{"the end of a path", "nodeSelector", ".spec.replicatedJobs[name].template.spec.template.spec.nodeSelector", "key by key"},
-		{"a list by key", pod + "volumes", ".spec.replicatedJobs[name].template.spec.template.spec.volumes", "item by item, by name"},
-		{"an atomic list", pod + "tolerations", ".spec.replicatedJobs[name].template.spec.template.spec.tolerations", "replaced whole: a patch that sets it drops"},
-		{"within an atomic list", pod + "tolerations.key", ".spec.replicatedJobs[name].template.spec.template.spec.tolerations[].key", "with all of .spec.replicatedJobs[name].template.spec.template.spec.tolerations"},
-		{"any item of an atomic list, as Format writes it", pod + "tolerations[].key", ".spec.replicatedJobs[name].template.spec.template.spec.tolerations[].key", "with all of .spec.replicatedJobs[name].template.spec.template.spec.tolerations"},
-		{"any item of a list, as Format writes it", pod + "volumes[name].emptyDir", ".spec.replicatedJobs[name].template.spec.template.spec.volumes[name].emptyDir", "excludes hostPath"},
-		{"any item of a list, by a star", pod + "volumes[*].emptyDir", ".spec.replicatedJobs[name].template.spec.template.spec.volumes[name].emptyDir", "excludes hostPath"},
-		{"the item at a position, which may be any", pod + "volumes[0].emptyDir", ".spec.replicatedJobs[name].template.spec.template.spec.volumes[name].emptyDir", "excludes hostPath"},
-		{"the key of a map that is a number", "nodeSelector[7]", `.spec.replicatedJobs[name].template.spec.template.spec.nodeSelector["7"]`, "replaced: the last patch"},
-		{"an element of a set", `spec.replicatedJobs.template.spec.template.metadata.finalizers[a]`, `.spec.replicatedJobs[name].template.spec.template.metadata.finalizers[="a"]`, "scalar"},
-		{"a member of a union", pod + "volumes.emptyDir", ".spec.replicatedJobs[name].template.spec.template.spec.volumes[name].emptyDir", "excludes hostPath"},
-		{"the other side of a union", pod + "containers.env.valueFrom", ".spec.replicatedJobs[name].template.spec.template.spec.containers[name].env[name].valueFrom", "excludes value:"},
-		{"a discriminator", pod + "securityContext.seccompProfile.type", ".spec.replicatedJobs[name].template.spec.template.spec.securityContext.seccompProfile.type", "says which of the fields counts"},
-		{"any element of a set", `spec.replicatedJobs.template.spec.template.metadata.finalizers[*]`, `.spec.replicatedJobs[name].template.spec.template.metadata.finalizers[element]`, "scalar"},
-		{"a set", "spec.replicatedJobs.template.spec.template.metadata.finalizers", ".spec.replicatedJobs[name].template.spec.template.metadata.finalizers", "united"},
-		{"the webhook's ban on variables", pod + `containers[name="node"].env`, `.spec.replicatedJobs[name].template.spec.template.spec.containers[name="node"].env`, "spec.trainer.env of the TrainJob: no patch"},
-		{"the variables of any container", pod + "containers.env", ".spec.replicatedJobs[name].template.spec.template.spec.containers[name].env", "not of containers called node"},
-		{"a container that has no section in the TrainJob", pod + "containers[name=sidecar].image", `.spec.replicatedJobs[name].template.spec.template.spec.containers[name="sidecar"].image`, "the runtime's template only"},
+		{"the end of a path", "nodeSelector", ".spec.replicatedJobs[*].template.spec.template.spec.nodeSelector", "key by key"},
+		{"a list by key", pod + "volumes", ".spec.replicatedJobs[*].template.spec.template.spec.volumes", "item by item, by name"},
+		{"an atomic list", pod + "tolerations", ".spec.replicatedJobs[*].template.spec.template.spec.tolerations", "replaced whole: a patch that sets it drops"},
+		{"within an atomic list", pod + "tolerations.key", ".spec.replicatedJobs[*].template.spec.template.spec.tolerations[*].key", "with all of .spec.replicatedJobs[*].template.spec.template.spec.tolerations"},
+		{"any item of an atomic list", pod + "tolerations[*].key", ".spec.replicatedJobs[*].template.spec.template.spec.tolerations[*].key", "with all of .spec.replicatedJobs[*].template.spec.template.spec.tolerations"},
+		{"any item of a list, by a star", pod + "volumes[*].emptyDir", ".spec.replicatedJobs[*].template.spec.template.spec.volumes[*].emptyDir", "excludes hostPath"},
+		{"the key of a map that is a number", "nodeSelector[7]", `.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector["7"]`, "replaced: the last patch"},
+		{"an element of a set", `spec.replicatedJobs.template.spec.template.metadata.finalizers[a]`, `.spec.replicatedJobs[*].template.spec.template.metadata.finalizers[="a"]`, "scalar"},
+		{"a member of a union", pod + "volumes.emptyDir", ".spec.replicatedJobs[*].template.spec.template.spec.volumes[*].emptyDir", "excludes hostPath"},
+		{"the other side of a union", pod + "containers.env.valueFrom", ".spec.replicatedJobs[*].template.spec.template.spec.containers[*].env[*].valueFrom", "excludes value:"},
+		{"a discriminator", pod + "securityContext.seccompProfile.type", ".spec.replicatedJobs[*].template.spec.template.spec.securityContext.seccompProfile.type", "says which of the fields counts"},
+		{"any element of a set", `spec.replicatedJobs.template.spec.template.metadata.finalizers[*]`, `.spec.replicatedJobs[*].template.spec.template.metadata.finalizers[*]`, "scalar"},
+		{"a set", "spec.replicatedJobs.template.spec.template.metadata.finalizers", ".spec.replicatedJobs[*].template.spec.template.metadata.finalizers", "united"},
+		{"the webhook's ban on variables", pod + `containers[name="node"].env`, `.spec.replicatedJobs[*].template.spec.template.spec.containers[name="node"].env`, "spec.trainer.env of the TrainJob: no patch"},
+		{"the variables of any container", pod + "containers.env", ".spec.replicatedJobs[*].template.spec.template.spec.containers[*].env", "not of containers called node"},
+		{"a container that has no section in the TrainJob", pod + "containers[name=sidecar].image", `.spec.replicatedJobs[*].template.spec.template.spec.containers[name="sidecar"].image`, "the runtime's template only"},
 		{"a field that the TrainJob decides", "spec.suspend", ".spec.suspend", "spec.suspend of the TrainJob"},
 		{"a field that no patch reaches", "spec.successPolicy", ".spec.successPolicy", "the runtime's template only"},
 	} {
@@ -55,7 +53,7 @@ func TestField(t *testing.T) {
 			t.Errorf("%s: %v", c.reason, err)
 			continue
 		}
-		if got := explain.Format(rule.Path); got != c.path {
+		if got := rule.Path.String(); got != c.path {
 			t.Errorf("%s: %s is %s, want %s", c.reason, c.text, got, c.path)
 		}
 		if all := fmt.Sprintf("%+v", rule); !strings.Contains(all, c.says) {
@@ -68,21 +66,22 @@ func TestField(t *testing.T) {
 func TestField_Invalid(t *testing.T) {
 	for _, c := range []struct{ reason, text, says string }{
 		{"nothing", "", "name a field"},
-		{"a typo on the way", "spec.replicatedjobs.template", "did you mean replicatedJobs?"},
-		{"a typo at the end of a path from the root", "spec.replicatedJobs.template.spec.template.spec.nodeselector", "did you mean nodeSelector?"},
+		{"a typo on the way", "spec.replicatedjobs.template", "use .spec.replicatedJobs[*].template"},
+		{"a typo at the end of a path from the root", "spec.replicatedJobs.template.spec.template.spec.nodeselector", "template.spec.nodeSelector"},
 		{"a typo in a short name", "nodeSelectr", "did you mean nodeSelector?"},
-		{"a short name of several fields", "volumeMounts", "name one of these\n  .spec.replicatedJobs[name].template.spec.template.spec.containers[name].volumeMounts\n"},
-		{"a key that is not the merge key", "spec.replicatedJobs[id=a]", "told apart by name, not by id"},
+		{"a short name of several fields", "volumeMounts", "name one of these\n  .spec.replicatedJobs[*].template.spec.template.spec.containers[*].volumeMounts\n"},
+		{"a key that is not the merge key", "spec.replicatedJobs[id=a]", "has items by their key name: use .spec.replicatedJobs[*]"},
 		{"a field within a scalar", "spec.suspend.x", ".spec.suspend has no fields"},
+		{"an item by its position", "spec.replicatedJobs[0].replicas", "use .spec.replicatedJobs[*].replicas"},
 		{"a bracket without end", "spec.replicatedJobs[name", "character 21: expected"},
-		{"a bracket behind a scalar", "spec.suspend[0]", "is neither a list nor a map"},
+		{"a bracket behind a scalar", "spec.suspend[0]", "has no fields or items"},
 		{"an empty step", "spec..suspend", "expected the name of a field"},
 		{"a quote without end", `spec.replicatedJobs[name="a]`, "character 26: expected a value in double quotes"},
 		{"a dot at the end", "spec.", "expected the name of a field"},
-		{"a bracket at the root", "[a]", "a JobSet is neither a list nor a map"},
-		{"an element of a list by key", `spec.replicatedJobs[="a"]`, `name one as in [name="a"]`},
-		{"an item of a map", `nodeSelector[name="a"]`, "is a map: name a key of it"},
-		{"an item of a set", `spec.replicatedJobs.template.spec.template.metadata.finalizers[name="a"]`, "is a set: name an element of it"},
+		{"a bracket at the root", "[a]", "its fields are metadata, spec"},
+		{"an element of a list by key", `spec.replicatedJobs[="a"]`, `use .spec.replicatedJobs[name="a"]`},
+		{"an item of a map", `nodeSelector[name="a"]`, `is a map: name a key, as in ["a"]: use `},
+		{"an item of a set", `spec.replicatedJobs.template.spec.template.metadata.finalizers[name="a"]`, `is a set: name an element, as in [="a"]: use `},
 	} {
 		if _, err := explain.Field(c.text); err == nil {
 			t.Errorf("%s: %q is taken", c.reason, c.text)
@@ -104,7 +103,7 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if got := explain.Format(rule.Path); got != "."+path {
+		if got := rule.Path.String(); got != "."+path {
 			t.Errorf("%s is explained as %s", path, got)
 		}
 		if rule.Merge == "" || rule.Set == "" {

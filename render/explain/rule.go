@@ -32,11 +32,11 @@ func (r *resolved) merge() string {
 	if !r.patchable {
 		return "no patch reaches it: whoever writes it last replaces it"
 	}
-	if r.atomic != nil && len(r.atomic) < len(r.path) {
-		return fmt.Sprintf("with all of %s, which is replaced whole", Format(r.atomic))
+	if r.atomic != nil {
+		return fmt.Sprintf("with all of %s, which is replaced whole", r.atomic)
 	}
-	if key, _, ok := r.path[len(r.path)-1].Item(); ok {
-		return fmt.Sprintf("with the item of the same %s, field by field; an item that the runtime lacks goes in front", key)
+	if r.in.Kind == schema.ListMap {
+		return fmt.Sprintf("with the item of the same %s, field by field; an item that the runtime lacks goes in front", r.in.Key)
 	}
 	switch r.typ.Kind {
 	case schema.Scalar:
@@ -80,7 +80,7 @@ func (r *resolved) union() string {
 
 // set returns whether a manager may set the field in a patch, and describes how to set it.
 func (r *resolved) set() (patchable bool, text string) {
-	inPatch := "spec.runtimePatches[manager].trainingRuntimeSpec.template" + Format(r.path)
+	inPatch := "spec.runtimePatches[*].trainingRuntimeSpec.template" + r.path.String()
 	names := fieldsOf(r.path)
 	last := names[len(names)-1]
 	container := r.container()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // IsManifest reports whether a file holds an object of Kubernetes: it has a kind or an apiVersion. A file with the name of a
@@ -279,11 +279,6 @@ func (r *reader) managerName(name string, at fieldpath.Path) {
 	}
 }
 
-// anyItem writes [*], as a policy reads it, for the items that package explain calls by their keys.
-func anyItem(paths string) string {
-	return regexp.MustCompile(`\[\w*\]`).ReplaceAllString(paths, "[*]")
-}
-
 // field explains a field that a manager may set. It returns the zero rule for an invalid one.
 func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 	const help = "name a field of a JobSet that patches may set"
@@ -293,7 +288,7 @@ func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 		problem, choices, several := strings.Cut(err.Error(), "\n")
 		if several {
 			problem, _, _ = strings.Cut(problem, ";")
-			choices = anyItem(strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", "))
+			choices = strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", ")
 			r.report(codes.BadValue, at, "name one of them: "+choices, "invalid path: %s", problem)
 			return explain.Rule{}
 		}
@@ -302,12 +297,14 @@ func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 		r.report(codes.Unpatchable, at, help, "no patch may set %s", text)
 	case slices.ContainsFunc(rule.Path, isDirective):
 		r.report(codes.BadValue, at, "name a key, or [*] for all", "invalid path: %s names a directive", text)
-	case slices.ContainsFunc(rule.Path, func(s fieldpath.Step) bool { _, is := s.Index(); return is }):
+	case runtimepatch.JobSetTemplate().Replaced(rule.Path) != nil:
 		r.report(codes.BadValue, at, "name the list itself", "invalid path: the list merges as a whole")
-	case voidKey(rule.Path) != "":
-		r.report(codes.BadValue, at, "correct the name, or set [*] for all", "invalid path: no object has the name %q", voidKey(rule.Path))
 	default:
-		return rule
+		key, isVoid := voidKey(rule.Path)
+		if !isVoid {
+			return rule
+		}
+		r.report(codes.BadValue, at, "correct the name, or set [*] for all", "invalid path: no object has the name %q", key)
 	}
 	return explain.Rule{}
 }

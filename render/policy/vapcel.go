@@ -10,8 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-
-	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // chunks splits a list of expressions, so that each part is short enough for one expression.
@@ -142,13 +140,6 @@ func sum(lists []string) string {
 }
 
 func celString(word string) string { return strconv.Quote(word) }
-
-// pattern returns a path as a policy writes it: [*] is any item or key.
-func pattern(path fieldpath.Path) string {
-	return strings.ReplaceAll(anyKey.ReplaceAllString(path.String(), `[*]`), `[""]`, "[*]")
-}
-
-var anyKey = regexp.MustCompile(`\[\w*=""\]`)
 
 // expressionOf returns the regular expression of a valid pattern of [path.Match].
 func expressionOf(pattern string) string {

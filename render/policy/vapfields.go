@@ -76,7 +76,7 @@ func (m manager) forbiddenFields(t *schema.Type, p place) (fields []string) {
 		}
 	}
 	if set != nil || lists != nil {
-		fields = append(fields, fmt.Sprintf("%s.transformList(k, v, %s || %s && v != {} && v != [], %s + k)", orEmptyStruct(p.at), isOne(set), isOne(lists), celString(pattern(p.path)+".")))
+		fields = append(fields, fmt.Sprintf("%s.transformList(k, v, %s || %s && v != {} && v != [], %s + k)", orEmptyStruct(p.at), isOne(set), isOne(lists), celString(p.path.String()+".")))
 	}
 	return fields
 }
@@ -96,28 +96,30 @@ func isStored(path fieldpath.Path, f *schema.StructField) bool {
 	if len(path) == 0 {
 		return true
 	}
-	key, _, isItem := path[len(path)-1].Item()
+	around := runtimepatch.JobSetTemplate().Lookup(path[:len(path)-1])
 	in, isField := path[len(path)-1].Field()
-	return !(isItem && key == f.Name) && !(isField && in == "metadata" && !slices.Contains([]string{"annotations", "finalizers", "labels", "name", "namespace"}, f.Name))
+	return !(around.Kind == schema.ListMap && around.Key == f.Name) && !(isField && in == "metadata" && !slices.Contains([]string{"annotations", "finalizers", "labels", "name", "namespace"}, f.Name))
 }
 
 // forbiddenItems is forbiddenFields for the items of a list, the elements of a set or the keys of a map. First come the ones that a
 // pattern names.
 func (m manager) forbiddenItems(t *schema.Type, p place) (fields []string) {
+	var steps []fieldpath.Step
 	var names []string
-	within := map[string][]fieldpath.Path{} // by names, "" for all
+	within := map[fieldpath.Step][]fieldpath.Path{}
 	for _, pattern := range p.patterns {
 		if len(pattern) <= len(p.path) || !p.path.Matches(pattern[:len(p.path)]) {
 			continue
 		}
-		name, _ := pattern[len(p.path)].Key() // or an element
-		if _, value, isItem := pattern[len(p.path)].Item(); isItem {
-			name = value
+		step := pattern[len(p.path)]
+		if step != fieldpath.Any() && within[step] == nil {
+			name, _ := step.Key() // or an element
+			if _, value, isItem := step.Item(); isItem {
+				name = value
+			}
+			steps, names = append(steps, step), append(names, name)
 		}
-		if name != "" && within[name] == nil {
-			names = append(names, name)
-		}
-		within[name] = append(within[name], pattern)
+		within[step] = append(within[step], pattern)
 	}
 	y := "x" + strconv.Itoa(len(p.path))
 	key, none := y, "[]"
@@ -126,16 +128,15 @@ func (m manager) forbiddenItems(t *schema.Type, p place) (fields []string) {
 	} else if t.KeyField() != nil {
 		key += "." + t.Key
 	}
-	for _, name := range append(slices.Clone(names), "") {
-		among, patterns := key+" == "+celString(name), slices.Concat(within[""], within[name])
-		if name == "" {
-			among, patterns = "!("+key+" in "+literal(names...)+")", within[""]
+	for i, step := range append(steps, fieldpath.Any()) {
+		among, patterns := "!("+key+" in "+literal(names...)+")", within[fieldpath.Any()]
+		if i < len(names) {
+			among, patterns = key+" == "+celString(names[i]), slices.Concat(patterns, within[step])
 		}
-		step, _ := t.Named(name)
 		switch below := p.path.Append(step); {
 		case m.maySet(below):
 		case t.KeyField() == nil || !m.paths.HasWithin(below):
-			fields = append(fields, fmt.Sprintf("(%s.orValue(%s).exists(%s, %s) ? [%s] : [])", p.at, none, y, among, celString(pattern(below))))
+			fields = append(fields, fmt.Sprintf("(%s.orValue(%s).exists(%s, %s) ? [%s] : [])", p.at, none, y, among, celString(below.String())))
 		default:
 			for _, part := range chunks(m.forbiddenFields(t.Elem, place{below, y, patterns}), mostLetters) {
 				fields = append(fields, fmt.Sprintf("%s.orValue([]).filter(%s, %s).map(%[2]s, %[4]s).flatten()", p.at, y, among, sum(part)))
@@ -180,7 +181,7 @@ func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, groups, at stri
 		case !isStored(path, f):
 			continue
 		case f.Type.KeyField() != nil:
-			of = w.compareItems(f.Type.Elem, below.Append(fieldpath.Item(f.Type.Key, "")), groupsOf(groups, field, f.Type.Key))
+			of = w.compareItems(f.Type.Elem, below.Append(fieldpath.Any()), groupsOf(groups, field, f.Type.Key))
 		case f.Type.Kind == schema.Struct && isFrame(below):
 			of = w.compare(f.Type, below, groups, field)
 		default:
@@ -189,7 +190,7 @@ func (w *vapWriter) compare(t *schema.Type, path fieldpath.Path, groups, at stri
 				continue
 			}
 			names := w.variable("overlap"+strconv.Itoa(len(w.variables)), groups+".map(g, "+strings.Join(each, " + ")+").flatten().distinct()")
-			of = fmt.Sprintf("(%s == [] ? [] : [%s + %[1]s.join(', ')])", names, celString("managers set different values of "+pattern(below)+": "))
+			of = fmt.Sprintf("(%s == [] ? [] : [%s + %[1]s.join(', ')])", names, celString("managers set different values of "+below.String()+": "))
 		}
 		if set != "" {
 			of = fmt.Sprintf("(%s.contains(' %s ') ? %s : [])", set, f.Name, of)

@@ -78,8 +78,8 @@ func elementLength(pattern string) int {
 	return n + size
 }
 
-// voidKey returns the first key or name of a path that no object has, or "".
-func voidKey(of fieldpath.Path) string {
+// voidKey returns the first key or name of a path that no object has.
+func voidKey(of fieldpath.Path) (key string, isVoid bool) {
 	in := ""
 	for _, step := range of {
 		name, isField := step.Field()
@@ -89,18 +89,18 @@ func voidKey(of fieldpath.Path) string {
 		case isField:
 			in = name
 			continue
-		case isKey && key != "" && (in == "labels" || in == "annotations" || in == "nodeSelector"):
+		case isKey && (in == "labels" || in == "annotations" || in == "nodeSelector"):
 			if validation.IsQualifiedName(strings.ToLower(key)) != nil {
-				return key
+				return key, true
 			}
-		case isItem && item != "" && slices.Contains(labelled, in):
+		case isItem && slices.Contains(labelled, in):
 			if validation.IsDNS1123Label(item) != nil {
-				return item
+				return item, true
 			}
 		}
 		in = ""
 	}
-	return ""
+	return "", false
 }
 
 // labelled are the lists whose items have a DNS label as their name.

@@ -11,8 +11,8 @@ import (
 )
 
 // Find returns the fields that a path names, in the order of the object. A path may have the form of a manifest. The
-// first dot is optional. A field may name an entry of a map (nodeSelector.pool). A key or a position names an item; a
-// missing item means all of them. A path into a list that is one value names the list. A path that does not start at
+// first dot is optional. A field may name an entry of a map (nodeSelector.pool). A key or a position names an item; [*]
+// or a missing item means all of them. A path into a list that is one value names the list. A path that does not start at
 // the root names every field whose path ends with it.
 //
 // Without a match, the error is an *UnknownField or an *UnsetField. The latter means that the object may have the
@@ -149,12 +149,13 @@ func (s *search) match(f *Field, i int) {
 // isInside reports whether a path leads into a list that is one value.
 func isInside(step fieldpath.Step) bool {
 	_, isIndex := step.Index()
-	return isIndex
+	return isIndex || step == fieldpath.Any()
 }
 
 // matchesStep reports whether a step in the searched path matches the i-th child's step.
 func matchesStep(child, written fieldpath.Step, i int) bool {
-	if child == written {
+	_, isField := child.Field()
+	if child == written || written == fieldpath.Any() && !isField {
 		return true
 	}
 	if position, ok := written.Index(); ok {
@@ -168,7 +169,7 @@ func matchesStep(child, written fieldpath.Step, i int) bool {
 	if key, isKey := child.Key(); isKey {
 		return key == name
 	}
-	if field, isField := child.Field(); isField {
+	if field, _ := child.Field(); isField {
 		return field == name
 	}
 	if _, byField := written.Field(); byField {

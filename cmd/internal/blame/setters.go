@@ -41,7 +41,7 @@ func (o *Object) setters(path fieldpath.Path) []string {
 	case PodType():
 		path = jobTemplate.Append(fieldpath.Fields("spec", "template")...).Append(path...)
 	}
-	rule, err := explain.Field(explain.Format(path))
+	rule, err := explain.Field(path.String())
 	if err != nil {
 		return nil // explain knows every field of the schema, so there is no error
 	}

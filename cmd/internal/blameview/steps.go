@@ -44,7 +44,7 @@ func (s *pathStack) step(line blame.Line) string {
 	}
 	parent := s.below(column)
 	key = strings.TrimSuffix(key, ":")
-	if len(path) > parent && step == "" && path[parent] != fieldpath.Field(key) {
+	if len(path) > parent && step == "" && path[parent].String() != "."+key {
 		if step = path[parent].String(); path[parent] == fieldpath.Key(key) {
 			step = keyStep
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/explain"
 )
 
@@ -69,17 +70,17 @@ Exit status: 0 done; 2 no such field or code.`,
 				return writeCode(p.Stdout, args[0], format)
 			}
 			rule, err := explain.Field(args[0])
-			if err != nil {
-				if defined := define(args[0]); defined != nil {
+			if path, failed := fieldpath.ParsePath(args[0]); err != nil && failed == nil {
+				if defined := define(path); defined != nil {
 					if format == "json" {
 						return writeDefinedJSON(p.Stdout, defined)
 					}
 					return writeDefined(p.Stdout, defined)
 				}
-				if parent := parentOf(args[0]); parent != "" {
-					return fmt.Errorf("no field of a JobSet is called %s; did you mean %s.%s?", args[0], parent, args[0])
+				if parent := parentOf(path); parent != nil {
+					return fmt.Errorf("no field of a JobSet is called %s: use %s", args[0], parent.Append(path...))
 				}
-				err = cmp.Or(misnamed(args[0]), err)
+				err = cmp.Or(misnamed(path), err)
 			}
 			switch {
 			case err != nil:
@@ -122,7 +123,7 @@ func writeRule(w io.Writer, rule explain.Rule) error {
 			fmt.Fprintf(out, "  %s\t%s\n", what, text)
 		}
 	}
-	fmt.Fprintf(out, "%s\n\n", explain.Format(rule.Path))
+	fmt.Fprintf(out, "%s\n\n", rule.Path)
 	line("kind", rule.Kind)
 	line("merges", rule.Merge)
 	line("union", rule.Union)
@@ -161,7 +162,7 @@ type memberJSON struct {
 
 func writeRuleJSON(w io.Writer, rule explain.Rule) error {
 	out := FieldReport{
-		Path: explain.Format(rule.Path), Kind: rule.Kind, Merge: rule.Merge, Union: rule.Union,
+		Path: rule.Path.String(), Kind: rule.Kind, Merge: rule.Merge, Union: rule.Union,
 		Patchable: rule.Patchable, SetBy: rule.Set, Releases: sinceOf(rule),
 	}
 	for _, f := range rule.Fields {

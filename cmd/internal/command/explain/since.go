@@ -76,6 +76,8 @@ type definedField struct {
 	Path   string        `json:"path"`
 	Kinds  []definedKind `json:"kinds" doc:"The types of the field, with the releases of the Trainer."`
 	Fields []string      `json:"fields,omitempty" doc:"The names of the fields below it, in the latest release that has it."`
+
+	names []string
 }
 
 // definedKind is the kind of a field in consecutive releases.
@@ -87,22 +89,25 @@ type definedKind struct {
 }
 
 // define returns the fields at a path from the root of a TrainJob or of a runtime.
-func define(path string) []definedField {
-	var names []string
-	for _, step := range strings.Split(strings.TrimPrefix(path, "."), ".") {
-		name, _, _ := strings.Cut(step, "[")
-		names = append(names, name)
+func define(path fieldpath.Path) []definedField {
+	names := namesOf(path)
+	if len(names) == 0 {
+		return nil
 	}
 	var known release.Definitions
 	var found []definedField
 	for _, kind := range []string{trainer.TrainJobKind, "ClusterTrainingRuntime"} {
-		defined := definedField{Object: kind, Path: "." + strings.Join(names, ".")}
+		defined := definedField{Object: kind, names: names}
 		for _, r := range known.Having(kind, names...) {
 			root, err := known.Fields(&r, kind)
 			if err != nil {
 				continue // Having has read it
 			}
-			f := root.Find(names...)
+			f, at := find(root, path)
+			if f == nil {
+				continue
+			}
+			defined.Path = at.String()
 			if n := len(defined.Kinds); n == 0 || defined.Kinds[n-1].Kind != typeOf(f) {
 				defined.Kinds = append(defined.Kinds, definedKind{Kind: typeOf(f)})
 			}
@@ -120,33 +125,67 @@ func define(path string) []definedField {
 	return found
 }
 
-// parentOf returns the field of a TrainJob or of a runtime that has a field of this name, or "".
-func parentOf(name string) string {
-	for _, parent := range []string{"spec", "spec.trainer", "spec.initializer", "spec.mlPolicy", "spec.podGroupPolicy"} {
-		if define(parent+"."+name) != nil {
-			return parent
+// namesOf returns the names of the fields on a path.
+func namesOf(path fieldpath.Path) (names []string) {
+	for _, step := range path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
 		}
 	}
-	return ""
+	return names
+}
+
+// find returns the field at a path, and the path with [*] for each list. It returns nil for no field.
+func find(f *release.Field, path fieldpath.Path) (found *release.Field, at fieldpath.Path) {
+	for _, step := range path {
+		name, isField := step.Field()
+		if isField && f.Items != nil {
+			f, at = f.Items, at.Append(fieldpath.Any())
+		}
+		switch {
+		case isField && f.Fields[name] != nil:
+			f, at = f.Fields[name], at.Append(step)
+		case isField && f.Values != nil:
+			f, at = f.Values, at.Append(fieldpath.Key(name))
+		case !isField && f.Items != nil:
+			f, at = f.Items, at.Append(fieldpath.Any())
+		case !isField && f.Values != nil:
+			f, at = f.Values, at.Append(step)
+		default:
+			return nil, nil
+		}
+	}
+	return f, at
+}
+
+// parentOf returns the field of a TrainJob or of a runtime that has this one, or nil.
+func parentOf(path fieldpath.Path) fieldpath.Path {
+	for _, parent := range []string{"", "trainer", "initializer", "mlPolicy", "podGroupPolicy"} {
+		within := fieldpath.Fields("spec", parent)[:1+min(1, len(parent))]
+		if define(within.Append(path...)) != nil {
+			return within
+		}
+	}
+	return nil
 }
 
 // misnamed returns an error for a path that begins with a field of a TrainJob or of a runtime and leads to none. It returns nil for a
 // path that leaves spec at once: that is one of a JobSet.
-func misnamed(path string) error {
-	steps := strings.Split(strings.TrimPrefix(path, "."), ".")
-	for n := len(steps) - 1; n > 1; n-- {
-		defined := define(strings.Join(steps[:n], "."))
+func misnamed(path fieldpath.Path) error {
+	for n := len(path) - 1; n > 1; n-- {
+		defined := define(path[:n])
 		if defined == nil {
 			continue
 		}
 		at, fields := defined[0], defined[0].Fields
-		if near := nearest.To(steps[n], fields); near != "" {
-			return fmt.Errorf("%s %s has no field %s; did you mean %s.%s?", at.Object, at.Path, steps[n], strings.TrimPrefix(at.Path, "."), near)
+		name, _ := path[n].Name()
+		if near := nearest.To(name, fields); near != "" {
+			return fmt.Errorf("%s %s has no field %s: use %s", at.Object, at.Path, name, path[:n].Append(fieldpath.Field(near)))
 		}
 		if fields == nil {
 			return fmt.Errorf("%s %s has no fields", at.Object, at.Path)
 		}
-		return fmt.Errorf("%s %s has no field %s; its fields are %s", at.Object, at.Path, steps[n], strings.Join(fields, ", "))
+		return fmt.Errorf("%s %s has no field %s; its fields are %s", at.Object, at.Path, name, strings.Join(fields, ", "))
 	}
 	return nil
 }
@@ -175,7 +214,7 @@ func writeDefined(w io.Writer, fields []definedField) error {
 		for _, k := range f.Kinds {
 			known := ""
 			if k.in[0].Unread() {
-				part, _ := release.Switches()[0].Part(k.in[0].Name, append([]string{strings.TrimPrefix(f.Object, "Cluster")}, strings.Split(f.Path[1:], ".")...)...)
+				part, _ := release.Switches()[0].Part(k.in[0].Name, append([]string{strings.TrimPrefix(f.Object, "Cluster")}, f.names...)...)
 				known = " (" + release.MarkOf(k.in[0].Name, part.ID).Text() + ")"
 			}
 			fmt.Fprintf(out, "  kind\t%s in %s%s\n", k.Kind, release.Span(k.in), known)
@@ -193,14 +232,12 @@ func writeDefinedJSON(w io.Writer, fields []definedField) error {
 
 // sinceOf returns the releases with a field of the JobSet, or "" if all have it.
 func sinceOf(rule explain.Rule) string {
-	var names []string
 	for _, step := range rule.Path {
-		if name, ok := step.Field(); ok {
-			names = append(names, name)
-		} else if _, _, ok := step.Item(); !ok {
-			return "" // within a map
+		if _, isField := step.Field(); !isField && step.Keys() == nil && step != fieldpath.Any() {
+			return "" // within a map or a set
 		}
 	}
+	names := namesOf(rule.Path)
 	var known release.Definitions
 	having := known.Having("JobSet", names...)
 	if len(having) == len(release.Known()) || len(rule.Path) > 0 && rule.Path[0] == fieldpath.Field("metadata") {

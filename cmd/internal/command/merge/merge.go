@@ -86,7 +86,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	choice(cmd, (*string)(&flags.policies.Precedence), "precedence", "who wins an overlap: first, the first patch, or base, the base always", "first", "base")
 	choice(cmd, (*string)(&flags.policies.Defaults), "defaults", "rules, the API's defaults for unset fields of Pods and Jobs", "rules")
 	f.Var((*option.Repeated)(&flags.policies.Managers), "managers", "let a manager win over all others (repeatable, the first one wins over the next)")
-	f.Var((*option.Repeated)(&flags.protected), "protected", "keep the base's value of a field, such as spec.template.spec.containers.image (repeatable)")
+	f.Var((*option.Repeated)(&flags.protected), "protected", "keep the base's value of a field, such as spec.template.spec.containers[*].image (repeatable)")
 	f.BoolVar(&flags.policies.ProtectedError, "protected-error", false, "a patch of a protected field is an error")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	commandline.Words(cmd, "output", "yaml", "json", "managed")

@@ -11,8 +11,8 @@ import (
 // TestPatterns compares the patterns that an index finds with the patterns that match one by one.
 func TestPatterns(t *testing.T) {
 	steps := []fieldpath.Step{
-		fieldpath.Field("a"), fieldpath.Field("b"), fieldpath.Field(""), fieldpath.Key("a"), fieldpath.Key(""), fieldpath.Item("name", "a"), fieldpath.Item("name", ""),
-		fieldpath.Item("port", "a"), fieldpath.Item("port", ""), fieldpath.Element("a"), fieldpath.Element(""), fieldpath.Index(0),
+		fieldpath.Field("a"), fieldpath.Field("b"), fieldpath.Key("a"), fieldpath.Key(""), fieldpath.Any(), fieldpath.Any(), fieldpath.Any(),
+		fieldpath.Item("name", "a"), fieldpath.Item("name", ""), fieldpath.Element("a"), fieldpath.Index(0),
 		fieldpath.ItemBy(fieldpath.ItemKey{Name: "name", Value: "a"}, fieldpath.ItemKey{Name: "port", Value: 1}),
 	}
 	random := rand.New(rand.NewPCG(1, 2))
