@@ -58,6 +58,19 @@ func ParseIndexRange(words string) (*IndexRange, error) {
 	return &IndexRange{from, to}, nil
 }
 
+// Select parses a selection of Pods: JOB, JOB/INDEX or /INDEX. INDEX is an index, a range such as 0..7,
+// or all for AllIndexes. Select returns an error for anything else.
+func (opts *PodsOptions) Select(text string) error {
+	job, index, hasIndex := strings.Cut(text, "/")
+	opts.Job, opts.AllIndexes, opts.Indexes = job, index == "all", nil
+	if !hasIndex || opts.AllIndexes {
+		return nil
+	}
+	var err error
+	opts.Indexes, err = ParseIndexRange(index)
+	return err
+}
+
 // selected returns the children of a JobSet and the selection of their Pods. It returns an error for an invalid
 // selection.
 func (opts PodsOptions) selected(js *jobset.JobSet) (*children.Family, children.Selection, error) {

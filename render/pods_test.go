@@ -3,6 +3,7 @@ package render_test
 import (
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -280,6 +281,28 @@ func TestPodsSelection(t *testing.T) {
 		}
 		if len(errs) != 1 || errs[0] == nil || !strings.Contains(errs[0].Error(), c.want) {
 			t.Errorf("%+v: %v, want one error with %s", c.opts, errs, c.want)
+		}
+	}
+}
+
+func TestPodsOptions_Select(t *testing.T) {
+	for text, want := range map[string]render.PodsOptions{
+		"":             {},
+		"node":         {Job: "node"},
+		"node/3":       {Job: "node", Indexes: &render.IndexRange{First: 3, Last: 3}},
+		"llm-w-0/0..7": {Job: "llm-w-0", Indexes: &render.IndexRange{First: 0, Last: 7}},
+		"/1":           {Indexes: &render.IndexRange{First: 1, Last: 1}},
+		"node/all":     {Job: "node", AllIndexes: true},
+		"/all":         {AllIndexes: true},
+	} {
+		got := render.PodsOptions{Job: "before", AllIndexes: true}
+		if err := got.Select(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"node/", "node/x", "node/3..1", "a/b/0", "/-1"} {
+		if err := new(render.PodsOptions).Select(text); err == nil {
+			t.Errorf("%q: no error", text)
 		}
 	}
 }

@@ -27,10 +27,10 @@ type options struct {
 	pods          render.PodsOptions
 }
 
-// options reads the options.yaml files of the case, the nearest last.
-func (c *Case) options() (options, []Failure, error) {
+// options reads the options.yaml files of the case, the nearest last, and adds the problems in them to the
+// result.
+func (c *Case) options(to *Result) (options, error) {
 	opts := options{to: "jobset"}
-	var problems []Failure
 	for _, folder := range append(c.folders(), path.Join(c.Name, wantFolder)) {
 		file := path.Join(folder, optionsFile)
 		data, err := ownfile.ReadFS(c.fsys, file)
@@ -38,11 +38,11 @@ func (c *Case) options() (options, []Failure, error) {
 			continue
 		}
 		if err != nil {
-			return opts, nil, fmt.Errorf("%s: %w", c.at(file), err)
+			return opts, fmt.Errorf("%s: %w", c.at(file), err)
 		}
 		r := optionsReader{c: c, file: file, opts: &opts}
 		r.read(data)
-		problems = append(problems, r.problems...)
+		to.Failures, to.Warnings = append(to.Failures, r.problems...), append(to.Warnings, r.warnings...)
 	}
 	opts.pods.Stored = opts.jobSet.As == render.Stored
 	opts.pods.OwnerReferences = opts.jobSet.OwnerReferences
@@ -50,7 +50,7 @@ func (c *Case) options() (options, []Failure, error) {
 		// The JobSet's own defaults would look like explicit values.
 		opts.jobSet.As = render.Applied
 	}
-	return opts, problems, nil
+	return opts, nil
 }
 
 type optionsReader struct {
@@ -58,12 +58,17 @@ type optionsReader struct {
 	file     string
 	opts     *options
 	problems []Failure
+	warnings []Failure // of options that are gone with the next release
 }
 
 func (r *optionsReader) reject(n *yaml.Node, format string, args ...any) {
-	r.problems = append(r.problems, Failure{
+	r.problems = append(r.problems, r.failure(n, format, args...))
+}
+
+func (r *optionsReader) failure(n *yaml.Node, format string, args ...any) Failure {
+	return Failure{
 		Position: fieldpath.Position{File: r.c.at(r.file), Line: n.Line, Column: n.Column}, Message: fmt.Sprintf(format, args...),
-	})
+	}
 }
 
 // read sets a file's options, and adds all its problems.
@@ -89,12 +94,15 @@ func (r *optionsReader) read(data []byte) {
 	for _, s := range settings() {
 		all[s.Name] = s
 	}
-	names := slices.Sorted(maps.Keys(all))
+	var names []string // of today
+	for _, s := range Settings() {
+		names = append(names, s.Name)
+	}
 	var keys []string
 	for i := 0; i < len(root.Content); i += 2 {
 		keys = append(keys, root.Content[i].Value)
 	}
-	if len(keys) > 0 && !nearest.Any(keys, names) {
+	if len(keys) > 0 && !nearest.Any(keys, slices.Collect(maps.Keys(all))) {
 		r.reject(root, "has none of the options %s", strings.Join(names, ", ")) // the file may be any, so no key is repeated
 		return
 	}
@@ -119,6 +127,9 @@ func (r *optionsReader) read(data []byte) {
 			}
 			if err != nil {
 				r.reject(value, "%s: %v", key.Value, err)
+			}
+			if option.Instead != "" {
+				r.warnings = append(r.warnings, r.failure(key, "%s is gone with the next release: use %s", key.Value, option.Instead))
 			}
 		}
 		seen[key.Value] = true

@@ -31,6 +31,8 @@ type Result struct {
 	Case *Case
 	// Failures are all failures, by file. A case without any has passed.
 	Failures []Failure
+	// Warnings name the options of the case that the next release does not read.
+	Warnings []Failure
 	// Changes are the files of want that Update would write and remove, by name.
 	Changes []Change
 	// Expected are the findings of severity Error from rendering the case. Their remedies name the options of a case.
@@ -95,11 +97,11 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		return nil, errors.New("the case is not a result of Find")
 	}
 	r := &Result{Case: c}
-	settings, problems, err := c.options()
+	settings, err := c.options(r)
 	if err != nil {
 		return nil, err
 	}
-	if r.Failures = problems; problems != nil {
+	if r.Failures != nil {
 		return r, nil
 	}
 	if opts.Release != nil {

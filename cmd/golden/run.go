@@ -50,8 +50,13 @@ func updating() bool {
 // writes the rendered files instead of failing. It fails without any case.
 //
 // A file may be a link to another file of its repository, or without a repository of the working directory. A link out of it fails.
-func Run(t *testing.T, dir string) {
+//
+// At most one Options may follow, such as Options{ShowValues: true}.
+func Run(t *testing.T, dir string, opts ...Options) {
 	t.Helper()
+	if len(opts) > 1 {
+		t.Fatal("golden.Run takes at most one Options")
+	}
 	cases, err := Find(host.Bounded(ownfile.Dir(dir)), filepath.ToSlash(dir))
 	if err != nil {
 		t.Fatalf("%s: %v", dir, err)
@@ -59,14 +64,20 @@ func Run(t *testing.T, dir string) {
 	if len(cases) == 0 {
 		t.Fatalf("there is no case in %s: a case is a folder with a TrainJob, and with want", dir)
 	}
-	runTree(t, dir, "", cases)
+	runTree(t, runner{dir, append(opts, Options{})[0]}, "", cases)
+}
+
+// runner runs the cases below a directory.
+type runner struct {
+	dir  string
+	opts Options
 }
 
 // runTree runs the cases of a folder, which must be sorted.
-func runTree(t *testing.T, dir, folder string, cases []*Case) {
+func runTree(t *testing.T, r runner, folder string, cases []*Case) {
 	for len(cases) > 0 {
 		if c := cases[0]; c.Name == folder || c.Name == "." {
-			t.Run("case", func(t *testing.T) { runCase(t, dir, c) })
+			t.Run("case", func(t *testing.T) { r.run(t, c) })
 			cases = cases[1:]
 			continue
 		}
@@ -80,22 +91,25 @@ func runTree(t *testing.T, dir, folder string, cases []*Case) {
 		cases = cases[n:]
 		t.Run(step, func(t *testing.T) {
 			if len(these) == 1 && these[0].Name == below {
-				runCase(t, dir, these[0])
+				r.run(t, these[0])
 				return
 			}
-			runTree(t, dir, below, these)
+			runTree(t, r, below, these)
 		})
 	}
 }
 
-func runCase(t *testing.T, dir string, c *Case) {
+func (of runner) run(t *testing.T, c *Case) {
 	t.Parallel()
-	r, err := c.Run(Options{})
+	r, err := c.Run(of.opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, w := range r.Warnings {
+		t.Logf("%s: %s", w.Position, w.Message)
+	}
 	if updating() && r.Updatable() {
-		if err := Update(dir, r); err != nil {
+		if err := Update(of.dir, r); err != nil {
 			t.Fatal(err)
 		}
 		for _, change := range r.Changes {

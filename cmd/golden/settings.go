@@ -21,13 +21,18 @@ type Setting struct {
 	Truth, Number bool
 	// List marks an option that also takes a list of values.
 	List bool
+	// Instead is what to use instead of an option of the last release. It is still read, with a warning.
+	Instead string
 }
 
-// Settings returns the options that an options.yaml may set, in the order of their names.
+// Settings returns the options that an options.yaml may set, in the order of their names, without those
+// of the last release.
 func Settings() []Setting {
 	var all []Setting
 	for _, s := range settings() {
-		all = append(all, s.Setting)
+		if s.Instead == "" {
+			all = append(all, s.Setting)
+		}
 	}
 	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -124,19 +129,18 @@ func settings() []setting {
 			r.opts.showNotes = text == isTrue
 			return nil
 		}},
-		{Setting{Name: "all-indexes", Doc: "Render the Pods of all indexes.", Truth: true}, func(r *optionsReader, _ *yaml.Node, text string) error {
-			r.opts.pods.AllIndexes = text == isTrue
-			return nil
+		{Setting{Name: "job", Doc: "The Pods to render: JOB, JOB/INDEX or /INDEX, with the index N, N..M or all."}, func(r *optionsReader, _ *yaml.Node, text string) error {
+			return r.opts.pods.Select(text)
 		}},
-		{Setting{Name: "job", Doc: "The job whose Pods are rendered."}, func(r *optionsReader, _ *yaml.Node, text string) error {
-			r.opts.pods.Job = text
-			return nil
-		}},
-		{Setting{Name: "index", Doc: "The index of the Pods to render: N or N..M.", Number: true}, func(r *optionsReader, _ *yaml.Node, text string) (err error) {
+		{Setting{Name: "index", Number: true, Instead: "job: JOB/INDEX"}, func(r *optionsReader, _ *yaml.Node, text string) (err error) {
 			r.opts.pods.Indexes, err = render.ParseIndexRange(text)
 			return err
 		}},
-		{Setting{Name: "jobset-uid", Doc: "The uid for labels that contain it."}, func(r *optionsReader, _ *yaml.Node, text string) error {
+		{Setting{Name: "all-indexes", Truth: true, Instead: "job: JOB/all"}, func(r *optionsReader, _ *yaml.Node, text string) error {
+			r.opts.pods.AllIndexes = text == isTrue
+			return nil
+		}},
+		{Setting{Name: "jobset-uid", Instead: "the metadata.uid of a JobSet of the case"}, func(r *optionsReader, _ *yaml.Node, text string) error {
 			r.opts.pods.JobSetUID = types.UID(text)
 			return nil
 		}},

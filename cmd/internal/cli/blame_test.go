@@ -121,8 +121,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		args    []string
 		least   int // a narrower table is illegible
 	}{
-		{"render", []string{"--on-conflict=last", "--to=pods", "--index=0", "-o", "table"}, 80},
-		{"render", []string{"--on-conflict=last", "--to=pods", "--index=0", "-o", "wide"}, 110},
+		{"render", []string{"--on-conflict=last", "--to=pods", "--job=/0", "-o", "table"}, 80},
+		{"render", []string{"--on-conflict=last", "--to=pods", "--job=/0", "-o", "wide"}, 110},
 		{"blame", []string{"nodeSelector", "--color=never"}, 60},
 	} {
 		longest := func(text string) (n int) {

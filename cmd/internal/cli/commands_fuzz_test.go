@@ -23,7 +23,7 @@ func commandLines(word string) [][]string {
 	for _, line := range []string{
 		"check " + inputs + " -o json", "check " + inputs + " -o sarif --old other.yaml", "check job.yaml other.yaml --crd runtime.yaml -o junit", "check . -o github --severity=WORD", "check " + inputs + " -l=WORD --feature-gates=WORD",
 		"check " + inputs + " --diff", "conflicts " + inputs + " -o json --patch=other.yaml", "conflicts " + inputs + " --policy=other.yaml --force-manager=WORD",
-		"render " + inputs + " --on-conflict=last --to=pods --max-pods=50 -o yaml", "render " + inputs + " --on-conflict=last --to=pods --max-pods=50 --index=WORD -o wide", "render " + inputs + " --to=jobs --explain --as=stored",
+		"render " + inputs + " --on-conflict=last --to=pods -o yaml", "render " + inputs + " --on-conflict=last --to=pods --job=node/WORD -o wide", "render " + inputs + " --to=jobs --as=stored",
 		"render " + inputs + " --trainer-version=2.1 --for=apply --on-conflict=last", "blame " + inputs + " -o json WORD", "blame " + inputs + " --to=pods --max-pods=50 -o html", "blame -f job.yaml --show-managed-fields",
 		"diff job.yaml other.yaml -r runtime.yaml --to=pods -o json", "diff other.yaml runtime.yaml -f job.yaml -o markdown", "diff other.yaml job.yaml -r runtime.yaml -o html", "render job.yaml -r runtime.yaml --old=other.yaml --to=jobs", "check job.yaml -r runtime.yaml --old=other.yaml", "migrate job.yaml -d --strict", "migrate --list other.yaml",
 		"merge -f job.yaml --patch other.yaml --crd runtime.yaml", "merge -f job.yaml --patch other.yaml --schema=open", "fn", "explain WORD", "explain -f job.yaml -r runtime.yaml WORD", "schema WORD", "schema -f job.yaml -r runtime.yaml", "version WORD",
@@ -100,7 +100,7 @@ func nameLines(name string) [][]string {
 	return [][]string{
 		{"check", name, "-r", "runtime.yaml"}, {"check", name, "-o", "github"}, {"check", ".", "-R", "-o", "json"}, {"check", "runtime.yaml", "--policy", "policy.yaml"},
 		{"conflicts", name, "--patch", name, "-r", name}, {"diff", name, "runtime.yaml", "-o", "markdown"}, {"diff", "runtime.yaml", name, "-o", "html"},
-		{"render", name, "-r", "runtime.yaml", "--explain"}, {"blame", name, "-r", "runtime.yaml", "-o", "html"}, {"merge", "-f", "runtime.yaml", "--patch", name + "=" + name, "--precedence=first"}, {"migrate", name, "-d"}, {"test", name},
+		{"render", name, "-r", "runtime.yaml", "--to=jobs"}, {"blame", name, "-r", "runtime.yaml", "-o", "html"}, {"merge", "-f", "runtime.yaml", "--patch", name + "=" + name, "--precedence=first"}, {"migrate", name, "-d"}, {"test", name},
 	}
 }
 

@@ -176,7 +176,7 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	for _, input := range []string{job, jobSet} {
-		render(input, "-r", runtime, "--on-conflict=last", "--to=jobs", "--explain")
+		render(input, "-r", runtime, "--on-conflict=last", "--to=jobs")
 		add("render", input, "-r", runtime, "--on-conflict=last", "--to=pods", "-o", "table")
 		add("render", input, "-r", runtime, "--on-conflict=last", "--to=pods", "-o", "wide")
 	}
@@ -211,7 +211,7 @@ func TestHostile(t *testing.T) {
 		runs = append(runs, run{args: []string{"fn"}, stdin: stdin, objects: true})
 	}
 	runs = append(runs, run{args: []string{"create", "--runtime", hostile, "--name", "llm", "--env", "A=" + hostile, "--label", hostile + "=" + hostile, "--image", hostile}, objects: true})
-	add("create", "--runtime", "rt", "--name", hostile, "--env", hostile, "--label", hostile, "--resources", hostile, "--runtime-kind", hostile)
+	add("create", "--runtime", "rt", "--name", hostile, "--env", hostile, "--label", hostile, "--resources", hostile, "--image", hostile)
 	add("create", "--runtime", "rt", "--name", "llm", "--patch", file("patch"), "--patch", hostile)
 	add(hostile)
 	add("--" + hostile)
@@ -227,7 +227,7 @@ func TestHostile(t *testing.T) {
 		add(cmd.Name(), "--bad"+hostile)
 		add(cmd.Name(), "-\x1b")
 		add(cmd.Name(), hostile, hostile)
-		for _, flag := range []string{"-o", "-n", "-f", "--to", "--as", "--on-conflict", "--severity", "--color", "--index", "--feature-gates", "--update", "--run", "--manager", "--old", "--job", "--patch", "--num-nodes", "--max-pods", "--output-dir"} {
+		for _, flag := range []string{"-o", "-n", "-f", "--to", "--as", "--on-conflict", "--severity", "--color", "--feature-gates", "--update", "--run", "--manager", "--old", "--job", "--patch", "--num-nodes", "--output-dir"} {
 			add(cmd.Name(), "-f", job, "-r", runtime, flag, hostile)
 		}
 	}

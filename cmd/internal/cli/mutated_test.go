@@ -230,7 +230,7 @@ func TestMutatedInputs(t *testing.T) {
 			{"blame", "-f", "job.yaml", "-r", "rt.yaml", "env"},
 			{"render", "-f", "job.yaml", "-r", "rt.yaml"},
 			{"render", "-f", "job.yaml", "-r", "rt.yaml", "--on-conflict=last", "--to=pods"},
-			{"render", "-f", "job.yaml", "-r", "rt.yaml", "--on-conflict=last", "--to=jobs", "--explain"},
+			{"render", "-f", "job.yaml", "-r", "rt.yaml", "--on-conflict=last", "--to=jobs"},
 			{"diff", "good-job.yaml", "job.yaml", "-r", "rt.yaml"},
 			{"diff", "good-rt.yaml", "rt.yaml", "-f", "job.yaml", "-o", "markdown"},
 			{"migrate", "job.yaml", "-d"},

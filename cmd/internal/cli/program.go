@@ -103,6 +103,7 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 	for _, command := range commands() {
 		root.AddCommand(command(p))
 	}
+	root.CompletionOptions.DisableNoDescFlag = true
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)
@@ -159,6 +160,9 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	}
 	if gone := commandline.Removed(strings.TrimSpace(verbOf(cmd)+" "+args[0]), ""); gone != nil {
 		return exit.Usage(gone)
+	}
+	if instead := commandline.Elsewhere(args[0]); instead != nil && cmd == cmd.Root() {
+		return exit.Usage(instead)
 	}
 	return exit.Usage(fmt.Errorf("unknown command %q%s", args[0], option.DidYouMean(args[0], names)))
 }

@@ -78,7 +78,7 @@ func (s *soaking) asProcess(t *testing.T) string {
 	}
 	lines := [][]string{
 		{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--on-conflict=last", "--output-dir=out"},
-		{"render", "-f", ".", "--to=pods", "--max-pods=50", "--on-conflict=last"},
+		{"render", "-f", ".", "--to=pods", "--on-conflict=last"},
 		{"check", "."},
 		{"migrate", "job.yaml"},
 		{"diff", "job.yaml", "other.yaml", "-r", "runtime.yaml", "-o", "html"},

@@ -50,7 +50,7 @@ func outputCommands(t *testing.T) map[string][][]string {
 	old, cases := filepath.Join(work, "old.yaml"), filepath.Join(work, "cases")
 	return map[string][][]string{
 		"":          {{}},
-		"render":    {{"-f", job, "-r", runtime}, {"-f", job, "-r", runtime, "--to=jobs"}, {"-f", job, "-r", runtime, "--to=jobs", "--explain"}, {"-f", job, "-r", runtime, "--to=pods"}},
+		"render":    {{"-f", job, "-r", runtime}, {"-f", job, "-r", runtime, "--to=jobs"}, {"-f", job, "-r", runtime, "--to=pods"}},
 		"merge":     {{"-f", filepath.Join(work, "base.yaml"), "--patch", filepath.Join(work, "data.yaml")}},
 		"check":     {{job, "--trainer-version=2.2"}, {job}},
 		"conflicts": {{job, "-r", runtime, "--patch", patch, "--patch", other}},

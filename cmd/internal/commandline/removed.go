@@ -13,25 +13,38 @@ type Removal struct {
 func Removals() []Removal {
 	return []Removal{
 		{"blame", "build", "render the chart, and pass its output: helm template . | trainweld blame -"},
+		{"blame", "index", "use --job=JOB/INDEX, or --job=/INDEX for every Job"},
 		{"check", "build", "render the chart, and pass its output: helm template . | trainweld check -"},
 		{"check", "d", "change what the help of each finding says; -o json has its remedy"},
 		{"check", "fix", "change what the help of each finding says; -o json has its remedy"},
 		{"check", "observed", "use --old DUMP"},
 		{"check", "prefer", "change what the help of each finding says; -o json has its remedy"},
+		{"completion bash", "no-descriptions", "leave it out"},
+		{"completion fish", "no-descriptions", "leave it out"},
+		{"completion powershell", "no-descriptions", "leave it out"},
+		{"completion zsh", "no-descriptions", "leave it out"},
 		{"conflicts", "build", "render the chart, and pass its output: helm template . | trainweld conflicts -"},
 		{"conflicts", "d", "change one patch, or decide with --force-manager"},
 		{"conflicts", "feature-gates", "leave it out: conflicts tries no other orders"},
 		{"conflicts", "fix", "change one patch, or decide with --force-manager"},
 		{"conflicts", "permute", "leave it out: conflicts lists the fields for which the order of the patches decides"},
 		{"conflicts", "prefer", "decide with --force-manager"},
+		{"create", "dry-run", "leave it out: create sends nothing"},
+		{"create", "runtime-kind", "use --runtime=KIND/NAME"},
 		{"diff", "build", "render both versions of the chart to folders, and use trainweld diff OLD NEW"},
 		{"diff", "crd", "merge both versions, and compare the results: trainweld merge -f FILE --patch FILE"},
 		{"diff", "live", "use kubectl diff; trainweld blame shows who set each field of a live object"},
 		{"diff", "observed", "use --old DUMP"},
 		{"diff", "openapi", "merge both versions, and compare the results: trainweld merge -f FILE --patch FILE"},
 		{"diff", "type", "merge both versions, and compare the results: trainweld merge -f FILE --patch FILE"},
+		{"migrate", "runtime-kind", "use --runtime=KIND/NAME"},
+		{"render", "all-indexes", "use --job=JOB/all, or --job=/all for every Job"},
 		{"render", "build", "render the chart, and pass its output: helm template . | trainweld render -f -"},
 		{"render", "compose-as", "agree on a value, or decide with --force-manager or --on-conflict=last"},
+		{"render", "explain", "use trainweld render --to=pods -o table: it shows what each Job waits for"},
+		{"render", "index", "use --job=JOB/INDEX, or --job=/INDEX for every Job"},
+		{"render", "jobset-uid", "render a JobSet that has a metadata.uid"},
+		{"render", "max-pods", "leave it out: a run has at most 1000000 Pods"},
 		{"render", "observed", "use --old DUMP"},
 		{"schema", "", "give the editor the schemas of the custom resource definitions"},
 	}
@@ -58,4 +71,20 @@ func (r Removal) Name() string {
 	default:
 		return r.Verb + " --" + r.Flag
 	}
+}
+
+// Elsewhere returns an error for a verb of another program: it names the command that does its work. It returns nil
+// for other words.
+func Elsewhere(verb string) error {
+	instead := map[string]string{
+		"build":    "use trainweld render, with -k for kustomizations",
+		"fix":      "use trainweld check: the help of each finding says what to change; migrate rewrites old versions",
+		"lint":     "use trainweld check",
+		"template": "use trainweld render",
+		"validate": "use trainweld check",
+	}[verb]
+	if instead == "" {
+		return nil
+	}
+	return fmt.Errorf("there is no command %q: %s", verb, instead)
 }

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -160,88 +158,38 @@ const (
 	NameFormat  = "name"
 )
 
-// Children holds the flags that select Jobs and Pods for --to=jobs and --to=pods.
-type Children struct {
-	Job        string
-	Index      string
-	allIndexes bool
-	jobSetUID  string
-	Explain    bool
-	MaxPods    podLimit
+// Children holds the flag that selects Jobs and Pods for --to=jobs and --to=pods.
+type Children struct{ selection string }
+
+// Add adds the flag.
+func (c *Children) Add(f *pflag.FlagSet, help string) {
+	f.StringVar(&c.selection, "job", "", "`JOB[/INDEX]`: "+help)
 }
 
-// Add adds the flags.
-func (c *Children) Add(f *pflag.FlagSet) {
-	f.StringVar(&c.Job, "job", "", "with --to=pods: only the Pods of this Job, or of this replicated job")
-	f.StringVar(&c.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
-	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
-	f.BoolVar(&c.Explain, "explain", false, "with --to=jobs: say in a comment before each Job what it waits for")
-	most := parsedFlag{text: strconv.Itoa(render.MaxPods), kind: "int", parse: func(text string) error {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 1 {
-			return fmt.Errorf("--max-pods: invalid value %q: must be a whole number of at least 1", text)
-		}
-		c.MaxPods = podLimit(n)
+// Check returns an error for a selection of objects that are not among the rendered kinds.
+func (c *Children) Check(to string, kinds ...string) error {
+	if c.selection == "" || slices.Contains(kinds, to) {
 		return nil
-	}}
-	f.Var(&most, "max-pods", "with --to=pods: refuse a run of more Pods")
-	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
-}
-
-// Check returns an error for flags without an effect on the output.
-func (c *Children) Check(to, format string, jobs bool) error {
-	for _, f := range []struct {
-		flag string
-		set  bool
-		with []string
-	}{
-		{"--job", c.Job != "" && jobs, []string{"jobs", "pods"}},
-		{"--job", c.Job != "" && !jobs, []string{"pods"}},
-		{"--index", c.Index != "", []string{"pods"}},
-		{"--all-indexes", c.allIndexes, []string{"pods"}},
-		{"--jobset-uid", c.jobSetUID != "", []string{"jobs", "pods"}},
-		{"--max-pods", c.MaxPods.Count() != render.MaxPods, []string{"pods"}},
-		{"--explain", c.Explain, []string{"jobs"}},
-	} {
-		if f.set && !slices.Contains(f.with, to) {
-			return fmt.Errorf("%s has no effect on --to=%s: add --to=%s, or remove it", f.flag, to, strings.Join(f.with, " or --to="))
-		}
 	}
-	if c.Explain && format != "yaml" {
-		return fmt.Errorf("--explain writes comments, and -o %s has none: use one of the two", format)
-	}
-	return nil
+	return fmt.Errorf("--job has no effect on --to=%s: add --to=%s, or remove it", to, strings.Join(kinds, " or --to="))
 }
 
 // Options returns the library's options for Pods, which include the options for Jobs.
 func (c *Children) Options(view render.View, owners bool) (render.PodsOptions, error) {
-	opts := render.PodsOptions{
-		JobsOptions: render.JobsOptions{
-			Stored: view == render.Stored, JobSetUID: types.UID(c.jobSetUID), OwnerReferences: owners,
-		},
-		Job: c.Job, AllIndexes: c.allIndexes,
-	}
-	if c.Index == "" {
-		return opts, nil
-	}
-	var err error
-	if opts.Indexes, err = render.ParseIndexRange(c.Index); err != nil {
-		return opts, fmt.Errorf("--index: %w", err)
+	opts := render.PodsOptions{JobsOptions: render.JobsOptions{Stored: view == render.Stored, OwnerReferences: owners}}
+	if err := opts.Select(c.selection); err != nil {
+		return opts, fmt.Errorf("--job: %w", err)
 	}
 	return opts, nil
 }
 
-// NoPods returns a usage error for an index that no Pod of the run has.
+// NoPods returns a usage error for indexes that no Pod of the run has.
 func (c *Children) NoPods(pods int64) error {
-	if c.Index == "" || pods > 0 {
+	if !strings.Contains(c.selection, "/") || pods > 0 {
 		return nil
 	}
-	return exit.Usage(fmt.Errorf("--index: no Pod has an index of %s", c.Index))
+	return exit.Usage(fmt.Errorf("--job: no Pod has an index of %s", c.selection))
 }
 
-// podLimit is the value of a flag that limits the Pods of a run. Zero, as in commands without the flag, stands for
-// render.MaxPods.
-type podLimit int64
-
-// Count returns the limit.
-func (l podLimit) Count() int64 { return cmp.Or(int64(l), render.MaxPods) }
+// IsSet reports whether the flag selects Jobs or Pods.
+func (c *Children) IsSet() bool { return c.selection != "" }

@@ -31,9 +31,6 @@ func WriteNames(w io.Writer, objects iter.Seq2[any, error]) error {
 }
 
 func nameOf(o any) (string, error) {
-	if c, ok := o.(Commented); ok {
-		o = c.Object
-	}
 	object, ok := o.(runtime.Object)
 	if !ok {
 		return "", fmt.Errorf("%T is no object of an API", o)

@@ -7,15 +7,8 @@ import (
 	"io"
 	"iter"
 
-	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/render/manifest"
 )
-
-// Commented is an object with a comment before it. JSON drops the comment.
-type Commented struct {
-	Object  any
-	Comment string
-}
 
 // Encode writes a sequence of objects, and holds one at a time.
 func Encode(w io.Writer, format manifest.Format, objects iter.Seq2[any, error]) error {
@@ -58,12 +51,6 @@ func Encoded(encoder *manifest.Encoder, format manifest.Format, objects iter.Seq
 		var b bytes.Buffer
 		for object, err := range objects {
 			b.Reset()
-			if c, ok := object.(Commented); ok {
-				object = c.Object
-				if format == manifest.YAML {
-					b.WriteString("# " + report.Printable(c.Comment) + "\n")
-				}
-			}
 			if err == nil {
 				err = encoder.Encode(&b, format, object)
 			}

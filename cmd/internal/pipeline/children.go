@@ -44,8 +44,8 @@ func Children(owners *merge.History, js *jobset.JobSet, companions []runtime.Obj
 		if flags.AsTable() {
 			f.Pods = 0 // the table groups equal Pods
 		}
-		if limit := flags.Children.MaxPods.Count(); f.Pods > limit {
-			f.Findings, f.Pods = append(f.Findings, render.TooManyPods(js, owners, f.Pods, limit)...), 0
+		if f.Pods > render.MaxPods {
+			f.Findings, f.Pods = append(f.Findings, render.TooManyPods(js, owners, f.Pods, render.MaxPods)...), 0
 			return f
 		}
 	}
@@ -61,7 +61,7 @@ func Children(owners *merge.History, js *jobset.JobSet, companions []runtime.Obj
 	}
 	var objects []any
 	for _, child := range out.Jobs {
-		objects = append(objects, withComment(child, flags.Children.Explain))
+		objects = append(objects, child.Job)
 	}
 	if out.Service != nil {
 		objects = append(objects, out.Service)
@@ -76,18 +76,6 @@ func Children(owners *merge.History, js *jobset.JobSet, companions []runtime.Obj
 	}
 	f.Objects = output.Each(objects)
 	return f
-}
-
-// withComment returns the Job. If explain is set, a comment states its dependencies.
-func withComment(child render.ChildJob, explain bool) any {
-	if !explain {
-		return child.Job
-	}
-	text := "waits for nothing"
-	if w := waitsText(child); w != "" {
-		text = "waits for " + w
-	}
-	return output.Commented{Object: child.Job, Comment: text}
 }
 
 // randomSuffix replaces the random suffix of a Pod's name. It makes the name invalid, so that nobody can apply the object by

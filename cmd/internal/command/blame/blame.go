@@ -85,7 +85,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
   trainweld blame -f job.yaml -r runtime.yaml -o html > page.html
 
   # The first Pod of the nodes
-  trainweld blame -f job.yaml -r runtime.yaml --to=pods --job=node --index=0
+  trainweld blame -f job.yaml -r runtime.yaml --to=pods --job=node/0
 
   # Who set each field of the runtime that the teams' extended patches make?
   trainweld blame -f job.yaml -r runtime.yaml --patch teams.yaml --for=runtime
@@ -135,8 +135,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddFeatureGates(f, &flags.FeatureGates)
-	f.StringVar(&flags.Children.Job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
-	f.StringVar(&flags.Children.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
+	flags.Children.Add(f, "with --to=jobs or --to=pods: only this Job, or those of this replicated job; INDEX, of Pods, is N, N..M or all")
 	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
 	option.AddColor(cmd, &flags.view.Color)

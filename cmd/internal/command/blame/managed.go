@@ -45,7 +45,7 @@ func (flags blameFlags) withoutManaged() error {
 		{"--runtimes", flags.Runtimes != nil}, {"--patch", flags.Patches != nil}, {"--namespace", flags.Namespace != ""},
 		{"--to", flags.To != "jobset"}, {"--for", flags.For != option.ForReview}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
 		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != ""},
-		{"--job", flags.Children.Job != ""}, {"--index", flags.Children.Index != ""},
+		{"--job", flags.Children.IsSet()},
 		{"--show-origin", flags.view.ShowOrigin}, {"--show-values", flags.ShowValues},
 	} {
 		if f.set {

@@ -34,7 +34,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}
-	if err := flags.Children.Check(flags.To, "yaml", true); err != nil {
+	if err := flags.Children.Check(flags.To, "jobs", "pods"); err != nil {
 		return nil, nil, exit.Usage(err)
 	}
 	podOpts, err := flags.Children.Options(opts.As, false)
@@ -200,7 +200,7 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 			return nil, exit.Usage(err)
 		}
 		if len(objects) == maxBlamed {
-			return nil, exit.Usage(fmt.Errorf("more than %d Pods: select some with --job and --index", maxBlamed))
+			return nil, exit.Usage(fmt.Errorf("more than %d Pods: select some with --job=JOB/INDEX", maxBlamed))
 		}
 		history, err := owners.Pod(pod)
 		if err != nil {

@@ -29,22 +29,22 @@ import (
 // createFlags are the flags of create.
 type createFlags struct {
 	workspace.Flags
-	runtime, runtimeKind string
-	name, image          string
-	labels, annotations  []string
-	command, args        []string
-	env, resources       []string
-	numNodes             int32
-	deadline             int64
-	format, dryRun       string
-	showValues           bool
+	runtime             option.Runtime
+	name, image         string
+	labels, annotations []string
+	command, args       []string
+	env, resources      []string
+	numNodes            int32
+	deadline            int64
+	format              string
+	showValues          bool
 }
 
 // Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags createFlags
 	cmd := &cobra.Command{
-		Use:   "create --runtime NAME --name NAME [flags]",
+		Use:   "create --runtime [KIND/]NAME --name NAME [flags]",
 		Short: "Write a TrainJob from the options of the Kubeflow SDK",
 		Long: `Write the TrainJob that the Kubeflow Python SDK sends for the same options to standard output. The command
 applies the SDK's rules, and the cluster's rules that hold for every runtime. It rejects a value with the
@@ -74,8 +74,7 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.runtime, "runtime", "", "the name of the runtime (required)")
-	f.StringVar(&flags.runtimeKind, "runtime-kind", "", "ClusterTrainingRuntime or TrainingRuntime; by default the API server sets the first")
+	option.AddRuntime(cmd, &flags.runtime, "the runtime (required)")
 	f.StringVar(&flags.name, "name", "", "the TrainJob's name (required)")
 	f.StringVarP(&flags.Namespace, "namespace", "n", "", "the TrainJob's namespace; by default none")
 	f.Var((*option.Repeated)(&flags.labels), "label", "KEY=VALUE, a label of the TrainJob (repeatable)")
@@ -90,35 +89,15 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
-	f.StringVar(&flags.dryRun, "dry-run", noDryRun, "client or none: the command writes the TrainJob and sends nothing")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	commandline.Words(cmd, "output", "yaml", "json")
-	commandline.Words(cmd, "dry-run", noDryRun, clientDryRun)
-	commandline.Words(cmd, "runtime-kind", trainjob.RuntimeKinds()...)
 	return cmd
-}
-
-// The values of --dry-run that make no difference, since create never sends anything.
-const (
-	noDryRun     = "none"
-	clientDryRun = "client"
-)
-
-// checkDryRun returns an error for a value of --dry-run that needs a cluster, and for an unknown one.
-func checkDryRun(word string) error {
-	if word == "server" {
-		return errors.New("--dry-run=server asks a cluster, and trainweld has none: use --dry-run=client, then check; or pipe the TrainJob to kubectl create --dry-run=server -f -")
-	}
-	return option.OneOf("--dry-run", word, noDryRun, clientDryRun)
 }
 
 func run(p *host.Program, flags createFlags, changed func(flag string) bool) error {
 	format, err := manifest.ParseFormat(flags.format)
 	if err != nil {
 		return exit.Usage(fmt.Errorf("-o: %w", err))
-	}
-	if err := checkDryRun(flags.dryRun); err != nil {
-		return exit.Usage(err)
 	}
 	options, err := flags.options(changed)
 	if err = errors.Join(err, flags.CheckPaths()); err != nil {
@@ -141,7 +120,7 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 			})
 		}
 	}
-	job, found := trainjob.New(flags.runtime, options...)
+	job, found := trainjob.New(flags.runtime.Name, options...)
 	locatePatches(in, found)
 	findings = append(findings, found...)
 	lacking, err := lackedBy(in.API(flags.Release), job)
@@ -179,7 +158,7 @@ func lackedBy(api *manifest.API, job *trainer.TrainJob) (finding.List, error) {
 func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, error) {
 	options := []trainjob.Option{trainjob.Name(flags.name), trainjob.Namespace(flags.Namespace)}
 	var errs []error
-	for _, required := range []struct{ flag, value string }{{"runtime", flags.runtime}, {"name", flags.name}} {
+	for _, required := range []struct{ flag, value string }{{"runtime", flags.runtime.Name}, {"name", flags.name}} {
 		if required.value == "" {
 			errs = append(errs, fmt.Errorf("--%s is required", required.flag))
 		}
@@ -200,11 +179,13 @@ func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, 
 		name, value, _ := strings.Cut(word, "=")
 		options = append(options, trainjob.TrainerEnv{Name: name, Value: value})
 	}
+	if kind := flags.runtime.Kind; kind != "" {
+		options = append(options, trainjob.RuntimeKind(kind))
+	}
 	given := []struct {
 		flag   string
 		option trainjob.Option
 	}{
-		{"runtime-kind", trainjob.RuntimeKind(flags.runtimeKind)},
 		{"image", trainjob.TrainerImage(flags.image)},
 		{"command", trainjob.TrainerCommand(flags.command)},
 		{"args", trainjob.TrainerArgs(flags.args)},

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,21 +25,15 @@ import (
 
 // existingFlags select the runtime of the training jobs of kubeflow.org/v1.
 type existingFlags struct {
-	runtime, kind, gang string
+	runtime option.Runtime
+	gang    string
 }
 
 func (flags *existingFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&flags.runtime, "runtime", "", "the runtime for training jobs of kubeflow.org/v1; by default each gets its own")
-	f.StringVar(&flags.kind, "runtime-kind", trainer.ClusterTrainingRuntimeKind, "the kind of the runtime: ClusterTrainingRuntime or TrainingRuntime")
+	option.AddRuntime(cmd, &flags.runtime, "the runtime for training jobs of kubeflow.org/v1; by default each gets its own")
 	f.StringVar(&flags.gang, "gang-scheduler", "", "the gang scheduler of the training operator: coscheduling or volcano; by default from a job's schedulingPolicy")
-	commandline.Words(cmd, "runtime-kind", runtimeKinds()...)
 	commandline.Words(cmd, "gang-scheduler", gangSchedulers()...)
-	commandline.Complete(cmd, "runtime", cobra.NoFileCompletions)
-}
-
-func runtimeKinds() []string {
-	return []string{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
 }
 
 func gangSchedulers() []string {
@@ -48,16 +41,10 @@ func gangSchedulers() []string {
 }
 
 func (flags existingFlags) check() error {
-	if err := option.OneOf("--runtime-kind", flags.kind, runtimeKinds()...); err != nil {
-		return err
-	}
 	if flags.gang != "" {
 		if err := option.OneOf("--gang-scheduler", flags.gang, gangSchedulers()...); err != nil {
 			return err
 		}
-	}
-	if strings.ContainsRune(flags.runtime, filepath.Separator) || filepath.Ext(flags.runtime) == ".yaml" {
-		return fmt.Errorf("--runtime: %q is not a name of a runtime; files with runtimes are read with -r", flags.runtime)
 	}
 	return nil
 }
@@ -171,7 +158,7 @@ func (m *migration) notReplaced(d *manifest.Document, err error) {
 // conversion returns the options for one job. It finds an existing runtime among the inputs.
 func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
 	opts := trainingjob.Options{
-		RuntimeName: m.flags.onto.runtime, RuntimeKind: m.flags.onto.kind, Manager: m.flags.manager, Gang: trainingjob.GangScheduler(m.flags.onto.gang),
+		RuntimeName: m.flags.onto.runtime.Name, RuntimeKind: cmp.Or(m.flags.onto.runtime.Kind, trainer.ClusterTrainingRuntimeKind), Manager: m.flags.manager, Gang: trainingjob.GangScheduler(m.flags.onto.gang),
 	}
 	if opts.RuntimeName == "" {
 		return opts

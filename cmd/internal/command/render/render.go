@@ -53,7 +53,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
   trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/ --prune
 
   # The Pods of the first two nodes, as the cluster stores them
-  trainweld render -f job.yaml -r runtime.yaml --to=pods --job=node --index=0..1 --as=stored
+  trainweld render -f job.yaml -r runtime.yaml --to=pods --job=node/0..1 --as=stored
 
   # Who runs where, at a glance
   trainweld render -f job.yaml -r runtime.yaml --to=pods -o table
@@ -104,7 +104,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts in the trainer module: pkg/runtime/framework/plugins/flux/templates")
 	option.AddFeatureGates(f, &flags.FeatureGates)
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
-	flags.Children.Add(f)
+	flags.Children.Add(f, "with --to=pods: only the Pods of this Job, or of this replicated job; INDEX is N, N..M, or all, also the Pods that a Job creates only as others finish")
 	option.AddSeverity(cmd, &flags.Severity)
 	option.AddColor(cmd, &flags.Color)
 	f.BoolVar(&flags.Strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")

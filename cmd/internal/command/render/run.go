@@ -69,7 +69,7 @@ func run(p *host.Program, flags option.Render) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	if err := flags.Children.Check(flags.To, flags.Format, false); err != nil {
+	if err := flags.Children.Check(flags.To, "pods"); err != nil {
 		return exit.Usage(err)
 	}
 	podOpts, err := flags.Children.Options(opts.As, opts.OwnerReferences)
@@ -201,7 +201,7 @@ func (r *renderRun) found(read finding.List) finding.List {
 		count += min(m.count, math.MaxInt64-count)
 	}
 	if found.Err() == nil {
-		found = append(found, render.TooManyPods(nil, nil, count, r.flags.Children.MaxPods.Count())...)
+		found = append(found, render.TooManyPods(nil, nil, count, render.MaxPods)...)
 	}
 	return codes.Distinct(append(append(found, r.queue.Unused()...), r.unsafe...))
 }
@@ -234,7 +234,7 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 	} else {
 		out.findings, objects, out.table, out.count = r.trainJob(j)
 	}
-	if r.pods.Add(out.count) > r.flags.Children.MaxPods.Count() {
+	if r.pods.Add(out.count) > render.MaxPods {
 		objects = nil // the run will fail
 	}
 	out.id = render.ObjectOf(j.TrainJob)

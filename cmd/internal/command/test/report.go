@@ -25,6 +25,7 @@ type testRun struct {
 	failed  int
 	changed int // cases with an update, written or shown
 	notRun  int // cases that failed to run
+	warned  map[string]bool
 	err     error
 }
 
@@ -37,6 +38,14 @@ func (t *testRun) printf(format string, args ...any) {
 // add reports on the next case.
 func (t *testRun) add(c testCase, r *golden.Result, err error) {
 	name := c.path()
+	if r != nil {
+		for _, w := range r.Warnings {
+			if line := fmt.Sprintf("%s: warning: %s\n", w.Position, report.Printable(w.Message)); !t.warned[line] {
+				t.warned[line] = true
+				fmt.Fprint(t.errs, line)
+			}
+		}
+	}
 	switch {
 	case err != nil:
 		t.notRun++

@@ -168,7 +168,7 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	t := testRun{flags: flags, out: p.Stdout, errs: p.Stderr, paint: flags.color.Painter(p, p.Stdout)}
+	t := testRun{flags: flags, warned: map[string]bool{}, out: p.Stdout, errs: p.Stderr, paint: flags.color.Painter(p, p.Stdout)}
 	progress := p.Progress()
 	var updates []caseOutcome
 	parallel.Ordered(len(cases), func(i int) caseOutcome {
