@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -63,11 +62,9 @@ type JobDiff struct {
 	Objects []*ObjectDiff
 	alike   string // equal for TrainJobs with the same changes, apart from names and positions
 
-	migrated     bool
 	rejected     finding.List // of the version that rejects it, the new one if both do
 	rejectedOld  finding.List // of the old version if both reject it or the new one lacks it, without the errors that the new one has too
 	rejectedBy   []merge.Claim
-	existing     []string
 	updateEffect UpdateEffect
 	rewritten    bool // the TrainJob itself changes
 
@@ -89,7 +86,7 @@ type ObjectDiff struct {
 // owners holds the layers that set an object's fields, and locates their claims.
 type owners struct {
 	*diff.Owners
-	causes *diff.Owners // in their place, if not nil
+	causes *diff.Owners // in their place where they know a field; may be nil
 	locate func(merge.Claim) merge.Claim
 }
 
@@ -106,8 +103,8 @@ func (o *owners) of(path fieldpath.Path) []merge.Claim {
 	if o == nil {
 		return nil
 	}
-	if o.causes != nil {
-		return o.causes.Of(path)
+	if caused := o.causes.Of(path); caused != nil {
+		return caused
 	}
 	return o.located(o.Of(path))
 }
@@ -133,21 +130,21 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	if old.TrainJobs+new.TrainJobs == 0 {
 		c.noun = workspace.JobSetKind
 	}
-	before := map[jobIdentity]*Job{}
+	before := map[fieldpath.Object]*Job{}
 	for i := range old.Jobs {
-		before[old.Jobs[i].identity()] = &old.Jobs[i]
+		before[old.Jobs[i].ID] = &old.Jobs[i]
 	}
 	for i := range new.Jobs {
 		after := &new.Jobs[i]
-		j, err := c.job(before[after.identity()], after)
+		j, err := c.job(before[after.ID], after)
 		if err != nil {
 			return nil, err
 		}
-		delete(before, after.identity())
+		delete(before, after.ID)
 		c.addDiffering(j)
 	}
 	for i := range old.Jobs {
-		if gone := before[old.Jobs[i].identity()]; gone != nil {
+		if gone := before[old.Jobs[i].ID]; gone != nil {
 			j, err := c.job(gone, nil)
 			if err != nil {
 				return nil, err
@@ -196,22 +193,12 @@ func (c *Comparison) compact(part *Comparison) {
 	}
 }
 
-// jobIdentity tells the TrainJobs of a version apart.
-type jobIdentity struct {
-	id       fieldpath.Object
-	migrated bool
-}
-
-func (j *Job) identity() jobIdentity { return jobIdentity{j.ID, j.Migrated} }
-
 // isSame reports whether nothing of the TrainJob's objects and of its queue differs.
 func (j *JobDiff) isSame() bool { return len(j.Objects) == 0 && len(j.queueChange()) == 0 }
 
 func (c *Comparison) addDiffering(j *JobDiff) {
 	if j.rewritten = j.state == stateChanged && c.new.UpdateEffect != nil && j.new.rewrites(j.old); j.state == stateChanged && j.isSame() && !j.rewritten {
-		if !j.migrated {
-			c.same++
-		}
+		c.same++
 		return
 	}
 	c.Jobs = append(c.Jobs, j)
@@ -226,7 +213,6 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	}
 	if new != nil {
 		j.ID, j.Build, j.runtime, after = new.ID, new.Build, new.Runtime, new.Objects
-		j.migrated, j.existing = new.Migrated, new.Existing
 	}
 	switch {
 	case new != nil && new.Rejected != nil && old != nil && old.Rejected != nil:
@@ -234,9 +220,8 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 		j.rejectedOld = without(old.Rejected, new.Rejected)
 		return j, nil
 	case new != nil && new.Rejected != nil:
-		if j.reject(stateRejected, new.Rejected, new.RejectedBy); new.Objects == nil {
-			return j, nil
-		}
+		j.reject(stateRejected, new.Rejected, new.RejectedBy)
+		return j, nil
 	case old != nil && new != nil && old.Rejected != nil && new.Rejected == nil:
 		j.reject(stateAccepted, old.Rejected, old.RejectedBy)
 		return j, nil
@@ -269,7 +254,7 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 			}
 		}
 	}
-	parts := []string{cmp.Or(j.alike, strings.Join(j.head(), "\x00"))}
+	parts := j.head()
 	for _, o := range j.Objects {
 		parts = append(parts, o.alike)
 	}
@@ -307,13 +292,10 @@ func (j *JobDiff) queueChange() []string {
 	return []string{fmt.Sprintf("queue: %s -> %s", cmp.Or(j.oldQueue, "none"), cmp.Or(j.newQueue, "none"))}
 }
 
-// comments returns lines on the TrainJob itself.
-func (j *JobDiff) comments() []string { return slices.Concat(j.queueChange(), j.existing) }
-
 // head returns what TrainJobs share next to their changes to be alike.
 func (j *JobDiff) head() []string {
-	head := []string{string(j.state), strconv.FormatBool(j.migrated)}
-	for _, line := range j.comments() {
+	head := []string{string(j.state)}
+	for _, line := range j.queueChange() {
 		head = append(head, report.Nameless(line, j.ID.Name))
 	}
 	return head
@@ -369,13 +351,10 @@ func (o *ObjectDiff) attribute() {
 	o.changes.Attribute(o.before.Owners, o.after.Owners)
 	for i := range o.changes {
 		c := &o.changes[i]
-		switch {
-		case o.after.causes == nil:
+		if caused := o.after.causes.Of(c.Path); caused != nil {
+			c.Before, c.After = nil, caused
+		} else {
 			c.Before, c.After = o.before.located(c.Before), o.after.located(c.After)
-		case o.before.causes == nil:
-			c.Before, c.After = o.before.located(c.Before), o.after.causes.Of(c.Path)
-		default:
-			c.Before, c.After = nil, o.after.causes.Of(c.Path)
 		}
 	}
 }

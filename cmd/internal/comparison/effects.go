@@ -136,13 +136,13 @@ func (c *Comparison) askEffects() {
 			n := number[keyOf(j)]
 			j.take(effects[n], first[n])
 		}
-		if len(j.Objects) == 0 && j.state == stateChanged && !j.migrated {
+		if len(j.Objects) == 0 && j.state == stateChanged {
 			j.withoutObjects()
 		}
 	}
 	c.Jobs = slices.DeleteFunc(c.Jobs, func(j *JobDiff) bool {
 		same := j.isSame() && j.state == stateChanged
-		if same && !j.migrated {
+		if same {
 			c.same++
 		}
 		return same
@@ -245,7 +245,7 @@ func (j *JobDiff) withoutObjects() {
 
 // isUpdate reports whether the new version changes a TrainJob that both versions have, objects of it, or its queue.
 func (j *JobDiff) isUpdate() bool {
-	return j.state == stateChanged && !j.migrated && (len(j.Objects) > 0 || j.rewritten || j.oldQueue != j.newQueue)
+	return j.state == stateChanged && (len(j.Objects) > 0 || j.rewritten || j.oldQueue != j.newQueue)
 }
 
 // effectKey is equal for TrainJobs with the same changes, state and runtime. A TrainJob that changes itself has its own.
@@ -288,7 +288,7 @@ func (j *Job) IsSuspended() bool {
 func (c *Comparison) effects() *effectList {
 	b := &effectList{noun: c.noun, by: map[effect][]jobName{}, frozen: map[effect][]string{}}
 	for _, j := range c.Jobs {
-		if j.migrated || j.isUnrendered() || j.state == stateAccepted {
+		if j.isUnrendered() || j.state == stateAccepted {
 			continue // the summary has them
 		}
 		e := j.updateEffect.effect()

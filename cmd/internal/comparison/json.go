@@ -69,7 +69,6 @@ type (
 		Build       string          `json:"build,omitempty"`
 		State       state           `json:"state"`
 		Objects     []jsonObject    `json:"objects" doc:"The objects that differ."`
-		Migrated    bool            `json:"migrated,omitempty" doc:"The text differs, and renders to the same."`
 		Rejected    []jsonRejection `json:"refused,omitempty" doc:"Why the cluster rejects the new version."`
 		RejectedOld []jsonRejection `json:"refusedBefore,omitempty" doc:"Of a broken or removed TrainJob: why the old version does not render it, apart from the errors in refused."`
 		Causes      []merge.Owner   `json:"causes,omitempty" doc:"Who causes the rejection."`
@@ -135,7 +134,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: distinctLayers(layersOf(j.rejectionCauses())), Existing: j.comments(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen, Effects: j.updateEffect.Fields}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Causes: distinctLayers(layersOf(j.rejectionCauses())), Existing: j.queueChange(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen, Effects: j.updateEffect.Fields}
 		job.Rejected, job.RejectedOld = rejectionsOf(j.rejected), rejectionsOf(j.rejectedOld)
 		for _, o := range j.Objects {
 			object, err := c.jsonObject(o)

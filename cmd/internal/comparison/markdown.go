@@ -209,9 +209,9 @@ func backticks(text string) int {
 func (g *changeGroup) htmlTitle() string {
 	first, list := g.jobs[0], joined(g.names(), mostTitle, jobName.html)
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s %s%s is %s", html.EscapeString(first.ID.Kind), list, first.when(), first.state)
+		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.ID.Kind), list, first.state)
 	}
-	return fmt.Sprintf("%s%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.when(), first.state, list)
+	return fmt.Sprintf("%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.state, list)
 }
 
 // html returns the name as code, and the build behind it.

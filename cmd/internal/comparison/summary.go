@@ -46,10 +46,8 @@ func (c *Comparison) summary() summary {
 	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same, reasons: c.new.Reasons}
 	known := map[string]*cause{}
 	for _, j := range c.Jobs {
-		if !j.migrated {
-			s.counts[j.state]++
-		}
-		if j.state == stateBroken || j.isUnrendered() && c.new.UpdateEffect != nil { // a release rejects what it renders
+		s.counts[j.state]++
+		if j.state == stateBroken || j.isUnrendered() && c.new.Reasons == nil { // a release rejects what it renders
 			s.unrendered++
 		}
 		for i, f := range j.rejected {

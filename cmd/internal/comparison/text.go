@@ -65,21 +65,13 @@ func writeEffects(w io.Writer, rows []effectRow) {
 func (g *changeGroup) title() string {
 	first := g.jobs[0]
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s %s%s is %s", first.ID.Kind, first.name(), first.when(), first.state)
+		return fmt.Sprintf("%s %s is %s", first.ID.Kind, first.name(), first.state)
 	}
-	return fmt.Sprintf("%s%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.when(), first.state, firstNames(g.names(), mostTitle))
+	return fmt.Sprintf("%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.state, firstNames(g.names(), mostTitle))
 }
 
 // mostTitle is the number of TrainJobs in a title.
 const mostTitle = 10
-
-// when tells a TrainJob after its migration from the one before.
-func (j *JobDiff) when() string {
-	if j.migrated {
-		return ", migrated,"
-	}
-	return ""
-}
 
 // mostFields is the number of changes of existing objects that a report lists for a TrainJob.
 const mostFields = 30
@@ -88,7 +80,7 @@ const mostFields = 30
 func (c *Comparison) lines(g *changeGroup) ([]hunkLine, error) {
 	var lines []hunkLine
 	first := g.jobs[0]
-	for _, text := range first.comments() {
+	for _, text := range first.queueChange() {
 		lines = append(lines, hunkLine{mark: '#', text: " " + text})
 	}
 	fields := first.updateEffect.Fields

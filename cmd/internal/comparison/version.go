@@ -49,10 +49,7 @@ type Job struct {
 	Build   string           // the directory whose build holds it, or ""
 	Runtime fieldpath.Object // the TrainJob's runtime; zero for a JobSet
 	Objects []Object
-	// Migrated tells a TrainJob after its migration from the one of the same name.
-	Migrated bool
-	// Rejected are the errors with which this version rejects the TrainJob, and RejectedBy has the cause of each. The Objects of such a
-	// TrainJob, if any, are the objects that it would make without the rejection.
+	// Rejected are the errors with which this version rejects the TrainJob, and RejectedBy has the cause of each.
 	Rejected   finding.List
 	RejectedBy []merge.Claim
 	// Queue is Kueue's queue; it may be empty.
@@ -60,8 +57,6 @@ type Job struct {
 	// Input and Source are the input of the object. For a JobSet of the input, Source has no TrainJob.
 	Input  *workspace.Input
 	Source workspace.Job
-	// Existing says what happens to the TrainJob if it exists already.
-	Existing []string
 }
 
 // rewrites reports whether the TrainJob or the JobSet itself differs from its old state, with the patches of its policy.

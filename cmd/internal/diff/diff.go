@@ -26,8 +26,8 @@
 //
 // # Laws
 //
-// Compare of an object with itself returns no changes. The changes applied to the old object give the new one,
-// including the order of lists: see [Changes.Apply].
+// Compare of an object with itself returns no changes. The changes say all: the tests apply them to the old object,
+// and get the new one, with the order of its lists.
 //
 // The package is pure, and its functions do not change their arguments.
 package diff
@@ -106,7 +106,7 @@ type Changes []Change
 type Options struct {
 	// Mask replaces the literal values of environment variables and the contents of Secrets by asterisks. The result
 	// is "***" if both objects have the same value or only one has a value. It is "*** (before)" and "*** (after)"
-	// for different values, so that the change still shows. Apply rejects masked changes.
+	// for different values, so that the change still shows.
 	Mask bool
 	// Before and After are the owners of the old and of the new object, or nil. They exempt a variable that a
 	// controller wrote from masking.

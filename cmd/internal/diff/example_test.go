@@ -76,19 +76,3 @@ func ExampleLines() {
 	// +    image: fetch:2
 	// =  - name: unpack
 }
-
-func ExampleChanges_Apply() {
-	old, new := &corev1.ConfigMap{Data: map[string]string{"a": "1", "b": "2"}}, &corev1.ConfigMap{Data: map[string]string{"b": "3"}}
-	changes, err := diff.Compare(old, new, diff.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	made, err := changes.Apply(old)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(made.(*corev1.ConfigMap).Data, old.Data)
-	// Output: map[b:3] map[a:1 b:2]
-}

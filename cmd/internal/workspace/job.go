@@ -22,9 +22,6 @@ import (
 type Job struct {
 	*trainer.TrainJob
 	Document *manifest.Document
-	// Migrated reports that a migration made the TrainJob from the document. Such a TrainJob has no fields of earlier
-	// releases.
-	Migrated bool
 	// Written holds the fields of a TrainJob that is only an Outline, or nil.
 	Written map[string]any
 }
@@ -35,7 +32,7 @@ func (j Job) Release() *release.Release { return j.Document.API().Release() }
 // Layers returns the TrainJob's overrides in the fields of Trainer 2.0 or 2.1, as the API server stores them. It returns nil
 // for a TrainJob without any.
 func (j Job) Layers() render.Layers {
-	if j.Migrated || j.Document.Overrides == nil {
+	if j.Document.Overrides == nil {
 		return nil
 	}
 	layers := j.Document.Overrides.DeepCopy()

@@ -82,7 +82,7 @@ func (c *Catalog) AddClaim(d *manifest.Document) bool {
 // Earlier returns the fields of other releases in a TrainJob, in its patches and in its runtime.
 func (c *Catalog) Earlier(j Job) legacy.Earlier {
 	var earlier legacy.Earlier
-	if j.Document != nil && !j.Migrated {
+	if j.Document != nil {
 		earlier = j.Document.Earlier
 	}
 	isShared := true

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,10 +69,10 @@ does. A path that one version lacks is empty there. With -l, each version has it
 With -k, the command builds both versions, and compares the builds of each directory. docs/builds.md
 has the details.
 
-With --from-version and --to-version, the command renders the paths as two releases of the Trainer do. A
-summary comes first, by cause: the behaviour that changed between the releases. A TrainJob may be refused or
-accepted from now on. One with fields that migrate rewrites appears as it is and migrated. Comments say what
-becomes of a TrainJob that exists. docs/versions.md lists the behaviours.
+With --from-version and --to-version, the old version has the verdicts of one release of the Trainer, and the
+new one those of the other. Without --git or --old both have the same files. The causes are the behaviours that
+changed between the releases. A TrainJob may be refused or accepted from now on. docs/versions.md lists the
+behaviours.
 
 If managers disagree, the last patch wins, as in the cluster. Standard error has the conflicts of the new
 version. Literal values of environment variables are masked. A changed one reads "*** (before)" and
@@ -111,8 +112,8 @@ render. The report then names the TrainJobs that do not render, and compares the
 			}
 			if cmd.Flags().Changed("old") {
 				switch {
-				case flags.git != "" || flags.from != "" || flags.until != "":
-					return exit.Usage(errors.New("--old names the old version: remove --git, --from-version and --to-version"))
+				case flags.git != "":
+					return exit.Usage(errors.New("--old names the old version: remove --git"))
 				case flags.Builds():
 					return exit.Usage(errors.New("--old has no builds: compare with a revision, --git, or build first, and name the files"))
 				}
@@ -159,15 +160,6 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	if flags.recreate && (flags.from != "" || flags.until != "") {
-		return exit.Usage(errors.New("--recreate has no effect here: remove it"))
-	}
-	if flags.from != "" || flags.until != "" {
-		if flags.Builds() {
-			return exit.Usage(errors.New("--from-version and --to-version have no builds: build first, and name the files"))
-		}
-		return runUpgrade(p, flags, opts, args, paint)
-	}
 	old, new, err := readVersions(p, flags, args)
 	if err != nil {
 		return err
@@ -177,6 +169,11 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	c, findings, err := compareParts(p, flags, opts, old, new)
 	if err != nil {
 		return err
+	}
+	if new.release != nil && !c.Differs() { // its notes say so otherwise
+		if basis := release.Basis(*old.release, *new.release); basis != "" {
+			fmt.Fprintf(p.Stderr, "note: %s\n", basis)
+		}
 	}
 	return flags.end(p, c, findings, paint)
 }
@@ -308,20 +305,57 @@ func (flags *diffFlags) options() (render.Options, error) {
 	return opts, nil
 }
 
-// readVersions returns the two versions that the command line names.
+// readVersions returns the two versions that the command line names, each with the release whose verdicts it has.
 func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
+	from, to, err := flags.releases()
+	if err != nil {
+		return nil, nil, exit.Usage(err)
+	}
 	if slices.Contains(slices.Concat(args, flags.both()), "") {
 		return nil, nil, exit.Usage(errors.New("an empty path: name a file, a directory, a glob or -"))
 	}
-	if flags.git != "" {
+	switch {
+	case flags.git != "":
 		in := flags.Flags
 		in.Files = slices.Concat(args, flags.Files)
 		before, after, err := revision.Sides(p, flags.git, in)
 		if err != nil {
 			return nil, nil, err
 		}
-		return unreadVersion(before), unreadVersion(after), nil
+		old, new = unreadVersion(p, before), unreadVersion(p, after)
+	case from != nil && flags.old == "":
+		old, new, err = sameFiles(p, flags, args)
+	default:
+		old, new, err = namedVersions(p, flags, args)
 	}
+	if err == nil && from != nil {
+		old.as(from)
+		new.as(to)
+	}
+	return old, new, err
+}
+
+// sameFiles returns two versions of one input, which releases tell apart.
+func sameFiles(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
+	in := flags.Flags
+	if in.Files = slices.Concat(args, flags.Files); len(in.Files) == 0 {
+		return nil, nil, exit.Usage(errors.New("nothing to compare: name files or directories with TrainJobs"))
+	}
+	side := &revision.Side{Files: p.Files, Flags: in}
+	old, new = unreadVersion(p, side), unreadVersion(p, side)
+	if slices.Contains(slices.Concat(args, flags.both()), manifest.Stdin) {
+		data, err := io.ReadAll(p.Stdin)
+		if err != nil {
+			return nil, nil, err
+		}
+		old.source = again{p.Files, data}
+		new.source = old.source
+	}
+	return old, new, nil
+}
+
+// namedVersions returns OLD and NEW.
+func namedVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
 	isNamed := flags.old != "" // and then NEW may be several paths
 	switch {
 	case isNamed && len(args) < 2:
@@ -336,7 +370,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(paths []string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat(paths, flags.Files)
-		v := unreadVersion(&revision.Side{Name: strings.Join(paths, ", "), Files: p.Files, Flags: in})
+		v := unreadVersion(p, &revision.Side{Name: strings.Join(paths, ", "), Files: p.Files, Flags: in})
 		v.root = paths[0]
 		return v
 	}

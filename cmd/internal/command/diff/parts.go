@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/host"
@@ -18,24 +19,30 @@ import (
 func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, new *version) (*comparison.Comparison, finding.List, error) {
 	var all *comparison.Comparison
 	var findings finding.List
-	jobs, updates := 0, &updates{flags: flags, opts: opts}
+	ctx := context.Background()
+	jobs, updates, upgrade := 0, &updates{flags: flags, opts: opts}, newUpgrade(flags, opts, old, new)
 	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
 	err := revision.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
 		before, after := old.with(oldPart), new.with(newPart)
-		before.read(p, flags, opts)
-		after.read(p, flags, opts)
-		if updates.dump = before.dump(p); updates.dump != nil {
+		before.read(flags, opts)
+		after.read(flags, opts)
+		if updates.dump = before.dump(); updates.dump != nil {
 			before.in.Beside(after.in.Catalog, true)
 			after.in.Beside(before.in.Catalog, true)
 			if after.Observed = updates.dump.Kinds[workspace.JobSetKind]; !after.Observed {
 				updates.dump = nil // nobody asked for the JobSets
 			}
 		}
-		before.render(flags)
-		after.render(flags)
+		before.render(ctx, flags)
+		after.render(ctx, flags)
 		forced.Take(before.in)
 		forced.Take(after.in)
-		findings = append(findings, errorsAndConflicts(before.findings, after.findings)...)
+		if upgrade == nil {
+			findings = append(findings, errorsAndConflicts(before.findings, after.findings)...)
+		} else {
+			findings = append(findings, rejectedByBoth(before, after)...)
+			upgrade.attribute(ctx, before, after)
+		}
 		jobs += len(before.Jobs) + len(after.Jobs)
 		before.addHidden(after)
 		after.addHidden(before)
@@ -50,6 +57,9 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
 		if err != nil {
 			return err
+		}
+		if upgrade != nil && c.Differs() {
+			after.Notes = upgrade.notes(before, after)
 		}
 		all = all.With(c)
 		updates.found.Sort() // TrainJobs are judged side by side

@@ -73,6 +73,21 @@ func (v *version) rejected(id fieldpath.Object, source workspace.Job, errs findi
 	}
 }
 
+// rejectedByBoth returns the errors that no release lacks: those of no TrainJob, and of the TrainJobs that both versions reject.
+func rejectedByBoth(before, after *version) finding.List {
+	errs := slices.Concat(before.otherErrors, after.otherErrors)
+	rejected := map[fieldpath.Object]bool{}
+	for _, j := range after.Jobs {
+		rejected[j.ID] = j.Rejected != nil
+	}
+	for _, j := range before.Jobs {
+		if rejected[j.ID] {
+			errs = append(errs, j.Rejected...)
+		}
+	}
+	return errs
+}
+
 // addHidden adds the TrainJobs of the other version that errors hide in this one. An unreadable file hides its TrainJobs, and a failed
 // build hides all. They are not removed.
 func (v *version) addHidden(other *version) {

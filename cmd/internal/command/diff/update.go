@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
+	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
@@ -80,6 +81,9 @@ func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.
 		updateEffect.Update = comparison.Updated
 	}
 	u.reach(v, old, new, &updateEffect)
+	if v.release != nil {
+		u.upgrade(ctx, old, new, &updateEffect)
+	}
 	if kept := u.rejectedRuntime(ctx, old, new); kept != nil {
 		if updateEffect.Update != comparison.Replaced {
 			updateEffect.Update = comparison.Rejected
@@ -92,12 +96,40 @@ func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.
 	return updateEffect
 }
 
+// upgrade adds what another release does to the JobSet of a TrainJob that exists. It applies the JobSet again while the TrainJob is
+// suspended. If JobSet's webhook rejects that, the TrainJob never resumes. A release may also leave the JobSet alone.
+func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job, e *comparison.UpdateEffect) {
+	name := "Trainer " + new.Source.Release().Or().Version
+	if len(new.Objects) == 0 && len(old.Objects) > 0 {
+		e.Update = comparison.Kept
+		e.Fields = []comparison.FieldEffect{{
+			Kind: workspace.JobSetKind, Name: old.ID.Name, Change: diff.Removed, When: string(live.Never), Reason: name + " neither updates nor deletes it",
+		}}
+		return
+	}
+	opts := render.Options{OnConflict: render.Last, ForceManagers: u.opts.ForceManagers, FeatureGates: u.opts.FeatureGates}
+	_, before := pipeline.TrainJob(old.Input, old.Source, opts)
+	_, after := pipeline.TrainJob(new.Input, new.Source, opts)
+	was, errOld := admission.Encode(before.JobSet)
+	is, errNew := admission.Encode(after.JobSet)
+	if before.JobSet == nil || after.JobSet == nil || errOld != nil || errNew != nil {
+		return
+	}
+	if spec, ok := was["spec"].(map[string]any); ok {
+		spec["suspend"] = true // of a suspended JobSet, five fields of Pods may change
+	}
+	found := admission.UpdateJobSet(ctx, new.Source.Release(), was, is, u.flags.Namespace)
+	if fields := distinctPaths(found.Where(isError)); fields != nil {
+		e.Update, e.Frozen = comparison.Replaced, append(e.Frozen, fields...)
+	}
+}
+
 // reach adds what an update leads to: the objects of the runtime with which the job began, and the
 // changes of the objects that a cluster has. A job that is created again keeps nothing.
 func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.UpdateEffect) {
 	began, _ := old.Input.RuntimeOf(old.Source)
 	is, _ := new.Input.RuntimeOf(new.Source)
-	keeps := new.Source.Release().Or().RuntimeRead != release.LiveRuntime
+	keeps := old.Source.Release().Or().RuntimeRead != release.LiveRuntime && new.Source.Release().Or().RuntimeRead != release.LiveRuntime
 	isReplaced := e.Update == comparison.Replaced
 	if !keeps {
 		began = is

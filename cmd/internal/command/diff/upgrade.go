@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
-	"github.com/trainweld/trainweld/cmd/internal/exit"
-	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -22,55 +23,46 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// This file compares what two releases of the Trainer make of the same inputs.
+// This file finds what causes the differences between two releases of the Trainer.
 //
-// It renders each TrainJob with both releases. Where they differ, it turns one switch at a time, release by release, and renders
-// again. The last switch whose change moves a field is the cause.
+// The versions differ in many switches. So it turns one switch at a time, release by release, and
+// renders the TrainJobs that differ again. The last switch whose change moves a field is its cause.
 
-// upgrade is one comparison of releases.
+// upgrade is the way from the release of the old version to that of the new one. It has the files of
+// the new version.
 type upgrade struct {
-	source workspace.Source
-	flags  diffFlags
-	opts   render.Options
-	steps  []*step // the first one is the old release, the last one the new
-	// blocked counts the TrainJobs that the new release cannot decode, and blocker is the first of them.
-	blocked int
-	blocker fieldpath.Object
+	flags diffFlags
+	opts  render.Options
+	steps []*step // the first one has the old release, and the last one the new
 }
 
 // step is a release on the way.
 type step struct {
 	version
-	release release.Release
 	// of is the switch whose change made the step, and change says which. The first step has none.
 	of     release.Switch
 	change release.Change
 	// alike is the step before if both read the inputs alike.
 	alike *step
 
-	opts     render.Options
-	podOpts  render.PodsOptions
-	jobs     map[fieldpath.Object]workspace.Job
-	errs     map[fieldpath.Object]finding.List // of reading, by the object that they are about
-	runtimes parallel.Once[*workspace.RuntimeSource, runtimeInRelease]
+	jobs map[fieldpath.Object]workspace.Job
+	errs map[fieldpath.Object]finding.List // of reading, by the object that they are about
 }
 
-// releases parses the two flags. Either both are set or none.
-func (flags *diffFlags) releases(args []string) (from, to *release.Release, err error) {
+// releases parses --from-version and --to-version. It returns nil for neither.
+func (flags *diffFlags) releases() (from, to *release.Release, err error) {
 	switch {
+	case flags.from == "" && flags.until == "":
+		return nil, nil, nil
 	case flags.from == "" || flags.until == "":
 		return nil, nil, errors.New("--from-version needs --to-version: use both")
 	case flags.Release != nil:
 		return nil, nil, errors.New("--from-version and --to-version name the releases: remove --trainer-version")
-	case flags.git != "":
-		return nil, nil, errors.New("--git compares revisions, and --from-version compares releases: use one of the two")
-	case len(args)+len(flags.Files) == 0:
-		return nil, nil, errors.New("nothing to compare: name files or directories with TrainJobs")
+	case flags.Builds():
+		return nil, nil, errors.New("--from-version and --to-version have no builds: build first, and name the files")
 	}
 	if from, err = release.Parse(flags.from); err != nil {
 		return nil, nil, fmt.Errorf("--from-version: %w", err)
@@ -84,47 +76,37 @@ func (flags *diffFlags) releases(args []string) (from, to *release.Release, err 
 	return from, to, nil
 }
 
-// onceRead is a source whose standard input can be read by every step.
-type onceRead struct {
+// as gives the version a release. A version without a name of its own gets that of the release.
+func (v *version) as(r *release.Release) {
+	name := "Trainer " + r.Version
+	if v.Name != "" {
+		name = v.Name + ", " + name
+	}
+	v.Name, v.release, v.flags.Release = name, r, r
+	v.runtimes = new(parallel.Once[*workspace.RuntimeSource, judgedRuntime])
+}
+
+// again is the input of a program whose standard input is read before, for each version and step.
+type again struct {
 	files fs.FS
 	stdin []byte
-	err   error
 }
 
-// readOnce returns the inputs of a program. It reads standard input if a path names it.
-func readOnce(p *host.Program, paths []string) *onceRead {
-	files, stdin := p.Inputs()
-	source := &onceRead{files: files}
-	if slices.Contains(paths, manifest.Stdin) {
-		source.stdin, source.err = io.ReadAll(stdin)
+func (a again) Inputs() (fs.FS, io.Reader) { return a.files, bytes.NewReader(a.stdin) }
+
+// newUpgrade lists the steps from one version to the other. It returns nil if these have no releases.
+func newUpgrade(flags diffFlags, opts render.Options, old, new *version) *upgrade {
+	if new.release == nil {
+		return nil
 	}
-	return source
-}
-
-func (s *onceRead) Inputs() (fs.FS, io.Reader) {
-	if s.err != nil {
-		return s.files, io.MultiReader(bytes.NewReader(s.stdin), failing{s.err})
-	}
-	return s.files, bytes.NewReader(s.stdin)
-}
-
-// failing is a reader that fails.
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
-// newUpgrade lists the steps from one release to another.
-func newUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []string, from, to *release.Release) *upgrade {
-	flags.Files = slices.Concat(args, flags.Files)
-	u := &upgrade{source: readOnce(p, slices.Concat(flags.Files, flags.both())), flags: flags, opts: opts}
-	now := *from
-	u.add(now, release.Switch{}, release.Change{})
-	for _, next := range releasesBetween(from, to) {
+	u, now := &upgrade{flags: flags, opts: opts}, *old.release
+	u.add(new, now, release.Switch{}, release.Change{})
+	for _, next := range releasesBetween(old.release, new.release) {
 		before := now
 		for _, s := range release.Switches() {
 			if s.Set(&now, &next) {
 				now.Name, now.Version, now.JobSetVersion = next.Name, next.Version, next.JobSetVersion
-				u.add(now, s, s.Between(&before, &next))
+				u.add(new, now, s, s.Between(&before, &next))
 			}
 		}
 	}
@@ -143,36 +125,30 @@ func releasesBetween(from, to *release.Release) []release.Release {
 	return back
 }
 
-func (u *upgrade) add(r release.Release, of release.Switch, change release.Change) {
-	s := &step{release: r, of: of, change: change}
-	s.Name = "Trainer " + r.Version
-	s.flags = u.flags.Flags
-	s.flags.Release = &s.release
-	s.opts = u.opts
-	s.opts.Release = &s.release
-	s.opts, s.podOpts = s.optionsFor(u.flags, s.opts)
+func (u *upgrade) add(new *version, r release.Release, of release.Switch, change release.Change) {
+	s := &step{version: version{side: new.side, source: new.source, flags: new.side.Flags}, of: of, change: change}
+	s.as(&r)
+	s.opts, s.podOpts = s.optionsFor(u.flags, u.opts)
 	if n := len(u.steps); n > 0 {
-		if last := &u.steps[n-1].release; last.Schema == r.Schema && last.JobSetSchema == r.JobSetSchema && last.Stock == r.Stock && last.RuntimeRead == r.RuntimeRead {
+		last := u.steps[n-1].release
+		if last.Schema == r.Schema && last.JobSetSchema == r.JobSetSchema && last.Stock == r.Stock && last.RuntimeRead == r.RuntimeRead {
 			s.alike = u.steps[n-1]
 		}
 	}
 	u.steps = append(u.steps, s)
 }
 
-func (u *upgrade) old() *step { return u.steps[0] }
-func (u *upgrade) new() *step { return u.steps[len(u.steps)-1] }
-
 // read reads the inputs as the release of the step decodes them.
 func (u *upgrade) read(s *step) {
 	if s.in != nil {
 		return
 	}
-	if s.alike != nil && s != u.new() { // the findings of the last step name its release
+	if s.alike != nil && s != u.steps[len(u.steps)-1] { // the findings of the last step name its release
 		u.read(s.alike)
 		s.in, s.jobs, s.errs = s.alike.in, s.alike.jobs, s.alike.errs
 		return
 	}
-	s.in = workspace.Read(u.source, s.flags)
+	s.in = workspace.Read(s.source, s.flags)
 	s.jobs, s.errs = map[fieldpath.Object]workspace.Job{}, map[fieldpath.Object]finding.List{}
 	for _, f := range s.in.Findings {
 		if f.Severity >= finding.Error {
@@ -182,160 +158,261 @@ func (u *upgrade) read(s *step) {
 	for _, j := range s.in.Jobs {
 		s.jobs[render.ObjectOf(j.TrainJob)] = j
 	}
-	s.TrainJobs = len(s.in.Jobs) + len(s.in.Rejected)
 }
 
-// upgradeResult is what a TrainJob becomes in a release: its objects, or the errors that reject it.
-type upgradeResult struct {
-	comparison.Job
-	out      pipeline.Made
-	findings finding.List
+// attribute sets the causes of what differs between two versions of the TrainJobs, and explains them.
+func (u *upgrade) attribute(ctx context.Context, before, after *version) {
+	old := map[fieldpath.Object]*comparison.Job{}
+	for i := range before.Jobs {
+		old[before.Jobs[i].ID] = &before.Jobs[i]
+	}
+	for i := range after.Jobs {
+		new := &after.Jobs[i]
+		was := old[new.ID]
+		switch {
+		case was == nil || was.Rejected != nil && new.Rejected != nil:
+		case new.Rejected != nil:
+			new.RejectedBy = u.rejectedBy(ctx, new, was.Runtime, false)
+		case was.Rejected != nil:
+			was.RejectedBy = u.rejectedBy(ctx, was, new.Runtime, true)
+		default:
+			u.causes(was, new)
+		}
+	}
+	after.Reasons = u.reasons(before.release.Index() < after.release.Index())
 }
 
-// evaluate renders a TrainJob with a release, and asks its API server and its webhooks. A TrainJob after its migration replaces
-// the one of the input. Its runtime is migrated as well.
-func (u *upgrade) evaluate(ctx context.Context, s *step, id fieldpath.Object, migrated *trainer.TrainJob) upgradeResult {
-	t := u.render(s, id, migrated)
-	if j, found := u.jobOf(s, id); found {
-		t.Rejected = s.admissionErrors(ctx, j, migrated)
-		if migrated != nil && u.hasTorchAuto(id) {
-			if t.Rejected = slices.DeleteFunc(t.Rejected, isTorchProcesses); len(t.Rejected) == 0 {
-				t.Rejected = nil
+// cause names the switch of a step, or its part that changes a field of an object. It includes the
+// release that turned the switch. The cause is that of each field within as well, so its value is no presence.
+func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path) merge.Claim {
+	id, steps := s.of.ID, append([]string{strings.TrimPrefix(kind, "Cluster")}, namesInPath(path)...)
+	if id == stockSwitch {
+		steps = append([]string{runtime.Name}, steps...)
+	}
+	if part, found := s.of.Part(s.change.In, steps...); found {
+		id = part.ID
+	}
+	return merge.Claim{Owner: causeOf(id, s.change.In), Value: s.change.In}
+}
+
+// stockSwitch is the switch of the runtimes that a release installs.
+const stockSwitch = "stock"
+
+func causeOf(id, in string) merge.Owner { return merge.Owner(id + " " + in) }
+
+// namesInPath returns the names in a path.
+func namesInPath(path fieldpath.Path) []string {
+	var names []string
+	for _, step := range path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
+		} else if name, ok := step.Key(); ok {
+			names = append(names, name)
+		} else if _, value, ok := step.Item(); ok {
+			names = append(names, value)
+		}
+	}
+	return names
+}
+
+// rejectedBy returns for each error of a rejection a switch whose change brings it, or ends it. One
+// step has the error, and an earlier or later one does not. It halves the way between them until they
+// are neighbors. An error that no release brings has the cause of any other version: the TrainJob.
+func (u *upgrade) rejectedBy(ctx context.Context, t *comparison.Job, runtime fieldpath.Object, ends bool) []merge.Claim {
+	rejectedAt := map[int]finding.List{}
+	has := func(step int, f finding.Finding) bool {
+		if _, known := rejectedAt[step]; !known {
+			rejectedAt[step] = u.rejections(ctx, u.steps[step], t.ID)
+		}
+		return slices.ContainsFunc(rejectedAt[step], func(other finding.Finding) bool {
+			return other.Code == f.Code && other.Object == f.Object && other.Path.String() == f.Path.String()
+		})
+	}
+	claims := slices.Clone(t.RejectedBy)
+	for i, f := range t.Rejected {
+		low, high := 0, len(u.steps)-1
+		if has(low, f) != ends {
+			continue // the files bring it
+		}
+		for high-low > 1 {
+			if middle := (low + high) / 2; has(middle, f) != ends {
+				high = middle
+			} else {
+				low = middle
+			}
+		}
+		claims[i] = u.steps[high].cause(f.Object.Kind, runtime, f.Path)
+	}
+	return claims
+}
+
+// rejections returns the errors with which a step rejects a TrainJob.
+func (u *upgrade) rejections(ctx context.Context, s *step, id fieldpath.Object) finding.List {
+	u.read(s)
+	j, found := s.jobs[id]
+	if !found {
+		return s.errs[id] // it cannot be decoded
+	}
+	errs, _ := s.judge(ctx, j)
+	return errs.Where(isError)
+}
+
+// causes sets the causes of the differing fields. The cause of a field is the last switch whose change
+// moved it.
+func (u *upgrade) causes(was, new *comparison.Job) {
+	if len(differingFields(was.Objects, new.Objects)) == 0 {
+		return
+	}
+	causes := map[comparison.Key]map[string]causedField{}
+	var last []comparison.Object
+	for i, s := range u.steps {
+		now := new.Objects
+		if i < len(u.steps)-1 {
+			u.read(s)
+			if now = s.objects(s.jobs[new.ID], u.flags); now == nil {
+				continue // the next switch that lets it render shows what changed
+			}
+		}
+		for key, paths := range differingFields(last, now) {
+			if i == 0 {
+				break
+			}
+			if causes[key] == nil {
+				causes[key] = map[string]causedField{}
+			}
+			for name, path := range paths {
+				causes[key][name] = causedField{path, s.cause(key.Kind, was.Runtime, path)}
+			}
+		}
+		last = now
+	}
+	for _, objects := range [][]comparison.Object{was.Objects, new.Objects} {
+		for i := range objects {
+			objects[i].Causes = ownersFromCauses(causes[objects[i].Key])
+		}
+	}
+}
+
+// objects returns the objects that a step makes of a TrainJob, or nil if it does not render.
+func (s *step) objects(j workspace.Job, flags diffFlags) []comparison.Object {
+	if j.TrainJob == nil {
+		return nil
+	}
+	found, made := pipeline.TrainJob(s.in, j, s.opts)
+	if made.JobSet == nil {
+		return nil
+	}
+	return s.newJob(j, made, found, flags).Objects
+}
+
+// causedField is a changed field with its cause.
+type causedField struct {
+	path  fieldpath.Path
+	claim merge.Claim
+}
+
+// ownersFromCauses returns the causes of an object's fields. The root stands for an object that comes or goes.
+func ownersFromCauses(fields map[string]causedField) *diff.Owners {
+	if whole, ok := fields[""]; ok {
+		return diff.OwnedBy(whole.claim)
+	}
+	names := slices.Sorted(maps.Keys(fields))
+	return diff.OwnersOfFields(func(yield func(fieldpath.Path, []merge.Claim) bool) {
+		for _, name := range names {
+			if !yield(fields[name].path, []merge.Claim{fields[name].claim}) {
+				return
+			}
+		}
+	}, nil)
+}
+
+// differingFields returns the fields that differ, by object and name.
+func differingFields(old, new []comparison.Object) map[comparison.Key]map[string]fieldpath.Path {
+	out := map[comparison.Key]map[string]fieldpath.Path{}
+	of := map[comparison.Key]any{}
+	for _, o := range old {
+		of[o.Key] = o.Object
+	}
+	for _, o := range new {
+		before, found := of[o.Key]
+		delete(of, o.Key)
+		if !found {
+			out[o.Key] = map[string]fieldpath.Path{"": nil}
+			continue
+		}
+		changes, err := diff.Compare(before, o.Object, diff.Options{})
+		if err != nil || len(changes) == 0 {
+			continue // Compare of the comparison reports an error
+		}
+		out[o.Key] = map[string]fieldpath.Path{}
+		for _, c := range changes {
+			out[o.Key][c.Path.String()] = c.Path
+		}
+	}
+	for key := range of {
+		out[key] = map[string]fieldpath.Path{"": nil}
+	}
+	return out
+}
+
+// reasons explains the switches that turn, and for an upgrade what to do before.
+func (u *upgrade) reasons(isUpgrade bool) map[merge.Owner]comparison.Reason {
+	reasons := map[merge.Owner]comparison.Reason{}
+	for _, s := range u.steps[1:] {
+		in := s.change.In
+		add := func(id, why, link string) {
+			reason := comparison.Reason{Text: release.Marked(why, in, id), Link: link}
+			if isUpgrade {
+				reason.Before = release.Before(in, id)
+			}
+			reasons[causeOf(id, in)] = reason
+		}
+		add(s.of.ID, s.change.Why, s.change.Link)
+		for _, part := range s.of.Parts {
+			if part.In == in {
+				add(part.ID, part.Why, part.Link)
 			}
 		}
 	}
-	if t.Rejected == nil && t.out.JobSet == nil {
-		t.Rejected = rejections(&s.release, t.findings)
-	}
-	return t
+	return reasons
 }
 
-// render renders a TrainJob with a release.
-func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJob) upgradeResult {
-	u.read(s)
-	j, found := u.jobOf(s, id)
-	if !found {
-		return upgradeResult{Job: comparison.Job{ID: id, Rejected: s.errs[id]}} // it cannot be decoded
+// notes says what holds for all TrainJobs of an upgrade.
+func (u *upgrade) notes(before, after *version) []string {
+	old, new := before.release, after.release
+	name := "Trainer " + new.Version
+	var notes []string
+	if basis := release.Basis(*old, *new); basis != "" {
+		notes = append(notes, basis)
 	}
-	if migrated != nil {
-		j.TrainJob, j.Migrated = migrated, true
+	if u.flags.to != "jobset" {
+		notes = append(notes, "both releases render Jobs and Pods of Kubernetes 1.36")
 	}
-	findings, made := pipeline.TrainJob(s.in, j, s.opts)
-	t := upgradeResult{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, out: made, findings: findings}
-	if made.JobSet != nil {
-		t.Job = s.newJob(j, made, u.flags, s.podOpts)
-		if s.release.ManagedBy && findings.Of(codes.ManagedByOther) != nil { // another controller manages it
-			t.Objects = []comparison.Object{}
+	if old.Index() > new.Index() {
+		notes = append(notes, fmt.Sprintf("%s is earlier than Trainer %s: the upgrade undoes the causes", name, old.Version))
+	}
+	if old.RuntimeRead == release.LiveRuntime && new.RuntimeRead == release.RuntimeSnapshot {
+		notes = append(notes, name+" takes a snapshot of the runtime of each existing TrainJob after the upgrade")
+	}
+	if which := undecodable(after); len(which) > 0 {
+		more := ""
+		if len(which) > 1 {
+			more = fmt.Sprintf(" and %d more", len(which)-1)
 		}
+		notes = append(notes, fmt.Sprintf("%s reconciles no TrainJob while one is stored that it cannot decode: %s%s", name, which[0], more))
 	}
-	t.Migrated = migrated != nil
-	return t
+	return notes
 }
 
-// jobOf returns a TrainJob as the release of a step reads it. If only the old release decodes it, the TrainJob lacks the field whose
-// type differs: legacy.Earlier holds that field.
-func (u *upgrade) jobOf(s *step, id fieldpath.Object) (workspace.Job, bool) {
-	j, found := s.jobs[id]
-	if found {
-		return j, true
-	}
-	at := slices.IndexFunc(s.in.Rejected, func(d *manifest.Document) bool { return s.in.ID(d) == id })
-	if j, found = u.old().jobs[id]; !found || at < 0 {
-		return workspace.Job{}, false
-	}
-	return workspace.Job{TrainJob: j.TrainJob, Document: s.in.Rejected[at], Migrated: true}, true
-}
-
-// compare compares the two releases. It returns the comparison, and the errors of TrainJobs that neither release takes.
-func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.List, error) {
-	old, new := u.old(), u.new()
-	u.read(old)
-	u.read(new)
-	neither := u.otherErrors()
-	for _, id := range u.ids() {
-		before, after := u.evaluate(ctx, old, id, nil), u.evaluate(ctx, new, id, nil)
-		if before.Rejected != nil && after.Rejected != nil {
-			neither = append(neither, before.Rejected...)
-			by := merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: after.Rejected[0].Position}
-			after.RejectedBy, after.Objects = slices.Repeat([]merge.Claim{by}, len(after.Rejected)), nil
-			old.Jobs, new.Jobs = append(old.Jobs, before.Job), append(new.Jobs, after.Job)
-			continue
-		}
-		migration := u.migrate(ctx, before, after, id)
-		if migration.text != "" {
-			after.Existing = append(after.Existing, migration.text)
-		}
-		if migration.job != nil {
-			after.Objects = nil // those of its migration say more
-		}
-		u.addJobs(ctx, before, after, nil)
-		if migration.differs {
-			before.Migrated = true
-			u.addJobs(ctx, before, migration.after, migration.job)
-		}
-	}
-	new.Reasons = u.reasons()
-	c, err := comparison.Compare(&old.Version, &new.Version, u.flags.showValues)
-	if err == nil && c.Differs() {
-		new.Notes = u.notes()
-	}
-	return c, codes.Distinct(neither), err
-}
-
-// otherErrors returns the errors that belong to no TrainJob and no runtime, such as an unreadable file.
-func (u *upgrade) otherErrors() finding.List {
-	var errs finding.List
-	for _, s := range []*step{u.old(), u.new()} {
-		errs = append(errs, s.in.Findings.Where(func(f finding.Finding) bool {
-			return f.Severity >= finding.Error && (f.Object.Kind != trainer.TrainJobKind || f.Object.Name == "") && !workspace.IsRuntime(f.Object)
-		})...)
-	}
-	return errs
-}
-
-// ids returns the TrainJobs of both releases. TrainJobs that a release decodes come first, in the order of the files. The others
-// follow.
-func (u *upgrade) ids() []fieldpath.Object {
-	var ids []fieldpath.Object
-	seen := map[fieldpath.Object]bool{}
-	add := func(id fieldpath.Object) {
-		if !seen[id] && id.Name != "" {
-			ids = append(ids, id)
-		}
-		seen[id] = true
-	}
-	steps := []*step{u.old(), u.new()}
-	for _, s := range steps {
-		for _, j := range s.in.Jobs {
-			add(render.ObjectOf(j.TrainJob))
-		}
-	}
-	for _, s := range steps {
-		for _, d := range s.in.Rejected {
-			add(s.in.ID(d))
+// undecodable returns the TrainJobs of which a field has another type in the release. A list with one of them
+// cannot be decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
+func undecodable(v *version) (ids []fieldpath.Object) {
+	for _, j := range v.Jobs {
+		if slices.ContainsFunc(j.Rejected, func(f finding.Finding) bool {
+			return f.Code == codes.WrongType && f.Object.Kind == trainer.TrainJobKind
+		}) {
+			ids = append(ids, j.ID)
 		}
 	}
 	return ids
-}
-
-// runUpgrade writes the comparison of two releases. It ends with the status of diff, or with a failure if there is a TrainJob
-// that neither release takes.
-func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []string, paint host.Painter) error {
-	from, to, err := flags.releases(args)
-	if err != nil {
-		return exit.Usage(err)
-	}
-	u := newUpgrade(p, flags, opts, args, from, to)
-	u.new().Whole = flags.all
-	c, findings, err := u.compare(context.Background())
-	if err != nil {
-		return err
-	}
-	if u.old().TrainJobs+u.new().TrainJobs == 0 && findings.Err() == nil {
-		findings = append(findings, flags.Flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
-	}
-	if basis := release.Basis(*from, *to); basis != "" && !c.Differs() { // its notes say so otherwise
-		fmt.Fprintf(p.Stderr, "note: %s\n", basis)
-	}
-	return flags.end(p, c, findings, paint)
 }

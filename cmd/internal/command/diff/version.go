@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -25,36 +26,43 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // version is one version of the inputs, with its rendered objects.
 type version struct {
 	comparison.Version
-	side  revision.Side
-	flags workspace.Flags // of the side, and those that the output needs
-	root  string          // OLD or NEW, or ""
+	side    revision.Side
+	source  workspace.Source
+	flags   workspace.Flags  // of the side, and those that the output needs
+	root    string           // OLD or NEW, or ""
+	release *release.Release // whose verdicts the version has, or nil
 
 	in          *workspace.Input
 	opts        render.Options     // of the rendering
 	podOpts     render.PodsOptions // of its children
 	findings    finding.List
 	otherErrors finding.List // the errors of no TrainJob
+	runtimes    *parallel.Once[*workspace.RuntimeSource, judgedRuntime]
 }
 
 // unreadVersion returns the version of a side, before it is read.
-func unreadVersion(side *revision.Side) *version {
-	return &version{Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix}, side: *side, flags: side.Flags}
+func unreadVersion(p *host.Program, side *revision.Side) *version {
+	return &version{
+		Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix},
+		side:    *side, source: side.Program(p), flags: side.Flags,
+	}
 }
 
 // read reads the version.
-func (v *version) read(p *host.Program, flags diffFlags, opts render.Options) {
+func (v *version) read(flags diffFlags, opts render.Options) {
 	v.opts, v.podOpts = v.optionsFor(flags, opts)
-	v.in = workspace.Read(v.side.Program(p), v.flags)
+	v.in = workspace.Read(v.source, v.flags)
 }
 
 // dump returns the objects of the version as those of a cluster, or nil if none has a status or a uid. A
 // JobSet that a TrainJob owns is no input of its own.
-func (v *version) dump(p *host.Program) *live.Dump {
+func (v *version) dump() *live.Dump {
 	if v.root == "" {
 		return nil
 	}
@@ -71,19 +79,18 @@ func (v *version) dump(p *host.Program) *live.Dump {
 	if slices.Contains(v.flags.Files, manifest.Stdin) {
 		return nil // it can be read once
 	}
-	return live.Read(v.side.Program(p), v.flags, v.flags.Files...)
+	return live.Read(v.source, v.flags, v.flags.Files...)
 }
 
 // render renders the version. It adds errors to the findings.
-func (v *version) render(flags diffFlags) {
-	opts, podOpts := v.opts, v.podOpts
-	spans := v.renderJobs(opts, func(j workspace.Job, out pipeline.Made) { v.Jobs = append(v.Jobs, v.newJob(j, out, flags, podOpts)) })
+func (v *version) render(ctx context.Context, flags diffFlags) {
+	spans := v.renderJobs(ctx, flags)
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
 			v.Jobs = append(v.Jobs, comparison.Job{
 				ID:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
-				Objects: v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to, podOpts),
+				Objects: v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to, v.podOpts),
 				Queue:   js.Labels[render.QueueLabel],
 				Input:   v.in, Source: workspace.Job{Document: js.Document},
 			})
@@ -97,21 +104,25 @@ func (v *version) render(flags diffFlags) {
 }
 
 // renderJobs renders the TrainJobs that were read, and takes those without errors in order. It returns the findings of each one.
-func (v *version) renderJobs(opts render.Options, take func(workspace.Job, pipeline.Made)) (spans []span) {
+func (v *version) renderJobs(ctx context.Context, flags diffFlags) (spans []span) {
 	v.TrainJobs, v.findings = len(v.in.Jobs), v.in.Findings
+	if v.release != nil {
+		v.TrainJobs += len(v.in.Rejected)
+		v.findings = v.unjudged()
+	}
 	type made struct {
 		found finding.List
 		out   pipeline.Made
 	}
 	parallel.Ordered(len(v.in.Jobs), func(i int) made {
-		found, out := pipeline.TrainJob(v.in, v.in.Jobs[i], opts)
+		found, out := v.judge(ctx, v.in.Jobs[i])
 		return made{found, out}
 	}, func(i int, m made) {
 		from, j := len(v.findings), v.in.Jobs[i]
 		v.findings = append(v.findings, m.found...)
 		spans = append(spans, span{from, len(v.findings), j})
 		if m.out.JobSet != nil && m.found.Err() == nil {
-			take(j, m.out)
+			v.Jobs = append(v.Jobs, v.newJob(j, m.out, m.found, flags))
 		}
 	})
 	return spans
@@ -119,6 +130,9 @@ func (v *version) renderJobs(opts render.Options, take func(workspace.Job, pipel
 
 // optionsFor returns the options for a JobSet and for its children in the form that the flags ask for.
 func (v *version) optionsFor(flags diffFlags, opts render.Options) (render.Options, render.PodsOptions) {
+	if v.release != nil {
+		opts.Release = v.release
+	}
 	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Release: opts.Release, Stored: opts.As == render.Stored}}
 	if flags.to != "jobset" {
 		v.flags.Spelled, opts.As = true, render.Applied
@@ -126,16 +140,20 @@ func (v *version) optionsFor(flags diffFlags, opts render.Options) (render.Optio
 	return opts, podOpts
 }
 
-// newJob returns the objects of a TrainJob that the flags ask for.
-func (v *version) newJob(j workspace.Job, out pipeline.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
+// newJob returns the objects of a TrainJob that the flags ask for. A release makes none of a TrainJob that it leaves to another
+// controller.
+func (v *version) newJob(j workspace.Job, out pipeline.Made, found finding.List, flags diffFlags) comparison.Job {
 	job := comparison.Job{
 		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
 		Queue: j.Labels[render.QueueLabel], Input: v.in, Source: j,
 	}
-	if flags.to == "jobset" {
+	switch {
+	case v.release != nil && v.release.ManagedBy && found.Of(codes.ManagedByOther) != nil:
+		job.Objects = []comparison.Object{}
+	case flags.to == "jobset":
 		job.Objects = v.jobSetOf(j, out)
-	} else {
-		job.Objects = v.childrenOf(j, out, flags.to, opts)
+	default:
+		job.Objects = v.childrenOf(j, out, flags.to, v.podOpts)
 	}
 	return job
 }
