@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,6 +62,8 @@ func newBuiltIn(name string) any {
 		return new(corev1.PersistentVolumeClaim)
 	case "v1 Service":
 		return new(corev1.Service)
+	case "v1 ReplicationController":
+		return new(corev1.ReplicationController)
 	case "apps/v1 Deployment":
 		return new(appsv1.Deployment)
 	case "apps/v1 ReplicaSet":
@@ -95,6 +98,9 @@ func judge(object any, report apirule.Reporter) {
 	case *corev1.Service:
 		apirule.Metadata(o.Labels, o.Annotations, metadata, report)
 		netapi.CheckService(o, report)
+	case *corev1.ReplicationController:
+		template := cmp.Or(o.Spec.Template, &corev1.PodTemplateSpec{})
+		judgeReplicas(&metav1.LabelSelector{MatchLabels: o.Spec.Selector}, template, "ReplicationController", report)
 	case *appsv1.Deployment:
 		judgeReplicas(o.Spec.Selector, &o.Spec.Template, "ReplicaSet", report)
 	case *appsv1.ReplicaSet:

@@ -190,7 +190,11 @@ func wrongType(detail string) string {
 	if !ok || !typed {
 		return inBody(detail)
 	}
-	return fmt.Sprintf("must be %s, not %s", article(want), article(strings.Trim(got, `"`)))
+	name := article(want)
+	if name == "a "+want && want != "string" && want != "boolean" { // a format, and the text that has another
+		return fmt.Sprintf("must be %s, not %s", name, got)
+	}
+	return fmt.Sprintf("must be %s, not %s", name, article(strings.Trim(got, `"`)))
 }
 
 // article returns the name of a JSON type with its article.

@@ -33,6 +33,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
 	"k8s.io/kubernetes/pkg/registry/core/podtemplate"
+	"k8s.io/kubernetes/pkg/registry/core/replicationcontroller"
 	"k8s.io/kubernetes/pkg/registry/core/service"
 	"k8s.io/kubernetes/pkg/registry/networking/ingress"
 	"k8s.io/kubernetes/pkg/registry/networking/networkpolicy"
@@ -78,6 +79,7 @@ var kinds = []kind{
 	{networkingv1.SchemeGroupVersion, "Ingress", ingress.Strategy, "", true, workload(`"rules":[{"host":"a.example.com","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"service":{"name":"a","port":{"name":"web"}}}}]}}]`)},
 	{networkingv1.SchemeGroupVersion, "NetworkPolicy", networkpolicy.Strategy, "", true, workload(`"podSelector":{},"ingress":[{"from":[{"podSelector":{}}],"ports":[{"port":80,"protocol":"TCP"}]}]`)},
 	{corev1.SchemeGroupVersion, "PersistentVolumeClaim", persistentvolumeclaim.Strategy, "", true, workload(`"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}`)},
+	{corev1.SchemeGroupVersion, "ReplicationController", replicationcontroller.Strategy, "spec.template", false, workload(`"selector":{"app":"a"},"template":` + templateOf(""))},
 }
 
 // kindOf returns a kind by its name.
