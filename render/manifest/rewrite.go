@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -138,7 +139,7 @@ func newRewriter(s *source.Source, text []byte) (*rewriter, error) {
 	if bytes.Contains(text, []byte("\r\n")) {
 		w.newline, text = "\r\n", bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	}
-	w.source = &source.Source{File: &source.File{Name: s.File.Name, Data: text}, Text: text, Line: 1, Column: 1, JSON: s.JSON}
+	w.source = sourceOf(text, s.JSON)
 	w.Reading = source.NewReading(w.source)
 	line := s.File.Data[:min(s.Offset, len(s.File.Data))]
 	w.indent = indentOf(append(line[bytes.LastIndexByte(line, '\n')+1:len(line):len(line)], 'x'))
@@ -147,18 +148,26 @@ func newRewriter(s *source.Source, text []byte) (*rewriter, error) {
 		return nil, errReads
 	}
 	w.root = root
-	findAnchors(root, w.anchored)
+	for n := range within(root) {
+		if n.Kind == yaml.AliasNode {
+			w.anchored[n.Alias] = true
+		}
+	}
 	return w, nil
 }
 
-// findAnchors adds the nodes below n that aliases share.
-func findAnchors(n *yaml.Node, shared map[*yaml.Node]bool) {
-	if n.Kind == yaml.AliasNode {
-		shared[n.Alias] = true
-	}
-	for _, child := range n.Content {
-		findAnchors(child, shared)
-	}
+// sourceOf returns a text as a file of its own.
+func sourceOf(text []byte, isJSON bool) *source.Source {
+	return &source.Source{File: &source.File{Data: text}, Text: text, Line: 1, Column: 1, JSON: isJSON}
+}
+
+// within iterates over a node and those below it, in the order of their text. It does not follow aliases.
+func within(n *yaml.Node) iter.Seq[*yaml.Node] {
+	return func(yield func(*yaml.Node) bool) { _ = eachWithin(n, yield) }
+}
+
+func eachWithin(n *yaml.Node, yield func(*yaml.Node) bool) bool {
+	return yield(n) && !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !eachWithin(c, yield) })
 }
 
 // field is a field of a mapping: its nodes are at and after an index.
@@ -205,7 +214,7 @@ func (w *rewriter) object(at fieldpath.Path, changes []Change) error {
 		f, err := w.find(at.Append(c.Path...))
 		switch {
 		case err != nil:
-		case w.hasShared(f.value()):
+		case slices.ContainsFunc(slices.Collect(within(f.value())), w.isShared):
 			err = errAnchor
 		case c.Do == ReplaceField && w.isTaken(f, c.Name):
 			err = errIsSet
@@ -267,10 +276,7 @@ func (w *rewriter) remove(gone []field, keeps bool) {
 	}
 }
 
-// hasShared reports whether aliases share a value or a part of it.
-func (w *rewriter) hasShared(n *yaml.Node) bool {
-	return w.anchored[n] || slices.ContainsFunc(n.Content, w.hasShared)
-}
+func (w *rewriter) isShared(n *yaml.Node) bool { return w.anchored[n] }
 
 // isTaken reports whether another field has the name.
 func (w *rewriter) isTaken(f field, name string) bool {
@@ -291,20 +297,12 @@ func (w *rewriter) newField(name string, value any) (key, node *yaml.Node, err e
 	if err != nil {
 		return nil, nil, err
 	}
-	if w.JSON {
-		quoteStrings(root)
+	for n := range within(root) {
+		if w.JSON && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+			n.Style = yaml.DoubleQuotedStyle
+		}
 	}
 	return root.Content[0], root.Content[1], nil
-}
-
-// quoteStrings writes the strings below a node as JSON does.
-func quoteStrings(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	for _, child := range n.Content {
-		quoteStrings(child)
-	}
 }
 
 // replace puts a field in the place of another one.
@@ -325,20 +323,14 @@ func (w *rewriter) replace(f field, at fieldpath.Path, c Change) error {
 
 // keepComments adds the comments of a field that have no new place yet to those above a key.
 func (w *rewriter) keepComments(above, key, value *yaml.Node) {
-	var lines []string
-	w.unusedComments(key, &lines)
-	w.unusedComments(value, &lines)
-	above.HeadComment = strings.Join(append(commentLines(above.HeadComment), lines...), "\n")
-}
-
-func (w *rewriter) unusedComments(n *yaml.Node, lines *[]string) {
-	if !w.used[n] {
-		w.used[n] = true
-		*lines = append(*lines, allComments(n)...)
+	lines := commentLines(above.HeadComment)
+	for n := range within(&yaml.Node{Content: []*yaml.Node{key, value}}) {
+		if !w.used[n] {
+			w.used[n] = true
+			lines = append(lines, allComments(n)...)
+		}
 	}
-	for _, child := range n.Content {
-		w.unusedComments(child, lines)
-	}
+	above.HeadComment = strings.Join(lines, "\n")
 }
 
 func prepend(key *yaml.Node, lines []string) {
@@ -361,7 +353,9 @@ func (w *rewriter) text() ([]byte, error) {
 		text, err = w.written()
 	}
 	if err != nil || len(w.lostComments(text)) > 0 || !readsAs(text, w.JSON, want) {
-		clearFlow(w.root) // braces cannot hold each comment
+		for n := range within(w.root) {
+			n.Style &^= yaml.FlowStyle // braces cannot hold each comment
+		}
 		if text, err = w.written(); err != nil || len(w.lostComments(text)) > 0 || !readsAs(text, w.JSON, want) {
 			return nil, errReads
 		}
@@ -369,11 +363,8 @@ func (w *rewriter) text() ([]byte, error) {
 	return bytes.ReplaceAll(text, []byte("\n"), []byte(w.newline)), nil
 }
 
-// data returns the text before.
-func (w *rewriter) data() []byte { return w.source.Text }
-
 func readsAs(text []byte, isJSON bool, want any) bool {
-	s := &source.Source{File: &source.File{Data: text}, Text: text, Line: 1, Column: 1, JSON: isJSON}
+	s := sourceOf(text, isJSON)
 	root, err := s.Nodes()
 	if err != nil || root == nil {
 		return false
@@ -382,24 +373,17 @@ func readsAs(text []byte, isJSON bool, want any) bool {
 	return err == nil && reflect.DeepEqual(got, want)
 }
 
-func clearFlow(n *yaml.Node) {
-	n.Style &^= yaml.FlowStyle
-	for _, child := range n.Content {
-		clearFlow(child)
-	}
-}
-
 // written returns the nodes as text, with the line ends of YAML. Its indentation and its last line are those of the text before.
 func (w *rewriter) written() ([]byte, error) {
 	if w.JSON {
-		return jsonText(w.root, w.data(), w.indent)
+		return jsonText(w.root, w.source.Text, w.indent)
 	}
 	var b bytes.Buffer
-	if bytes.HasPrefix(w.data(), []byte("---")) {
+	if bytes.HasPrefix(w.source.Text, []byte("---")) {
 		b.WriteString("---\n")
 	}
 	encoder := yaml.NewEncoder(&b)
-	indent, isCompact := indentation(w.data())
+	indent, isCompact := indentation(w.source.Text)
 	encoder.SetIndent(indent)
 	if isCompact {
 		encoder.CompactSeqIndent()
@@ -408,7 +392,7 @@ func (w *rewriter) written() ([]byte, error) {
 		return nil, err
 	}
 	text := b.Bytes()
-	if !bytes.HasSuffix(w.data(), []byte("\n")) {
+	if !bytes.HasSuffix(w.source.Text, []byte("\n")) {
 		text = bytes.TrimSuffix(text, []byte("\n"))
 	}
 	return text, nil
@@ -416,16 +400,14 @@ func (w *rewriter) written() ([]byte, error) {
 
 // indentation returns the indentation of a text's maps, and whether its lists have none.
 func indentation(text []byte) (indent int, isCompact bool) {
-	s := &source.Source{File: &source.File{Data: text}, Text: text, Line: 1, Column: 1}
-	const most = 9
-	indent, isCompact = 2, true
-	root, err := s.Nodes()
+	const most = 9 // of the encoder
+	root, err := sourceOf(text, false).Nodes()
 	if err != nil || root == nil {
-		return indent, isCompact
+		return 2, true
 	}
 	hasMap, hasList := false, false
-	var look func(n *yaml.Node)
-	look = func(n *yaml.Node) {
+	indent, isCompact = 2, true
+	for n := range within(root) {
 		for i := 0; n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			deeper := value.Column - key.Column
@@ -437,20 +419,16 @@ func indentation(text []byte) (indent int, isCompact bool) {
 				hasMap, indent = true, deeper
 			}
 		}
-		for _, child := range n.Content {
-			look(child)
-		}
 	}
-	look(root)
 	return indent, isCompact
 }
 
 // lostComments returns the comments that the text before has more often than after.
 func (w *rewriter) lostComments(after []byte) (lost []string) {
-	if w.JSON || bytes.IndexByte(w.data(), '#') < 0 {
+	if w.JSON || bytes.IndexByte(w.source.Text, '#') < 0 {
 		return nil
 	}
-	had, has := comments(w.data()), comments(after)
+	had, has := comments(w.source.Text), comments(after)
 	for _, line := range w.dropped {
 		had[line]--
 	}
@@ -472,16 +450,11 @@ func comments(text []byte) map[string]int {
 	if err != nil || root == nil {
 		return own
 	}
-	var look func(n *yaml.Node)
-	look = func(n *yaml.Node) {
+	for n := range within(root) {
 		for _, line := range allComments(n) {
 			count[line]++
 		}
-		for _, child := range n.Content {
-			look(child)
-		}
 	}
-	look(root)
 	for line, n := range own {
 		count[line] = max(count[line], n)
 	}
