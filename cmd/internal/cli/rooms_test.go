@@ -177,7 +177,7 @@ var guarded = []struct {
 	{"opens sockets", `"net/(http|rpc|smtp|textproto|http/\w+)"|"google\.golang\.org/grpc|\bnet\.(Dial|Listen|Lookup|Resolve|Pipe|FileConn)|\b(syscall|unix)\.(Socket|Connect|Bind|Listen|Sendto|SYS_SOCKET)`, []string{"cmd/internal/process/process.go"}},
 	{"leaves the rules of Go", `^(import )?\s*(_ )?"unsafe"|^import "C"|"plugin"$`, nil},
 	{"opens files by a path that may be a link", `\bos\.(Open|OpenFile|ReadFile|Create|WriteFile|DirFS|CopyFS|ReadDir)\(`, []string{
-		"cmd/internal/host/git.go",        // looks at the file before
+		"cmd/internal/host/worktree.go",   // looks at the file before
 		"cmd/internal/host/host.go",       // what the user names
 		"cmd/internal/option/render.go",   // a folder that the user names
 		"cmd/internal/process/process.go", // os.DevNull
