@@ -64,6 +64,25 @@ func growingWithin() []growth {
 		{name: "policy test", n: 20, args: []string{"policy", "test", "jobs.yaml", "--old", "jobs.yaml"},
 			folder: policyOf(func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) },
 				func(int) string { return "managers:\n- {name: m.io/a}\n" })},
+		{name: "policies of folders", n: 10, args: []string{"check", "-R", "."}, folder: func(n int) map[string]string {
+			files := map[string]string{"runtime.yaml": workRuntime}
+			for i := range n {
+				files[fmt.Sprintf("d%d/job.yaml", i)] = trainJob(fmt.Sprint("a", i), "")
+				files[fmt.Sprintf("d%d/trainweld.yaml", i)] = fmt.Sprintf("managers: [{name: m.io/a%d}]\n", i)
+			}
+			return files
+		}},
+		{name: "paths", n: 20, args: []string{"check", "runtime.yaml", "a%d.yaml"}, folder: func(n int) map[string]string {
+			files := map[string]string{"runtime.yaml": workRuntime}
+			for i := range n {
+				files[fmt.Sprintf("a%d.yaml", i)] = trainJob(fmt.Sprint("a", i), "")
+			}
+			return files
+		}},
+		{name: "quotas", n: 200, args: []string{"check"}, file: func(n int) string {
+			return trainJob("a", "") + workRuntime + times(n,
+				"---\n{apiVersion: v1, kind: ResourceQuota, metadata: {name: q%d}, spec: {hard: {pods: 1, cpu: 1}}}\n")
+		}},
 		{name: "names of a policy", n: 100, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(lines("")),
 			listed("managers:\n- {name: m.io/a, required: true, for: {names: [", "b%d*, ", "]}}\n"))},
 		// Objects of definitions.
