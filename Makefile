@@ -7,7 +7,7 @@ SOAKMEMORY ?= 6291456
 # The race detector needs a C compiler; without one the same tests run without it.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # The modules with the code of the Trainer's releases.
-ORACLES := $(addprefix cmd/internal/fuzz/,oracle releases/v20 releases/v21 releases/v22 releases/v22jobset)
+ORACLES := $(addprefix fuzz/,oracle releases/v20 releases/v21 releases/v22 releases/v22jobset)
 # The tests that compare with any release.
 RELEASED := ^(TestDefinitions|TestPairs|TestExamples|TestVerdicts|TestJobSetChildren|TestJobSetVerdicts|TestJobSetReplacements)$$
 PAIRS ?= 300
@@ -21,10 +21,12 @@ KO := github.com/google/ko@v0.19.1
 
 # Runs go in a module that go.work does not name: it has replaces of its own.
 in = cd $(1) && GOWORK=off go
-FUZZ := cmd/internal/fuzz
-ALONE := $(addprefix $(FUZZ)/,upstream trainingoperator strategic operators crds kueue) cmd/internal/hosts cmd/internal/packaging cmd/internal/bench
+ALONE := fuzz fuzz/kueue cmd/internal/hosts cmd/internal/packaging cmd/internal/bench
+# What only the program has, by random inputs. The module also has cluster, whose control plane compiles for minutes: make differential runs it.
+PROGRAM := cmd/internal/fuzz
+COMMANDS := ./blame ./command ./sarif ./trainingoperator ./vap
 
-.PHONY: help nightly build release-check image documents tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak demo generate upstream
+.PHONY: help nightly laws build release-check image documents tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak demo generate upstream
 
 # The first target. A target with a description is in the list.
 help: ## this list
@@ -67,6 +69,7 @@ test: ## the tests, with a twentieth of the random cases
 	@echo "compiling the packages and their tests: minutes the first time. Then each package prints a line."
 	go run ./cmd/trainweld test testdata/policies
 	go test -vet=off -ldflags=-w -timeout 0 work
+	@$(MAKE) -s laws
 	@echo "make test ran the golden cases of testdata/policies, and the tests of each package with a twentieth of the random cases. It did not run:"
 	@$(MAKE) -s help | grep -E 'make test-|make lint'
 
@@ -76,6 +79,12 @@ test-long differential soak: export TRAINWELD_SEED ?= random
 # The tests at full length, for the night.
 test-long: ## all random cases, and the tests that take long
 	TRAINWELD_LONG=1 go test -vet=off -timeout 0 work
+	TRAINWELD_LONG=1 $(MAKE) -s laws
+
+# The laws with random inputs that compare with no other program. Their modules are not in go.work.
+laws:
+	$(call in,fuzz) test -vet=off -ldflags=-w -timeout 0 . ./trainjob
+	$(call in,$(PROGRAM)) test -vet=off -ldflags=-w -timeout 0 ./blame ./vap
 
 # What grows with its input: the work and the memory of each command, and the work of a check.
 test-growth: ## the growth of each command with its input
@@ -86,19 +95,16 @@ test-growth: ## the growth of each command with its input
 ALIKE := ^(TestAttacks|TestHostile|TestForeignFiles|TestNoNetworkNoPrograms|TestREADMECommands|FuzzNames|FuzzCommands)$$
 test-race: ## what runs concurrently, with the race detector
 	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -skip '$(ALIKE)' ./render/runtimepatch ./conflict ./cmd/golden ./cmd/internal/build ./cmd/internal/cli ./cmd/internal/output ./cmd/internal/parallel ./cmd/internal/workspace ./cmd/trainweld
-	TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./render/fuzz
+	cd fuzz && GOWORK=off TRAINWELD_CASES=100 go test -vet=off -timeout 0 $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' .
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputs_Shared)$$' ./render/manifest ./render
 
 # The tagging of a release. Then the comparison with the controllers' own code of Trainer 2.3, of Kueue and of the Training
 # Operator, with the API machinery's strategic merge, with other programs' tests of their merges, and with an API server's field
-# manager and validation, each in a module of its own.
+# manager and validation.
 test-upstream: ## compare with the code of Trainer 2.3, Kueue, the Training Operator and the API server
 	$(call in,cmd/internal/packaging) test -vet=off -count=1 -timeout 0 ./...
-	$(call in,$(FUZZ)/upstream) test -vet=off -count=1 -timeout 0 ./...
-	$(call in,$(FUZZ)/trainingoperator) test -vet=off -count=1 -timeout 0 ./...
-	$(call in,$(FUZZ)/strategic) test -vet=off -count=1 -timeout 0 ./...
-	$(call in,$(FUZZ)/operators) test -vet=off -count=1 -timeout 0 ./...
-	$(call in,$(FUZZ)/crds) test -vet=off -count=1 -timeout 0 ./...
+	$(call in,fuzz) test -vet=off -count=1 -timeout 0 ./upstream/... ./strategic ./operators ./crds
+	$(call in,$(PROGRAM)) test -vet=off -count=1 -timeout 0 ./command ./sarif ./trainingoperator
 	$(call in,cmd/internal/bench) test -vet=off -count=1 -timeout 0 ./...
 
 # The comparison with the own code of the Trainer's earlier releases, whose modules are checked here. Its first build takes about 8
@@ -106,7 +112,7 @@ test-upstream: ## compare with the code of Trainer 2.3, Kueue, the Training Oper
 test-releases: ## compare with the code of Trainer 2.0, 2.1 and 2.2
 	for module in $(ORACLES); do ($(call in,$$module) vet ./... && GOWORK=off go mod tidy -diff) || exit 1; done
 	for release in 2.0 2.1 2.2; do \
-		(cd $(FUZZ)/upstream && GOWORK=off TRAINWELD_PAIRS=$(PAIRS) TRAINWELD_VERDICTS=$(VERDICTS) go test -vet=off -count=1 -timeout 3h \
+		(cd fuzz/upstream && GOWORK=off TRAINWELD_PAIRS=$(PAIRS) TRAINWELD_VERDICTS=$(VERDICTS) go test -vet=off -count=1 -timeout 3h \
 			-run '$(RELEASED)' . -release $$release -jobsets $(JOBSETS)) || exit 1; \
 	done
 	$(MAKE) oracles
@@ -115,10 +121,10 @@ test-releases: ## compare with the code of Trainer 2.0, 2.1 and 2.2
 # The programs that answer the cases of cmd/internal/recorded with each release's own code.
 oracles:
 	rm -rf bin/oracles
-	for release in $(filter cmd/internal/fuzz/releases/%,$(ORACLES)); do \
+	for release in $(filter fuzz/releases/%,$(ORACLES)); do \
 		GOWORK=off go build -C $$release -o $(CURDIR)/bin/oracles/$$(basename $$release) . || exit 1; \
 	done
-	GOWORK=off go build -C $(FUZZ)/upstream -o $(CURDIR)/bin/conform ./conform
+	GOWORK=off go build -C fuzz/upstream -o $(CURDIR)/bin/conform ./conform
 
 # What needs the modules of hosts: each example as the tools run it that it is for, and as its README says, and the installs of a release.
 test-hosts: ## examples, kustomize, kpt, and installs
@@ -132,24 +138,26 @@ test-pages: ## the pages in a browser (with chromium)
 # The random tests, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
 # about 15 minutes of two processors, its start 10 seconds, and about two cases a second follow.
 differential: ## compare with the code of the controllers at length
-	TRAINWELD_CASES=50000 TRAINWELD_PAIRS=10000 go test -count=1 -timeout 2h ./render/fuzz
-	cd $(FUZZ)/upstream && GOWORK=off TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
+	cd fuzz && GOWORK=off TRAINWELD_CASES=50000 TRAINWELD_PAIRS=10000 go test -count=1 -timeout 2h .
+	cd fuzz/upstream && GOWORK=off TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
 	$(MAKE) test-releases PAIRS=20000 VERDICTS=20000 JOBSETS=5000
-	cd $(FUZZ)/trainingoperator && GOWORK=off TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
-	cd $(FUZZ)/strategic && GOWORK=off TRAINWELD_CASES=340000 go test -count=1 -timeout 3h .
-	seed=$$(date +%s) && echo TRAINWELD_SEED=$$seed && cd $(FUZZ)/crds && GOWORK=off TRAINWELD_SEED=$$seed TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 TRAINWELD_SEQUENCES=20000 TRAINWELD_PATCHES=1000000 go test -count=1 -timeout 3h .
-	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 4h . -cases 2000 -updates 300 -policies 50
-	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 1h ./defaults -cases 100000
-	$(call in,$(FUZZ)/cluster) test -count=1 -vet=off -timeout 2h ./merged -cases 5000 -updates 3000
+	cd $(PROGRAM)/trainingoperator && GOWORK=off TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
+	cd fuzz/strategic && GOWORK=off TRAINWELD_CASES=340000 go test -count=1 -timeout 3h .
+	cd $(PROGRAM)/command && GOWORK=off TRAINWELD_CASES=340000 go test -count=1 -timeout 3h .
+	seed=$$(date +%s) && echo TRAINWELD_SEED=$$seed && cd fuzz/crds && GOWORK=off TRAINWELD_SEED=$$seed TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 TRAINWELD_SEQUENCES=20000 TRAINWELD_PATCHES=1000000 go test -count=1 -timeout 3h .
+	$(call in,$(PROGRAM)/cluster) test -count=1 -vet=off -timeout 4h . -cases 2000 -updates 300 -policies 50
+	$(call in,$(PROGRAM)/cluster) test -count=1 -vet=off -timeout 1h ./defaults -cases 100000
+	$(call in,$(PROGRAM)/cluster) test -count=1 -vet=off -timeout 2h ./merged -cases 5000 -updates 3000
 
 lint: ## the static checks
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }
 	go vet work
 	for module in $(ALONE); do ($(call in,$$module) vet ./...) || exit 1; done
+	$(call in,$(PROGRAM)) vet $(COMMANDS)
 	go run $(STATICCHECK) work
 	for module in cmd/internal/packaging cmd/internal/bench; do ($(call in,$$module) run $(STATICCHECK) ./...) || exit 1; done
 	GOWORK=off go mod tidy -diff
-	for module in $(ALONE) $(FUZZ)/cluster; do ($(call in,$$module) mod tidy -diff) || exit 1; done
+	for module in $(ALONE) $(PROGRAM); do ($(call in,$$module) mod tidy -diff) || exit 1; done
 	go test -count=1 -run '^TestREADME' ./cmd/internal/cli
 	go test -count=1 -run '^(TestImportBudget|TestOnly)' ./render/runtimepatch
 
@@ -173,9 +181,9 @@ bench: ## the benchmarks
 measure:
 	go test -run '^$$' -bench Apply -benchtime 1x ./render/runtimepatch
 	go test -run '^$$' -bench Growth -benchmem ./render/runtimepatch
-	$(call in,$(FUZZ)/upstream) test -run '^$$' -bench JobSet -benchtime 1x .
-	$(call in,$(FUZZ)/strategic) test -run '^$$' -bench Merge -benchtime 1x .
-	$(call in,$(FUZZ)/crds) test -run '^$$' -bench Object -benchtime 1x .
+	$(call in,fuzz/upstream) test -run '^$$' -bench JobSet -benchtime 1x .
+	$(call in,fuzz/strategic) test -run '^$$' -bench Merge -benchtime 1x .
+	$(call in,fuzz/crds) test -run '^$$' -bench Object -benchtime 1x .
 	go test -run '^$$' -bench Compile ./merge ./render/runtimepatch
 	go test -run '^$$' -bench Size -benchtime 1x ./merge
 	go test -run '^$$' -bench Render -benchtime 1x ./cmd/internal/cli # alone, since it reports the peak of its heap
@@ -212,10 +220,10 @@ OWN = GOWORK=off GOFLAGS='-trimpath -modfile=$(CURDIR)/bin/upstream.mod' go
 upstream: ## compare what is known of a release with its source: VERSION=v2.4.0
 	@test -n "$(VERSION)" || { echo 'name the release: make upstream VERSION=v2.4.0'; exit 1; }
 	cd render/release && go run ./generate -version $(VERSION)
-	mkdir -p bin && cp $(FUZZ)/upstream/go.mod bin/upstream.mod && cp $(FUZZ)/upstream/go.sum bin/upstream.sum
-	cd $(FUZZ)/upstream && $(OWN) get github.com/kubeflow/trainer/v2@$(VERSION)
-	cd $(FUZZ)/upstream && TRAINWELD_PAIRS=$(PAIRS) $(OWN) test -vet=off -count=1 -timeout 0 -v -run '^TestRow$$' . -release $(VERSION)
-	cd $(FUZZ)/upstream && TRAINWELD_PAIRS=$(PAIRS) TRAINWELD_VERDICTS=$(VERDICTS) $(OWN) test -vet=off -count=1 -timeout 0 -run '$(RELEASED)' . -release $(VERSION) -jobsets $(JOBSETS)
+	mkdir -p bin && cp fuzz/go.mod bin/upstream.mod && cp fuzz/go.sum bin/upstream.sum
+	cd fuzz/upstream && $(OWN) get github.com/kubeflow/trainer/v2@$(VERSION)
+	cd fuzz/upstream && TRAINWELD_PAIRS=$(PAIRS) $(OWN) test -vet=off -count=1 -timeout 0 -v -run '^TestRow$$' . -release $(VERSION)
+	cd fuzz/upstream && TRAINWELD_PAIRS=$(PAIRS) TRAINWELD_VERDICTS=$(VERDICTS) $(OWN) test -vet=off -count=1 -timeout 0 -run '$(RELEASED)' . -release $(VERSION) -jobsets $(JOBSETS)
 
 # Makes the embedded custom resource definitions of the API modules that go.mod names, and rewrites
 # what tests compare with: look at the difference before you commit it.

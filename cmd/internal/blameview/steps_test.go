@@ -2,14 +2,18 @@ package blameview
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/render/manifest"
+
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -77,17 +81,21 @@ func (r *reader) read(text, step string) (string, bool) {
 	return path, true
 }
 
-// TestPathStack holds that the steps of a page lead back to the fields of its lines, also for folded lines.
+// TestPathStack holds that the steps of a page lead back to the fields of its lines, also for folded lines. The objects are those of
+// recorded inputs.
 func TestPathStack(t *testing.T) {
-	policies := []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.MPI, fuzz.Flux, fuzz.Volcano}
+	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, want := range []struct{ lines, folded int }{{1000, 0}, {1000, 1000}, {1000, 1000}} {
 		lines, folded := 0, 0
-		for seed := range uint64(200) {
-			p := fuzz.Render(seed, fuzz.PairOptions{Policies: policies})
-			render.DefaultTrainJob(p.TrainJob, nil)
-			render.DefaultRuntime(&p.Runtime.Spec, nil)
-			out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last})
-			if out.JobSet == nil {
+		for k, input := range inputs {
+			if k%testenv.Every(4) > 0 {
+				continue
+			}
+			out := recorded(t, input)
+			if out == nil || out.JobSet == nil {
 				continue
 			}
 			blamed, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(), blame.Options{})
@@ -116,7 +124,7 @@ func TestPathStack(t *testing.T) {
 				}
 				lines++
 				if want := line.Field.Path.String(); path != want {
-					t.Errorf("folding %d, seed %d: the line %q has the path %s, want %s", i, seed, line.Text, path, want)
+					t.Errorf("folding %d, %s: the line %q has the path %s, want %s", i, input, line.Text, path, want)
 				}
 			}
 		}
@@ -124,4 +132,30 @@ func TestPathStack(t *testing.T) {
 			t.Errorf("folding %d: %d lines and %d folded ones, want at least %d and %d", i, lines, folded, want.lines, want.folded)
 		}
 	}
+}
+
+// recorded renders an input that has a runtime of its own, and returns nil for any other.
+func recorded(t *testing.T, file string) *render.Output {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, _ := manifest.Decode(file, data)
+	var in render.Input
+	for _, d := range documents {
+		switch o := d.Object.(type) {
+		case *trainer.TrainJob:
+			render.DefaultTrainJob(o, nil)
+			in.TrainJob = o
+		case *trainer.ClusterTrainingRuntime:
+			render.DefaultRuntime(&o.Spec, d.Has)
+			in.Runtime = &o.Spec
+		}
+	}
+	if in.TrainJob == nil || in.Runtime == nil {
+		return nil
+	}
+	out, _ := render.JobSet(in, render.Options{OnConflict: render.Last})
+	return out
 }

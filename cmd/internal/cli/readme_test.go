@@ -65,7 +65,7 @@ func TestLibraryDoc(t *testing.T) {
 	}
 	unindent := regexp.MustCompile(`(?m)^\t+`)
 	var code []byte
-	for _, file := range []string{"docs/examples/webhook/validator.go", "docs/examples/kueue/reconciler.go", "render/runtimepatch/reconcile_example_test.go", "merge/example_test.go", "cmd/internal/fuzz/strategic/applyconfig_test.go", "render/jobs_example_test.go"} {
+	for _, file := range []string{"docs/examples/webhook/validator.go", "docs/examples/kueue/reconciler.go", "render/runtimepatch/reconcile_example_test.go", "merge/example_test.go", "fuzz/strategic/applyconfig_test.go", "render/jobs_example_test.go"} {
 		source, err := os.ReadFile(filepath.Join(repository, file))
 		if err != nil {
 			t.Fatal(err)

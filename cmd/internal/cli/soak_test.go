@@ -19,14 +19,15 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/render/fuzz"
+	"github.com/trainweld/trainweld/render/casefile"
 )
 
 // soaking runs random commands on random files.
 type soaking struct {
 	*rand.Rand
-	dump     string // of a cluster
-	temp     string // the folder for temporary files of processes
+	dump     string   // of a cluster
+	inputs   []string // TrainJobs with their runtimes
+	temp     string   // the folder for temporary files of processes
 	commands map[string]int
 }
 
@@ -41,8 +42,7 @@ func (s *soaking) files() map[string]string {
 	files := map[string]string{"job.yaml": maybe(mutatedJob), "runtime.yaml": maybe(mutatedRuntime), "other.yaml": maybe(mutatedJob)}
 	switch s.IntN(4) {
 	case 0:
-		generated := string(fuzz.Document(s.Uint64(), fuzz.DocumentOptions{Changes: s.IntN(3)}).YAML())
-		files["job.yaml"], files["runtime.yaml"] = generated, ""
+		files["job.yaml"], files["runtime.yaml"] = maybe(s.inputs[s.IntN(len(s.inputs))]), ""
 	case 1:
 		files["other.yaml"] = maybe(s.dump)
 	case 2:
@@ -154,6 +154,18 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	names, err := filepath.Glob(filepath.Join(casefile.Shared(t, cluster, "input.yaml"), "*", "input.yaml"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d recorded inputs, %v", len(names), err)
+	}
+	var inputs []string
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, string(text))
+	}
 	length, rounds := time.Duration(0), int(testenv.Cases(t, 400))
 	if text := os.Getenv("TRAINWELD_SOAK"); text != "" {
 		if length, err = time.ParseDuration(text); err != nil {
@@ -163,7 +175,7 @@ func TestSoak(t *testing.T) {
 	if testenv.Race {
 		rounds = min(rounds, 20)
 	}
-	s := &soaking{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 9)), dump: string(dump), temp: t.TempDir(), commands: map[string]int{}}
+	s := &soaking{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 9)), dump: string(dump), inputs: inputs, temp: t.TempDir(), commands: map[string]int{}}
 	start, every := time.Now(), min(50, rounds/2)
 	var base holdings
 	for i := 0; ; i++ {

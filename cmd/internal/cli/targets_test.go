@@ -27,7 +27,7 @@ const (
 // reason.
 func readers() map[string]string {
 	return map[string]string{
-		"merge":                            "render/fuzz.FuzzFieldsV1",
+		"merge":                            "fuzz.FuzzFieldsV1",
 		"fieldpath":                        "fieldpath.FuzzParsePath",
 		"cmd/internal/blameview":           "cmd/internal/live.FuzzRead",
 		"cmd/internal/build":               "cmd/internal/build.FuzzKustomization",
@@ -47,9 +47,9 @@ func readers() map[string]string {
 		"internal/yamltext":                "internal/yamltext.FuzzToJSON",
 		"cmd/internal/workspace":           "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/trainingjob":         "cmd/internal/trainingjob.FuzzConvert",
-		"render/manifest":                  "render/fuzz.FuzzDecode",
+		"render/manifest":                  "fuzz.FuzzDecode",
 		"render/manifest/internal/encode":  ownText,
-		"render/manifest/internal/source":  "render/fuzz.FuzzDecode",
+		"render/manifest/internal/source":  "fuzz.FuzzDecode",
 		"render/policy":                    "cmd/internal/workspace.FuzzPolicy",
 		"render/release":                   ownData,
 		"render/release/generate":          ownMachine,
@@ -59,7 +59,7 @@ func readers() map[string]string {
 		"cmd/internal/diff":                ownText,
 		"cmd/golden":                       "cmd/golden.FuzzCase",
 		"render/internal/migration":        ownText,
-		"schema":                           "render/fuzz.FuzzParseOpenAPI",
+		"schema":                           "fuzz.FuzzParseOpenAPI",
 		"render/trainjob":                  "cmd/internal/cli.FuzzCommands",
 		"render/admission/internal/podapi": "cmd/internal/cli.FuzzCommands",
 		"render/admission/internal/jobapi": "cmd/internal/cli.FuzzCommands",
@@ -103,7 +103,7 @@ func TestTargets(t *testing.T) {
 					t.Errorf("%s in %s has no seeds", target, folder)
 				}
 			}
-		} else if folder != "render/fuzz" && !strings.HasPrefix(folder, "cmd/internal/fuzz/") && isReader(file) {
+		} else if folder != "fuzz" && !strings.HasPrefix(folder, "fuzz/") && !strings.HasPrefix(folder, "cmd/internal/fuzz/") && isReader(file) {
 			reads[folder] = true
 		}
 		return nil

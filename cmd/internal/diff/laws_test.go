@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -22,21 +23,20 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/casefile"
-	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
-// TestLaws holds the laws of the package for generated pairs of a TrainJob and a runtime. It compares
-// each with a second pair: another one, one that lacks something, or one with lists in another order.
+// TestLaws holds the laws of the package for the JobSets of recorded inputs at random. It compares each with
+// another one, one that lacks something, or one with lists in another order.
 // It compares the JobSets, the Jobs and the Pods.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	cases, seed := int(testenv.Cases(t, 600)), testenv.Seed(t)
-	seen := kinds{}
+	seen, inputs := kinds{}, recorded(t)
 	for n := seed << 32; n < seed<<32+uint64(cases); n++ {
-		old, new := twoJobSets(n)
+		old, new := twoJobSets(t, inputs, n)
 		if old == nil || new == nil {
 			continue
 		}
@@ -52,32 +52,55 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// twoJobSets returns the JobSets of a generated pair and of a similar one.
-func twoJobSets(n uint64) (*jobset.JobSet, *jobset.JobSet) {
+// twoJobSets returns the JobSet of a recorded input and a similar one: another, one that lacks something, or one with lists in another order.
+func twoJobSets(t *testing.T, inputs []string, n uint64) (*jobset.JobSet, *jobset.JobSet) {
 	rng := rand.New(rand.NewPCG(n, 1))
-	opts := fuzz.PairOptions{Policies: []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.MPI, fuzz.JAX}}
-	a := fuzz.Render(n, opts)
-	b := a.Clone()
+	old := renderRecorded(t, inputs[rng.IntN(len(inputs))])
+	if old == nil {
+		return nil, nil
+	}
+	new := old.DeepCopy()
 	switch rng.IntN(3) {
 	case 0:
-		b = fuzz.Render(n+1, opts)
+		new = renderRecorded(t, inputs[rng.IntN(len(inputs))])
 	case 1:
+		tree := generic(encoded(new))
 		for range 1 + rng.IntN(4) {
-			fuzz.Drop(rng.IntN(60), &b.TrainJob.Spec, &b.Runtime.Spec)
+			drop(rng, tree)
+		}
+		text, err := json.Marshal(tree)
+		if new = (&jobset.JobSet{}); err != nil || json.Unmarshal(text, new) != nil {
+			return nil, nil // without what its type needs
 		}
 	}
-	old, new := renderPair(a), renderPair(b)
 	if new != nil {
 		shuffle(rng, new)
 	}
 	return old, new
 }
 
-func renderPair(p *fuzz.Pair) *jobset.JobSet {
-	render.DefaultTrainJob(p.TrainJob, nil)
-	render.DefaultRuntime(&p.Runtime.Spec, nil)
-	out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last})
-	return out.JobSet
+// drop removes a field or an item at random from a tree of JSON.
+func drop(rng *rand.Rand, tree any) {
+	var removals []func()
+	var visit func(any)
+	visit = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				removals = append(removals, func() { delete(v, name) })
+				visit(v[name])
+				if list, ok := v[name].([]any); ok && len(list) > 1 {
+					removals = append(removals, func() { v[name] = list[1:] })
+				}
+			}
+		case []any:
+			for _, item := range v {
+				visit(item)
+			}
+		}
+	}
+	visit(tree)
+	removals[rng.IntN(len(removals))]()
 }
 
 // marker begins values of variables that no masked report may hold.

@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// sarifLog has the fields that the tests read. The tests of cmd/internal/fuzz/upstream have the schema of SARIF,
+// sarifLog has the fields that the tests read. The tests of cmd/internal/fuzz/sarif have the schema of SARIF,
 // and check the files by it.
 type sarifLog struct {
 	Runs []struct {

@@ -17,7 +17,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/trainweld/trainweld/render/fuzz"
+	"github.com/trainweld/trainweld/fuzz"
 )
 
 var (

@@ -24,10 +24,10 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/vap"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/fuzz"
 	"github.com/trainweld/trainweld/render/policy"
 )
 

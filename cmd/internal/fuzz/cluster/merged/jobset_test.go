@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/jobset/pkg/controllers"
 	"sigs.k8s.io/jobset/pkg/webhooks"
 
-	"github.com/trainweld/trainweld/cmd/internal/fuzz/oracle"
-	"github.com/trainweld/trainweld/cmd/internal/fuzz/oracle/jobs"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/fuzz/oracle"
+	"github.com/trainweld/trainweld/fuzz/oracle/jobs"
 )
 
 // TestVerdicts_JobSet is TestVerdicts for JobSets. The other verdict is that of JobSet's definition and webhooks on the JobSet, and

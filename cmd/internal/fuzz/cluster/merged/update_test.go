@@ -19,8 +19,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/cmd/internal/fuzz/oracle"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 )

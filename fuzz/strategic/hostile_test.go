@@ -1,0 +1,140 @@
+package strategic
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestBadPatches checks that an error names the field and the problem.
+func TestBadPatches(t *testing.T) {
+	base := &appsv1.Deployment{}
+	base.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "a"}}
+	for _, c := range []struct {
+		patch any
+		want  string
+	}{
+		{object{"spec": object{"replicas": math.NaN()}}, `.spec.replicas: is no JSON: json: unsupported value: NaN`},
+		{object{"spec": object{"replicas": "3"}}, `.spec.replicas: must be a number, and is a string`},
+		{object{"spec": object{"replicas": int64(1 << 40)}}, `.spec.replicas: must be a number, and is number 1099511627776`},
+		{object{"spec": "x"}, `.spec: must be an object, and is a string`},
+		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"image": "b"}}}}}}, `.spec.template.spec.containers[0]: an item without its merge key cannot be merged; give it a "name"`},
+		{object{"spec": object{"template": object{"spec": object{"containers": []any{nil}}}}}, `.spec.template.spec.containers[0]: must be an object`},
+		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "main", "image": int64(1)}}}}}}, `.spec.template.spec.containers[name="main"].image: must be a string, and is a number`},
+		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "main", "$patch": "remove"}}}}}}, `.spec.template.spec.containers[0]: $patch: unknown directive "remove" for an item`},
+		{object{"spec": object{"$patch": "remove"}}, `.spec: $patch: unknown directive "remove"`},
+		{object{"spec": object{"$retainKeys": []any{"paused"}, "replicas": int64(1)}}, `.spec: $retainKeys does not name "replicas", which the patch sets`},
+		{object{"metadata": object{"labels": object{"a": object{}}}}, `.metadata.labels["a"]: must be a string, and is an object`},
+		{&corev1.Pod{}, `is *v1.Pod, and must be a pointer to v1.Deployment`},
+		{nil, `is nil, and must be a pointer to v1.Deployment`},
+	} {
+		_, err := apply(&Case{Type: reflect.TypeFor[appsv1.Deployment](), Base: base, Patches: []any{c.patch}}, merge.Options{Owners: true})
+		if err == nil || strings.TrimPrefix(err.Error(), "patch of manager/0: ") != c.want {
+			t.Errorf("%v: %v, want %s", c.patch, err, c.want)
+		}
+	}
+	plan, err := merge.ForAny(reflect.TypeFor[corev1.Pod](), schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, base := range []any{nil, base, object{}} {
+		if _, err := plan.Apply(&base, nil, merge.Options{}); err == nil {
+			t.Errorf("a base that is %T is taken for a Pod", base)
+		}
+	}
+}
+
+// TestLargePatches checks that the time grows at most linearly with the depth and length of a patch.
+func TestLargePatches(t *testing.T) {
+	container := func(key func(int) string) func(n int) []any {
+		return func(n int) []any {
+			items := make([]any, n)
+			for i := range items {
+				items[i] = object{"name": key(i), "image": "a", "env": []any{object{"name": "E", "value": "1"}}}
+			}
+			return items
+		}
+	}
+	one, each := container(func(int) string { return "a" }), container(func(i int) string { return fmt.Sprint(i) })
+	pod := func(items []any) any {
+		return object{"spec": object{"containers": items, "$setElementOrder/containers": items}}
+	}
+	typed := func(items []any) any { return copyOf(reflect.TypeFor[corev1.Pod](), pod(items)) }
+	crd := func(levels int, bottom any) any {
+		for range levels {
+			bottom = object{"properties": object{"a": bottom}}
+		}
+		return object{"spec": object{"versions": []any{object{"name": "v1", "schema": object{"openAPIV3Schema": bottom}}}}}
+	}
+	empty := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{}}}
+	definition, pods := reflect.TypeFor[apiextensions.CustomResourceDefinition](), reflect.TypeFor[corev1.Pod]()
+	for name, m := range map[string]*Case{
+		"deep":                 {Type: definition, Base: &apiextensions.CustomResourceDefinition{}, Patches: []any{crd(9_000, object{"type": "string"}), crd(9_000, object{"type": "object"})}},
+		"deep and wrong":       {Type: definition, Base: &apiextensions.CustomResourceDefinition{}, Patches: []any{crd(9_000, object{"type": object{}})}},
+		"unknown":              {Type: pods, Base: &corev1.Pod{}, Patches: []any{object{"x": crd(9_000, 1)}}},
+		"twice":                {Type: pods, Base: empty, Patches: []any{pod(one(30_000)), typed(each(10))}},
+		"twice, merged":        {Type: pods, Base: typed(each(10)), Patches: []any{pod(one(30_000))}},
+		"twice, typed":         {Type: pods, Base: typed(each(10)), Patches: []any{typed(one(30_000))}},
+		"one key below":        {Type: pods, Base: typed(one(30_000)), Patches: []any{pod(each(10))}},
+		"each key twice below": {Type: pods, Base: typed(append(each(15_000), each(15_000)...)), Patches: []any{pod(each(10)), typed(each(10)), pod(each(10))}},
+		"twice, at last":       {Type: pods, Base: &corev1.Pod{}, Patches: []any{typed(each(30_000)), typed(one(30_000))}},
+		"keys":                 {Type: pods, Base: empty, Patches: []any{pod(each(30_000)), pod(each(30_000))}},
+		"keys, typed":          {Type: pods, Base: typed(each(30_000)), Patches: []any{typed(each(30_000)), typed(each(30_000))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plans() // outside of the time
+			start := time.Now()
+			result, err := apply(m, merge.Options{Owners: true})
+			took := time.Since(start)
+			switch {
+			case strings.HasPrefix(name, "twice"):
+				if err == nil || !strings.Contains(err.Error(), "duplicate") {
+					t.Errorf("two items of one key: %v", err)
+				}
+			case result != nil:
+				for range result.History.All() {
+					break
+				}
+			case !strings.Contains(name, "wrong") || len(err.Error()) < 90_000:
+				t.Errorf("%.300s", err)
+			}
+			if took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			t.Log(took)
+		})
+	}
+}
+
+// TestStricter shows patches that the engine rejects and upstream accepts.
+func TestStricter(t *testing.T) {
+	pods := reflect.TypeFor[corev1.Pod]()
+	base := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}
+	seconds := int64(5)
+	ends := &corev1.Pod{Spec: corev1.PodSpec{ActiveDeadlineSeconds: &seconds}}
+	containers := func(items ...any) any { return object{"spec": object{"containers": items}} }
+	for name, m := range map[string]*Case{
+		"a key that is null":          {Type: pods, Base: base, Patches: []any{containers(object{"name": nil, "image": "x"})}},
+		"two items of one key":        {Type: pods, Base: base, Patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
+		"two items, and no such list": {Type: pods, Base: &corev1.Pod{}, Patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
+		"two items of an empty key":   {Type: pods, Base: base, Patches: []any{containers(object{"name": ""}, object{"name": ""})}},
+		"a key that is an object":     {Type: pods, Base: &corev1.Pod{}, Patches: []any{containers(object{"name": object{"$patch": "delete"}})}},
+		"a number as elements":        {Type: pods, Base: ends, Patches: []any{object{"spec": object{"$deleteFromPrimitiveList/activeDeadlineSeconds": 1.5}}}},
+		"two typed items":             {Type: pods, Base: base, Patches: []any{copyOf(pods, containers(object{"name": "b"}, object{"name": "b"}))}},
+	} {
+		_, err := apply(m, merge.Options{})
+		if _, _, theirs := Upstream(m); err == nil || theirs != nil || !IsStricter(m) {
+			t.Errorf("%s: %v, upstream %v", name, err, theirs)
+		}
+	}
+}

@@ -1,0 +1,590 @@
+package strategic
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	mpi "github.com/kubeflow/mpi-operator/pkg/apis/kubeflow/v2beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// newManagers is a case of two or three patches, typed or objects, with directives or without.
+func newManagers(directives bool) func(rand.Source) *Case {
+	return func(from rand.Source) *Case {
+		m, g := newBase(from)
+		for range 2 + g.rng.IntN(2) {
+			if g.chance(0.5) && !directives {
+				m.Patches = append(m.Patches, g.make(m.Type))
+			} else {
+				m.Patches = append(m.Patches, g.object(m.Type, directives, false))
+			}
+		}
+		return m
+	}
+}
+
+// TestOverlapIsOrder checks that an overlap is reported if and only if the order of the patches changes the value. The order inside
+// list-maps and sets does not count.
+func TestOverlapIsOrder(t *testing.T) {
+	t.Run("plain", func(t *testing.T) { ForCases(t, 3_000, newManagers(false), overlapIsOrder) })
+	t.Run("directives", func(t *testing.T) { ForCases(t, 3_000, newManagers(true), overlapIsOrder) })
+}
+
+func overlapIsOrder(m *Case) string {
+	result, err := apply(m, merge.Options{Owners: true})
+	if err != nil {
+		return ""
+	}
+	found := conflict.Find(result.History)
+	one, other := "", ""
+	allTake := permute(m.Patches, func(order []any) bool {
+		again, err := apply(&Case{Type: m.Type, Base: m.Base, Patches: order}, merge.Options{})
+		if err != nil {
+			return false
+		}
+		outcome := unordered(m.Type, again.Value)
+		if one == "" {
+			one = outcome
+		} else if outcome != one {
+			other = outcome
+		}
+		return true
+	})
+	switch {
+	case !allTake || takesLiterally(m) || len(found) == 0 && m.dropsWhole():
+	case len(found) == 0 && other != "":
+		return fmt.Sprintf("no overlap is reported, and the order decides:\n  %s\n  %s", one, other)
+	case len(found) > 0 && other == "" && slices.ContainsFunc(found, func(c conflict.Conflict) bool { return !m.isOfParts(c) }):
+		return fmt.Sprintf("every order gives the same value, and overlaps are reported: %v", found)
+	}
+	return ""
+}
+
+// TestIdenticalPatches: managers with the same patch do not conflict.
+func TestIdenticalPatches(t *testing.T) {
+	ForCases(t, 3_000, func(from rand.Source) *Case {
+		m, g := newBase(from)
+		patch := any(g.object(m.Type, true, g.chance(0.5)))
+		if g.chance(0.2) {
+			patch = g.make(m.Type)
+		}
+		m.Patches = append(m.Patches, patch, JSON(patch))
+		if g.chance(0.3) {
+			m.Patches = append(m.Patches, patch)
+		}
+		return m
+	}, func(m *Case) string {
+		for _, patch := range m.Patches {
+			if !reflect.DeepEqual(JSON(patch), JSON(m.Patches[0])) {
+				return "" // made smaller, they differ
+			}
+		}
+		result, err := apply(m, merge.Options{Owners: true})
+		if err != nil {
+			return ""
+		}
+		if found := conflict.Find(result.History); len(found) > 0 {
+			return fmt.Sprintf("identical patches overlap: %v", found)
+		}
+		return ""
+	})
+}
+
+// takesLiterally reports whether a patch has $patch or null in an item that the base lacks and another patch meets. Upstream drops this
+// value if the list does not exist yet, or if the item exists. It keeps the value in an item that it adds. docs/differences.md names
+// this and the conflicts of isOfParts. TestOverlapIsOrder_Cases shows them.
+func takesLiterally(m *Case) bool {
+	patches := make([]any, len(m.Patches))
+	for i, patch := range m.Patches {
+		patches[i] = JSON(patch)
+	}
+	for i, patch := range patches {
+		if holdsLiteral(plans()[m.Type].Type(), JSON(m.Base), patch, slices.Delete(slices.Clone(patches), i, i+1), false) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsLiteral checks a value of a patch. The base and the others are the values of the base and the other patches in its place. If the
+// value is within such an item, inItem is true.
+func holdsLiteral(t *schema.Type, base, v any, others []any, inItem bool) bool {
+	switch v := v.(type) {
+	case object:
+		if inItem && v["$patch"] != nil {
+			return true
+		}
+		for name, value := range v {
+			of, isMap := (*schema.Type)(nil), t == nil || t.Kind == schema.Map || t.Raw
+			if f := t.Field(name); f != nil {
+				of = f.Type
+			} else if isMap && t != nil {
+				of = t.Elem
+			}
+			if inItem && isMap && value == nil || holdsLiteral(of, fieldOf(base, name), value, mapped(others, func(other any) any { return fieldOf(other, name) }), inItem) {
+				return true
+			}
+		}
+	case []any:
+		isMerged := t != nil && t.Kind == schema.ListMap
+		for _, item := range v {
+			o, _ := item.(object)
+			if !inItem && isMerged && o["$patch"] != nil {
+				continue // the list's own directive
+			}
+			literal, old, same := inItem, any(nil), []any(nil)
+			if isMerged && !inItem {
+				of := func(list any) any { return itemOf(list, t.Key, o[t.Key]) }
+				old, same = of(base), mapped(others, of)
+				meeting := same
+				if items, _ := base.([]any); len(items) == 0 {
+					meeting = others
+				}
+				literal = old == nil && slices.ContainsFunc(meeting, func(other any) bool { return other != nil })
+			}
+			if holdsLiteral(elemOf(t), old, item, same, literal) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func mapped(values []any, of func(any) any) []any {
+	made := make([]any, len(values))
+	for i, v := range values {
+		made[i] = of(v)
+	}
+	return made
+}
+
+func fieldOf(v any, name string) any {
+	o, _ := v.(object)
+	return o[name]
+}
+
+func itemOf(list any, key string, value any) any {
+	items, _ := list.([]any)
+	for _, item := range items {
+		if o, _ := item.(object); o != nil && o[key] == value {
+			return item
+		}
+	}
+	return nil
+}
+
+// dropsAt reports whether a patch has $patch: replace and other fields in an object. Upstream drops the object if the base lacks it or
+// another patch has emptied it.
+func (m *Case) dropsAt(path fieldpath.Path) bool {
+	return slices.ContainsFunc(m.Patches, func(patch any) bool {
+		o, _ := fieldAt(JSON(patch), path).(object)
+		return o["$patch"] == "replace" && len(o) > 1
+	})
+}
+
+// dropsWhole reports whether a patch has $patch: replace and other fields in an object that the base lacks. Another patch sets some of
+// these fields there, to the same values. Upstream drops the object, but obeys the directive after the other patch.
+func (m *Case) dropsWhole() bool {
+	var drops func(base, patch, other any) bool
+	drops = func(base, patch, other any) bool {
+		whole, _ := patch.(object)
+		part, _ := other.(object)
+		if base == nil && whole["$patch"] == "replace" && len(whole) > 1 && len(part) > 0 {
+			for name, value := range part {
+				if !reflect.DeepEqual(whole[name], value) {
+					return false
+				}
+			}
+			return true
+		}
+		in, _ := base.(object)
+		for name, value := range whole {
+			if drops(in[name], value, part[name]) {
+				return true
+			}
+		}
+		return false
+	}
+	base := JSON(m.Base)
+	return slices.ContainsFunc(m.Patches, func(patch any) bool {
+		return slices.ContainsFunc(m.Patches, func(other any) bool { return drops(base, JSON(patch), JSON(other)) })
+	})
+}
+
+// replacesList reports whether a patch has $patch: replace as a list item, and another patch has an empty list.
+func (m *Case) replacesList(path fieldpath.Path) bool {
+	replaces, isEmpty := false, false
+	for _, patch := range m.Patches {
+		list, ok := fieldAt(JSON(patch), path).([]any)
+		isEmpty = isEmpty || ok && len(list) == 0
+		replaces = replaces || slices.ContainsFunc(list, func(item any) bool {
+			o, _ := item.(object)
+			return o["$patch"] == "replace"
+		})
+	}
+	return replaces && isEmpty
+}
+
+func fieldAt(v any, path fieldpath.Path) any {
+	for _, step := range path {
+		o, _ := v.(object)
+		name, _ := step.Field()
+		v = o[name]
+	}
+	return v
+}
+
+func elemOf(t *schema.Type) *schema.Type {
+	if t == nil {
+		return nil
+	}
+	return t.Elem
+}
+
+// isOfParts reports whether a conflict is between parts of a value that has one claim. The parts are names in JSON of any shape, or
+// elements that $deleteFromPrimitiveList removes from an atomic list. They can also be fields that upstream drops with a $patch.
+func (m *Case) isOfParts(c conflict.Conflict) bool {
+	for _, path := range c.Fields {
+		if len(path) == 0 {
+			continue
+		}
+		name, isField := path[len(path)-1].Field()
+		if isField && bytes.Contains(Encode(m.Patches), []byte(`"$deleteFromPrimitiveList/`+name+`"`)) {
+			return true
+		}
+	}
+	objects := 0
+	for i, claim := range c.Claims {
+		if claim.Value == nil && (m.dropsAt(c.Fields[i]) || m.replacesList(c.Fields[i])) {
+			return true
+		}
+		if _, ok := JSON(claim.Value).(object); ok && claim.Value != (merge.Presence{}) {
+			objects++
+		}
+	}
+	return objects > 1
+}
+
+// permute tries every order of the patches until one is rejected.
+func permute(patches []any, try func([]any) bool) bool {
+	var place func(order []any, left []any) bool
+	place = func(order, left []any) bool {
+		if len(left) == 0 {
+			return try(order)
+		}
+		for i := range left {
+			if !place(append(slices.Clone(order), left[i]), slices.Delete(slices.Clone(left), i, i+1)) {
+				return false
+			}
+		}
+		return true
+	}
+	return place(nil, patches)
+}
+
+// unordered is a value's JSON, its list-maps and sets sorted.
+func unordered(t reflect.Type, value any) string {
+	var v any = JSON(value)
+	sortLists(plans()[t].Type(), v)
+	return string(Encode(v))
+}
+
+func sortLists(t *schema.Type, v any) {
+	if t == nil {
+		return
+	}
+	switch v := v.(type) {
+	case object:
+		for name, value := range v {
+			if t.Kind == schema.Map {
+				sortLists(t.Elem, value)
+			} else if f := t.Field(name); f != nil {
+				sortLists(f.Type, value)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			sortLists(t.Elem, item)
+		}
+		if t.Kind == schema.ListMap || t.Kind == schema.Set {
+			slices.SortStableFunc(v, func(a, b any) int {
+				if t.Kind == schema.ListMap {
+					a, b = a.(object)[t.Key], b.(object)[t.Key]
+				}
+				return cmp.Compare(string(Encode(a)), string(Encode(b)))
+			})
+		}
+	}
+}
+
+// TestOverlapIsOrder_Cases shows one by one what random cases have found.
+func TestOverlapIsOrder_Cases(t *testing.T) {
+	for _, c := range []struct {
+		reason  string
+		typ     reflect.Type
+		base    string
+		patches []string
+		found   bool
+	}{
+		{"a null in an item of a list that the base lacks", reflect.TypeFor[storagev1.CSINode](), `{}`,
+			[]string{`{"spec":{"drivers":[{"name":"e","topologyKeys":null}]}}`, `{"spec":{"drivers":[{"name":"e","topologyKeys":["d"]}]}}`}, true},
+		{"a struct by value is encoded in any case", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
+			[]string{`{"spec":{"limited":{"lendablePercent":80,"limitResponse":{}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, false},
+		{"so is an empty string", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
+			[]string{`{"spec":{"priorityLevelConfiguration":{"name":""}}}`, `{"spec":null}`}, false},
+		{"but not in a pointer", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
+			[]string{`{"spec":{"distinguisherMethod":{"type":""}}}`, `{"spec":null}`}, true},
+		{"the pointer that the null takes away", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
+			[]string{`{"spec":{"distinguisherMethod":{"type":""}}}`, `{"spec":{"distinguisherMethod":null}}`}, true},
+		{"$patch that is dropped with its object, except after another patch", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
+			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, true},
+		{"a pointer that the manager of the null also sets", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{"spec":{"limited":{}}}`,
+			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, false},
+		{"a pointer to a struct in which only a null is said", reflect.TypeFor[appsv1.ReplicaSet](), `{}`,
+			[]string{`{"spec":{"selector":null}}`, `{"spec":{"selector":{"matchLabels":{"c":null}}}}`}, true},
+		{"an empty map that null does not mean", reflect.TypeFor[mpi.MPIJob](), `{}`,
+			[]string{`{"spec":{"mpiReplicaSpecs":{}}}`, `{"spec":{"mpiReplicaSpecs":null}}`}, true},
+		{"duplicates that an empty set removes, which its type omits", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"finalizers":["c","c"]}}`, `{"metadata":{"finalizers":[]}}`}, true},
+		{"duplicates that go in any case, since an empty set is there", reflect.TypeFor[edges](), `{}`,
+			[]string{`{"ends":["c","c"]}`, `{"ends":[]}`}, false},
+		{"an empty list that null does not mean", reflect.TypeFor[storagev1.CSINode](), `{}`,
+			[]string{`{"spec":{"drivers":[]}}`, `{"spec":{"drivers":null}}`}, true},
+		{"an empty list that is replaced whole", reflect.TypeFor[corev1.PodExecOptions](), `{}`,
+			[]string{`{"command":[]}`, `{"command":null}`}, true},
+		{"bytes that are not null", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"request":null}}`, `{"spec":{"request":""}}`}, true},
+		{"values of a type that reads its own JSON", reflect.TypeFor[appsv1.ControllerRevision](), `{}`,
+			[]string{`{"data":false}`, `{"data":["a"]}`}, true},
+		{"$patch in a map", reflect.TypeFor[corev1.Service](), `{"spec":{"selector":{"a":"b"}}}`,
+			[]string{`{"spec":{"selector":{"$patch":"replace"}}}`, `{"spec":{"selector":{"d":"c"}}}`}, true},
+		{"$patch in an object, and the object itself", reflect.TypeFor[corev1.PodList](), `{}`,
+			[]string{`{"metadata":{"shardInfo":{"$patch":"replace"}}}`, `{"metadata":{"shardInfo":{}}}`}, false},
+		{"$patch in an object that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"affinity":{"nodeAffinity":{"$patch":"delete"}}}}`, `{"spec":{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}}}`}, false},
+		{"$patch in a map that the base lacks, and a part of the map", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"annotations":{"c":"b"}}}`, `{"metadata":{"annotations":{"$patch":"replace","a":"c","c":"b"}}}`}, false},
+		{"$patch in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"volumes":[{"$patch":"replace"},{"name":"a"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
+		{"a deletion in an empty list", reflect.TypeFor[storagev1.CSINode](), `{"spec":{"drivers":[]}}`,
+			[]string{`{"spec":{"drivers":[{"$patch":"delete","name":"d"}]}}`, `{"spec":{"drivers":null}}`}, true},
+		{"a deletion of an item that the list lacks", reflect.TypeFor[storagev1.CSINode](), `{"spec":{"drivers":[{"name":"e"}]}}`,
+			[]string{`{"spec":{"drivers":[{"$patch":"delete","name":"d"}]}}`, `{"spec":{"drivers":null}}`}, true},
+		{"$patch in a list, of which an empty one is left", reflect.TypeFor[storagev1.CSINode](), `{}`,
+			[]string{`{"spec":{"drivers":[{"$patch":"delete"}]}}`, `{"spec":{"drivers":null}}`}, true},
+		{"a map of which nulls leave nothing", reflect.TypeFor[mpi.MPIJob](), `{}`,
+			[]string{`{"spec":{"mpiReplicaSpecs":null}}`, `{"spec":{"mpiReplicaSpecs":{"b":null}}}`}, true},
+		{"a list that is replaced whole, in an order of its own", reflect.TypeFor[metav1.PatchOptions](), `{}`,
+			[]string{`{"dryRun":["b","c"]}`, `{"dryRun":["c","b"],"$setElementOrder/dryRun":["b","c","b"]}`}, false},
+		{"the order alone of a list that is replaced whole", reflect.TypeFor[metav1.PatchOptions](), `{"dryRun":["c","b"]}`,
+			[]string{`{"dryRun":["c","b"]}`, `{"$setElementOrder/dryRun":["b","c"]}`}, true},
+		{"an item that is deleted and added", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"b"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
+		{"an item that is deleted, and another one", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"a"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, false},
+		{"an item that one patch deletes and adds, and another adds", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"b"},{"name":"b","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, false},
+		{"$retainKeys and a field that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"$retainKeys":["name"],"name":"a"}}`, `{"metadata":{"generateName":"b"}}`}, true},
+		{"$retainKeys in an object that the base lacks", reflect.TypeFor[appsv1.Deployment](), `{}`,
+			[]string{`{"spec":{"strategy":{"rollingUpdate":{"$retainKeys":["maxSurge"],"maxSurge":1}}}}`, `{"spec":{"strategy":{"rollingUpdate":{"maxUnavailable":1}}}}`}, true},
+		{"$retainKeys and a field that it names", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"$retainKeys":["name","generateName"],"name":"a"}}`, `{"metadata":{"generateName":"b"}}`}, false},
+		{"$retainKeys in a map", reflect.TypeFor[corev1.Service](), `{"spec":{"selector":{"a":"b"}}}`,
+			[]string{`{"spec":{"selector":{"$retainKeys":["a"],"a":"b"}}}`, `{"spec":{"selector":{"d":"c"}}}`}, true},
+		{"elements that are deleted from a list that the base lacks", reflect.TypeFor[corev1.Namespace](), `{}`,
+			[]string{`{"spec":{"$deleteFromPrimitiveList/finalizers":["c"]}}`, `{"spec":{"finalizers":["c"]}}`}, true},
+		{"elements other than the deleted ones", reflect.TypeFor[corev1.Namespace](), `{}`,
+			[]string{`{"metadata":{"$deleteFromPrimitiveList/finalizers":["c"]}}`, `{"metadata":{"finalizers":["d"]}}`}, false},
+		{"elements of a list that is replaced whole", reflect.TypeFor[metav1.CreateOptions](), `{}`,
+			[]string{`{"$deleteFromPrimitiveList/dryRun":["b"]}`, `{"dryRun":["c"]}`}, true},
+		{"names in JSON of any shape", reflect.TypeFor[metav1.WatchEvent](), `{}`,
+			[]string{`{"object":{}}`, `{"object":{"type":"object"}}`}, true},
+		{"a directive in an item of a list that the base may lack", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"containers":[{"name":"a","env":[{"$patch":"delete"}]}]}}`, `{"spec":{"containers":[{"name":"b"}]}}`}, false},
+		{"a deletion with an order, in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"$setElementOrder/volumes":[{"name":"b"}],"volumes":[{"$patch":"delete","name":"b"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
+		{"$retainKeys in a map of lists that the base lacks", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"extra":{"$retainKeys":["a"],"a":["b"]}}}`, `{"spec":{"extra":{"b":["c"]}}}`}, true},
+		{"such a map, in the same patch of two managers", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"extra":{"$retainKeys":["a"]}}}`, `{"spec":{"extra":{"$retainKeys":["a"]}}}`}, false},
+		{"a directive in a map of lists that the base may lack", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"extra":{"$deleteFromPrimitiveList/a":["a"]}}}`, `{"spec":{"extra":{"b":[]}}}`}, true},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			m := &Case{Type: c.typ}
+			var err error
+			if m.Base, err = Decode(c.typ, []byte(c.base)); err != nil {
+				t.Fatal(err)
+			}
+			for _, patch := range c.patches {
+				var o any
+				if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(patch), &o); err != nil {
+					t.Fatal(err)
+				}
+				m.Patches = append(m.Patches, o)
+			}
+			for i := range 2 {
+				result, err := apply(m, merge.Options{Owners: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found := conflict.Find(result.History); i == 0 && len(found) > 0 != c.found {
+					t.Errorf("Find = %v, want overlap %t", found, c.found)
+				}
+				if broken := overlapIsOrder(m); broken != "" {
+					t.Error(broken)
+				}
+				slices.Reverse(m.Patches)
+			}
+		})
+	}
+}
+
+// TestPure: a merge changes none of its inputs, and its result shares no memory with them.
+func TestPure(t *testing.T) { ForCases(t, 2_000, NewCase, pure) }
+
+func pure(m *Case) string {
+	inputs := func() []byte { return append(Encode(m.Base), Encode(m.Patches)...) }
+	before := inputs()
+	merged, err := apply(m, merge.Options{Owners: true})
+	if !bytes.Equal(inputs(), before) {
+		return "the merge changed its inputs"
+	}
+	if err != nil {
+		return ""
+	}
+	value, owners := Encode(merged.Value), ownersText(merged.History)
+	again, err := apply(m, merge.Options{})
+	if err != nil {
+		return fmt.Sprintf("the same merge without owners fails: %v", err)
+	}
+	scribble(reflect.ValueOf(again.Value))
+	if !bytes.Equal(inputs(), before) {
+		return "a change of the result changed the inputs"
+	}
+	kept := &Case{Type: m.Type, Base: copyOf(m.Type, m.Base)}
+	for _, patch := range m.Patches {
+		if _, isObject := patch.(object); isObject {
+			kept.Patches = append(kept.Patches, JSON(patch))
+		} else {
+			kept.Patches = append(kept.Patches, copyOf(m.Type, patch))
+		}
+	}
+	scribble(reflect.ValueOf(m.Base))
+	for _, patch := range m.Patches {
+		scribble(reflect.ValueOf(patch))
+	}
+	*m = *kept // for the report
+	if !bytes.Equal(Encode(merged.Value), value) {
+		return "a change of the inputs changed the result"
+	}
+	if now := ownersText(merged.History); now != owners {
+		return fmt.Sprintf("a change of the inputs changed the claims from\n%s\nto\n%s", owners, now)
+	}
+	return ""
+}
+
+func copyOf(t reflect.Type, v any) any {
+	copied, err := Decode(t, Encode(v))
+	if err != nil {
+		panic(err)
+	}
+	return copied
+}
+
+func ownersText(o *merge.History) string {
+	var s bytes.Buffer
+	for path, claims := range o.All() {
+		fmt.Fprintf(&s, "%s", path)
+		for _, c := range claims {
+			text, err := json.Marshal(c.Value)
+			fmt.Fprintf(&s, " %s=%s%v", c.Owner, text, err)
+		}
+		s.WriteByte('\n')
+	}
+	return s.String()
+}
+
+// scribble changes whatever can be reached from a value, except what its type hides.
+func scribble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			scribble(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			scribble(v.Index(i))
+			v.Index(i).SetZero()
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			scribble(v.MapIndex(key))
+			v.SetMapIndex(key, reflect.Value{})
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanInterface() {
+				scribble(v.Field(i))
+			}
+		}
+	}
+	if v.CanSet() && v.Kind() != reflect.Struct {
+		v.SetZero()
+	}
+}
+
+// FuzzEngine compares what any bytes make with upstream, and holds the other laws.
+func FuzzEngine(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(seed, []byte{})
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, data []byte) {
+		for _, law := range []func(*Case) string{
+			func(m *Case) string { differs, _ := compare(m); return differs },
+			overlapIsOrder, pure,
+		} {
+			m := NewCase(&choices{data, rand.NewPCG(seed, 0)})
+			if len(m.Patches) > 3 {
+				m.Patches = m.Patches[:3]
+			}
+			if broken := law(m); broken != "" {
+				t.Errorf("%s\n%s", broken, m)
+			}
+		}
+	})
+}
+
+// choices makes the choices that its bytes say, and random ones when they are used up.
+type choices struct {
+	data []byte
+	rest *rand.PCG
+}
+
+func (c *choices) Uint64() uint64 {
+	if len(c.data) < 2 {
+		return c.rest.Uint64()
+	}
+	choice := uint64(binary.LittleEndian.Uint16(c.data)) << 48 // the generator looks at the high bits
+	c.data = c.data[2:]
+	return choice | c.rest.Uint64()>>16
+}

@@ -1,0 +1,25 @@
+package strategic
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/internal/origins"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// TestOrigins: a value that a patch changed, emptied or made is the patch's, and a value that no patch changed is the base's.
+func TestOrigins(t *testing.T) { ForCases(t, 5_000, NewCase, originsAreWriters) }
+
+func originsAreWriters(m *Case) string {
+	result, err := apply(m, merge.Options{Owners: true})
+	if err != nil {
+		return ""
+	}
+	patches := map[merge.Owner]any{}
+	for i, patch := range m.Patches {
+		patches[merge.Manager(fmt.Sprint(i))] = JSON(patch)
+	}
+	return strings.Join(origins.Wrong(plans()[m.Type].Type(), JSON(m.Base), JSON(result.Value), result.History, patches), "\n")
+}
