@@ -36,7 +36,7 @@
 //	feature-gates: TrainJobStatus=true
 //	flux-templates: ../flux # the folder of Flux's scripts
 //	owner-references: true
-//	show-notes: true        # also write notes to findings.txt
+//	all: true               # also write notes to findings.txt
 //	job: node/0..1          # of Pods: only these of the job
 //
 // It applies to its folder and all folders below. A file in a folder below overrides it, and a file in want itself

@@ -125,12 +125,16 @@ func settings() []setting {
 			r.opts.jobSet.OwnerReferences = text == isTrue
 			return nil
 		}},
-		{Setting{Name: "show-notes", Doc: "Record notes in findings.txt.", Truth: true}, func(r *optionsReader, _ *yaml.Node, text string) error {
+		{Setting{Name: "all", Doc: "Record notes in findings.txt.", Truth: true}, func(r *optionsReader, _ *yaml.Node, text string) error {
 			r.opts.showNotes = text == isTrue
 			return nil
 		}},
 		{Setting{Name: "job", Doc: "The Pods to render: JOB, JOB/INDEX or /INDEX, with the index N, N..M or all."}, func(r *optionsReader, _ *yaml.Node, text string) error {
 			return r.opts.pods.Select(text)
+		}},
+		{Setting{Name: "show-notes", Truth: true, Instead: "all"}, func(r *optionsReader, _ *yaml.Node, text string) error {
+			r.opts.showNotes = text == isTrue
+			return nil
 		}},
 		{Setting{Name: "index", Number: true, Instead: "job: JOB/INDEX"}, func(r *optionsReader, _ *yaml.Node, text string) (err error) {
 			r.opts.pods.Indexes, err = render.ParseIndexRange(text)

@@ -202,7 +202,7 @@ func TestCheckPositions(t *testing.T) {
 				t.Fatal(err)
 			}
 			placed(name, checkPaths(t, "-R", files))
-			placed(name+", patched", checkPaths(t, "-R", files, "-r", filepath.Join(testdata, "shared"), "--patch", patchFile, "--show-notes"))
+			placed(name+", patched", checkPaths(t, "-R", files, "-r", filepath.Join(testdata, "shared"), "--patch", patchFile, "--all"))
 		}
 	}
 	t.Logf("%d findings", total)

@@ -187,7 +187,7 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	for _, dump := range []string{changed, unknown, broken, jobSet} {
-		add("check", job, "-r", runtime, "--old", dump, "--show-notes")
+		add("check", job, "-r", runtime, "--old", dump, "--all")
 		add("render", job, "-r", runtime, "--old", dump, "--to=jobs", "-o", "json")
 	}
 	add("blame", "-f", job, "-r", runtime, "nodeSelector", "-o", "html")

@@ -38,22 +38,58 @@ func execute(p *host.Program, args []string) int {
 }
 
 // commands returns the constructors of all commands.
-func commands() []func(*host.Program) *cobra.Command {
-	return []func(*host.Program) *cobra.Command{
+func commands() []func(*host.Program, *option.Global) *cobra.Command {
+	return []func(*host.Program, *option.Global) *cobra.Command{
 		render.Command,
 		merge.Command,
 		check.Command,
 		conflicts.Command,
 		blame.Command,
 		diff.Command,
-		explain.Command,
+		alone(explain.Command),
 		migrate.Command,
 		create.Command,
 		policy.Command,
 		test.Command,
-		fn.Command,
-		version.Command,
+		alone(fn.Command),
+		alone(version.Command),
 	}
+}
+
+// alone returns the constructor of a command without the program's flags.
+func alone(command func(*host.Program) *cobra.Command) func(*host.Program, *option.Global) *cobra.Command {
+	return func(p *host.Program, _ *option.Global) *cobra.Command { return command(p) }
+}
+
+// idle returns the flags of the program that have no effect on a command.
+func idle(verb string) []string {
+	all := []string{"all", "color", "feature-gates", "namespace", "show-values", "trainer-version"}
+	switch verb {
+	case "blame":
+		return []string{"all"}
+	case "conflicts", "create", "migrate":
+		return []string{"feature-gates"}
+	case "merge":
+		return []string{"feature-gates", "namespace"}
+	case "test":
+		return []string{"all", "feature-gates", "namespace"}
+	case "policy test":
+		return []string{"all", "color", "feature-gates", "show-values"}
+	case "", "check", "diff", "render":
+		return nil
+	default:
+		return all
+	}
+}
+
+// noEffect returns a usage error for a flag of the program that has no effect on a command.
+func noEffect(cmd *cobra.Command) error {
+	for _, name := range idle(verbOf(cmd)) {
+		if cmd.Flags().Changed(name) {
+			return exit.Usage(fmt.Errorf("--%s has no effect on %s: remove it", name, verbOf(cmd)))
+		}
+	}
+	return nil
 }
 
 // Root returns the program's command with all its subcommands. args are the words that follow it. They tell whether an unknown flag
@@ -89,6 +125,9 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 		},
 	}
 	root.Flags().Bool("version", false, "print what the command version prints")
+	var global option.Global
+	global.Add(root)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return noEffect(cmd) }
 	root.SetHelpFunc(showHelp(p))
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
@@ -101,7 +140,7 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 		return flagError(cmd, err)
 	})
 	for _, command := range commands() {
-		root.AddCommand(command(p))
+		root.AddCommand(command(p, &global))
 	}
 	root.CompletionOptions.DisableNoDescFlag = true
 	root.InitDefaultHelpCmd()

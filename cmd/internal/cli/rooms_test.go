@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
 )
 
 const module = "github.com/trainweld/trainweld/"
@@ -130,7 +131,7 @@ func TestRooms_Commands(t *testing.T) {
 		names = append(names, filepath.Base(folder))
 	}
 	for _, command := range commands() {
-		listed = append(listed, command(&host.Program{}).Name())
+		listed = append(listed, command(&host.Program{}, &option.Global{}).Name())
 	}
 	slices.Sort(listed)
 	if !slices.Equal(names, listed) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,10 +87,24 @@ func fullHelp(cmd *cobra.Command, width int) string {
 	} else if others.HasAvailableFlags() {
 		b.WriteString("\nFlags:\n" + others.FlagUsagesWrapped(width))
 	}
+	if global := ofProgram(cmd); global.HasFlags() {
+		b.WriteString("\nGlobal flags:\n" + global.FlagUsagesWrapped(width))
+	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
 	}
 	return b.String()
+}
+
+// ofProgram returns the flags of the program that have an effect on a command.
+func ofProgram(cmd *cobra.Command) *pflag.FlagSet {
+	of := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(idle(verbOf(cmd)), f.Name) {
+			of.AddFlag(f)
+		}
+	})
+	return of
 }
 
 // isGroup reports whether people come to a command for its subcommands.

@@ -127,7 +127,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 	views = append(views, slices.Concat([]string{"conflicts", secret}, secretPatches), slices.Concat([]string{"blame", "-f", secret}, secretPatches), slices.Concat([]string{"diff", secret, write("secret2.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {b: MARK}\n")}, secretPatches[:2]))
 	mergeLines = append(mergeLines, slices.Concat([]string{"merge", "-f", secret}, secretPatches))
 	uses := map[string]use{
-		"render":    {objects: true, lines: [][]string{{"render", job, "-r", runtime, "--show-notes"}, {"render", bad, "-r", runtime}, {"render", job, "-r", runtime, "--patch", patch}}},
+		"render":    {objects: true, lines: [][]string{{"render", job, "-r", runtime, "--all"}, {"render", bad, "-r", runtime}, {"render", job, "-r", runtime, "--patch", patch}}},
 		"merge":     {objects: true, lines: mergeLines},
 		"check":     {lines: append(formats("check"), []string{"check", job, "-r", runtime, "--trainer-version=2.1"})},
 		"conflicts": {lines: append(views, formats("conflicts")...)},
@@ -253,7 +253,7 @@ func TestNoFormShowsValues(t *testing.T) {
 		for _, format := range []string{"text", "json", "markdown", "html"} {
 			lines = append(lines, []string{"diff", sound, file, "-r", runtime, "-o", format}, []string{"diff", file, sound, "-r", runtime, "--to=pods", "-o", format})
 		}
-		lines = append(lines, []string{"render", file, "-r", runtime, "--show-notes"}, []string{"render", sound, "-r", file}, []string{"migrate", file},
+		lines = append(lines, []string{"render", file, "-r", runtime, "--all"}, []string{"render", sound, "-r", file}, []string{"migrate", file},
 			[]string{"create", "--runtime=rt", "--name=a", "--patch", file}, []string{"blame", "-f", file, "-r", runtime}, []string{"blame", "-f", file, "-r", runtime, "-o", "json"}, []string{"blame", "-f", file, "-r", runtime, "-o", "html"}, []string{"fn"})
 		for j, args := range lines {
 			if (first+uint64(i+j))%every != 0 {

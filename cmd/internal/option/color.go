@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
-	"github.com/trainweld/trainweld/cmd/internal/commandline"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 )
 
@@ -16,17 +13,6 @@ type Color string
 const autoColor Color = "auto"
 
 func colorWords() []string { return []string{string(autoColor), "always", "never"} }
-
-// AddColor adds the flag --color.
-func AddColor(cmd *cobra.Command, color *Color) {
-	*color = autoColor
-	word := parsedFlag{text: string(autoColor), kind: "string", parse: func(text string) error {
-		*color = Color(text)
-		return OneOf("--color", text, colorWords()...)
-	}}
-	cmd.Flags().Var(&word, "color", "color the text: auto, for a terminal unless NO_COLOR is set, always or never")
-	commandline.Words(cmd, "color", colorWords()...)
-}
 
 // Check returns an error for a color of a format other than text.
 func (c Color) Check(format string) error {

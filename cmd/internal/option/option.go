@@ -60,25 +60,6 @@ func AddReportFormat(cmd *cobra.Command, format *string) {
 // ShowsAll tells how the user sees the findings that a group does not show, see report.Options.More.
 const ShowsAll = "--all shows each"
 
-// AddAll adds the flag --all.
-func AddAll(f *pflag.FlagSet, all *bool) {
-	f.BoolVar(all, "all", false, "show every finding and every TrainJob, also those with one cause")
-}
-
-// AddFeatureGates adds the flag --feature-gates.
-func AddFeatureGates(f *pflag.FlagSet, gates *string) {
-	f.StringVar(gates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true, since 2.4 DynamicResourceAllocation=true")
-}
-
-// ParseFeatureGates parses the value of --feature-gates.
-func ParseFeatureGates(text string) (render.FeatureGates, error) {
-	gates, err := render.ParseFeatureGates(text)
-	if err != nil {
-		return gates, fmt.Errorf("--feature-gates: %w", err)
-	}
-	return gates, nil
-}
-
 // AddRecreate adds the flag --recreate.
 func AddRecreate(f *pflag.FlagSet, recreate *bool) {
 	f.BoolVar(recreate, "recreate", false, "expect that TrainJobs and JobSets are deleted and created again, not updated")
@@ -174,7 +155,7 @@ func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string)
 	f.VarP((*Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
 	f.Var((*Repeated)(&flags.Patches), "patch", patch)
 	AddPolicy(f, flags)
-	AddScope(f, flags)
+	AddRecursive(f, flags)
 	AddSelector(f, flags)
 }
 
@@ -207,8 +188,7 @@ func AddPolicy(f *pflag.FlagSet, flags *workspace.Flags) {
 	f.Var(&policy, "policy", "read managers, patches and severities from this `FILE` (default the nearest "+workspace.ConfigName+" of each file)")
 }
 
-// AddScope adds the flags for recursion and for the namespace of objects without one.
-func AddScope(f *pflag.FlagSet, flags *workspace.Flags) {
+// AddRecursive adds the flag for recursion.
+func AddRecursive(f *pflag.FlagSet, flags *workspace.Flags) {
 	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "also read subdirectories")
-	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 }

@@ -20,6 +20,7 @@ import (
 // Render holds the flags of render. blame and fn share most of them.
 type Render struct {
 	workspace.Flags
+	*Global
 	Format     string
 	OutputDir  string
 	Prune      bool
@@ -32,15 +33,10 @@ type Render struct {
 	Old, Git   string   // the state before
 	Force      []string
 	Severity   []string
-	Color      Color
 	Strict     bool
-	ShowValues bool
-	ShowNotes  bool
-	All        bool
 
 	Secrets         bool
 	FluxTemplates   string
-	FeatureGates    string
 	OwnerReferences bool
 	Children        Children
 }
@@ -91,9 +87,7 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	if (flags.Old != "" || flags.Git != "") && (flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" || flags.For == ForApply || flags.For == ForRuntime) {
 		return 0, opts, errors.New("--old and --git render a JobSet or Jobs as stored, --to=jobset or --to=jobs: leave --as and --for out; Pods that exist never change, and others follow their Job")
 	}
-	if opts.FeatureGates, err = ParseFeatureGates(flags.FeatureGates); err != nil {
-		return 0, opts, err
-	}
+	opts.FeatureGates = flags.FeatureGates
 	if flags.Secrets {
 		opts.Secrets = rand.Reader
 	}

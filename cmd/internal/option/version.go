@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
 	"github.com/trainweld/trainweld/render/release"
@@ -12,22 +13,21 @@ import (
 // versionFlag is the name of the flag that selects a release.
 const versionFlag = "trainer-version"
 
-// AddTrainerVersion adds the flag --trainer-version. It leaves the release nil without the flag.
-func AddTrainerVersion(cmd *cobra.Command, r **release.Release) {
-	AddVersion(cmd, r, versionFlag, "the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2, 2.3 or 2.4; the default is that of the nearest trainweld.yaml, else the latest one")
-}
-
 // AddVersion adds a flag that names a release. It leaves the release nil without the flag.
 func AddVersion(cmd *cobra.Command, r **release.Release, name, usage string) {
+	addVersion(cmd, cmd.Flags(), name, usage, func(parsed *release.Release) { *r = parsed })
+}
+
+func addVersion(cmd *cobra.Command, f *pflag.FlagSet, name, usage string, set func(*release.Release)) {
 	version := parsedFlag{kind: "version", parse: func(text string) error {
 		parsed, err := release.Parse(text)
 		if err != nil {
 			return fmt.Errorf("--%s: %w", name, err)
 		}
-		*r = parsed
+		set(parsed)
 		return nil
 	}}
-	cmd.Flags().Var(&version, name, usage)
+	f.Var(&version, name, usage)
 	commandline.Complete(cmd, name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var versions []string
 		for _, known := range release.Known() {

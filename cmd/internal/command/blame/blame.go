@@ -33,8 +33,9 @@ type blameFlags struct {
 }
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
-	flags := blameFlags{}
+func Command(p *host.Program, g *option.Global) *cobra.Command {
+	flags := blameFlags{Render: option.Render{Global: g}}
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "blame PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
 		Short: "Show who set each line of the JobSet, a Job or a Pod, and the history of a field",
@@ -132,13 +133,9 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f.StringVar(&flags.As, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
 	option.AddOnConflict(cmd, &flags.OnConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
-	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
-	option.AddFeatureGates(f, &flags.FeatureGates)
 	flags.Children.Add(f, "with --to=jobs or --to=pods: only this Job, or those of this replicated job; INDEX, of Pods, is N, N..M or all")
 	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")
-	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
-	option.AddColor(cmd, &flags.view.Color)
 	commandline.Words(cmd, "output", blameview.Formats()...)
 	commandline.Words(cmd, "to", "jobset", "jobs", "pods")
 	commandline.Words(cmd, "for", option.ForReview, option.ForRuntime)
@@ -161,7 +158,7 @@ func run(p *host.Program, flags blameFlags) error {
 	if format != "text" && flags.view.ShowOrigin {
 		return exit.Usage(fmt.Errorf("--show-origin has no effect on -o %s: remove it", format))
 	}
-	if err := flags.view.Color.Check(flags.view.Format); err != nil {
+	if err := flags.Color.Check(flags.view.Format); err != nil {
 		return exit.Usage(err)
 	}
 	objects, findings, err := blameAll(p, flags)
@@ -169,7 +166,9 @@ func run(p *host.Program, flags blameFlags) error {
 		return err
 	}
 	findings = slices.DeleteFunc(codes.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error && !codes.AssumesRuntime(f) })
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.view.Color.Screen(p, p.Stderr).Color, Releases: []release.Release{*flags.Release.Or()}}); err != nil {
+	opts := flags.Report(p, p.Stderr)
+	opts.Releases = []release.Release{*flags.Release.Or()}
+	if err := report.WriteBeside(p.Stderr, findings, opts); err != nil {
 		return err
 	}
 	selected, err := selectFields(objects, flags.view.Field)
@@ -177,7 +176,7 @@ func run(p *host.Program, flags blameFlags) error {
 		return err
 	}
 	shown := flags.view
-	shown.ShowValues = flags.ShowValues
+	shown.ShowValues, shown.Color = flags.ShowValues, flags.Color
 	if err := blameview.Write(p, shown, selected); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -44,7 +45,7 @@ func (flags blameFlags) withoutManaged() error {
 	}{
 		{"--runtimes", flags.Runtimes != nil}, {"--patch", flags.Patches != nil}, {"--namespace", flags.Namespace != ""},
 		{"--to", flags.To != "jobset"}, {"--for", flags.For != option.ForReview}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
-		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != ""},
+		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != (render.FeatureGates{})},
 		{"--job", flags.Children.IsSet()},
 		{"--show-origin", flags.view.ShowOrigin}, {"--show-values", flags.ShowValues},
 	} {

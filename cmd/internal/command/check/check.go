@@ -32,22 +32,19 @@ type checkFlags struct {
 	force      []string
 	severity   []string
 	format     string
-	color      option.Color
-	all        bool
+	*option.Global
 
-	gates       string   // the value of --feature-gates
 	definitions []string // the paths of --crd
 	flavors     []string // the paths of --flavors
 	further     furtherKinds
 	strict      bool
-	showValues  bool
-	showNotes   bool
 	counted     *counted
 }
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
-	var flags checkFlags
+func Command(p *host.Program, g *option.Global) *cobra.Command {
+	flags := checkFlags{Global: g}
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "check PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH] [flags]",
 		Short: "Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them",
@@ -137,18 +134,12 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddRecreate(f, &flags.recreate)
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
-	option.AddTrainerVersion(cmd, &flags.Release)
 	option.AddVersion(cmd, &flags.until, "to-version", "also warn of what a later release of the Trainer refuses")
-	option.AddFeatureGates(f, &flags.gates)
 	option.AddDefinitions(f, &flags.definitions, "also check objects of the CustomResourceDefinitions in a file, directory or glob (repeatable)")
 	f.Var((*option.Paths)(&flags.flavors), "flavors", "list the ResourceFlavors of Kueue in a file, directory or glob that each TrainJob can have (repeatable)")
 	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
-	option.AddColor(cmd, &flags.color)
-	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
-	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
 	return cmd
 }
 
@@ -198,11 +189,9 @@ func run(p *host.Program, flags checkFlags) error {
 		found = report.InOrder(append(found, levels.Apply(refused)...), j.lines.Order)
 	}
 	found = codes.JoinBuilds(found)
-	opts := report.Options{
-		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
-		All: flags.all, More: option.ShowsAll, Title: "What the cluster would say", Lead: fmt.Sprint(j.count) + report.Releases(j.lines.Releases()),
-		Line: j.lines.Line, Quote: j.lines.Quote, Version: p.Version(), Releases: j.lines.Releases(), Files: j.lines.Order, Rooted: host.Rooted(),
-	}
+	opts := flags.Report(p, p.Stdout)
+	opts.Strict, opts.Title, opts.Lead = flags.strict, "What the cluster would say", fmt.Sprint(j.count)+report.Releases(j.lines.Releases())
+	opts.Line, opts.Quote, opts.Version, opts.Releases, opts.Files, opts.Rooted = j.lines.Line, j.lines.Quote, p.Version(), j.lines.Releases(), j.lines.Order, host.Rooted()
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
@@ -221,9 +210,8 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")
 	}
 	onConflict, errRule := option.ParseOnConflict(flags.onConflict)
-	_, errGates := option.ParseFeatureGates(flags.gates)
 	levels, errLevels := option.ParseSeverities(flags.severity)
-	if err := cmp.Or(option.KnownFormat(flags.format), errRule, errGates, errLevels); err != nil {
+	if err := cmp.Or(option.KnownFormat(flags.format), errRule, errLevels); err != nil {
 		return nil, 0, err
 	}
 	switch {
@@ -234,5 +222,5 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	case flags.old == manifest.Stdin:
 		return nil, 0, errors.New("--old: name a file or a directory; only the new state may come from standard input")
 	}
-	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.CheckPaths())
+	return levels, onConflict, cmp.Or(flags.Color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.CheckPaths())
 }

@@ -56,7 +56,9 @@ func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) err
 		}
 	})
 	found = levels.Apply(append(append(found, stream.Findings()...), jobs...))
-	if err := report.WriteBeside(p.Stderr, found, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes, All: flags.all, More: option.ShowsAll, Strict: flags.strict}); err != nil {
+	opts := flags.Report(p, p.Stderr)
+	opts.Strict = flags.strict
+	if err := report.WriteBeside(p.Stderr, found, opts); err != nil {
 		return err
 	}
 	switch flags.format {

@@ -110,7 +110,7 @@ func (s *baseline) String() string {
 	if s == nil {
 		return ""
 	}
-	kept := len(report.Options{ShowNotes: s.flags.showNotes}.Shown(s.kept))
+	kept := len(report.Options{ShowNotes: s.flags.All}.Shown(s.kept))
 	if kept == 0 {
 		return ""
 	}

@@ -12,7 +12,6 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -206,10 +205,9 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 		return nil // decoding has reported the error
 	}
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d, Written: fields}
-	gates, _ := option.ParseFeatureGates(j.flags.gates) // checked
 	in := admission.Input{
 		Release: job.Release(), Earlier: j.in.Earlier(job),
-		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, FeatureGates: gates, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, FeatureGates: j.flags.FeatureGates, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	admitted, missing := j.runtimeOf(job)
 	j.relocations.note(d, job, admitted)

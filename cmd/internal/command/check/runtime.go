@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -195,9 +194,8 @@ func (j *runner) addRuntimeWarnings(ctx context.Context, found finding.List) fin
 
 // checkAlone judges a runtime that no TrainJob of the input names.
 func (j *runner) checkAlone(ctx context.Context, admitted *admittedRuntime, runtime *admission.Runtime) finding.List {
-	gates, _ := option.ParseFeatureGates(j.flags.gates) // checked
 	return admission.CheckAlone(ctx, admission.Input{
-		Release: admitted.Document.API().Release(), Runtime: runtime, Namespace: j.flags.Namespace, FeatureGates: gates,
+		Release: admitted.Document.API().Release(), Runtime: runtime, Namespace: j.flags.Namespace, FeatureGates: j.flags.FeatureGates,
 		PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	})
 }

@@ -27,16 +27,15 @@ import (
 type conflictsFlags struct {
 	workspace.Flags
 	option.Schema
-	force      []string
-	format     string
-	color      option.Color
-	all        bool
-	showValues bool
+	force  []string
+	format string
+	*option.Global
 }
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
-	var flags conflictsFlags
+func Command(p *host.Program, g *option.Global) *cobra.Command {
+	flags := conflictsFlags{Global: g}
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "conflicts PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "List the fields on which managers of TrainJobs disagree",
@@ -76,12 +75,8 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
-	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddReportFormat(cmd, &flags.format)
-	option.AddColor(cmd, &flags.color)
-	option.AddAll(f, &flags.all)
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	return cmd
 }
 
@@ -143,11 +138,10 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	found = codes.JoinBuilds(found)
-	opts := report.Options{
-		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order, Rooted: host.Rooted(),
-		All: flags.all, More: option.ShowsAll, Title: "Who disagrees", Lead: "looked at " + of + report.Releases(in.Releases()),
-		ShowNotes: true, // a note tells which rule settles a conflict
-	}
+	opts := flags.Report(p, p.Stdout)
+	opts.Line, opts.Quote, opts.Version, opts.Releases, opts.Files, opts.Rooted = in.Line, in.Quote, p.Version(), in.Releases(), in.Order, host.Rooted()
+	opts.Title, opts.Lead = "Who disagrees", "looked at "+of+report.Releases(in.Releases())
+	opts.ShowNotes = true // a note tells which rule settles a conflict
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
@@ -165,7 +159,7 @@ func (flags conflictsFlags) check() error {
 	if flags.Empty() {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	}
-	return cmp.Or(option.KnownFormat(flags.format), flags.Schema.Check(), flags.color.Check(flags.format), flags.CheckPaths())
+	return cmp.Or(option.KnownFormat(flags.format), flags.Schema.Check(), flags.Color.Check(flags.format), flags.CheckPaths())
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.

@@ -37,12 +37,13 @@ type createFlags struct {
 	numNodes            int32
 	deadline            int64
 	format              string
-	showValues          bool
+	*option.Global
 }
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
-	var flags createFlags
+func Command(p *host.Program, g *option.Global) *cobra.Command {
+	flags := createFlags{Global: g}
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "create --runtime [KIND/]NAME --name NAME [flags]",
 		Short: "Write a TrainJob from the options of the Kubeflow SDK",
@@ -76,7 +77,6 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 	f := cmd.Flags()
 	option.AddRuntime(cmd, &flags.runtime, "the runtime (required)")
 	f.StringVar(&flags.name, "name", "", "the TrainJob's name (required)")
-	f.StringVarP(&flags.Namespace, "namespace", "n", "", "the TrainJob's namespace; by default none")
 	f.Var((*option.Repeated)(&flags.labels), "label", "KEY=VALUE, a label of the TrainJob (repeatable)")
 	f.Var((*option.Repeated)(&flags.annotations), "annotation", "KEY=VALUE, an annotation of the TrainJob (repeatable)")
 	f.StringVar(&flags.image, "image", "", "the image of the trainer's container")
@@ -87,9 +87,7 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 	f.Var((*option.Repeated)(&flags.env), "env", "NAME=VALUE, a variable of the trainer's container (repeatable)")
 	f.Int64Var(&flags.deadline, "active-deadline-seconds", 0, "end the TrainJob after that many seconds")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
-	option.AddTrainerVersion(cmd, &flags.Release)
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	commandline.Words(cmd, "output", "yaml", "json")
 	return cmd
 }
@@ -129,7 +127,9 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 	}
 	findings = append(findings, lacking...)
 	findings.Sort()
-	if err := report.WriteBeside(p.Stderr, codes.Distinct(findings), report.Options{ShowValues: flags.showValues, Releases: []release.Release{*flags.Release.Or()}}); err != nil {
+	shown := flags.Report(p, p.Stderr)
+	shown.Releases = []release.Release{*flags.Release.Or()}
+	if err := report.WriteBeside(p.Stderr, codes.Distinct(findings), shown); err != nil {
 		return err
 	}
 	if findings.Err() != nil {

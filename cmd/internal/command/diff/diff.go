@@ -35,24 +35,22 @@ const exitDiffers = 1
 // diffFlags are the flags of diff.
 type diffFlags struct {
 	workspace.Flags
-	old, git    string
-	format      string
-	to, as      string
-	onConflict  string
-	force       []string
-	gates       string // the value of --feature-gates
-	color       option.Color
+	old, git   string
+	format     string
+	to, as     string
+	onConflict string
+	force      []string
+	*option.Global
 	exitZero    bool
-	all         bool
 	rest        string // the file for what a comment lacks
 	from, until string
-	showValues  bool
 	recreate    bool
 }
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
-	var flags diffFlags
+func Command(p *host.Program, g *option.Global) *cobra.Command {
+	flags := diffFlags{Global: g}
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "diff {OLD NEW | --old OLD NEW} | --git REV {PATH... | -k DIR...} | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Show the changes in the JobSets, Jobs or Pods of TrainJobs, and their causes",
@@ -131,7 +129,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read only runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` to every TrainJob of both versions (repeatable)")
 	option.AddPolicy(f, &flags.Flags)
-	option.AddScope(f, &flags.Flags)
+	option.AddRecursive(f, &flags.Flags)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a pull request, or html")
@@ -139,14 +137,9 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVar(&flags.as, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
 	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
-	option.AddTrainerVersion(cmd, &flags.Release)
-	option.AddFeatureGates(f, &flags.gates)
 	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write the rest of a long comment to this `FILE`")
 	option.AddRecreate(f, &flags.recreate)
-	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also if objects differ")
-	option.AddAll(f, &flags.all)
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	commandline.Words(cmd, "output", "text", "json", "markdown", "html")
 	commandline.Words(cmd, "to", "jobset", "jobs", "pods")
 	commandline.Words(cmd, "as", "applied", "stored")
@@ -155,7 +148,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 
 func run(p *host.Program, flags diffFlags, args []string) error {
 	flags.Advisory = true
-	paint := flags.color.Painter(p, p.Stdout)
+	paint := flags.Color.Painter(p, p.Stdout)
 	opts, err := flags.options()
 	if err != nil {
 		return exit.Usage(err)
@@ -207,12 +200,14 @@ func (flags diffFlags) outcome(status int, findings finding.List, err error) err
 
 // reportOptions returns the options for the findings next to the report.
 func (flags *diffFlags) reportOptions(p *host.Program) report.Options {
-	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll, Releases: []release.Release{*flags.Release.Or()}}
+	opts := flags.Report(p, p.Stderr)
+	opts.Releases = []release.Release{*flags.Release.Or()}
+	return opts
 }
 
 // writeDiff writes the report, and returns the exit status.
 func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter) (int, error) {
-	c.All = flags.all
+	c.All = flags.All
 	status := exit.Done
 	if c.Differs() {
 		status = exitDiffers
@@ -290,12 +285,10 @@ func (flags *diffFlags) options() (render.Options, error) {
 	if flags.rest != "" && flags.format != "markdown" {
 		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or remove it", flags.format)
 	}
-	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace)); err != nil {
+	if err := cmp.Or(flags.Color.Check(flags.format), workspace.CheckNamespace(flags.Namespace)); err != nil {
 		return opts, err
 	}
-	if opts.FeatureGates, err = option.ParseFeatureGates(flags.gates); err != nil {
-		return opts, err
-	}
+	opts.FeatureGates = flags.FeatureGates
 	if flags.onConflict == "last" {
 		opts.OnConflict = render.Last
 	}

@@ -50,11 +50,11 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 			v.Conflicts = codes.Distinct(v.findings).Where(isConflict)
 			v.Findings = append(codes.Distinct(v.findings).Where(isForReview), codes.Distinct(v.otherErrors)...)
 		}
-		after.Whole = flags.all
+		after.Whole = flags.All
 		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
 			return after.labeled(updates.updateEffect(after, old, new))
 		}
-		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
+		c, err := comparison.Compare(&before.Version, &after.Version, flags.ShowValues)
 		if err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func run(p *host.Program) error {
 // answer writes the findings, and the list with the items unless a finding is an error. The results belong to the items.
 func (f *function) answer(p *host.Program, items []*resourcelist.Item, results []resourcelist.Result, help func(finding.Finding) string) error {
 	findings := f.messagesWithFiles(codes.Distinct(f.findings))
-	if err := report.WriteBeside(p.Stderr, f.withFiles(findings), report.Options{ShowNotes: f.opts.ShowNotes, Strict: f.opts.Strict, Help: help, Releases: f.in.Releases()}); err != nil {
+	if err := report.WriteBeside(p.Stderr, f.withFiles(findings), report.Options{ShowNotes: f.opts.All, Strict: f.opts.Strict, Help: help, Releases: f.in.Releases()}); err != nil {
 		return err
 	}
 	failed := exit.For(findings, f.opts.Strict)
@@ -220,7 +220,7 @@ func (f *function) add(d *manifest.Document, jobs bool) {
 func (f *function) run() []*resourcelist.Item {
 	f.findings = f.in.Findings
 	placing := newPlacing(f.list.Items)
-	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force, FeatureGates: f.opts.gates}
+	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force, FeatureGates: f.opts.FeatureGates}
 	flags := f.opts.Render
 	podOpts, _ := flags.Children.Options(opts.As, false) // Options returns no error here: fn has no option for an invalid value
 	if flags.To != "jobset" {

@@ -176,7 +176,7 @@ func runMerge(p *host.Program, list *resourcelist.List) error {
 	if wrong != nil {
 		return rejectOptions(p, list, wrong)
 	}
-	opts := &fnOptions{}
+	opts := &fnOptions{Render: option.Render{Global: &option.Global{}}}
 	opts.Strict = o.Strict
 	f := &function{list: list, opts: opts, in: workspace.New(opts.Flags), versions: map[fieldpath.Object]string{}}
 	m := &merger{function: f, mergeOptions: o, host: p, kinds: map[resourcelist.ID]*mergedKind{}}

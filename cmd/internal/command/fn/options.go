@@ -24,7 +24,7 @@ type fnOptions struct {
 	add      bool   // keep the TrainJobs, and add their JobSets next to them
 	patches  string // the text of inline patches, in addition to files
 	version  *string
-	gates    render.FeatureGates
+	gates    string
 }
 
 // fnOption is an option of the functionConfig.
@@ -63,7 +63,7 @@ func fnOptionList() []fnOption {
 		{"forceManagers", nil, lines(func(o *fnOptions, managers []string) { o.Force = managers })},
 		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) { o.add = value == "add" }},
 		{"trainerVersion", nil, func(o *fnOptions, value string) { o.version = &value }},
-		{"featureGates", nil, func(o *fnOptions, value string) { o.FeatureGates = value }},
+		{"featureGates", nil, func(o *fnOptions, value string) { o.gates = value }},
 		{"namespace", nil, func(o *fnOptions, value string) { o.Namespace = value }},
 		{"patches", nil, func(o *fnOptions, value string) { o.patches = value }},
 		{"files", nil, lines(func(o *fnOptions, paths []string) { o.Files = paths })},
@@ -72,7 +72,7 @@ func fnOptionList() []fnOption {
 		{"policy", nil, func(o *fnOptions, value string) { o.Policy = value }},
 		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) { o.Recursive = value == "true" }},
 		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) { o.Strict = value == "true" }},
-		{"showNotes", []string{"false", "true"}, func(o *fnOptions, value string) { o.ShowNotes = value == "true" }},
+		{"showNotes", []string{"false", "true"}, func(o *fnOptions, value string) { o.All = value == "true" }},
 	}
 }
 
@@ -83,7 +83,7 @@ func (m misuse) Error() string { return fmt.Sprintf("functionConfig: %s: %s", m.
 
 // parseFnOptions parses the functionConfig, which may be nil. It returns all errors in it.
 func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
-	o := &fnOptions{Render: option.Render{To: "jobset"}}
+	o := &fnOptions{Render: option.Render{To: "jobset", Global: &option.Global{}}}
 	if config == nil {
 		return o, nil
 	}
@@ -130,7 +130,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 			wrong = append(wrong, misuse{".data.trainerVersion", err.Error()})
 		}
 	}
-	if o.gates, err = render.ParseFeatureGates(o.FeatureGates); err != nil {
+	if o.FeatureGates, err = render.ParseFeatureGates(o.gates); err != nil {
 		wrong = append(wrong, misuse{".data.featureGates", err.Error()})
 	}
 	if o.For == option.ForApply && (o.add || o.To != "jobset") {

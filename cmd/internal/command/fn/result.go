@@ -30,7 +30,7 @@ func (f *function) results(findings finding.List, help func(finding.Finding) str
 		if codes.AssumesRuntime(found) {
 			assumed++
 		}
-		if found.Severity > finding.Note || f.opts.ShowNotes && !codes.AssumesRuntime(found) || codes.AssumesRuntime(found) && assumed == 1 {
+		if found.Severity > finding.Note || f.opts.All && !codes.AssumesRuntime(found) || codes.AssumesRuntime(found) && assumed == 1 {
 			results = append(results, f.result(found, help))
 		}
 	}

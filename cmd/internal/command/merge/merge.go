@@ -26,14 +26,15 @@ type mergeFlags struct {
 	option.Schema
 	onConflict string
 	format     string
-	showValues bool
-	policies   merge.Options
-	protected  []string
+	*option.Global
+	policies  merge.Options
+	protected []string
 }
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
-	var flags mergeFlags
+func Command(p *host.Program, g *option.Global) *cobra.Command {
+	flags := mergeFlags{Global: g}
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "merge -f BASE --patch [NAME=]FILE... [--crd PATH]... [flags]",
 		Short: "Merge the patches of several managers into any object",
@@ -88,7 +89,6 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.Var((*option.Repeated)(&flags.policies.Managers), "managers", "let a manager win over all others (repeatable, the first one wins over the next)")
 	f.Var((*option.Repeated)(&flags.protected), "protected", "keep the base's value of a field, such as spec.template.spec.containers[*].image (repeatable)")
 	f.BoolVar(&flags.policies.ProtectedError, "protected-error", false, "a patch of a protected field is an error")
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	commandline.Words(cmd, "output", "yaml", "json", "managed")
 	return cmd
 }
@@ -122,7 +122,7 @@ func run(ctx context.Context, p *host.Program, flags mergeFlags) error {
 		found = append(found, m.Admit(ctx, merged, found)...)
 		found = append(found, m.Leftovers(merged, found)...)
 	}
-	if err := report.WriteResult(p.Stderr, found, report.Options{ShowValues: flags.showValues}, false); err != nil {
+	if err := report.WriteResult(p.Stderr, found, flags.Report(p, p.Stderr), false); err != nil {
 		return err
 	}
 	if flags.format == "managed" {

@@ -29,20 +29,20 @@ import (
 // migrateFlags are the flags of migrate.
 type migrateFlags struct {
 	workspace.Flags
-	target     *release.Release // of the rewritten objects
-	manager    string
-	onto       existingFlags
-	inPlace    bool
-	diff       bool
-	list       bool
-	strict     bool
-	showValues bool
-	showNotes  bool
+	target  *release.Release // of the rewritten objects
+	manager string
+	onto    existingFlags
+	inPlace bool
+	diff    bool
+	list    bool
+	strict  bool
+	*option.Global
 }
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
-	var flags migrateFlags
+func Command(p *host.Program, g *option.Global) *cobra.Command {
+	flags := migrateFlags{Global: g}
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "migrate PATH... [-r PATH]... [flags]",
 		Short: "Rewrite objects of earlier versions for Trainer 2.3",
@@ -81,6 +81,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
   trainweld migrate -R jobs/ -r runtimes/ -w --manager team-a.example.com/defaults`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.Files = append(flags.Files, args...)
+			flags.target, flags.Release = flags.Release, nil // what is read has any release
 			if err := flags.check(); err != nil {
 				return exit.Usage(err)
 			}
@@ -90,15 +91,12 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f := cmd.Flags()
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
-	option.AddScope(f, &flags.Flags)
+	option.AddRecursive(f, &flags.Flags)
 	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager of the new patch")
 	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
 	f.BoolVar(&flags.list, "list", false, "list the files that change instead of showing them")
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write no unproved result")
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
-	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
-	option.AddTrainerVersion(cmd, &flags.target)
 	flags.onto.add(cmd)
 	commandline.Words(cmd, "manager", trainjob.SDKManager)
 	return cmd
@@ -155,7 +153,7 @@ func run(p *host.Program, flags migrateFlags) error {
 		files = append(files, m.file(text))
 	}
 	findings := codes.Distinct(m.findings)
-	if err := report.WriteResult(p.Stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}, flags.strict); err != nil {
+	if err := report.WriteResult(p.Stderr, findings, flags.Report(p, p.Stderr), flags.strict); err != nil {
 		return err
 	}
 	if flags.inPlace {

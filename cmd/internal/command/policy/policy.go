@@ -31,7 +31,7 @@ type policyFlags struct {
 }
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
+func Command(p *host.Program, g *option.Global) *cobra.Command {
 	flags := policyFlags{}
 	cmd := &cobra.Command{
 		Use:   "policy [FILE...] [-o vap] [flags]",
@@ -68,7 +68,7 @@ Exit status: 0 written; 1 the file has a mistake, or a rule is too large; 2 usag
 	f.StringVar(&flags.jobs, "object-selector", "", "only for TrainJobs with these labels")
 	f.StringVarP(&flags.format, "output", "o", "vap", "vap, for the API server")
 	commandline.Words(cmd, "output", "vap")
-	cmd.AddCommand(testCommand(p))
+	cmd.AddCommand(testCommand(p, g))
 	return cmd
 }
 

@@ -28,8 +28,9 @@ type policyTestFlags struct {
 	user, old string
 }
 
-func testCommand(p *host.Program) *cobra.Command {
+func testCommand(p *host.Program, g *option.Global) *cobra.Command {
 	var flags policyTestFlags
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "test PATH... [--user USER] [--old PATH] [--policy FILE] [flags]",
 		Short: "Judge TrainJobs by the expressions of a policy, without a cluster",
@@ -55,7 +56,7 @@ output failed.`,
 	f := cmd.Flags()
 	option.AddPolicy(f, &flags.Flags)
 	f.Lookup("policy").Usage = whichFile
-	option.AddScope(f, &flags.Flags)
+	option.AddRecursive(f, &flags.Flags)
 	f.StringVar(&flags.user, "user", "", "the user that sends the requests, as the API server knows it")
 	f.StringVar(&flags.old, "old", "", "a file or directory with the TrainJobs before")
 	return cmd

@@ -14,8 +14,9 @@ import (
 )
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
-	var flags option.Render
+func Command(p *host.Program, g *option.Global) *cobra.Command {
+	flags := option.Render{Global: g}
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "render [-f PATH]... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Render TrainJobs to the JobSets, Jobs or Pods that the cluster creates",
@@ -99,18 +100,12 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.Old, "old", "", "render the objects that exist as the controllers change them, from the state before: a file, a directory or a dump of kubectl get -o yaml")
 	f.StringVar(&flags.Git, "git", "", "like --old, with the state before in this revision of git; REV..REV and REV...REV compare revisions")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
-	option.AddTrainerVersion(cmd, &flags.Release)
 	f.BoolVar(&flags.Secrets, "generate-secrets", false, "generate the controller's Secrets: MPI's SSH keys, Flux's certificate; new ones on every run")
 	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts in the trainer module: pkg/runtime/framework/plugins/flux/templates")
-	option.AddFeatureGates(f, &flags.FeatureGates)
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
 	flags.Children.Add(f, "with --to=pods: only the Pods of this Job, or of this replicated job; INDEX is N, N..M, or all, also the Pods that a Job creates only as others finish")
 	option.AddSeverity(cmd, &flags.Severity)
-	option.AddColor(cmd, &flags.Color)
 	f.BoolVar(&flags.Strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")
-	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables in findings")
-	option.AddAll(f, &flags.All)
-	f.BoolVar(&flags.ShowNotes, "show-notes", false, "also show notes, which report no problem")
 	commandline.Words(cmd, "output", "yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat)
 	commandline.Words(cmd, "to", "jobset", "jobs", "pods", option.PodSets)
 	commandline.Words(cmd, "for", option.ForReview, option.ForApply, option.ForRuntime)

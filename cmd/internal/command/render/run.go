@@ -90,9 +90,8 @@ func run(p *host.Program, flags option.Render) error {
 		progress: p.Progress(),
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
-	shown := report.Options{
-		ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, Color: flags.Color.Screen(p, p.Stderr).Color, All: flags.All, More: option.ShowsAll, Strict: flags.Strict,
-	}
+	shown := flags.Report(p, p.Stderr)
+	shown.Strict = flags.Strict
 	defer r.spool.Close()
 	var queued finding.List
 	if r.queue, queued, err = pipeline.ReadQueue(p, flags.Flags, flags.Queued, flags.Assigned); err != nil {
@@ -179,7 +178,7 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 	if r.old != nil {
 		r.old.Keep(r.in)
 	}
-	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
+	r.in.NoNotes = !r.flags.All && len(r.levels) == 0 // a note may become a warning
 	f := workspace.NewStream(r.p, r.in)
 	parallel.MapInOrder(f.Objects(r.flags.To == "jobs" || r.flags.To == "pods"), r.one, func(o renderedJob) {
 		r.progress.Step("rendered", o.file+1, f.Jobs)

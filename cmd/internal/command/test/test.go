@@ -23,24 +23,23 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/manifest"
-	"github.com/trainweld/trainweld/render/release"
 )
 
 // testFlags are the flags of test.
 type testFlags struct {
-	run        string
-	update     string
-	format     string
-	color      option.Color
-	verbose    bool
-	showValues bool
-	release    *release.Release
-	init       bool
-	kustomize  []string
-	outputDir  string
+	run     string
+	update  string
+	format  string
+	verbose bool
+	*option.Global
+	workspace.Flags
+	init      bool
+	kustomize []string
+	outputDir string
 }
 
 // The values of --update.
@@ -50,8 +49,9 @@ const (
 )
 
 // Command returns the command with its flags and its help.
-func Command(p *host.Program) *cobra.Command {
-	var flags testFlags
+func Command(p *host.Program, g *option.Global) *cobra.Command {
+	flags := testFlags{Global: g}
+	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
 		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init {RUNTIME... [--output-dir DIR] | -k DIR... --output-dir DIR}",
 		Short: "Test that runtimes render to their reviewed results",
@@ -99,10 +99,7 @@ or output failed.`,
 	f.StringVar(&flags.update, "update", "", "write the renderings; with =diff, show the changes")
 	f.Lookup("update").NoOptDefVal = updateWrite
 	f.StringVarP(&flags.format, "output", "o", "text", "the format of the report: text, "+strings.Join(report.TestFormats(), ", "))
-	option.AddColor(cmd, &flags.color)
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also name the cases that pass")
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in differences")
-	option.AddTrainerVersion(cmd, &flags.release)
 	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
 	option.AddKustomize(f, &flags.kustomize, "with --init: take the runtimes of the kustomizations in or below a directory")
 	f.StringVar(&flags.outputDir, "output-dir", "", "with --init: write the cases, and a copy of the runtime, into this directory")
@@ -136,7 +133,7 @@ func (flags testFlags) check(dirs []string) error {
 	if flags.format != "text" && flags.verbose {
 		return fmt.Errorf("-v has no effect on -o %s: remove it", flags.format)
 	}
-	if err := flags.color.Check(flags.format); err != nil {
+	if err := flags.Color.Check(flags.format); err != nil {
 		return err
 	}
 	if flags.outputDir != "" || len(flags.kustomize) > 0 {
@@ -168,11 +165,11 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	t := testRun{flags: flags, warned: map[string]bool{}, out: p.Stdout, errs: p.Stderr, paint: flags.color.Painter(p, p.Stdout)}
+	t := testRun{flags: flags, warned: map[string]bool{}, out: p.Stdout, errs: p.Stderr, paint: flags.Color.Painter(p, p.Stdout)}
 	progress := p.Progress()
 	var updates []caseOutcome
 	parallel.Ordered(len(cases), func(i int) caseOutcome {
-		r, err := cases[i].Run(golden.Options{Release: flags.release, ShowValues: flags.showValues})
+		r, err := cases[i].Run(golden.Options{Release: flags.Release, ShowValues: flags.ShowValues})
 		return caseOutcome{cases[i], r, err}
 	}, func(i int, o caseOutcome) {
 		if flags.update == updateWrite { // add reports it after the files are written

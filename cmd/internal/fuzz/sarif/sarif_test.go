@@ -131,7 +131,7 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	// -R skips a folder with manifests and a folder want, so each case is named.
-	check := exec.Command(binary, append([]string{"check", "-o", "sarif", "--show-notes"}, cases...)...)
+	check := exec.Command(binary, append([]string{"check", "-o", "sarif", "--all"}, cases...)...)
 	report, err := check.Output()
 	var status *exec.ExitError
 	if !errors.As(err, &status) || status.ExitCode() != 1 {

@@ -1,0 +1,69 @@
+package option
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/internal/commandline"
+	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// Global holds the flags of the program. They mean the same in each command.
+type Global struct {
+	Color Color
+	// All shows each finding: also notes, and each of those with one cause.
+	All          bool
+	ShowValues   bool
+	FeatureGates render.FeatureGates
+	inputs       []*workspace.Flags
+}
+
+// Inputs sets the namespace and the release of the input by the flags of the program.
+func (g *Global) Inputs(flags *workspace.Flags) { g.inputs = append(g.inputs, flags) }
+
+// Add adds the flags to the program.
+func (g *Global) Add(root *cobra.Command) {
+	g.Color = autoColor
+	f := root.PersistentFlags()
+	color := parsedFlag{text: string(autoColor), kind: "string", parse: func(text string) error {
+		g.Color = Color(text)
+		return OneOf("--color", text, colorWords()...)
+	}}
+	f.Var(&color, "color", "color the text: auto, for a terminal unless NO_COLOR is set, always or never")
+	commandline.Words(root, "color", colorWords()...)
+	f.BoolVar(&g.All, "all", false, "show each finding: also notes, and all findings and TrainJobs with one cause")
+	f.BoolVar(&g.ShowValues, "show-values", false, "show the values of environment variables")
+	gates := parsedFlag{kind: "string", parse: func(text string) (err error) {
+		if g.FeatureGates, err = render.ParseFeatureGates(text); err != nil {
+			return fmt.Errorf("--feature-gates: %w", err)
+		}
+		return nil
+	}}
+	f.Var(&gates, "feature-gates", "feature gates of the Trainer's controller: TrainJobStatus=true, since 2.4 DynamicResourceAllocation=true")
+	namespace := parsedFlag{kind: "string", parse: func(text string) error {
+		for _, in := range g.inputs {
+			in.Namespace = text
+		}
+		return workspace.CheckNamespace(text)
+	}}
+	f.VarP(&namespace, "namespace", "n", `the namespace of objects that name none (default "default")`)
+	addVersion(root, f, versionFlag, "the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2, 2.3 or 2.4; the default is that of the nearest "+workspace.ConfigName+", else the latest one", func(r *release.Release) {
+		for _, in := range g.inputs {
+			in.Release = r
+		}
+	})
+}
+
+// Report returns the options of a report that goes to out.
+func (g *Global) Report(p *host.Program, out io.Writer) report.Options {
+	return report.Options{
+		ShowValues: g.ShowValues, ShowNotes: g.All, All: g.All, More: ShowsAll,
+		Color: g.Color.Screen(p, out).Color,
+	}
+}
