@@ -21,7 +21,7 @@ KO := github.com/google/ko@v0.19.1
 
 # Runs go in a module that go.work does not name: it has replaces of its own.
 in = cd $(1) && GOWORK=off go
-ALONE := fuzz fuzz/kueue cmd/internal/hosts cmd/internal/packaging cmd/internal/bench
+ALONE := fuzz fuzz/kueue cmd/internal/hosts
 # What only the program has, by random inputs. The module also has cluster, whose control plane compiles for minutes: make differential runs it.
 PROGRAM := cmd/internal/fuzz
 COMMANDS := ./blame ./command ./sarif ./trainingoperator ./vap
@@ -56,11 +56,11 @@ image: ## the image, to the repository of KO_DOCKER_REPO
 
 documents:
 	rm -rf bin/documents
-	GOWORK=off go run -C cmd/internal/packaging . documents ../../../bin/documents
+	GOWORK=off go run -C cmd/internal/hosts ./packaging documents ../../../bin/documents
 
 # Names the unreleased changes of the changelog, commits that, and tags the commit: make tag VERSION=v1.2.3. It rejects a tree with changes.
 tag: ## name and tag a release: VERSION=v1.2.3
-	GOWORK=off go run -C cmd/internal/packaging . tag ../../.. "$(VERSION)"
+	GOWORK=off go run -C cmd/internal/hosts ./packaging tag ../../.. "$(VERSION)"
 
 # First the policies' golden files, as a user tests them. Then the tests of the module, with a twentieth of the random cases. No run
 # vets: make lint does, for every module. No run has a limit of time, which a busy machine could exceed. Without tables for a debugger
@@ -102,10 +102,9 @@ test-race: ## what runs concurrently, with the race detector
 # Operator, with the API machinery's strategic merge, with other programs' tests of their merges, and with an API server's field
 # manager and validation.
 test-upstream: ## compare with the code of Trainer 2.3, Kueue, the Training Operator and the API server
-	$(call in,cmd/internal/packaging) test -vet=off -count=1 -timeout 0 ./...
+	$(call in,cmd/internal/hosts) test -vet=off -count=1 -timeout 0 ./packaging ./bench
 	$(call in,fuzz) test -vet=off -count=1 -timeout 0 ./upstream/... ./strategic ./operators ./crds
 	$(call in,$(PROGRAM)) test -vet=off -count=1 -timeout 0 ./command ./sarif ./trainingoperator
-	$(call in,cmd/internal/bench) test -vet=off -count=1 -timeout 0 ./...
 
 # The comparison with the own code of the Trainer's earlier releases, whose modules are checked here. Its first build takes about 8
 # minutes of two processors. Each run of make test compares with the answers that they gave: cmd/internal/recorded.
@@ -155,7 +154,7 @@ lint: ## the static checks
 	for module in $(ALONE); do ($(call in,$$module) vet ./...) || exit 1; done
 	$(call in,$(PROGRAM)) vet $(COMMANDS)
 	go run $(STATICCHECK) work
-	for module in cmd/internal/packaging cmd/internal/bench; do ($(call in,$$module) run $(STATICCHECK) ./...) || exit 1; done
+	$(call in,cmd/internal/hosts) run $(STATICCHECK) ./...
 	GOWORK=off go mod tidy -diff
 	for module in $(ALONE) $(PROGRAM); do ($(call in,$$module) mod tidy -diff) || exit 1; done
 	go test -count=1 -run '^TestREADME' ./cmd/internal/cli
@@ -171,12 +170,12 @@ apidiff: ## changes that programs with the library would notice
 	.ci/apidiff
 
 # What is compared takes turns within one run, so that ratios hold on a busy machine: docs/performance.md. The results go to
-# cmd/internal/bench/results.txt.
+# cmd/internal/hosts/bench/results.txt.
 bench: ## the benchmarks
 	@mkdir -p bin
 	$(MAKE) -s measure > bin/results.txt || { cat bin/results.txt; exit 1; }
 	@cat bin/results.txt
-	grep '^Benchmark' bin/results.txt > cmd/internal/bench/results.txt
+	grep '^Benchmark' bin/results.txt > cmd/internal/hosts/bench/results.txt
 
 measure:
 	go test -run '^$$' -bench Apply -benchtime 1x ./render/runtimepatch
@@ -188,7 +187,7 @@ measure:
 	go test -run '^$$' -bench Size -benchtime 1x ./merge
 	go test -run '^$$' -bench Render -benchtime 1x ./cmd/internal/cli # alone, since it reports the peak of its heap
 	go test -run '^$$' -bench . -skip Render -benchtime 1x ./cmd/internal/cli
-	$(call in,cmd/internal/bench) test -run '^$$' -bench . -benchtime 1x .
+	$(call in,cmd/internal/hosts/bench) test -run '^$$' -bench . -benchtime 1x .
 
 # The folders of all fuzz targets: one that is new is found. Those in modules of go.work need it.
 WORK = github.com/trainweld/trainweld|github.com/trainweld/trainweld/render|github.com/trainweld/trainweld/cmd

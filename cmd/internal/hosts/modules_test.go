@@ -37,8 +37,7 @@ func newProxy(t *testing.T) proxied {
 	must(t, p.repository, nil, "git", "checkout", "--quiet", "-B", "main")
 	tree := strings.TrimSpace(must(t, p.repository, nil, "git", "rev-parse", "HEAD^{tree}").stdout)
 	p.version = "v0.1.0-rc.1.t" + tree[:12] // a number would not begin with zero
-	packaging := filepath.Join(repository, "cmd", "internal", "packaging")
-	must(t, packaging, []string{"GOWORK=off"}, "go", "run", ".", "tag", p.repository, p.version)
+	must(t, ".", []string{"GOWORK=off"}, "go", "run", "./packaging", "tag", p.repository, p.version)
 	for _, name := range []string{"", "render", "cmd"} {
 		v := module.Version{Path: path.Join(core, name), Version: p.version}
 		into := filepath.Join(folder, filepath.FromSlash(v.Path), "@v")

@@ -1,7 +1,7 @@
 // Command packaging makes what goreleaser and the go command do not: it tags a release, and writes the documents of an archive.
 //
-//	go run . tag ../../.. v0.1.0
-//	go run . documents ../../../bin/documents
+//	go run ./packaging tag ../../.. v0.1.0
+//	go run ./packaging documents ../../../bin/documents
 //
 // It is a module of its own, so that the program does not depend on what only a release needs.
 package main
