@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -69,10 +68,7 @@ func compareProgram(t *testing.T, program, dir, outcome string, count tally) {
 		return
 	}
 	count.add(t, "pvcs", name, differences(want("others.yaml", "PersistentVolumeClaim"), ofKind(children, "PersistentVolumeClaim")))
-	wantPods, gotPods := want("pods.yaml", "Pod"), run("--to=pods")
-	for _, pod := range wantPods { // the program renders JobSets without a uid, and its absence omits the label
-		delete(meta(pod)["labels"].(object), jobset.JobSetUIDKey)
-	}
+	wantPods, gotPods := want("pods.yaml", "Pod"), run("--to=pods", "--jobset-uid=UID")
 	count.add(t, "pods", name, differences(wantPods, recordable(wantPods, gotPods)))
 }
 

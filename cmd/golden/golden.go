@@ -38,6 +38,7 @@
 //	owner-references: true
 //	all: true               # also write notes to findings.txt
 //	job: node/0..1          # of Pods: only these of the job
+//	jobset-uid: 5e0c3a52-5f4e-4d0e-9d3b-0d6b1c9f5b11
 //
 // It applies to its folder and all folders below. A file in a folder below overrides it, and a file in want itself
 // overrides both. Paths are relative to the folder of the file, and must stay within the tested folder. The package

@@ -144,7 +144,7 @@ func settings() []setting {
 			r.opts.pods.AllIndexes = text == isTrue
 			return nil
 		}},
-		{Setting{Name: "jobset-uid", Instead: "the metadata.uid of a JobSet of the case"}, func(r *optionsReader, _ *yaml.Node, text string) error {
+		{Setting{Name: "jobset-uid", Doc: "The uid for labels that contain it."}, func(r *optionsReader, _ *yaml.Node, text string) error {
 			r.opts.pods.JobSetUID = types.UID(text)
 			return nil
 		}},

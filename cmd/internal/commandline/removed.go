@@ -44,7 +44,6 @@ func Removals() []Removal {
 		{"render", "compose-as", "agree on a value, or decide with --force-manager or --on-conflict=last"},
 		{"render", "explain", "use trainweld render --to=pods -o table: it shows what each Job waits for"},
 		{"render", "index", "use --job=JOB/INDEX, or --job=/INDEX for every Job"},
-		{"render", "jobset-uid", "render a JobSet that has a metadata.uid"},
 		{"render", "max-pods", "leave it out: a run has at most 1000000 Pods"},
 		{"render", "observed", "use --old DUMP"},
 		{"render", "show-notes", "use --all"},

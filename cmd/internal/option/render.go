@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -152,16 +153,24 @@ const (
 	NameFormat  = "name"
 )
 
-// Children holds the flag that selects Jobs and Pods for --to=jobs and --to=pods.
-type Children struct{ selection string }
+// Children holds the flags of Jobs and Pods for --to=jobs and --to=pods.
+type Children struct{ selection, jobSetUID string }
 
 // Add adds the flag.
 func (c *Children) Add(f *pflag.FlagSet, help string) {
 	f.StringVar(&c.selection, "job", "", "`JOB[/INDEX]`: "+help)
 }
 
+// AddUID adds the flag for the uid of the JobSet.
+func (c *Children) AddUID(f *pflag.FlagSet) {
+	f.StringVar(&c.jobSetUID, "jobset-uid", "", "with --to=jobs or --to=pods: the uid of the JobSet, for the labels that carry it")
+}
+
 // Check returns an error for a selection of objects that are not among the rendered kinds.
 func (c *Children) Check(to string, kinds ...string) error {
+	if c.jobSetUID != "" && to != "jobs" && to != "pods" {
+		return fmt.Errorf("--jobset-uid has no effect on --to=%s: add --to=jobs or --to=pods, or remove it", to)
+	}
 	if c.selection == "" || slices.Contains(kinds, to) {
 		return nil
 	}
@@ -170,7 +179,9 @@ func (c *Children) Check(to string, kinds ...string) error {
 
 // Options returns the library's options for Pods, which include the options for Jobs.
 func (c *Children) Options(view render.View, owners bool) (render.PodsOptions, error) {
-	opts := render.PodsOptions{JobsOptions: render.JobsOptions{Stored: view == render.Stored, OwnerReferences: owners}}
+	opts := render.PodsOptions{JobsOptions: render.JobsOptions{
+		Stored: view == render.Stored, OwnerReferences: owners, JobSetUID: types.UID(c.jobSetUID),
+	}}
 	if err := opts.Select(c.selection); err != nil {
 		return opts, fmt.Errorf("--job: %w", err)
 	}

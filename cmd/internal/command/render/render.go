@@ -103,6 +103,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.BoolVar(&flags.Secrets, "generate-secrets", false, "generate the controller's Secrets: MPI's SSH keys, Flux's certificate; new ones on every run")
 	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts in the trainer module: pkg/runtime/framework/plugins/flux/templates")
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
+	flags.Children.AddUID(f)
 	flags.Children.Add(f, "with --to=pods: only the Pods of this Job, or of this replicated job; INDEX is N, N..M, or all, also the Pods that a Job creates only as others finish")
 	option.AddSeverity(cmd, &flags.Severity)
 	f.BoolVar(&flags.Strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")
