@@ -43,11 +43,6 @@ func (d document) kind(of []runtimeschema.GroupVersionKind) (*Type, error) {
 		if kinds, _ := d[name]["x-kubernetes-group-version-kind"].([]any); !slices.ContainsFunc(kinds, is) {
 			continue
 		}
-		j := validator{}
-		j.document(d, name)
-		if len(j.problems) > 0 {
-			return nil, errors.Join(j.problems...)
-		}
 		c := newOpenAPI()
 		c.document = d
 		t := c.finish(c.named(name, nil))
@@ -89,6 +84,15 @@ func (d document) strategy(s map[string]any) (kind any, keys []string) {
 // named returns the type of a named schema. Its fields are set by finish, since schemas may refer to each other. A reference can
 // override whether objects merge.
 func (c *openAPI) named(name string, override any) *Type {
+	for i := 0; ; i++ { // through references to references, which may lead to themselves
+		next, ok := reference(c.document[name])
+		if !ok {
+			break
+		}
+		if name = next; i > len(c.document) {
+			return c.free
+		}
+	}
 	switch name {
 	case quantityName:
 		return c.any
@@ -119,97 +123,12 @@ func (c *openAPI) finish(t *Type) *Type {
 	for len(c.pending) > 0 {
 		next := c.pending[len(c.pending)-1]
 		c.pending = c.pending[:len(c.pending)-1]
-		*next.to = *c.value(next.schema, false)
+		if *next.to = *c.value(next.schema, false); next.to.Kind == ListMap {
+			c.lists = append(c.lists, next.to)
+		}
 	}
 	for _, list := range c.lists {
-		list.key = list.Elem.Field(list.Key)
+		list.setKeys()
 	}
 	return t
-}
-
-// document checks the schemas that a kind refers to.
-func (j *validator) document(d document, kind string) {
-	seen := map[string]bool{kind: true}
-	for left := []string{kind}; len(left) > 0 && !j.tooDeep(); {
-		name := left[len(left)-1]
-		left = left[:len(left)-1]
-		at := (&schemaPath{text: "components.schemas"}).key(name)
-		if _, ok := reference(d[name]); ok {
-			j.reject(at, "must not be a reference, as the target of one")
-			continue
-		}
-		j.referring(d, d[name], at, 0, func(name string) {
-			if !seen[name] {
-				seen[name] = true
-				left = append(left, name)
-			}
-		})
-	}
-}
-
-// referring checks a schema of a document, and visits the names to which it refers.
-func (j *validator) referring(d document, s map[string]any, at *schemaPath, depth int, visit func(string)) {
-	if depth > deepestSchema {
-		if !j.tooDeep() {
-			j.problems = append(j.problems, errTooDeep)
-		}
-		return
-	}
-	if kind := s[mapType]; kind != nil && kind != "atomic" && kind != "granular" {
-		j.reject(at.child(mapType), "must be atomic or granular, and is %v", kind)
-	}
-	if name, ok := reference(s); ok {
-		if d[name] == nil {
-			j.reject(at, "the document has no schema %q", name)
-		} else if name != quantityName && name != rawName {
-			visit(name)
-		}
-		return
-	}
-	switch of := s["type"]; of {
-	case nil, "object", "integer", "number", "string", "boolean":
-	case "array":
-		if asSchema(s["items"]) == nil {
-			j.reject(at.child("items"), "required in an array")
-		}
-	default:
-		j.reject(at.child("type"), "must be one of %q, and is %v", schemaTypes, of)
-	}
-	if s["items"] != nil {
-		j.lists(d, s, at)
-	}
-	properties := subschemas(s, "properties")
-	j.notSchemas(s["properties"], at.child("properties"))
-	for _, name := range sortedKeys(properties) {
-		j.referring(d, properties[name], at.child("properties").key(name), depth+1, visit)
-	}
-	for _, keyword := range []string{"items", "additionalProperties"} {
-		if sub := asSchema(s[keyword]); sub != nil {
-			j.referring(d, sub, at.child(keyword), depth+1, visit)
-		}
-	}
-}
-
-// lists checks the type of a list, and that each item of a list-map can have its keys.
-func (j *validator) lists(d document, s map[string]any, at *schemaPath) {
-	kind, keys := d.strategy(s)
-	if kind != "map" {
-		if kind != "atomic" && kind != "set" {
-			j.reject(at.child(listType), "must be atomic, set or map, and is %v", kind)
-		}
-		return
-	}
-	items := asSchema(s["items"])
-	if name, ok := reference(items); ok {
-		items = d[name]
-	}
-	properties := asSchema(items["properties"])
-	if len(keys) == 0 {
-		j.reject(at.child(listKeys), "required in a map")
-	}
-	for _, key := range keys {
-		if items["type"] != "object" || asSchema(properties[key]) == nil {
-			j.reject(at.child(listKeys), "%q is not a property of the items", key)
-		}
-	}
 }

@@ -81,24 +81,32 @@ func TestParseOpenAPI_Document(t *testing.T) {
 
 func TestParseOpenAPI_DocumentInvalid(t *testing.T) {
 	for name, test := range map[string]struct{ old, new, want string }{
-		"no such kind":       {"group: example.com, kind: Web", "group: example.com, kind: Net", "components.schemas: no schema has the kind Web of example.com/v1"},
-		"no such version":    {"group: example.com, kind: Web, version: v1}]", "group: example.com, kind: Web, version: v2}]", "components.schemas: no schema has the kind Web of example.com/v1"},
-		"no schemas":         {"schemas:", "none:", "components.schemas: no schema has the kind Web of example.com/v1"},
-		"a dangling name":    {"    Meta:", "    Mata:", `components.schemas[com.example.v1.Web].properties[metadata]: the document has no schema "Meta"`},
-		"a chain":            {"Meta: {type: object,", "Meta: {$ref: Meta,", "components.schemas[Meta]: must not be a reference, as the target of one"},
-		"an unknown type":    {"set: {type: array", "set: {type: list", `components.schemas[com.example.v1.WebSpec].properties[set].type: must be one of ["array" "boolean" "integer" "number" "object" "string"], and is list`},
-		"a list of nothing":  {"set: {type: array, items: {type: string}", "set: {type: array", `components.schemas[com.example.v1.WebSpec].properties[set].items: required in an array`},
-		"a missing key":      {"merge-key: name", "merge-key: id", `components.schemas[com.example.v1.WebSpec].properties[keyed].x-kubernetes-list-map-keys: "id" is not a property of the items`},
-		"no keys":            {"list-map-keys: [port, protocol]", "list-map-keys: []", `components.schemas[com.example.v1.WebSpec].properties[ports].x-kubernetes-list-map-keys: required in a map`},
-		"another strategy":   {"strategy: retainKeys", "strategy: replace", `components.schemas[com.example.v1.WebSpec].properties[atomic].x-kubernetes-list-type: must be atomic, set or map, and is replace`},
-		"another map":        {"map-type: atomic", "map-type: whole", `components.schemas[com.example.v1.WebSpec].properties[whole].x-kubernetes-map-type: must be atomic or granular, and is whole`},
-		"a property is none": {"any: {}", "any: 5", "components.schemas[com.example.v1.WebSpec].properties[any]: must be an object, and is a number"},
-		"a kind is a list":   {"com.example.v1.Web:\n      type: object", "com.example.v1.Web:\n      type: string", "components.schemas[com.example.v1.Web]: must be an object that merges by field"},
-		"a deep schema":      {"any: {}", "any: " + strings.Repeat("{properties: {a: ", 501) + "{}" + strings.Repeat("}}", 501), "schemas nest more than 500 deep"},
+		"no such kind":     {"group: example.com, kind: Web", "group: example.com, kind: Net", "components.schemas: no schema has the kind Web of example.com/v1"},
+		"no such version":  {"group: example.com, kind: Web, version: v1}]", "group: example.com, kind: Web, version: v2}]", "components.schemas: no schema has the kind Web of example.com/v1"},
+		"no schemas":       {"schemas:", "none:", "components.schemas: no schema has the kind Web of example.com/v1"},
+		"a kind is a list": {"com.example.v1.Web:\n      type: object", "com.example.v1.Web:\n      type: string", "components.schemas[com.example.v1.Web]: must be an object that merges by field"},
 	} {
 		text := strings.Replace(webDocument, test.old, test.new, 1)
 		if _, err := schema.ParseOpenAPI([]byte(text), web); err == nil || err.Error() != test.want {
 			t.Errorf("%s: got\n%v\nwant\n%s", name, err, test.want)
+		}
+	}
+	for name, test := range map[string]struct{ old, new, path, want string }{
+		"a dangling name":    {"    Meta:", "    Mata:", "metadata", "untyped"},
+		"a chain":            {"    Meta:", "    Meta: {$ref: Mata}\n    Mata:", "metadata", "struct"},
+		"a circle":           {"    Meta:", "    Meta: {$ref: Meta}\n    Mata:", "metadata", "untyped"},
+		"an unknown type":    {"set: {type: array", "set: {type: list", "spec.set", "untyped"},
+		"a list of nothing":  {"set: {type: array, items: {type: string}", "set: {type: array", "spec.set", "set"},
+		"a missing key":      {"merge-key: name", "merge-key: id", "spec.keyed", "atomic"},
+		"no keys":            {"list-map-keys: [port, protocol]", "list-map-keys: []", "spec.ports", "atomic"},
+		"another strategy":   {"strategy: retainKeys", "strategy: replace", "spec.atomic", "atomic"},
+		"another map":        {"map-type: atomic", "map-type: whole", "spec.whole", "struct"},
+		"a property is none": {"any: {}", "any: 5", "spec.any", "invalid"},
+		"a deep schema":      {"any: {}", "any: " + strings.Repeat("{properties: {a: ", 501) + "{}" + strings.Repeat("}}", 501), "spec.any", "untyped"},
+	} {
+		root, err := schema.ParseOpenAPI([]byte(strings.Replace(webDocument, test.old, test.new, 1)), web)
+		if got := root.Lookup(fieldpath.Fields(strings.Split(test.path, ".")...)).String(); err != nil || got != test.want {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, test.want)
 		}
 	}
 	if _, err := schema.ParseOpenAPI([]byte(webDocument)); err == nil || !strings.Contains(err.Error(), "name one") {

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,9 +25,9 @@ import (
 //   - the openAPIV3Schema of one of its versions.
 //   - an OpenAPI v3 document, as an API server prints it: kubectl get --raw /openapi/v3/apis/apps/v1. It must name a kind.
 //
-// The schema of a definition must be structural, as Kubernetes requires. The error lists each violation by its JSON path.
-// ParseOpenAPI does not check CEL rules and default values, since they do not affect merges. It ignores a definition's schema of
-// apiVersion, kind and metadata, because every object shares them. Aliases may expand a document to 3 MiB.
+// ParseOpenAPI does not ask whether an API server accepts the schema. What a schema does not say merges leniently: a value without a type
+// by its JSON, and a list without usable keys as a whole. ParseOpenAPI ignores a definition's schema of apiVersion, kind and metadata,
+// because every object shares them. Aliases may expand a document to 3 MiB.
 //
 // The types of fields have no slots in a Go type. They merge objects: see ForObject in package merge.
 func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, error) {
@@ -43,17 +42,10 @@ func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, err
 	if d := documentIn(root); d != nil {
 		return d.kind(of)
 	}
-	at := &schemaPath{text: "openAPIV3Schema"}
 	if _, isObject := root["spec"]; isObject || root["kind"] != nil {
-		var err error
-		if root, at, err = versionOf(root, of); err != nil {
+		if root, err = versionOf(root, of); err != nil {
 			return nil, err
 		}
-	}
-	j := validator{}
-	j.root(root, at)
-	if len(j.problems) > 0 {
-		return nil, errors.Join(j.problems...)
 	}
 	return newOpenAPI().root(root), nil
 }
@@ -116,24 +108,24 @@ func onlyYAML(data []byte) (only []byte, err error) {
 
 var errSeveral = errors.New("there is more than one document")
 
-// versionOf finds the schema of a version in a definition, and its place.
-func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (map[string]any, *schemaPath, error) {
+// versionOf finds the schema of a version in a definition.
+func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (map[string]any, error) {
 	if kind := definition["kind"]; kind != "CustomResourceDefinition" {
-		return nil, nil, fmt.Errorf("kind: must be CustomResourceDefinition, and is %v", kind)
+		return nil, fmt.Errorf("kind: must be CustomResourceDefinition, and is %v", kind)
 	}
 	if version := definition["apiVersion"]; version != "apiextensions.k8s.io/v1" {
-		return nil, nil, fmt.Errorf("apiVersion: must be apiextensions.k8s.io/v1, and is %v", version)
+		return nil, fmt.Errorf("apiVersion: must be apiextensions.k8s.io/v1, and is %v", version)
 	}
 	spec, _ := definition["spec"].(map[string]any)
 	if spec["preserveUnknownFields"] == true {
-		return nil, nil, errors.New("spec.preserveUnknownFields: must be false")
+		return nil, errors.New("spec.preserveUnknownFields: must be false")
 	}
 	var wanted runtimeschema.GroupVersionKind
 	if len(of) > 0 {
 		wanted = of[0]
 	}
 	if names := asSchema(spec["names"]); wanted.Kind != "" && (names["kind"] != wanted.Kind || spec["group"] != wanted.Group) {
-		return nil, nil, fmt.Errorf("spec.names.kind: must be %s of %s, and is %v of %v", wanted.Kind, wanted.Group, names["kind"], spec["group"])
+		return nil, fmt.Errorf("spec.names.kind: must be %s of %s, and is %v of %v", wanted.Kind, wanted.Group, names["kind"], spec["group"])
 	}
 	versions, _ := spec["versions"].([]any)
 	for i, v := range versions {
@@ -141,18 +133,17 @@ func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (
 		if wanted.Version != "" && v["name"] != wanted.Version || wanted.Version == "" && v["storage"] != true && len(versions) > 1 {
 			continue
 		}
-		at := &schemaPath{text: "spec.versions[" + strconv.Itoa(i) + "].schema.openAPIV3Schema"}
 		validation, _ := v["schema"].(map[string]any)
 		root, ok := validation["openAPIV3Schema"].(map[string]any)
 		if !ok {
-			return nil, nil, fmt.Errorf("%s: required", at)
+			return nil, fmt.Errorf("spec.versions[%d].schema.openAPIV3Schema: required", i)
 		}
-		return root, at, nil
+		return root, nil
 	}
 	if wanted.Version != "" {
-		return nil, nil, fmt.Errorf("spec.versions: there is no version %q", wanted.Version)
+		return nil, fmt.Errorf("spec.versions: there is no version %q", wanted.Version)
 	}
-	return nil, nil, errors.New("spec.versions: there is no version that is stored")
+	return nil, errors.New("spec.versions: there is no version that is stored")
 }
 
 // Open returns the type of objects without a schema: objects merge by key, and every other value is replaced.
@@ -323,12 +314,30 @@ func (c *openAPI) list(s map[string]any, free bool) *Type {
 		t.Kind = Set
 	case "map":
 		t.Kind, t.Keys = ListMap, keys
-		if len(t.Keys) == 1 {
-			t.Key = t.Keys[0]
-			c.lists = append(c.lists, t)
-		}
+		c.lists = append(c.lists, t)
 	}
 	return t
+}
+
+// setKeys sets the key of a list-map. A list without keys, or whose items cannot have them, merges as a whole.
+func (t *Type) setKeys() {
+	items := t.Elem.granular()
+	isUnusable := func(name string) bool {
+		f := items.Field(name)
+		return f == nil || f.Type.Kind != Scalar
+	}
+	switch {
+	case len(t.Keys) == 0 || slices.ContainsFunc(t.Keys, isUnusable):
+		t.Kind, t.Keys = Atomic, nil
+	case len(t.Keys) == 1:
+		t.Key, t.key = t.Keys[0], items.Field(t.Keys[0])
+	}
+}
+
+// asSchema returns a schema, or nil for another value.
+func asSchema(v any) map[string]any {
+	s, _ := v.(map[string]any)
+	return s
 }
 
 // objectMeta returns the type of metadata, which an API server defines itself.

@@ -173,7 +173,7 @@ func TestServerSideApplyOfRandomSchemas(t *testing.T) {
 	s := &schemas{Rand: rand.New(rand.NewPCG(seed, 1))}
 	for i := range number(t, "TRAINWELD_SCHEMAS", 2000) / 100 {
 		data := wrapped(s.root())
-		if places, _, _ := judged(data); len(places) > 0 {
+		if isRefused(data) {
 			continue // the default of a key is not of its type
 		}
 		d, err := compile(string(data), data)

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -46,10 +49,60 @@ func Kinds(fields map[string]any) ([]*Kind, error) {
 		}
 		kinds = append(kinds, &Kind{
 			Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind, Namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
-			compiled: sync.OnceValues(func() (*compiled, error) { return compileVersion(crd, version) }),
+			compiled: sync.OnceValues(func() (*compiled, error) { return compileStructural(crd, i) }),
 		})
 	}
 	return kinds, nil
+}
+
+// compileStructural compiles one version of a definition, if an API server accepts the structure of its schema. It returns all problems,
+// joined.
+func compileStructural(crd *apiextensionsv1.CustomResourceDefinition, i int) (*compiled, error) {
+	c, err := compileVersion(crd, &crd.Spec.Versions[i])
+	if err != nil {
+		return nil, err
+	}
+	at := field.NewPath("spec", "versions").Index(i).Child("schema", "openAPIV3Schema")
+	var errs []error
+	for _, err := range append(structuralschema.ValidateStructural(at, c.schema), listKeys(at, c.schema)...) {
+		errs = append(errs, err)
+	}
+	return c, errors.Join(errs...)
+}
+
+// listKeys returns the errors for lists whose items cannot have their merge keys, as apiextensions-apiserver v0.36.3
+// pkg/apis/apiextensions/validation does. That package would add 6 MB to a program.
+func listKeys(at *field.Path, s *structuralschema.Structural) (errs field.ErrorList) {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		errs = append(errs, listKeys(at.Child("properties").Key(name), &property)...)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+		errs = append(errs, listKeys(at.Child("additionalProperties"), s.AdditionalProperties.Structural)...)
+	}
+	if s.Items == nil {
+		return errs
+	}
+	errs = append(errs, listKeys(at.Child("items"), s.Items)...)
+	if s.XListType == nil || *s.XListType != "map" {
+		return errs
+	}
+	if at = at.Child("x-kubernetes-list-map-keys"); len(s.XListMapKeys) == 0 {
+		return append(errs, field.Required(at, "must not be empty if x-kubernetes-list-type is map"))
+	}
+	for _, key := range s.XListMapKeys {
+		property, isProperty := s.Items.Properties[key]
+		required := s.Items.ValueValidation != nil && slices.Contains(s.Items.ValueValidation.Required, key)
+		switch {
+		case !isProperty:
+			errs = append(errs, field.Invalid(at, s.XListMapKeys, "entries must all be names of item properties"))
+		case property.Type == "object" || property.Type == "array":
+			errs = append(errs, field.Invalid(at, s.XListMapKeys, "must be a scalar type"))
+		case !required && property.Default.Object == nil:
+			errs = append(errs, field.Required(at, fmt.Sprintf("the items must require %s, or have a default for it", key)))
+		}
+	}
+	return errs
 }
 
 // Admit sends an object through admission on creation, as AdmitRuntime does. It runs no webhook. It returns an error for an invalid
