@@ -188,7 +188,7 @@ func TestTag_Branch(t *testing.T) {
 
 // TestNameChanges_Changelog holds that the repository's own changelog can be tagged.
 func TestNameChanges_Changelog(t *testing.T) {
-	text := string(read(t, filepath.Join("..", "..", "..", changelogFile)))
+	text := string(read(t, filepath.Join("..", "..", "..", "..", changelogFile)))
 	if !strings.Contains(text, "\n"+unreleased) {
 		t.Fatalf("%s has no heading %q", changelogFile, strings.TrimSpace(unreleased))
 	}
