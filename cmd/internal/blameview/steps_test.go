@@ -123,7 +123,10 @@ func TestPathStack(t *testing.T) {
 					continue
 				}
 				lines++
-				if want := line.Field.Path.String(); path != want {
+				want := line.Field.Path.String()
+				// A struct that the encoding adds belongs to the field around it.
+				isAdded := strings.HasSuffix(line.Text, ": {}") && strings.HasPrefix(path, want+".")
+				if path != want && !isAdded {
 					t.Errorf("folding %d, %s: the line %q has the path %s, want %s", i, input, line.Text, path, want)
 				}
 			}
