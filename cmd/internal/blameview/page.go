@@ -50,7 +50,11 @@ func writeBlamePage(w io.Writer, version string, opts Options, selected []Select
 	if note := b.folding.note(); note != "" {
 		text = append(text, note)
 	}
-	d := page.Document{Title: "Who set each field", Lead: text, Version: version, Layers: &b.layers, HasPlaces: b.places}
+	title := "Who set each field"
+	if len(objects) == 1 {
+		title += " of " + objects[0].title()
+	}
+	d := page.Document{Title: title, Lead: text, Version: version, Layers: &b.layers, HasPlaces: b.places}
 	return page.Write(w, d, &b.Body)
 }
 
@@ -67,16 +71,14 @@ func (b *blamePage) body(objects []pageObject) {
 
 // lead counts the objects and the fields on which managers disagree.
 func lead(objects []pageObject, disputed int) string {
-	text := report.Count(len(objects), "object")
+	text := "no manager disagrees with another one"
+	if disputed > 0 {
+		text = "managers disagree on " + report.Count(disputed, "field")
+	}
 	if len(objects) == 1 {
-		text = objects[0].title()
+		return text
 	}
-	switch {
-	case disputed > 0:
-		return fmt.Sprintf("%s: managers disagree on %s", text, report.Count(disputed, "field"))
-	default:
-		return text + ": no manager disagrees with another one"
-	}
+	return report.Count(len(objects), "object") + ": " + text
 }
 
 // pageObject is an object with its fields that a page shows.
@@ -136,17 +138,24 @@ func newPageObject(s Selection) pageObject {
 // overview appends a table of the objects with the managers of their lines.
 func (b *blamePage) overview(objects []pageObject) {
 	b.Open("nav", page.Attr{Name: "aria-label", Value: "objects"})
-	b.Table("The objects of this page", "object", "disputed", "managers")
+	headers := []string{"object", "disputed", "managers"}
+	isDisputed := slices.ContainsFunc(objects, func(o pageObject) bool { return o.disputed != nil })
+	if !isDisputed {
+		headers = slices.Delete(headers, 1, 2)
+	}
+	b.Table("The objects of this page", headers...)
 	for i := range objects {
 		o := &objects[i]
 		b.Void("tr", page.Class("item"))
 		b.Void("th")
 		b.Add("a", o.title(), page.Attr{Name: "href", Value: "#" + o.id})
-		disputed := ""
-		if n := len(o.disputed); n > 0 {
-			disputed = strconv.Itoa(n)
+		if isDisputed {
+			disputed := ""
+			if n := len(o.disputed); n > 0 {
+				disputed = strconv.Itoa(n)
+			}
+			b.Cell("td", disputed, page.Class("num error"))
 		}
-		b.Cell("td", disputed, page.Class("num error"))
 		b.Void("td")
 		for _, of := range o.layers {
 			if name, isManager := of.layer.Manager(); isManager {
@@ -251,7 +260,7 @@ func (b *blamePage) owners(o *pageObject) {
 // lines appends the YAML of an object. Each run of lines starts with the name of its layer.
 func (b *blamePage) lines(o *pageObject) {
 	lines := o.Object.Lines()
-	b.Add("p", "+N: N others set the same value. ~: the value replaces another one.", page.Class("legend"))
+	b.Add("p", "The name beside a line is who sets it. +1: one more sets the same value. ~: the value replaces another one. disputed: others set another value.", page.Class("legend"))
 	b.Open("ol", page.Class("own"), page.ID(o.id+"l"), page.Attr{Name: "aria-label", Value: o.title() + ", by who set each line"})
 	var before merge.Owner
 	var stack pathStack

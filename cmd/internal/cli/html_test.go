@@ -20,7 +20,7 @@ import (
 // pageElements are the elements of pages.
 var pageElements = []string{
 	"html", "head", "meta", "title", "style", "script", "body", "header", "main", "footer", "nav", "section", "article", "div", "h1", "h2", "h3", "p", "a",
-	"details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "ol", "ul", "li", "code", "b", "i", "span", "strong", "mark",
+	"details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "ol", "ul", "li", "code", "b", "i", "wbr", "span", "strong", "mark",
 	"fieldset", "legend", "label", "input", "svg", "g", "path", "text", "use",
 }
 

@@ -14,6 +14,9 @@ import (
 // mostOpen is the number of groups that a page shows open.
 const mostOpen = 5
 
+// longestSide is the longest name of a version in a title.
+const longestSide = 80
+
 // WriteHTML writes the comparison as a page. It has the parts of a comment on a pull request, and all changes. It returns the errors of
 // w and of the encoding.
 func (c *Comparison) WriteHTML(w io.Writer, version string) error {
@@ -41,8 +44,14 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 		}
 		b.group(i, g, lines, len(groups) <= mostOpen)
 	}
-	lead := []string{c.old.Name + " and " + c.new.Name + ": " + s.headline()}
-	return page.Write(w, page.Document{Title: "What differs", Lead: lead, Version: version, Layers: &b.layers, Filtered: "changes"}, &b.Body)
+	lead := []string{s.headline()}
+	for _, v := range []*Version{c.old, c.new} {
+		if v.Commit != "" {
+			lead = append(lead, v.Name+" is "+v.Commit)
+		}
+	}
+	title := "What differs between " + shortened(c.old.Name, longestSide) + " and " + shortened(c.new.Name, longestSide)
+	return page.Write(w, page.Document{Title: title, Lead: lead, Version: version, Layers: &b.layers, Filtered: "changes"}, &b.Body)
 }
 
 // htmlWriter writes the parts of a page.
@@ -95,7 +104,7 @@ func (b *htmlWriter) causes(s summary) {
 	for _, by := range s.causes {
 		b.Open("li")
 		b.Add("strong", by.name)
-		b.Text(fmt.Sprintf("%s: %s", by.place(), report.Count(len(by.jobs), s.noun)))
+		b.Words(fmt.Sprintf("%s: %s", by.place(), report.Count(len(by.jobs), s.noun)))
 		if by.Link != "" {
 			b.Text(", ")
 			b.Add("a", "source", page.Attr{Name: "href", Value: by.Link})
@@ -155,6 +164,8 @@ func hunkClass(mark byte) string {
 		return "at"
 	case 'a', 'b', '!':
 		return "head"
+	case '#':
+		return "effect"
 	default:
 		return ""
 	}

@@ -16,6 +16,7 @@ import (
 type Version struct {
 	Name      string // its name in the report
 	Prefix    string // before the file names of a revision
+	Commit    string // the commit of a revision, its day and its repository, or ""
 	Jobs      []Job
 	TrainJobs int // the number of TrainJobs in the input
 	// Reasons explain layers that are causes and not layers of a merge, see Object.Causes. The new version has them.

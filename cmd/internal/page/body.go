@@ -48,10 +48,50 @@ func (b *Body) Text(text string) {
 	b.b = append(b.b, escape(printable.String(text))...)
 }
 
+// Words appends text for people. A word with a hyphen, such as a flag or a name, goes to the next line as a whole where
+// a line holds it, and a long path breaks before a step.
+func (b *Body) Words(text string) {
+	for i, word := range strings.Split(text, " ") {
+		if i > 0 {
+			b.b = append(b.b, ' ')
+		}
+		shown := escape(printable.String(word))
+		switch {
+		case len(word) > longWord:
+			shown = steps.Replace(shown)
+		case strings.Contains(shown, "-"):
+			shown = whole(shown)
+		}
+		b.b = append(b.b, shown...)
+	}
+}
+
+// whole keeps a word on one line, or else its parts between slashes.
+func whole(word string) string {
+	parts := strings.SplitAfter(word, "/")
+	for i, part := range parts {
+		if len(parts) > 1 && strings.Contains(part, "-") {
+			parts[i] = "<span class=w>" + part + "</span>"
+		}
+	}
+	return "<span class=w>" + strings.Join(parts, "") + "</span>"
+}
+
+// longWord is the length of words that a narrow window breaks.
+const longWord = 40
+
+// steps offers a line break before each step of a path.
+var steps = strings.NewReplacer(".", "<wbr>.", "[", "<wbr>[", "/", "/<wbr>")
+
 // Add appends an element that holds text only.
 func (b *Body) Add(tag, text string, attrs ...Attr) {
 	b.start(tag, attrs)
-	b.Text(text)
+	switch tag {
+	case "title", "text", "mark", "b", "i":
+		b.Text(text) // in SVG, in a line of an object, or in a source line
+	default:
+		b.Words(text)
+	}
 	b.b = append(append(append(b.b, "</"...), tag...), '>')
 }
 
@@ -61,7 +101,11 @@ func (b *Body) Void(tag string, attrs ...Attr) { b.start(tag, attrs) }
 // Cell appends an element with text and without its end tag. HTML does not require this tag for cells of tables and items of lists.
 func (b *Body) Cell(tag, text string, attrs ...Attr) {
 	b.start(tag, attrs)
-	b.Text(text)
+	if tag == "li" {
+		b.Text(text) // a line of an object
+	} else {
+		b.Words(text)
+	}
 	b.b = append(b.b, '\n')
 }
 

@@ -72,6 +72,7 @@ func (l *Layers) style() string {
 		n := place[name]
 		fmt.Fprintf(&b, ".%s{--c:var(--c%d)%s}", class, n%colors+1, patternOf(n%patterns))
 	}
+	fmt.Fprintf(&b, ".own{--w:%.1frem}", min(widest, perCharacter*float64(l.longest())))
 	if filtered := l.filtered(); len(filtered) > 1 {
 		for _, name := range filtered {
 			class := l.class[name]
@@ -80,6 +81,21 @@ func (l *Layers) style() string {
 		}
 	}
 	return b.String()
+}
+
+// The width of the names beside the lines of an object, in rem.
+const (
+	widest       = 16.5
+	perCharacter = 0.5
+)
+
+// longest returns the length of the longest name beside a line, with the space for its marks.
+func (l *Layers) longest() int {
+	longest := 0
+	for _, name := range l.names {
+		longest = max(longest, len(strings.TrimPrefix(name, "manager/")))
+	}
+	return longest + len("disputed +1 ~ ")
 }
 
 // places returns a number for each layer, which gives its color and its pattern. The hash of a manager's name chooses its color. If

@@ -38,7 +38,7 @@ func card(b *page.Body, layers *page.Layers, opts Options, h head, groups []*Gro
 	b.Open("article", page.Class("card item"))
 	b.Open("h3")
 	b.Add("span", h.severity.String()+" "+string(h.code), page.Class(h.severity.String()))
-	b.Text(" " + h.message)
+	b.Words(" " + h.message)
 	b.Close()
 	if len(groups) > 1 {
 		h.remedy(b)
@@ -58,7 +58,7 @@ func (h head) remedy(b *page.Body) {
 	if h.help != "" {
 		b.Open("p", page.Class("help"))
 		b.Add("strong", "help:")
-		b.Text(" " + h.help)
+		b.Words(" " + h.help)
 		b.Close()
 	}
 }
@@ -73,7 +73,7 @@ func appendGroup(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 			b.Add("span", at, page.Class("place"))
 			b.Text(" ")
 		}
-		b.Text(where)
+		b.Words(where)
 		b.Close()
 	}
 	appendSourceLine(b, opts, f)

@@ -43,6 +43,14 @@ func (s *Side) Close() {
 	}
 }
 
+// Commit describes the commit of a revision, or returns "" for other files.
+func (s *Side) Commit() string {
+	if files, ok := s.Files.(*host.GitFiles); ok {
+		return files.Commit()
+	}
+	return ""
+}
+
 // Program returns the program with the files of this version.
 func (s *Side) Program(p *host.Program) *host.Program {
 	reader := *p

@@ -49,7 +49,7 @@ type version struct {
 // unreadVersion returns the version of a side, before it is read.
 func unreadVersion(p *host.Program, side *revision.Side) *version {
 	return &version{
-		Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix},
+		Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix, Commit: side.Commit()},
 		side:    *side, source: side.Program(p), flags: side.Flags,
 	}
 }

@@ -44,9 +44,9 @@ func TestColors(t *testing.T) {
 	for _, preferred := range []string{"light", "dark"} {
 		p := open(t, file, 1280, scheme(preferred))
 		bars := eval[[]bar](t, p, `[...document.querySelectorAll(".filter label[class]")].map((label) => {
-			const pattern = getComputedStyle(label).borderLeftStyle, r = label.getBoundingClientRect();
-			label.style.borderLeftStyle = "solid"; // so that the middle of the bar has its color
-			return {pattern, x: Math.round(r.left + 2), y: Math.round(r.top + r.height / 2)};
+			const pattern = getComputedStyle(label, "::before").borderLeftStyle, r = label.getBoundingClientRect();
+			label.style.setProperty("--b", "solid"); // so that the middle of the bar has its color
+			return {pattern, x: Math.round(r.left + 1 + parseFloat(getComputedStyle(label).paddingLeft) + 2), y: Math.round(r.top + r.height / 2)};
 		})`)
 		if len(bars) <= colors {
 			t.Fatalf("the page has %d layers, want more than %d", len(bars), colors)
