@@ -58,8 +58,6 @@ type Second struct {
 	Rejected, ResumeRejected finding.List
 	// Unknown are fields of the live JobSet that the release does not know: the dump is of another one.
 	Unknown finding.List
-	// Unordered are the Jobs whose tolerations or scheduling gates get a random order when they resume.
-	Unordered map[string]bool
 }
 
 // State is a JobSet with its Jobs, as stored.
@@ -82,7 +80,7 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 	if d == nil || applied == nil {
 		return nil, found.all
 	}
-	w := writing{ctx: ctx, definition: d, second: &Second{Unordered: map[string]bool{}}}
+	w := writing{ctx: ctx, definition: d, second: &Second{}}
 	out := w.second
 	config, err := Encode(applied)
 	if err != nil {
@@ -228,8 +226,8 @@ func (w *writing) reconcile(o *object, jobs []*batchv1.Job) (State, error) {
 		default:
 			job = job.DeepCopy()
 			job.Spec.Suspend = new(false)
-			if template != nil && resume(&job.Spec.Template, template) {
-				w.second.Unordered[job.Name] = true
+			if template != nil {
+				resume(&job.Spec.Template, template)
 			}
 		}
 		state.Jobs = append(state.Jobs, job)
@@ -255,14 +253,13 @@ func (w *writing) jobs(js *jobset.JobSet) (jobs []*batchv1.Job, err error) {
 }
 
 // resume adds to a Job the five fields of its template that may change. It removes none (JobSet v0.8.2 to v0.12.0 pkg/controllers,
-// resumeJob). It reports whether a list gets a random order.
-func resume(pod, template *corev1.PodTemplateSpec) (unordered bool) {
+// resumeJob). The lists get a random order.
+func resume(pod, template *corev1.PodTemplateSpec) {
 	mergeInto(&pod.Labels, template.Labels)
 	mergeInto(&pod.Annotations, template.Annotations)
 	mergeInto(&pod.Spec.NodeSelector, template.Spec.NodeSelector)
 	pod.Spec.Tolerations = union(pod.Spec.Tolerations, template.Spec.Tolerations)
 	pod.Spec.SchedulingGates = union(pod.Spec.SchedulingGates, template.Spec.SchedulingGates)
-	return len(pod.Spec.Tolerations) > 1 || len(pod.Spec.SchedulingGates) > 1
 }
 
 func mergeInto(into *map[string]string, from map[string]string) {

@@ -1,13 +1,13 @@
 package comparison
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
+	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -46,27 +46,7 @@ type UpdateEffect struct {
 	// began. They are nil if these are the objects of the new version.
 	Reached map[Key]any
 	// Fields are the changes of the objects that a cluster has, if they are known.
-	Fields []FieldEffect
-}
-
-// FieldEffect is a change of an object that a cluster has, and tells when it comes.
-type FieldEffect struct {
-	Kind   string    `json:"kind"`
-	Name   string    `json:"name"`
-	Path   string    `json:"path,omitempty" doc:"The field. Without it, the object itself."`
-	Change diff.Kind `json:"change"`
-	When   string    `json:"when" doc:"now, at resume, waiting for other Jobs, or never: only if the TrainJob is deleted and created again."`
-	Reason string    `json:"reason"`
-	Thread string    `json:"thread,omitempty" doc:"The thread of the project that explains the reason."`
-}
-
-// String returns the effect as a line.
-func (f FieldEffect) String() string {
-	text := fmt.Sprintf("%s: %s/%s %s %s: %s", f.When, f.Kind, f.Name, cmp.Or(f.Path, "(object)"), f.Change, f.Reason)
-	if f.Thread != "" {
-		text += " (" + f.Thread + ")"
-	}
-	return text
+	Fields []live.Effect
 }
 
 // effect is an update, with what decides on it.
@@ -194,31 +174,15 @@ func (o *ObjectDiff) keep(reached map[Key]any) {
 	if !exists || err != nil {
 		return
 	}
-	at, around := map[string]bool{}, map[string]bool{}
-	for _, c := range come {
-		at[c.Path.String()] = true
-		for n := range len(c.Path) + 1 {
-			around[c.Path[:n].String()] = true
-		}
-	}
+	comes := diff.IndexPaths(come, func(c diff.Change) fieldpath.Path { return c.Path })
 	for _, c := range o.changes {
-		if path := c.Path.String(); !around[path] && !isWithin(c.Path, at) {
+		if _, ok := comes.Find(c.Path); !ok {
 			if o.kept == nil {
 				o.kept = map[string]bool{}
 			}
-			o.kept[path] = true
+			o.kept[c.Path.String()] = true
 		}
 	}
-}
-
-// isWithin reports whether a path is one of the paths, or within one.
-func isWithin(path fieldpath.Path, paths map[string]bool) bool {
-	for n := range len(path) + 1 {
-		if paths[path[:n].String()] {
-			return true
-		}
-	}
-	return false
 }
 
 // isKept reports whether no change of the object comes.
@@ -226,7 +190,12 @@ func (o *ObjectDiff) isKept() bool { return len(o.kept) > 0 && len(o.kept) >= le
 
 // keeps reports whether the change at a path or around it does not come.
 func (o *ObjectDiff) keeps(path fieldpath.Path) bool {
-	return o.kept != nil && isWithin(path, o.kept)
+	for n := range len(path) + 1 {
+		if o.kept[path[:n].String()] {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutObjects keeps the effect of an update that changes no object only if the cluster rejects it.

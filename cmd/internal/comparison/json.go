@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
+	"github.com/trainweld/trainweld/cmd/internal/live"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -75,7 +76,7 @@ type (
 		Existing    []string        `json:"existing,omitempty" doc:"What holds for a TrainJob that exists already."`
 		Update      Update          `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
 		Frozen      []string        `json:"frozen,omitempty" doc:"The fields that an update does not change."`
-		Effects     []FieldEffect   `json:"effects,omitempty" doc:"The changes of the objects that a cluster has: the JobSet, then its Jobs."`
+		Effects     []live.Effect   `json:"effects,omitempty" doc:"The changes of the objects that a cluster has: the JobSet, then its Jobs."`
 	}
 	jsonRejection struct {
 		Code    finding.Code `json:"code"`

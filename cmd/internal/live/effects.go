@@ -39,23 +39,29 @@ const (
 	Never    When = "never"
 )
 
-// The threads behind the reasons.
-const (
-	mergesThread    = "https://github.com/kubernetes-sigs/jobset/issues/1294"
-	rejectionThread = "https://github.com/kubeflow/trainer/issues/3008"
-)
+// rejectionThread explains why a JobSet is rejected forever.
+const rejectionThread = "https://github.com/kubeflow/trainer/issues/3008"
 
-// Effect is a difference between an object of the cluster and the files, and tells when it goes. An empty path is the object itself.
+// Effect is a difference between an object of the cluster and the files, and tells when it goes.
 type Effect struct {
-	Kind   string
-	Name   string
-	Path   string
-	Change diff.Kind
-	When   When
-	Reason string
-	Thread string // of the project that explains the reason
+	Kind   string    `json:"kind"`
+	Name   string    `json:"name"`
+	Path   string    `json:"path,omitempty" doc:"The field. Without it, the object itself."`
+	Change diff.Kind `json:"change"`
+	When   When      `json:"when" doc:"now, at resume, waiting for other Jobs, or never: only if the TrainJob is deleted and created again."`
+	Reason string    `json:"reason"`
+	Thread string    `json:"thread,omitempty" doc:"The thread of the project that explains the reason."`
 
 	at fieldpath.Path
+}
+
+// String returns the effect as a line.
+func (e Effect) String() string {
+	text := fmt.Sprintf("%s: %s/%s %s %s: %s", e.When, e.Kind, e.Name, cmp.Or(e.Path, "(object)"), e.Change, e.Reason)
+	if e.Thread != "" {
+		text += " (" + e.Thread + ")"
+	}
+	return text
 }
 
 // Second predicts the states of the dump's objects after the Trainer has rendered a JobSet for their TrainJob. It returns nil if they
@@ -288,7 +294,7 @@ func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 		return []Effect{{Kind: workspace.JobSetKind, Name: second.Wanted.JobSet.Name, Change: diff.Added, When: Now, Reason: "the cluster has none"}}, nil
 	}
 	c := effects{family: f, second: second, errs: slices.Concat(second.Rejected, second.ResumeRejected)}
-	c.places = IndexPaths(c.errs, func(f finding.Finding) fieldpath.Path { return f.Path })
+	c.places = diff.IndexPaths(c.errs, func(f finding.Finding) fieldpath.Path { return f.Path })
 	live, _ := f.JobSet.Value.(*jobset.JobSet)
 	if err := c.compare(live, second.Now.JobSet, second.Resumed.JobSet, second.Wanted.JobSet); err != nil {
 		return nil, err
@@ -369,8 +375,8 @@ func byName(jobs []*batchv1.Job) map[string]*batchv1.Job {
 type effects struct {
 	family *Family
 	second *admission.Second
-	errs   finding.List // of the API server, on the apply or on the next one
-	places PathIndex    // of errs
+	errs   finding.List   // of the API server, on the apply or on the next one
+	places diff.PathIndex // of errs
 	all    []Effect
 }
 
@@ -389,7 +395,7 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 		return err
 	}
 	pathOf := func(c diff.Change) fieldpath.Path { return c.Path }
-	afterNow, afterResume := IndexPaths(atNow, pathOf), IndexPaths(atResume, pathOf)
+	afterNow, afterResume := diff.IndexPaths(atNow, pathOf), diff.IndexPaths(atResume, pathOf)
 	for _, change := range changes {
 		e := Effect{Kind: jobKind, Name: live.GetName(), Path: change.Path.String(), Change: change.Kind, at: change.Path}
 		_, isJobSet := live.(*jobset.JobSet)
@@ -406,13 +412,11 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 			} else if change.Path.HasPrefix(fieldpath.Fields("spec", "suspend")) {
 				e.Reason = "JobSet suspends and resumes its Jobs"
 			}
-			e.Reason += c.random(e)
 		case !stays:
 			e.When, e.Reason = AtResume, c.skipped("JobSet merges it into the Job when it resumes")
 			if isJobSet {
 				e.Reason = c.skipped("the Trainer applies the JobSet")
 			}
-			e.Reason += c.random(e)
 		default:
 			e.When = Never
 			e.Reason, e.Thread = c.stale(e, isJobSet)
@@ -430,17 +434,8 @@ func (c *effects) skipped(reason string) string {
 	return reason
 }
 
-// random tells of a list that gets a random order.
-func (c *effects) random(e Effect) string {
-	if e.Kind == jobKind && c.second.Unordered[e.Name] && isUnorderedList(e.at) {
-		return "; in an order that changes from run to run, as Go's maps do"
-	}
-	return ""
-}
-
 // stale explains a field that never changes.
 func (c *effects) stale(e Effect, isJobSet bool) (reason, thread string) {
-	pod := fieldpath.Fields("spec", "template")
 	switch {
 	case c.family.TrainJob != nil && isOver(c.family.TrainJob):
 		return "the TrainJob is over, and its controller applies nothing more", ""
@@ -457,8 +452,8 @@ func (c *effects) stale(e Effect, isJobSet bool) (reason, thread string) {
 			return "another manager than the Trainer has set it, and keeps it", ""
 		}
 		return strings.Join(slices.Compact(by), " and ") + " has set it, and keeps it", ""
-	case isMutable(e.at, pod):
-		return "JobSet merges its template into a Job that exists, and removes nothing: it stays until the Job is deleted" + c.random(e), mergesThread
+	case isMutable(e.at):
+		return "JobSet merges its template into a Job that exists, and removes nothing: it stays until the Job is deleted", "https://github.com/kubernetes-sigs/jobset/issues/1294"
 	default:
 		return "immutable in a Job that exists", rejectionThread
 	}
@@ -479,8 +474,9 @@ func (c *effects) rejected(path fieldpath.Path) string {
 	return fmt.Sprintf("the API server refuses the whole JobSet%s, since it refuses %s: %s", when, c.errs[0].Path, c.errs[0].Message)
 }
 
-// isMutable reports whether a field of a Pod template can change while the Job is suspended.
-func isMutable(path, template fieldpath.Path) bool {
+// isMutable reports whether a field of a Job can change while the Job is suspended.
+func isMutable(path fieldpath.Path) bool {
+	template := fieldpath.Fields("spec", "template")
 	for _, field := range []fieldpath.Path{
 		fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
 		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
@@ -490,40 +486,6 @@ func isMutable(path, template fieldpath.Path) bool {
 		}
 	}
 	return false
-}
-
-func isUnorderedList(path fieldpath.Path) bool {
-	pod := fieldpath.Fields("spec", "template", "spec")
-	return path.HasPrefix(pod.Append(fieldpath.Field("tolerations"))) || path.HasPrefix(pod.Append(fieldpath.Field("schedulingGates")))
-}
-
-// PathIndex finds a path among others: the same one, one within it, or one around it. Values are indexes.
-type PathIndex struct{ at, around map[string]int }
-
-// IndexPaths returns the index of the paths of a list.
-func IndexPaths[T any](all []T, path func(T) fieldpath.Path) PathIndex {
-	p := PathIndex{map[string]int{}, map[string]int{}}
-	for i, of := range slices.Backward(all) { // the first one stays
-		own := path(of)
-		p.at[own.String()] = i
-		for n := range len(own) + 1 {
-			p.around[own[:n].String()] = i
-		}
-	}
-	return p
-}
-
-// Find returns the index of a path.
-func (p PathIndex) Find(path fieldpath.Path) (i int, ok bool) {
-	if i, ok = p.around[path.String()]; ok {
-		return i, true
-	}
-	for n := range path {
-		if i, ok = p.at[path[:n].String()]; ok {
-			return i, true
-		}
-	}
-	return 0, false
 }
 
 // ordered sorts the lists of a Job that JobSet writes in a random order. Their order has no meaning.

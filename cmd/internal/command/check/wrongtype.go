@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/cmd/internal/live"
+	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
@@ -38,7 +38,7 @@ func beyondTypes(
 	if wrong == nil {
 		return nil
 	}
-	known := live.IndexPaths(found.Where(func(f finding.Finding) bool {
+	known := diff.IndexPaths(found.Where(func(f finding.Finding) bool {
 		return f.Severity >= finding.Error && len(f.Path) > 0
 	}), func(f finding.Finding) fieldpath.Path { return f.Path })
 	return judge(fields).Where(func(f finding.Finding) bool {

@@ -102,8 +102,8 @@ func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job, e *comp
 	name := "Trainer " + new.Source.Release().Or().Version
 	if len(new.Objects) == 0 && len(old.Objects) > 0 {
 		e.Update = comparison.Kept
-		e.Fields = []comparison.FieldEffect{{
-			Kind: workspace.JobSetKind, Name: old.ID.Name, Change: diff.Removed, When: string(live.Never), Reason: name + " neither updates nor deletes it",
+		e.Fields = []live.Effect{{
+			Kind: workspace.JobSetKind, Name: old.ID.Name, Change: diff.Removed, When: live.Never, Reason: name + " neither updates nor deletes it",
 		}}
 		return
 	}
@@ -171,10 +171,8 @@ func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.Upda
 	if !isReplaced {
 		e.Update = comparison.Kept
 	}
+	e.Fields = append(e.Fields, fields...)
 	for _, f := range fields {
-		e.Fields = append(e.Fields, comparison.FieldEffect{
-			Kind: f.Kind, Name: f.Name, Path: f.Path, Change: f.Change, When: string(f.When), Reason: f.Reason, Thread: f.Thread,
-		})
 		switch {
 		case isReplaced:
 		case f.When == live.Now:
