@@ -143,7 +143,7 @@ func (c *compiler) finish() error {
 		t.sorted = t.Sorted()
 		for _, f := range t.Fields {
 			t.optional = t.optional || f.Template.isOptional
-			if !f.Template.isOptional && !f.Omits(f.empty) {
+			if !f.Template.isOptional && !f.omits(f.empty) {
 				t.required = append(t.required, f)
 			}
 		}

@@ -16,15 +16,15 @@ func (f *StructField) Put(object map[string]any, value any) {
 	if isNull {
 		value = f.Empty()
 	}
-	if isNull && f.Template.isOptional || f.Omits(value) {
+	if isNull && f.Template.isOptional || f.omits(value) {
 		delete(object, f.Name)
 	} else {
 		object[f.Name] = value
 	}
 }
 
-// Omits reports whether the encoding of the Go type omits the field with a value.
-func (f *StructField) Omits(value any) bool {
+// omits reports whether the encoding of the Go type omits the field with a value.
+func (f *StructField) omits(value any) bool {
 	s := &f.Template
 	if s.OmitZero && (value == nil || f.IsEmpty(value)) {
 		return true

@@ -38,12 +38,23 @@ func PodRules(root reflect.Type) Rules {
 	return r
 }
 
+// goNames returns the JSON names of the fields of a Go struct type, with inlined structs in place.
+func goNames(t reflect.Type) (names []string) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil // a version of the API lacks the field
+	}
+	for _, g := range goFields(t, nil) {
+		names = append(names, g.name)
+	}
+	return names
+}
+
 // unionsOf returns the unions of an API type.
 func unionsOf(t reflect.Type) []Union {
-	all := func(name string) []Union { return []Union{{Name: name, Members: FieldNames(t)}} }
+	all := func(name string) []Union { return []Union{{Name: name, Members: goNames(t)}} }
 	inlined := func(name, of string) []Union {
 		f, _ := t.FieldByName(of)
-		return []Union{{Name: name, Members: FieldNames(f.Type)}}
+		return []Union{{Name: name, Members: goNames(f.Type)}}
 	}
 	// chosen is the union of a member that belongs to one value of the field type.
 	chosen := func(when, member string) Union {

@@ -1,9 +1,15 @@
-// Package schema describes how each field of a type merges, and which fields a patch may set.
+// Package schema describes how each field of a type merges, and which paths lead to its fields.
 //
-// A schema is data, compiled once from the struct tags of a Go type or from a CustomResourceDefinition:
+//	deployment := schema.TypeOf(reflect.TypeFor[appsv1.Deployment]())
+//	containers, err := deployment.Resolve(fieldpath.Fields("spec", "template", "spec", "containers"))
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(deployment.Lookup(containers)) // list-map by name
 //
-//	jobs := merge.JobSetTemplate().Lookup(fieldpath.Fields("spec", "replicatedJobs"))
-//	fmt.Println(jobs) // list-map by name
+// A [Type] is data, and never changes. [TypeOf] and [Compile] read it from the struct tags of a Go type, [ParseOpenAPI] from a
+// CustomResourceDefinition or from the document of an API server, and [Open] knows no fields. [PodRules] has what the tags of
+// Kubernetes' types lack. [Type.Resolve] reads the paths that people write.
 package schema
 
 import (
@@ -308,18 +314,6 @@ func (t *Type) Sorted() []*StructField {
 		return t.sorted
 	}
 	return slices.SortedFunc(slices.Values(t.Fields), func(a, b *StructField) int { return strings.Compare(a.Name, b.Name) })
-}
-
-// FieldNames returns the JSON names of the fields of a Go struct type, with inlined structs in place. A union may consist of
-// all of them.
-func FieldNames(t reflect.Type) []string {
-	var names []string
-	if t = indirect(t); t != nil && t.Kind() == reflect.Struct {
-		for _, g := range goFields(t, nil) {
-			names = append(names, g.name)
-		}
-	}
-	return names
 }
 
 // Lookup returns the type of the field at a path from t, or nil. Positions within atomic lists lead to the type of their items.
