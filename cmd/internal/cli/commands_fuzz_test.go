@@ -100,7 +100,7 @@ func nameLines(name string) [][]string {
 	return [][]string{
 		{"check", name, "-r", "runtime.yaml"}, {"check", name, "-o", "github"}, {"check", ".", "-R", "-o", "json"}, {"check", "runtime.yaml", "--policy", "policy.yaml"},
 		{"conflicts", name, "--patch", name, "-r", name}, {"diff", name, "runtime.yaml", "-o", "markdown"}, {"diff", "runtime.yaml", name, "-o", "html"},
-		{"render", name, "-r", "runtime.yaml", "--to=jobs"}, {"blame", name, "-r", "runtime.yaml", "-o", "html"}, {"merge", "-f", "runtime.yaml", "--patch", name + "=" + name, "--precedence=first"}, {"migrate", name, "-d"}, {"test", name},
+		{"render", name, "-r", "runtime.yaml", "--to=jobs"}, {"blame", name, "-r", "runtime.yaml", "-o", "html"}, {"merge", "-f", "runtime.yaml", "--patch", name + "=" + name, "--on-conflict=first"}, {"migrate", name, "-d"}, {"test", name},
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kjson "sigs.k8s.io/json"
@@ -164,9 +163,9 @@ func (m *Object) Check() error {
 	case wrong == nil:
 		return nil
 	case wrong.Option == "Managed":
-		return exit.Usage(errors.New("the base has metadata.managedFields: their owners permit no policy but --order: leave out one of the two"))
+		return exit.Usage(errors.New("the base has metadata.managedFields: their owners permit no other rule than --option=keep-order: leave out one of the two"))
 	default:
-		return exit.Usage(fmt.Errorf("--%s: %w", flagOf(wrong.Option), wrong.Err))
+		return exit.Usage(&option.MergeError{Field: option.FieldOf(wrong.Option), Err: wrong.Err})
 	}
 }
 
@@ -180,18 +179,6 @@ func (m *Object) Wrong(policies merge.Options) *merge.OptionError {
 	var wrong *merge.OptionError
 	errors.As(err, &wrong)
 	return wrong
-}
-
-// flagOf returns the flag of an option.
-func flagOf(name string) string {
-	var flag strings.Builder
-	for i, r := range name {
-		if i > 0 && unicode.IsUpper(r) {
-			flag.WriteByte('-')
-		}
-		flag.WriteRune(unicode.ToLower(r))
-	}
-	return flag.String()
 }
 
 // Read reads the base, its definition and the patches. It reports invalid inputs as findings. The error is a usage error.

@@ -55,7 +55,7 @@ Options are the data of the functionConfig, a ConfigMap:
   policy         the policy file (default the nearest trainweld.yaml)
   recursive      true to also read subdirectories
   strict         true to count warnings as errors
-  showNotes      true to also show notes, which report no problem
+  all            true to also show notes, which report no problem
 
 A functionConfig of kind MergePatches, of trainweld.github.io/v1alpha1, instead merges managers' patches into items
 of any kind, by the definition of the kind, and renders nothing:
@@ -65,7 +65,7 @@ of any kind, by the definition of the kind, and renders nothing:
   definitions     CustomResourceDefinitions. Those among the items count, and of the Trainer and JobSet all are known
   configMaps      names of ConfigMaps among the items with CustomResourceDefinitions
   definitionFiles files and directories with CustomResourceDefinitions
-  onConflict, unions, empty, order, precedence, managers, protected, protectedError
+  onConflict, forceManagers, protected, option
                   as the flags of trainweld merge
   strict          true to count warnings as errors
 
@@ -123,6 +123,7 @@ func (f *function) answer(p *host.Program, items []*resourcelist.Item, results [
 	}
 	failed := exit.For(findings, f.opts.Strict)
 	f.list.Results = f.results(findings, help) // results identify items by their indexes in the input
+	warn(p.Stderr, f.list, f.former)
 	if failed == nil {
 		f.list.Items, f.list.Results = items, append(f.list.Results, results...)
 	}
@@ -147,6 +148,7 @@ func rejectOptions(p *host.Program, list *resourcelist.List, wrong []misuse) err
 // function is a run over one list.
 type function struct {
 	list     *resourcelist.List
+	former   []misuse // fields of the configuration that the next release does not read
 	opts     *fnOptions
 	in       *workspace.Input
 	jobs     map[*manifest.Document]*resourcelist.Item // by their documents
@@ -160,7 +162,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 	// The JobSet would otherwise appear to set the API server's defaults.
 	opts.Spelled = opts.To != "jobset"
 	f := &function{
-		list: list, opts: opts, in: workspace.New(opts.Flags),
+		list: list, former: opts.former, opts: opts, in: workspace.New(opts.Flags),
 		jobs: map[*manifest.Document]*resourcelist.Item{}, items: map[fieldpath.Object]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
 	}
 	for i, item := range list.Items {

@@ -3,7 +3,6 @@
 package fn
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,14 +48,14 @@ type mergePatches struct {
 	ConfigMaps      []string       `json:"configMaps,omitempty"`
 	DefinitionFiles []string       `json:"definitionFiles,omitempty"`
 
-	OnConflict     string                 `json:"onConflict,omitempty"`
-	Unions         merge.UnionPolicy      `json:"unions,omitempty"`
+	option.Merge `json:",inline"`
+	// The names of the last release, which are read with a warning.
 	Empty          merge.EmptyPolicy      `json:"empty,omitempty"`
+	Unions         merge.UnionPolicy      `json:"unions,omitempty"`
 	Order          merge.OrderPolicy      `json:"order,omitempty"`
 	Precedence     merge.PrecedencePolicy `json:"precedence,omitempty"`
 	Defaults       merge.DefaultPolicy    `json:"defaults,omitempty"`
 	Managers       []string               `json:"managers,omitempty"`
-	Protected      []string               `json:"protected,omitempty"`
 	ProtectedError bool                   `json:"protectedError,omitempty"`
 	Strict         bool                   `json:"strict,omitempty"`
 }
@@ -72,6 +71,7 @@ type managerPatch struct {
 type mergeOptions struct {
 	mergePatches
 	onConflict render.OnConflict
+	former     []misuse // fields that the next release does not read
 	policies   merge.Options
 	targets    []target
 	texts      [][]byte // the patches
@@ -124,22 +124,17 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 		}
 		o.texts, o.targets = append(o.texts, []byte(text)), append(o.targets, selected)
 	}
-	o.OnConflict = cmp.Or(o.OnConflict, "fail")
-	if o.onConflict, err = option.ParseOnConflict(o.OnConflict); err != nil {
-		reject(".onConflict", "%s", strings.TrimPrefix(err.Error(), "--on-conflict: "))
-	}
-	o.policies = merge.Options{Unions: o.Unions, Empty: o.Empty, Order: o.Order, Precedence: o.Precedence, Defaults: o.Defaults, Managers: o.Managers, ProtectedError: o.ProtectedError}
 	const mostProtected = 256 // each is compared with the fields of each patch
 	if len(o.Protected) > mostProtected {
 		reject(".protected", "must have at most %d items", mostProtected)
 		o.Protected = nil
 	}
-	for i, text := range o.Protected {
-		path, err := fieldpath.ParsePath(text)
-		if err != nil {
-			reject(fmt.Sprintf(".protected[%d]", i), "%v", err)
-		}
-		o.policies.Protected = append(o.policies.Protected, path)
+	o.former = o.takeFormer()
+	var invalid []*option.MergeError
+	o.policies, o.onConflict, invalid = o.Merge.Parse()
+	o.policies.Empty = o.Empty
+	for _, w := range invalid {
+		reject("."+w.Field, "%v", w.Err)
 	}
 	if slices.Contains(o.DefinitionFiles, manifest.Stdin) || slices.Contains(o.DefinitionFiles, "") {
 		reject(".definitionFiles", "standard input is the ResourceList itself; name files or directories")
@@ -178,13 +173,13 @@ func runMerge(p *host.Program, list *resourcelist.List) error {
 	}
 	opts := &fnOptions{Render: option.Render{Global: &option.Global{}}}
 	opts.Strict = o.Strict
-	f := &function{list: list, opts: opts, in: workspace.New(opts.Flags), versions: map[fieldpath.Object]string{}}
+	f := &function{list: list, former: o.former, opts: opts, in: workspace.New(opts.Flags), versions: map[fieldpath.Object]string{}}
 	m := &merger{function: f, mergeOptions: o, host: p, kinds: map[resourcelist.ID]*mergedKind{}}
 	m.in.ApplyPolicy(p.Files, configFile, ".")
 	m.readDefinitions()
 	items, results, unfit := m.run()
 	if unfit != nil {
-		return rejectOptions(p, list, []misuse{{"." + strings.ToLower(unfit.Option[:1]) + unfit.Option[1:], unfit.Err.Error()}})
+		return rejectOptions(p, list, []misuse{{"." + option.FieldOf(unfit.Option), unfit.Err.Error()}})
 	}
 	return f.answer(p, items, results, mergeHelp)
 }
@@ -446,7 +441,7 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 func mergeHelp(f finding.Finding) string {
 	switch {
 	case f.Code == codes.Overlap && f.Severity >= finding.Error:
-		return "set the field in one patch only, or set the same value in all; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set managers: [NAME]"
+		return "set the field in one patch only, or set the same value in all; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set forceManagers: [NAME]"
 	case f.Code == codes.Overlap:
 		return "set the field in one patch only, or set the same value in all"
 	case f.Code == codes.SameKey:

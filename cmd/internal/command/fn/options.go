@@ -25,6 +25,7 @@ type fnOptions struct {
 	patches  string // the text of inline patches, in addition to files
 	version  *string
 	gates    string
+	former   []misuse // options that the next release does not read
 }
 
 // fnOption is an option of the functionConfig.
@@ -72,7 +73,7 @@ func fnOptionList() []fnOption {
 		{"policy", nil, func(o *fnOptions, value string) { o.Policy = value }},
 		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) { o.Recursive = value == "true" }},
 		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) { o.Strict = value == "true" }},
-		{"showNotes", []string{"false", "true"}, func(o *fnOptions, value string) { o.All = value == "true" }},
+		{"all", []string{"false", "true"}, func(o *fnOptions, value string) { o.All = value == "true" }},
 	}
 }
 
@@ -101,12 +102,16 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		names[i] = known.name
 	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
+		value := data[key]
+		if key == "showNotes" {
+			o.former, key = append(o.former, gone(".data.showNotes", "use all")), "all"
+		}
 		i := slices.Index(names, key)
 		if i < 0 {
 			wrong = append(wrong, misuse{".data." + key, "no such option" + option.DidYouMean(key, names) + "; the options are " + strings.Join(names, ", ")})
 			continue
 		}
-		known, value := options[i], data[key]
+		known := options[i]
 		if known.values != nil && !slices.Contains(known.values, value) {
 			wrong = append(wrong, misuse{".data." + key, fmt.Sprintf("unsupported value %q: supported values: %s%s", value, strings.Join(known.values, ", "), option.DidYouMean(value, known.values))})
 			continue

@@ -4,6 +4,7 @@ package merge
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -24,8 +24,8 @@ import (
 type mergeFlags struct {
 	workspace.Flags
 	option.Schema
-	onConflict string
-	format     string
+	option.Merge
+	format string
 	*option.Global
 	policies  merge.Options
 	protected []string
@@ -51,8 +51,8 @@ defaults to the name of the file. A patch may omit apiVersion, kind and name.
   merge      as JSON merge patches (RFC 7386). They replace lists whole, and a null removes a field. This is the
              default for all other kinds, with a warning.
 
---unions, --empty, --order, --precedence, --managers and --protected merge as a program that merges Pod templates may
-want. Without them the merge is the cluster's. What they decide is a warning, beside the conflict.
+--on-conflict, --force-manager, --protected and --option merge as a program that merges Pod templates may want. Without
+them the merge is the cluster's. What they decide is a warning, beside the conflict.
 
 -o managed adds metadata.managedFields: who owns which field after the merge.
 
@@ -79,24 +79,10 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the patch of `[NAME=]FILE` to the base in the order given (repeatable)")
 	flags.Schema.Add(cmd)
-	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins")
+	flags.Merge.Add(cmd)
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or managed, YAML with metadata.managedFields")
-	choice(cmd, (*string)(&flags.policies.Unions), "unions", "of several members of a union: last, the last layer's stay, or error", "last", "error")
-	choice(cmd, (*string)(&flags.policies.Empty), "empty", "skip, an empty string sets no required field", "skip")
-	choice(cmd, (*string)(&flags.policies.Order), "order", "base, the base's items keep their places and new ones follow", "base")
-	choice(cmd, (*string)(&flags.policies.Precedence), "precedence", "who wins an overlap: first, the first patch, or base, the base always", "first", "base")
-	choice(cmd, (*string)(&flags.policies.Defaults), "defaults", "rules, the API's defaults for unset fields of Pods and Jobs", "rules")
-	f.Var((*option.Repeated)(&flags.policies.Managers), "managers", "let a manager win over all others (repeatable, the first one wins over the next)")
-	f.Var((*option.Repeated)(&flags.protected), "protected", "keep the base's value of a field, such as spec.template.spec.containers[*].image (repeatable)")
-	f.BoolVar(&flags.policies.ProtectedError, "protected-error", false, "a patch of a protected field is an error")
 	commandline.Words(cmd, "output", "yaml", "json", "managed")
 	return cmd
-}
-
-// choice adds the flag of a policy. Without it, the policy is the cluster's.
-func choice(cmd *cobra.Command, value *string, name, help string, words ...string) {
-	cmd.Flags().StringVar(value, name, "", help)
-	commandline.Words(cmd, name, words...)
 }
 
 func run(ctx context.Context, p *host.Program, flags mergeFlags) error {
@@ -143,17 +129,14 @@ func (flags *mergeFlags) parse() (manifest.Format, render.OnConflict, error) {
 			return 0, 0, fmt.Errorf("-o: %w", err)
 		}
 	}
-	for _, text := range flags.protected {
-		path, err := fieldpath.ParsePath(text)
-		if err != nil {
-			return 0, 0, fmt.Errorf("--protected: %w", err)
+	policies, rule, wrong := flags.Merge.Parse()
+	for _, w := range wrong {
+		if strings.HasPrefix(w.Field, "protected") {
+			w.Field = "protected" // the flag repeats
 		}
-		flags.policies.Protected = append(flags.policies.Protected, path)
+		return 0, 0, w
 	}
-	rule, err := option.ParseOnConflict(flags.onConflict)
-	if err != nil {
-		return 0, 0, err
-	}
+	flags.policies = policies
 	if err := flags.Schema.Check(); err != nil {
 		return 0, 0, err
 	}
