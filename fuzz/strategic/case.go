@@ -73,7 +73,7 @@ func newBase(from rand.Source) (*Case, *generator) {
 
 // ForCases holds a law for as many cases as are asked for, and returns their number. It prints the smallest cases that break it.
 func ForCases(t *testing.T, cases uint64, newCase func(rand.Source) *Case, law func(*Case) (broken string)) uint64 {
-	cases = testenv.NumberOr(t, "TRAINWELD_CASES", cases)
+	cases = testenv.Cases(t, cases)
 	first := testenv.Seed(t) * 1_000_003
 	if only, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
 		first, cases = only, 1
