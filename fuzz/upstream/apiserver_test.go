@@ -70,7 +70,7 @@ func released(t *testing.T) *upstream.Upstream {
 			return
 		}
 		if started.dir, started.err = os.MkdirTemp("", "oracle"); started.err == nil {
-			started.Upstream, started.err = upstream.Start(*version, "../releases", started.dir)
+			started.Upstream, started.err = upstream.Start(*version, "../..", started.dir)
 		}
 	})
 	if started.err != nil {

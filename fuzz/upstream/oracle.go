@@ -3,7 +3,7 @@
 // The code runs behind package oracle. The latest release runs in this program. An earlier one runs in a separate program, in
 // the folders of fuzz/releases:
 //
-//	u, err := upstream.Latest(modules)    // or upstream.Start("2.1", "../releases", dir)
+//	u, err := upstream.Latest(modules)    // or upstream.Start("2.2", "../..", dir)
 //	if err != nil {
 //		return err
 //	}
@@ -15,7 +15,7 @@
 //	TRAINWELD_PAIR=42 go test -run TestPairs .      one pair
 //	TRAINWELD_SEED=7 go test -run TestPairs .       another series of pairs
 //	TRAINWELD_PAIRS=20000 go test -run TestPairs .  a longer one
-//	go test -run TestPairs . -release 2.1           an earlier release
+//	go test -run TestPairs . -release 2.2           an earlier release
 //
 // Another comparison asks an API server whether it accepts generated and mutated objects. The server has the definitions and
 // the webhooks of the release. The comparison covers new objects and changes, and compares package admission's verdict:
@@ -98,11 +98,13 @@ func Latest(modules oracle.Modules) (*Upstream, error) {
 	return &Upstream{Release: release.Latest(), Modules: modules, trainer: o, jobSet: o}, err
 }
 
-// programs are the programs of the earlier releases. The last one of a release has its JobSet.
-var programs = map[string][]string{"2.0": {"v20"}, "2.1": {"v21"}, "2.2": {"v22", "v22jobset"}}
+// programs are the modules of the earlier releases. The last one of a release has its JobSet. fuzz/releases/renew makes those in bin.
+var programs = map[string][]string{
+	"2.0": {"bin/releases/v20"}, "2.1": {"bin/releases/v21"}, "2.2": {"fuzz/releases/v22", "fuzz/releases/v22jobset"},
+}
 
-// Start builds the programs of an earlier release into a directory, and starts them. The folder has their modules.
-func Start(version, folder, dir string) (*Upstream, error) {
+// Start builds the programs of an earlier release into a directory, and starts them. Their modules are in the repository.
+func Start(version, repository, dir string) (*Upstream, error) {
 	r, err := release.Parse(version)
 	if err != nil {
 		return nil, err
@@ -112,7 +114,7 @@ func Start(version, folder, dir string) (*Upstream, error) {
 	}
 	var started []*oracle.Process
 	for _, program := range programs[r.Name] {
-		p, err := oracle.Start(filepath.Join(folder, program), dir)
+		p, err := oracle.Start(filepath.Join(repository, filepath.FromSlash(program)), dir)
 		if err != nil {
 			return nil, err
 		}

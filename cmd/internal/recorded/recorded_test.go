@@ -9,7 +9,7 @@
 //	2.2.warns      no text: a webhook of the release warns
 //	2.3.owners     the fields of the patches' managers, where server-side apply gives the object of the merge
 //
-// `make test-releases` compares the results with the releases' own code, and `-record` renews them.
+// fuzz/releases/renew compares the results with the releases' own code, and renews them with -record.
 package recorded
 
 import (

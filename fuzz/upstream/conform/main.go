@@ -77,7 +77,7 @@ func answer(name string, in io.Reader, warnings io.Writer) (items []upstream.Obj
 // start starts the code of a release.
 func start(name string) (*upstream.Upstream, error) {
 	if name != release.Latest().Name {
-		return upstream.Start(name, "fuzz/releases", filepath.Join("bin", "oracles"))
+		return upstream.Start(name, ".", filepath.Join("bin", "oracles"))
 	}
 	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset")
 	list.Env = append(list.Environ(), "GOWORK=off")
