@@ -2,8 +2,8 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,9 +37,9 @@ const (
 
 // request is the order for a build.
 type request struct {
-	Dir         []byte   // without links; bytes, since it may be no UTF-8
-	Roots       [][]byte // the directories that the build may read
-	UsualSchema bool     // no kustomization of the build sets a schema
+	Dir        []byte   // without links; bytes, since it may be no UTF-8
+	Roots      [][]byte // the directories that the build may read
+	SetsSchema bool     // a kustomization of the build sets a schema
 }
 
 // answer tells the memory of the process, or the result of a build.
@@ -112,18 +112,10 @@ func heldMemory() uint64 {
 	return held[0].Value.Uint64() - held[1].Value.Uint64()
 }
 
-// errCrash is the error of a panic. The text of a panic may hold values.
-var errCrash = errors.New("crash")
-
 // build builds a directory with the default options of kustomize: no plugin, no program and no
-// chart.
-func build(asked request) (a answer) {
-	defer func() {
-		if recover() != nil {
-			a = answer{Error: errCrash.Error()}
-		}
-	}()
-	if !asked.UsualSchema { // kustomize keeps a schema for the whole process
+// chart. A panic ends the process.
+func build(asked request) answer {
+	if asked.SetsSchema { // kustomize keeps a schema for the whole process
 		openapi.ResetOpenAPI()
 		defer openapi.ResetOpenAPI()
 	}
@@ -131,7 +123,8 @@ func build(asked request) (a answer) {
 	for i := range roots {
 		roots[i] = string(asked.Roots[i])
 	}
-	files := newTreeFiles(host.Within(host.Files{}, roots...), string(asked.Dir))
+	files := &treeFiles{FileSystem: filesys.MakeFsInMemory(),
+		tree: host.Within(host.Files{}, roots...), top: string(asked.Dir)}
 	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, files.top)
 	made := &product{}
 	if err == nil {
@@ -162,10 +155,7 @@ func (p *product) write(objects resmap.ResMap, keepOrigins bool) error {
 		}
 		source := objectSource{}
 		if from != nil {
-			source = objectSource{from.Path, false}
-			if from.Path == "" {
-				source = objectSource{from.ConfiguredIn, true}
-			}
+			source = objectSource{cmp.Or(from.Path, from.ConfiguredIn), from.Path == ""}
 		}
 		p.Sources = append(p.Sources, source)
 		text.Write(bytes.TrimSpace(object))
@@ -185,10 +175,6 @@ type treeFiles struct {
 	tree        host.Tree
 	top         string // the built directory
 	keepOrigins bool   // its kustomization asks for the annotations of origins
-}
-
-func newTreeFiles(tree host.Tree, top string) *treeFiles {
-	return &treeFiles{FileSystem: filesys.MakeFsInMemory(), tree: tree, top: top}
 }
 
 // CleanedAbs returns the directory and the name of a file, without links. The name of a directory

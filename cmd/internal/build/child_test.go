@@ -24,7 +24,7 @@ func buildHere(t *testing.T, dir string) *product {
 	if dir, err = filepath.Abs(dir); err != nil {
 		t.Fatal(err)
 	}
-	a := build(request{Dir: []byte(dir), Roots: [][]byte{[]byte("/")}, UsualSchema: true})
+	a := build(request{Dir: []byte(dir), Roots: [][]byte{[]byte("/")}})
 	if a.Error != "" {
 		t.Fatal(a.Error)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/report"
@@ -33,7 +34,7 @@ func (b *Builder) kustomize(built *workspace.Built) *product {
 		return nil
 	}
 	built.File = filepath.Join(built.Dir, filepath.Base(top.file))
-	closure, usual := b.closure(top)
+	closure := b.closure(top)
 	var rejected finding.List
 	for _, k := range closure {
 		for _, f := range k.rejections {
@@ -45,7 +46,7 @@ func (b *Builder) kustomize(built *workspace.Built) *product {
 		built.Findings = append(built.Findings, codes.Distinct(rejected)...)
 		return nil
 	}
-	made, err := b.made(real, usual)
+	made, err := b.made(real, closure)
 	var said kustomizeError
 	switch {
 	case err == nil:
@@ -54,7 +55,7 @@ func (b *Builder) kustomize(built *workspace.Built) *product {
 		built.Text, built.Origin = made.Text, o.at
 		return made
 	case errors.Is(err, errCrash):
-		fail(codes.BuildFailed, "kustomize crashes",
+		fail(codes.BuildFailed, "kustomize "+err.Error(),
 			"simplify the kustomization, and report the crash to kustomize")
 	case errors.As(err, &said) && needsMore(string(said)):
 		fail(codes.BuildRejected, "kustomize fails: "+b.reason(built.Dir, real, err),
@@ -69,7 +70,7 @@ func (b *Builder) kustomize(built *workspace.Built) *product {
 }
 
 // made builds a directory in a process.
-func (b *Builder) made(real string, usualSchema bool) (*product, error) {
+func (b *Builder) made(real string, closure []*kustomization) (*product, error) {
 	dir, err := b.folders.of(real)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the revision: %w", err)
@@ -78,13 +79,16 @@ func (b *Builder) made(real string, usualSchema bool) (*product, error) {
 	if b.folders.revision != nil {
 		roots = [][]byte{[]byte(b.folders.copied)}
 	}
-	return b.processes.run(request{Dir: []byte(dir), Roots: roots, UsualSchema: usualSchema})
+	return b.processes.run(request{[]byte(dir), roots, setsSchema(closure)})
+}
+
+func setsSchema(all []*kustomization) bool {
+	return slices.ContainsFunc(all, func(k *kustomization) bool { return len(k.OpenAPI) > 0 })
 }
 
 // closure returns a kustomization and the kustomizations that it names, directly or not. Each comes
-// before the ones that it names. It reports whether none of them sets a schema of its own.
-func (b *Builder) closure(top *kustomization) (all []*kustomization, usualSchema bool) {
-	usualSchema = true
+// before the ones that it names.
+func (b *Builder) closure(top *kustomization) (all []*kustomization) {
 	seen := map[*kustomization]bool{nil: true}
 	var add func(k *kustomization)
 	add = func(k *kustomization) {
@@ -93,13 +97,12 @@ func (b *Builder) closure(top *kustomization) (all []*kustomization, usualSchema
 		}
 		seen[k] = true
 		all = append(all, k)
-		usualSchema = usualSchema && len(k.OpenAPI) == 0
 		for _, dir := range k.dirs {
 			add(b.known.in(dir))
 		}
 	}
 	add(top)
-	return all, usualSchema
+	return all
 }
 
 // reason returns an error of kustomize without values, and with paths as the user writes them.

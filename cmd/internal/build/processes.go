@@ -22,6 +22,7 @@ const (
 var (
 	errMemory   = fmt.Errorf("takes more than %d MiB of memory, and was stopped", mostMemory>>20)
 	errDepth    = errors.New("does not end: values nest too deeply, or a reference is a circle")
+	errCrash    = errors.New("crashes")
 	errEnded    = errors.New("ends without a result")
 	errDeadline = fmt.Errorf("does not end within %s, and was stopped", mostTime)
 )
@@ -140,8 +141,6 @@ func (b *builder) build(asked request, most time.Duration, memory uint64) (*prod
 			case a.Memory > 0:
 			case a.Product != nil:
 				return a.Product, nil
-			case a.Error == errCrash.Error():
-				return nil, errCrash
 			default:
 				return nil, kustomizeError(a.Error)
 			}
@@ -158,6 +157,8 @@ func (b *builder) reason() error {
 	case strings.Contains(output, process.OutOfMemory),
 		strings.Contains(output, "cannot allocate memory"):
 		return errMemory
+	case strings.Contains(output, "panic: "): // with a text that may hold values
+		return errCrash
 	default:
 		return errEnded
 	}

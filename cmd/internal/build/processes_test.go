@@ -84,7 +84,7 @@ func directly(b *Builder, dir string) (*product, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.made(real, true)
+	return b.made(real, nil)
 }
 
 // TestBuild_StaysInside builds what would open a socket or start a program, with and without the inspection. Nothing is connected,
@@ -326,7 +326,7 @@ func TestTreeFiles(t *testing.T) {
 	if root, err = filepath.Abs(root); err != nil {
 		t.Fatal(err)
 	}
-	f := newTreeFiles(host.Within(host.Files{}, root), filepath.Join(root, "other"))
+	f := &treeFiles{tree: host.Within(host.Files{}, root), top: filepath.Join(root, "other")}
 	for name, want := range map[string]string{
 		"a.yaml": "", "in.yaml": "", "out.yaml": "is outside of the repository", "absolute.yaml": "is outside of the repository", "git.yaml": "is outside of the repository",
 		"../.git/config": "is outside of the repository", "../../outside/a.yaml": "is outside of the repository", ".": "is a directory: must be a regular file",
