@@ -1,11 +1,16 @@
 package legacy
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // Earlier holds fields of releases that the Go types of the Trainer lack. Each release reads only the ones that its definitions have.
@@ -31,11 +36,70 @@ type NodeClaim struct {
 	ResourceClaimTemplateName string `json:"resourceClaimTemplateName"`
 }
 
+// TypeOf returns the type of a field that an Earlier holds, or nil for another field. The Go type around it has no such field, or one
+// that takes no word.
+func TypeOf(around reflect.Type, name string) reflect.Type {
+	switch around {
+	case reflect.TypeFor[trainer.Trainer]():
+		switch name {
+		case numProcPerNode: // of Trainer 2.0 and 2.1
+			return reflect.TypeFor[intstr.IntOrString]()
+		case "resourceClaimsPerNode": // of Trainer 2.4, as those of patches
+			return reflect.TypeFor[[]NodeClaim]()
+		}
+	case reflect.TypeFor[trainer.TorchMLPolicySource]():
+		switch name {
+		case numProcPerNode: // of Trainer 2.0 and 2.1
+			return reflect.TypeFor[intstr.IntOrString]()
+		case "elasticPolicy": // which no controller read
+			return reflect.TypeFor[map[string]any]()
+		}
+	case reflect.TypeFor[trainer.PodSpecPatch]():
+		if name == "resourceClaims" {
+			return reflect.TypeFor[[]corev1.PodResourceClaim]()
+		}
+	case reflect.TypeFor[trainer.ContainerPatch]():
+		if name == "resources" {
+			return reflect.TypeFor[corev1.ResourceRequirements]()
+		}
+	}
+	return nil
+}
+
+const numProcPerNode = "numProcPerNode"
+
+// TakeNumbers reads the numbers of processes in a TrainJob or a runtime, as decoded JSON, if the definition with these fields takes words
+// there. A torch policy gets the definition's default.
+func (e *Earlier) TakeNumbers(object map[string]any, definition *release.Field) {
+	spec, _ := object["spec"].(map[string]any)
+	take := func(into **intstr.IntOrString, path ...string) {
+		around, at := spec, definition.Find("spec")
+		for _, name := range path {
+			if around, _ = around[name].(map[string]any); around == nil {
+				return
+			}
+			at = at.Below(name)
+		}
+		if at = at.Below(numProcPerNode); at == nil || !at.IntOrString {
+			return
+		}
+		text, err := json.Marshal(around[numProcPerNode])
+		if around[numProcPerNode] == nil {
+			text = at.Default
+		}
+		if err == nil && text != nil {
+			_ = json.Unmarshal(text, into) // decoding reports a value of another type
+		}
+	}
+	take(&e.NumProcPerNode, "trainer")
+	take(&e.TorchNumProcPerNode, "mlPolicy", "torch")
+}
+
 // Take reads the fields of Trainer 2.4 in a TrainJob, as decoded JSON. It skips values of other types: decoding reports these.
 func (e *Earlier) Take(job map[string]any) {
 	spec, _ := job["spec"].(map[string]any)
-	trainer, _ := spec["trainer"].(map[string]any)
-	for _, claim := range objects(trainer["resourceClaimsPerNode"]) {
+	node, _ := spec["trainer"].(map[string]any)
+	for _, claim := range objects(node["resourceClaimsPerNode"]) {
 		name, _ := claim["name"].(string)
 		template, _ := claim["resourceClaimTemplateName"].(string)
 		e.NodeClaims = append(e.NodeClaims, NodeClaim{name, template})

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/merge/jsonfields"
@@ -63,22 +62,9 @@ type shape struct {
 	fields *release.Field
 	// ignored are fields of the definition that no Go type has: no controller that runs on today's Kubernetes reads them.
 	ignored map[*release.Field]bool
-	// beside are the types of fields that no Go type has, and that legacy.Earlier holds.
+	// beside are the types of fields that legacy.Earlier holds, or would.
 	beside map[*release.Field]reflect.Type
 	make   func() any
-}
-
-// besides are the fields of Trainer 2.4 that the Go types lack, with their types, by the type around them.
-func besides(t reflect.Type, name string) reflect.Type {
-	switch {
-	case t == reflect.TypeFor[trainer.Trainer]() && name == "resourceClaimsPerNode":
-		return reflect.TypeFor[[]legacy.NodeClaim]()
-	case t == reflect.TypeFor[trainer.PodSpecPatch]() && name == "resourceClaims":
-		return reflect.TypeFor[[]corev1.PodResourceClaim]()
-	case t == reflect.TypeFor[trainer.ContainerPatch]() && name == "resources":
-		return reflect.TypeFor[corev1.ResourceRequirements]()
-	}
-	return nil
 }
 
 // pruning says which fields of a value prune removes.
@@ -127,14 +113,10 @@ func (a *API) compile(kind *readable) *shape {
 	}
 	switch kind.make().(type) {
 	case *trainer.TrainJob:
-		if root.Find("spec", "trainer", "numProcPerNode").IntOrString {
-			s.make = func() any { return new(earlierTrainJob) }
+		if a.release.Or().Overrides != release.RuntimePatches {
+			s.make = func() any { return new(legacy.TrainJob) }
 		}
-	case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
-		if root.Find("spec", "mlPolicy", "torch", "numProcPerNode") != nil {
-			s.make = func() any { return new(earlierRuntime) }
-		}
-	case *jobset.JobSet:
+	case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime, *jobset.JobSet:
 	default:
 		return nil // a further kind of this name
 	}
@@ -149,10 +131,11 @@ func (s *shape) ignore(structs jsonfields.Structs, t reflect.Type, f *release.Fi
 	case f == nil || f.Open || jsonfields.DecodesItself(t):
 	case t.Kind() == reflect.Struct:
 		for name, child := range f.Fields {
-			if field, ok := structs.Field(t, name); ok {
-				s.ignore(structs, field.Type, child)
-			} else if of := besides(t, name); of != nil {
+			field, ok := structs.Field(t, name)
+			if of := legacy.TypeOf(t, name); of != nil && (!ok || child.IntOrString) {
 				s.beside[child] = of
+			} else if ok {
+				s.ignore(structs, field.Type, child)
 			} else {
 				s.ignored[child] = true
 			}

@@ -110,7 +110,7 @@ func (d *decoder) object(s *source.Source, r *source.Reading, at fieldpath.Path,
 		return
 	}
 	document := d.add(s, at, id, f, nil)
-	if _, ok := object.(*legacy.TrainJob); ok {
+	if _, ok := object.(*legacy.TrainJob); ok && o.shape == nil {
 		d.findings = append(d.findings, oldAPI(document))
 	}
 	document.fields, document.read = o.fields(), kind
@@ -231,20 +231,19 @@ func (o *objectNode) decodePruned(into any) error {
 
 // setObject sets the decoded object of a document.
 func (document *Document) setObject(kind *readable, shape *shape, object any) {
-	switch o := object.(type) {
-	case *legacy.TrainJob:
+	if o, ok := object.(*legacy.TrainJob); ok {
 		object, document.Overrides = o.Split()
-	case *earlierTrainJob:
-		object, document.Overrides, document.Earlier = o.split()
-	case *earlierRuntime:
-		object, document.Earlier = o.split(kind.kind, shape.fields)
-	}
-	if shape != nil && len(shape.beside) > 0 {
-		if kind.kind == patchKind {
-			document.Earlier.TakePatch(document.fields)
-		} else {
-			document.Earlier.Take(document.fields)
+		if shape != nil && reflect.ValueOf(o.Spec.Overrides).IsZero() {
+			document.Overrides = nil // of a release that reads them, and this TrainJob has none
 		}
+	}
+	switch {
+	case shape == nil || len(shape.beside) == 0:
+	case kind.kind == patchKind:
+		document.Earlier.TakePatch(document.fields)
+	default:
+		document.Earlier.Take(document.fields)
+		document.Earlier.TakeNumbers(document.fields, shape.fields)
 	}
 	kind.name(object)
 	document.Object = object

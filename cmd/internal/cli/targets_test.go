@@ -35,6 +35,7 @@ func readers() map[string]string {
 		"render/release/definition":        ownData,
 		"cmd/internal/host":                "cmd/internal/host.FuzzGitFiles",
 		"merge/tree":                       "render/manifest.FuzzCodec",
+		"render/legacy":                    "fuzz.FuzzDecode",
 		"cmd/internal/live":                "cmd/internal/live.FuzzRead",
 		"cmd/internal/objectmerge":         "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/report":              "cmd/internal/cli.FuzzCommands",
