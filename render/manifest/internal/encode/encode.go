@@ -271,13 +271,3 @@ func (e *Encoder) Object(o any, status bool) (*Value, error) {
 	}
 	return v, nil
 }
-
-// Member returns the value of a key, or nil.
-func (v *Value) Member(name string) *Value {
-	for _, m := range v.Entries {
-		if m.Key == name {
-			return m.Value
-		}
-	}
-	return nil
-}
