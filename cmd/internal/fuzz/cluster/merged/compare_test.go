@@ -40,7 +40,11 @@ func (m *mergeCase) compare(t *testing.T) (outcome, finding.List, []string) {
 	baseRejected := len(m.rejections(m.base, false)) > 0
 	merged, found := m.merge(t)
 	if m.typ == operationsType && !baseRejected {
-		if result, rejected := m.compareOperations(t, merged); result != bothAccept {
+		result, rejected := m.compareOperations(t, merged)
+		if result == falseRefusal && acceptsList(found) {
+			result = unmerged
+		}
+		if result != bothAccept {
 			return result, found, rejected
 		}
 	}
