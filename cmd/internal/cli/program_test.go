@@ -54,6 +54,11 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		if !strings.Contains(text, "\nUsage:\n") {
 			t.Errorf("the help of %q has no usage:\n%s", path, text)
 		}
+		for line := range strings.Lines(text) {
+			if len(line) > mostHelp+1 {
+				t.Errorf("the help of %q has a line of %d columns: %s", path, len(line)-1, line)
+			}
+		}
 		if n := strings.Count(text, "\n"); n > firstScreen {
 			t.Errorf("the help of %q has %d lines, want at most %d:\n%s", path, n, firstScreen, text)
 		}
@@ -95,7 +100,7 @@ func TestHelp_MostUsedFlags(t *testing.T) {
 			before = at
 		}
 		for line := range strings.Lines(text) {
-			if len(line) > leastHelp+1 {
+			if len(line) > mostHelp+1 {
 				t.Errorf("the help of %s has a line of %d columns: %s", cmd.Name(), len(line)-1, line)
 			}
 		}

@@ -40,14 +40,14 @@ func mostUsed(command string) []string {
 	}
 }
 
-// The limits of the width of the help, which is the width of the terminal. In a pipe, the width is leastHelp.
+// The limits of the width of the help, which is the width of the terminal. In a pipe, the width is mostHelp.
 const (
 	leastHelp = 80
-	mostHelp  = 120
+	mostHelp  = 100
 )
 
 // firstScreen is the most lines of the help that a command shows without --help-all.
-const firstScreen = 25
+const firstScreen = 24
 
 // pages matches the name of a page of the documentation, which an installed program lacks.
 var pages = regexp.MustCompile(`\bdocs/([a-z0-9-]+\.md)`)
@@ -57,7 +57,7 @@ var pages = regexp.MustCompile(`\bdocs/([a-z0-9-]+\.md)`)
 func showHelp(p *host.Program) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
-		width := min(max(p.Screen(p.Stdout).Room(), leastHelp), mostHelp)
+		width := min(max(cmp.Or(p.Screen(p.Stdout).Room(), mostHelp), leastHelp), mostHelp)
 		text := fullHelp(cmd, width)
 		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen && (asked == nil || !asked.Changed) {
 			text = shortHelp(cmd, width)
@@ -69,7 +69,13 @@ func showHelp(p *host.Program) func(*cobra.Command, []string) {
 // fullHelp has the description, the examples, the commands and the flags of a command.
 func fullHelp(cmd *cobra.Command, width int) string {
 	var b strings.Builder
-	b.WriteString(cmp.Or(cmd.Long, cmd.Short) + "\n\nUsage:\n")
+	for _, paragraph := range strings.Split(cmp.Or(cmd.Long, cmd.Short), "\n\n") {
+		if !strings.Contains("\n"+paragraph, "\n ") { // a table keeps its lines
+			paragraph = strings.ReplaceAll(paragraph, "\n", " ")
+		}
+		b.WriteString(wrapped(paragraph, width) + "\n\n")
+	}
+	b.WriteString("Usage:\n")
 	if cmd.Runnable() {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
@@ -94,6 +100,20 @@ func fullHelp(cmd *cobra.Command, width int) string {
 		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
 	}
 	return b.String()
+}
+
+// wrapped breaks a paragraph of one line at the last spaces before the width.
+func wrapped(text string, width int) string {
+	var b strings.Builder
+	for len(text) > width && !strings.Contains(text, "\n") {
+		at := strings.LastIndexByte(text[:width+1], ' ')
+		if at <= 0 {
+			break
+		}
+		b.WriteString(text[:at] + "\n")
+		text = text[at+1:]
+	}
+	return b.String() + text
 }
 
 // ofProgram returns the flags of the program that have an effect on a command.
@@ -128,6 +148,7 @@ func shortHelp(cmd *cobra.Command, width int) string {
 			first = others
 		}
 		first.VisitAll(func(f *pflag.Flag) {
+			f.Hidden = f.Name == "help" || f.Name == helpAll // the last line names them
 			usage, _, _ := strings.Cut(f.Usage, "; ")
 			f.Usage = strings.TrimSuffix(usage, " (repeatable)")
 		})

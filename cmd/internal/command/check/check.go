@@ -46,7 +46,7 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 	flags := checkFlags{Global: g}
 	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
-		Use:   "check PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH] [flags]",
+		Use:   "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH] [flags]",
 		Short: "Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them",
 		Long: `Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them. The command reports all
 findings of admission, the controllers and the API server at once, from the TrainJob to its Pods, each at its

@@ -60,7 +60,7 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
     --command torchrun --command train.py --num-nodes 4 --resources cpu=8,memory=64Gi,gpu=1
 
   # With variables, labels, and a patch of the runtime
-  trainweld create --runtime torch-distributed --name llm --label team=research --env NCCL_DEBUG=INFO --patch patch.yaml
+  trainweld create --runtime torch --name llm --label team=ml --env LOG=debug --patch patch.yaml
 
   # What would become of it
   trainweld create --runtime torch-distributed --name llm | trainweld render -f - -r runtime.yaml`,

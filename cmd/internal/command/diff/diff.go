@@ -52,7 +52,7 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 	flags := diffFlags{Global: g}
 	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
-		Use:   "diff {OLD NEW | --old OLD NEW} | --git REV {PATH... | -k DIR...} | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Use:   "diff {OLD NEW | --git REV PATH... | --from-version X --to-version Y PATH...} [flags]",
 		Short: "Show the changes in the JobSets, Jobs or Pods of TrainJobs, and their causes",
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has

@@ -74,8 +74,7 @@ Results tell which fields each manager owns, as FieldsV1.
 Paths are relative to the working directory, which is that of the kustomization, and stay within the repository.
 
 Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
-		Example: `  # As kustomize runs it, by this annotation of the functionConfig; kustomize needs --enable-alpha-plugins
-  # --enable-exec
+		Example: `  # As kustomize runs it, by this annotation of the functionConfig
   #
   #   config.kubernetes.io/function: |
   #     exec: {path: trainweld, args: [fn]}

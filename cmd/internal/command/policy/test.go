@@ -41,7 +41,7 @@ patches nor labels is admitted. The Trainer's webhook sets the times of patches 
 Exit status: 0 all TrainJobs are admitted; 1 one is refused, or the expressions and check disagree; 2 usage, input or
 output failed.`,
 		Example: `  # Who may change what
-  trainweld policy test jobs/ --old ../main/jobs --user system:serviceaccount:kueue-system:kueue-controller-manager
+  trainweld policy test jobs/ --old ../main/jobs --user system:serviceaccount:kueue-system:kueue
 
   # With a policy of another name
   trainweld policy test jobs/ --policy platform.yaml`,

@@ -53,7 +53,7 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 	flags := testFlags{Global: g}
 	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
-		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init {RUNTIME... [--output-dir DIR] | -k DIR... --output-dir DIR}",
+		Use:   "test DIR... [flags] | test --init {RUNTIME... | -k DIR... --output-dir DIR}",
 		Short: "Test that runtimes render to their reviewed results",
 		Long: `Render the cases below directories, and compare the results with their want folders. A case is a folder with a
 TrainJob. Its runtime is in the same folder, or in a folder above it up to DIR, so that cases can share it. An
