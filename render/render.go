@@ -90,6 +90,9 @@ func (m *Merging) JobSet() (*Output, error) {
 	}
 	if !m.rejected {
 		m.render()
+		var all codes.Report
+		all.Add(m.out.Findings...)
+		m.out.Findings = all.List()
 	}
 	return m.out, m.out.Findings.Err()
 }
@@ -184,7 +187,7 @@ func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]t
 func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(finding.Finding) bool) {
 	found := check.Patches(&r.in.Runtime.Template, patches)
 	if decisions != nil {
-		var still codes.Set
+		var still codes.Report
 		still.Add(check.Patches(&r.in.Runtime.Template, left)...)
 		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !still.Has(codes.KeyOf(f)) })
 	}

@@ -71,15 +71,15 @@ func (in *caseInput) render() (*rendering, error) {
 // findingsText returns the content of findings.txt, with a line for each finding. It omits positions, which change
 // with every comment in the inputs.
 func findingsText(findings finding.List, notes bool) []byte {
-	var shown codes.Set
+	var shown finding.List
 	for _, f := range findings {
 		if f.Severity > finding.Note || notes {
 			f.Position, f.Message = fieldpath.Position{}, strings.Join(strings.Fields(f.Message), " ")
-			shown.Add(f)
+			shown = append(shown, f)
 		}
 	}
 	var b bytes.Buffer
-	for _, f := range shown.List() {
+	for _, f := range codes.Distinct(shown) {
 		fmt.Fprintln(&b, findingLine(f))
 	}
 	return b.Bytes()

@@ -1,8 +1,6 @@
 package admission
 
 import (
-	"slices"
-
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -171,14 +169,12 @@ func (c *checker) managedElsewhere() bool {
 	return c.findings.reported(by) && c.errorAt(fieldRefOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
 }
 
-// result returns the findings, except findings that another one supersedes.
-func (c *checker) result() finding.List {
-	return slices.DeleteFunc(c.all, c.set().Supersedes)
-}
+// result returns the findings, except those that another one explains.
+func (c *checker) result() finding.List { return c.soFar().List() }
 
-// set returns the findings so far as a set.
-func (c *checker) set() *codes.Set {
-	var s codes.Set
-	s.Add(c.all...)
-	return &s
+// soFar returns the report so far.
+func (c *checker) soFar() *codes.Report {
+	var r codes.Report
+	r.Add(c.all...)
+	return &r
 }

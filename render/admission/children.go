@@ -22,14 +22,14 @@ import (
 
 // jobs reports the findings on the JobSet's Jobs, volume claims and Pods.
 func (c *checker) jobs(js *jobset.JobSet) {
-	known := c.set()
+	known := c.soFar()
 	made := jobsOf(c.in.Release, js, c.output.Companions)
 	findings := jobFindings(made)
 	if filled := c.withNodes(js); filled != js {
 		findings = jobFindings(jobsOf(c.in.Release, filled, c.output.Companions))
 	}
 	for _, f := range findings {
-		if known.Supersedes(f) {
+		if known.Explains(f) {
 			continue
 		}
 		if f.Object.Kind == "ConfigMap" {

@@ -20,10 +20,16 @@ import (
 // or struct around it counts. Then origin returns the claim of the first layer that named it. Value counts only if a
 // layer wrote the field itself.
 func (c *checker) origin(path fieldpath.Path) merge.Claim {
+	claim, _ := c.namedOrigin(path)
+	return claim
+}
+
+// namedOrigin returns the origin, and its source with the keys of all items.
+func (c *checker) namedOrigin(path fieldpath.Path) (merge.Claim, fieldpath.Path) {
 	c.indexOwners()
 	named := c.owners.named(path)
 	if made, ok := c.derivedFrom(named); ok {
-		return made
+		return made, made.At
 	}
 	for n := len(named); n > 0; n-- {
 		claims := c.owners.claims[named[:n].String()]
@@ -34,16 +40,18 @@ func (c *checker) origin(path fieldpath.Path) merge.Claim {
 		if _, isPresence := claim.Value.(merge.Presence); isPresence {
 			claim = claims[0] // an item, and a field missing in it, belong to the layer that added the item
 		} else if n == len(named) && claim.Owner != runtimepatch.TrainJobLayer { // the finding itself shows the TrainJob's value
-			return claim
+			return claim, claim.At
 		}
 		claim.Value = merge.Presence{}
 		if source := claim.At; len(source) > 0 && source[len(source)-1] == named[n-1] { // else a policy computed the value
 			claim.At = source.Append(named[n:]...)
 		}
+		at := claim.At
 		claim.At = unnamed(claim.At, path)
-		return claim
+		return claim, at
 	}
-	return merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: fieldpath.Fields("spec", "template").Append(path...)}
+	at := fieldpath.Fields("spec", "template").Append(path...)
+	return merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: at}, at
 }
 
 // indexOwners indexes the owners of the JobSet on first use. Without a JobSet, these are the owners of the merge.
@@ -183,11 +191,11 @@ func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 	if f.Severity == finding.Error && c.managedElsewhere() {
 		f.Severity = finding.Warning
 	}
-	claim := c.origin(path)
+	claim, named := c.namedOrigin(path)
 	if f.Code == codes.JobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == fieldpath.Field("name") {
 		claim = merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, At: fieldpath.Fields("metadata", "name")}
 	}
-	if f.Severity == finding.Error && c.explained(f, claim) {
+	if f.Severity == finding.Error && c.explained(f, claim, named) {
 		return
 	}
 	f.Claims = append(f.Claims, claim)
@@ -223,8 +231,9 @@ func (c *checker) causeOf(path fieldpath.Path) *cause {
 	return &c.causes[first-1]
 }
 
-// explained reports whether an earlier stage reported an error on the same field of the input.
-func (c *checker) explained(f finding.Finding, claim merge.Claim) bool {
+// explained reports whether an earlier stage reported an error on the same field of the input: that of the claim, also with the keys
+// of its items.
+func (c *checker) explained(f finding.Finding, claim merge.Claim, named fieldpath.Path) bool {
 	const anything = 2 // an error on .spec.template explains too much
 	if claim.Owner == runtimepatch.RuntimeLayer && c.rejected.errorAbove(claim.At, anything) {
 		return true
@@ -232,7 +241,10 @@ func (c *checker) explained(f finding.Finding, claim merge.Claim) bool {
 	lost := c.firstError(c.job.id, claim.At, func(e *finding.Finding) bool { return e.Code == codes.FileKeyRef })
 	first := -1
 	if claim.Owner != runtimepatch.RuntimeLayer {
-		first = c.errorAt(fieldRef{c.job.id, claim.At.String()}, func(e *finding.Finding) bool { return len(e.Claims) == 0 })
+		isCause := func(e *finding.Finding) bool { return len(e.Claims) == 0 }
+		if first = c.errorAt(fieldRef{c.job.id, claim.At.String()}, isCause); first < 0 {
+			first = c.errorAt(fieldRef{c.job.id, named.String()}, isCause)
+		}
 	}
 	if f.Object.Kind != "JobSet" && (first < 0 || lost >= 0) {
 		if i := c.claimed(claim); first < 0 || i >= 0 && i < first {

@@ -49,7 +49,7 @@ func TestUnread_Rules(t *testing.T) {
 		{release.ClaimsExist, claiming("mine"), jobYAML("\ttrainer: {}\n"), "", "", "its Pod has it"},
 		{release.ClaimsExist, claiming("gpu"), jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: gpu, resourceClaimTemplateName: a}]}\n"), "TW101 TW602", "", "the TrainJob adds it"},
 		{"", torchRuntime, jobYAML("\ttrainer: {resourcesPerNode: {claims: [{name: a}]}}\n"), "", "TW502", "claims belong elsewhere"},
-		{"", torchRuntime, jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: a}]}\n"), "TW101", "TW500 TW615", "a template is required"},
+		{"", torchRuntime, jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: a}]}\n"), "TW101", "TW500", "a template is required"},
 		{"", torchRuntime, jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: a, resourceClaimTemplateName: b}, {name: a, resourceClaimTemplateName: c}]}\n"), "TW101", "TW208", "a map by name"},
 		{"", torchRuntime, jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: '', resourceClaimTemplateName: b}]}\n"), "TW101", "TW501 TW602", "a name has a character"},
 		{"", torchRuntime, jobYAML(patchYAML("{spec: {resourceClaims: [{name: a, resourceClaimName: b}], containers: [{name: node, resources: {limits: {cpu: 1}, claims: [{name: a}]}}]}}")), "TW101", "", "patches may set both"},

@@ -1,6 +1,6 @@
 // Package codes has the codes of all findings and explains them. The table codes.txt is its source: its
-// constants and the pages in findings are generated from it. Set collects findings of several sources: each once, and the better of two
-// about one mistake.
+// constants and the pages in findings are generated from it. Report collects the findings of several stages: each once, and the better
+// of two about one mistake.
 //
 //	if page, ok := codes.Of(finding.Code); ok {
 //		fmt.Println(page.Title)

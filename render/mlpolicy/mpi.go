@@ -121,13 +121,13 @@ func (j *Job) checkMPINodes() {
 	if n := j.Runtime.MLPolicy.NumNodes; n != nil && *n > 1 && set != nil && set.Name != Node {
 		others := ""
 		if node != nil {
-			others = fmt.Sprintf("; job node has %d", node.Count)
+			others = fmt.Sprintf("; job node runs %s", pods(node.Count))
 			if node.CountFrom.Layer == runtimepatch.TrainJobLayer {
-				others += fmt.Sprintf(" from %s", j.TrainJobID)
+				others += fmt.Sprintf(", as %s asks", j.TrainJobID)
 			}
 		}
 		j.reportRuntime(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "numNodes"),
-			fmt.Sprintf("numNodes %d gives job %s with the trainer's label %d Pods, and each runs mpirun%s", *n, set.Name, *n, others),
+			fmt.Sprintf("job %s has the trainer's label, so it runs %s, and each of them starts mpirun%s", set.Name, pods(*n), others),
 			"set numNodes to 1, and set parallelism of job node, or spec.trainer.numNodes of the TrainJob")
 	}
 	t := j.TrainJob.Spec.Trainer
@@ -137,6 +137,13 @@ func (j *Job) checkMPINodes() {
 	j.reportTrainJob(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
 		fmt.Sprintf("numNodes %d runs on 2 nodes: the launcher and at least one Pod of job node", *t.NumNodes),
 		"set numNodes: 2, or reference a runtime without a job node")
+}
+
+func pods(n int32) string {
+	if n == 1 {
+		return "1 Pod"
+	}
+	return fmt.Sprintf("%d Pods", n)
 }
 
 func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity finding.Severity) {

@@ -34,6 +34,15 @@ func execute(p *host.Program, args []string, stdout *host.Sink, root *cobra.Comm
 	var status exit.Status
 	var misused exit.UsageError
 	var signal host.Interrupted
+	prefixed := func(err error) string {
+		lines := strings.Split(printableError(err), "\n")
+		for i, line := range lines {
+			if !strings.HasPrefix(line, " ") { // an indented line goes on from the one before
+				lines[i] = root.DisplayName() + ": " + line
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
 	switch {
 	case host.IsClosedPipe(stdout.Err): // silent, like other programs
 		return exit.ClosedPipe
@@ -48,10 +57,10 @@ func execute(p *host.Program, args []string, stdout *host.Sink, root *cobra.Comm
 	case errors.As(err, &status):
 		return int(status)
 	case errors.As(err, &misused):
-		fmt.Fprintf(p.Stderr, "%s: %s\nRun '%s --help' for usage and examples\n", root.DisplayName(), printableError(err), cmd.CommandPath())
+		fmt.Fprintf(p.Stderr, "%s\nRun '%s --help' for usage and examples\n", prefixed(err), cmd.CommandPath())
 		return exit.Failed
 	default:
-		fmt.Fprintf(p.Stderr, "%s: %s\n", root.DisplayName(), printableError(err))
+		fmt.Fprintln(p.Stderr, prefixed(err))
 		return exit.Failed
 	}
 }

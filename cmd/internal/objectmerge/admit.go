@@ -44,16 +44,27 @@ func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List)
 	return news
 }
 
-// attribute adds to each finding who set its field last, or else the closest field around it.
+// attribute adds to each finding who set its field last, or else the managers that set a field within it, as
+// a rule on a struct has. Its position is that of the last of them, or else of the closest field around it.
 func (m *Object) attribute(found finding.List, owners *merge.History) {
 	if len(found) == 0 {
 		return
 	}
-	nearest := make([]fieldpath.Path, len(found))
+	nearest, within := make([]fieldpath.Path, len(found)), make([][]merge.Claim, len(found))
 	for path, claims := range owners.All() {
 		for i := range found {
-			if f := &found[i]; len(claims) > 0 && f.Path.HasPrefix(path) && len(path) >= len(nearest[i]) {
-				claim := claims[len(claims)-1]
+			f := &found[i]
+			if len(claims) == 0 {
+				continue
+			}
+			claim := claims[len(claims)-1]
+			if _, isManager := claim.Owner.Manager(); isManager && len(path) > len(f.Path) && path.HasPrefix(f.Path) {
+				isOwn := func(other merge.Claim) bool { return other.Owner == claim.Owner }
+				if !slices.ContainsFunc(within[i], isOwn) {
+					within[i] = append(within[i], m.placed(claim))
+				}
+			}
+			if f.Path.HasPrefix(path) && len(path) >= len(nearest[i]) {
 				nearest[i], f.Position = path, m.Position(claim.Owner, path)
 				if f.Claims = nil; len(path) == len(f.Path) {
 					claim.Position = f.Position
@@ -63,8 +74,11 @@ func (m *Object) attribute(found finding.List, owners *merge.History) {
 		}
 	}
 	for i := range found {
-		if len(nearest[i]) == 0 {
-			found[i].Position = m.base.Position(found[i].Path)
+		switch f := &found[i]; {
+		case len(f.Claims) == 0 && len(within[i]) > 0:
+			f.Claims, f.Position = within[i], within[i][len(within[i])-1].Position
+		case len(nearest[i]) == 0:
+			f.Position = m.base.Position(f.Path)
 		}
 	}
 }

@@ -223,7 +223,7 @@ func (q *Queue) Try(in *workspace.Input, j workspace.Job, opts render.Options) (
 		reported, _ := TrainJob(in, j, opts)
 		return nil, append(found, reported...)
 	}
-	var before codes.Set
+	var before codes.Report
 	out, _ := render.JobSet(input, opts)
 	before.Add(out.Findings...)
 	results := make([]FlavorResult, len(q.Flavors))

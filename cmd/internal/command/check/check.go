@@ -178,6 +178,9 @@ func run(p *host.Program, flags checkFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := flags.isLater(j.lines.Releases()); err != nil {
+		return exit.Usage(err)
+	}
 	found := j.ordered(func(found finding.List) finding.List {
 		return was.introduced(levels.Apply(found), j.count.any(flags.Selector != nil))
 	})
@@ -197,7 +200,7 @@ func run(p *host.Program, flags checkFlags) error {
 	}
 	fmt.Fprintf(p.Stderr, "%s%s: %s%s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was)
 	if flags.until != nil {
-		if basis := release.Basis(*flags.until); basis != "" {
+		if basis := release.Basis(*flags.until); basis != "" && basis != release.Basis(opts.Releases...) {
 			fmt.Fprintf(p.Stderr, "note: %s\n", basis)
 		}
 	}

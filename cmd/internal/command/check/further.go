@@ -81,5 +81,7 @@ func (j *runner) furtherObject(ctx context.Context, k *furtherKind, d *manifest.
 	for i := range found {
 		found[i].Position = d.Position(found[i].Path)
 	}
-	return j.in.Rate(d.Further(found))
+	further := d.Report()
+	further.Add(found...)
+	return j.in.Rate(further.List())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // twice returns the program for each of two runs over the same inputs: both read standard input if the flags name it.
@@ -25,6 +26,25 @@ func twice(p *host.Program, flags checkFlags) (first, second *host.Program, err 
 		one.Stdin, other.Stdin = bytes.NewReader(text), bytes.NewReader(text)
 	}
 	return &one, &other, nil
+}
+
+// isLater returns an error unless the release of --to-version is later than one of the inputs' releases, or than the latest one if
+// the inputs name none.
+func (flags checkFlags) isLater(now []release.Release) error {
+	if flags.until == nil {
+		return nil
+	}
+	if len(now) == 0 {
+		now = []release.Release{*release.Latest()}
+	}
+	known := release.Known()
+	rank := func(r release.Release) int {
+		return slices.IndexFunc(known, func(other release.Release) bool { return other.Name == r.Name })
+	}
+	if slices.ContainsFunc(now, func(r release.Release) bool { return rank(r) < rank(*flags.until) }) {
+		return nil
+	}
+	return fmt.Errorf("--to-version %s: not later than Trainer %s, by which the inputs are checked: name a later release", flags.until.Name, now[0].Name)
 }
 
 // refusedBy returns a warning for each error of the inputs in another release that they do not have now.

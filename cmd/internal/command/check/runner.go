@@ -248,7 +248,9 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 			})
 		}
 	}
-	found = d.Further(j.in.Locate(job, found))
+	further := d.Report()
+	further.Add(j.in.Locate(job, found)...)
+	found = further.List()
 	if d.Findings.Err() != nil {
 		// The judgment lacks the fields that cannot be decoded, so that a patch may look idle.
 		for i := range found {
@@ -293,5 +295,7 @@ func (j *runner) jobSet(ctx context.Context, d *manifest.Document) finding.List 
 			f.Position = f.Claims[c].Position
 		}
 	}
-	return j.in.Rate(d.Further(found))
+	further := d.Report()
+	further.Add(found...)
+	return j.in.Rate(further.List())
 }

@@ -161,7 +161,9 @@ func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) fi
 		found = append(found, *f)
 	}
 	if admitted.Snapshot == nil {
-		found = admitted.Document.Further(found)
+		further := admitted.Document.Report()
+		further.Add(found...)
+		found = further.List()
 	}
 	return j.in.Rate(found)
 }

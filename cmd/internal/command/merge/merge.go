@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -108,6 +109,9 @@ func run(ctx context.Context, p *host.Program, flags mergeFlags) error {
 		found = append(found, m.Admit(ctx, merged, found)...)
 		found = append(found, m.Leftovers(merged, found)...)
 	}
+	var all codes.Report
+	all.Add(found...)
+	found = all.List()
 	if err := report.WriteResult(p.Stderr, found, flags.Report(p, p.Stderr), false); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ type renderRun struct {
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
 	rendered [2][]rendered
-	findings [2]codes.Set
+	findings [2]finding.List
 	unsafe   finding.List
 	err      error
 	pods     atomic.Int64 // the number of Pods so far
@@ -191,7 +191,7 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 
 // found returns the findings of all parts.
 func (r *renderRun) found(read finding.List) finding.List {
-	found := slices.Concat(read, r.findings[0].List(), r.findings[1].List())
+	found := codes.Distinct(slices.Concat(read, r.findings[0], r.findings[1]))
 	if len(r.rendered[0])+len(r.rendered[1]) == 0 && found.Err() == nil {
 		found = append(found, r.flags.Flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
@@ -343,7 +343,7 @@ func (r *renderRun) store(o renderedJob) {
 	}
 	r.in.Label(o.findings)
 	r.in.Label(o.unsafe)
-	r.findings[group].Add(o.findings...)
+	r.findings[group] = append(r.findings[group], o.findings...)
 	r.unsafe = append(r.unsafe, o.unsafe...)
 	made := o.rendered
 	made.build = r.in.Build()

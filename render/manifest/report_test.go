@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-func TestDocument_Further(t *testing.T) {
+func TestDocument_Report(t *testing.T) {
 	const text = `apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
 metadata: {name: a, namespace: x}
@@ -56,12 +56,19 @@ spec:
 			t.Fatal(err)
 		}
 		found := finding.List{{Code: test.code, Severity: finding.Error, Object: d.ID, Path: path}}
-		if further := len(d.Further(found)) == 1; further != test.further || len(found) != 1 {
+		if further := len(added(d, found)) == 1; further != test.further || len(found) != 1 {
 			t.Errorf("%s at %s: %t, after\n%v", test.code, test.path, further, d.Findings)
 		}
 		found[0].Object.Kind = "JobSet"
-		if test.code != codes.IdlePatch && len(d.Further(found)) != 1 {
+		if test.code != codes.IdlePatch && len(added(d, found)) != 1 {
 			t.Errorf("%s at %s of another kind is none of the document", test.code, test.path)
 		}
 	}
+}
+
+// added returns the findings that a document's report takes.
+func added(d *manifest.Document, found finding.List) finding.List {
+	r := d.Report()
+	r.Add(found...)
+	return r.List()
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-func ExampleSet() {
-	var found codes.Set
+func ExampleReport() {
+	var found codes.Report
 	// Two TrainJobs name one runtime, so a check of each finds the same.
 	for range 2 {
 		found.Add(finding.Finding{
@@ -29,7 +29,7 @@ func ExampleSet() {
 	// Output: TW600: ClusterTrainingRuntime torch: .spec.template: the container has no image; set it
 }
 
-func TestSet(t *testing.T) {
+func TestReport(t *testing.T) {
 	at := func(line int, f finding.Finding) finding.Finding {
 		f.Position = fieldpath.Position{File: "a.yaml", Line: line}
 		return f
@@ -61,27 +61,27 @@ func TestSet(t *testing.T) {
 		}, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var s codes.Set
+			var s codes.Report
 			s.Add(tc.found...)
 			if got := s.List(); len(got) != tc.want {
-				t.Errorf("the set holds %d findings, want %d: %v", len(got), tc.want, got)
+				t.Errorf("the report holds %d findings, want %d: %v", len(got), tc.want, got)
 			}
 			if got := codes.Distinct(tc.found); !reflect.DeepEqual(got, s.List()) {
 				t.Errorf("Distinct() = %v, want %v", got, s.List())
 			}
 			for _, f := range tc.found {
 				if !s.Has(codes.KeyOf(f)) {
-					t.Errorf("the set lacks %v", f)
+					t.Errorf("the report lacks %v", f)
 				}
 			}
 			if s.Has(codes.KeyOf(finding.Finding{Code: "TW999"})) {
-				t.Error("the set has what was not added")
+				t.Error("the report has what was not added")
 			}
 		})
 	}
 }
 
-func TestSupersedes(t *testing.T) {
+func TestReport_Explains(t *testing.T) {
 	job, other := fieldpath.Object{Kind: "TrainJob", Name: "a"}, fieldpath.Object{Kind: "TrainJob", Name: "b"}
 	spec, labels := fieldpath.Fields("spec"), fieldpath.Fields("spec", "labels")
 	place := fieldpath.Position{File: "a.yaml", Line: 1}
@@ -100,24 +100,21 @@ func TestSupersedes(t *testing.T) {
 		{"one field of another object", finding.Finding{Code: codes.BrokenRule, Object: other, Path: spec}, finding.Finding{Code: codes.BadMetadata, Object: job, Path: spec}, false},
 		{"within the field", finding.Finding{Code: codes.BadManager, Object: job, Path: spec}, finding.Finding{Code: codes.BadValue, Object: job, Path: labels}, true},
 		{"around the field", finding.Finding{Code: codes.BadManager, Object: job, Path: labels}, finding.Finding{Code: codes.BadValue, Object: job, Path: spec}, false},
-		{"a patch around the field", finding.Finding{Code: codes.Unpatchable, Object: job, Path: labels}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, true},
-		{"a patch within the field", finding.Finding{Code: codes.Unpatchable, Object: job, Path: spec}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: labels}, false},
-		{"a patch of another object", finding.Finding{Code: codes.Unpatchable, Object: other, Path: labels}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, false},
+		{"a patch around the field", finding.Finding{Code: codes.UnknownField, Object: job, Path: labels}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, true},
+		{"a patch within the field", finding.Finding{Code: codes.UnknownField, Object: job, Path: spec}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: labels}, false},
+		{"a patch of another object", finding.Finding{Code: codes.UnknownField, Object: other, Path: labels}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, false},
 		{"one place", finding.Finding{Code: codes.NoMergeKey, Position: place}, finding.Finding{Code: codes.NoMerge, Position: place}, true},
 		{"no place", finding.Finding{Code: codes.NoMergeKey}, finding.Finding{Code: codes.NoMerge}, false},
 		{"the source", finding.Finding{Code: codes.Env, Claims: from(labels)}, finding.Finding{Code: codes.EnvWithoutName, Path: labels}, true},
 		{"around the source", finding.Finding{Code: codes.Env, Claims: from(labels)}, finding.Finding{Code: codes.EnvWithoutName, Path: spec}, true},
 		{"within the source", finding.Finding{Code: codes.Env, Claims: from(spec)}, finding.Finding{Code: codes.EnvWithoutName, Path: labels}, false},
 		{"no source", finding.Finding{Code: codes.Env}, finding.Finding{Code: codes.EnvWithoutName}, false},
-		{"one source", finding.Finding{Code: codes.DuplicateItem, Claims: from(spec)}, finding.Finding{Code: codes.BadName, Claims: from(labels)}, true},
-		{"another source", finding.Finding{Code: codes.DuplicateItem, Claims: from(labels)}, finding.Finding{Code: codes.BadName, Claims: from(spec)}, false},
-		{"one source and none", finding.Finding{Code: codes.DuplicateItem, Claims: from(nil)}, finding.Finding{Code: codes.BadName}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var s codes.Set
+			var s codes.Report
 			s.Add(tc.by)
-			if got := s.Supersedes(tc.f); got != tc.want {
-				t.Errorf("Supersedes(%v) = %v, want %v", tc.f, got, tc.want)
+			if got := s.Explains(tc.f); got != tc.want {
+				t.Errorf("Explains(%v) = %v, want %v", tc.f, got, tc.want)
 			}
 		})
 	}

@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"slices"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -11,18 +9,15 @@ import (
 	"github.com/trainweld/trainweld/render/nearest"
 )
 
-// Further returns the findings of a later stage in a new list. It omits each finding that Decode, or a better finding of the stage,
-// describes. Both stages find unknown fields and wrong types; Decode suggests the intended field. The findings have their positions.
-func (d *Document) Further(found finding.List) finding.List {
+// Report returns a report for the findings of later stages on the document. It takes none that Decode describes: several stages find
+// unknown fields and wrong types, and Decode suggests the intended field. The findings to add have their positions.
+func (d *Document) Report() *codes.Report {
 	if d == nil {
-		return found
+		return &codes.Report{}
 	}
-	var all codes.Set
-	all.Add(d.Findings...)
-	all.Add(found...)
 	known := d.decodeErrors()
-	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool {
-		return all.Supersedes(f) || len(known.of) > 0 && f.Object.Kind == d.ID.Kind && known.has(f, d.along(f.Path))
+	return codes.NewReport(d.Findings, func(f finding.Finding) bool {
+		return len(known.of) > 0 && f.Object.Kind == d.ID.Kind && known.has(f, d.along(f.Path))
 	})
 }
 

@@ -1,0 +1,92 @@
+package codes_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release"
+)
+
+// TestExplanations has an input with both causes for each row of the table: the code that the row omits is found without the row.
+func TestExplanations(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "explanations.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := map[string]string{}
+	for _, f := range txtar.Parse(text).Files {
+		inputs[f.Name] = string(f.Data)
+	}
+	for row := range codes.Explanations() {
+		code, by := codes.Explanation(row)
+		name := string(code) + " by " + string(by)
+		if by == codes.NoMerge {
+			continue // of the verb merge, which has a session for it
+		}
+		input, ok := inputs[name]
+		if !ok {
+			t.Errorf("no input for %s", name)
+			continue
+		}
+		runtime, job, _ := strings.Cut(input, "---\n")
+		if !strings.Contains(runtime, "kind:") {
+			runtime = inputs["runtime"]
+		}
+		has := func(found finding.List, code finding.Code) bool { return found.Of(code) != nil }
+		if found := judged(t, runtime, job); !has(found, by) || has(found, code) {
+			t.Errorf("%s: %v", name, found)
+		}
+		codes.WithoutExplanation(row, func() {
+			if found := judged(t, runtime, job); !has(found, by) || !has(found, code) {
+				t.Errorf("%s, without the row: %v", name, found)
+			}
+		})
+	}
+}
+
+// judged returns the findings of decoding and admission on a TrainJob.
+func judged(t *testing.T, runtime, job string) finding.List {
+	t.Helper()
+	read := func(file, text string) *manifest.Document {
+		documents, found := manifest.Decode(file, []byte(text))
+		if len(documents) != 1 {
+			t.Fatalf("%s: %v\n%s", file, found, text)
+		}
+		return documents[0]
+	}
+	fields := func(d *manifest.Document) map[string]any {
+		fields, err := d.ReadFields()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fields
+	}
+	var of *release.Release
+	if strings.Contains(job, "podTemplateOverrides") {
+		of, _ = release.Parse("2.1")
+	}
+	admitted, rejected := admission.AdmitRuntime(t.Context(), of, fields(read("runtime.yaml", runtime)), "")
+	d := read("job.yaml", job)
+	found := admission.Check(t.Context(), admission.Input{Release: of, TrainJob: fields(d), Runtime: admitted})
+	for i := range found {
+		at := found[i].Path
+		if claims := found[i].Claims; len(claims) > 0 {
+			at = claims[len(claims)-1].At
+		}
+		if found[i].Object.Kind == d.ID.Kind {
+			found[i].Position = d.Position(at)
+		}
+	}
+	report := d.Report()
+	report.Add(found...)
+	return slices.Concat(rejected, d.Findings, report.List())
+}
