@@ -112,7 +112,7 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 	opts.Release = j.Release()
 	// The error repeats the findings.
 	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
-	found = append(append(found, in.ReleaseFindings(j)...), out.Findings...)
+	found = append(append(found, in.ReleaseFindings(j, opts.OnConflict)...), out.Findings...)
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found
 	}

@@ -123,7 +123,7 @@ func (c *checker) validate() bool {
 	if !c.refersToRuntime() {
 		return false
 	}
-	if c.in.Runtime.findings.Err() != nil {
+	if !c.in.IsAccepted && c.in.Runtime.findings.Err() != nil {
 		c.report(codes.RuntimeRejected, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
 			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", c.in.Runtime.id), "fix the runtime, or reference another one")
 	}

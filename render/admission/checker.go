@@ -24,6 +24,8 @@ type Input struct {
 	// Runtime is the runtime that the TrainJob names. If it is nil, Check checks only the TrainJob itself. The caller
 	// reports a missing runtime.
 	Runtime *Runtime
+	// IsAccepted means that the cluster accepts the runtime, whatever its own findings say.
+	IsAccepted bool
 	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. Check warns if they differ.
 	Live *Runtime
 	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.

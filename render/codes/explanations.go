@@ -18,6 +18,9 @@ var explanations = []struct {
 	{MissingField, NoMergeKey, atOnePlace},
 	{NoMerge, NoMergeKey, atOnePlace},
 	// The definition limits names that have their own rules.
+	{BadValue, BadManager, atOnePlace},
+	{BadValue, UnknownJob, atOnePlace},
+	{BadValue, UnknownContainer, atOnePlace},
 	{BadValue, BadManager, within},
 	{MissingField, BadManager, within},
 	// A rule of the definition is narrower than the rule for all objects.
@@ -32,6 +35,8 @@ var explanations = []struct {
 	{Shadowed, EnvOnMain, ofClaim},
 	// The object that is skipped is a patch, and its version is not the base's.
 	{UnknownVersion, NoMerge, atOneField},
+	// A policy writes into the job with the label, which the runtime lacks.
+	{NothingInjected, NoTrainerLabel, inOneObject},
 	// The policy's address is an endpoint without a Pod.
 	{NoSuchPod, MasterAddress, anywhere},
 }
@@ -46,6 +51,7 @@ const (
 	within                // the explained field is in the other one, in one object
 	around                // the explained field is the other one, or contains it, in one object
 	aroundSource          // the explained field is the other's source, or contains it
+	inOneObject           // any field of one object
 	ofClaim               // the source of one of the explained claims is the other field, or within it
 )
 
@@ -80,6 +86,8 @@ func (r relation) marks(f finding.Finding, add func(mark)) {
 		for n := range len(source) + 1 {
 			add(mark{path: source[:n].String()})
 		}
+	case r == inOneObject:
+		add(mark{object: f.Object})
 	case r == ofClaim:
 		add(mark{path: f.Path.String()})
 	}
@@ -90,6 +98,8 @@ func (r relation) isMarked(f finding.Finding, has func(mark) bool) bool {
 	switch r {
 	case anywhere:
 		return has(mark{})
+	case inOneObject:
+		return has(mark{object: f.Object})
 	case atOneField, around:
 		return has(mark{object: f.Object, path: f.Path.String()})
 	case atOnePlace:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
@@ -27,8 +28,11 @@ func TestExplanations(t *testing.T) {
 		inputs[f.Name] = string(f.Data)
 	}
 	for row := range codes.Explanations() {
-		code, by := codes.Explanation(row)
+		code, by, isWithin := codes.Explanation(row)
 		name := string(code) + " by " + string(by)
+		if isWithin && code == codes.BadValue {
+			name += ", within"
+		}
 		if by == codes.NoMerge {
 			continue // of the verb merge, which has a session for it
 		}
@@ -79,6 +83,9 @@ func judged(t *testing.T, runtime, job string) finding.List {
 	found := admission.Check(t.Context(), admission.Input{Release: of, TrainJob: fields(d), Runtime: admitted})
 	for i := range found {
 		at := found[i].Path
+		if n := slices.Index(at, fieldpath.Field("replicatedJobs")); found[i].Code == codes.UnknownJob {
+			at = at[:n+2] // the item, as workspace.Locator has it
+		}
 		if claims := found[i].Claims; len(claims) > 0 {
 			at = claims[len(claims)-1].At
 		}
@@ -86,7 +93,10 @@ func judged(t *testing.T, runtime, job string) finding.List {
 			found[i].Position = d.Position(at)
 		}
 	}
-	report := d.Report()
+	if f := admitted.Unlabeled(); f != nil {
+		rejected = append(rejected, *f)
+	}
+	known, report := codes.NewReport(rejected, nil), d.Report()
 	report.Add(found...)
-	return slices.Concat(rejected, d.Findings, report.List())
+	return slices.Concat(rejected, d.Findings, report.List().Where(func(f finding.Finding) bool { return !known.Explains(f) }))
 }

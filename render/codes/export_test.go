@@ -2,11 +2,13 @@ package codes
 
 import "github.com/trainweld/trainweld/finding"
 
-// Explanations returns the number of rows of the table, and the two codes of one.
+// Explanations returns the number of rows of the table.
 func Explanations() int { return len(explanations) }
 
-func Explanation(row int) (code, by finding.Code) {
-	return explanations[row].code, explanations[row].by
+// Explanation returns the two codes of a row, and whether the row is about a field within another one.
+func Explanation(row int) (code, by finding.Code, isWithin bool) {
+	e := explanations[row]
+	return e.code, e.by, e.where == within
 }
 
 // WithoutExplanation calls do while the table lacks a row.

@@ -62,8 +62,7 @@ func made(in *workspace.Input, j workspace.Job, input render.Input, opts render.
 	opts.Release = cmp.Or(opts.Release, j.Release())
 	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)
-	found := in.ReleaseFindings(j)
-	workspace.LastWins(found, opts.OnConflict)
+	found := in.ReleaseFindings(j, opts.OnConflict)
 	out.Findings = in.Locate(j, append(found, out.Findings...))
 	out.Findings.Sort()
 	if in.IsSpelled() && out.JobSet != nil {
@@ -110,7 +109,7 @@ func PodGroups(in *workspace.Input, j workspace.Job, opts render.Options, made M
 func inputOf(in *workspace.Input, j workspace.Job) (render.Input, finding.List) {
 	spec, missing := in.RuntimeOf(j)
 	if spec == nil {
-		findings := in.ReleaseFindings(j)
+		findings := in.ReleaseFindings(j, render.Fail)
 		if missing != nil {
 			findings = append(findings, *missing)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -148,7 +149,7 @@ func TestStockRuntime(t *testing.T) {
 			if got := s != nil && s.Stock; got != tc.stock || got && (spec == nil || in.Earlier(in.Jobs[0]).TorchNumProcPerNode == nil != (tc.release == "2.2" || tc.release == "")) {
 				t.Errorf("stock: %t, want %t; %v", got, tc.stock, in.Earlier(in.Jobs[0]))
 			}
-			found := in.ReleaseFindings(in.Jobs[0])
+			found := in.ReleaseFindings(in.Jobs[0], render.Fail)
 			if isNoted := len(found) == 1 && codes.AssumesRuntime(found[0]) && found[0].Position.File == "in.yaml"; isNoted != (tc.stock && tc.release == "") {
 				t.Errorf("found %v", found)
 			}

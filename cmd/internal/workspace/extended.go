@@ -215,22 +215,24 @@ func resolvable(f finding.Finding, of conflict.Conflict) finding.Finding {
 	return f
 }
 
-// LastWins makes warnings of the conflicts of extended patches of which the last one wins.
-func LastWins(found finding.List, rule render.OnConflict) {
-	for i := range found {
-		if found[i].Code == codes.Overlap && IsRuntime(found[i].Object) && rule == render.Last {
-			found[i].Severity = finding.Warning
+// derivedFindings returns the findings on the runtime that a TrainJob's extended patches make. Under the rule that the last patch
+// wins, their conflicts are warnings.
+func (c *Catalog) derivedFindings(j Job, source *RuntimeSource, rule render.OnConflict) finding.List {
+	var found finding.List
+	add := func(more finding.List) {
+		for _, f := range more {
+			if f.Code == codes.Overlap && rule == render.Last {
+				f.Severity = finding.Warning
+			}
+			found = append(found, f)
 		}
 	}
-}
-
-// derivedFindings returns the findings on the runtime that a TrainJob's extended patches make.
-func (c *Catalog) derivedFindings(j Job, source *RuntimeSource) finding.List {
-	found := append(slices.Clone(source.Findings), c.forbidden(j, source.derivation)...)
+	add(source.Findings)
+	add(c.forbidden(j, source.derivation))
 	if source.Findings.Err() != nil {
 		return found
 	}
-	found = append(found, c.contested(j, source.derivation)...)
+	add(c.contested(j, source.derivation))
 	ref := fieldpath.Fields("spec", "runtimeRef", "name")
 	report := func(code finding.Code, severity finding.Severity, help, message string, args ...any) {
 		found = append(found, finding.Finding{

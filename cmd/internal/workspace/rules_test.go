@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -90,7 +91,7 @@ func TestLocate_Policy(t *testing.T) {
 				t.Errorf("the position is %s, want %s", got, want)
 			}
 		}
-		found = in.Locate(c, append(in.ReleaseFindings(c), finding.Finding{Code: codes.IdlePatch, Severity: finding.Warning}, finding.Finding{Code: codes.NoRuntime, Severity: finding.Note}))
+		found = in.Locate(c, append(in.ReleaseFindings(c, render.Fail), finding.Finding{Code: codes.IdlePatch, Severity: finding.Warning}, finding.Finding{Code: codes.NoRuntime, Severity: finding.Note}))
 		var got []string
 		for _, f := range found {
 			got = append(got, fmt.Sprintf("%s %s", f.Code, f.Severity))

@@ -253,13 +253,13 @@ func (c *Catalog) shipped(r *release.Release) map[string]*RuntimeSource {
 	return c.stock[version]
 }
 
-func (c *Catalog) runtimeFindings(j Job) finding.List {
+func (c *Catalog) runtimeFindings(j Job, rule render.OnConflict) finding.List {
 	source := c.SourceOf(j)
 	if source == nil {
 		return nil
 	}
 	if source.derivation != nil {
-		return append(c.derivedFindings(j, source), c.sourceFindings(j, source.derivation.base)...)
+		return append(c.derivedFindings(j, source, rule), c.sourceFindings(j, source.derivation.base)...)
 	}
 	return c.sourceFindings(j, source)
 }

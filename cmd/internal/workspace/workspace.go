@@ -129,8 +129,8 @@ func (in *Input) AddPart(part *Input) {
 
 // ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on the TrainJob's release. It also
 // returns the violations of the TrainJob's policy.
-func (in *Input) ReleaseFindings(j Job) finding.List {
-	found := in.runtimeFindings(j)
+func (in *Input) ReleaseFindings(j Job, rule render.OnConflict) finding.List {
+	found := in.runtimeFindings(j, rule)
 	for _, p := range in.patchesFor(j) {
 		if d := p.Document.As(j.Document.API()); d != p.Document {
 			found = append(found, d.Findings...)

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"sync"
-
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -12,42 +10,23 @@ import (
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
-// relocations holds the positions of fields in patches that belong to spec.trainer of their TrainJobs.
-type relocations struct {
-	mu      sync.Mutex
-	certain map[fieldpath.Position]bool
-}
-
-// note records the fields that a TrainJob of the runtime can move to spec.trainer. The controller writes spec.trainer into each
-// job with the trainer's label. So the patched job must be the only one.
-func (m *relocations) note(d *manifest.Document, job workspace.Job, admitted *admittedRuntime) {
+// relocated returns the errors of decoding on fields of patches that the TrainJob can move to spec.trainer, with certain remedies. The
+// controller writes spec.trainer into each job with the trainer's label. So the patched job must be the only one.
+func relocated(d *manifest.Document, job workspace.Job, admitted *admittedRuntime) finding.List {
 	moved := d.Findings.Where(func(f finding.Finding) bool { return f.Code == codes.Unpatchable && f.Remedy.Do == finding.Move })
 	if moved == nil || admitted == nil {
-		return
+		return nil
 	}
 	fields, err := admitted.Fields(render.RuntimeOf(job.TrainJob))
 	if err != nil {
-		return // decoding has reported the error
+		return nil // decoding has reported the error
 	}
 	trainer := onlyTrainer(fields)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, f := range moved {
-		if trainer != "" && patchedJob(f.Path) == trainer {
-			m.certain[f.Position] = true
-		}
+	certain := moved.Where(func(f finding.Finding) bool { return trainer != "" && patchedJob(f.Path) == trainer })
+	for i := range certain {
+		certain[i].Remedy.IsCertain = true
 	}
-}
-
-// mark makes the remedies of these fields certain.
-func (m *relocations) mark(found finding.List) finding.List {
-	for i := range found {
-		f := &found[i]
-		if f.Code == codes.Unpatchable && f.Remedy.Do == finding.Move && m.certain[f.Position] {
-			f.Remedy.IsCertain = true
-		}
-	}
-	return found
+	return certain
 }
 
 // patchedJob returns the name of the replicated job that a field of a patch belongs to, or "".

@@ -26,21 +26,20 @@ import (
 // runner runs the input of check through admission. It first reads everything, since a runtime may follow the TrainJobs that
 // name it. Then it judges each document. To save memory, it keeps only the text of a document after reading.
 type runner struct {
-	progress    *host.Progress
-	in          *workspace.Input
-	flags       checkFlags
-	onConflict  render.OnConflict
-	runtimes    *admittedRuntimes
-	own         []*admittedRuntime // the runtimes to judge
-	fromFlag    []*admittedRuntime // the runtimes of -r
-	classes     []string           // the names of the PriorityClasses
-	runClasses  []string           // the names of the RuntimeClasses
-	results     []result
-	reading     map[objectID]finding.List               // the decoding findings of each object
-	objects     map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
-	oldState    *oldState
-	relocations *relocations
-	count       counts
+	progress   *host.Progress
+	in         *workspace.Input
+	flags      checkFlags
+	onConflict render.OnConflict
+	runtimes   *admittedRuntimes
+	own        []*admittedRuntime // the runtimes to judge
+	fromFlag   []*admittedRuntime // the runtimes of -r
+	classes    []string           // the names of the PriorityClasses
+	runClasses []string           // the names of the RuntimeClasses
+	results    []result
+	reading    map[objectID]finding.List               // the decoding findings of each object
+	objects    map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
+	oldState   *oldState
+	count      counts
 }
 
 // result judges one document.
@@ -87,7 +86,7 @@ func (t counts) String() string {
 func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
 	j := &runner{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
-		runtimes: &admittedRuntimes{}, reading: map[objectID]finding.List{}, relocations: &relocations{certain: map[fieldpath.Position]bool{}}, objects: map[fieldpath.Object]*manifest.Document{},
+		runtimes: &admittedRuntimes{}, reading: map[objectID]finding.List{}, objects: map[fieldpath.Object]*manifest.Document{},
 	}
 	j.in.Step = j.progress.Step
 	if j.oldState = before; before == nil {
@@ -179,7 +178,7 @@ func (j *runner) run(ctx context.Context) finding.List {
 	for _, admitted := range j.runtimes.others {
 		found = append(found, j.checkRuntime(ctx, admitted)...)
 	}
-	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.relocations.mark(j.in.Findings))), j.addRuntimeWarnings(ctx, found)...))
+	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.in.Findings)), j.addRuntimeWarnings(ctx, found)...))
 	if unrelated := j.oldState.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
@@ -210,9 +209,9 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, FeatureGates: j.flags.FeatureGates, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	admitted, missing := j.runtimeOf(job)
-	j.relocations.note(d, job, admitted)
 	if admitted != nil {
 		in.Runtime, _ = j.admit(ctx, admitted, render.RuntimeOf(job.TrainJob))
+		in.IsAccepted = admitted.Base() != nil // the findings on the runtime are those of the patches
 		admitted.named.Store(true)
 		if live := j.liveOf(job); admitted.Snapshot != nil && live != nil {
 			in.Live, _ = j.admit(ctx, j.runtimes.of(live), fieldpath.Object{})
@@ -223,11 +222,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 		in.TrainJob = fields
 		return j.oldState.check(ctx, in, job)
 	})
-	found = slices.Concat(j.in.ReleaseFindings(job), found, hidden)
-	workspace.LastWins(found, j.onConflict)
-	if admitted != nil && admitted.Base() != nil { // the runtime's own findings are those of the patches, and the cluster accepts the base
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.RuntimeRejected })
-	}
+	found = slices.Concat(j.in.ReleaseFindings(job, j.onConflict), found, hidden)
 	if admitted != nil && admitted.Snapshot != nil {
 		if deleted := j.oldState.missingRuntime(j.in, job); deleted != nil {
 			found = append(found, *deleted)
@@ -257,6 +252,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 			found[i].Remedy.IsCertain = false
 		}
 	}
+	found = append(found, j.in.Rate(relocated(d, job, admitted))...)
 	found.Sort()
 	return found
 }

@@ -183,15 +183,17 @@ func (j *runner) beyondTypesOf(
 	})
 }
 
-// addRuntimeWarnings adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains
-// that a policy has no effect.
+// addRuntimeWarnings adds the findings on runtimes that the cluster accepts and that are probably mistakes. They may explain those of
+// the TrainJobs.
 func (j *runner) addRuntimeWarnings(ctx context.Context, found finding.List) finding.List {
-	unlabeled := map[fieldpath.Object]bool{}
-	for _, f := range j.in.Rate(j.runtimeWarnings(ctx)) {
-		unlabeled[f.Object] = unlabeled[f.Object] || f.Code == codes.NoTrainerLabel
-		found = append(found, f)
+	warnings := j.in.Rate(j.runtimeWarnings(ctx))
+	known := codes.NewReport(warnings, nil)
+	for _, f := range found {
+		if !known.Explains(f) {
+			warnings = append(warnings, f)
+		}
 	}
-	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.NothingInjected && unlabeled[f.Object] })
+	return warnings
 }
 
 // checkAlone judges a runtime that no TrainJob of the input names.

@@ -205,7 +205,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 	if missing != nil {
 		found = append(found, *missing)
 	}
-	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error && !codes.AssumesRuntime(f) })...)
+	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j, render.Fail), func(f finding.Finding) bool { return f.Severity < finding.Error && !codes.AssumesRuntime(f) })...)
 	found = in.Locate(j, found)
 	found.Sort()
 	return found
