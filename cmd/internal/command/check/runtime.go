@@ -183,17 +183,12 @@ func (j *runner) beyondTypesOf(
 	})
 }
 
-// addRuntimeWarnings adds the findings on runtimes that the cluster accepts and that are probably mistakes. They may explain those of
-// the TrainJobs.
+// addRuntimeWarnings adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains
+// that a policy has no effect.
 func (j *runner) addRuntimeWarnings(ctx context.Context, found finding.List) finding.List {
 	warnings := j.in.Rate(j.runtimeWarnings(ctx))
-	known := codes.NewReport(warnings, nil)
-	for _, f := range found {
-		if !known.Explains(f) {
-			warnings = append(warnings, f)
-		}
-	}
-	return warnings
+	known := codes.NewReport(warnings.Of(codes.NoTrainerLabel), nil)
+	return append(found, warnings...).Where(func(f finding.Finding) bool { return !known.Explains(f) })
 }
 
 // checkAlone judges a runtime that no TrainJob of the input names.
