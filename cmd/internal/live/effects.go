@@ -307,7 +307,8 @@ func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 		switch o := f.byName[job.Name]; {
 		case o != nil:
 			was, _ := o.Value.(*batchv1.Job)
-			if err := c.compare(was, now[job.Name], resumed[job.Name], job); err != nil {
+			// JobSet leaves a Job as it is that it would not create in a state.
+			if err := c.compare(was, cmp.Or(now[job.Name], was), cmp.Or(resumed[job.Name], was), job); err != nil {
 				return nil, err
 			}
 			continue
