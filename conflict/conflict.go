@@ -1,7 +1,7 @@
 // Package conflict finds disagreements between managers: patches that set one field to different values, or different members
 // of one union.
 //
-//	result, err := plan.Apply(&deployment, patches, merge.Options{Owners: true})
+//	result, err := merge.Strategic(&deployment, patches)
 //	if err != nil {
 //		return err
 //	}
@@ -85,8 +85,8 @@ var (
 	_ error = Conflicts(nil)
 )
 
-// Find returns every conflict between the managers of a merge, or nil if they agree. The merge needs Options.Owners. For nil
-// owners, Find returns one invalid conflict whose message says so.
+// Find returns every conflict between the managers of a merge, or nil if they agree. For no
+// history, Find returns one invalid conflict whose message says so.
 func Find(owners *merge.History) Conflicts {
 	if owners == nil {
 		return Conflicts{{}}
@@ -375,7 +375,7 @@ func (c Conflict) message() string {
 	case c.Kind == Union:
 		return "managers set different members of one union; the merge keeps both, and the cluster rejects the object"
 	case c.Kind != Overlap:
-		return "unknown: the merge was made without Options.Owners"
+		return "unknown: there is no history of a merge"
 	case hasNull(c.Claims):
 		return "one manager empties what another sets"
 	default:
@@ -386,7 +386,7 @@ func (c Conflict) message() string {
 // remedy returns the fix. A program may add how it lets one of the managers win.
 func (c Conflict) remedy() finding.Remedy {
 	if len(c.Claims) == 0 {
-		return finding.Remedy{Text: "set Options.Owners"}
+		return finding.Remedy{Text: "pass the history of the merge"}
 	}
 	r := finding.Remedy{Do: finding.LetOneWin, Options: c.Managers(), Text: "set the field in one patch only, or set the same value in all"}
 	if c.Kind == Union {

@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -12,9 +13,9 @@ import (
 
 // editor removes fields from patches. It works on their JSON, each of which it makes once. Its work
 // follows the removed fields, not the number of patches or the length of their lists.
-type editor[T, P any] struct {
-	plan    *merge.Plan[T, P]
-	patches []merge.Patch[P]
+type editor struct {
+	t       *schema.Type // of the base
+	patches []merge.Patch
 	winner  merge.Owner
 	of      map[merge.Owner][]int // the places of each layer's patches; nil before the first removal
 	edited  map[int]*edited       // the patches that were read
@@ -29,13 +30,12 @@ type edited struct {
 }
 
 // removeField removes a field from a layer's patches, and reports whether that changed them.
-func (e *editor[T, P]) removeField(layer merge.Owner, path fieldpath.Path) bool {
+func (e *editor) removeField(layer merge.Owner, path fieldpath.Path) bool {
 	if e.of == nil {
 		e.of, e.edited = map[merge.Owner][]int{}, map[int]*edited{}
 		for i := range e.patches {
-			if e.patches[i].Value != nil {
-				e.of[e.patches[i].Owner] = append(e.of[e.patches[i].Owner], i)
-			}
+			owner := merge.Manager(e.patches[i].Manager)
+			e.of[owner] = append(e.of[owner], i)
 		}
 	}
 	var winning merge.Object
@@ -45,7 +45,7 @@ func (e *editor[T, P]) removeField(layer merge.Owner, path fieldpath.Path) bool 
 	changed := false
 	for _, i := range e.of[layer] {
 		patch := e.read(i)
-		if patch.remove(place{e.plan.Type(), patch.fields, nil}, winning, path) {
+		if patch.remove(place{e.t, patch.fields, nil}, winning, path) {
 			patch.changed, changed = true, true
 		}
 	}
@@ -53,23 +53,58 @@ func (e *editor[T, P]) removeField(layer merge.Owner, path fieldpath.Path) bool 
 }
 
 // read returns the JSON of a patch, without fields if it has none.
-func (e *editor[T, P]) read(i int) *edited {
+func (e *editor) read(i int) *edited {
 	if e.edited[i] == nil {
-		fields, ofValue, _ := e.plan.Fields(e.patches[i].Value)
+		fields, ofValue := fieldsOf(e.patches[i].Value)
 		e.edited[i] = &edited{fields: fields, ofValue: ofValue, lists: map[string]map[string][]merge.Object{}}
 	}
 	return e.edited[i]
 }
 
 // result returns the patches without the removed fields.
-func (e *editor[T, P]) result() []merge.Patch[P] {
+func (e *editor) result() []merge.Patch {
 	patches := slices.Clone(e.patches)
 	for i, patch := range e.edited {
 		if patch.changed {
-			patches[i].Value = e.plan.Patch(patch.fields, patches[i].Value)
+			patches[i].Value = valueOf(patch.fields, patches[i].Value)
 		}
 	}
 	return patches
+}
+
+// fieldsOf returns a copy of a patch's JSON, and whether the patch is a Go value. A JSON patch has no fields.
+func fieldsOf(patch any) (fields merge.Object, ofValue bool) {
+	switch patch := patch.(type) {
+	case nil, merge.JSONPatch:
+		return nil, false
+	case merge.Object:
+		return tree.Copy(patch), false
+	case *merge.Object:
+		return tree.Copy(*patch), false
+	}
+	made, _ := tree.Value(patch) // it has merged
+	fields, _ = made.(merge.Object)
+	return fields, true
+}
+
+// valueOf returns a patch with other fields.
+func valueOf(fields merge.Object, like any) any {
+	t := reflect.TypeOf(like)
+	if t.Kind() == reflect.Map || t == reflect.TypeFor[*merge.Object]() {
+		return fields
+	}
+	isPointer := t.Kind() == reflect.Pointer
+	if isPointer {
+		t = t.Elem()
+	}
+	made := reflect.New(t)
+	if tree.Read(fields, made.Interface()) != nil {
+		return nil
+	}
+	if isPointer {
+		return made.Interface()
+	}
+	return made.Elem().Interface()
 }
 
 // place is an object of a patch, at a path.

@@ -7,21 +7,15 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // A controller merges what several managers want of a Deployment, asks whether they agree, and records who set what.
 func Example() {
-	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.Rules{})
-	if err != nil {
-		fmt.Println(err)
-		return
+	patches := []merge.Patch{
+		{Manager: "web", Value: merge.Object{"spec": map[string]any{"replicas": int64(3)}}},
+		{Manager: "autoscaler", Value: merge.Object{"spec": map[string]any{"replicas": int64(5), "minReadySeconds": int64(10)}}},
 	}
-	patches := []merge.Patch[merge.Object]{
-		{Owner: merge.Manager("web"), Value: &merge.Object{"spec": map[string]any{"replicas": int64(3)}}},
-		{Owner: merge.Manager("autoscaler"), Value: &merge.Object{"spec": map[string]any{"replicas": int64(5), "minReadySeconds": int64(10)}}},
-	}
-	result, err := plan.Apply(&appsv1.Deployment{}, patches, merge.Options{Owners: true})
+	result, err := merge.Strategic(&appsv1.Deployment{}, patches)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // Decision records a conflict that Force decided.
@@ -33,22 +34,23 @@ type Decision struct {
 // A Go patch cannot omit every field: some fields are always encoded, such as the claimName of a volume. Such a field takes the
 // manager's value and shares the claim.
 //
-// Force returns the error of the plan's Apply.
-func Force[T, P any](plan *merge.Plan[T, P], base *T, patches []merge.Patch[P], managers ...string) ([]merge.Patch[P], []Decision, error) {
+// The function merges patches, with the rules and options of the caller, and returns the history. Force returns its error.
+func Force(merging func([]merge.Patch) (*merge.History, error), patches []merge.Patch, managers ...string) ([]merge.Patch, []Decision, error) {
 	var decisions []Decision
-	var found map[merge.Owner]Conflicts // the conflicts of each layer; nil after a change of the patches
+	var found map[merge.Owner]Conflicts // the conflicts of each owner; nil after a change of the patches
+	var t *schema.Type
 	for _, manager := range managers {
 		// One decision can reveal another conflict, such as a profile that another manager set for the losing type. Each round
 		// removes something, so the loop ends.
 		for {
 			if found == nil {
-				result, err := plan.Apply(base, patches, merge.Options{Owners: true})
+				history, err := merging(patches)
 				if err != nil {
 					return nil, nil, err
 				}
-				found = Find(result.History).byLayer()
+				found, t = Find(history).byLayer(), history.Type()
 			}
-			e := editor[T, P]{plan: plan, patches: patches, winner: merge.Manager(manager)}
+			e := editor{t: t, patches: patches, winner: merge.Manager(manager)}
 			more := decide(found[e.winner], manager, e.removeField)
 			if len(more) == 0 {
 				break

@@ -42,23 +42,25 @@ type boxedItem struct {
 	Out string `json:"out,omitempty"`
 }
 
-func boxedPlan(t *testing.T) *merge.Plan[boxed, merge.Object] {
-	t.Helper()
-	plan, err := merge.For[boxed, merge.Object](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
+// merging merges patches into a base, for Force.
+func merging[T any](base *T) func([]merge.Patch) (*merge.History, error) {
+	return func(patches []merge.Patch) (*merge.History, error) {
+		result, err := merge.Strategic(base, patches)
+		if err != nil {
+			return nil, err
+		}
+		return result.History, nil
 	}
-	return plan
 }
 
 // objectPatches are patches in JSON, of the managers m0, m1 and so on. A list is a JSON patch.
-func objectPatches(t *testing.T, texts ...string) []merge.Patch[merge.Object] {
+func objectPatches(t *testing.T, texts ...string) []merge.Patch {
 	t.Helper()
-	patches := make([]merge.Patch[merge.Object], len(texts))
+	patches := make([]merge.Patch, len(texts))
 	for i, text := range texts {
-		patches[i].Owner = merge.Manager(fmt.Sprintf("m%d", i))
-		if operations, err := merge.ParseJSONPatch([]byte(text)); err == nil {
-			patches[i].JSON = operations
+		patches[i].Manager = fmt.Sprintf("m%d", i)
+		if read, err := merge.ReadPatch(patches[i].Manager, []byte(text)); err == nil && strings.HasPrefix(text, "[") {
+			patches[i] = read
 			continue
 		}
 		var patch merge.Object
@@ -121,7 +123,7 @@ func TestFind_Null(t *testing.T) {
 			[]string{`overlap .items[id="1"].box: m0 .items[id="1"].box.a="x", m1 .items[id="1"].box=null`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, objectPatches(t, tc.patches...), merge.Options{Owners: true})
+			result, err := merge.Strategic(&boxed{Part: &box{B: "z"}}, objectPatches(t, tc.patches...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,8 +143,8 @@ func TestFind_Null(t *testing.T) {
 func TestFind_NullOfSeveral(t *testing.T) {
 	for _, first := range []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "replace", "b": null}}`} {
 		patches := objectPatches(t, `{"part": null}`, first, `{"part": {"a": "x"}}`)
-		patches[2].Owner = patches[1].Owner
-		result, err := boxedPlan(t).Apply(&boxed{Part: &box{B: "z"}}, patches, merge.Options{Owners: true})
+		patches[2].Manager = patches[1].Manager
+		result, err := merge.Strategic(&boxed{Part: &box{B: "z"}}, patches)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,9 +184,9 @@ func TestForce_Object(t *testing.T) {
 		{"no conflict", []string{`{"box": {"a": "x"}}`, `{"box": {"a": "x"}}`}, []string{"m0"}, []string{`{"box":{"a":"x"}}`, `{"box":{"a":"x"}}`}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan, patches := boxedPlan(t), objectPatches(t, tc.patches...)
+			patches := objectPatches(t, tc.patches...)
 			before := textsOf(patches)
-			left, decisions, err := conflict.Force(plan, &boxed{}, patches, tc.force...)
+			left, decisions, err := conflict.Force(merging(&boxed{}), patches, tc.force...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +203,7 @@ func TestForce_Object(t *testing.T) {
 			if diff := cmp.Diff(tc.decisions, got); diff != "" {
 				t.Errorf("decisions (-want +got):\n%s", diff)
 			}
-			if result, err := plan.Apply(&boxed{}, left, merge.Options{Owners: true}); err != nil || len(conflict.Find(result.History)) > 0 {
+			if result, err := merge.Strategic(&boxed{}, left); err != nil || len(conflict.Find(result.History)) > 0 {
 				t.Errorf("conflicts remain: %v", err)
 			}
 		})
@@ -210,7 +212,7 @@ func TestForce_Object(t *testing.T) {
 
 // TestForce_Lost wants every claim that lost in a decision, also if several lie within one field.
 func TestForce_Lost(t *testing.T) {
-	_, decisions, err := conflict.Force(boxedPlan(t), &boxed{}, objectPatches(t, `{"box": {"a": "x", "b": "y"}}`, `{"box": null}`), "m1")
+	_, decisions, err := conflict.Force(merging(&boxed{}), objectPatches(t, `{"box": {"a": "x", "b": "y"}}`, `{"box": null}`), "m1")
 	if err != nil || len(decisions) != 1 {
 		t.Fatalf("%v %v", decisions, err)
 	}
@@ -230,10 +232,10 @@ func TestForce_Several(t *testing.T) {
 		{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": {"a": "y"}}]}`, `{"items": [{"id": 1, "box": {}}]}`, `{"items":[{"id":1}]}`},
 	} {
 		patches := objectPatches(t, tc.winner, tc.first, tc.second)
-		patches[2].Owner = patches[1].Owner
+		patches[2].Manager = patches[1].Manager
 		want := textsOf(patches)
 		want[1] = tc.left
-		left, _, err := conflict.Force(boxedPlan(t), &boxed{}, patches, "m0")
+		left, _, err := conflict.Force(merging(&boxed{}), patches, "m0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,11 +251,17 @@ func TestForce_JSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, _, err := conflict.Force(merge.ForObject(root), &merge.Object{}, objectPatches(t, `[{"op": "add", "path": "/a", "value": "x"}]`, `{"a": "y"}`), "m0")
+	left, _, err := conflict.Force(func(patches []merge.Patch) (*merge.History, error) {
+		result, err := merge.Apply(root, nil, patches)
+		if err != nil {
+			return nil, err
+		}
+		return result.History, nil
+	}, objectPatches(t, `[{"op": "add", "path": "/a", "value": "x"}]`, `{"a": "y"}`), "m0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{`null`, `{}`}, textsOf(left)); diff != "" {
+	if diff := cmp.Diff([]string{`[{"op":"add","path":"/a","value":"x"}]`, `{}`}, textsOf(left)); diff != "" {
 		t.Errorf("Force() (-want +got):\n%s", diff)
 	}
 }
@@ -267,11 +275,11 @@ func TestForce_Directive(t *testing.T) {
 	} {
 		base := &boxed{Box: &box{B: "z"}, Items: []boxedItem{{ID: 1, Out: "z"}}}
 		patches := objectPatches(t, texts...)
-		result, err := boxedPlan(t).Apply(base, patches, merge.Options{Owners: true})
+		result, err := merge.Strategic(base, patches)
 		if err != nil || conflict.Find(result.History) == nil {
 			t.Fatalf("%v: want a conflict, %v", texts, err)
 		}
-		left, decisions, err := conflict.Force(boxedPlan(t), base, patches, "m1")
+		left, decisions, err := conflict.Force(merging(base), patches, "m1")
 		if err != nil || len(decisions) > 0 {
 			t.Errorf("Force() = %v, %v, want no decision", decisions, err)
 		}
@@ -288,16 +296,12 @@ type valued struct {
 
 // TestForce_Value takes a field from a struct by value.
 func TestForce_Value(t *testing.T) {
-	plan, err := merge.For[valued, valued](schema.Rules{})
+	patches := []merge.Patch{{Manager: "m0", Value: &valued{box{A: "x"}}}, {Manager: "m1", Value: &valued{box{A: "y", B: "z"}}}}
+	left, _, err := conflict.Force(merging(&valued{}), patches, "m0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	patches := []merge.Patch[valued]{{Owner: merge.Manager("m0"), Value: &valued{box{A: "x"}}}, {Owner: merge.Manager("m1"), Value: &valued{box{A: "y", B: "z"}}}}
-	left, _, err := conflict.Force(plan, &valued{}, patches, "m0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(valued{box{B: "z"}}, *left[1].Value); diff != "" {
+	if diff := cmp.Diff(valued{box{B: "z"}}, *left[1].Value.(*valued)); diff != "" {
 		t.Errorf("Force() (-want +got):\n%s", diff)
 	}
 }
@@ -311,18 +315,14 @@ type held struct {
 // TestForce_Held takes fields from Go values. What takes the winner's value shares no memory with another patch, and the winner's first
 // patch may lack an item.
 func TestForce_Held(t *testing.T) {
-	plan, err := merge.For[held, held](schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, tc := range []struct {
 		want    string
-		patches []merge.Patch[held]
+		patches []merge.Patch
 	}{
-		{`{"box":{"a":"x","b":"b"}} {"box":{"b":"b"}} {"box":{"a":"x","b":"b"}} {"box":{"b":"b"}}`, []merge.Patch[held]{{Owner: merge.Manager("m0"), Value: &held{Box: &box{A: "x", B: "b"}}}, {Owner: merge.Manager("m1"), Value: &held{}}, {Owner: merge.Manager("m2"), Value: &held{}}, {Owner: merge.Manager("m1"), Value: &held{Box: &box{A: "y"}}}}},
-		{`{"box":null} {"box":null,"ports":[{"port":1,"routes":[{"port":2,"name":"x"}]}]} {"box":null,"ports":[{"port":1,"routes":[{"port":2}]}]}`, []merge.Patch[held]{{Owner: merge.Manager("m0"), Value: &held{}}, {Owner: merge.Manager("m0"), Value: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "x"}}}}}}, {Owner: merge.Manager("m1"), Value: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "y"}}}}}}}},
+		{`{"box":{"a":"x","b":"b"}} {"box":{"b":"b"}} {"box":{"a":"x","b":"b"}} {"box":{"b":"b"}}`, []merge.Patch{{Manager: "m0", Value: &held{Box: &box{A: "x", B: "b"}}}, {Manager: "m1", Value: &held{}}, {Manager: "m2", Value: &held{}}, {Manager: "m1", Value: &held{Box: &box{A: "y"}}}}},
+		{`{"box":null} {"box":null,"ports":[{"port":1,"routes":[{"port":2,"name":"x"}]}]} {"box":null,"ports":[{"port":1,"routes":[{"port":2}]}]}`, []merge.Patch{{Manager: "m0", Value: &held{}}, {Manager: "m0", Value: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "x"}}}}}}, {Manager: "m1", Value: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "y"}}}}}}}},
 	} {
-		left, _, err := conflict.Force(plan, &held{}, tc.patches, "m0")
+		left, _, err := conflict.Force(merging(&held{}), tc.patches, "m0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,10 +339,7 @@ func TestForce_Held(t *testing.T) {
 
 // TestConflict_Against holds the fields that have to go for a manager to win.
 func TestConflict_Against(t *testing.T) {
-	plan, err := merge.For[boxed, merge.Object](schema.Rules{Unions: map[reflect.Type][]schema.Union{reflect.TypeFor[box](): {{Name: "source", Members: []string{"inner", "marks"}}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := merge.Rules(schema.Rules{Unions: map[reflect.Type][]schema.Union{reflect.TypeFor[box](): {{Name: "source", Members: []string{"inner", "marks"}}}}})
 	replace, more := `{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"b": "y"}}`
 	inner, marks := `{"part": {"inner": {"a": "x"}}}`, `{"part": {"inner": {"a": "y"}, "marks": {"c": "d"}}}`
 	for _, tc := range []struct {
@@ -356,7 +353,7 @@ func TestConflict_Against(t *testing.T) {
 		{[]string{inner, marks}, "m1", []string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0 .part.inner.a, m1`}},
 		{[]string{inner, marks, more}, "m2", []string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0, m1`}},
 	} {
-		result, err := plan.Apply(&boxed{}, objectPatches(t, tc.patches...), merge.Options{Owners: true})
+		result, err := merge.Strategic(&boxed{}, objectPatches(t, tc.patches...), rules)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -375,7 +372,7 @@ func TestConflict_Against(t *testing.T) {
 	}
 }
 
-func textsOf(patches []merge.Patch[merge.Object]) []string {
+func textsOf(patches []merge.Patch) []string {
 	texts := make([]string, len(patches))
 	for i, p := range patches {
 		text, _ := json.Marshal(p.Value)
@@ -403,7 +400,7 @@ func TestConflict_Errors(t *testing.T) {
 	}{
 		{overlap, finding.CodeOverlap, "set the field in one patch only, or set the same value in all", "m0 m1"},
 		{union, finding.CodeUnion, "keep one member, and remove the other from its patch; no order of the patches helps", "m0"},
-		{conflict.Conflict{}, finding.CodeOverlap, "set Options.Owners", ""},
+		{conflict.Conflict{}, finding.CodeOverlap, "pass the history of the merge", ""},
 	} {
 		f := tc.c.Finding(fieldpath.Object{Name: "a"})
 		if f.Code != tc.code || f.Remedy.Text != tc.remedy || strings.Join(f.Remedy.Options, " ") != tc.option || f.Severity != finding.Error || f.Object.Name != "a" {

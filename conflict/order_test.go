@@ -49,16 +49,13 @@ func TestFind_Orders(t *testing.T) {
 		{"a null in a map of an item", `{}`, []string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2, "marks": {"a": null}}]}`}, ``, true},
 		{"an order that cannot be merged", `{}`, []string{`{"labels": {"$setElementOrder/b": "c"}}`, `{"labels": {"a": "x"}}`}, ``, true},
 	} {
-		plan, err := merge.For[podLike, merge.Object](schema.Rules{AllowDuplicateKeys: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rules := merge.Rules(schema.Rules{AllowDuplicateKeys: true})
 		var base podLike
 		if err := json.Unmarshal([]byte(tc.base), &base); err != nil {
 			t.Fatal(err)
 		}
 		patches := objectPatches(t, tc.patches...)
-		given, err := plan.Apply(&base, patches, merge.Options{Owners: true})
+		given, err := merge.Strategic(&base, patches, rules)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,10 +67,10 @@ func TestFind_Orders(t *testing.T) {
 			t.Errorf("%s: Find = %s, want %s", tc.name, got, tc.want)
 		}
 		outcomes := map[string]bool{}
-		everyOrder(patches, func(order []merge.Patch[merge.Object]) {
+		everyOrder(patches, func(order []merge.Patch) {
 			outcome := "the merge fails"
-			if merged, err := plan.Apply(&base, order, merge.Options{}); err == nil {
-				outcome = unordered(t, plan.Type(), merged.Value)
+			if merged, err := merge.Strategic(&base, order, rules); err == nil {
+				outcome = unordered(t, given.History.Type(), merged.Value)
 			}
 			outcomes[outcome] = true
 		})
@@ -84,9 +81,9 @@ func TestFind_Orders(t *testing.T) {
 }
 
 // everyOrder calls try with every order of the patches.
-func everyOrder(patches []merge.Patch[merge.Object], try func([]merge.Patch[merge.Object])) {
-	var place func(order, left []merge.Patch[merge.Object])
-	place = func(order, left []merge.Patch[merge.Object]) {
+func everyOrder(patches []merge.Patch, try func([]merge.Patch)) {
+	var place func(order, left []merge.Patch)
+	place = func(order, left []merge.Patch) {
 		if len(left) == 0 {
 			try(order)
 		}

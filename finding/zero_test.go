@@ -5,7 +5,6 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestZeroNulls merges a Go value whose type has no omitempty, and one whose type has it, as apply configurations do.
@@ -37,13 +36,9 @@ func TestZeroNulls(t *testing.T) {
 // zeroNulls returns the findings on the nulls of a patch.
 func zeroNulls[T, P any](t *testing.T, base T, patch P) finding.List {
 	t.Helper()
-	plan, err := merge.For[T, P](schema.Rules{})
+	result, err := merge.Strategic(&base, []merge.Patch{{Manager: "web", Value: &patch}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := plan.Apply(&base, []merge.Patch[P]{{Owner: merge.Manager("web"), Value: &patch}}, merge.Options{Owners: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return finding.ZeroNulls(result.History)
+	return finding.ZeroNulls(result.Notes)
 }

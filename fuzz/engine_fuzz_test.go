@@ -128,7 +128,7 @@ func FuzzParseOpenAPI(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		patch := merge.Object{"kind": "A", "metadata": merge.Object{"name": "x", "labels": merge.Object{"a": "b"}}}
-		layers := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}
+		layers := []merge.Patch{{Manager: "a", Value: &patch}}
 		root, err := schema.ParseOpenAPI(data)
 		if err != nil {
 			root, err = schema.ParseOpenAPI(data, runtimeschema.GroupVersionKind{Version: "v1", Kind: "A"})
@@ -138,13 +138,13 @@ func FuzzParseOpenAPI(f *testing.F) {
 			nested := merge.Object{"a": merge.Object{"a": merge.Object{"w": patch, "l": []any{patch["metadata"]}}}}
 			for _, patch := range []merge.Object{patch, nested} {
 				layers[0].Value = &patch
-				if result, err := merge.ForObject(root).Apply(&nested, layers, merge.Options{Owners: true}); err == nil {
+				if result, err := merge.Apply(root, nested, layers); err == nil {
 					holdsObject(t, result)
 				}
 			}
 			return
 		}
-		result, err := merge.ForObject(root).Apply(&patch, layers, merge.Options{Owners: true})
+		result, err := merge.Apply(root, patch, layers)
 		if err != nil {
 			t.Fatalf("every object has kind and metadata: %v", err)
 		}
@@ -165,13 +165,13 @@ func FuzzObject(f *testing.F) {
 			f.Add(which, []byte(seed[0]), []byte(seed[1]), []byte(seed[1]))
 		}
 	}
-	var plans [2]*merge.Plan[merge.Object, merge.Object]
+	var types [2]*schema.Type
 	for i, data := range [][]byte{[]byte(manyKinds), jobSetDefinition(f)} {
 		root, err := schema.ParseOpenAPI(data)
 		if err != nil {
 			f.Fatal(err)
 		}
-		plans[i] = merge.ForObject(root)
+		types[i] = root
 	}
 	f.Fuzz(func(t *testing.T, which byte, base, one, other []byte) {
 		var objects [3]merge.Object
@@ -183,9 +183,9 @@ func FuzzObject(f *testing.F) {
 			}
 		}
 		before := encode(objects)
-		result, err := plans[which%2].Apply(&objects[0], []merge.Patch[merge.Object]{
-			{Owner: merge.Manager("a"), Value: &objects[1]}, {Owner: merge.Manager("b"), Value: &objects[2]},
-		}, merge.Options{Owners: true})
+		result, err := merge.Apply(types[which%2], objects[0], []merge.Patch{
+			{Manager: "a", Value: &objects[1]}, {Manager: "b", Value: &objects[2]},
+		})
 		if after := encode(objects); !bytes.Equal(before, after) {
 			t.Fatalf("the inputs changed from\n%s\nto\n%s", before, after)
 		}
@@ -372,16 +372,17 @@ func FuzzLive(f *testing.F) {
 		if json.Unmarshal(base, &objects[0]) != nil || json.Unmarshal(patch, &objects[1]) != nil {
 			t.Skip("no object")
 		}
-		parsed, err := merge.ParseJSONPatch(operations)
-		if err != nil {
+		read, _ := merge.ReadPatch("b", operations)
+		parsed, isPatch := read.Value.(merge.JSONPatch)
+		if !isPatch {
 			t.Skip("no JSON patch")
 		}
-		layers := []merge.Patch[merge.Object]{
-			{Owner: merge.Manager("a"), Value: &objects[1]}, {Owner: merge.Manager("b"), JSON: parsed}, {Owner: merge.Manager("a"), Value: &objects[1]},
+		layers := []merge.Patch{
+			{Manager: "a", Value: &objects[1]}, {Manager: "b", Value: parsed}, {Manager: "a", Value: &objects[1]},
 		}
-		for _, o := range []merge.Options{{Owners: true}, {Owners: true, Managed: true}} {
+		for _, o := range [][]merge.Option{{}, {merge.Live()}} {
 			before := encode([]any{objects, parsed})
-			result, err := merge.ForObject(root).Apply(&objects[0], layers, o)
+			result, err := merge.Apply(root, objects[0], layers, o...)
 			if err != nil {
 				var rejected *merge.PatchError
 				if !errors.As(err, &rejected) {
@@ -391,7 +392,7 @@ func FuzzLive(f *testing.F) {
 			}
 			conflict.Find(result.History)
 			holdsObject(t, result)
-			again, err := merge.ForObject(root).Apply(&result.Value, layers[:1], o)
+			again, err := merge.Apply(root, result.Value, layers[:1], o...)
 			if err != nil {
 				t.Fatalf("the result cannot be merged again: %v", err)
 			}

@@ -16,21 +16,21 @@ func TestApply_Alias(t *testing.T) {
 		`{"struct":{"part":{"count":3}},"pointers":[{"name":"q","labels":{"e":"f"},"part":{"count":4}}],"set":["y"]}`,
 		`{"parts":[{"part":{"count":5}}],"labels":{"a":null,"g":"h"},"raw":{"c":[{"d":2}]}}`,
 	}
-	for name, options := range map[string]merge.Options{
-		"none": {}, "owners": {Owners: true}, "base": {Precedence: merge.BaseAlways}, "first": {Precedence: merge.FirstPatch, Order: merge.BaseOrder},
-		"protected": {Protected: []fieldpath.Path{fieldpath.Fields("struct"), fieldpath.Fields("labels")}},
+	for name, options := range map[string][]merge.Option{
+		"none": {}, "owners": {}, "base": {merge.BaseWins()}, "first": {merge.First(), merge.KeepOrder()},
+		"protected": {merge.Protect(fieldpath.Fields("struct"), fieldpath.Fields("labels"))},
 	} {
-		values, objects := must(merge.For[kinds, merge.Object](schema.Rules{})), must(merge.ForType(reflect.TypeFor[kinds](), schema.Rules{}))
+		values, objects := must(planFor[kinds](schema.Rules{})), must(planForType(reflect.TypeFor[kinds](), schema.Rules{}))
 		value, object := fromJSON[*kinds](base), fromJSON[merge.Object](base)
-		var layers []merge.Patch[merge.Object]
+		var layers []merge.Patch
 		for i, text := range patches {
 			patch := fromJSON[merge.Object](text)
-			layers = append(layers, merge.Patch[merge.Object]{Owner: merge.Manager(string(rune('a' + i))), Value: &patch})
+			layers = append(layers, merge.Patch{Manager: string(rune('a' + i)), Value: &patch})
 		}
 		before := asJSON([]any{value, object, layers})
-		byValue, byObject := must(values.Apply(value, layers, options)), must(objects.Apply(&object, layers, options))
+		byValue, byObject := must(values.Apply(value, layers, options...)), must(objects.Apply(&object, layers, options...))
 		want, claims := asJSON(byObject.Value), claimsOf(byObject.History)
-		again := must(objects.Apply(&object, layers, options))
+		again := must(objects.Apply(&object, layers, options...))
 		scribble(reflect.ValueOf(&byValue.Value))
 		scribble(reflect.ValueOf(&again.Value))
 		if after := asJSON([]any{value, object, layers}); after != before {

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -10,34 +11,27 @@ import (
 
 // This file merges patches into an object of a definition one after the other, and applies the policies that decide.
 
-// applyObjects implements ApplyInto for a plan of objects.
-func (p *plan) applyObjects(dst, base *Object, patches []Patch[Object], o Options) (*log, *History, []Ignored, error) {
-	m := objects{owners: o.Owners || o.Managed || o.decides(), at: noNode, removes: p.removes, follows: o.Order == BaseOrder}
+// mergeObjects merges patches into an object of a definition, and returns the history of the result with its notes.
+func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*History, []Note, error) {
+	m := objects{removes: p.removes, follows: o.keepsOrder}
 	var owners []Owner
-	if o.Managed {
-		var from Object
-		if base != nil {
-			from = *base
-		}
+	if o.live {
 		var err error
-		if m.live, from, err = liveOf(from); err != nil {
-			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
+		if m.live, base, err = liveOf(base); err != nil {
+			return nil, nil, failed(o.base, -1, err)
 		}
-		base, owners = &from, m.live.layers
+		owners = m.live.layers
 	}
 	order := mergeOrder(patches, o)
-	if m.owners {
-		m.log = logOf(p.root, patches, o, owners...)
-		m.log.live = m.live != nil
-		m.log.reordered = !slices.IsSorted(order)
-		m.at = rootNode
-	}
+	m.log = logOf(p.root, patches, o, owners...)
+	m.log.live = m.live != nil
+	m.log.reordered = !slices.IsSorted(order)
 	live, before := Object{}, Object{}
-	if base != nil && *base != nil {
+	if base != nil {
 		m.allowDuplicates = true
-		copied, err := m.copy(p.root, *base)
+		copied, err := m.copy(p.root, base)
 		if err != nil {
-			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
+			return nil, nil, failed(o.base, -1, err)
 		}
 		live = copied.(map[string]any)
 		if o.restores() {
@@ -48,60 +42,53 @@ func (p *plan) applyObjects(dst, base *Object, patches []Patch[Object], o Option
 	}
 	if m.live != nil {
 		if err := m.claimOwners(p.root, live); err != nil {
-			return nil, nil, nil, failed(baseLayerOf(o), -1, err)
+			return nil, nil, failed(o.base, -1, err)
 		}
 	}
 	was := identityOf(live)
 	for _, i := range order {
-		if m.owners {
-			m.layer = m.log.ids[i]
-		}
+		m.layer = m.log.ids[i]
 		var err error
-		switch patch := patches[i]; {
-		case patch.JSON != nil && o.decides():
-			err = errors.New("a JSON patch permits no policy but Order")
-		case patch.JSON != nil:
-			live, err = m.operations(p.root, live, patch.JSON)
-		case patch.Value != nil && *patch.Value != nil && m.live != nil:
-			err = m.apply(p.root, live, *patch.Value)
-		case patch.Value != nil && *patch.Value != nil:
-			err = m.patch(p.root, live, *patch.Value)
+		if operations, isUpdate := patches[i].Value.(JSONPatch); isUpdate {
+			if o.decides() {
+				err = errors.New("a JSON patch permits no option but KeepOrder")
+			} else {
+				live, err = m.operations(p.root, live, operations)
+			}
+		} else {
+			var patch Object
+			if patch, err = objectOf(patches[i].Value); patch != nil && m.live != nil {
+				err = m.apply(p.root, live, patch)
+			} else if patch != nil {
+				err = m.patch(p.root, live, patch)
+			}
 		}
 		if err != nil {
-			return nil, nil, nil, failed(patches[i].Owner, i, err)
+			return nil, nil, failed(patches[i].Owner, i, err)
 		}
 		if path := was.taken(identityOf(live)); path != nil {
-			return nil, nil, nil, &PatchError{Owner: patches[i].Owner, Index: i, Path: path, Err: errTaken}
+			return nil, nil, &PatchError{Owner: patches[i].Owner, Index: i, Path: path, Err: errTaken}
 		}
 	}
-	*dst = live
-	if !m.owners && m.hasNulls { // claims name the patch that leaves a null
-		o.Owners = true
-		return p.applyObjects(dst, base, patches, o)
-	}
-	if !m.owners {
-		return nil, nil, nil, nil
-	}
 	if o.precedes() {
-		m.log.precedence(o.precedence())
+		m.log.precedence(o.preceding())
 	}
-	live, ignored, err := m.log.restore(o, live, before)
+	live, notes, err := m.log.restore(o, live, before)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	*dst = live
 	owned := &History{log: m.log, value: live}
 	if err := m.refuseNulls(base, owned, patches); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if m.live != nil {
 		version, _ := live["apiVersion"].(string)
 		if version == "" {
-			return nil, nil, nil, failed(baseLayerOf(o), -1, inside(fieldpath.Field("apiVersion"), errors.New("required in an object with owners")))
+			return nil, nil, failed(o.base, -1, inside(fieldpath.Field("apiVersion"), errors.New("required in an object with owners")))
 		}
 		entries, err := m.managedFields(owned, patches, version)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		metadata, _ := live["metadata"].(Object)
 		if metadata == nil {
@@ -112,7 +99,23 @@ func (p *plan) applyObjects(dst, base *Object, patches []Patch[Object], o Option
 		}
 		live["metadata"] = metadata
 	}
-	return m.log, owned, ignored, err
+	return owned, append(notes, m.log.decisions...), nil
+}
+
+// objectOf returns the JSON of a patch, nil for one that sets nothing.
+func objectOf(patch any) (Object, error) {
+	object, ok := patch.(Object)
+	if ok || patch == nil {
+		return object, nil
+	}
+	if structOf(patch) == nil {
+		return nil, fmt.Errorf("is %T, and must be an object, a struct or a JSONPatch", patch)
+	}
+	made, err := encoded(addressed(patch))
+	if object, ok = made.(Object); err == nil && !ok {
+		err = wrongType(made, "an object")
+	}
+	return object, err
 }
 
 // apply merges a manager's patch, which replaces its earlier one.
@@ -122,7 +125,7 @@ func (m *objects) apply(t *schema.Type, live, patch Object) error {
 	}
 	if layer := m.layer; !m.live.owned {
 		m.layer, m.live.owned = baseLayer, true
-		m.update(t, nil, false, live, true, m.at, false)
+		m.update(t, nil, false, live, true, rootNode, false)
 		m.layer = layer
 	}
 	last := m.lastOf()

@@ -22,8 +22,8 @@ func BenchmarkCompile(b *testing.B) {
 		of      string
 		compile func() (any, error)
 	}{
-		{"Pod", func() (any, error) { return merge.For[corev1.Pod, merge.Object](schema.Rules{}) }},
-		{"Deployment", func() (any, error) { return merge.For[appsv1.Deployment, merge.Object](schema.Rules{}) }},
+		{"Pod", func() (any, error) { return planFor[corev1.Pod](schema.Rules{}) }},
+		{"Deployment", func() (any, error) { return planFor[appsv1.Deployment](schema.Rules{}) }},
 	} {
 		b.Run(plan.of, func(b *testing.B) {
 			b.ReportAllocs()
@@ -80,7 +80,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 func main() {
@@ -92,15 +91,11 @@ func main() {
 	if err := in.Decode(&patch); err != nil {
 		panic(err)
 	}
-	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.Rules{})
+	result, err := merge.Strategic(d.DeepCopy(), []merge.Patch{{Manager: "web", Value: patch}})
 	if err != nil {
 		panic(err)
 	}
-	result, err := plan.Apply(d.DeepCopy(), []merge.Layered[merge.Object]{{Layer: merge.Manager("web"), Patch: &patch}}, merge.Options{Owners: true})
-	if err != nil {
-		panic(err)
-	}
-	for path, claims := range result.Owners.All() {
+	for path, claims := range result.History.All() {
 		println(path.String(), len(claims))
 	}
 	json.NewEncoder(os.Stdout).Encode(&result.Value)
@@ -136,7 +131,7 @@ func linked(b *testing.B, source string) float64 {
 
 // BenchmarkPolicies merges the patches of three managers into a Pod, with owners: by no policy, and by all of them.
 func BenchmarkPolicies(b *testing.B) {
-	plan, err := merge.For[corev1.PodSpec, merge.Object](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
+	plan, err := planFor[corev1.PodSpec](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -152,9 +147,9 @@ func BenchmarkPolicies(b *testing.B) {
 	}
 	base.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, {Name: "tmp"}}
 	base.NodeSelector = map[string]string{"pool": "a", "zone": "b"}
-	var patches []merge.Patch[merge.Object]
+	var patches []merge.Patch
 	for i, name := range []string{"web", "queue", "team"} {
-		patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(name), Value: &merge.Object{
+		patches = append(patches, merge.Patch{Manager: name, Value: &merge.Object{
 			"nodeSelector": merge.Object{"pool": name}, "schedulerName": "s", "volumes": []any{merge.Object{"name": name, "configMap": merge.Object{"name": name}}},
 			"containers": []any{
 				merge.Object{"name": "server", "image": "server:2", "env": []any{env("A", name), env("D", "4")}, "volumeMounts": []any{merge.Object{"name": name, "mountPath": "/" + name}}},
@@ -165,18 +160,17 @@ func BenchmarkPolicies(b *testing.B) {
 	protected := []fieldpath.Path{fieldpath.Fields("containers", "args"), fieldpath.Fields("serviceAccountName")}
 	for _, by := range []struct {
 		name string
-		o    merge.Options
+		o    options
 	}{
-		{"none", merge.Options{}},
-		{"all", merge.Options{Order: merge.BaseOrder, Unions: merge.LastMember, Empty: merge.SkipEmpty, Precedence: merge.FirstPatch, Defaults: merge.RuleDefaults, Protected: protected}},
-		{"defaults", merge.Options{Defaults: merge.RuleDefaults}},
-		{"base", merge.Options{Order: merge.BaseOrder, Unions: merge.LastMember, Empty: merge.SkipEmpty, Precedence: merge.BaseAlways, Protected: protected}},
+		{"none", options{}},
+		{"all", options{Order: "base", Unions: "last", Empty: "skip", Precedence: "first", Defaults: "rules", Protected: protected}},
+		{"defaults", options{Defaults: "rules"}},
+		{"base", options{Order: "base", Unions: "last", Empty: "skip", Precedence: "base", Protected: protected}},
 	} {
-		by.o.Owners = true
 		b.Run(by.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
-				if _, err := plan.Apply(&base, patches, by.o); err != nil {
+				if _, err := plan.Apply(&base, patches, by.o.list()...); err != nil {
 					b.Fatal(err)
 				}
 			}

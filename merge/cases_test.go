@@ -42,7 +42,7 @@ var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 // duplicates follows if it differs.
 type testCase struct {
 	name, base string
-	options    merge.Options
+	options    options
 	hasOptions bool
 	patches    []casePatch
 }
@@ -66,19 +66,19 @@ func TestObject_Cases(t *testing.T) {
 		runAll(t, "testdata/specs.txt", objectOperation(nullablePlan(specSchema), read))
 		runAll(t, "testdata/shapes.txt", objectOperation(nullablePlan(shapesSchema), read))
 		runAll(t, "testdata/nulls.txt", objectOperation(objectPlan(nullsSchema), read))
-		runAll(t, "testdata/json.txt", objectOperation(merge.ForJSON(), read))
+		runAll(t, "testdata/json.txt", objectOperation(planForJSON(), read))
 		runAll(t, "testdata/live.txt", objectOperation(nullablePlan(shapesSchema), read))
 	}
 }
 
 // TestCases_Policies tells what the options make of patches, and who owns the fields then.
 func TestCases_Policies(t *testing.T) {
-	plan := must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{Unions: map[reflect.Type][]schema.Union{
+	plan := must(planForAny(reflect.TypeFor[thing](), schema.Rules{Unions: map[reflect.Type][]schema.Union{
 		reflect.TypeFor[thing]():     {{Name: "kind", Members: []string{"on", "inner", "labels", "parts"}}},
 		reflect.TypeFor[thingPart](): {{Name: "image", Members: []string{"args", "labels"}, Discriminator: "image", When: "x"}},
 	}}))
 	operation := operationOf[thing]()
-	operation.plan, operation.hasDuplicates = plan, nil
+	operation.plan, operation.hasDuplicates.merging = plan, nil
 	runAll(t, "testdata/policies.txt", operation)
 }
 
@@ -173,17 +173,17 @@ func readCase(block string) (s testCase, told, outcome []string) {
 }
 
 // readOptions reads options such as `precedence=first protected=inner.name managed`.
-func readOptions(text string) (o merge.Options) {
+func readOptions(text string) (o options) {
 	for _, option := range strings.Fields(text) {
 		switch name, value, _ := strings.Cut(option, "="); name {
 		case "order":
-			o.Order = merge.OrderPolicy(value)
+			o.Order = string(value)
 		case "unions":
-			o.Unions = merge.UnionPolicy(value)
+			o.Unions = string(value)
 		case "empty":
-			o.Empty = merge.EmptyPolicy(value)
+			o.Empty = string(value)
 		case "precedence":
-			o.Precedence = merge.PrecedencePolicy(value)
+			o.Precedence = string(value)
 		case "managers":
 			o.Managers = strings.Split(value, ",")
 		case "protected":
@@ -199,10 +199,10 @@ func readOptions(text string) (o merge.Options) {
 
 // An operation runs cases of values, or of objects.
 type operation[T any] struct {
-	plan          *merge.Plan[T, T]
-	hasDuplicates *merge.Plan[T, T] // takes patches with two items of one key
+	plan          plan[T]
+	hasDuplicates plan[T] // takes patches with two items of one key
 	base          func(text string) *T
-	patch         func(p casePatch) *T
+	patch         func(p casePatch) any
 	objects       func(t *testing.T, s testCase, outcome string) // merges by the plans of objects
 }
 
@@ -214,19 +214,18 @@ func operationOf[V any]() operation[any] {
 		return &v
 	}
 	return operation[any]{
-		plan: must(merge.ForAny(of, schema.Rules{})), hasDuplicates: must(merge.ForAny(of, schema.Rules{AllowDuplicateKeys: true})),
+		plan: must(planForAny(of, schema.Rules{})), hasDuplicates: must(planForAny(of, schema.Rules{AllowDuplicateKeys: true})),
 		base: func(text string) *any {
 			if text == "" {
 				text = "{}"
 			}
 			return read(text)
 		},
-		patch: func(p casePatch) *any {
+		patch: func(p casePatch) any {
 			if p.kind == "typed" {
-				return read(p.text)
+				return fromJSON[*V](p.text)
 			}
-			object := fromJSON[any](p.text)
-			return &object
+			return fromJSON[any](p.text)
 		},
 		objects: mergesObjects[V],
 	}
@@ -235,35 +234,32 @@ func operationOf[V any]() operation[any] {
 // mergesObjects checks that the plans of objects for a Go type make the same value, or return the same error.
 func mergesObjects[V any](t *testing.T, s testCase, outcome string) {
 	t.Helper()
-	patches := make([]merge.Patch[merge.Object], len(s.patches))
+	patches := make([]merge.Patch, len(s.patches))
 	for i, p := range s.patches {
 		patch, ok := fromJSON[any](p.text).(merge.Object)
 		if p.kind != "" || !ok {
 			return
 		}
-		patches[i] = merge.Patch[merge.Object]{Owner: merge.Manager(p.manager), Value: &patch}
+		patches[i] = merge.Patch{Manager: p.manager, Value: &patch}
 	}
-	values := must(merge.For[V, merge.Object](schema.Rules{}))
-	objects := must(merge.ForType(reflect.TypeFor[V](), schema.Rules{}))
+	values := must(planFor[V](schema.Rules{}))
+	objects := must(planForType(reflect.TypeFor[V](), schema.Rules{}))
 	base, object := fromJSON[*V](s.base), fromJSON[merge.Object](s.base)
 	kind, want, _ := strings.Cut(outcome, " ")
 	wantObject := want
 	if kind == "=" {
 		wantObject = asJSON(fromJSON[any](want))
 	}
-	for _, owners := range []bool{false, true} {
-		o := merge.Options{Owners: owners}
-		if result, err := values.Apply(base, patches, o); err != nil && err.Error() != want || err == nil && asJSON(result.Value) != want {
-			t.Errorf("For makes %v, %v, want %s", result, err, outcome)
-		}
-		if result, err := objects.Apply(&object, patches, o); err != nil && err.Error() != wantObject || err == nil && asJSON(result.Value) != wantObject {
-			t.Errorf("ForType makes %v, %v, want %s", result, err, outcome)
-		}
+	if result, err := values.Apply(base, patches); err != nil && err.Error() != want || err == nil && asJSON(result.Value) != want {
+		t.Errorf("Strategic makes %v, %v, want %s", result, err, outcome)
+	}
+	if result, err := objects.Apply(&object, patches); err != nil && err.Error() != wantObject || err == nil && asJSON(result.Value) != wantObject {
+		t.Errorf("StrategicObject makes %v, %v, want %s", result, err, outcome)
 	}
 }
 
 // objectOperation runs cases of objects.
-func objectOperation(plan *merge.Plan[merge.Object, merge.Object], readObject func(string) merge.Object) operation[merge.Object] {
+func objectOperation(plan plan[merge.Object], readObject func(string) merge.Object) operation[merge.Object] {
 	read := func(text string) *merge.Object {
 		if text == "" {
 			return nil
@@ -271,24 +267,24 @@ func objectOperation(plan *merge.Plan[merge.Object, merge.Object], readObject fu
 		object := readObject(text)
 		return &object
 	}
-	return operation[merge.Object]{plan: plan, base: read, patch: func(p casePatch) *merge.Object { return read(p.text) }}
+	return operation[merge.Object]{plan: plan, base: read, patch: func(p casePatch) any { return read(p.text) }}
 }
 
 // run returns the lines of a case's outcome.
 func (w operation[T]) run(t *testing.T, s testCase) []string {
 	t.Helper()
 	base := w.base(s.base)
-	patches := make([]merge.Patch[T], len(s.patches))
+	patches := make([]merge.Patch, len(s.patches))
 	for i, p := range s.patches {
-		patches[i].Owner = merge.Manager(p.manager)
+		patches[i].Manager = p.manager
 		if p.kind == "operations" {
-			patches[i].JSON = must(merge.ParseJSONPatch([]byte(p.text)))
+			patches[i].Value = must(operationsOf([]byte(p.text)))
 		} else {
 			patches[i].Value = w.patch(p)
 		}
 	}
 	lines := outcome(t, w.plan, base, patches, s)
-	if w.hasDuplicates == nil {
+	if w.hasDuplicates.merging == nil {
 		return lines
 	}
 	w.objects(t, s, lines[0])
@@ -303,14 +299,11 @@ func (w operation[T]) run(t *testing.T, s testCase) []string {
 	}
 }
 
-// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. The value must be the
-// same without a record of owners. Without options, API machinery must make the same value of a Go type.
-func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []merge.Patch[T], s testCase) []string {
+// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. Without options, API machinery must make the same value of a Go type.
+func outcome[T any](t *testing.T, plan plan[T], base *T, patches []merge.Patch, s testCase) []string {
 	t.Helper()
 	before := asJSON([]any{base, patches})
-	bare, bareErr := plan.Apply(base, patches, s.options)
-	s.options.Owners = true
-	result, err := plan.Apply(base, patches, s.options)
+	result, err := plan.Apply(base, patches, s.options.list()...)
 	if after := asJSON([]any{base, patches}); after != before {
 		t.Errorf("Apply changed its input from\n%s\nto\n%s", before, after)
 	}
@@ -327,8 +320,8 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 	}
 	if err != nil {
 		var rejected *merge.PatchError
-		if !errors.As(err, &rejected) || rejected.Index >= 0 && rejected.Owner != patches[rejected.Index].Owner || bareErr == nil || bareErr.Error() != err.Error() {
-			t.Errorf("without owners the error is %v, want %v", bareErr, err)
+		if !errors.As(err, &rejected) || rejected.Index >= 0 && rejected.Owner != merge.Manager(patches[rejected.Index].Manager) {
+			t.Errorf("the error %v names another patch", err)
 		}
 		if upstreamErr == nil {
 			return []string{"stricter: " + err.Error()}
@@ -336,12 +329,7 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 		return []string{"error: " + err.Error()}
 	}
 	value := asJSON(result.Value)
-	switch {
-	case bareErr != nil:
-		t.Fatalf("without owners: %v", bareErr)
-	case !reflect.DeepEqual(bare.Value, result.Value):
-		t.Errorf("without owners the value is %s, want %s", asJSON(bare.Value), value)
-	case isUpstreams && (upstreamErr != nil || upstream != value):
+	if isUpstreams && (upstreamErr != nil || upstream != value) {
 		t.Errorf("upstream makes %s, %v, want %s", upstream, upstreamErr, value)
 	}
 	claims := claimsOf(result.History)
@@ -360,20 +348,20 @@ func outcome[T any](t *testing.T, plan *merge.Plan[T, T], base *T, patches []mer
 			}
 		}
 	}
-	for _, path := range result.Duplicates {
+	for _, path := range notePaths(result.Notes, merge.Duplicate) {
 		lines = append(lines, "duplicate "+path.String())
 	}
-	for _, field := range result.History.ZeroNulls() {
+	for _, field := range notesOf(result.Notes, merge.Nulled) {
 		lines = append(lines, fmt.Sprintf("zero null of %s %s", nameOf(field.Owner), field.Path))
 	}
-	for _, field := range result.Ignored {
+	for _, field := range notesOf(result.Notes, merge.Ignored) {
 		lines = append(lines, fmt.Sprintf("ignored from %s %s", nameOf(field.Owner), field.Path))
 	}
-	for _, field := range result.Protected {
+	for _, field := range notesOf(result.Notes, merge.Protected) {
 		lines = append(lines, fmt.Sprintf("protected from %s %s", nameOf(field.Owner), field.Path))
 	}
-	for _, d := range result.Decisions {
-		line := "decided by " + d.Policy + " for " + nameOf(d.Winner) + " against"
+	for _, d := range notesOf(result.Notes, merge.Decided) {
+		line := "decided by " + d.Option + " for " + nameOf(d.Owner) + " against"
 		for _, loser := range d.Losers {
 			line += " " + nameOf(loser)
 		}
@@ -498,15 +486,15 @@ func nameOf(l merge.Owner) string {
 }
 
 // objectPlan returns the plan of an OpenAPI schema.
-func objectPlan(text string) *merge.Plan[merge.Object, merge.Object] {
-	return merge.ForObject(must(schema.ParseOpenAPI([]byte(text))))
+func objectPlan(text string) plan[merge.Object] {
+	return planForObject(must(schema.ParseOpenAPI([]byte(text))))
 }
 
 // nullablePlan is objectPlan with null for every value that may be nullable.
-func nullablePlan(text string) *merge.Plan[merge.Object, merge.Object] {
+func nullablePlan(text string) plan[merge.Object] {
 	root := exactObject(text)
 	makeNullable(root, nil)
-	return merge.ForObject(must(schema.ParseOpenAPI([]byte(asJSON(root)))))
+	return planForObject(must(schema.ParseOpenAPI([]byte(asJSON(root)))))
 }
 
 // makeNullable makes the values within a schema nullable, except for the keys of a list-map.
@@ -569,9 +557,9 @@ func fromJSON[T any](text string) T {
 }
 
 // applied returns the result of patches, with its owners.
-func applied[B, P any](t testing.TB, plan *merge.Plan[B, P], base *B, patches []merge.Patch[P]) *merge.Result[B] {
+func applied[B any](t testing.TB, plan plan[B], base *B, patches []merge.Patch) *merge.Result[B] {
 	t.Helper()
-	result, err := plan.Apply(base, patches, merge.Options{Owners: true})
+	result, err := plan.Apply(base, patches)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -579,12 +567,11 @@ func applied[B, P any](t testing.TB, plan *merge.Plan[B, P], base *B, patches []
 }
 
 // patchesOf reads patches such as `a {"on": true}`, which begin with the manager.
-func patchesOf[P any](read func(text string) P, lines ...string) []merge.Patch[P] {
-	patches := make([]merge.Patch[P], len(lines))
+func patchesOf[P any](read func(text string) P, lines ...string) []merge.Patch {
+	patches := make([]merge.Patch, len(lines))
 	for i, line := range lines {
 		manager, text, _ := strings.Cut(line, " ")
-		patch := read(text)
-		patches[i] = merge.Patch[P]{Owner: merge.Manager(manager), Value: &patch}
+		patches[i] = merge.Patch{Manager: manager, Value: read(text)}
 	}
 	return patches
 }

@@ -72,9 +72,9 @@ func (l *log) inForce(at node) int32 {
 }
 
 // decide records a decision about a field. Losers are distinct layers other than the winner.
-func (l *log) decide(policy string, path fieldpath.Path, winner int32, losers []int32) {
+func (l *log) decide(option string, path fieldpath.Path, winner int32, losers []int32) {
 	slices.Sort(losers)
-	d := Decision{Policy: policy, Path: path, Winner: l.layers[winner]}
+	d := Note{Kind: Decided, Option: option, Path: path, Owner: l.layers[winner]}
 	for _, layer := range slices.Compact(losers) {
 		if layer != winner {
 			d.Losers = append(d.Losers, l.layers[layer])

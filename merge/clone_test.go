@@ -17,6 +17,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -52,17 +53,17 @@ type mixed struct {
 }
 
 // copyOf returns a patch with the JSON of another one, or nil.
-func copyOf(plan *merge.Plan[memory, memory], patch *memory) *memory {
-	fields, _, err := plan.Fields(patch)
-	if err != nil {
+func copyOf(patch *memory) *memory {
+	fields, err := tree.Value(patch)
+	made := new(memory)
+	if err != nil || tree.Read(fields, made) != nil {
 		return nil
 	}
-	return plan.Patch(fields, patch)
+	return made
 }
 
 // TestPatch shows that a copy has the JSON of its patch, and shares no memory with it. A patch without JSON has no copy.
 func TestPatch(t *testing.T) {
-	plan := must(merge.For[memory, memory](schema.Rules{}))
 	text := func(s string) *string { return &s }
 	huge := resource.MustParse("123456789012345678901234567890")
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("x", 3600)))
@@ -86,7 +87,7 @@ func TestPatch(t *testing.T) {
 		"one pointer, often":   {Anys: slices.Repeat([]any{&whole{Name: "a"}}, 20_000)},
 		"an integer":           {Either: &intstr.IntOrString{IntVal: 1, StrVal: "hidden"}},
 	} {
-		copied := copyOf(plan, &patch)
+		copied := copyOf(&patch)
 		if strings.HasPrefix(name, "no JSON") {
 			if copied != nil {
 				t.Errorf("%s: the copy of %#v = %#v", name, patch, *copied)
@@ -102,17 +103,13 @@ func TestPatch(t *testing.T) {
 			t.Errorf("%s: a change of the copy changed the original from\n%s\nto\n%s", name, before, after)
 		}
 	}
-	if fields, _, err := plan.Fields(nil); fields != nil || err != nil {
-		t.Errorf("Fields(nil) = %v, %v", fields, err)
-	}
 }
 
 // TestPatch_Object shows that the copy of an encoded object keeps its JSON.
 func TestPatch_Object(t *testing.T) {
-	plan := must(merge.For[memory, memory](schema.Rules{}))
 	pod := &corev1.Pod{}
 	pod.Labels = map[string]string{"a": "b"}
-	copied := copyOf(plan, &memory{Raw: runtime.RawExtension{Object: pod}})
+	copied := copyOf(&memory{Raw: runtime.RawExtension{Object: pod}})
 	before := asJSON(copied)
 	pod.Labels["a"] = "c"
 	if after := asJSON(copied); after != before {
@@ -122,10 +119,10 @@ func TestPatch_Object(t *testing.T) {
 
 // TestApply_BaseNoJSON rejects a base with a value that has no JSON.
 func TestApply_BaseNoJSON(t *testing.T) {
-	plan := must(merge.For[memory, memory](schema.Rules{}))
+	plan := must(planFor[memory](schema.Rules{}))
 	for _, value := range []any{math.NaN(), func() {}, []any{make(chan int)}} {
 		var failed *merge.PatchError
-		if _, err := plan.Apply(&memory{Any: value}, nil, merge.Options{}); !errors.As(err, &failed) || failed.Owner != merge.Base || failed.Index != -1 {
+		if _, err := plan.Apply(&memory{Any: value}, nil); !errors.As(err, &failed) || failed.Owner != merge.BaseLayer || failed.Index != -1 {
 			t.Errorf("a base with a %T: %v", value, err)
 		}
 	}
@@ -133,10 +130,10 @@ func TestApply_BaseNoJSON(t *testing.T) {
 
 // TestApply_Verbatim checks that the result shares no memory with an object that a directive takes verbatim.
 func TestApply_Verbatim(t *testing.T) {
-	plan := must(merge.For[document, merge.Object](schema.Rules{}))
+	plan := must(planFor[document](schema.Rules{}))
 	patch := fromJSON[merge.Object](`{"$patch": "replace", "frees": {"a": {"b": [{}]}}}`)
 	before := asJSON(patch)
-	result := applied(t, plan, &document{Name: "a"}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}})
+	result := applied(t, plan, &document{Name: "a"}, []merge.Patch{{Manager: "a", Value: &patch}})
 	scribble(reflect.ValueOf(&result.Value))
 	if after := asJSON(patch); after != before {
 		t.Errorf("a change of the result changed the patch from\n%s\nto\n%s", before, after)
@@ -213,17 +210,17 @@ type embedded struct {
 
 // TestApply_Hidden shows that a base whose type hides memory merges as its JSON does. It shares no memory with the result.
 func TestApply_Hidden(t *testing.T) {
-	plan := must(merge.For[hiding, merge.Object](schema.Rules{}))
+	plan := must(planFor[hiding](schema.Rules{}))
 	base := func() *hiding {
 		return &hiding{
 			embedded: embedded{List: []string{"a"}}, Any: embedded{List: []string{"b"}}, Inner: map[string]*hiding{"c": {list: []string{"c"}}},
 			list: []string{"d"}, byName: map[string]string{"e": "f"}, pointer: &embedded{}, value: &embedded{}, lists: [1][]string{{"g"}},
 		}
 	}
-	patches := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &merge.Object{"name": "new"}}}
-	for _, o := range []merge.Options{{}, {Owners: true}, {Owners: true, Precedence: merge.BaseAlways}} {
+	patches := []merge.Patch{{Manager: "a", Value: &merge.Object{"name": "new"}}}
+	for _, o := range [][]merge.Option{{}, {}, {merge.BaseWins()}} {
 		input := base()
-		result, err := plan.Apply(input, patches, o)
+		result, err := plan.Apply(input, patches, o...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,17 +251,17 @@ func TestFor_Fixed(t *testing.T) {
 		Any any `json:"any,omitempty"`
 	}
 	const problem = ", which is not exported, so that no patch can set it: export it"
-	_, err := merge.For[pointer, merge.Object](schema.Rules{})
+	_, err := planFor[pointer](schema.Rules{})
 	if want := "merge: merge_test.pointer embeds *merge_test.embedded" + problem; err == nil || err.Error() != want {
 		t.Errorf("For returns %v, want %s", err, want)
 	}
-	_, err = merge.ForAny(reflect.TypeFor[named](), schema.Rules{})
+	_, err = planForAny(reflect.TypeFor[named](), schema.Rules{})
 	if want := "merge: merge_test.named embeds merge_test.embedded" + problem; err == nil || err.Error() != want {
 		t.Errorf("ForAny returns %v, want %s", err, want)
 	}
-	plan := must(merge.For[left, merge.Object](schema.Rules{}))
-	patches := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &merge.Object{"elements": []any{"b"}, "any": "c"}}}
-	result, err := plan.Apply(&left{elements: elements{"a"}}, patches, merge.Options{})
+	plan := must(planFor[left](schema.Rules{}))
+	patches := []merge.Patch{{Manager: "a", Value: &merge.Object{"elements": []any{"b"}, "any": "c"}}}
+	result, err := plan.Apply(&left{elements: elements{"a"}}, patches)
 	if err != nil || !reflect.DeepEqual(result.Value, left{Any: "c"}) {
 		t.Errorf("Apply makes %#v, %v", result, err)
 	}
@@ -274,17 +271,17 @@ func TestFor_Fixed(t *testing.T) {
 func TestApply_CyclicBase(t *testing.T) {
 	loop, anything, self := &memory{}, &memory{}, map[string]any{}
 	loop.Loop, anything.Any, self["a"] = loop, self, self
-	plan, untyped := must(merge.For[memory, merge.Object](schema.Rules{})), must(merge.ForAny(reflect.TypeFor[memory](), schema.Rules{}))
+	plan, untyped := must(planFor[memory](schema.Rules{})), must(planForAny(reflect.TypeFor[memory](), schema.Rules{}))
 	for what, base := range map[string]*memory{"a pointer": loop, "a map": anything} {
-		_, err := plan.Apply(base, nil, merge.Options{})
+		_, err := plan.Apply(base, nil)
 		var value any = base
-		_, alike := untyped.Apply(&value, nil, merge.Options{})
+		_, alike := untyped.Apply(&value, nil)
 		for _, err := range []error{err, alike} {
 			if err == nil || err.Error() != "base: contains itself" {
 				t.Errorf("%s: Apply returns %v", what, err)
 			}
 		}
-		if copied := copyOf(must(merge.For[memory, memory](schema.Rules{})), base); copied != nil {
+		if copied := copyOf(base); copied != nil {
 			t.Errorf("%s: the copy is %v", what, copied)
 		}
 	}
@@ -293,15 +290,15 @@ func TestApply_CyclicBase(t *testing.T) {
 // TestApply_InPlace shows that a merge, which changes its objects in place, changes neither the empty
 // values of the schema nor the values of earlier claims.
 func TestApply_InPlace(t *testing.T) {
-	plan := must(merge.For[thing, merge.Object](schema.Rules{}))
-	patches := []merge.Patch[merge.Object]{
-		{Owner: merge.Manager("a"), Value: &merge.Object{"fixed": merge.Object{"name": "x"}}},
-		{Owner: merge.Manager("b"), Value: &merge.Object{
+	plan := must(planFor[thing](schema.Rules{}))
+	patches := []merge.Patch{
+		{Manager: "a", Value: &merge.Object{"fixed": merge.Object{"name": "x"}}},
+		{Manager: "b", Value: &merge.Object{
 			"fixed": merge.Object{"part": merge.Object{"name": "y"}}, "raw": merge.Object{"b": "2"},
 		}},
 	}
 	base := &thing{Raw: &runtime.RawExtension{Raw: []byte(`{"a":"1"}`)}}
-	result := must(plan.Apply(base, patches, merge.Options{Owners: true}))
+	result := must(plan.Apply(base, patches))
 	if part := result.Value.Fixed.Part; part.Name != "y" {
 		t.Errorf("the struct of two patches is %+v", part)
 	}
@@ -310,13 +307,13 @@ func TestApply_InPlace(t *testing.T) {
 			t.Errorf("%s: the base claims %v", path, claims[0].Value)
 		}
 	}
-	if part := must(plan.Apply(base, patches[:1], merge.Options{})).Value.Fixed.Part; part.Name != "" {
+	if part := must(plan.Apply(base, patches[:1])).Value.Fixed.Part; part.Name != "" {
 		t.Errorf("the struct of the first patch alone is %+v", part)
 	}
-	options := merge.Options{Protected: []fieldpath.Path{{fieldpath.Field("labels"), fieldpath.Key("a")}}}
+	options := []merge.Option{merge.Protect([]fieldpath.Path{{fieldpath.Field("labels"), fieldpath.Key("a")}}...)}
 	labels := merge.Object{"labels": merge.Object{"a": "2", "b": "2"}}
-	labeling := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &labels}}
-	kept := must(plan.Apply(&thing{Labels: map[string]string{"a": "1"}}, labeling, options))
+	labeling := []merge.Patch{{Manager: "a", Value: &labels}}
+	kept := must(plan.Apply(&thing{Labels: map[string]string{"a": "1"}}, labeling, options...))
 	if want := map[string]string{"a": "1", "b": "2"}; !reflect.DeepEqual(kept.Value.Labels, want) {
 		t.Errorf("beside a protected one, the labels are %v, want %v", kept.Value.Labels, want)
 	}

@@ -10,17 +10,17 @@ import (
 
 // decide applies the policies that need the history of all patches, and returns the value that they
 // leave.
-func (m *merger) decide(value, base Object, o Options) (Object, error) {
-	value, ignored, err := m.log.restore(o, value, base)
+func (m *merger) decide(value, base Object, o *options) (Object, error) {
+	value, notes, err := m.log.restore(o, value, base)
 	if err != nil {
 		return nil, err
 	}
-	m.protected = ignored
+	m.notes = append(m.notes, notes...)
 	if o.precedes() {
-		m.log.precedence(o.precedence())
+		m.log.precedence(o.preceding())
 	}
-	d := deciding{m.log, o.Unions, m.follows && m.log.reordered}
-	if !d.follows && o.Unions == AllMembers {
+	d := deciding{m.log, o.unions, m.follows && m.log.reordered}
+	if !d.follows && o.unions == "" {
 		return value, nil
 	}
 	var patches []any
@@ -41,10 +41,10 @@ type deciding struct {
 
 // object decides within a struct. The parts are what the patches hold there, in their given order.
 func (d deciding) object(t *schema.Type, object Object, at node, parts []any) (Object, error) {
-	if d.unions != AllMembers {
+	if d.unions != "" {
 		for _, u := range t.Unions {
 			gone, winner, last := d.excludedMembers(t, u, object, at)
-			if len(gone) > 0 && d.unions == OneMember {
+			if len(gone) > 0 && d.unions == Error {
 				return nil, d.severalMembers(u, t, object, at, last)
 			}
 			for _, f := range gone {
@@ -132,7 +132,7 @@ func (d deciding) remove(f *schema.StructField, object Object, at node, winner i
 	child := d.child(at, f, "")
 	writer{log: d.log, onlyRemoved: true}.value(f.Type, nil, child, object[f.Name], nil)
 	f.Put(object, nil)
-	d.decide("unions", d.path(child), winner, d.removed(child, winner, nil))
+	d.decide("Unions", d.path(child), winner, d.removed(child, winner, nil))
 }
 
 // restoreOrder puts the new items of a list into the order of the given patches.

@@ -270,7 +270,7 @@ func (m *merger) fieldNamed(t *schema.Type, name string) *schema.StructField {
 		return f
 	}
 	if !strings.HasPrefix(name, "$") {
-		m.ignored = append(m.ignored, Ignored{Owner: m.of, Path: m.path.Append(fieldpath.Field(name))})
+		m.notes = append(m.notes, Note{Kind: Ignored, Owner: m.of, Path: m.path.Append(fieldpath.Field(name))})
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package merge_test
 
 import (
 	"fmt"
-	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,12 +15,6 @@ import (
 // An operator lays a user's pod template, which it has decoded from a custom resource, over its own. The user sets a node selector and a
 // service account. The operator protects some fields, and tells the user what it refused.
 func Example_override() {
-	rules := schema.PodRules(reflect.TypeFor[corev1.PodTemplateSpec]())
-	plan, err := merge.For[corev1.PodTemplateSpec, corev1.PodTemplateSpec](rules)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	base := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		ServiceAccountName: "web",
 		Containers:         []corev1.Container{{Name: "server", Image: "server:1.4"}},
@@ -30,22 +23,23 @@ func Example_override() {
 		ServiceAccountName: "admin",
 		NodeSelector:       map[string]string{"pool": "fast"},
 	}}
-	patches := []merge.Patch[corev1.PodTemplateSpec]{{Owner: merge.Manager("user"), Value: &user}}
-	result, err := plan.Apply(base, patches, merge.Options{
-		Empty:     merge.SkipZero, // the type encodes "containers": null, which the user did not set
-		Protected: []fieldpath.Path{fieldpath.Fields("spec", "serviceAccountName")},
-	})
+	patches := []merge.Patch{{Manager: "user", Value: user}}
+	result, err := merge.Strategic(base, patches,
+		merge.SkipZero(), // the type encodes "containers": null, which the user did not set
+		merge.Protect(fieldpath.Fields("spec", "serviceAccountName")))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	spec := result.Value.Spec
 	fmt.Println(spec.Containers[0].Image, spec.ServiceAccountName, spec.NodeSelector)
-	for _, refused := range result.Protected {
-		fmt.Println("refused:", refused.Owner, refused.Path)
+	for _, note := range result.Notes {
+		if note.Kind == merge.Protected {
+			fmt.Println("refused:", note.Owner, note.Path)
+		}
 	}
-	if result, err = plan.Apply(base, patches, merge.Options{}); err == nil {
-		fmt.Println(len(result.Value.Spec.Containers), "containers:", result.ZeroNulls[0].Path, "is null")
+	if result, err = merge.Strategic(base, patches); err == nil {
+		fmt.Println(len(result.Value.Spec.Containers), "containers:", result.Notes[0].Path, "is null")
 	}
 	// Output:
 	// server:1.4 web map[pool:fast]
@@ -55,11 +49,6 @@ func Example_override() {
 
 // A controller composes a Deployment from its defaults and the patches of two teams.
 func Example() {
-	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.Rules{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	defaults := &appsv1.Deployment{}
 	defaults.Spec.Template.Spec.Containers = []corev1.Container{{Name: "server", Image: "server:1.4"}}
 	defaults.Spec.Template.Spec.NodeSelector = map[string]string{"pool": "general"}
@@ -76,10 +65,10 @@ func Example() {
 			"nodeSelector": map[string]any{"$patch": "replace", "pool": "hardened"},
 		}},
 	}}
-	result, err := plan.Apply(defaults, []merge.Patch[merge.Object]{
-		{Owner: merge.Manager("web"), Value: &web},
-		{Owner: merge.Manager("security"), Value: &security},
-	}, merge.Options{Owners: true})
+	result, err := merge.Strategic(defaults, []merge.Patch{
+		{Manager: "web", Value: web},
+		{Manager: "security", Value: security},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -93,7 +82,7 @@ func Example() {
 }
 
 // A tool merges the objects of a custom resource by its definition.
-func ExampleForObject() {
+func ExampleApply() {
 	widgets, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
 		"size": {"type": "integer"},
 		"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"], "items": {
@@ -106,9 +95,7 @@ func ExampleForObject() {
 	}
 	base := merge.Object{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}
 	patch := merge.Object{"spec": map[string]any{"size": int64(2), "ports": []any{map[string]any{"port": int64(80), "name": "http"}}}}
-	result, err := merge.ForObject(widgets).Apply(&base, []merge.Patch[merge.Object]{
-		{Owner: merge.Manager("web"), Value: &patch},
-	}, merge.Options{Owners: true})
+	result, err := merge.Apply(widgets, base, []merge.Patch{{Manager: "web", Value: patch}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -298,7 +298,7 @@ func (m *merger) readObject(t *schema.Type, from Object) (Object, error) {
 		name := m.names[i]
 		f := t.Field(name)
 		if f == nil {
-			m.ignored = append(m.ignored, Ignored{Owner: m.of, Path: m.path.Append(fieldpath.Field(name))})
+			m.notes = append(m.notes, Note{Kind: Ignored, Owner: m.of, Path: m.path.Append(fieldpath.Field(name))})
 			continue
 		}
 		m.enter(fieldpath.Field(name))

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/internal/yamltext"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -25,18 +24,11 @@ const (
 	mostCopied     = 3 << 20 // bytes
 )
 
-// ParseJSONPatch reads a JSON patch from JSON or YAML: a list of operations. Aliases may expand it to 3 MiB.
-func ParseJSONPatch(data []byte) ([]Operation, error) {
-	if !json.Valid(data) {
-		text, err := yamltext.ToJSON(data)
-		if err != nil {
-			return nil, err
-		}
-		data = text
-	}
+// parseJSONPatch reads a list of operations.
+func parseJSONPatch(data []byte) (JSONPatch, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
-	operations := []Operation{}
+	operations := JSONPatch{}
 	if err := decoder.Decode(&operations); err != nil {
 		return nil, fmt.Errorf("must be a list of operations: %w", err)
 	}
@@ -50,7 +42,7 @@ func ParseJSONPatch(data []byte) ([]Operation, error) {
 }
 
 // operations applies a JSON patch to an object, and records it as an update.
-func (m *objects) operations(t *schema.Type, live Object, patch []Operation) (Object, error) {
+func (m *objects) operations(t *schema.Type, live Object, patch JSONPatch) (Object, error) {
 	if len(patch) > mostOperations {
 		return nil, fmt.Errorf("must have at most %d operations, and has %d", mostOperations, len(patch))
 	}
@@ -85,9 +77,7 @@ func (m *objects) operations(t *schema.Type, live Object, patch []Operation) (Ob
 	if m.live != nil {
 		m.live.owned = true
 	}
-	if m.owners {
-		m.update(t, live, true, now, true, m.at, false)
-	}
+	m.update(t, live, true, now, true, rootNode, false)
 	return now, nil
 }
 

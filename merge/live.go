@@ -88,7 +88,7 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 		if !ok {
 			return ownersError(i, "fieldsV1", "must be an object, and is %s", jsonName(entry["fieldsV1"]))
 		}
-		if err := m.recordEntry(t, object, fields, m.at, known); err != nil {
+		if err := m.recordEntry(t, object, fields, rootNode, known); err != nil {
 			return ownersError(i, "fieldsV1", "%w", err)
 		}
 	}
@@ -278,7 +278,7 @@ func (m *objects) holds(at node, layer int32) bool {
 
 // managedFields returns the entries of the merged object. An entry that the patches have not replaced keeps its time. A replaced
 // entry has no time. It comes after the entries with a time, as if it had the time of the merge.
-func (m *objects) managedFields(o *History, patches []Patch[Object], version string) ([]any, error) {
+func (m *objects) managedFields(o *History, patches []layered, version string) ([]any, error) {
 	sets := make([]fieldSet, len(m.log.layers))
 	o.objectFields(sets, nil)
 	entries, order := map[int32]Object{}, []string{"operation", "time", "manager", "apiVersion", "subresource"}
@@ -296,7 +296,7 @@ func (m *objects) managedFields(o *History, patches []Patch[Object], version str
 	for i := range patches {
 		if name, ok := patches[i].Owner.Manager(); ok {
 			of := "Apply"
-			if patches[i].JSON != nil {
+			if patches[i].isUpdate() {
 				of = "Update"
 			}
 			entries[m.log.ids[i]] = Object{"manager": name, "operation": of, "apiVersion": version}

@@ -17,7 +17,7 @@ import (
 )
 
 // webPlan merges objects of a small definition.
-func webPlan() *merge.Plan[merge.Object, merge.Object] {
+func webPlan() plan[merge.Object] {
 	return objectPlan(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
 		"replicas": {"type": "integer"}, "paused": {"type": "boolean"}, "labels": {"type": "object", "additionalProperties": {"type": "string"}},
 		"ports": {"type": "array", "nullable": true, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
@@ -56,7 +56,7 @@ status: {ready: 1}
 
 func TestManaged(t *testing.T) {
 	live, patch := objectOf(t, liveWeb), objectOf(t, "{spec: {replicas: 3, labels: {d: x}}}")
-	result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("team"), Value: &patch}}, merge.Options{Managed: true, Owners: true})
+	result, err := webPlan().Apply(&live, []merge.Patch{{Manager: "team", Value: &patch}}, merge.Live())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestManaged_Conflicts(t *testing.T) {
 		"{spec: {ports: [{name: web}, {name: metrics}]}}": "[]",
 	} {
 		live, patch := objectOf(t, liveWeb), objectOf(t, text)
-		result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("new"), Value: &patch}}, merge.Options{Managed: true, Owners: true})
+		result, err := webPlan().Apply(&live, []merge.Patch{{Manager: "new", Value: &patch}}, merge.Live())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ spec: {replicas: 1, ports: [{name: web, port: 80}]}
 		"{spec: {replicas: 1, labels: {a: b}}}": "[team] [.spec.labels manager/carol manager/team]",
 	} {
 		live, patch := objectOf(t, text), objectOf(t, patch)
-		result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("team"), Value: &patch}}, merge.Options{Managed: true, Owners: true})
+		result, err := webPlan().Apply(&live, []merge.Patch{{Manager: "team", Value: &patch}}, merge.Live())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ spec: {replicas: 1, ports: [{name: web, port: 80}]}
 func TestManaged_Duplicates(t *testing.T) {
 	live := objectOf(t, liveWeb)
 	port := merge.Object{"name": "web", "port": int64(81)}
-	result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: []merge.Operation{{Op: "add", Path: "/spec/ports/-", Value: port}}}}, merge.Options{Managed: true})
+	result, err := webPlan().Apply(&live, []merge.Patch{{Manager: "a", Value: merge.JSONPatch{{Op: "add", Path: "/spec/ports/-", Value: port}}}}, merge.Live())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestManaged_Duplicates(t *testing.T) {
 
 func TestManaged_NoOwners(t *testing.T) {
 	live, patch := objectOf(t, "{apiVersion: v1, spec: {replicas: 2, labels: {a: x}}}"), objectOf(t, "{spec: {replicas: 3}}")
-	result, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{Managed: true})
+	result, err := webPlan().Apply(&live, []merge.Patch{{Manager: "a", Value: &patch}}, merge.Live())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,30 +198,30 @@ func TestManaged_Invalid(t *testing.T) {
 		"an entry":      {"- {manager: team, operation: Apply", "- 3\n  - {manager: team, operation: Apply", `.metadata.managedFields[0]: must be an object, and is a number`},
 	} {
 		live, patch := objectOf(t, strings.Replace(liveWeb, test.old, test.new, 1)), merge.Object{}
-		_, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{Managed: true})
+		_, err := webPlan().Apply(&live, []merge.Patch{{Manager: "a", Value: &patch}}, merge.Live())
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
-	if _, err := webPlan().Apply(&merge.Object{}, nil, merge.Options{Managed: true}); err == nil || !strings.Contains(err.Error(), ".apiVersion: required") {
+	if _, err := webPlan().Apply(&merge.Object{}, nil, merge.Live()); err == nil || !strings.Contains(err.Error(), ".apiVersion: required") {
 		t.Errorf("without a version: %v", err)
 	}
 	live := objectOf(t, liveWeb)
-	for _, patch := range []merge.Patch[merge.Object]{
-		{Owner: merge.Manager("a"), Value: &live},
-		{Owner: merge.Manager("a"), JSON: []merge.Operation{{Op: "add", Path: "/metadata/managedFields", Value: []any{}}}},
+	for _, patch := range []merge.Patch{
+		{Manager: "a", Value: &live},
+		{Manager: "a", Value: merge.JSONPatch{{Op: "add", Path: "/metadata/managedFields", Value: []any{}}}},
 	} {
-		_, err := webPlan().Apply(&live, []merge.Patch[merge.Object]{patch}, merge.Options{Managed: true})
+		_, err := webPlan().Apply(&live, []merge.Patch{patch}, merge.Live())
 		if err == nil || !strings.Contains(err.Error(), "patch of manager/a: .metadata.managedFields: must not be set") {
 			t.Errorf("a patch with owners: %v", err)
 		}
 	}
 	for name, err := range map[string]error{
-		"without a schema": merge.ForJSON().Check(merge.Options{Managed: true}),
-		"with a policy":    webPlan().Check(merge.Options{Managed: true, Precedence: merge.FirstPatch}),
+		"without a schema": planForJSON().Check(options{Managed: true}),
+		"with a policy":    webPlan().Check(options{Managed: true, Precedence: "first"}),
 	} {
 		var wrong *merge.OptionError
-		if !errors.As(err, &wrong) || wrong.Option != "Managed" {
+		if !errors.As(err, &wrong) || wrong.Option != "Live" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -229,12 +229,12 @@ func TestManaged_Invalid(t *testing.T) {
 
 func TestJSONPatch_Owners(t *testing.T) {
 	base := objectOf(t, "{spec: {replicas: 2, labels: {a: x}, ports: [{name: web, port: 80}, {name: metrics}]}}")
-	first, err := merge.ParseJSONPatch([]byte("- {op: test, path: /spec/ports/0/port, value: 80}\n- {op: remove, path: /spec/ports/0}\n- {op: replace, path: /spec/replicas, value: 3}"))
+	first, err := operationsOf([]byte("- {op: test, path: /spec/ports/0/port, value: 80}\n- {op: remove, path: /spec/ports/0}\n- {op: replace, path: /spec/replicas, value: 3}"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	second := objectOf(t, "{spec: {replicas: 4, ports: [{name: metrics, port: 90}]}}")
-	result, err := webPlan().Apply(&base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: first}, {Owner: merge.Manager("b"), Value: &second}}, merge.Options{Owners: true})
+	result, err := webPlan().Apply(&base, []merge.Patch{{Manager: "a", Value: first}, {Manager: "b", Value: &second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,27 +281,27 @@ func TestJSONPatch_Invalid(t *testing.T) {
 		`[` + strings.Repeat(`{"op": "test", "path": "/none"},`, 10000) + `{"op": "test", "path": "/none"}]`:                       "must have at most 10000 operations, and has 10001",
 	} {
 		base := objectOf(t, "{kind: Web, spec: {replicas: 2, labels: {}, ports: [{name: web}]}}")
-		operations, err := merge.ParseJSONPatch([]byte(patch))
+		operations, err := operationsOf([]byte(patch))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = webPlan().Apply(&base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: operations}}, merge.Options{})
+		_, err = webPlan().Apply(&base, []merge.Patch{{Manager: "a", Value: operations}})
 		var at *merge.PatchError
 		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.100s: %v, want %s", patch, err, want)
 		}
 	}
 	for _, text := range []string{"", "null", "# none", "{}", "3", "[3]", "- op: [", `[{"op": 1}]`, "- &a {op: " + strings.Repeat("x", 1<<20) + "}\n- *a\n- *a\n- *a\n"} {
-		if _, err := merge.ParseJSONPatch([]byte(text)); err == nil {
+		if _, err := operationsOf([]byte(text)); err == nil {
 			t.Errorf("ParseJSONPatch(%.80q) has no error", text)
 		}
 	}
 	type spec struct{ Replicas int }
-	plan := must(merge.For[spec, spec](schema.Rules{}))
-	if _, err := plan.Apply(&spec{}, []merge.Patch[spec]{{Owner: merge.Manager("a"), JSON: []merge.Operation{}}}, merge.Options{}); err == nil || !strings.Contains(err.Error(), "a JSON patch changes objects only") {
+	plan := must(planFor[spec](schema.Rules{}))
+	if _, err := plan.Apply(&spec{}, []merge.Patch{{Manager: "a", Value: merge.JSONPatch{}}}); err == nil || !strings.Contains(err.Error(), "a JSON patch changes objects only") {
 		t.Errorf("a Go value: %v", err)
 	}
-	if _, err := webPlan().Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: []merge.Operation{}}}, merge.Options{Protected: []fieldpath.Path{fieldpath.Fields("spec", "replicas")}}); err == nil || !strings.Contains(err.Error(), "no policy but Order") {
+	if _, err := webPlan().Apply(nil, []merge.Patch{{Manager: "a", Value: merge.JSONPatch{}}}, merge.Protect(fieldpath.Fields("spec", "replicas"))); err == nil || !strings.Contains(err.Error(), "no option but KeepOrder") {
 		t.Errorf("with a policy: %v", err)
 	}
 }
@@ -317,15 +317,15 @@ func TestJSONPatch_Limits(t *testing.T) {
 		"3 MiB copied":     copies,
 		"10000 operations": slices.Repeat([]merge.Operation{{Op: "test", Path: "/none"}}, 10000),
 	} {
-		if _, err := webPlan().Apply(&base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: patch}}, merge.Options{}); err != nil {
+		if _, err := webPlan().Apply(&base, []merge.Patch{{Manager: "a", Value: patch}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestParseJSONPatch_Numbers(t *testing.T) {
-	got := must(merge.ParseJSONPatch([]byte(`[{"op": "add", "path": "/spec/replicas", "value": 9007199254740993}, {"op": "add", "path": "", "value": {"a": [1, 2.5]}}]`)))
-	want := []merge.Operation{
+	got := must(operationsOf([]byte(`[{"op": "add", "path": "/spec/replicas", "value": 9007199254740993}, {"op": "add", "path": "", "value": {"a": [1, 2.5]}}]`)))
+	want := merge.JSONPatch{
 		{Op: "add", Path: "/spec/replicas", Value: int64(9007199254740993)}, {Op: "add", Value: merge.Object{"a": []any{int64(1), 2.5}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -336,7 +336,7 @@ func TestParseJSONPatch_Numbers(t *testing.T) {
 // TestJSONPatch_Duplicates rejects duplicates in a patch after a JSON patch, which may leave some.
 func TestJSONPatch_Duplicates(t *testing.T) {
 	patch := objectOf(t, "{rows: [{z: [a, a]}]}")
-	_, err := objectPlan(testCaseSchema).Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), JSON: []merge.Operation{}}, {Owner: merge.Manager("a"), Value: &patch}}, merge.Options{})
+	_, err := objectPlan(testCaseSchema).Apply(nil, []merge.Patch{{Manager: "a", Value: merge.JSONPatch{}}, {Manager: "a", Value: &patch}})
 	if err == nil || !strings.Contains(err.Error(), "duplicate") {
 		t.Errorf("duplicate elements after a JSON patch: %v", err)
 	}
@@ -357,24 +357,23 @@ inner: {"on": true}
 	for _, test := range []struct {
 		base    string
 		patches []string
-		options merge.Options
+		options options
 		want    string
 		index   int
 	}{
-		{"{}", []string{"{count: 1}", "{text: null}", "{note: x}"}, merge.Options{}, "patch of manager/1: .text: must be a string, and is null", 1},
-		{"{}", []string{"{count: 1}", "{text: null}", "{note: x}"}, merge.Options{Owners: true}, "patch of manager/1: .text: must be a string, and is null", 1},
-		{live, []string{"{count: 1}"}, merge.Options{Managed: true}, "patch of manager/ann: .inner: must be an object, and is null", 0},
+		{"{}", []string{"{count: 1}", "{text: null}", "{note: x}"}, options{}, "patch of manager/1: .text: must be a string, and is null", 1},
+		{live, []string{"{count: 1}"}, options{Managed: true}, "patch of manager/ann: .inner: must be an object, and is null", 0},
 	} {
 		base := objectOf(t, test.base)
-		var patches []merge.Patch[merge.Object]
+		var patches []merge.Patch
 		for i, text := range test.patches {
 			patch, name := objectOf(t, text), fmt.Sprint(i)
 			if test.options.Managed {
 				name = "ann"
 			}
-			patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(name), Value: &patch})
+			patches = append(patches, merge.Patch{Manager: name, Value: &patch})
 		}
-		_, err := objectPlan(nullsSchema).Apply(&base, patches, test.options)
+		_, err := objectPlan(nullsSchema).Apply(&base, patches, test.options.list()...)
 		var rejected *merge.PatchError
 		var wrong *merge.TypeError
 		if !errors.As(err, &rejected) || !errors.As(err, &wrong) || err.Error() != test.want || rejected.Index != test.index {

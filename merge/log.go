@@ -33,10 +33,9 @@ type log struct {
 	alike    []int32             // the first layer with the patch of each layer; nil unless emptied
 	// overrulings are the decisions of policies against the last claim, and decisions lists what all policies decided.
 	overrulings map[node]overruling
-	decisions   []Decision
-	zeroNulls   []Ignored // what Go values omit and so remove
-	baseWins    bool      // whether the base wins over all patches
-	live        bool      // whether the base is a live object, whose owners have claimed what they own
+	decisions   []Note
+	baseWins    bool // whether the base wins over all patches
+	live        bool // whether the base is a live object, whose owners have claimed what they own
 	// displaced are the claims on the fields of a live object that an apply has taken.
 	displaced map[node][]displacement
 	nulled    map[node]int32 // the layers whose applies left a field of a live object null
@@ -157,7 +156,7 @@ type anyValue struct {
 
 const baseLayer = 0
 
-func newLog(root *schema.Type, patches int, o Options) *log {
+func newLog(root *schema.Type, patches int, o *options) *log {
 	l := &log{
 		root:   root,
 		layers: make([]Owner, 1, patches+1),
@@ -167,8 +166,8 @@ func newLog(root *schema.Type, patches int, o Options) *log {
 		claims: make([]claim, 0, 16+32*patches),
 		values: make([]anyValue, 0, 8+4*patches),
 	}
-	l.layers[0], l.places[0] = baseLayerOf(o), o.At
-	if o.At == nil {
+	l.layers[0], l.places[0] = o.base, o.at
+	if o.at == nil {
 		l.places[0] = fieldpath.Path{}
 	}
 	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1}
@@ -176,15 +175,15 @@ func newLog(root *schema.Type, patches int, o Options) *log {
 }
 
 // logOf returns an empty log for patches.
-func logOf[P any](root *schema.Type, patches []Patch[P], o Options, owners ...Owner) *log {
+func logOf(root *schema.Type, patches []layered, o *options, owners ...Owner) *log {
 	l := newLog(root, len(patches), o)
-	l.baseWins = o.Precedence == BaseAlways
+	l.baseWins = o.precedence == baseWins
 	for _, owner := range owners {
 		l.owners = append(l.owners, l.layerID(owner))
 	}
 	for i := range patches {
 		layer := patches[i].Owner
-		if name, ok := layer.Manager(); ok && o.Managed && patches[i].JSON != nil {
+		if name, ok := layer.Manager(); ok && o.live && patches[i].isUpdate() {
 			layer = updated(name)
 		}
 		l.ids[i] = l.layerID(layer)

@@ -158,9 +158,9 @@ func TestFieldsV1Paths_Written(t *testing.T) {
 	for range 300 {
 		base := merge.Object(randomSpec(next))
 		one, other := merge.Object(randomSpec(next)), merge.Object(randomSpec(next))
-		result, err := plan.Apply(&base, []merge.Patch[merge.Object]{
-			{Owner: merge.Manager("a"), Value: &one}, {Owner: merge.Manager("b"), Value: &other},
-		}, merge.Options{Owners: true})
+		result, err := plan.Apply(&base, []merge.Patch{
+			{Manager: "a", Value: &one}, {Manager: "b", Value: &other},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file has the merger and its side of the log. A merge without Options.Owners has no nodes,
-// and records nothing.
+// This file has the merger and its side of the log. What has no node records nothing.
 
 // merger merges one patch after the other into a tree.
 type merger struct {
@@ -33,12 +32,8 @@ type merger struct {
 	index   map[string]int // empty: the memory for the index of a list
 	names   []string       // of the fields and the items around the current value, the outermost first
 
-	ignored    []Ignored
-	duplicates []fieldpath.Path
-	protected  []Ignored
-	zeroNulls  []Ignored
-	noted      map[node]bool // the lists whose duplicates are recorded
-	ownership  *History      // of the result
+	notes []Note
+	noted map[node]bool // the lists whose duplicates are recorded
 }
 
 func (m *merger) enter(step fieldpath.Step) { m.path = append(m.path, step) }
@@ -168,7 +163,7 @@ func (m *merger) skip(f *schema.StructField, old, from any, at node) bool {
 	m.claim(at, "")
 	if stays >= 0 {
 		m.log.overrule(at, stays, 0)
-		m.log.decide("empty", m.log.path(at), m.log.claims[stays].layer(), []int32{m.layer})
+		m.log.decide("SkipEmpty", m.log.path(at), m.log.claims[stays].layer(), []int32{m.layer})
 	}
 	return true
 }
@@ -214,7 +209,7 @@ func (m *merger) retain(at node, kept map[string]bool) {
 func (m *merger) noteZeroNull(f *schema.StructField, old any) {
 	isSet := f.Patch != nil && f.Patch.OmitEmpty && f.Patch.IsPointer()
 	if m.ofValue && !isSet && old != nil && !f.IsEmpty(old) {
-		m.zeroNulls = append(m.zeroNulls, Ignored{Owner: m.of, Path: slices.Clone(m.path)})
+		m.notes = append(m.notes, Note{Kind: Nulled, Owner: m.of, Path: slices.Clone(m.path)})
 	}
 }
 

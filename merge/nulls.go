@@ -14,21 +14,21 @@ import (
 
 // refuseNulls returns an error for the first null of a merged object that its definition refuses, unless the base has it. The error is that
 // of the last patch with a claim on the field, or on the nearest one around it.
-func (m *objects) refuseNulls(base *Object, owned *History, patches []Patch[Object]) error {
+func (m *objects) refuseNulls(base Object, owned *History, patches []layered) error {
 	if !m.hasNulls {
 		return nil
 	}
 	m.allowDuplicates = true
 	var before any = Object{}
-	if base != nil && *base != nil {
-		before, _ = m.copy(m.log.root, *base) // the merge has copied it already
+	if base != nil {
+		before, _ = m.copy(m.log.root, base) // the merge has copied it already
 	}
 	var found refusedNulls
 	found.visit(m.log.root, before, owned.value, nil)
 	for i, at := range found.paths {
 		index := culpritOf(at, owned, patches, m.log)
 		_, isItem := at[len(at)-1].Index()
-		if patches[index].JSON != nil && !isItem {
+		if patches[index].isUpdate() && !isItem {
 			continue
 		}
 		return &PatchError{Owner: patches[index].Owner, Index: index, Path: at, Err: &TypeError{found.want[i], "null"}}
@@ -37,7 +37,7 @@ func (m *objects) refuseNulls(base *Object, owned *History, patches []Patch[Obje
 }
 
 // culpritOf returns the index of the last patch with a claim on the field at a path, or on the nearest one around it.
-func culpritOf(at fieldpath.Path, owned *History, patches []Patch[Object], l *log) int {
+func culpritOf(at fieldpath.Path, owned *History, patches []layered, l *log) int {
 	last, nearest := len(patches)-1, -1
 	for path, claims := range owned.All() {
 		if len(path) < nearest || !at.HasPrefix(path) {

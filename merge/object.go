@@ -20,7 +20,7 @@ func (m *objects) patch(t *schema.Type, live, patch Object) error {
 	if err := sameKind(live, patch); err != nil {
 		return err
 	}
-	return m.fields(t, live, patch, m.at)
+	return m.fields(t, live, patch, rootNode)
 }
 
 // sameKind returns an error for a patch to an object of another kind.

@@ -46,7 +46,7 @@ func TestObject_Invalid(t *testing.T) {
 		"no end":                  {map[string]any{"values": cyclic}, `nests more than 10000 deep`},
 		"no object":               {"text", `.spec: must be an object, and is a string`},
 	} {
-		_, err := plan.Apply(&merge.Object{"spec": merge.Object{}}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &merge.Object{"spec": test.spec}}}, merge.Options{Owners: true})
+		_, err := plan.Apply(&merge.Object{"spec": merge.Object{}}, []merge.Patch{{Manager: "a", Value: &merge.Object{"spec": test.spec}}})
 		var rejected *merge.PatchError
 		if !errors.As(err, &rejected) || rejected.Owner != merge.Manager("a") || rejected.Index != 0 {
 			t.Errorf("%s: %v", name, err)
@@ -56,13 +56,13 @@ func TestObject_Invalid(t *testing.T) {
 		if name == "an item twice" || name == "an element twice" {
 			continue // a base may hold them
 		}
-		_, err = plan.Apply(&merge.Object{"spec": test.spec}, nil, merge.Options{})
-		if !errors.As(err, &rejected) || rejected.Owner != merge.Base || rejected.Index != -1 {
+		_, err = plan.Apply(&merge.Object{"spec": test.spec}, nil)
+		if !errors.As(err, &rejected) || rejected.Owner != merge.BaseLayer || rejected.Index != -1 {
 			t.Errorf("%s in the base: %v", name, err)
 		}
 	}
 	base, patch := &merge.Object{"kind": "A"}, &merge.Object{"kind": "B"}
-	_, err := plan.Apply(base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: patch}}, merge.Options{})
+	_, err := plan.Apply(base, []merge.Patch{{Manager: "a", Value: patch}})
 	if want := `patch of manager/a: .kind: must be "A", as in the base, and is "B"`; err == nil || err.Error() != want {
 		t.Errorf("another kind: got %v, want %s", err, want)
 	}
@@ -104,7 +104,7 @@ func TestObjectWrite(t *testing.T) {
 
 // TestApply_Duplicates checks that patches to a list of the base report each merge key that its items share, once.
 func TestApply_Duplicates(t *testing.T) {
-	plan := must(merge.For[corev1.Service, corev1.Service](schema.Rules{}))
+	plan := must(planFor[corev1.Service](schema.Rules{}))
 	base := corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
 		{Port: 53, Protocol: "UDP"}, {Port: 53, Protocol: "TCP"}, {Port: 80}, {Port: 53, Protocol: "SCTP"},
 	}}}
@@ -120,28 +120,28 @@ func TestApply_Duplicates(t *testing.T) {
 		{"two patches to the list", []*corev1.Service{ports(53), ports(80)}, []fieldpath.Path{same}},
 		{"a patch to another field", []*corev1.Service{{Spec: corev1.ServiceSpec{ClusterIP: "None"}}}, nil},
 	} {
-		var patches []merge.Patch[corev1.Service]
+		var patches []merge.Patch
 		for _, patch := range tc.patches {
-			patches = append(patches, merge.Patch[corev1.Service]{Owner: merge.Manager("a"), Value: patch})
+			patches = append(patches, merge.Patch{Manager: "a", Value: patch})
 		}
 		result := applied(t, plan, &base, patches)
-		if !reflect.DeepEqual(result.Duplicates, tc.want) {
-			t.Errorf("%s: Duplicates = %v, want %v", tc.reason, result.Duplicates, tc.want)
+		if !reflect.DeepEqual(notePaths(result.Notes, merge.Duplicate), tc.want) {
+			t.Errorf("%s: Duplicates = %v, want %v", tc.reason, notePaths(result.Notes, merge.Duplicate), tc.want)
 		}
 	}
 }
 
 // TestObjectEdges merges patches that set nothing, and values as deep and as wide as allowed.
 func TestObjectEdges(t *testing.T) {
-	uncompiled := merge.ForObject(nil)
-	if _, err := uncompiled.Apply(nil, nil, merge.Options{}); err == nil || uncompiled.Type() != nil {
+	uncompiled := planForObject(nil)
+	if _, err := uncompiled.Apply(nil, nil); err == nil || uncompiled.Type() != nil {
 		t.Errorf("the plan of no type merges: %v", err)
 	}
-	values := must(merge.ForAny(reflect.TypeFor[document](), schema.Rules{}))
-	if _, err := merge.ForObject(values.Type()).Apply(nil, nil, merge.Options{}); err == nil {
+	values := must(planForAny(reflect.TypeFor[document](), schema.Rules{}))
+	if _, err := planForObject(values.Type()).Apply(nil, nil); err == nil {
 		t.Error("the plan of a Go type merges objects")
 	}
-	plan := merge.ForJSON()
+	plan := planForJSON()
 	var nothing merge.Object
 	wide := merge.Object{}
 	for i := range 10_001 {
@@ -169,16 +169,14 @@ func TestObjectEdges(t *testing.T) {
 		{"10,000 levels in a base", nested(10_000), nil, nil},
 		{"10,001 levels in both", nested(9_999), nested(10_001), nil},
 	} {
-		for _, owners := range []bool{false, true} {
-			result, err := plan.Apply(test.base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: test.patch}}, merge.Options{Owners: owners})
-			switch {
-			case test.want == nil && (err == nil || !strings.HasSuffix(err.Error(), "nests more than 10000 deep")):
-				t.Errorf("%s: %v", test.reason, err)
-			case test.want != nil && err != nil:
-				t.Errorf("%s: %v", test.reason, err)
-			case test.want != nil && !reflect.DeepEqual(result.Value, *test.want):
-				t.Errorf("%s: another value", test.reason)
-			}
+		result, err := plan.Apply(test.base, []merge.Patch{{Manager: "a", Value: test.patch}})
+		switch {
+		case test.want == nil && (err == nil || !strings.HasSuffix(err.Error(), "nests more than 10000 deep")):
+			t.Errorf("%s: %v", test.reason, err)
+		case test.want != nil && err != nil:
+			t.Errorf("%s: %v", test.reason, err)
+		case test.want != nil && !reflect.DeepEqual(result.Value, *test.want):
+			t.Errorf("%s: another value", test.reason)
 		}
 	}
 }

@@ -15,9 +15,7 @@ import (
 type objects struct {
 	log             *log
 	live            *live // the owners of a live object, otherwise nil
-	owners          bool
 	layer           int32
-	at              node // the node of the root
 	depth           int
 	allowDuplicates bool     // whether a list may hold two items of one name; only the base's may
 	removes         bool     // whether a null removes its key
@@ -187,15 +185,12 @@ func (l *log) revoke(at node, layer, before int32) (stays bool) {
 
 // child returns the node of a field, of an entry or of an item.
 func (m *objects) child(at node, f *schema.StructField, key string) node {
-	if !m.owners {
-		return noNode
-	}
 	return m.log.child(at, f, key)
 }
 
 // recordBase records the base's claim on a field that a patch reaches first. The flag had states that the base has the field.
 func (m *objects) recordBase(at node, t *schema.Type, old any, had, named bool) {
-	if !m.owners || !had || m.log.nodes[at].first >= 0 {
+	if !had || m.log.nodes[at].first >= 0 {
 		return
 	}
 	if kind := claimedAs(t, old, named); kind != unlistedPresence {
@@ -213,7 +208,7 @@ func (m *objects) unowned(at node) {
 
 // recordBasePresence records that the base has an item.
 func (m *objects) recordBasePresence(at node) {
-	if m.owners && m.log.nodes[at].first < 0 {
+	if m.log.nodes[at].first < 0 {
 		m.log.add(at, baseLayer, presenceValue, "")
 		m.unowned(at)
 	}
@@ -221,9 +216,6 @@ func (m *objects) recordBasePresence(at node) {
 
 // claimValue records the patch's claim on a field.
 func (m *objects) claimValue(at node, kind valueKind, value any) {
-	if !m.owners {
-		return
-	}
 	if m.live != nil {
 		m.live.named[m.layer] = append(m.live.named[m.layer], at)
 	}
@@ -245,9 +237,6 @@ func (m *objects) isIdentity(at node) bool {
 
 // revokeEarlier takes a field from all earlier claimants, because the patch changes the field.
 func (m *objects) revokeEarlier(at node) {
-	if !m.owners {
-		return
-	}
 	l := m.log
 	n := &l.nodes[at]
 	if m.live != nil && m.live.applies && !m.isIdentity(at) {
@@ -283,9 +272,6 @@ func (m *objects) added(at node, had bool) {
 
 // revokeWithin takes a field from the layers that claimed something within it, and removes their claims there.
 func (m *objects) revokeWithin(at node) {
-	if !m.owners {
-		return
-	}
 	var within []int32
 	var gather func(node)
 	gather = func(parent node) {

@@ -287,9 +287,9 @@ func TestOwnership_Write_NoElement(t *testing.T) {
 // TestObject_Sources checks the source of each claim. It is a place in the document of the base, of a patch or of a later layer.
 func TestObject_Sources(t *testing.T) {
 	base, patch := merge.Object{"inner": merge.Object{"a": "x"}, "count": int64(1)}, merge.Object{"count": int64(2)}
-	result, err := objectPlan(shapesSchema).Apply(&base, []merge.Patch[merge.Object]{
-		{Owner: merge.Manager("a"), Value: &patch, At: fieldpath.Fields("patches").Append(fieldpath.Index(0))},
-	}, merge.Options{Owners: true, At: fieldpath.Fields("base")})
+	result, err := objectPlan(shapesSchema).Apply(&base, []merge.Patch{
+		{Manager: "a", Value: &patch, At: fieldpath.Fields("patches").Append(fieldpath.Index(0))},
+	}, merge.Base(merge.BaseLayer, fieldpath.Fields("base")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestObject_Ignored(t *testing.T) {
 	}) {
 		got[layer] = string(fields)
 	}
-	want := map[merge.Owner]string{merge.Base: `{"f:labels":{"f:z":{}}}`, merge.Manager("a"): `{"f:count":{},"f:labels":{"f:x":{}}}`}
+	want := map[merge.Owner]string{merge.BaseLayer: `{"f:labels":{"f:z":{}}}`, merge.Manager("a"): `{"f:count":{},"f:labels":{"f:x":{}}}`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("FieldsV1() (-want +got):\n%s", diff)
 	}

@@ -20,7 +20,7 @@ func TestObject_GoNumbers(t *testing.T) {
 		int64(1), int64(-2), int64(3), int64(4), int64(5), int64(6), int64(7), int64(8), int64(9), int64(math.MaxInt64), float64(math.MaxUint64),
 		1.5, 2.5, int64(12), 1.5,
 	}
-	result, err := objectPlan(shapesSchema).Apply(&base, nil, merge.Options{})
+	result, err := objectPlan(shapesSchema).Apply(&base, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func TestObject_Errors(t *testing.T) {
 		{merge.Object{"tags": list(1)}, `.tags[=1]: must be a string, and is a number`},
 		{merge.Object{"numbers": list(math.NaN())}, `.numbers[0]: must be a number, and is NaN`},
 	} {
-		_, err := objectPlan(shapesSchema).Apply(&merge.Object{}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &tc.object}}, merge.Options{})
+		_, err := objectPlan(shapesSchema).Apply(&merge.Object{}, []merge.Patch{{Manager: "a", Value: &tc.object}})
 		if want := "patch of manager/a: " + tc.want; err == nil || err.Error() != want {
 			t.Errorf("Apply() of a patch %v: %v, want %s", tc.object, err, want)
 		}
-		_, err = objectPlan(shapesSchema).Apply(&tc.object, nil, merge.Options{})
+		_, err = objectPlan(shapesSchema).Apply(&tc.object, nil)
 		if want := "base: " + tc.want; err == nil || err.Error() != want {
 			t.Errorf("Apply() of a base %v: %v, want %s", tc.object, err, want)
 		}

@@ -245,7 +245,7 @@ func (m *merger) noteDuplicates(t *schema.Type, names []string, at node) {
 	items := make(map[string]int, len(names))
 	for _, name := range names {
 		if items[name]++; items[name] == 2 {
-			m.duplicates = append(m.duplicates, m.log.path(at).Append(itemStep(t, name)))
+			m.notes = append(m.notes, Note{Kind: Duplicate, Owner: m.log.layers[baseLayer], Path: m.log.path(at).Append(itemStep(t, name))})
 		}
 	}
 }

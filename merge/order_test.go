@@ -123,8 +123,8 @@ func anys(names []string) []any {
 // lists, new items, names that several items share, orders and deletions. A list of more than 32 items has an index.
 func TestApply_Order(t *testing.T) {
 	next := &lister{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 1))}
-	typed := must(merge.For[lists, lists](schema.Rules{AllowDuplicateKeys: true}))
-	untyped := must(merge.For[lists, merge.Object](schema.Rules{AllowDuplicateKeys: true}))
+	typed := must(planFor[lists](schema.Rules{AllowDuplicateKeys: true}))
+	untyped := must(planFor[lists](schema.Rules{AllowDuplicateKeys: true}))
 	rejected := 0
 	for i := range int(testenv.Cases(t, 2000)) {
 		most := 8
@@ -137,60 +137,58 @@ func TestApply_Order(t *testing.T) {
 			base.Items, base.Marks = next.items(25+next.IntN(15), 0), next.marks(25+next.IntN(15))
 		}
 		n := 1 + next.IntN(4)
-		var patches []merge.Patch[lists]
-		var objects []merge.Patch[merge.Object]
+		var patches []merge.Patch
+		var objects []merge.Patch
 		var all []any
 		for k := range n {
-			layer := merge.Manager(fmt.Sprint("m", k))
+			manager := fmt.Sprint("m", k)
 			var patch any
 			if i%2 == 0 {
 				p := next.lists(most)
-				patches, patch = append(patches, merge.Patch[lists]{Owner: layer, Value: p}), p
+				patches, patch = append(patches, merge.Patch{Manager: manager, Value: p}), p
 			} else {
 				p := next.order(most)
-				objects, patch = append(objects, merge.Patch[merge.Object]{Owner: layer, Value: &p}), p
+				objects, patch = append(objects, merge.Patch{Manager: manager, Value: &p}), p
 			}
 			all = append(all, patch)
 		}
 		want, wantErr := strategicMerge(base, all...)
-		for _, owners := range []bool{false, true} {
-			var value lists
-			var err error
-			if i%2 == 0 {
-				result, failed := typed.Apply(base, patches, merge.Options{Owners: owners})
-				if err = failed; err == nil {
-					value = result.Value
-				}
-			} else {
-				result, failed := untyped.Apply(base, objects, merge.Options{Owners: owners})
-				if err = failed; err == nil {
-					value = result.Value
-				}
+		var value lists
+		var err error
+		if i%2 == 0 {
+			result, failed := typed.Apply(base, patches)
+			if err = failed; err == nil {
+				value = result.Value
 			}
-			if (err == nil) != (wantErr == nil) {
-				t.Fatalf("Apply(%s, %s): error %v, want %v", asJSON(base), asJSON(all), err, wantErr)
-			}
-			if err != nil {
-				rejected++
-				continue
-			}
-			if diff := cmp.Diff(want, asJSON(value)); diff != "" {
-				t.Fatalf("Apply(%s, %s), owners %t (-want +got):\n%s", asJSON(base), asJSON(all), owners, diff)
+		} else {
+			result, failed := untyped.Apply(base, objects)
+			if err = failed; err == nil {
+				value = result.Value
 			}
 		}
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("Apply(%s, %s): error %v, want %v", asJSON(base), asJSON(all), err, wantErr)
+		}
+		if err != nil {
+			rejected++
+			continue
+		}
+		if diff := cmp.Diff(want, asJSON(value)); diff != "" {
+			t.Fatalf("Apply(%s, %s) (-want +got):\n%s", asJSON(base), asJSON(all), diff)
+		}
 	}
-	t.Logf("%d refused", rejected/2)
+	t.Logf("%d refused", rejected)
 }
 
 // TestApply_LongList counts the memory of patches that add items to a long list. All of them together
 // need one index and little else.
 func TestApply_LongList(t *testing.T) {
-	plan := must(merge.For[lists, lists](schema.Rules{}))
+	plan := must(planFor[lists](schema.Rules{}))
 	base := &lists{Items: make([]listItem, 4000)}
 	for i := range base.Items {
 		base.Items[i].Name = fmt.Sprint("n", i)
 	}
-	layers := make([]merge.Patch[lists], 64)
+	layers := make([]merge.Patch, 64)
 	for i := range layers {
 		patch := &lists{}
 		for k := range 4 {
@@ -199,7 +197,7 @@ func TestApply_LongList(t *testing.T) {
 		for k := i - 1; k >= max(0, i-3); k-- { // the first items that earlier patches have added
 			patch.Items = append(patch.Items, listItem{Name: fmt.Sprint("m", k, ".0"), Value: i})
 		}
-		layers[i] = merge.Patch[lists]{Owner: merge.Manager(fmt.Sprint("m", i)), Value: patch}
+		layers[i] = merge.Patch{Manager: fmt.Sprint("m", i), Value: patch}
 	}
 	short := &lists{Items: base.Items[:1]}
 	for range 2 { // the first merge also analyzes the types
@@ -212,10 +210,10 @@ func TestApply_LongList(t *testing.T) {
 }
 
 // allocated returns the number of bytes that a merge allocates.
-func allocated(t *testing.T, plan *merge.Plan[lists, lists], base *lists, patches []merge.Patch[lists]) uint64 {
+func allocated(t *testing.T, plan plan[lists], base *lists, patches []merge.Patch) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	result, err := plan.Apply(base, patches, merge.Options{})
+	result, err := plan.Apply(base, patches)
 	runtime.ReadMemStats(&after)
 	if err != nil || len(result.Value.Items) != len(base.Items)+4*len(patches) {
 		t.Fatalf("%d items and error %v, want four new items of each patch", len(result.Value.Items), err)

@@ -32,14 +32,13 @@ func (o *History) tree() Object {
 // orEmpty returns o, or an empty ownership if o is nil or zero.
 func (o *History) orEmpty() *History {
 	if o == nil || o.log == nil {
-		return &History{log: newLog(&schema.Type{Kind: schema.Struct}, 0, Options{})}
+		return &History{log: newLog(&schema.Type{Kind: schema.Struct}, 0, optionsOf(nil))}
 	}
 	return o
 }
 
-// ZeroNulls returns the fields that a Go value omits and so removes. Its type encodes them as null, because they have no
-// omitempty. If all fields of a type have omitempty, as in an apply configuration of client-go, an omitted field removes nothing.
-func (o *History) ZeroNulls() []Ignored { return o.orEmpty().log.zeroNulls }
+// Type returns how the value merges.
+func (o *History) Type() *schema.Type { return o.orEmpty().log.root }
 
 // IsLive reports whether the base was a live object with its owners. A merge into it then has the conflicts of its applies.
 func (o *History) IsLive() bool { return o.orEmpty().log.live }

@@ -55,7 +55,7 @@ type ownedFlat struct {
 func ownedResult(t *testing.T, base string, patches []string) *merge.Result[any] {
 	t.Helper()
 	from := any(fromJSON[*owned](base))
-	return applied(t, must(merge.ForAny(reflect.TypeFor[owned](), schema.Rules{AllowDuplicateKeys: true})), &from, patchesOf(func(text string) any {
+	return applied(t, must(planForAny(reflect.TypeFor[owned](), schema.Rules{AllowDuplicateKeys: true})), &from, patchesOf(func(text string) any {
 		if typed, ok := strings.CutPrefix(text, "typed "); ok {
 			return fromJSON[*owned](typed)
 		}
@@ -515,7 +515,7 @@ func TestOwnership_Zero(t *testing.T) {
 		if history := claimsOf(owners); history != nil {
 			t.Errorf("All() = %v, want none", history)
 		}
-		if layers := owners.Owners(); len(layers) != 1 || layers[0] != merge.Base {
+		if layers := owners.Owners(); len(layers) != 1 || layers[0] != merge.BaseLayer {
 			t.Errorf("Layers() = %v, want the base", layers)
 		}
 		if flags := flagsOf(owners); len(flags) != 1 || flags[0] != ": by value bare" {
@@ -526,7 +526,7 @@ func TestOwnership_Zero(t *testing.T) {
 	for range field.Children() {
 		t.Error("Children() of the zero field has fields")
 	}
-	if field.Name() != "" || field.Type().Kind != schema.Struct || len(field.Path()) > 0 || field.Claims() != nil || field.IsEmptied(merge.Base) {
+	if field.Name() != "" || field.Type().Kind != schema.Struct || len(field.Path()) > 0 || field.Claims() != nil || field.IsEmptied(merge.BaseLayer) {
 		t.Errorf("the zero field has %q, %v and %v", field.Name(), field.Path(), field.Claims())
 	}
 }
@@ -561,11 +561,11 @@ func TestOwnership_Rename(t *testing.T) {
 
 // TestOwnership_Sources checks the sources of a base and of patches, also of fields without claims of their own.
 func TestOwnership_Sources(t *testing.T) {
-	plan := must(merge.For[owned, owned](schema.Rules{}))
+	plan := must(planFor[owned](schema.Rules{}))
 	base, patch := fromJSON[*owned](`{"name": "n", "tags": {"x": "1"}}`), &owned{Count: 1, Tags: map[string]string{"y": "1"}, Value: ownedBox{Marks: []string{"m"}}}
 	patch.Items = []ownedPart{{Name: "i", Size: 1}}
-	result, err := plan.Apply(base, []merge.Patch[owned]{{Owner: merge.Manager("a"), Value: patch, At: fieldpath.Fields("patches")}},
-		merge.Options{Owners: true, At: fieldpath.Fields("template")})
+	result, err := plan.Apply(base, []merge.Patch{{Manager: "a", Value: patch, At: fieldpath.Fields("patches")}},
+		merge.Base(merge.BaseLayer, fieldpath.Fields("template")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -588,14 +588,14 @@ func TestOwnership_Sources(t *testing.T) {
 
 // TestSources shows that the source of a claim begins with the place of its base or its patch. The path of the field follows.
 func TestSources(t *testing.T) {
-	plan := must(merge.For[document, merge.Object](schema.Rules{}))
+	plan := must(planFor[document](schema.Rules{}))
 	first, second := fieldpath.Fields("patches", "first"), fieldpath.Fields("patches", "second")
 	for _, place := range []fieldpath.Path{nil, fieldpath.Fields("spec")} {
-		result, err := plan.Apply(&document{Name: "x", Mode: "m"}, []merge.Patch[merge.Object]{
-			{Owner: merge.Manager("a"), Value: &merge.Object{"name": "y"}, At: first},
-			{Owner: merge.Manager("b"), Value: &merge.Object{"name": "z"}, At: second},
-			{Owner: merge.Manager("c"), Value: &merge.Object{"name": "z"}},
-		}, merge.Options{Owners: true, At: place})
+		result, err := plan.Apply(&document{Name: "x", Mode: "m"}, []merge.Patch{
+			{Manager: "a", Value: &merge.Object{"name": "y"}, At: first},
+			{Manager: "b", Value: &merge.Object{"name": "z"}, At: second},
+			{Manager: "c", Value: &merge.Object{"name": "z"}},
+		}, merge.Base(merge.BaseLayer, place))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -610,7 +610,7 @@ func TestSources(t *testing.T) {
 // TestOwnership_Reached omits the fields and the items that no patch names.
 func TestOwnership_Reached(t *testing.T) {
 	base := fromJSON[thing](`{"parts": [{"name": "a", "image": "x"}, {"name": "b"}], "count": 1}`)
-	plan := must(merge.For[thing, merge.Object](schema.Rules{}))
+	plan := must(planFor[thing](schema.Rules{}))
 	var got []string
 	for path := range applied(t, plan, &base, patchesOf(fromJSON[merge.Object], `m {"parts": [{"name": "b"}]}`)).History.Reached() {
 		got = append(got, path.String())
@@ -623,11 +623,10 @@ func TestOwnership_Reached(t *testing.T) {
 // TestPatchedField_Overrides reports no field for which a policy kept the base's value.
 func TestPatchedField_Overrides(t *testing.T) {
 	base := fromJSON[thing](`{"count": 1}`)
-	plan := must(merge.For[thing, merge.Object](schema.Rules{}))
+	plan := must(planFor[thing](schema.Rules{}))
 	for options, want := range map[string]bool{"": true, "protected=count": false} {
 		o := readOptions(options)
-		o.Owners = true
-		result := must(plan.Apply(&base, patchesOf(fromJSON[merge.Object], `m {"count": 2}`), o))
+		result := must(plan.Apply(&base, patchesOf(fromJSON[merge.Object], `m {"count": 2}`), o.list()...))
 		for f := range result.History.Patched() {
 			if f.Path().String() == ".count" && f.Overrides() != want {
 				t.Errorf("with %q, Overrides() = %v, want %v", options, !want, want)

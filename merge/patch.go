@@ -14,17 +14,57 @@ import (
 // Object is a JSON value: maps by name, lists, strings, booleans, int64 or float64, and nil.
 type Object = map[string]any
 
-// Patch is one manager's patch.
-type Patch[P any] struct {
-	// Owner is a manager: see Manager. Two patches of one owner never disagree.
-	Owner Owner
-	// Value is the patch; a nil one sets nothing.
-	Value *P
-	// JSON is a JSON patch to an object, instead of Value: an update by the manager. It owns what it adds and changes.
-	JSON []Operation
+// A Patch is what one manager wants.
+type Patch struct {
+	// Manager names the owner of the fields that the patch sets. Two patches of one manager never disagree.
+	Manager string
+	// Value is a Go value or a pointer to one, an Object, or a JSONPatch. A nil value sets nothing. All Go values of one merge have
+	// one type: that of the base, or one that mirrors it with fewer fields.
+	Value any
 	// At is the place of the patch in its document: places of claims begin with it.
 	At fieldpath.Path
 }
+
+// layered is a patch with its owner. Its value is no pointer to an Object, and no nil pointer.
+type layered struct {
+	Owner Owner
+	Value any
+	At    fieldpath.Path
+}
+
+// isUpdate reports whether the patch is a JSON patch: an update by its manager.
+func (p layered) isUpdate() bool {
+	_, is := p.Value.(JSONPatch)
+	return is
+}
+
+func layersOf(patches []Patch) ([]layered, error) {
+	layers := make([]layered, len(patches))
+	for i, p := range patches {
+		if p.Manager == "" {
+			return nil, fmt.Errorf("merge: patch %d names no manager", i)
+		}
+		layers[i] = layered{Manager(p.Manager), p.Value, p.At}
+		switch value := p.Value.(type) {
+		case *Object:
+			if value != nil {
+				layers[i].Value = *value
+			}
+		case []Operation:
+			layers[i].Value = JSONPatch(value)
+		}
+		switch v := reflect.ValueOf(layers[i].Value); v.Kind() {
+		case reflect.Pointer, reflect.Map, reflect.Slice:
+			if v.IsNil() {
+				layers[i].Value = nil
+			}
+		}
+	}
+	return layers, nil
+}
+
+// A JSONPatch is a patch to an object: an update by its manager, who owns what it adds and changes.
+type JSONPatch []Operation
 
 // Operation is one operation of a JSON patch.
 type Operation struct {
@@ -37,7 +77,7 @@ type Operation struct {
 	Value any `json:"value,omitempty"`
 }
 
-// Owner names a writer of fields: a manager, or a layer, which is Base or a later writer that a program names. Owners have no
+// Owner names a writer of fields: a manager, or a layer, which is the base or a later writer that a program names. Owners have no
 // order. The history of a field lists its writers in the order of writing.
 type Owner string
 
@@ -92,12 +132,36 @@ func SameValue(a, b any) bool {
 	return err == nil && bytes.Equal(x, y)
 }
 
-// Ignored is a field that an owner sets without effect, or removes without meaning to.
-type Ignored struct {
-	// Owner set the field. Path leads to it in the value.
+// A Note tells what a merge made of a field that a patch, or the base, may not have meant. It is no error.
+type Note struct {
+	Kind NoteKind
+	Path fieldpath.Path
+	// Owner set the field. Of a decision, it is the owner whose value stays.
 	Owner Owner
-	Path  fieldpath.Path
+	// Option names the option that decided, and Losers are the owners whose claims gave way. The claims stay in the history, so
+	// conflict.Find reports them.
+	Option string
+	Losers []Owner
 }
+
+// NoteKind is the kind of a Note. The zero value is invalid.
+type NoteKind uint8
+
+const (
+	// Ignored is a field of an object that its Go type lacks. It has no effect, as in a strategic merge patch. A field that a
+	// definition lacks is an error instead, as in a server-side apply.
+	Ignored NoteKind = iota + 1
+	// Nulled is a field that a Go value removes though it does not set it: see SkipZero. Its type encodes it as null, because it has
+	// no omitempty.
+	Nulled
+	// Duplicate is an item that shares its merge key with an earlier one, in a list of the base that patches reached. A patch changes
+	// the first item of a key only.
+	Duplicate
+	// Protected is a protected field that a patch set, or emptied with a field around it.
+	Protected
+	// Decided is a field of which an option decided whose value stays.
+	Decided
+)
 
 // PatchError reports that a patch cannot be merged.
 type PatchError struct {

@@ -2,7 +2,6 @@ package merge_test
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,50 +12,20 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestPlan_Zero checks that a plan that was not compiled, nil or zero, merges nothing.
-func TestPlan_Zero(t *testing.T) {
-	for name, plan := range map[string]*merge.Plan[kinds, merge.Object]{"nil": nil, "zero": {}} {
-		patch := merge.Object{"text": "a"}
-		if got := plan.Type(); got != nil {
-			t.Errorf("Type of a plan that is %s = %v, want nil", name, got)
-		}
-		if got, _, err := plan.Fields(&patch); got != nil || err != nil {
-			t.Errorf("Fields of a plan that is %s = %v, %v, want none", name, got, err)
-		}
-		result, err := plan.Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{})
-		if err == nil || result != nil {
-			t.Errorf("Apply of a plan that is %s = %v, %v, want an error", name, result, err)
-		}
-	}
-	if plan := merge.ForObject(nil); plan.Type() != nil {
-		t.Errorf("Type of a plan for no definition = %v, want nil", plan.Type())
-	}
-}
-
 // TestPlan_Types checks the types that have no plan.
 func TestPlan_Types(t *testing.T) {
 	missing := schema.Rules{Only: map[string][]string{"nowhere": {"x"}}}
-	noStruct, errNoStruct := merge.For[string, string](schema.Rules{})
-	noPatch, errNoPatch := merge.For[kinds, []string](schema.Rules{})
-	noField, errNoField := merge.For[kinds, kinds](missing)
-	noType, errNoType := merge.ForType(nil, schema.Rules{})
-	noStructType, errNoStructType := merge.ForType(reflect.TypeFor[int](), schema.Rules{})
-	noFieldType, errNoFieldType := merge.ForType(reflect.TypeFor[kinds](), missing)
-	noAny, errNoAny := merge.ForAny(reflect.TypeFor[int](), schema.Rules{})
+	noStruct, errNoStruct := planFor[string](schema.Rules{})
+	noField, errNoField := planFor[kinds](missing)
 	for _, tc := range []struct {
 		plan any
 		err  error
 		want string
 	}{
 		{noStruct, errNoStruct, "merge: string is not a struct"},
-		{noPatch, errNoPatch, "merge: patches of type []string are neither structs nor objects"},
 		{noField, errNoField, `merge: merge_test.kinds: rule for "nowhere": there is no field "nowhere"`},
-		{noType, errNoType, "merge: <nil> is not a struct"},
-		{noStructType, errNoStructType, "merge: int is not a struct"},
-		{noFieldType, errNoFieldType, `merge: merge_test.kinds: rule for "nowhere": there is no field "nowhere"`},
-		{noAny, errNoAny, "merge: int is not a struct"},
 	} {
-		if tc.err == nil || tc.err.Error() != tc.want || !reflect.ValueOf(tc.plan).IsNil() {
+		if tc.err == nil || tc.err.Error() != tc.want || !reflect.ValueOf(tc.plan).IsZero() {
 			t.Errorf("got %v, %v, want the error %s", tc.plan, tc.err, tc.want)
 		}
 	}
@@ -64,51 +33,38 @@ func TestPlan_Types(t *testing.T) {
 
 // TestApply_NilPatch checks that a nil patch sets nothing, and that patches count from the first one.
 func TestApply_NilPatch(t *testing.T) {
-	plan := must(merge.For[kinds, merge.Object](schema.Rules{}))
+	plan := must(planFor[kinds](schema.Rules{}))
 	patch, wrong := merge.Object{"text": "a"}, merge.Object{"text": int64(1)}
-	layers := []merge.Patch[merge.Object]{{Owner: merge.Manager("one")}, {Owner: merge.Manager("two"), Value: &patch}}
+	layers := []merge.Patch{{Manager: "one"}, {Manager: "two", Value: &patch}}
 	result := applied(t, plan, nil, layers)
 	if diff := cmp.Diff([]string{`.text two="a"`}, claimsOf(result.History)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
-	_, err := plan.Apply(nil, append(layers, merge.Patch[merge.Object]{Owner: merge.Manager("three"), Value: &wrong}), merge.Options{})
+	_, err := plan.Apply(nil, append(layers, merge.Patch{Manager: "three", Value: &wrong}))
 	var failed *merge.PatchError
 	if !errors.As(err, &failed) || failed.Index != 2 || failed.Owner != merge.Manager("three") || failed.Path.String() != ".text" {
 		t.Errorf("Apply returns %v, want an error of the third patch", err)
 	}
 }
 
-// TestApply_NoManager merges patches of layers that are no managers: no conflict would name them.
+// TestApply_NoManager merges a patch that names no manager, and a base whose layer is one: no conflict would name them.
 func TestApply_NoManager(t *testing.T) {
 	one, two := merge.Object{"text": "a"}, merge.Object{"text": "b"}
-	for _, layer := range []merge.Owner{"", "a", merge.Base, "runtime"} {
-		patches := []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &one}, {Owner: layer, Value: &two}}
-		_, err := merge.ForJSON().Apply(nil, patches, merge.Options{})
-		if want := fmt.Sprintf("merge: the layer %q of patch 1 is no manager: use merge.Manager", layer); err == nil || err.Error() != want {
-			t.Errorf("Apply returns %v, want %s", err, want)
+	_, err := planForJSON().Apply(nil, []merge.Patch{{Manager: "a", Value: one}, {Value: two}})
+	if want := "merge: patch 1 names no manager"; err == nil || err.Error() != want {
+		t.Errorf("the merge returns %v, want %s", err, want)
+	}
+	for _, owner := range []merge.Owner{"", merge.Manager("a")} {
+		var wrong *merge.OptionError
+		if _, err := planForJSON().Apply(nil, nil, merge.Base(owner, nil)); !errors.As(err, &wrong) || wrong.Option != "Base" {
+			t.Errorf("the base of %q: %v", owner, err)
 		}
-	}
-}
-
-// TestApplyInto checks that the value lands in the given place, which the caller must have.
-func TestApplyInto(t *testing.T) {
-	plan := must(merge.For[kinds, kinds](schema.Rules{}))
-	if owners, err := plan.ApplyInto(nil, nil, nil, merge.Options{Owners: true}); err == nil || owners != nil {
-		t.Errorf("ApplyInto(nil) = %v, %v, want an error", owners, err)
-	}
-	var into kinds
-	owners, err := plan.ApplyInto(&into, &kinds{Text: "a"}, []merge.Patch[kinds]{{Owner: merge.Manager("one"), Value: &kinds{Small: 1}}}, merge.Options{Owners: true})
-	if err != nil || into.Text != "a" || into.Small != 1 {
-		t.Fatalf("ApplyInto makes %s, %v", asJSON(into), err)
-	}
-	if diff := cmp.Diff([]string{`.small one=1`, `.text base="a"`}, claimsOf(owners)); diff != "" {
-		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
 
 // TestForAny checks the values that a plan for pointers accepts, and that it leaves them alone.
 func TestForAny(t *testing.T) {
-	plan := must(merge.ForAny(reflect.TypeFor[kinds](), schema.Rules{}))
+	plan := must(planForAny(reflect.TypeFor[kinds](), schema.Rules{}))
 	var none *kinds
 	for _, tc := range []struct {
 		base  any
@@ -117,16 +73,16 @@ func TestForAny(t *testing.T) {
 	}{
 		{&kinds{Text: "a"}, &kinds{Small: 1}, ``},
 		{&kinds{Text: "a"}, merge.Object{"small": int64(1)}, ``},
-		{&kinds{Text: "a"}, nil, `patch of manager/one: is nil, and must be a pointer to merge_test.kinds`},
-		{&kinds{Text: "a"}, none, `patch of manager/one: is *merge_test.kinds, and must be a pointer to merge_test.kinds`},
-		{&kinds{Text: "a"}, kinds{}, `patch of manager/one: is merge_test.kinds, and must be a pointer to merge_test.kinds`},
-		{&kinds{Text: "a"}, &part{}, `patch of manager/one: is *merge_test.part, and must be a pointer to merge_test.kinds`},
-		{nil, merge.Object{}, `merge: the base is nil, and must be a pointer to merge_test.kinds`},
-		{merge.Object{}, merge.Object{}, `merge: the base is map[string]interface {}, and must be a pointer to merge_test.kinds`},
-		{kinds{}, merge.Object{}, `merge: the base is merge_test.kinds, and must be a pointer to merge_test.kinds`},
+		{&kinds{Text: "a"}, kinds{Small: 1}, ``},
+		{&kinds{Text: "a"}, &part{}, `patch of manager/one: is *merge_test.part, and must be merge_test.kinds or an object`},
+		{&kinds{Text: "a"}, "text", `patch of manager/one: is string, and must be merge_test.kinds or an object`},
+		{nil, merge.Object{}, `merge: the base is <nil>, and must be a pointer to a struct`},
+		{merge.Object{}, merge.Object{}, `merge: the base is map[string]interface {}, and must be a pointer to a struct`},
+		{kinds{}, merge.Object{}, `merge: the base is merge_test.kinds, and must be a pointer to a struct`},
+		{none, merge.Object{}, `merge: the base is *merge_test.kinds, and must be a pointer to a struct`},
 	} {
 		before := asJSON([]any{tc.base, tc.patch})
-		result, err := plan.Apply(&tc.base, []merge.Patch[any]{{Owner: merge.Manager("one"), Value: &tc.patch}}, merge.Options{Owners: true})
+		result, err := plan.Apply(&tc.base, []merge.Patch{{Manager: "one", Value: tc.patch}})
 		if tc.want != "" {
 			if err == nil || err.Error() != tc.want {
 				t.Errorf("Apply(%T, %T) returns %v, want %s", tc.base, tc.patch, err, tc.want)
@@ -144,7 +100,7 @@ func TestForAny(t *testing.T) {
 			t.Errorf("the inputs are %s, and were %s", now, before)
 		}
 	}
-	result, err := plan.Apply(nil, []merge.Patch[any]{{Owner: merge.Manager("one")}}, merge.Options{})
+	result, err := plan.Apply(nil, []merge.Patch{{Manager: "one"}})
 	if err != nil || !reflect.DeepEqual(result.Value, &kinds{}) {
 		t.Errorf("Apply without a base = %v, %v, want an empty value", result, err)
 	}
@@ -152,9 +108,9 @@ func TestForAny(t *testing.T) {
 
 // TestForAny_Directives checks that the plan finds directives in JSON of any shape within lists that are replaced whole.
 func TestForAny_Directives(t *testing.T) {
-	plan := must(merge.For[ordered, ordered](schema.Rules{}))
+	plan := must(planFor[ordered](schema.Rules{}))
 	patch := fromJSON[*ordered](`{"raws":[{"a":{"$patch":"delete"},"b":null,"c":"d"}]}`)
-	result, err := plan.Apply(nil, []merge.Patch[ordered]{{Owner: merge.Manager("one"), Value: patch}}, merge.Options{})
+	result, err := plan.Apply(nil, []merge.Patch{{Manager: "one", Value: patch}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,13 +132,7 @@ func TestPatchError(t *testing.T) {
 	}
 }
 
-func TestCheck_NoPlan(t *testing.T) {
-	var none *merge.Plan[thing, thing]
-	for _, plan := range []*merge.Plan[thing, thing]{none, {}} {
-		if err := plan.Check(merge.Options{}); err == nil || err.Error() != "merge: a plan that was not compiled merges nothing" {
-			t.Errorf("Check of a plan that was not compiled: %v", err)
-		}
-	}
+func TestOptionError(t *testing.T) {
 	if err := (*merge.OptionError)(nil); err.Error() != "no error" || err.Unwrap() != nil {
 		t.Errorf("a nil OptionError is %q and wraps %v", err.Error(), err.Unwrap())
 	}

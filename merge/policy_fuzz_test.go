@@ -26,10 +26,10 @@ func FuzzPolicies(f *testing.F) {
 		f.Add(seed.base, seed.first, seed.second, seed.protected, seed.choice)
 	}
 	f.Fuzz(func(t *testing.T, base, first, second, protected string, choice uint16) {
-		o := merge.Options{Owners: choice&1 > 0, Order: pick(choice>>1, merge.PatchOrder, merge.BaseOrder), Unions: pick(choice>>2, merge.AllMembers, merge.LastMember, merge.OneMember),
-			Empty: pick(choice>>4, merge.SetEmpty, merge.SkipEmpty), Precedence: pick(choice>>5, merge.LastPatch, merge.FirstPatch, merge.BaseAlways), ProtectedError: choice&0x80 > 0}
+		o := options{Order: pick(choice>>1, "", "base"), Unions: pick(choice>>2, "", "last", "error"),
+			Empty: pick(choice>>4, "", "skip"), Precedence: pick(choice>>5, "", "first", "base"), ProtectedError: choice&0x80 > 0}
 		if choice&0x400 > 0 {
-			o.Defaults = merge.RuleDefaults
+			o.Defaults = "rules"
 		}
 		if choice&0x100 > 0 {
 			o.Managers = []string{"second", "first"}
@@ -38,16 +38,16 @@ func FuzzPolicies(f *testing.F) {
 			o.Protected = append(o.Protected, path)
 		}
 		var live merge.Object
-		var patches []merge.Patch[merge.Object]
+		var patches []merge.Patch
 		for _, name := range []string{"first", "second"} {
 			var patch merge.Object
 			if json.Unmarshal([]byte(map[string]string{"first": first, "second": second}[name]), &patch) == nil {
-				patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(name), Value: &patch})
+				patches = append(patches, merge.Patch{Manager: name, Value: &patch})
 			}
 		}
 		if json.Unmarshal([]byte(base), &live) == nil {
 			before := inJSON(live) + inJSON(patches)
-			if result, err := merge.ForJSON().Apply(&live, patches, o); err == nil {
+			if result, err := planForJSON().Apply(&live, patches, o.list()...); err == nil {
 				scribble(reflect.ValueOf(&result.Value))
 			}
 			if after := inJSON(live) + inJSON(patches); after != before {
@@ -59,10 +59,8 @@ func FuzzPolicies(f *testing.F) {
 			return
 		}
 		before := inJSON(pod) + inJSON(patches)
-		if result, err := podPlan(t).Apply(&pod, patches, o); err == nil {
-			if o.Owners {
-				for range result.History.All() {
-				}
+		if result, err := podPlan(t).Apply(&pod, patches, o.list()...); err == nil {
+			for range result.History.All() {
 			}
 			scribble(reflect.ValueOf(&result.Value))
 		}

@@ -29,7 +29,7 @@ import (
 // podCase is a Pod with patches.
 type podCase struct {
 	base    corev1.PodSpec
-	patches []merge.Patch[merge.Object]
+	patches []merge.Patch
 }
 
 // podMaker makes Pods and patches to them, as JSON.
@@ -140,12 +140,12 @@ func (m podMaker) spec() merge.Object {
 }
 
 // compiledPodPlan is compiled once for all tests.
-var compiledPodPlan = sync.OnceValues(func() (*merge.Plan[corev1.PodSpec, merge.Object], error) {
-	return merge.For[corev1.PodSpec, merge.Object](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
+var compiledPodPlan = sync.OnceValues(func() (plan[corev1.PodSpec], error) {
+	return planFor[corev1.PodSpec](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
 })
 
 // podPlan merges patches of any shape into Pods.
-func podPlan(t testing.TB) *merge.Plan[corev1.PodSpec, merge.Object] {
+func podPlan(t testing.TB) plan[corev1.PodSpec] {
 	plan, err := compiledPodPlan()
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func forPods(t *testing.T, directives bool, hold func(podCase) string) {
 		m.nulls, m.directives = random.IntN(3) == 0, directives && random.IntN(2) == 0
 		for i := range 1 + random.IntN(4) {
 			patch := m.spec()
-			c.patches = append(c.patches, merge.Patch[merge.Object]{Owner: merge.Manager(fmt.Sprint("m", i)), Value: &patch})
+			c.patches = append(c.patches, merge.Patch{Manager: fmt.Sprint("m", i), Value: &patch})
 		}
 		if broken := hold(c); broken != "" {
 			t.Fatalf("%s\nbase %s\npatches %s", broken, inJSON(c.base), inJSON(c.patches))
@@ -214,8 +214,8 @@ func keyIn(t *schema.Type, item any) string { return fmt.Sprint(item.(map[string
 func TestOrder(t *testing.T) {
 	plan := podPlan(t)
 	forPods(t, true, func(c podCase) string {
-		upstream, err := plan.Apply(&c.base, c.patches, merge.Options{})
-		based, other := plan.Apply(&c.base, c.patches, merge.Options{Order: merge.BaseOrder})
+		upstream, err := plan.Apply(&c.base, c.patches)
+		based, other := plan.Apply(&c.base, c.patches, options{Order: "base"}.list()...)
 		if (err == nil) != (other == nil) {
 			return fmt.Sprintf("errors %v and %v", err, other)
 		}
@@ -232,12 +232,12 @@ func TestOrder_Base(t *testing.T) {
 	forPods(t, false, func(c podCase) string {
 		layers, nulls := []any{treeOf(c.base)}, false
 		for _, p := range c.patches {
-			layers, nulls = append(layers, treeOf(*p.Value)), nulls || strings.Contains(inJSON(*p.Value), "null")
+			layers, nulls = append(layers, treeOf(p.Value)), nulls || strings.Contains(inJSON(p.Value), "null")
 		}
-		for _, o := range []merge.Options{{}, {Precedence: merge.FirstPatch}, {Managers: []string{"m1"}}} {
-			o.Order = merge.BaseOrder
-			result, err := plan.Apply(&c.base, c.patches, o)
-			if err != nil || nulls && o.Precedence+merge.PrecedencePolicy(strings.Join(o.Managers, "")) != "" {
+		for _, o := range []options{{}, {Precedence: "first"}, {Managers: []string{"m1"}}} {
+			o.Order = "base"
+			result, err := plan.Apply(&c.base, c.patches, o.list()...)
+			if err != nil || nulls && o.Precedence+string(strings.Join(o.Managers, "")) != "" {
 				return ""
 			}
 			if broken := firstNamed(plan.Type(), treeOf(result.Value), layers); broken != "" {
@@ -313,25 +313,25 @@ func TestOrder_Long(t *testing.T) {
 		return list, set
 	}
 	old, oldSet := names("b", 40)
-	var patches []merge.Patch[merge.Object]
+	var patches []merge.Patch
 	for i := range 4 {
 		added, addedSet := names(fmt.Sprint("p", i, "-"), 3)
 		patch := merge.Object{"items": append(added, old[20-i], merge.Object{"name": "p0-1"}), "marks": append(addedSet, oldSet[9])}
 		if i == 0 {
 			patch["items"] = added
 		}
-		patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(fmt.Sprint(i)), Value: &patch})
+		patches = append(patches, merge.Patch{Manager: fmt.Sprint(i), Value: &patch})
 	}
 	base := merge.Object{"items": old, "marks": oldSet}
-	typed, err := merge.ForType(reflect.TypeFor[lists](), schema.Rules{})
+	typed, err := planForType(reflect.TypeFor[lists](), schema.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defined := objectPlan(`{type: object, properties: {
 		items: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}}}},
 		marks: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}`)
-	for _, plan := range []*merge.Plan[merge.Object, merge.Object]{typed, defined} {
-		result, err := plan.Apply(&base, patches, merge.Options{Order: merge.BaseOrder})
+	for _, plan := range []plan[merge.Object]{typed, defined} {
+		result, err := plan.Apply(&base, patches, options{Order: "base"}.list()...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,18 +348,15 @@ func TestOrder_Long(t *testing.T) {
 
 // TestOptions rejects policies that do not exist or contradict each other, in each kind of plan.
 func TestOptions(t *testing.T) {
-	for want, o := range map[string]merge.Options{
-		`merge: Options.Order: Unsupported value: "none": supported values: "base"`:           {Order: "none"},
-		`merge: Options.Unions: Unsupported value: "none": supported values: "last", "error"`: {Unions: "none"},
-		`merge: Options.Empty: Unsupported value: "none": supported values: "skip", "zero"`:   {Empty: "none"},
-		`merge: Options.Defaults: Unsupported value: "pod": supported values: "rules"`:        {Defaults: "pod"},
-		`merge: Options.Defaults: Forbidden: may only be set when the rules have defaults`:    {Defaults: merge.RuleDefaults},
-		`merge: Options.Managers: Duplicate value: "a"`:                                       {Managers: []string{"a", "a"}},
-		`merge: Options.ProtectedError: Forbidden: may not be set when Protected is empty`:    {ProtectedError: true},
-		`merge: Options.Managers: Forbidden: may not be set when Precedence is "first"`:       {Managers: []string{"a"}, Precedence: merge.FirstPatch},
+	for want, o := range map[string]options{
+		`merge: Unions: Unsupported value: "none": supported values: "last", "error"`: {Unions: "none"},
+		`merge: Defaults: Forbidden: may only be set when the rules have defaults`:    {Defaults: "rules"},
+		`merge: Prefer: Duplicate value: "a"`:                                         {Managers: []string{"a", "a"}},
+		`merge: ProtectError: Forbidden: may not be set when Protect is not`:          {ProtectedError: true},
+		`merge: Prefer: Forbidden: may not be set with First or BaseWins`:             {Managers: []string{"a"}, Precedence: "first"},
 	} {
-		for _, plan := range []*merge.Plan[merge.Object, merge.Object]{merge.ForJSON(), objectPlan("{type: object}")} {
-			_, err := plan.Apply(nil, nil, o)
+		for _, plan := range []plan[merge.Object]{planForJSON(), objectPlan("{type: object}")} {
+			_, err := plan.Apply(nil, nil, o.list()...)
 			if checked := plan.Check(o); err == nil || err.Error() != want || fmt.Sprint(checked) != want {
 				t.Errorf("errors %v and %v, want %s", err, checked, want)
 			}
@@ -381,7 +378,7 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 
 		Structs map[string]item `json:"structs,omitempty"`
 	}
-	typed, err := merge.ForType(reflect.TypeFor[kinds](), schema.Rules{})
+	typed, err := planForType(reflect.TypeFor[kinds](), schema.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,10 +417,10 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		{fieldpath.Path{fieldpath.Field("free"), fieldpath.Any()}, none, ""},
 	} {
 		for _, by := range []struct {
-			plan *merge.Plan[merge.Object, merge.Object]
+			plan plan[merge.Object]
 			want string
 		}{{typed, tc.wantTyped}, {defined, tc.wantObject}} {
-			err := by.plan.Check(merge.Options{Protected: []fieldpath.Path{tc.path}})
+			err := by.plan.Check(options{Protected: []fieldpath.Path{tc.path}})
 			if fmt.Sprint(err) == "<nil>" != (by.want == "") || !strings.Contains(fmt.Sprint(err), by.want) {
 				t.Errorf("%s: %v, want %q", tc.path, err, by.want)
 			}
@@ -434,21 +431,21 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 // TestUnions_Error names the members of a union and their layers.
 func TestUnions_Error(t *testing.T) {
 	base := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{}}}}}}
-	probe := func(member string, fields merge.Object) merge.Patch[merge.Object] {
-		return merge.Patch[merge.Object]{Owner: merge.Manager(member), Value: &merge.Object{
+	probe := func(member string, fields merge.Object) merge.Patch {
+		return merge.Patch{Manager: member, Value: &merge.Object{
 			"containers": []any{merge.Object{"name": "c", "livenessProbe": merge.Object{member: fields}}},
 		}}
 	}
-	_, err := podPlan(t).Apply(&base, []merge.Patch[merge.Object]{probe("grpc", merge.Object{"port": int64(1)}), probe("httpGet", merge.Object{})}, merge.Options{Unions: merge.OneMember})
+	_, err := podPlan(t).Apply(&base, []merge.Patch{probe("grpc", merge.Object{"port": int64(1)}), probe("httpGet", merge.Object{})}, options{Unions: "error"}.list()...)
 	want := `patch of manager/httpGet: .containers[name="c"].livenessProbe: Forbidden: may not set more than one member of the union "handler": ` +
 		`exec of base, httpGet of manager/httpGet, grpc of manager/grpc`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
-	profile := func(name, field, value string) merge.Patch[merge.Object] {
-		return merge.Patch[merge.Object]{Owner: merge.Manager(name), Value: &merge.Object{"securityContext": merge.Object{"seccompProfile": merge.Object{field: value}}}}
+	profile := func(name, field, value string) merge.Patch {
+		return merge.Patch{Manager: name, Value: &merge.Object{"securityContext": merge.Object{"seccompProfile": merge.Object{field: value}}}}
 	}
-	_, err = podPlan(t).Apply(nil, []merge.Patch[merge.Object]{profile("a", "localhostProfile", "p"), profile("b", "type", "Unconfined")}, merge.Options{Unions: merge.OneMember})
+	_, err = podPlan(t).Apply(nil, []merge.Patch{profile("a", "localhostProfile", "p"), profile("b", "type", "Unconfined")}, options{Unions: "error"}.list()...)
 	want = `patch of manager/b: .securityContext.seccompProfile: Forbidden: may not set more than one member of the union "profile": ` +
 		`type "Unconfined" of manager/b, localhostProfile of manager/a`
 	if err == nil || err.Error() != want {
@@ -520,19 +517,19 @@ func at(tree any, path fieldpath.Path) any {
 // said returns the values of the base and the patches at a path, nil for none.
 func (c podCase) said(path fieldpath.Path) (base any, patches []any) {
 	for _, p := range c.patches {
-		patches = append(patches, at(treeOf(*p.Value), path))
+		patches = append(patches, at(treeOf(p.Value), path))
 	}
 	return at(treeOf(c.base), path), patches
 }
 
 // merged merges the patches by a policy and by none.
-func (c podCase) merged(t *testing.T, o merge.Options) (none, by *merge.Result[corev1.PodSpec], err error) {
+func (c podCase) merged(t *testing.T, o options) (none, by *merge.Result[corev1.PodSpec], err error) {
 	t.Helper()
 	plan := podPlan(t)
-	if none, err = plan.Apply(&c.base, c.patches, merge.Options{Owners: true}); err != nil {
+	if none, err = plan.Apply(&c.base, c.patches); err != nil {
 		return nil, nil, err
 	}
-	by, err = plan.Apply(&c.base, c.patches, o)
+	by, err = plan.Apply(&c.base, c.patches, o.list()...)
 	return none, by, err
 }
 
@@ -542,7 +539,7 @@ func TestUnions(t *testing.T) {
 	pod := podPlan(t).Type()
 	decided := 0
 	forPods(t, false, func(c podCase) string {
-		none, by, err := c.merged(t, merge.Options{Unions: merge.LastMember})
+		none, by, err := c.merged(t, options{Unions: "last"})
 		if err != nil {
 			return ""
 		}
@@ -554,10 +551,10 @@ func TestUnions(t *testing.T) {
 			if u < 0 || at(treeOf(by.Value), path) != nil {
 				return fmt.Sprintf("%s is not a member that was removed", path)
 			}
-			if !slices.ContainsFunc(by.Decisions, func(d merge.Decision) bool {
-				return slices.Equal(d.Path, path) && d.Policy == "unions" && len(d.Losers) > 0
+			if !slices.ContainsFunc(notesOf(by.Notes, merge.Decided), func(d merge.Note) bool {
+				return slices.Equal(d.Path, path) && d.Option == "Unions" && len(d.Losers) > 0
 			}) {
-				return fmt.Sprintf("no decision on %s: %v", path, by.Decisions)
+				return fmt.Sprintf("no decision on %s: %v", path, notesOf(by.Notes, merge.Decided))
 			}
 			union := pod.Lookup(path[:last]).Unions[u]
 			if _, said := c.said(path); union.Discriminator == "" && said[len(said)-1] != nil {
@@ -565,7 +562,7 @@ func TestUnions(t *testing.T) {
 			}
 		}
 		decided += len(changed)
-		_, _, err = c.merged(t, merge.Options{Unions: merge.OneMember})
+		_, _, err = c.merged(t, options{Unions: "error"})
 		var failed *merge.PatchError
 		if errors.As(err, &failed) != (len(changed) > 0) {
 			return fmt.Sprintf("error %v, and %d members were removed", err, len(changed))
@@ -626,7 +623,7 @@ func TestEmpty(t *testing.T) {
 	pod := podPlan(t).Type()
 	decided := 0
 	forPods(t, false, func(c podCase) string {
-		none, by, err := c.merged(t, merge.Options{Empty: merge.SkipEmpty})
+		none, by, err := c.merged(t, options{Empty: "skip"})
 		if err != nil {
 			return fmt.Sprint(err)
 		}
@@ -643,7 +640,7 @@ func TestEmpty(t *testing.T) {
 			if f.Template.OmitEmpty || at(treeOf(none.Value), path) != "" || at(treeOf(by.Value), path) != want {
 				return fmt.Sprintf("%s: %v, want %v", path, at(treeOf(by.Value), path), want)
 			}
-			if !slices.ContainsFunc(by.Decisions, func(d merge.Decision) bool { return slices.Equal(d.Path, path) && d.Policy == "empty" }) {
+			if !slices.ContainsFunc(notesOf(by.Notes, merge.Decided), func(d merge.Note) bool { return slices.Equal(d.Path, path) && d.Option == "SkipEmpty" }) {
 				return fmt.Sprintf("no decision on %s", path)
 			}
 			decided++
@@ -659,7 +656,7 @@ func TestEmpty(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	pod, added := podPlan(t).Type(), 0
 	forPods(t, true, func(c podCase) string {
-		none, by, err := c.merged(t, merge.Options{Owners: true, Defaults: merge.RuleDefaults})
+		none, by, err := c.merged(t, options{Defaults: "rules"})
 		if err != nil {
 			return ""
 		}
@@ -691,7 +688,7 @@ func TestPrecedence(t *testing.T) {
 	pod := podPlan(t).Type()
 	decided := 0
 	forPods(t, false, func(c podCase) string {
-		for _, o := range []merge.Options{{Precedence: merge.FirstPatch}, {Managers: []string{"m1", "m0"}}} {
+		for _, o := range []options{{Precedence: "first"}, {Managers: []string{"m1", "m0"}}} {
 			none, by, err := c.merged(t, o)
 			if err != nil {
 				return fmt.Sprint(err)
@@ -715,11 +712,11 @@ func TestPrecedence(t *testing.T) {
 						}
 					}
 				}
-				if !slices.ContainsFunc(by.Decisions, func(d merge.Decision) bool {
+				if !slices.ContainsFunc(notesOf(by.Notes, merge.Decided), func(d merge.Note) bool {
 					isValue := merge.SameValue(at(treeOf(by.Value), overlap.Path), wins.Value)
-					return (d.Policy == "precedence") == (o.Managers == nil) && slices.Equal(d.Path, overlap.Path) && (d.Winner == wins.Owner || isValue) && len(d.Losers) > 0
+					return (d.Option == "First") == (o.Managers == nil) && slices.Equal(d.Path, overlap.Path) && (d.Owner == wins.Owner || isValue) && len(d.Losers) > 0
 				}) {
-					return fmt.Sprintf("%+v: overlap %v: decisions %v, want %s to win", o, overlap, by.Decisions, wins.Owner)
+					return fmt.Sprintf("%+v: overlap %v: decisions %v, want %s to win", o, overlap, notesOf(by.Notes, merge.Decided), wins.Owner)
 				}
 				decided++
 			}
@@ -732,16 +729,16 @@ func TestPrecedence(t *testing.T) {
 }
 
 // somePolicies returns options with policies at random.
-func somePolicies(r *rand.Rand) merge.Options {
-	o := merge.Options{
-		Owners: true, Order: []merge.OrderPolicy{"", merge.BaseOrder}[r.IntN(2)], Unions: []merge.UnionPolicy{"", merge.LastMember}[r.IntN(2)],
-		Empty: []merge.EmptyPolicy{"", merge.SkipEmpty}[r.IntN(2)], Precedence: []merge.PrecedencePolicy{"", merge.FirstPatch}[r.IntN(2)],
+func somePolicies(r *rand.Rand) options {
+	o := options{
+		Order: []string{"", "base"}[r.IntN(2)], Unions: []string{"", "last"}[r.IntN(2)],
+		Empty: []string{"", "skip"}[r.IntN(2)], Precedence: []string{"", "first"}[r.IntN(2)],
 	}
 	if r.IntN(3) == 0 {
 		o.Protected = []fieldpath.Path{fieldpath.Fields("containers", "livenessProbe"), fieldpath.Fields("nodeSelector")}
 	}
 	if r.IntN(4) == 0 {
-		o.Precedence = merge.BaseAlways
+		o.Precedence = "base"
 	} else if o.Precedence == "" && r.IntN(2) == 0 {
 		o.Managers = []string{"m2", "m0"}
 	}
@@ -760,7 +757,7 @@ func TestFind_Policies(t *testing.T) {
 				return ""
 			}
 			if directives {
-				if none, _, err = c.inMergeOrder(o).merged(t, merge.Options{}); err != nil {
+				if none, _, err = c.inMergeOrder(o).merged(t, options{}); err != nil {
 					return ""
 				}
 			}
@@ -774,18 +771,17 @@ func TestFind_Policies(t *testing.T) {
 }
 
 // inMergeOrder returns the case with its patches in the order in which a policy of precedence merges them.
-func (c podCase) inMergeOrder(o merge.Options) podCase {
-	var layers []merge.Owner
+func (c podCase) inMergeOrder(o options) podCase {
+	var layers []string
 	for _, p := range c.patches {
-		if !slices.Contains(layers, p.Owner) {
-			layers = append(layers, p.Owner)
+		if !slices.Contains(layers, p.Manager) {
+			layers = append(layers, p.Manager)
 		}
 	}
-	rank := func(p merge.Patch[merge.Object]) int {
-		name, _ := p.Owner.Manager()
-		switch at := slices.Index(o.Managers, name); {
-		case o.Precedence == merge.FirstPatch:
-			return -slices.Index(layers, p.Owner)
+	rank := func(p merge.Patch) int {
+		switch at := slices.Index(o.Managers, p.Manager); {
+		case o.Precedence == "first":
+			return -slices.Index(layers, p.Manager)
 		case at >= 0:
 			return len(o.Managers) - at
 		default:
@@ -793,7 +789,7 @@ func (c podCase) inMergeOrder(o merge.Options) podCase {
 		}
 	}
 	c.patches = slices.Clone(c.patches)
-	slices.SortStableFunc(c.patches, func(a, b merge.Patch[merge.Object]) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(c.patches, func(a, b merge.Patch) int { return rank(a) - rank(b) })
 	return c
 }
 
@@ -844,7 +840,7 @@ func leaves(t *schema.Type, tree any, path fieldpath.Path, into map[string]any) 
 func TestPrecedence_Base(t *testing.T) {
 	pod := podPlan(t).Type()
 	forPods(t, true, func(c podCase) string {
-		none, by, err := c.merged(t, merge.Options{Precedence: merge.BaseAlways, Owners: true})
+		none, by, err := c.merged(t, options{Precedence: "base"})
 		if err != nil {
 			return ""
 		}
@@ -869,7 +865,7 @@ func TestProtected(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	told := 0
 	forPods(t, true, func(c podCase) string {
-		o := merge.Options{Owners: true}
+		o := options{}
 		for _, text := range []string{
 			"containers.image", `containers[name="a"]`, "volumes", "nodeSelector", "containers.livenessProbe", "schedulerName", `nodeSelector["k"]`, "imagePullSecrets",
 			"containers.env", "initContainers.securityContext.runAsUser", `containers[*].readinessProbe.httpGet`, "tolerations", "initContainers.ports", "containers.command",
@@ -915,19 +911,19 @@ func TestProtected(t *testing.T) {
 				return fmt.Sprintf("%v: %s is %v, want %v", o.Protected, text, now[text], want)
 			}
 		}
-		if changes && len(by.Protected) == 0 {
+		if changes && len(notesOf(by.Notes, merge.Protected)) == 0 {
 			return fmt.Sprintf("%v: nobody is told", o.Protected)
 		}
-		for _, p := range by.Protected {
-			if !isProtected(p.Path) || p.Owner == merge.Base {
+		for _, p := range notesOf(by.Notes, merge.Protected) {
+			if !isProtected(p.Path) || p.Owner == merge.BaseLayer {
 				return fmt.Sprintf("%v: %v is told", o.Protected, p)
 			}
 		}
-		told += len(by.Protected)
+		told += len(notesOf(by.Notes, merge.Protected))
 		o.ProtectedError = len(o.Protected) > 0
 		_, _, err = c.merged(t, o)
-		if failed := (*merge.PatchError)(nil); errors.As(err, &failed) != (len(by.Protected) > 0) || failed != nil && failed.Owner != by.Protected[0].Owner {
-			return fmt.Sprintf("error %v, and told are %v", err, by.Protected)
+		if failed := (*merge.PatchError)(nil); errors.As(err, &failed) != (len(notesOf(by.Notes, merge.Protected)) > 0) || failed != nil && failed.Owner != notesOf(by.Notes, merge.Protected)[0].Owner {
+			return fmt.Sprintf("error %v, and told are %v", err, notesOf(by.Notes, merge.Protected))
 		}
 		return ownersBroken(by)
 	})
@@ -970,32 +966,32 @@ func TestPolicies_Objects(t *testing.T) {
 	}
 	const base = `{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`
 	for i, c := range []struct {
-		plan           *merge.Plan[merge.Object, merge.Object]
-		o              merge.Options
+		plan           plan[merge.Object]
+		o              options
 		patches        []string
 		want           string
 		told, decision string
 	}{
-		{merge.ForJSON(), merge.Options{Protected: path("spec.project")}, []string{`{"spec": {"project": "q", "other": "o"}}`},
+		{planForJSON(), options{Protected: path("spec.project")}, []string{`{"spec": {"project": "q", "other": "o"}}`},
 			`{"spec": {"project": "p", "other": "o", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`, ".spec.project", ".spec.project"},
-		{merge.ForJSON(), merge.Options{Protected: path("spec.project")}, []string{`{"spec": null, "items": null, "marks": null}`}, `{"spec": {"project": "p"}}`, ".spec.project", ""},
-		{merge.ForJSON(), merge.Options{Protected: path("extra")}, []string{`{"extra": {"a": "b"}, "items": null, "marks": null, "spec": null}`}, `{}`, ".extra", ".extra.a"},
-		{merge.ForJSON(), merge.Options{Precedence: merge.BaseAlways}, []string{`{"spec": {"project": "q", "other": "o"}, "items": [], "marks": null}`},
+		{planForJSON(), options{Protected: path("spec.project")}, []string{`{"spec": null, "items": null, "marks": null}`}, `{"spec": {"project": "p"}}`, ".spec.project", ""},
+		{planForJSON(), options{Protected: path("extra")}, []string{`{"extra": {"a": "b"}, "items": null, "marks": null, "spec": null}`}, `{}`, ".extra", ".extra.a"},
+		{planForJSON(), options{Precedence: "base"}, []string{`{"spec": {"project": "q", "other": "o"}, "items": [], "marks": null}`},
 			`{"spec": {"project": "p", "other": "o", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`, "", ".spec.project"},
-		{defined, merge.Options{Protected: path("items.image")}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}]}`},
+		{defined, options{Protected: path("items.image")}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}]}`},
 			`{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}, {"name": "c"}], "marks": ["m"]}`, `.items[name="a"].image`, `.items[name="a"].image`},
-		{defined, merge.Options{Precedence: merge.BaseAlways}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}], "spec": {"project": "q", "deep": null}}`},
+		{defined, options{Precedence: "base"}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}], "spec": {"project": "q", "deep": null}}`},
 			`{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}, {"name": "c", "image": "k"}], "marks": ["m"]}`, "", `.items[name="a"].image`},
-		{merge.ForJSON(), merge.Options{Precedence: merge.FirstPatch}, []string{`{"spec": {"project": "q"}, "items": null, "marks": null}`, `{"spec": {"project": "r"}}`},
+		{planForJSON(), options{Precedence: "first"}, []string{`{"spec": {"project": "q"}, "items": null, "marks": null}`, `{"spec": {"project": "r"}}`},
 			`{"spec": {"project": "q", "deep": {"x": "1"}}}`, "", ".spec.project"},
 	} {
 		object := fromJSON[merge.Object](base)
-		var patches []merge.Patch[merge.Object]
+		var patches []merge.Patch
 		for j, text := range c.patches {
 			patch := fromJSON[merge.Object](text)
-			patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(fmt.Sprint(j)), Value: &patch})
+			patches = append(patches, merge.Patch{Manager: fmt.Sprint(j), Value: &patch})
 		}
-		result, err := c.plan.Apply(&object, patches, c.o)
+		result, err := c.plan.Apply(&object, patches, c.o.list()...)
 		if err != nil {
 			t.Fatal(i, err)
 		}
@@ -1005,17 +1001,17 @@ func TestPolicies_Objects(t *testing.T) {
 		if d := gocmp.Diff(fromJSON[merge.Object](base), object); d != "" {
 			t.Errorf("%d: the base changed:\n%s", i, d)
 		}
-		if (len(result.Protected) > 0) != (c.told != "") || c.told != "" && result.Protected[0].Path.String() != c.told {
-			t.Errorf("%d: told are %v, want %s", i, result.Protected, c.told)
+		if (len(notesOf(result.Notes, merge.Protected)) > 0) != (c.told != "") || c.told != "" && notesOf(result.Notes, merge.Protected)[0].Path.String() != c.told {
+			t.Errorf("%d: told are %v, want %s", i, notesOf(result.Notes, merge.Protected), c.told)
 		}
-		if c.decision != "" && !slices.ContainsFunc(result.Decisions, func(d merge.Decision) bool { return d.Path.String() == c.decision }) {
-			t.Errorf("%d: decisions %v, want one on %s", i, result.Decisions, c.decision)
+		if c.decision != "" && !slices.ContainsFunc(notesOf(result.Notes, merge.Decided), func(d merge.Note) bool { return d.Path.String() == c.decision }) {
+			t.Errorf("%d: decisions %v, want one on %s", i, notesOf(result.Notes, merge.Decided), c.decision)
 		}
 		if c.told == "" {
 			continue
 		}
 		c.o.ProtectedError = true
-		if _, err := c.plan.Apply(&object, patches, c.o); err == nil || err.Error() != "patch of manager/0: "+c.told+": Forbidden: the field is protected" {
+		if _, err := c.plan.Apply(&object, patches, c.o.list()...); err == nil || err.Error() != "patch of manager/0: "+c.told+": Forbidden: the field is protected" {
 			t.Errorf("%d: error %v", i, err)
 		}
 	}
@@ -1032,20 +1028,20 @@ func TestPolicies_Embedded(t *testing.T) {
 		Any    any               `json:"any,omitempty"`
 		Amount resource.Quantity `json:"amount"`
 	}
-	plan := must(merge.For[outer, merge.Object](schema.Rules{}))
-	protected := merge.Options{Protected: []fieldpath.Path{fieldpath.Fields("name")}}
+	plan := must(planFor[outer](schema.Rules{}))
+	protected := options{Protected: []fieldpath.Path{fieldpath.Fields("name")}}
 	for _, c := range []struct {
-		o                 merge.Options
+		o                 options
 		base, patch, want string
 	}{
 		{protected, `{}`, `{"name": "x"}`, `{"amount":"0"}`},
 		{protected, `{}`, `{"name": "x", "other": "x"}`, `{"other":"x","amount":"0"}`},
 		{protected, `{"name": "y"}`, `{"name": null}`, `{"name":"y","amount":"0"}`},
-		{merge.Options{Precedence: merge.BaseAlways}, `{"amount": "0"}`, `{"name": "x", "any": "x", "amount": "1"}`, `{"name":"x","any":"x","amount":"1"}`},
-		{merge.Options{Precedence: merge.BaseAlways}, `{"name": "y", "any": "y", "amount": "2"}`, `{"name": "x", "any": "x", "amount": "1"}`, `{"name":"y","any":"y","amount":"2"}`},
+		{options{Precedence: "base"}, `{"amount": "0"}`, `{"name": "x", "any": "x", "amount": "1"}`, `{"name":"x","any":"x","amount":"1"}`},
+		{options{Precedence: "base"}, `{"name": "y", "any": "y", "amount": "2"}`, `{"name": "x", "any": "x", "amount": "1"}`, `{"name":"y","any":"y","amount":"2"}`},
 	} {
 		base, patch := fromJSON[outer](c.base), fromJSON[merge.Object](c.patch)
-		result, err := plan.Apply(&base, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, c.o)
+		result, err := plan.Apply(&base, []merge.Patch{{Manager: "a", Value: &patch}}, c.o.list()...)
 		if err != nil || inJSON(result.Value) != c.want {
 			t.Errorf("base %s, patch %s: %+v, %v, want %s", c.base, c.patch, result, err, c.want)
 		}
@@ -1077,9 +1073,9 @@ func TestOptions_Protected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = podPlan(t).Apply(nil, nil, merge.Options{Protected: []fieldpath.Path{path}})
+		_, err = podPlan(t).Apply(nil, nil, options{Protected: []fieldpath.Path{path}}.list()...)
 		if want != "" {
-			want = "merge: Options.Protected: " + want
+			want = "merge: Protect: " + want
 		}
 		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {
 			t.Errorf("%s: error %v, want %s", text, err, want)

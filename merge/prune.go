@@ -69,7 +69,7 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 		}
 		left := m.prune(to, value, child, last, named, unowned)
 		m.hasNulls = m.hasNulls || left == nil && of.NonNull
-		if left == nil && m.owners {
+		if left == nil {
 			m.log.leftNull(child, m.layer)
 		}
 		return left, true

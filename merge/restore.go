@@ -20,16 +20,16 @@ type restoring struct {
 
 // restore applies the policies of protected fields and of the base's precedence to a merged value,
 // and returns it with the base's values.
-func (l *log) restore(o Options, value, base Object) (restored Object, ignored []Ignored, err error) {
+func (l *log) restore(o *options, value, base Object) (restored Object, notes []Note, err error) {
 	restored = value
-	if o.Precedence == BaseAlways {
-		r := restoring{l, "precedence", false}
+	if o.precedence == baseWins {
+		r := restoring{l, "BaseWins", false}
 		restored, _ = r.value(l.root, restored, base, nil).(Object)
 		r.overrule(rootNode, nil)
 	}
-	for _, path := range o.Protected {
+	for _, path := range o.protected {
 		pattern, _ := l.root.Resolve(path) // it is a field, as was checked
-		r := restoring{l, "protected", true}
+		r := restoring{l, "Protect", true}
 		l.match(rootNode, pattern, nil, func(at node, rest fieldpath.Path, emptied []int32) {
 			path, layers := l.path(at).Append(rest...), emptied
 			if len(rest) == 0 {
@@ -39,17 +39,17 @@ func (l *log) restore(o Options, value, base Object) (restored Object, ignored [
 				return
 			}
 			for _, layer := range slices.Compact(slices.Sorted(slices.Values(layers))) {
-				ignored = append(ignored, Ignored{l.layers[layer], path})
+				notes = append(notes, Note{Kind: Protected, Owner: l.layers[layer], Path: path})
 			}
 		})
 		restored, _ = r.value(l.root, restored, base, pattern).(Object)
 	}
-	if o.ProtectedError && len(ignored) > 0 {
+	if o.protectedError && len(notes) > 0 {
 		return nil, nil, &PatchError{
-			Owner: ignored[0].Owner, Index: slices.Index(l.ids, l.layerID(ignored[0].Owner)), Path: ignored[0].Path, Err: apiError("Forbidden", "the field is protected"),
+			Owner: notes[0].Owner, Index: slices.Index(l.ids, l.layerID(notes[0].Owner)), Path: notes[0].Path, Err: apiError("Forbidden", "the field is protected"),
 		}
 	}
-	return restored, ignored, nil
+	return restored, notes, nil
 }
 
 // has reports whether an object without a schema has a field.

@@ -33,7 +33,7 @@ func TestPatched_Many(t *testing.T) {
 			{Name: "Items", Type: reflect.TypeFor[[]writtenItem](), Tag: `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`},
 			{Name: "Set", Type: reflect.TypeFor[[]string](), Tag: `json:"set,omitempty" patchStrategy:"merge"`},
 		})
-		plan, err := merge.ForType(values, schema.Rules{})
+		plan, err := planForType(values, schema.Rules{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestPatched_Many(t *testing.T) {
 		slices.Reverse(more["set"].([]any))
 		more["set"] = append(more["set"].([]any), "more")
 		more["items"] = append(more["items"].([]any), map[string]any{"name": "more", "value": "b"})
-		result := applied(t, plan, nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("one"), Value: &patch}, {Owner: merge.Manager("two"), Value: &patch}, {Owner: merge.Manager("three"), Value: &more}})
+		result := applied(t, plan, nil, []merge.Patch{{Manager: "one", Value: &patch}, {Manager: "two", Value: &patch}, {Manager: "three", Value: &more}})
 		want := map[string]string{}
 		three := ` one="a" two="a" three="a"`
 		for _, name := range names {
@@ -84,16 +84,16 @@ func TestPatched_Many(t *testing.T) {
 
 // TestPatched_Allocations checks that an index of many fields lasts: one more entry costs a constant number of allocations.
 func TestPatched_Allocations(t *testing.T) {
-	plan := must(merge.For[written, merge.Object](schema.Rules{}))
+	plan := must(planFor[written](schema.Rules{}))
 	count := func(n int) float64 {
 		labels := map[string]any{}
 		for i := range n {
 			labels[fmt.Sprint("n", i)] = "a"
 		}
 		patch := merge.Object{"labels": labels}
-		layers := []merge.Patch[merge.Object]{{Owner: merge.Manager("one"), Value: &patch}, {Owner: merge.Manager("two"), Value: &patch}}
+		layers := []merge.Patch{{Manager: "one", Value: &patch}, {Manager: "two", Value: &patch}}
 		return testing.AllocsPerRun(3, func() {
-			if _, err := plan.Apply(nil, layers, merge.Options{Owners: true}); err != nil {
+			if _, err := plan.Apply(nil, layers); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -107,7 +107,7 @@ func TestPatched_Allocations(t *testing.T) {
 func TestPatched_JSON(t *testing.T) {
 	base := fromJSON[merge.Object](`{"a":{"b":1},"c":{"d":{"e":1}}}`)
 	patch := fromJSON[merge.Object](`{"a":{"b":{"f g":2}},"c":{"d":{"h":[1]}}}`)
-	result := applied(t, merge.ForJSON(), &base, []merge.Patch[merge.Object]{{Owner: merge.Manager("one"), Value: &patch}})
+	result := applied(t, planForJSON(), &base, []merge.Patch{{Manager: "one", Value: &patch}})
 	var got []string
 	for f := range result.History.Patched() {
 		got = append(got, fmt.Sprint(f.Path(), " ", f.Type()))
@@ -138,7 +138,7 @@ func TestRetainKeys_Later(t *testing.T) {
 func TestPatched_Order(t *testing.T) {
 	base := any(fromJSON[*thing](`{"labels": {"h": "", "d": "", "a": "", "c": "", "g": "", "b": "", "f": "", "e": ""}}`))
 	patch := fromJSON[any](`{"labels": {"$retainKeys": []}}`)
-	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Patch[any]{{Owner: merge.Manager("a"), Value: &patch}})
+	result := applied(t, must(planForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Patch{{Manager: "a", Value: patch}})
 	var got []string
 	for f := range result.History.Patched() {
 		if f.HasNull() {
@@ -157,7 +157,7 @@ func TestPatched_EmptyName(t *testing.T) {
 		free[fmt.Sprint("n", i)] = "z"
 	}
 	patch := merge.Object{"free": free}
-	result := applied(t, objectPlan(shapesSchema), nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}, {Owner: merge.Manager("b"), Value: &patch}})
+	result := applied(t, objectPlan(shapesSchema), nil, []merge.Patch{{Manager: "a", Value: &patch}, {Manager: "b", Value: &patch}})
 	lines := slices.DeleteFunc(claimsOf(result.History), func(line string) bool { return strings.Contains(line, "z") })
 	if diff := cmp.Diff([]string{`.free[""] a="y" b="y"`, `.free.in.a a="x" b="x"`}, lines); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)

@@ -21,7 +21,7 @@ func TestApply_TypedAndObject(t *testing.T) {
 	merged := 0
 	for _, hasDuplicates := range []bool{false, true} {
 		rules := schema.Rules{AllowDuplicateKeys: hasDuplicates}
-		plan, err := merge.ForAny(reflect.TypeFor[written](), rules)
+		plan, err := planForAny(reflect.TypeFor[written](), rules)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,19 +30,19 @@ func TestApply_TypedAndObject(t *testing.T) {
 			value := g.value(2)
 			value.Items = slices.CompactFunc(value.Items, func(a, b writtenItem) bool { return a.Name == b.Name })
 			base := any(value)
-			var mixed, objects []merge.Patch[any]
+			var mixed, objects []merge.Patch
 			for k := range 1 + g.IntN(4) {
 				patch := any(g.value(2))
 				if g.IntN(3) == 0 {
 					patch = fromJSON[any](directives[g.IntN(len(directives))])
 				}
 				object := fromJSON[any](asJSON(patch))
-				layer := merge.Manager(fmt.Sprint(k))
-				mixed = append(mixed, merge.Patch[any]{Owner: layer, Value: &patch})
-				objects = append(objects, merge.Patch[any]{Owner: layer, Value: &object})
+				manager := fmt.Sprint(k)
+				mixed = append(mixed, merge.Patch{Manager: manager, Value: patch})
+				objects = append(objects, merge.Patch{Manager: manager, Value: object})
 			}
-			one, err := plan.Apply(&base, mixed, merge.Options{Owners: true})
-			other, errOther := plan.Apply(&base, objects, merge.Options{Owners: true})
+			one, err := plan.Apply(&base, mixed)
+			other, errOther := plan.Apply(&base, objects)
 			if (err != nil) != (errOther != nil) {
 				t.Fatalf("case %d: %s, %s: %v, %v", i, asJSON(base), asJSON(mixed), err, errOther)
 			}

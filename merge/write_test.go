@@ -254,7 +254,7 @@ func writtenResult(t *testing.T, base string, patches ...string) *merge.Result[w
 	for i, patch := range patches {
 		lines[i] = string(rune('a'+i)) + " " + patch
 	}
-	return applied(t, must(merge.For[written, merge.Object](schema.Rules{})), fromJSON[*written](base), patchesOf(fromJSON[merge.Object], lines...))
+	return applied(t, must(planFor[written](schema.Rules{})), fromJSON[*written](base), patchesOf(fromJSON[merge.Object], lines...))
 }
 
 // locatedClaimsOf returns a line for each field, with its claims. It adds the source of each claim that a write located.
@@ -420,7 +420,7 @@ func TestFork_Within(t *testing.T) {
 func TestFork_Decided(t *testing.T) {
 	base := fromJSON[*written](`{"text":"a","part":{"part":{"text":"b"}},"labels":{"":"x"}}`)
 	patches := patchesOf(fromJSON[merge.Object], `a {"text":"c","labels":{"y":"z"},"part":{"text":"d","part":{"$retainKeys":["text"],"text":"e"}}}`)
-	result := must(must(merge.For[written, merge.Object](schema.Rules{})).Apply(base, patches, merge.Options{Owners: true, Protected: []fieldpath.Path{fieldpath.Fields("part", "part", "text")}}))
+	result := must(must(planFor[written](schema.Rules{})).Apply(base, patches, merge.Protect(fieldpath.Fields("part", "part", "text"))))
 	fork := result.History.Fork(result.Value, fieldpath.Fields("part", "part"))
 	fork.Write("one", merge.Origin{}, fieldpath.Fields("part", "part", "args"), nil, []string{"f"})
 	value := result.Value
@@ -442,7 +442,7 @@ func TestFork_Decided(t *testing.T) {
 // TestWrite_Keys checks that a path tells the key 80 of an item from the key "80".
 func TestWrite_Keys(t *testing.T) {
 	base := any(fromJSON[*edges](`{"ports":[{"port":80,"note":"a"},{"port":"80","note":"b"}]}`))
-	result := applied(t, must(merge.ForAny(reflect.TypeFor[edges](), schema.Rules{})), &base, []merge.Patch[any]{})
+	result := applied(t, must(planForAny(reflect.TypeFor[edges](), schema.Rules{})), &base, []merge.Patch{})
 	for i, path := range []string{`ports[port=80].note`, `ports[port="80"].note`} {
 		result.History.Write("w", merge.Origin{}, must(fieldpath.ParsePath(path)), nil, []string{"c", "d"}[i])
 	}
@@ -489,7 +489,7 @@ func TestWrite_Contested(t *testing.T) {
 func TestFieldsV1_Removed(t *testing.T) {
 	base := any(fromJSON[*thing](`{"args": ["a"], "name": "x", "tags": ["b"]}`))
 	patch := fromJSON[any](`{"args": ["c"], "count": 1}`)
-	result := applied(t, must(merge.ForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Patch[any]{{Owner: merge.Manager("a"), Value: &patch}})
+	result := applied(t, must(planForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Patch{{Manager: "a", Value: patch}})
 	value := result.Value.(*thing)
 	result.History.Write("later", merge.Origin{}, fieldpath.Fields("args"), value.Args, nil)
 	value.Args = nil
@@ -504,10 +504,10 @@ func TestFieldsV1_Removed(t *testing.T) {
 
 // TestWriteAgain shows that a layer which writes a value again has one claim. No later layer contests a field.
 func TestWriteAgain(t *testing.T) {
-	plan := must(merge.ForAny(reflect.TypeFor[document](), schema.Rules{}))
+	plan := must(planForAny(reflect.TypeFor[document](), schema.Rules{}))
 	base := any(fromJSON[*document](`{"name":"x","text":"x","switch":true,"on":true,"limit":1,"other":"x","args":["x"],"size":"1"}`))
 	patch := base
-	result := applied(t, plan, &base, []merge.Patch[any]{{Owner: merge.Manager("a"), Value: &patch}})
+	result := applied(t, plan, &base, []merge.Patch{{Manager: "a", Value: patch}})
 	empty := &document{Name: "y"}
 	result.History.Write(merge.Manager("a"), merge.Origin{}, nil, result.Value, result.Value)
 	result.History.Write("late", merge.Origin{}, nil, result.Value, empty)

@@ -67,7 +67,7 @@ func TestType_Item(t *testing.T) {
 			continue
 		}
 		patch := merge.Object{tc.list: []any{item}}
-		result, err := merge.ForObject(definition).Apply(&merge.Object{}, []merge.Patch[merge.Object]{{Owner: merge.Manager("m"), Value: &patch}}, merge.Options{Owners: true})
+		result, err := merge.Apply(definition, nil, []merge.Patch{{Manager: "m", Value: &patch}})
 		if err != nil {
 			t.Errorf("%s: %s: %v", tc.list, tc.item, err)
 			continue

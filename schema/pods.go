@@ -5,9 +5,7 @@ import "reflect"
 // PodRules returns the unions of the API types that a Go type holds. Examples are the handlers of a probe and the sources of a volume. It
 // also returns the defaults of the type's Pod templates and Jobs. Struct tags declare neither. The rules come from the API server's
 // validation and defaults (Kubernetes v1.36 pkg/apis). They are found by the names of the types, so they hold for each version of
-// k8s.io/api.
-//
-//	plan, err := merge.For[appsv1.Deployment, merge.Object](schema.PodRules(reflect.TypeFor[appsv1.Deployment]()))
+// k8s.io/api. A merge that names no rules has these.
 func PodRules(root reflect.Type) Rules {
 	r := Rules{Unions: map[reflect.Type][]Union{}}
 	seen, structs := map[reflect.Type]bool{}, []reflect.Type(nil)

@@ -107,12 +107,12 @@ func BenchmarkObject(b *testing.B) {
 	for _, n := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", n), func(b *testing.B) {
 			patches := patches(b, n)
-			layers := make([]merge.Patch[merge.Object], n)
+			layers := make([]merge.Patch, n)
 			for i := range layers {
-				layers[i] = merge.Patch[merge.Object]{Owner: merge.Manager(manager(i)), Value: &patches[i]}
+				layers[i] = merge.Patch{Manager: manager(i), Value: &patches[i]}
 			}
-			owned, bare := &roundrobin.Side{Name: "owned", Run: func() error {
-				result, err := d.plan.Apply(&base, layers, merge.Options{Owners: true})
+			owned := &roundrobin.Side{Name: "owned", Run: func() error {
+				result, err := merge.Apply(d.typ, base, layers)
 				if err != nil {
 					return err
 				}
@@ -122,10 +122,10 @@ func BenchmarkObject(b *testing.B) {
 					}
 				}
 				return nil
-			}}, &roundrobin.Side{Name: "bare", Run: func() error { _, err := d.plan.Apply(&base, layers, merge.Options{}); return err }}
+			}}
 			upstream := &roundrobin.Side{Name: "upstream", Run: func() error { s.apply(b, base, patches); return nil }}
-			roundrobin.Take(b, []*roundrobin.Side{owned, bare, upstream})
-			for _, side := range []*roundrobin.Side{owned, bare, upstream} {
+			roundrobin.Take(b, []*roundrobin.Side{owned, upstream})
+			for _, side := range []*roundrobin.Side{owned, upstream} {
 				b.ReportMetric(side.Quick()/1000, "µs/"+side.Name)
 			}
 			b.ReportMetric(upstream.Quick()/owned.Quick(), "times-faster")

@@ -127,10 +127,11 @@ func TestJSONPatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parsed, err := merge.ParseJSONPatch(text)
+		read, err := merge.ReadPatch("m", text)
 		if err != nil {
 			t.Fatal(err)
 		}
+		parsed := read.Value.(merge.JSONPatch)
 		theirs, err := jsonpatch.DecodePatch(text)
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +141,7 @@ func TestJSONPatch(t *testing.T) {
 			continue
 		}
 		before := canonical([]any{document, parsed})
-		result, err := merge.ForJSON().Apply(&document, []merge.Patch[merge.Object]{{Owner: merge.Manager("m"), JSON: parsed}}, merge.Options{Owners: true})
+		result, err := merge.StrategicObject(nil, document, []merge.Patch{{Manager: "m", Value: parsed}})
 		if (err == nil) != (upstream == nil) {
 			t.Fatalf("%s\npatch %s\nupstream %v, we %v", canonical(document), text, upstream, err)
 		}
@@ -188,11 +189,11 @@ func TestJSONPatch_Owners(t *testing.T) {
 		"- {op: move, from: /spec/replicatedJobs/1, path: /spec/replicatedJobs/0}\n- {op: add, path: /metadata/labels, value: {x: z}}",
 		`[{"op": "remove", "path": "/spec/replicatedJobs/1"}, {"op": "copy", "from": "/metadata/labels", "path": "/metadata/annotations"}]`,
 	} {
-		patch, err := merge.ParseJSONPatch([]byte(text))
+		patch, err := merge.ReadPatch(manager(i%2), []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := d.plan.Apply(&live, []merge.Patch[merge.Object]{{Owner: merge.Manager(manager(i % 2)), JSON: patch}}, merge.Options{Managed: true})
+		result, err := merge.Apply(d.typ, live, []merge.Patch{patch}, merge.Live())
 		if err != nil {
 			t.Fatal(err)
 		}

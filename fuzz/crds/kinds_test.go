@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/openapi/openapitest"
 	"k8s.io/kube-openapi/pkg/spec3"
 
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -63,7 +62,7 @@ func builtIn(t testing.TB, of runtimeschema.GroupVersion, data []byte) (all []*d
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		all = append(all, &definition{name: kind.String(), kind: kind, typ: typ, plan: merge.ForObject(typ), nullable: merge.ForObject(typ), converter: converter})
+		all = append(all, &definition{name: kind.String(), kind: kind, typ: typ, nullable: typ, converter: converter})
 	}
 	return all
 }
@@ -110,7 +109,7 @@ func TestServerSideApplyOfServedDefinitions(t *testing.T) {
 			if d.typ, err = schema.ParseOpenAPI(d.served, d.kind); err != nil {
 				t.Fatal(err)
 			}
-			d.plan, d.nullable, d.types = merge.ForObject(d.typ), merge.ForObject(d.typ), nil
+			d.nullable, d.types = d.typ, nil
 			g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(len(data)))), root: d.typ}
 			for range int(number(t, "TRAINWELD_OBJECTS", 1500)) / len(all) {
 				d.compare(t, g.pair())

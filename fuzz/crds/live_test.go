@@ -31,12 +31,12 @@ type step struct {
 }
 
 // layered is the step as a patch.
-func (s step) layered() merge.Patch[merge.Object] {
-	l := merge.Patch[merge.Object]{Owner: merge.Manager(s.manager)}
+func (s step) layered() merge.Patch {
+	l := merge.Patch{Manager: s.manager}
 	if s.update {
-		l.JSON = []merge.Operation{{Op: "replace", Value: s.object}}
+		l.Value = merge.JSONPatch{{Op: "replace", Value: s.object}}
 	} else {
-		l.Value = &s.object
+		l.Value = s.object
 	}
 	return l
 }
@@ -215,7 +215,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		case s.update && g.chance(0.7):
 			s.object = thinned(g, unowned(live)).(merge.Object)
 		}
-		if _, err := d.nullable.Apply(nil, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &s.object}}, merge.Options{}); err != nil {
+		if _, err := merge.Apply(d.nullable, nil, []merge.Patch{{Manager: "a", Value: s.object}}); err != nil {
 			s.object = g.object() // two items lack their keys
 		}
 		if s.update && g.chance(0.2) {
@@ -230,7 +230,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		meta["name"] = "it"
 		s.object["metadata"] = meta
 		before := canonical([]any{live, s.object})
-		result, err := d.merge(t, &live, []merge.Patch[merge.Object]{s.layered()}, merge.Options{Managed: true, Owners: true})
+		result, err := d.merge(t, live, []merge.Patch{s.layered()}, merge.Live())
 		if now := canonical([]any{live, s.object}); now != before {
 			t.Fatalf("of %s: the inputs changed:\n%s\n%s", d.name, before, now)
 		}
@@ -279,11 +279,11 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 	if unownedOnce || isStored {
 		return steps // the next apply finds another object than one in the same merge
 	}
-	var layers []merge.Patch[merge.Object]
+	var layers []merge.Patch
 	for _, s := range all {
 		layers = append(layers, s.layered())
 	}
-	result, err := d.nullable.Apply(&start, layers, merge.Options{Managed: true, Owners: true})
+	result, err := merge.Apply(d.nullable, start, layers, merge.Live())
 	if err != nil {
 		t.Fatalf("of %s: %v", d.name, err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// nullablePlan returns the plan of a definition, if all fields took null.
-func nullablePlan(data []byte) (*merge.Plan[merge.Object, merge.Object], error) {
+// nullable returns the type of a definition, if all fields took null.
+func nullable(data []byte) (*schema.Type, error) {
 	root, err := schema.ParseOpenAPI(data) // a type of its own
 	if err != nil {
 		return nil, err
@@ -32,24 +32,25 @@ func nullablePlan(data []byte) (*merge.Plan[merge.Object, merge.Object], error) 
 			left = append(left, f.Type)
 		}
 	}
-	return merge.ForObject(root), nil
+	return root, nil
 }
 
 // merge merges patches. It compares the refusal of a null with the API server's validation of the result, which it returns then too.
-func (d *definition) merge(t testing.TB, base *merge.Object, patches []merge.Patch[merge.Object], o merge.Options) (*merge.Result[merge.Object], error) {
+func (d *definition) merge(t testing.TB, base merge.Object, patches []merge.Patch, o ...merge.Option) (*merge.Result[merge.Object], error) {
 	t.Helper()
-	result, err := d.plan.Apply(base, patches, o)
+	result, err := merge.Apply(d.typ, base, patches, o...)
 	var wrong *merge.TypeError
 	isRefused := errors.As(err, &wrong) && wrong.Is == "null"
 	if isRefused {
-		result, err = d.nullable.Apply(base, patches, o)
+		result, err = merge.Apply(d.nullable, base, patches, o...)
 	}
 	if err != nil || d.types == nil {
 		return result, err
 	}
-	null := d.refusesNull(*base, result.Value, patches[len(patches)-1].JSON != nil)
+	_, isUpdate := patches[len(patches)-1].Value.(merge.JSONPatch)
+	null := d.refusesNull(base, result.Value, isUpdate)
 	if isRefused != (null != "") {
-		t.Fatalf("of %s: validation says of a null %q, and we %v:\nbase %s\nresult %s", d.name, null, wrong, canonical(*base), canonical(result.Value))
+		t.Fatalf("of %s: validation says of a null %q, and we %v:\nbase %s\nresult %s", d.name, null, wrong, canonical(base), canonical(result.Value))
 	}
 	return result, nil
 }

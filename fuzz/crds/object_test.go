@@ -60,19 +60,18 @@ func (d *definition) compare(t testing.TB, p pair) bool {
 	return want.err == nil
 }
 
-// laws checks the laws of every merge. The result shares no memory with the inputs, and is the same with and without
-// owners. A conflict is reported if and only if the order of two patches matters.
+// laws checks the laws of every merge. The result shares no memory with the inputs, and is the same again. A conflict is reported if and only if the order of two patches matters.
 func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Object]) {
 	t.Helper()
 	base := d.whole(p.base)
-	var layers []merge.Patch[merge.Object]
+	var layers []merge.Patch
 	for i := range p.patches {
-		layers = append(layers, merge.Patch[merge.Object]{Owner: merge.Manager(manager(i)), Value: &p.patches[i]})
+		layers = append(layers, merge.Patch{Manager: manager(i), Value: &p.patches[i]})
 	}
 	inputs := canonical([]any{base, p.patches})
-	without, err := d.nullable.Apply(&base, layers, merge.Options{})
-	if err != nil || canonical(without.Value) != canonical(result.Value) {
-		t.Fatalf("of %s: without owners: %v\n%s\nwith\n%s", d.name, err, canonical(without), canonical(result.Value))
+	again, err := merge.Apply(d.nullable, base, layers)
+	if err != nil || canonical(again.Value) != canonical(result.Value) {
+		t.Fatalf("of %s: another merge: %v\n%s\nbefore\n%s", d.name, err, canonical(again), canonical(result.Value))
 	}
 	patches := map[merge.Owner]any{}
 	for i, patch := range p.patches {
@@ -81,7 +80,7 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 	if wrong := origins.Wrong(d.typ, base, result.Value, result.History, patches); wrong != nil {
 		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(base), canonical(p.patches), strings.Join(wrong, "\n"))
 	}
-	scribble(without.Value)
+	scribble(again.Value)
 	if now := canonical([]any{base, p.patches}); now != inputs {
 		t.Fatalf("of %s: the result shares memory with\n%s", d.name, inputs)
 	}
@@ -89,12 +88,12 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 		return
 	}
 	layers = layers[:2]
-	one, err := d.nullable.Apply(&base, layers, merge.Options{Owners: true})
+	one, err := merge.Apply(d.nullable, base, layers)
 	if err != nil {
 		t.Fatal(err)
 	}
 	layers[0], layers[1] = layers[1], layers[0]
-	other, err := d.nullable.Apply(&base, layers, merge.Options{Owners: true})
+	other, err := merge.Apply(d.nullable, base, layers)
 	if err != nil {
 		t.Fatal(err)
 	}

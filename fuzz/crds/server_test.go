@@ -37,8 +37,7 @@ type definition struct {
 	name      string
 	kind      runtimeschema.GroupVersionKind
 	typ       *schema.Type
-	plan      *merge.Plan[merge.Object, merge.Object]
-	nullable  *merge.Plan[merge.Object, merge.Object] // plan, if all fields took null
+	nullable  *schema.Type // typ, if all fields took null
 	converter managedfields.TypeConverter
 	served    []byte // the OpenAPI document of the definition's version
 	types     validation.SchemaValidator
@@ -128,8 +127,7 @@ func compile(name string, data []byte) (*definition, error) {
 	if d.typ, err = schema.ParseOpenAPI(data); err != nil {
 		return nil, err
 	}
-	d.plan = merge.ForObject(d.typ)
-	if d.nullable, err = nullablePlan(data); err != nil {
+	if d.nullable, err = nullable(data); err != nil {
 		return nil, err
 	}
 	if d.types, d.schema, err = typesOf(&crd.Spec.Versions[0]); err != nil {
@@ -201,19 +199,19 @@ func (d *definition) upstream(p pair) outcome {
 func (d *definition) ours(t testing.TB, p pair) (outcome, *merge.Result[merge.Object]) {
 	base := deepCopy(p.base)
 	base["apiVersion"], base["kind"] = d.kind.GroupVersion().String(), d.kind.Kind
-	var layers []merge.Patch[merge.Object]
+	var layers []merge.Patch
 	for i := range p.patches {
 		patch := deepCopy(p.patches[i])
-		layers = append(layers, merge.Patch[merge.Object]{Owner: merge.Manager(manager(i)), Value: &patch})
+		layers = append(layers, merge.Patch{Manager: manager(i), Value: &patch})
 	}
-	result, err := d.merge(t, &base, layers, merge.Options{Owners: true})
+	result, err := d.merge(t, base, layers)
 	if err != nil {
 		var rejected *merge.PatchError
 		if !errors.As(err, &rejected) {
 			return outcome{rejected: -2, err: err}, nil
 		}
 		for i := range layers {
-			if layers[i].Owner == rejected.Owner {
+			if merge.Manager(layers[i].Manager) == rejected.Owner {
 				return outcome{rejected: i, err: err}, nil
 			}
 		}

@@ -297,11 +297,11 @@ func TestLenient(t *testing.T) {
 		if typ.Field("metadata") != nil {
 			p = (&generator{Rand: g.Rand, root: typ}).pair()
 		}
-		var patches []merge.Patch[merge.Object]
+		var patches []merge.Patch
 		for i := range p.patches {
-			patches = append(patches, merge.Patch[merge.Object]{Owner: merge.Manager(fmt.Sprint("m", i)), Value: &p.patches[i]})
+			patches = append(patches, merge.Patch{Manager: fmt.Sprint("m", i), Value: p.patches[i]})
 		}
-		if _, err := merge.ForObject(typ).Apply(&p.base, patches, merge.Options{Owners: true}); err != nil {
+		if _, err := merge.Apply(typ, p.base, patches); err != nil {
 			rejected++
 		} else {
 			merged++

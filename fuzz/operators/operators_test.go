@@ -157,12 +157,12 @@ func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 	if c.Differs != "" && !known || typ == nil && tb.Type != "JSON" {
 		t.Fatalf("unknown reason %q or type %q", c.Differs, tb.Type)
 	}
-	got, conflicts, err := mergeCase(t, typ, tb, c, optionsOf(t, tb.Wants))
+	got, conflicts, err := mergeCase(t, typ, tb, c, optionsOf(t, tb.Wants)...)
 	if tb.Wants["precedence"] != "error" {
 		conflicts = nil
 	}
 	if typ != nil {
-		got, _, err := mergeCase(t, typ, tb, c, merge.Options{})
+		got, _, err := mergeCase(t, typ, tb, c)
 		if want, failed := strategic(t, typ, tb, c); (err == nil) != (failed == nil) || err == nil && !equality.Semantic.DeepEqual(got, want) {
 			t.Errorf("differs from a strategic merge\n got %s, error %v\nwant %s, error %v", text(got), err, text(want), failed)
 		}
@@ -177,25 +177,32 @@ func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 	}
 }
 
-// optionsOf returns the policies that a program wants.
-func optionsOf(t *testing.T, wants map[string]string) merge.Options {
-	o := merge.Options{Order: merge.OrderPolicy(wants["order"]), Unions: merge.UnionPolicy(wants["unions"]), Empty: merge.EmptyPolicy(wants["empty"]), Defaults: merge.DefaultPolicy(wants["defaults"])}
-	if wants["precedence"] != "error" {
-		o.Precedence = merge.PrecedencePolicy(wants["precedence"])
+// optionsOf returns the options that a program wants.
+func optionsOf(t *testing.T, wants map[string]string) (o []merge.Option) {
+	for option, of := range map[string]merge.Option{
+		"order base": merge.KeepOrder(), "unions last": merge.Unions(merge.Last), "unions error": merge.Unions(merge.Error),
+		"empty skip": merge.SkipEmpty(), "defaults rules": merge.Defaults(), "precedence first": merge.First(), "precedence base": merge.BaseWins(),
+	} {
+		if name, value, _ := strings.Cut(option, " "); wants[name] == value {
+			o = append(o, of)
+		}
 	}
 	for text := range strings.SplitSeq(wants["protected"], ", ") {
 		if path, err := fieldpath.ParsePath(text); text != "" {
-			o.Protected, o.ProtectedError = append(o.Protected, path), wants["protectedError"] != ""
+			o = append(o, merge.Protect(path))
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+	if wants["protectedError"] != "" {
+		o = append(o, merge.ProtectError())
+	}
 	return o
 }
 
 // mergeCase merges a case. If two writers are an error, the base is one of them.
-func mergeCase(t *testing.T, typ reflect.Type, tb table, c testCase, o merge.Options) (any, []string, error) {
+func mergeCase(t *testing.T, typ reflect.Type, tb table, c testCase, o ...merge.Option) (value any, conflicts []string, err error) {
 	base, patches := decode(t, typ, c.Base), []any{}
 	if tb.Wants["precedence"] == "error" {
 		base, patches = decode(t, typ, nil), []any{decode(t, nil, c.Base)}
@@ -203,32 +210,29 @@ func mergeCase(t *testing.T, typ reflect.Type, tb table, c testCase, o merge.Opt
 	for _, patch := range c.Patches {
 		patches = append(patches, decode(t, map[bool]reflect.Type{true: typ}[tb.Values], patch))
 	}
-	if typ == nil {
-		return apply(merge.ForJSON(), base, patches, o)
-	}
-	plan, err := merge.ForAny(typ, schema.PodRules(typ))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return apply(plan, base, patches, o)
-}
-
-func apply[T any](plan *merge.Plan[T, T], base any, patches []any, o merge.Options) (value any, conflicts []string, err error) {
-	var layers []merge.Patch[T]
+	layers := make([]merge.Patch, len(patches))
 	for i, patch := range patches {
-		p, _ := patch.(T)
-		layers = append(layers, merge.Patch[T]{Owner: merge.Manager(fmt.Sprint(i)), Value: &p})
+		layers[i] = merge.Patch{Manager: fmt.Sprint(i), Value: patch}
 	}
-	of := base.(T)
-	o.Owners = true
-	r, err := plan.Apply(&of, layers, o)
+	var history *merge.History
+	if typ == nil {
+		object, _ := base.(merge.Object)
+		result, failed := merge.StrategicObject(nil, object, layers, o...)
+		if err = failed; err == nil {
+			value, history = result.Value, result.History
+		}
+	} else if result, failed := merge.Strategic(&base, layers, o...); failed == nil {
+		value, history = result.Value, result.History
+	} else {
+		err = failed
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, found := range conflict.Find(r.History) {
+	for _, found := range conflict.Find(history) {
 		conflicts = append(conflicts, found.Path.String())
 	}
-	return r.Value, conflicts, nil
+	return value, conflicts, nil
 }
 
 // strategic merges the patches one after another with the API machinery.

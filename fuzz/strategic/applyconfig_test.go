@@ -12,23 +12,18 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // compose holds the example of docs/library.md.
 func compose(defaults *appsv1.Deployment, security appsapply.DeploymentApplyConfiguration,
 	use func(result *merge.Result[appsv1.Deployment], web appsapply.DeploymentApplyConfiguration)) error {
-	plan, err := merge.For[appsv1.Deployment, appsapply.DeploymentApplyConfiguration](schema.Rules{})
-	if err != nil {
-		return err
-	}
 	web := appsapply.DeploymentApplyConfiguration{Spec: appsapply.DeploymentSpec().WithReplicas(3).WithTemplate(
 		coreapply.PodTemplateSpec().WithSpec(coreapply.PodSpec().WithContainers(
 			coreapply.Container().WithName("server").WithImage("server:1.5"))))}
-	result, err := plan.Apply(defaults, []merge.Patch[appsapply.DeploymentApplyConfiguration]{
-		{Owner: merge.Manager("web"), Value: &web},
-		{Owner: merge.Manager("security"), Value: &security},
-	}, merge.Options{Owners: true})
+	result, err := merge.Strategic(defaults, []merge.Patch{
+		{Manager: "web", Value: &web},
+		{Manager: "security", Value: &security},
+	})
 	if err == nil {
 		use(result, web)
 	}
@@ -43,8 +38,8 @@ func TestApplyConfigurations(t *testing.T) {
 	security := appsapply.DeploymentApplyConfiguration{Spec: appsapply.DeploymentSpec().WithTemplate(coreapply.PodTemplateSpec().WithSpec(
 		coreapply.PodSpec().WithNodeSelector(map[string]string{"pool": "hardened"}).WithContainers(coreapply.Container().WithName("proxy").WithImage("proxy:2"))))}
 	err := compose(defaults, security, func(result *merge.Result[appsv1.Deployment], web appsapply.DeploymentApplyConfiguration) {
-		if err := conflict.Find(result.History).Err(); err != nil || len(result.History.ZeroNulls()) > 0 {
-			t.Errorf("conflicts %v, nulls %v", err, result.History.ZeroNulls())
+		if err := conflict.Find(result.History).Err(); err != nil || len(result.Notes) > 0 {
+			t.Errorf("conflicts %v, nulls %v", err, result.Notes)
 		}
 		want, err := any(defaults), error(nil)
 		for _, patch := range []any{web, security} {

@@ -18,7 +18,6 @@ import (
 	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/serverside"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // BenchmarkMerge merges patches into a Pod of three containers and a Deployment of ten, as Go values and as objects. The other
@@ -47,25 +46,17 @@ func BenchmarkMerge(b *testing.B) {
 func benchmarkMerge[T any](b *testing.B, what string, server *serverside.Server, deepCopy func(*T) *T, base string, managers int, patch func(own string) string) {
 	b.Helper()
 	from := read[T](b, base)
-	values, objects := make([]merge.Patch[T], managers), make([]merge.Patch[merge.Object], managers)
+	values, objects := make([]merge.Patch, managers), make([]merge.Patch, managers)
 	for i := range managers {
 		own := fmt.Sprintf("m%d", i)
-		values[i] = merge.Patch[T]{Owner: merge.Manager(own), Value: read[T](b, patch(own))}
-		objects[i] = merge.Patch[merge.Object]{Owner: merge.Manager(own), Value: read[merge.Object](b, patch(own))}
+		values[i] = merge.Patch{Manager: own, Value: read[T](b, patch(own))}
+		objects[i] = merge.Patch{Manager: own, Value: read[merge.Object](b, patch(own))}
 	}
-	ofValues, err := merge.For[T, T](schema.Rules{})
+	result, err := merge.Strategic(from, values, rules())
 	if err != nil {
 		b.Fatal(err)
 	}
-	ofObjects, err := merge.For[T, merge.Object](schema.Rules{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	result, err := ofValues.Apply(from, values, merge.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	other, err := ofObjects.Apply(from, objects, merge.Options{})
+	other, err := merge.Strategic(from, objects, rules())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -80,10 +71,8 @@ func benchmarkMerge[T any](b *testing.B, what string, server *serverside.Server,
 	}
 	roundrobin.Compare(b, fmt.Sprintf("%s, %d managers", what, managers), []*roundrobin.Side{
 		{Name: "DeepCopy", Run: func() error { deepCopy(&result.Value); return nil }},
-		{Name: "Apply", Run: func() error { _, err := ofValues.Apply(from, values, merge.Options{}); return err }},
-		{Name: "Apply+owners", Run: func() error { _, err := ofValues.Apply(from, values, merge.Options{Owners: true}); return err }},
-		{Name: "objects", Run: func() error { _, err := ofObjects.Apply(from, objects, merge.Options{}); return err }},
-		{Name: "objects+owners", Run: func() error { _, err := ofObjects.Apply(from, objects, merge.Options{Owners: true}); return err }},
+		{Name: "Apply", Run: func() error { _, err := merge.Strategic(from, values, rules()); return err }},
+		{Name: "objects", Run: func() error { _, err := merge.Strategic(from, objects, rules()); return err }},
 		{Name: "strategicpatch", Run: func() error { _, err := strategicMerges(from, objects); return err }},
 		{Name: "smd", Run: forcedApplies(b, server, from, objects)},
 	})
@@ -91,7 +80,7 @@ func benchmarkMerge[T any](b *testing.B, what string, server *serverside.Server,
 
 // strategicMerges lays patches over a value as a client does that has no engine. The value is encoded and decoded once, and not
 // between the patches, which is to its favor.
-func strategicMerges[T any](base *T, patches []merge.Patch[merge.Object]) (*T, error) {
+func strategicMerges[T any](base *T, patches []merge.Patch) (*T, error) {
 	text, err := json.Marshal(base)
 	if err != nil {
 		return nil, err
@@ -111,7 +100,7 @@ func strategicMerges[T any](base *T, patches []merge.Patch[merge.Object]) (*T, e
 
 // forcedApplies returns a function that applies every patch by force. It does not count reading the values into their typed
 // form, which is to its favor.
-func forcedApplies[T any](b *testing.B, server *serverside.Server, base *T, patches []merge.Patch[merge.Object]) func() error {
+func forcedApplies[T any](b *testing.B, server *serverside.Server, base *T, patches []merge.Patch) func() error {
 	b.Helper()
 	read := func(v any) *typed.TypedValue {
 		fields, _ := JSON(v).(object)

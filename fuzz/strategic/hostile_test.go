@@ -13,7 +13,6 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestBadPatches checks that an error names the field and the problem.
@@ -35,21 +34,16 @@ func TestBadPatches(t *testing.T) {
 		{object{"spec": object{"$patch": "remove"}}, `.spec: $patch: unknown directive "remove"`},
 		{object{"spec": object{"$retainKeys": []any{"paused"}, "replicas": int64(1)}}, `.spec: $retainKeys does not name "replicas", which the patch sets`},
 		{object{"metadata": object{"labels": object{"a": object{}}}}, `.metadata.labels["a"]: must be a string, and is an object`},
-		{&corev1.Pod{}, `is *v1.Pod, and must be a pointer to v1.Deployment`},
-		{nil, `is nil, and must be a pointer to v1.Deployment`},
+		{&corev1.Pod{}, `is *v1.Pod, and must be v1.Deployment or an object`},
 	} {
-		_, err := apply(&Case{Type: reflect.TypeFor[appsv1.Deployment](), Base: base, Patches: []any{c.patch}}, merge.Options{Owners: true})
+		_, err := apply(&Case{Type: reflect.TypeFor[appsv1.Deployment](), Base: base, Patches: []any{c.patch}})
 		if err == nil || strings.TrimPrefix(err.Error(), "patch of manager/0: ") != c.want {
 			t.Errorf("%v: %v, want %s", c.patch, err, c.want)
 		}
 	}
-	plan, err := merge.ForAny(reflect.TypeFor[corev1.Pod](), schema.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, base := range []any{nil, base, object{}} {
-		if _, err := plan.Apply(&base, nil, merge.Options{}); err == nil {
-			t.Errorf("a base that is %T is taken for a Pod", base)
+	for _, base := range []any{nil, corev1.Pod{}, object{}} {
+		if _, err := merge.Strategic(&base, nil); err == nil {
+			t.Errorf("a base that is %T is taken for a pointer", base)
 		}
 	}
 }
@@ -92,9 +86,9 @@ func TestLargePatches(t *testing.T) {
 		"keys, typed":          {Type: pods, Base: typed(each(30_000)), Patches: []any{typed(each(30_000)), typed(each(30_000))}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plans() // outside of the time
+			types() // outside of the time
 			start := time.Now()
-			result, err := apply(m, merge.Options{Owners: true})
+			result, err := apply(m)
 			took := time.Since(start)
 			switch {
 			case strings.HasPrefix(name, "twice"):
@@ -132,7 +126,7 @@ func TestStricter(t *testing.T) {
 		"a number as elements":        {Type: pods, Base: ends, Patches: []any{object{"spec": object{"$deleteFromPrimitiveList/activeDeadlineSeconds": 1.5}}}},
 		"two typed items":             {Type: pods, Base: base, Patches: []any{copyOf(pods, containers(object{"name": "b"}, object{"name": "b"}))}},
 	} {
-		_, err := apply(m, merge.Options{})
+		_, err := apply(m)
 		if _, _, theirs := Upstream(m); err == nil || theirs != nil || !IsStricter(m) {
 			t.Errorf("%s: %v, upstream %v", name, err, theirs)
 		}

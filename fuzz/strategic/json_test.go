@@ -59,12 +59,12 @@ func jsonValue(rng *rand.Rand, deep int, null float64) any {
 	}
 }
 
-func (m *jsonMerging) apply(order []int, o merge.Options) (*merge.Result[merge.Object], error) {
-	layered := make([]merge.Patch[merge.Object], len(order))
+func (m *jsonMerging) apply(order []int) (*merge.Result[merge.Object], error) {
+	layered := make([]merge.Patch, len(order))
 	for i, patch := range order {
-		layered[i] = merge.Patch[merge.Object]{Owner: merge.Manager(fmt.Sprint("manager-", patch)), Value: &m.patches[patch]}
+		layered[i] = merge.Patch{Manager: fmt.Sprint("manager-", patch), Value: m.patches[patch]}
 	}
-	return merge.ForJSON().Apply(&m.base, layered, o)
+	return merge.StrategicObject(nil, m.base, layered)
 }
 
 // rfc7386 is MergePatch of the RFC, line by line.
@@ -118,7 +118,7 @@ func TestJSONMerge(t *testing.T) {
 		for i := range order {
 			order[i] = i
 		}
-		result, err := m.apply(order, merge.Options{Owners: true})
+		result, err := m.apply(order)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -138,7 +138,7 @@ func TestJSONMerge(t *testing.T) {
 		found := conflict.Find(result.History)
 		differs := false
 		permuteInts(order, func(order []int) {
-			other, err := m.apply(order, merge.Options{})
+			other, err := m.apply(order)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}

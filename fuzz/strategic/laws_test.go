@@ -49,14 +49,14 @@ func TestOverlapIsOrder(t *testing.T) {
 }
 
 func overlapIsOrder(m *Case) string {
-	result, err := apply(m, merge.Options{Owners: true})
+	result, err := apply(m)
 	if err != nil {
 		return ""
 	}
 	found := conflict.Find(result.History)
 	one, other := "", ""
 	allTake := permute(m.Patches, func(order []any) bool {
-		again, err := apply(&Case{Type: m.Type, Base: m.Base, Patches: order}, merge.Options{})
+		again, err := apply(&Case{Type: m.Type, Base: m.Base, Patches: order})
 		if err != nil {
 			return false
 		}
@@ -97,7 +97,7 @@ func TestIdenticalPatches(t *testing.T) {
 				return "" // made smaller, they differ
 			}
 		}
-		result, err := apply(m, merge.Options{Owners: true})
+		result, err := apply(m)
 		if err != nil {
 			return ""
 		}
@@ -117,7 +117,7 @@ func takesLiterally(m *Case) bool {
 		patches[i] = JSON(patch)
 	}
 	for i, patch := range patches {
-		if holdsLiteral(plans()[m.Type].Type(), JSON(m.Base), patch, slices.Delete(slices.Clone(patches), i, i+1), false) {
+		if holdsLiteral(types()[m.Type], JSON(m.Base), patch, slices.Delete(slices.Clone(patches), i, i+1), false) {
 			return true
 		}
 	}
@@ -303,7 +303,7 @@ func permute(patches []any, try func([]any) bool) bool {
 // unordered is a value's JSON, its list-maps and sets sorted.
 func unordered(t reflect.Type, value any) string {
 	var v any = JSON(value)
-	sortLists(plans()[t].Type(), v)
+	sortLists(types()[t], v)
 	return string(Encode(v))
 }
 
@@ -443,7 +443,7 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 				m.Patches = append(m.Patches, o)
 			}
 			for i := range 2 {
-				result, err := apply(m, merge.Options{Owners: true})
+				result, err := apply(m)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -465,7 +465,7 @@ func TestPure(t *testing.T) { ForCases(t, 2_000, NewCase, pure) }
 func pure(m *Case) string {
 	inputs := func() []byte { return append(Encode(m.Base), Encode(m.Patches)...) }
 	before := inputs()
-	merged, err := apply(m, merge.Options{Owners: true})
+	merged, err := apply(m)
 	if !bytes.Equal(inputs(), before) {
 		return "the merge changed its inputs"
 	}
@@ -473,7 +473,7 @@ func pure(m *Case) string {
 		return ""
 	}
 	value, owners := Encode(merged.Value), ownersText(merged.History)
-	again, err := apply(m, merge.Options{})
+	again, err := apply(m)
 	if err != nil {
 		return fmt.Sprintf("the same merge without owners fails: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 func TestOrigins(t *testing.T) { ForCases(t, 5_000, NewCase, originsAreWriters) }
 
 func originsAreWriters(m *Case) string {
-	result, err := apply(m, merge.Options{Owners: true})
+	result, err := apply(m)
 	if err != nil {
 		return ""
 	}
@@ -21,5 +21,5 @@ func originsAreWriters(m *Case) string {
 	for i, patch := range m.Patches {
 		patches[merge.Manager(fmt.Sprint(i))] = JSON(patch)
 	}
-	return strings.Join(origins.Wrong(plans()[m.Type].Type(), JSON(m.Base), JSON(result.Value), result.History, patches), "\n")
+	return strings.Join(origins.Wrong(types()[m.Type], JSON(m.Base), JSON(result.Value), result.History, patches), "\n")
 }

@@ -18,17 +18,20 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// plans are the plans of all kinds.
-var plans = sync.OnceValue(func() map[reflect.Type]*merge.Plan[any, any] {
-	plans := map[reflect.Type]*merge.Plan[any, any]{}
+// rules are the option of each merge: struct tags alone.
+var rules = sync.OnceValue(func() merge.Option { return merge.Rules(schema.Rules{}) })
+
+// types say how all kinds merge.
+var types = sync.OnceValue(func() map[reflect.Type]*schema.Type {
+	types := map[reflect.Type]*schema.Type{}
 	for _, t := range kinds() {
-		plan, err := merge.ForAny(t, schema.Rules{})
+		compiled, err := schema.Compile(t, t, schema.Rules{})
 		if err != nil {
 			panic(err)
 		}
-		plans[t] = plan
+		types[t] = compiled
 	}
-	return plans
+	return types
 })
 
 // TestEqualsUpstream compares the engine with StrategicMergePatch, patch by patch.
@@ -79,23 +82,21 @@ func compare(m *Case) (differs string, rejected bool) {
 	if wantErr == nil {
 		wanted = Canonical(m.Type, want)
 	}
-	for _, o := range []merge.Options{{}, {Owners: true}} {
-		got, err := apply(m, o)
-		switch failed := (*merge.PatchError)(nil); {
-		case errors.Is(err, errPanic):
-			return fmt.Sprintf("the engine (%+v): %v", o, err), wantErr != nil
-		case wantErr != nil && err == nil:
-			return fmt.Sprintf("upstream refuses patch %d (%v), and the engine (%+v) does not", failedAt, wantErr, o), true
-		case wantErr == nil && err != nil && IsStricter(m):
-			return "", true
-		case wantErr == nil && err != nil:
-			return fmt.Sprintf("the engine (%+v) refuses it (%v), and upstream does not", o, err), false
-		case wantErr != nil && errors.As(err, &failed) && failed.Index != failedAt && !IsStricter(m):
-			return fmt.Sprintf("upstream refuses patch %d (%v), and the engine %v", failedAt, wantErr, err), true
-		case wantErr == nil:
-			if made := Canonical(m.Type, got.Value); !bytes.Equal(made, wanted) && !(IsStricter(m) && Directs(m)) {
-				return fmt.Sprintf("the engine (%+v) makes\n  %s\nand upstream\n  %s", o, made, wanted), false
-			}
+	got, err := apply(m)
+	switch failed := (*merge.PatchError)(nil); {
+	case errors.Is(err, errPanic):
+		return fmt.Sprintf("the engine: %v", err), wantErr != nil
+	case wantErr != nil && err == nil:
+		return fmt.Sprintf("upstream refuses patch %d (%v), and the engine does not", failedAt, wantErr), true
+	case wantErr == nil && err != nil && IsStricter(m):
+		return "", true
+	case wantErr == nil && err != nil:
+		return fmt.Sprintf("the engine refuses it (%v), and upstream does not", err), false
+	case wantErr != nil && errors.As(err, &failed) && failed.Index != failedAt && !IsStricter(m):
+		return fmt.Sprintf("upstream refuses patch %d (%v), and the engine %v", failedAt, wantErr, err), true
+	case wantErr == nil:
+		if made := Canonical(m.Type, got.Value); !bytes.Equal(made, wanted) && !(IsStricter(m) && Directs(m)) {
+			return fmt.Sprintf("the engine makes\n  %s\nand upstream\n  %s", made, wanted), false
 		}
 	}
 	return "", wantErr != nil
@@ -104,20 +105,20 @@ func compare(m *Case) (differs string, rejected bool) {
 var errPanic = errors.New("panic")
 
 // apply is the engine's result.
-func apply(m *Case, o merge.Options) (result *merge.Result[any], err error) {
+func apply(m *Case) (result *merge.Result[any], err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v\n%s", errPanic, p, strings.Join(regexp.MustCompile(`engine/\w+\.go:\d+`).FindAllString(string(debug.Stack()), 5), " "))
 		}
 	}()
-	return plans()[m.Type].Apply(&m.Base, layered(m), o)
+	return merge.Strategic(&m.Base, layered(m), rules())
 }
 
 // layered is each patch as the patch of a manager of its own.
-func layered(m *Case) []merge.Patch[any] {
-	layers := make([]merge.Patch[any], len(m.Patches))
+func layered(m *Case) []merge.Patch {
+	layers := make([]merge.Patch, len(m.Patches))
 	for i := range m.Patches {
-		layers[i] = merge.Patch[any]{Owner: merge.Manager(fmt.Sprint(i)), Value: &m.Patches[i]}
+		layers[i] = merge.Patch{Manager: fmt.Sprint(i), Value: m.Patches[i]}
 	}
 	return layers
 }

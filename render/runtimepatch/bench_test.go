@@ -21,7 +21,6 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/internal/roundrobin"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/serverside"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -39,13 +38,12 @@ func BenchmarkCompile(b *testing.B) {
 		compile func() (any, error)
 	}{
 		{"JobSetTemplateSpec", func() (any, error) {
-			return merge.For[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](schema.Rules{
+			return schema.Compile(reflect.TypeFor[trainer.JobSetTemplateSpec](), reflect.TypeFor[trainer.JobSetTemplatePatch](), schema.Rules{
 				Unions: schema.PodRules(reflect.TypeFor[trainer.JobSetTemplateSpec]()).Unions, Only: map[string][]string{"metadata": {"labels", "annotations"}},
 			})
 		}},
 		{"definition-of-JobSet", func() (any, error) {
-			t, err := schema.ParseOpenAPI(definition)
-			return merge.ForObject(t), err
+			return schema.ParseOpenAPI(definition)
 		}},
 	} {
 		b.Run(plan.of, func(b *testing.B) {

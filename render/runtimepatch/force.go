@@ -6,6 +6,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // Force decides conflicts for the patches of a TrainJob, as [conflict.Force] does. It lets managers win every conflict in which
@@ -16,7 +17,13 @@ func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
-	left, decisions, err := conflict.Force(plan(), template, layersOf(patches, true), managers...)
+	left, decisions, err := conflict.Force(func(layers []merge.Patch) (*merge.History, error) {
+		result, err := mergeLayers(template, layers)
+		if err != nil {
+			return nil, err
+		}
+		return result.History, nil
+	}, layersOf(patches), managers...)
 	if err != nil {
 		return nil, nil, patchError(patches, err)
 	}
@@ -27,7 +34,7 @@ func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	for i := range patches {
 		patches[i] = *patches[i].DeepCopy()
 		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
-			spec.Template = left[i].Value
+			spec.Template, _ = left[i].Value.(*trainer.JobSetTemplatePatch)
 		}
 	}
 	return patches, decisions, nil

@@ -1,6 +1,6 @@
 // Package runtimepatch merges a list of patches into a runtime's template and records who set each field.
 //
-//	result, err := merge.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, merge.Options{Owners: true})
+//	result, err := runtimepatch.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, runtimepatch.Options{Owners: true})
 //	if err != nil {
 //		return err
 //	}
@@ -65,6 +65,7 @@ type Result struct {
 	Template trainer.JobSetTemplateSpec
 	// Owners records who set each field of Template; nil unless Options request it.
 	Owners *merge.History
+	notes  []merge.Note
 }
 
 // Apply merges patches into a template in the given order, as the Trainer controller does. It changes neither and accepts a nil
@@ -78,55 +79,56 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 		template = &trainer.JobSetTemplateSpec{}
 	}
 	result := &Result{}
-	options := merge.Options{Owners: opts.Owners, Base: RuntimeLayer, At: fieldpath.Fields("spec", "template")}
-	var owners *merge.History
-	var err error
-	if len(opts.Added) == 0 {
-		owners, err = plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), options)
-	} else {
-		var layers []merge.Patch[merge.Object]
-		if layers, err = objectLayers(patches, opts.Added); err == nil {
-			owners, err = objectPlan().ApplyInto(&result.Template, template, layers, options)
+	layers := layersOf(patches)
+	if len(opts.Added) > 0 {
+		if err := addFields(layers, opts.Added); err != nil {
+			return nil, err
 		}
 	}
+	merged, err := mergeLayers(template, layers)
 	if err != nil {
 		return nil, patchError(patches, err)
 	}
+	result.Template, result.notes = merged.Value, merged.Notes
 	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
-	result.Owners = owners
+	if opts.Owners {
+		result.Owners = merged.History
+	}
 	return result, nil
 }
 
-// layersOf returns the patches as layers. It sets places only if owners are requested.
-func layersOf(patches []trainer.RuntimePatch, owners bool) []merge.Patch[trainer.JobSetTemplatePatch] {
-	layers := make([]merge.Patch[trainer.JobSetTemplatePatch], len(patches))
+func mergeLayers(template *trainer.JobSetTemplateSpec, layers []merge.Patch) (*merge.Result[trainer.JobSetTemplateSpec], error) {
+	return merge.Strategic(template, layers, mergeRules(), merge.Base(RuntimeLayer, fieldpath.Fields("spec", "template")))
+}
+
+// nobody is the manager of a patch that names none. check.Patches refuses it, and the other patches are judged all the same.
+const nobody = "nobody"
+
+// layersOf returns the patches as those of a merge.
+func layersOf(patches []trainer.RuntimePatch) []merge.Patch {
+	layers := make([]merge.Patch, len(patches))
 	for i := range patches {
-		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
+		layers[i] = merge.Patch{Manager: cmp.Or(patches[i].Manager, nobody), At: PatchPath(patches[i].Manager)}
+		if spec := patches[i].TrainingRuntimeSpec; spec != nil && spec.Template != nil {
 			layers[i].Value = spec.Template
-		}
-		layers[i].Owner = merge.Manager(patches[i].Manager)
-		if owners {
-			layers[i].At = PatchPath(patches[i].Manager)
 		}
 	}
 	return layers
 }
 
-// objectLayers returns the patches as layers of JSON, with the fields that the Go types lack.
-func objectLayers(patches []trainer.RuntimePatch, added map[string]map[string]any) ([]merge.Patch[merge.Object], error) {
-	layers := make([]merge.Patch[merge.Object], len(patches))
-	for i, layer := range layersOf(patches, true) {
-		layers[i] = merge.Patch[merge.Object]{Owner: layer.Owner, At: layer.At}
-		object, err := objectOf(layer.Value)
+// addFields makes the patches objects, with the fields that the Go types lack.
+func addFields(layers []merge.Patch, added map[string]map[string]any) error {
+	for i := range layers {
+		object, err := objectOf(layers[i].Value)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if more := added[patches[i].Manager]; more != nil {
+		if more := added[layers[i].Manager]; more != nil {
 			LayOver(object, runtime.DeepCopyJSON(more))
 		}
-		layers[i].Value = &object
+		layers[i].Value = object
 	}
-	return layers, nil
+	return nil
 }
 
 // LayOver adds fields of Options.Added to the encoding of a JobSet template patch. Items go by their names, which the patch has as well.

@@ -58,7 +58,7 @@ func TestLayers(t *testing.T) {
 	if name, ok := merge.Manager("a.example.com/x").Manager(); name != "a.example.com/x" || !ok {
 		t.Errorf("%q, %v", name, ok)
 	}
-	for _, layer := range []merge.Owner{merge.Base, runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.JobSetLayer, runtimepatch.JobLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.SchedulerLayer("volcano")} {
+	for _, layer := range []merge.Owner{merge.BaseLayer, runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.JobSetLayer, runtimepatch.JobLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.SchedulerLayer("volcano")} {
 		if name, ok := layer.Manager(); ok {
 			t.Errorf("%s is the manager %q", layer, name)
 		}

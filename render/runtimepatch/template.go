@@ -13,25 +13,16 @@ import (
 // JobSetTemplate returns the merge schema of a runtime's JobSet template (trainer.JobSetTemplateSpec) and of its patches
 // (trainer.JobSetTemplatePatch). The merge rules come from the template's struct tags, as in the controller: Trainer v2.3.0
 // pkg/runtime/core merges with strategicpatch and the type JobSetSpec.
-func JobSetTemplate() *schema.Type { return plan().Type() }
-
-// plan merges patches into a runtime's template.
-var plan = sync.OnceValue(func() *merge.Plan[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch] {
-	p, err := merge.For[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](rules())
+var JobSetTemplate = sync.OnceValue(func() *schema.Type {
+	t, err := schema.Compile(reflect.TypeFor[trainer.JobSetTemplateSpec](), reflect.TypeFor[trainer.JobSetTemplatePatch](), rules())
 	if err != nil {
 		panic(err) // the rule names a field of the API type
 	}
-	return p
+	return t
 })
 
-// objectPlan merges patches with fields that the Go types of patches lack.
-var objectPlan = sync.OnceValue(func() *merge.Plan[trainer.JobSetTemplateSpec, merge.Object] {
-	p, err := merge.For[trainer.JobSetTemplateSpec, merge.Object](rules())
-	if err != nil {
-		panic(err) // as above
-	}
-	return p
-})
+// mergeRules is the option of a merge into a runtime's template. It holds what is compiled from the types.
+var mergeRules = sync.OnceValue(func() merge.Option { return merge.Rules(rules()) })
 
 func rules() schema.Rules {
 	return schema.Rules{

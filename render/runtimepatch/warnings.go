@@ -32,7 +32,7 @@ func Warnings(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 }
 
 func zeroNulls(r *Result) finding.List {
-	found := finding.ZeroNulls(r.Owners)
+	found := finding.ZeroNulls(r.notes)
 	for i := range found {
 		claim := &found[i].Claims[0]
 		if manager, ok := claim.Owner.Manager(); ok {

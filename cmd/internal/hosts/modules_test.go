@@ -122,13 +122,9 @@ func main() {
 }
 `
 
-const merging = `plan, err := merge.For[appsv1.Deployment, merge.Object](schema.Rules{})
-	if err != nil {
-		panic(err)
-	}
-	patch := merge.Object{"spec": map[string]any{"replicas": int64(2)}}
-	result, err := plan.Apply(&appsv1.Deployment{}, []merge.Patch[merge.Object]{{Owner: merge.Manager("a"), Value: &patch}}, merge.Options{Owners: true})
-	if err != nil || conflict.Find(result.Owners).Err() != nil || *result.Value.Spec.Replicas != 2 {
+const merging = `patch := merge.Object{"spec": map[string]any{"replicas": int64(2)}}
+	result, err := merge.Strategic(&appsv1.Deployment{}, []merge.Patch{{Manager: "a", Value: patch}})
+	if err != nil || conflict.Find(result.History).Err() != nil || *result.Value.Spec.Replicas != 2 {
 		panic(err)
 	}`
 

@@ -3,6 +3,7 @@ package objectmerge
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -20,14 +21,12 @@ import (
 
 // Result is the merged object.
 type Result struct {
-	Value  any          // a pointer to an API struct, or an merge.Object
-	Fields merge.Object // the fields of Value that the base or a patch sets
-	Type   *schema.Type
-	Owners *merge.History
-	// Decisions are the decisions of the policies, and Protected are the protected fields that patches set.
-	Decisions []merge.Decision
-	Protected []merge.Ignored
-	managed   any // the new metadata.managedFields of a live object
+	Value   any          // a pointer to an API struct, or an merge.Object
+	Fields  merge.Object // the fields of Value that the base or a patch sets
+	Type    *schema.Type
+	Owners  *merge.History
+	Notes   []merge.Note
+	managed any // the new metadata.managedFields of a live object
 }
 
 // Apply merges the patches, unless reading has errors. If the merge fails, it returns nil and findings with the reasons.
@@ -35,15 +34,7 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	if reading.Err() != nil {
 		return nil, nil
 	}
-	var out Result
-	var ignored []merge.Ignored
-	var duplicates []fieldpath.Path
-	var err error
-	if m.typ == option.StrategicType {
-		out, ignored, duplicates, err = m.applyStrategic()
-	} else {
-		out, err = m.applyObjects()
-	}
+	out, err := m.apply()
 	if err != nil {
 		if wrong := m.wrongTypes(); wrong != nil {
 			return nil, wrong
@@ -59,68 +50,81 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 		}
 		found = itemCheck{m}.items(out.Type, out.Fields, nil, inputs)
 	}
-	for _, field := range ignored {
-		found = append(found, finding.Finding{
-			Code: codes.UnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Owner, field.Path),
-			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Remedy: finding.Remedy{Text: "remove the field, or correct its name"},
-		})
+	for _, note := range out.Notes {
+		f := finding.Finding{Severity: finding.Error, Object: m.ID, Path: note.Path, Position: m.Position(note.Owner, note.Path)}
+		switch note.Kind {
+		case merge.Ignored:
+			f.Code, f.Message = codes.UnknownField, fmt.Sprintf("unknown field %q", strings.TrimPrefix(note.Path[len(note.Path)-1:].String(), "."))
+			f.Remedy.Text = "remove the field, or correct its name"
+		case merge.Duplicate:
+			f.Code, f.Severity = codes.SameKey, finding.Warning
+			f.Message = "duplicate merge key: a strategic merge patch changes the first of these items only"
+			f.Remedy.Text = "use --type=merge with the whole list, or give each item a merge key of its own"
+		default:
+			continue
+		}
+		found = append(found, f)
 	}
-	for _, path := range duplicates {
-		found = append(found, finding.Finding{
-			Code: codes.SameKey, Severity: finding.Warning, Object: m.ID, Path: path, Position: m.base.Position(path),
-			Message: "duplicate merge key: a strategic merge patch changes the first of these items only",
-			Remedy:  finding.Remedy{Text: "use --type=merge with the whole list, or give each item a merge key of its own"},
-		})
-	}
-	return &out, found
+	return out, found
 }
 
-func (m *Object) applyStrategic() (out Result, ignored []merge.Ignored, duplicates []fieldpath.Path, err error) {
-	plan := m.strategic
-	result, err := plan.Apply(&m.object, m.strategicPatches(), m.options())
-	if err != nil {
-		return Result{}, nil, nil, err
+// merge merges patches into a base. A strategic merge has a pointer to a Go value as its base, nil for an empty one.
+func (m *Object) merge(base any, patches []merge.Patch) (*merge.Result[any], error) {
+	options := m.Policies.Options()
+	if m.typ == option.StrategicType {
+		if base == nil {
+			base = reflect.New(m.goType).Interface()
+		}
+		return merge.Strategic(&base, patches, append(options, m.rules)...)
 	}
-	fields, err := m.fieldsOf(result.Value, m.patches)
-	return Result{result.Value, fields, plan.Type(), result.History, result.Decisions, result.Protected, nil}, result.Ignored, result.Duplicates, err
+	object, _ := base.(merge.Object)
+	var result *merge.Result[merge.Object]
+	var err error
+	switch {
+	case m.typ != option.ApplyType:
+		result, err = merge.StrategicObject(nil, object, patches, options...)
+	case m.managed:
+		result, err = merge.Apply(m.schema, object, patches, append(options, merge.Live())...)
+	default:
+		result, err = merge.Apply(m.schema, object, patches, options...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &merge.Result[any]{Value: result.Value, History: result.History, Notes: result.Notes}, nil
 }
 
-func (m *Object) applyObjects() (Result, error) {
-	plan := m.objects
-	base, patches, err := m.objectPatches()
-	if err != nil {
-		return Result{}, err
+// apply merges the patches.
+func (m *Object) apply() (*Result, error) {
+	base := m.object
+	if m.typ != option.StrategicType {
+		fields, err := m.base.Fields()
+		if err != nil {
+			return nil, err
+		}
+		base = fields
 	}
-	result, err := plan.Apply(&base, patches, m.options())
-	if err != nil {
-		return Result{}, err
+	patches := make([]merge.Patch, len(m.patches))
+	for i, p := range m.patches {
+		if patches[i] = (merge.Patch{Manager: p.manager, Value: p.fields}); p.json != nil {
+			patches[i].Value = p.json
+		}
 	}
-	out := Result{result.Value, result.Value, plan.Type(), result.History, result.Decisions, result.Protected, nil}
-	if metadata, ok := result.Value["metadata"].(merge.Object); ok && m.managed {
+	result, err := m.merge(base, patches)
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{Value: result.Value, Type: result.History.Type(), Owners: result.History, Notes: result.Notes}
+	if m.typ == option.StrategicType {
+		out.Fields, err = m.fieldsOf(result.Value, m.patches)
+		return out, err
+	}
+	out.Fields = result.Value.(merge.Object)
+	if metadata, ok := out.Fields["metadata"].(merge.Object); ok && m.managed {
 		out.managed = metadata["managedFields"]
 		delete(metadata, "managedFields") // as kubectl get
 	}
 	return out, nil
-}
-
-// strategicPatches returns the patches of a strategic merge.
-func (m *Object) strategicPatches() []merge.Patch[any] {
-	patches := make([]merge.Patch[any], len(m.patches))
-	for i, p := range m.patches {
-		patch := any(p.fields)
-		patches[i] = merge.Patch[any]{Owner: merge.Manager(p.manager), Value: &patch}
-	}
-	return patches
-}
-
-// objectPatches returns the base and the patches of another merge.
-func (m *Object) objectPatches() (merge.Object, []merge.Patch[merge.Object], error) {
-	base, err := m.base.Fields()
-	patches := make([]merge.Patch[merge.Object], len(m.patches))
-	for i := range m.patches {
-		patches[i] = merge.Patch[merge.Object]{Owner: merge.Manager(m.patches[i].manager), Value: &m.patches[i].fields, JSON: m.patches[i].json}
-	}
-	return base, patches, err
 }
 
 // wrongTypes reports the values of the patches that the Go type cannot hold, as for the base.
@@ -191,11 +195,11 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 			reported[c.Path.String()] = true
 		}
 		f := m.located(c.Finding(m.ID), c)
-		isDecided := m.Policies.Precedence != merge.LastPatch || len(m.Policies.Managers) > 0
+		isDecided := m.Policies.Precedence != "" || len(m.Policies.Managers) > 0
 		switch {
 		case c.Kind == conflict.Overlap && (rule == render.Last || isDecided):
 			f.Severity, f.Remedy.Text = finding.Warning, agreement
-		case c.Kind == conflict.Union && m.Policies.Unions == merge.LastMember:
+		case c.Kind == conflict.Union && m.Policies.Unions == string(merge.Last):
 			f.Severity = finding.Warning
 		}
 		found = append(found, f)
@@ -232,26 +236,22 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 		}
 		return "the " + string(layer)
 	}
-	for _, d := range merged.Decisions {
-		losers := make([]string, len(d.Losers))
-		for i, layer := range d.Losers {
-			losers[i] = name(layer)
+	for _, note := range merged.Notes {
+		f := finding.Finding{Code: codes.Forced, Severity: finding.Warning, Object: m.ID, Path: note.Path, Position: m.Position(note.Owner, note.Path)}
+		switch {
+		case note.Kind == merge.Protected:
+			f.Message, f.Remedy.Text = fmt.Sprintf("the field is protected from %s", name(note.Owner)), "remove the field from the patch"
+		case note.Kind == merge.Decided && note.Option != "Protect":
+			losers := make([]string, len(note.Losers))
+			for i, layer := range note.Losers {
+				losers[i] = name(layer)
+			}
+			f.Message = fmt.Sprintf("%s overrides %s (%s)", name(note.Owner), strings.Join(losers, ", "), strings.ToLower(option.PolicyOf(note.Option)))
+			f.Remedy.Text = "remove the field from the patch that is overridden"
+		default:
+			continue
 		}
-		if d.Policy == "protected" {
-			continue // see below
-		}
-		found = append(found, finding.Finding{
-			Code: codes.Forced, Severity: finding.Warning, Object: m.ID, Path: d.Path, Position: m.Position(d.Winner, d.Path),
-			Message: fmt.Sprintf("%s overrides %s (%s)", name(d.Winner), strings.Join(losers, ", "), d.Policy),
-			Remedy:  finding.Remedy{Text: "remove the field from the patch that is overridden"},
-		})
-	}
-	for _, p := range merged.Protected {
-		found = append(found, finding.Finding{
-			Code: codes.Forced, Severity: finding.Warning, Object: m.ID, Path: p.Path, Position: m.Position(p.Owner, p.Path),
-			Message: fmt.Sprintf("the field is protected from %s", name(p.Owner)),
-			Remedy:  finding.Remedy{Text: "remove the field from the patch"},
-		})
+		found = append(found, f)
 	}
 	return found
 }

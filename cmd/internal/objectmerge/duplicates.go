@@ -264,7 +264,7 @@ func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path, set 
 	whole, isWhole := c.atomicClaim(path)
 	for i, name := range set {
 		field := path.Append(fieldpath.Field(name))
-		claims[i] = merge.Claim{Owner: merge.Base, Value: object[name], At: field}
+		claims[i] = merge.Claim{Owner: merge.BaseLayer, Value: object[name], At: field}
 		if claim, ok := c.claimOn(field.String()); ok {
 			claims[i], isPatched = claim, true
 			if (claim.Value == merge.Presence{}) { // an empty object, such as emptyDir: {}

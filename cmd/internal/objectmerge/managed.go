@@ -48,7 +48,7 @@ func (m *Object) All(merged *Result) iter.Seq2[fieldpath.Path, []merge.Claim] {
 	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		values := lookup{}
 		for path, claims := range merged.Owners.All() {
-			if first := claims[0]; first.Owner == merge.Base && isEmpty(first.Value) && values.at(base, path) == nil {
+			if first := claims[0]; first.Owner == merge.BaseLayer && isEmpty(first.Value) && values.at(base, path) == nil {
 				claims = claims[1:]
 			}
 			isUnset := !slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Value == nil || !isEmpty(c.Value) })

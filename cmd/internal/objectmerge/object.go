@@ -74,7 +74,7 @@ type Object struct {
 	managed bool             // whether the base is a live object, whose owners an apply respects
 	release *release.Release // of a JobSet; nil means the latest one
 	// Policies are the options of the merge.
-	Policies merge.Options
+	Policies option.Policies
 }
 
 // Kind says how the objects of one kind merge.
@@ -85,8 +85,7 @@ type Kind struct {
 	api              *schema.Type // of the Go type
 	schema           *schema.Type // of an apply
 	admits           *admission.Kind
-	strategic        *merge.Plan[any, any]
-	objects          *merge.Plan[merge.Object, merge.Object] // of another merge
+	rules            merge.Option // of a strategic merge
 }
 
 // NewKind returns a kind by its definition, or without one by its Go type, or nil if it has neither.
@@ -99,22 +98,16 @@ func NewKind(apiVersion, kind string, definition Defined) (*Kind, error) {
 }
 
 func newKind(apiVersion, kind string, definition Defined, how option.Schema) (*Kind, error) {
-	k := &Kind{apiVersion: apiVersion, kind: kind, schema: definition.Type, admits: definition.Admits, objects: merge.ForJSON()}
+	k := &Kind{apiVersion: apiVersion, kind: kind, schema: definition.Type, admits: definition.Admits}
 	k.goType, _ = builtin.TypeOf(apiVersion, kind)
 	err := k.choose(how)
 	switch {
 	case err != nil:
-	case k.typ == option.ApplyType:
-		k.objects = merge.ForObject(k.schema)
-	case k.typ == option.StrategicType:
+	case k.goType != nil:
 		rules := schema.PodRules(k.goType)
 		rules.AllowDuplicateKeys = true
-		if k.strategic, err = merge.ForAny(k.goType, rules); err == nil {
-			k.api = k.strategic.Type()
-		}
-	}
-	if err == nil && k.api == nil && k.goType != nil {
-		k.api, err = schema.Compile(k.goType, nil, schema.PodRules(k.goType))
+		k.rules = merge.Rules(rules)
+		k.api, err = schema.Compile(k.goType, nil, rules)
 	}
 	return k, err
 }
@@ -151,12 +144,6 @@ func (m *Object) Base() (merge.Object, error) {
 	return m.base.Fields()
 }
 
-func (m *Object) options() merge.Options {
-	o := m.Policies
-	o.Owners, o.Managed = true, m.managed
-	return o
-}
-
 // Check returns the usage error of policies that the object's kind does not have.
 func (m *Object) Check() error {
 	switch wrong := m.Wrong(m.Policies); {
@@ -170,15 +157,17 @@ func (m *Object) Check() error {
 }
 
 // Wrong returns the error of policies that the kind does not have, or nil.
-func (m *Object) Wrong(policies merge.Options) *merge.OptionError {
+func (m *Object) Wrong(policies option.Policies) *merge.OptionError {
 	m.Policies = policies
-	err := m.objects.Check(m.options())
-	if m.typ == option.StrategicType {
-		err = m.strategic.Check(m.options())
+	if wrong := policies.Wrong(); wrong != nil {
+		return wrong
 	}
+	_, err := m.merge(nil, nil) // of nothing
 	var wrong *merge.OptionError
-	errors.As(err, &wrong)
-	return wrong
+	if errors.As(err, &wrong) {
+		return &merge.OptionError{Option: option.PolicyOf(wrong.Option), Err: wrong.Err}
+	}
+	return nil
 }
 
 // Read reads the base, its definition and the patches. It reports invalid inputs as findings. The error is a usage error.

@@ -23,8 +23,8 @@ type Patch struct {
 	document *manifest.Document
 	data     []byte // of the file
 	fields   merge.Object
-	is       fieldpath.Object  // what the patch calls its object
-	json     []merge.Operation // a JSON patch instead of fields
+	is       fieldpath.Object // what the patch calls its object
+	json     merge.JSONPatch  // a JSON patch instead of fields
 }
 
 // Takes reports whether objects of the kind take a patch: a strategic merge takes no JSON patch.
@@ -54,16 +54,18 @@ func (m *Object) Add(patch Patch) (found finding.List) {
 
 // operationsIn returns the operations of a JSON patch. Data that is not a JSON patch, or would expand without a limit, is left to the
 // reader of objects.
-func operationsIn(data []byte) ([]merge.Operation, error) {
+func operationsIn(data []byte) merge.JSONPatch {
 	if !manifest.IsBounded(data) {
-		return nil, errAliases
+		return nil
 	}
-	return merge.ParseJSONPatch(data)
+	patch, _ := merge.ReadPatch("", data)
+	operations, _ := patch.Value.(merge.JSONPatch)
+	return operations
 }
 
 // Patch reads a manager's patch of the kind, which is the only one of its file.
 func (k *Kind) Patch(manager, file string, data []byte) (Patch, finding.List) {
-	if operations, err := operationsIn(data); err == nil && !slices.ContainsFunc(operations, func(o merge.Operation) bool { return o.Op == "" }) {
+	if operations := operationsIn(data); operations != nil && !slices.ContainsFunc(operations, func(o merge.Operation) bool { return o.Op == "" }) {
 		return Patch{manager: manager, document: &manifest.Document{File: file}, data: data, json: operations}, nil
 	}
 	documents, found := manifest.DecodeAs(file, data, k.header(nil))

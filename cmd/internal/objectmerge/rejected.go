@@ -184,7 +184,7 @@ func (c *culprits) blame(f *finding.Finding) {
 	if patch.json != nil && c.managed {
 		layer = merge.Manager(patch.manager + updated)
 	}
-	if last, ok := c.last[f.Path.String()]; ok && (last.Owner != merge.Base || c.base.Has(last.At)) {
+	if last, ok := c.last[f.Path.String()]; ok && (last.Owner != merge.BaseLayer || c.base.Has(last.At)) {
 		f.Claims = append(f.Claims, c.placed(last))
 	}
 	switch claim, ok := c.nearest(layer, f.Path); {

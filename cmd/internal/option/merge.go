@@ -9,7 +9,6 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -76,10 +75,10 @@ func FieldOf(name string) string {
 }
 
 // Parse returns the library's options, and all errors in the fields.
-func (m *Merge) Parse() (merge.Options, render.OnConflict, []*MergeError) {
+func (m *Merge) Parse() (Policies, render.OnConflict, []*MergeError) {
 	var wrong []*MergeError
 	reject := func(field string, err error) { wrong = append(wrong, &MergeError{field, err}) }
-	o, rule := merge.Options{Managers: m.ForceManagers}, render.Last
+	o, rule := Policies{Managers: m.ForceManagers}, render.Last
 	word := cmp.Or(m.OnConflict, "fail")
 	if err := OneOf("", word, conflictWords()...); err != nil {
 		reject("onConflict", fmt.Errorf("%s", strings.TrimPrefix(err.Error(), ": ")))
@@ -88,18 +87,18 @@ func (m *Merge) Parse() (merge.Options, render.OnConflict, []*MergeError) {
 	case "fail":
 		rule = render.Fail
 	case "first", "base":
-		o.Precedence = merge.PrecedencePolicy(word)
+		o.Precedence = word
 	}
 	for _, word := range m.Option {
 		switch word {
 		case "keep-order":
-			o.Order = merge.BaseOrder
+			o.Order = "base"
 		case "unions=last":
-			o.Unions = merge.LastMember
+			o.Unions = "last"
 		case "unions=error":
-			o.Unions = merge.OneMember
+			o.Unions = "error"
 		case "defaults":
-			o.Defaults = merge.RuleDefaults
+			o.Defaults = "rules"
 		case "protect-error":
 			o.ProtectedError = true
 		default:

@@ -245,10 +245,10 @@ type derivation struct {
 	leaves  map[string]int // the same for fields that hold no others
 }
 
-func (d *derivation) layers() []merge.Patch[merge.Object] {
-	layers := make([]merge.Patch[merge.Object], len(d.patches))
+func (d *derivation) layers() []merge.Patch {
+	layers := make([]merge.Patch, len(d.patches))
 	for i, p := range d.patches {
-		layers[i] = merge.Patch[merge.Object]{Owner: merge.Manager(p.Patch.Patch.Manager), Value: &merge.Object{"spec": p.spec}}
+		layers[i] = merge.Patch{Manager: p.Patch.Patch.Manager, Value: merge.Object{"spec": p.spec}}
 	}
 	return layers
 }

@@ -148,7 +148,7 @@ func eachNull(value any, path fieldpath.Path, do func(fieldpath.Path)) {
 }
 
 // merged merges the patches as server-side applies, by the definition of the base's release. The caller holds the lock.
-func (c *Catalog) merged(base *RuntimeSource, fields merge.Object, layers []merge.Patch[merge.Object]) (*merge.Result[merge.Object], error) {
+func (c *Catalog) merged(base *RuntimeSource, fields merge.Object, layers []merge.Patch) (*merge.Result[merge.Object], error) {
 	version := versionOf(base.Document)
 	if c.schemas[version] == nil {
 		text, err := base.Document.API().Release().Definition(trainer.TrainingRuntimeKind)
@@ -159,7 +159,7 @@ func (c *Catalog) merged(base *RuntimeSource, fields merge.Object, layers []merg
 			return nil, err
 		}
 	}
-	return merge.ForObject(c.schemas[version]).Apply(&fields, layers, merge.Options{Owners: true, Base: runtimepatch.RuntimeLayer})
+	return merge.Apply(c.schemas[version], fields, layers, merge.Base(runtimepatch.RuntimeLayer, nil))
 }
 
 // contested returns the conflicts of extended patches with the other patches of a TrainJob, which the cluster merges later.
@@ -174,7 +174,7 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 		_, isExtended := d.places[p.Manager]
 		if spec := fields["trainingRuntimeSpec"]; err == nil && spec != nil && !isExtended {
 			others[p.Manager] = true
-			layers = append(layers, merge.Patch[merge.Object]{Owner: merge.Manager(p.Manager), Value: &merge.Object{"spec": spec}})
+			layers = append(layers, merge.Patch{Manager: p.Manager, Value: merge.Object{"spec": spec}})
 		}
 	}
 	if len(others) == 0 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
-	"github.com/trainweld/trainweld/merge"
 )
 
 // gone returns the warning on a field that the next release does not read.
@@ -29,10 +28,10 @@ func (o *mergeOptions) takeFormer() (used []misuse) {
 		}
 	}
 	unions, defaults, order := "unions="+string(o.Unions), "defaults", "keep-order"
-	if o.Defaults != merge.RuleDefaults {
+	if o.Defaults != "rules" {
 		defaults += "=" + string(o.Defaults) // is rejected
 	}
-	if o.Order != merge.BaseOrder {
+	if o.Order != "base" {
 		order += "=" + string(o.Order)
 	}
 	take(o.Defaults != "", "defaults", defaults, "option: [defaults]")

@@ -50,14 +50,14 @@ type mergePatches struct {
 
 	option.Merge `json:",inline"`
 	// The names of the last release, which are read with a warning.
-	Empty          merge.EmptyPolicy      `json:"empty,omitempty"`
-	Unions         merge.UnionPolicy      `json:"unions,omitempty"`
-	Order          merge.OrderPolicy      `json:"order,omitempty"`
-	Precedence     merge.PrecedencePolicy `json:"precedence,omitempty"`
-	Defaults       merge.DefaultPolicy    `json:"defaults,omitempty"`
-	Managers       []string               `json:"managers,omitempty"`
-	ProtectedError bool                   `json:"protectedError,omitempty"`
-	Strict         bool                   `json:"strict,omitempty"`
+	Empty          string   `json:"empty,omitempty"`
+	Unions         string   `json:"unions,omitempty"`
+	Order          string   `json:"order,omitempty"`
+	Precedence     string   `json:"precedence,omitempty"`
+	Defaults       string   `json:"defaults,omitempty"`
+	Managers       []string `json:"managers,omitempty"`
+	ProtectedError bool     `json:"protectedError,omitempty"`
+	Strict         bool     `json:"strict,omitempty"`
 }
 
 // managerPatch is a manager's patch with its objects: the objects of Target, or the object that it names.
@@ -72,7 +72,7 @@ type mergeOptions struct {
 	mergePatches
 	onConflict render.OnConflict
 	former     []misuse // fields that the next release does not read
-	policies   merge.Options
+	policies   option.Policies
 	targets    []target
 	texts      [][]byte // the patches
 }

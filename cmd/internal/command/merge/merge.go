@@ -15,7 +15,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -28,7 +27,7 @@ type mergeFlags struct {
 	option.Merge
 	format string
 	*option.Global
-	policies  merge.Options
+	policies  option.Policies
 	protected []string
 }
 
