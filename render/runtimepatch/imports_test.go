@@ -84,12 +84,12 @@ func TestImportBudget(t *testing.T) {
 }
 
 // TestOnlyTheProgramLinksAdmission keeps the API server's validation out of every package except the program's. Commands
-// that do not judge do not link it. For --old, render and live predict an apply of the API server. A merge judges its result,
+// that do not judge do not link it. For --old, render and live predict an apply of the API server, and comparison writes what live says. A merge judges its result,
 // and what render and fn print is judged with it.
 func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	const heavy = module + "/render/admission"
 	want := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/command/check", "/cmd/internal/command/diff", "/cmd/internal/command/migrate", "/cmd/internal/command/render", "/cmd/internal/live",
-		"/cmd/internal/objectmerge", "/cmd/internal/pipeline", "/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame", "/cmd/internal/command/conflicts", "/cmd/internal/command/policy", "/cmd/internal/vap"}
+		"/cmd/internal/comparison", "/cmd/internal/objectmerge", "/cmd/internal/pipeline", "/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame", "/cmd/internal/command/conflicts", "/cmd/internal/command/policy", "/cmd/internal/vap"}
 	links := 0
 	for _, pkg := range linking(t, heavy) {
 		if strings.HasPrefix(pkg, heavy) {

@@ -20,7 +20,7 @@ const module = "github.com/trainweld/trainweld/"
 // rooms are the packages that commands share, in the order of their imports. Each imports only packages before it.
 var rooms = []string{
 	"cmd/internal/exit", "cmd/internal/process", "cmd/internal/host", "cmd/internal/parallel", "cmd/internal/page", "cmd/internal/report", "cmd/internal/commandline", "cmd/internal/workspace", "cmd/internal/build", "cmd/internal/revision", "cmd/internal/option",
-	"cmd/internal/output", "cmd/internal/pipeline", "cmd/internal/objectmerge", "cmd/internal/comparison", "cmd/internal/blameview", "cmd/internal/live", "cmd/internal/resourcelist",
+	"cmd/internal/output", "cmd/internal/pipeline", "cmd/internal/objectmerge", "cmd/internal/blameview", "cmd/internal/live", "cmd/internal/comparison", "cmd/internal/resourcelist",
 }
 
 // TestRooms holds that imports point one way: rooms, commands, this package, the program. No command imports another, and
