@@ -1,5 +1,5 @@
-// Package conflict finds disagreements between managers: patches that set one field to different values, or different members
-// of one union.
+// Package conflict finds disagreements between managers: patches that set one field to different
+// values, or different members of one union.
 //
 //	result, err := merge.Strategic(&deployment, patches)
 //	if err != nil {
@@ -11,21 +11,23 @@
 //
 // # Kinds of conflicts
 //
-// In an Overlap, the order of the patches decides the outcome. Two managers claim one field with different values, or one
-// manager's null empties a field that another sets in part. Find reports no overlap if and only if all orders of the patches
-// give the same template. The order inside list-maps and sets does not count.
+// In an Overlap, the order of the patches decides the outcome. Two managers claim one field with
+// different values, or one manager's null empties a field that another sets in part. Find reports
+// no overlap if and only if all orders of the patches give the same template. The order inside
+// list-maps and sets does not count.
 //
-// In a Union, two managers claim different members of one union. The merge keeps both in any order, and the cluster then
-// rejects the object.
+// In a Union, two managers claim different members of one union. The merge keeps both in any order,
+// and the cluster then rejects the object.
 //
-// Managers share equal values and the presence of an item: two managers may name one container. Values are equal if their
-// encodings are. Both laws hold for patches that check.Patches accepts. Property tests hold them against the controller's own
-// merge.
+// Managers share equal values and the presence of an item: two managers may name one container.
+// Values are equal if their encodings are. Both laws hold for patches that check.Patches accepts.
+// Property tests hold them against the controller's own merge.
 //
 // # Resolving a conflict
 //
-// The cluster lets the last patch win an overlap, and rejects the object of a union. [Force] lets a manager win instead: it
-// removes the opposing fields from the other patches. [Conflicts.ErrorList] returns the errors for a validating webhook.
+// The cluster lets the last patch win an overlap, and rejects the object of a union. [Force] lets a
+// manager win instead: it removes the opposing fields from the other patches. [Conflicts.ErrorList]
+// returns the errors for a validating webhook.
 package conflict
 
 import (
@@ -68,16 +70,17 @@ type Conflict struct {
 	Kind Kind
 	// Path is the contested field of the template, or the object that holds the union.
 	Path fieldpath.Path
-	// Claims are the managers' claims in the order of writing. The last claim of an overlap wins in the cluster. A union has
-	// one claim for each manager and member.
+	// Claims are the managers' claims in the order of writing. The last claim of an overlap wins in
+	// the cluster. A union has one claim for each manager and member.
 	Claims []merge.Claim
-	// Fields are the places of the claims in the template, one for each claim. A place differs from Path in a union. It also
-	// differs for a null that empties a field that another manager sets in part.
+	// Fields are the places of the claims in the template, one for each claim. A place differs from
+	// Path in a union. It also differs for a null that empties a field that another manager sets in
+	// part.
 	Fields []fieldpath.Path
 }
 
-// Conflicts holds the conflicts of a merge, in the order in which the patches reach them. A nil list means that the managers
-// agree. Use Err to return it as an error.
+// Conflicts holds the conflicts of a merge, in the order in which the patches reach them. A nil
+// list means that the managers agree. Use Err to return it as an error.
 type Conflicts []Conflict
 
 var (
@@ -146,7 +149,8 @@ func (c *Conflict) inOrder(layers []merge.Owner) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Compare(slices.Index(layers, c.Claims[i].Owner), slices.Index(layers, c.Claims[j].Owner))
+		return cmp.Compare(slices.Index(layers, c.Claims[i].Owner),
+			slices.Index(layers, c.Claims[j].Owner))
 	})
 	claims, fields := c.Claims, c.Fields
 	c.Claims, c.Fields = make([]merge.Claim, len(order)), make([]fieldpath.Path, len(order))
@@ -200,7 +204,8 @@ func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	return Conflict{}, false
 }
 
-// severalOf reports whether patches reached two fields of a union. It quickly dismisses nearly all objects.
+// severalOf reports whether patches reached two fields of a union. It quickly dismisses nearly all
+// objects.
 func severalOf(f merge.PatchedField, u schema.Union) bool {
 	reached := 0
 	for child := range f.Children() {
@@ -211,9 +216,10 @@ func severalOf(f merge.PatchedField, u schema.Union) bool {
 	return reached > 1
 }
 
-// discriminated gathers the claims of a union whose discriminator names the member in use. Two managers that choose differently
-// are an overlap on the discriminator, since the merge keeps only one choice. The union is broken if a manager sets a member
-// that another manager's choice forbids. The first manager must make the same choice, or none.
+// discriminated gathers the claims of a union whose discriminator names the member in use. Two
+// managers that choose differently are an overlap on the discriminator, since the merge keeps only
+// one choice. The union is broken if a manager sets a member that another manager's choice forbids.
+// The first manager must make the same choice, or none.
 func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	c := Conflict{Kind: Union}
 	var chosen, set []merge.Claim
@@ -230,8 +236,12 @@ func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	}
 	for i, member := range set {
 		own := slices.IndexFunc(chosen, func(c merge.Claim) bool { return c.Owner == member.Owner })
-		agrees := func(c merge.Claim) bool { return c.Value != u.When && (own < 0 || c.Value == chosen[own].Value) }
-		if !slices.ContainsFunc(chosen, func(c merge.Claim) bool { return c.Owner != member.Owner && agrees(c) }) {
+		agrees := func(c merge.Claim) bool {
+			return c.Value != u.When && (own < 0 || c.Value == chosen[own].Value)
+		}
+		if !slices.ContainsFunc(chosen, func(c merge.Claim) bool {
+			return c.Owner != member.Owner && agrees(c)
+		}) {
 			continue
 		}
 		for j, choice := range chosen {
@@ -278,24 +288,27 @@ func hasNull(claims []merge.Claim) bool {
 	return slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Value == nil })
 }
 
-// emptiesAnothers reports whether a manager's null on a field empties a field within it that only other managers set so. If the
-// base lacks the field, upstream drops a patch's $patch with the whole object, unless another patch comes earlier. In that case
-// the patch with the null must not set more either. A manager with the same patch is not another one.
+// emptiesAnothers reports whether a manager's null on a field empties a field within it that only
+// other managers set so. If the base lacks the field, upstream drops a patch's $patch with the
+// whole object, unless another patch comes earlier. In that case the patch with the null must not
+// set more either. A manager with the same patch is not another one.
 func emptiesAnothers(f merge.PatchedField, owners *merge.History) bool {
 	kind := f.Type().Kind
 	mayDrop := f.IsMade() && f.Name() != "" && (kind == schema.Struct || kind == schema.Map)
 	for _, claim := range managers(f.Claims()) {
 		isOwn := func(layer merge.Owner) bool { return owners.IsAlike(layer, claim.Owner) }
 		isOther := func(layer merge.Owner) bool { return !isOwn(layer) }
-		if claim.Value == nil && (lacks(f, isOwn, f.IsByValue()) || mayDrop && sets(f, isOther) && lacks(f, isOther, true)) {
+		if claim.Value == nil &&
+			(lacks(f, isOwn, f.IsByValue()) || mayDrop && sets(f, isOther) &&
+				lacks(f, isOther, true)) {
 			return true
 		}
 	}
 	return false
 }
 
-// lacks reports whether some layers omit a field that is set within f. If isThere is set, f is present without them, so an
-// empty value in it does not count.
+// lacks reports whether some layers omit a field that is set within f. If isThere is set, f is
+// present without them, so an empty value in it does not count.
 func lacks(f merge.PatchedField, of func(merge.Owner) bool, isThere bool) bool {
 	isThere = isThere || sets(f, of)
 	for child := range f.Children() {
@@ -322,7 +335,9 @@ func lacks(f merge.PatchedField, of func(merge.Owner) bool, isThere bool) bool {
 
 // sets reports whether some layers set a field, or a field within it.
 func sets(f merge.PatchedField, of func(merge.Owner) bool) bool {
-	if slices.ContainsFunc(managers(f.Claims()), func(c merge.Claim) bool { return of(c.Owner) && c.Value != nil }) {
+	if slices.ContainsFunc(managers(f.Claims()), func(c merge.Claim) bool {
+		return of(c.Owner) && c.Value != nil
+	}) {
 		return true
 	}
 	for child := range f.Children() {
@@ -344,8 +359,8 @@ func (c Conflict) Managers() []string {
 	return names
 }
 
-// Error returns the conflict on one line: the field, and every manager with its value. It masks values of environment
-// variables.
+// Error returns the conflict on one line: the field, and every manager with its value. It masks
+// values of environment variables.
 func (c Conflict) Error() string { return c.Path.String() + ": " + c.detail() }
 
 // detail states the problem and each manager's value.
@@ -373,7 +388,8 @@ func (c Conflict) detail() string {
 func (c Conflict) message() string {
 	switch {
 	case c.Kind == Union:
-		return "managers set different members of one union; the merge keeps both, and the cluster rejects the object"
+		return "managers set different members of one union; the merge keeps both, and the " +
+			"cluster rejects the object"
 	case c.Kind != Overlap:
 		return "unknown: there is no history of a merge"
 	case hasNull(c.Claims):
@@ -388,15 +404,17 @@ func (c Conflict) remedy() finding.Remedy {
 	if len(c.Claims) == 0 {
 		return finding.Remedy{Text: "pass the history of the merge"}
 	}
-	r := finding.Remedy{Do: finding.LetOneWin, Options: c.Managers(), Text: "set the field in one patch only, or set the same value in all"}
+	r := finding.Remedy{Do: finding.LetOneWin, Options: c.Managers(),
+		Text: "set the field in one patch only, or set the same value in all"}
 	if c.Kind == Union {
-		r.Text = "keep one member, and remove the other from its patch; no order of the patches helps"
+		r.Text = "keep one member, and remove the other from its patch; no order of the patches " +
+			"helps"
 	}
 	return r
 }
 
-// Finding returns the conflict as a finding on the rendered object, with severity Error. A caller whose rule lets the last
-// patch win may lower an overlap, never a union.
+// Finding returns the conflict as a finding on the rendered object, with severity Error. A caller
+// whose rule lets the last patch win may lower an overlap, never a union.
 func (c Conflict) Finding(object fieldpath.Object) finding.Finding {
 	code := finding.CodeOverlap
 	if c.Kind == Union {

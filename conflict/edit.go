@@ -17,8 +17,9 @@ type editor struct {
 	t       *schema.Type // of the base
 	patches []merge.Patch
 	winner  merge.Owner
-	of      map[merge.Owner][]int // the places of each layer's patches; nil before the first removal
-	edited  map[int]*edited       // the patches that were read
+	// the places of each layer's patches; nil before the first removal
+	of     map[merge.Owner][]int
+	edited map[int]*edited // the patches that were read
 }
 
 // edited is the JSON of a patch.
@@ -56,7 +57,8 @@ func (e *editor) removeField(layer merge.Owner, path fieldpath.Path) bool {
 func (e *editor) read(i int) *edited {
 	if e.edited[i] == nil {
 		fields, ofValue := fieldsOf(e.patches[i].Value)
-		e.edited[i] = &edited{fields: fields, ofValue: ofValue, lists: map[string]map[string][]merge.Object{}}
+		e.edited[i] = &edited{fields: fields, ofValue: ofValue,
+			lists: map[string]map[string][]merge.Object{}}
 	}
 	return e.edited[i]
 }
@@ -72,7 +74,8 @@ func (e *editor) result() []merge.Patch {
 	return patches
 }
 
-// fieldsOf returns a copy of a patch's JSON, and whether the patch is a Go value. A JSON patch has no fields.
+// fieldsOf returns a copy of a patch's JSON, and whether the patch is a Go value. A JSON patch has
+// no fields.
 func fieldsOf(patch any) (fields merge.Object, ofValue bool) {
 	switch patch := patch.(type) {
 	case nil, merge.JSONPatch:
@@ -157,7 +160,8 @@ func (p *edited) remove(at place, winner merge.Object, path fieldpath.Path) bool
 }
 
 // removeInItems removes a field from the items of a list that the path leads to, or the items.
-func (p *edited) removeInItems(parent merge.Object, list place, winner any, path fieldpath.Path) bool {
+func (p *edited) removeInItems(parent merge.Object, list place, winner any,
+	path fieldpath.Path) bool {
 	key, text, isItem := path[1].Item()
 	if !isItem {
 		return false
@@ -165,7 +169,9 @@ func (p *edited) removeInItems(parent merge.Object, list place, winner any, path
 	name, _ := path[0].Name()
 	items, _ := parent[name].([]any)
 	if len(path) == 2 {
-		left := slices.DeleteFunc(slices.Clone(items), func(item any) bool { return keyOf(item, key) == text })
+		left := slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+			return keyOf(item, key) == text
+		})
 		parent[name] = left
 		return len(left) < len(items)
 	}

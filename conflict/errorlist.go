@@ -8,9 +8,10 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// ErrorList returns the conflicts as a validating webhook's errors, one for each. An error is on the field of the last patch
-// that claims it, and states each manager's value. Values of environment variables are masked. The argument is the path of the
-// list of patches; nil means .spec.runtimePatches, as in a TrainJob.
+// ErrorList returns the conflicts as a validating webhook's errors, one for each. An error is on
+// the field of the last patch that claims it, and states each manager's value. Values of
+// environment variables are masked. The argument is the path of the list of patches; nil means
+// .spec.runtimePatches, as in a TrainJob.
 func (cs Conflicts) ErrorList(patches *field.Path) field.ErrorList {
 	if patches == nil {
 		patches = field.NewPath("spec", "runtimePatches")
@@ -23,13 +24,14 @@ func (cs Conflicts) ErrorList(patches *field.Path) field.ErrorList {
 		for _, step := range c.Fields[last] {
 			path = child(path, step)
 		}
-		errs = append(errs, field.Invalid(path, badValue(c.Fields[last], c.Claims[last].Value), c.detail()))
+		errs = append(
+			errs, field.Invalid(path, badValue(c.Fields[last], c.Claims[last].Value), c.detail()))
 	}
 	return errs
 }
 
-// child returns the path with one more step. It names list items by their merge key. The paths of apimachinery have only
-// positions and keys, and a position would refer to the merged list.
+// child returns the path with one more step. It names list items by their merge key. The paths of
+// apimachinery have only positions and keys, and a position would refer to the merged list.
 func child(path *field.Path, step fieldpath.Step) *field.Path {
 	if name, ok := step.Field(); ok {
 		return path.Child(name)

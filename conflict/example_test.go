@@ -9,11 +9,14 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// A controller merges what several managers want of a Deployment, asks whether they agree, and records who set what.
+// A controller merges what several managers want of a Deployment, asks whether they agree, and
+// records who set what.
 func Example() {
 	patches := []merge.Patch{
 		{Manager: "web", Value: merge.Object{"spec": map[string]any{"replicas": int64(3)}}},
-		{Manager: "autoscaler", Value: merge.Object{"spec": map[string]any{"replicas": int64(5), "minReadySeconds": int64(10)}}},
+		{Manager: "autoscaler",
+			Value: merge.Object{
+				"spec": map[string]any{"replicas": int64(5), "minReadySeconds": int64(10)}}},
 	}
 	result, err := merge.Strategic(&appsv1.Deployment{}, patches)
 	if err != nil {

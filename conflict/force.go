@@ -21,27 +21,32 @@ type Decision struct {
 	Lost []merge.Claim
 }
 
-// Force lets managers win every conflict in which they take part. It returns the remaining patches and every decision. If two
-// of the managers disagree, the one named first wins. A manager without a patch wins nothing. Force changes neither the base
-// nor the patches, and returns the same list if there is nothing to decide.
+// Force lets managers win every conflict in which they take part. It returns the remaining patches
+// and every decision. If two of the managers disagree, the one named first wins. A manager without
+// a patch wins nothing. Force changes neither the base nor the patches, and returns the same list
+// if there is nothing to decide.
 //
-// Force removes only the claims of other patches that oppose the manager's claims. In an overlap these are a claim with another
-// value, and a null over the manager's field. If the manager's own null empties a field, they are all claims within it. In a
-// union they are the members that the manager does not set. So the merge of the returned patches equals the merge of the
-// patches without these claims. No conflict with the manager remains. The law holds for patches without directives in which
-// each list names an item once.
+// Force removes only the claims of other patches that oppose the manager's claims. In an overlap
+// these are a claim with another value, and a null over the manager's field. If the manager's own
+// null empties a field, they are all claims within it. In a union they are the members that the
+// manager does not set. So the merge of the returned patches equals the merge of the patches
+// without these claims. No conflict with the manager remains. The law holds for patches without
+// directives in which each list names an item once.
 //
-// A Go patch cannot omit every field: some fields are always encoded, such as the claimName of a volume. Such a field takes the
-// manager's value and shares the claim.
+// A Go patch cannot omit every field: some fields are always encoded, such as the claimName of a
+// volume. Such a field takes the manager's value and shares the claim.
 //
-// The function merges patches, with the rules and options of the caller, and returns the history. Force returns its error.
-func Force(merging func([]merge.Patch) (*merge.History, error), patches []merge.Patch, managers ...string) ([]merge.Patch, []Decision, error) {
+// The function merges patches, with the rules and options of the caller, and returns the history.
+// Force returns its error.
+func Force(merging func([]merge.Patch) (*merge.History, error), patches []merge.Patch,
+	managers ...string) ([]merge.Patch, []Decision, error) {
 	var decisions []Decision
-	var found map[merge.Owner]Conflicts // the conflicts of each owner; nil after a change of the patches
+	// the conflicts of each owner; nil after a change of the patches
+	var found map[merge.Owner]Conflicts
 	var t *schema.Type
 	for _, manager := range managers {
-		// One decision can reveal another conflict, such as a profile that another manager set for the losing type. Each round
-		// removes something, so the loop ends.
+		// One decision can reveal another conflict, such as a profile that another manager set for
+		// the losing type. Each round removes something, so the loop ends.
 		for {
 			if found == nil {
 				history, err := merging(patches)
@@ -77,7 +82,8 @@ func (c Conflicts) byLayer() map[merge.Owner]Conflicts {
 }
 
 // decide settles conflicts in which the manager takes part.
-func decide(found Conflicts, manager string, remove func(merge.Owner, fieldpath.Path) bool) []Decision {
+func decide(found Conflicts, manager string,
+	remove func(merge.Owner, fieldpath.Path) bool) []Decision {
 	var decisions []Decision
 	for _, c := range found {
 		d := Decision{Conflict: c, Manager: manager}
@@ -95,8 +101,9 @@ func decide(found Conflicts, manager string, remove func(merge.Owner, fieldpath.
 	return decisions
 }
 
-// Against returns, for each claim, the field of the template to remove from its patch so that the manager wins. It is nil for a claim
-// that may stay. The field is the claim's field, or contains it.
+// Against returns, for each claim, the field of the template to remove from its patch so that the
+// manager wins. It is nil for a claim that may stay. The field is the claim's field, or contains
+// it.
 func (c Conflict) Against(manager string) []fieldpath.Path {
 	layer, paths := merge.Manager(manager), make([]fieldpath.Path, len(c.Claims))
 	if len(c.Fields) != len(c.Claims) {
@@ -142,18 +149,20 @@ func (c Conflict) overlapping(i, j int) fieldpath.Path {
 	}
 }
 
-// otherMember returns the union member of claim i. It returns nil if the manager itself claims that member, or takes no part in
-// the union.
+// otherMember returns the union member of claim i. It returns nil if the manager itself claims that
+// member, or takes no part in the union.
 func (c Conflict) otherMember(i int, own []int) fieldpath.Path {
 	member := c.Fields[i][:len(c.Path)+1]
-	if len(own) == 0 || slices.ContainsFunc(own, func(j int) bool { return c.Fields[j].HasPrefix(member) }) {
+	if len(own) == 0 || slices.ContainsFunc(own, func(j int) bool {
+		return c.Fields[j].HasPrefix(member)
+	}) {
 		return nil
 	}
 	return member
 }
 
-// Finding returns the decision as a warning on the rendered object, because a cluster does not know the decision. The winner's
-// claims come last.
+// Finding returns the decision as a warning on the rendered object, because a cluster does not know
+// the decision. The winner's claims come last.
 func (d Decision) Finding(object fieldpath.Object) finding.Finding {
 	layer := merge.Manager(d.Manager)
 	claims := slices.Clone(d.Lost)
@@ -164,9 +173,11 @@ func (d Decision) Finding(object fieldpath.Object) finding.Finding {
 	}
 	losers := strings.Join(Conflict{Claims: d.Lost}.Managers(), ", ")
 	return finding.Finding{
-		Code: finding.CodeForced, Severity: finding.Warning, Object: object, Path: d.Conflict.Path, Claims: claims,
+		Code: finding.CodeForced, Severity: finding.Warning, Object: object, Path: d.Conflict.Path,
+		Claims:  claims,
 		Message: fmt.Sprintf("%s overrides %s (forced)", d.Manager, losers),
-		Remedy:  finding.Remedy{Text: fmt.Sprintf("%s: remove the field from the patch of %s", d.inCluster(), losers)},
+		Remedy: finding.Remedy{
+			Text: fmt.Sprintf("%s: remove the field from the patch of %s", d.inCluster(), losers)},
 	}
 }
 

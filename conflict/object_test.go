@@ -59,7 +59,8 @@ func objectPatches(t *testing.T, texts ...string) []merge.Patch {
 	patches := make([]merge.Patch, len(texts))
 	for i, text := range texts {
 		patches[i].Manager = fmt.Sprintf("m%d", i)
-		if read, err := merge.ReadPatch(patches[i].Manager, []byte(text)); err == nil && strings.HasPrefix(text, "[") {
+		if read, err := merge.ReadPatch(patches[i].Manager, []byte(text)); err == nil &&
+			strings.HasPrefix(text, "[") {
 			patches[i] = read
 			continue
 		}
@@ -79,51 +80,75 @@ func conflictText(c conflict.Conflict) string {
 	parts := make([]string, len(c.Claims))
 	for i, claim := range c.Claims {
 		name, _ := claim.Owner.Manager()
-		parts[i] = fmt.Sprintf("%s %s=%s", name, c.Fields[i], finding.FormatValue(c.Fields[i], claim.Value, true))
+		parts[i] = fmt.Sprintf("%s %s=%s", name, c.Fields[i],
+			finding.FormatValue(c.Fields[i], claim.Value, true))
 	}
 	return fmt.Sprintf("%s %s: %s", c.Kind, c.Path, strings.Join(parts, ", "))
 }
 
-// TestFind_Null holds the claims of a conflict about a null: all within the field, in the order of the patches.
+// TestFind_Null holds the claims of a conflict about a null: all within the field, in the order of
+// the patches.
 func TestFind_Null(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		patches []string
 		want    []string
 	}{
-		{"a null between a value and an empty struct", []string{`{"box": {"inner": {"a": "x"}, "b": "y"}}`, `{"box": null}`, `{"box": {}}`},
+		{"a null between a value and an empty struct",
+			[]string{`{"box": {"inner": {"a": "x"}, "b": "y"}}`, `{"box": null}`, `{"box": {}}`},
 			[]string{`overlap .box: m0 .box.b="y", m0 .box.inner.a="x", m1 .box=null, m2 .box=present`}},
-		{"a null after values of two managers", []string{`{"box": {"a": "x"}}`, `{"box": {"b": "y"}}`, `{"box": null}`},
+		{"a null after values of two managers",
+			[]string{`{"box": {"a": "x"}}`, `{"box": {"b": "y"}}`, `{"box": null}`},
 			[]string{`overlap .box: m0 .box.a="x", m1 .box.b="y", m2 .box=null`}},
 		{"a null before a value", []string{`{"box": null}`, `{"box": {"inner": {"a": "x"}}}`},
 			[]string{`overlap .box: m0 .box=null, m1 .box.inner.a="x"`}},
 		{"two nulls", []string{`{"box": null}`, `{"box": null}`}, nil},
-		{"a null and a null in it, which makes the struct", []string{`{"box": null}`, `{"box": {"b": null}}`},
+		{"a null and a null in it, which makes the struct",
+			[]string{`{"box": null}`, `{"box": {"b": null}}`},
 			[]string{`overlap .box: m0 .box=null, m1 .box.b=null`}},
-		{"a null and a replacement with a null only", []string{`{"box": null}`, `{"box": {"$patch": "replace", "b": null}}`}, nil},
-		{"a deletion with nulls of a struct of the base, and a null", []string{`{"part": {"$patch": "delete", "b": null, "a": null}}`, `{"part": null}`}, nil},
-		{"a deletion and a null in it, of a struct of the base", []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
-		{"a null and a deletion with a null", []string{`{"box": null}`, `{"box": {"$patch": "delete", "b": null}}`}, nil},
-		{"a null and a replacement with a null only, of a struct of the base", []string{`{"part": null}`, `{"part": {"$patch": "replace", "b": null}}`}, nil},
-		{"a null and a deletion with a null, of a struct of the base", []string{`{"part": null}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
-		{"a replacement that sets less than another", []string{`{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"a": "x", "b": "y"}}`},
+		{"a null and a replacement with a null only",
+			[]string{`{"box": null}`, `{"box": {"$patch": "replace", "b": null}}`}, nil},
+		{"a deletion with nulls of a struct of the base, and a null",
+			[]string{`{"part": {"$patch": "delete", "b": null, "a": null}}`, `{"part": null}`},
+			nil},
+		{"a deletion and a null in it, of a struct of the base",
+			[]string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "delete", "b": null}}`},
+			nil},
+		{"a null and a deletion with a null",
+			[]string{`{"box": null}`, `{"box": {"$patch": "delete", "b": null}}`}, nil},
+		{"a null and a replacement with a null only, of a struct of the base",
+			[]string{`{"part": null}`, `{"part": {"$patch": "replace", "b": null}}`}, nil},
+		{"a null and a deletion with a null, of a struct of the base",
+			[]string{`{"part": null}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
+		{"a replacement that sets less than another",
+			[]string{`{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"a": "x", "b": "y"}}`},
 			[]string{`overlap .box: m0 .box=null, m1 .box.a="x", m1 .box.b="y"`}},
-		{"a replacement that sets more, and that nothing precedes in another order", []string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x", "b": "y"}}`},
+		{"a replacement that sets more, and that nothing precedes in another order",
+			[]string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x", "b": "y"}}`},
 			[]string{`overlap .box: m0 .box.a="x", m1 .box=null, m1 .box.a="x", m1 .box.b="y"`}},
 		{"a replacement of a map that sets more, in a struct that nothing precedes in another order", []string{`{"box": {"marks": {"a": "x"}}}`, `{"box": {"marks": {"$patch": "replace", "a": "x", "b": "y"}}}`},
 			[]string{`overlap .box.marks: m0 .box.marks["a"]="x", m1 .box.marks=null, m1 .box.marks["a"]="x", m1 .box.marks["b"]="y"`}},
-		{"a replacement that sets what another sets", []string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x"}}`}, nil},
-		{"a replacement and a null for a field that it also removes", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"b": null}}`}, nil},
-		{"a replacement with a struct, and its presence", []string{`{"part": {"$patch": "replace", "inner": {"a": "x"}}}`, `{"part": {"inner": {}}}`}, nil},
-		{"a replacement without a struct, and an empty value in it", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {"a": ""}}}`},
+		{"a replacement that sets what another sets",
+			[]string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x"}}`}, nil},
+		{"a replacement and a null for a field that it also removes",
+			[]string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"b": null}}`}, nil},
+		{"a replacement with a struct, and its presence",
+			[]string{`{"part": {"$patch": "replace", "inner": {"a": "x"}}}`,
+				`{"part": {"inner": {}}}`}, nil},
+		{"a replacement without a struct, and an empty value in it",
+			[]string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {"a": ""}}}`},
 			[]string{`overlap .part: m0 .part=null, m0 .part.a="x", m1 .part.inner.a=""`}},
-		{"a replacement without a struct, and its presence", []string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {}}}`},
+		{"a replacement without a struct, and its presence",
+			[]string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {}}}`},
 			[]string{`overlap .part: m0 .part=null, m0 .part.a="x", m1 .part.inner=present`}},
-		{"a null on an item's struct", []string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": null}]}`},
+		{"a null on an item's struct",
+			[]string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`,
+				`{"items": [{"id": 1, "box": null}]}`},
 			[]string{`overlap .items[id="1"].box: m0 .items[id="1"].box.a="x", m1 .items[id="1"].box=null`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			result, err := merge.Strategic(&boxed{Part: &box{B: "z"}}, objectPatches(t, tc.patches...))
+			result, err := merge.Strategic(&boxed{Part: &box{B: "z"}},
+				objectPatches(t, tc.patches...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,17 +163,19 @@ func TestFind_Null(t *testing.T) {
 	}
 }
 
-// TestFind_NullOfSeveral wants the conflict between a null and a manager with two patches. One patch deletes a struct, and the
-// other sets it.
+// TestFind_NullOfSeveral wants the conflict between a null and a manager with two patches. One
+// patch deletes a struct, and the other sets it.
 func TestFind_NullOfSeveral(t *testing.T) {
-	for _, first := range []string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "replace", "b": null}}`} {
+	for _, first := range []string{
+		`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "replace", "b": null}}`} {
 		patches := objectPatches(t, `{"part": null}`, first, `{"part": {"a": "x"}}`)
 		patches[2].Manager = patches[1].Manager
 		result, err := merge.Strategic(&boxed{Part: &box{B: "z"}}, patches)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := conflict.Find(result.History); len(found) != 1 || found[0].Path.String() != ".part" || len(found[0].Managers()) != 2 {
+		if found := conflict.Find(result.History); len(found) != 1 ||
+			found[0].Path.String() != ".part" || len(found[0].Managers()) != 2 {
 			t.Errorf("Find() for %s = %v, want a conflict of both", first, found)
 		}
 	}
@@ -163,25 +190,51 @@ func TestForce_Object(t *testing.T) {
 		want      []string
 		decisions []string
 	}{
-		{"a field of a struct", []string{`{"box": {"a": "x", "b": "y"}}`, `{"box": {"a": "z", "b": "y"}}`}, []string{"m0"},
+		{"a field of a struct",
+			[]string{`{"box": {"a": "x", "b": "y"}}`, `{"box": {"a": "z", "b": "y"}}`},
+			[]string{"m0"},
 			[]string{`{"box":{"a":"x","b":"y"}}`, `{"box":{"b":"y"}}`}, []string{`.box.a over m1`}},
-		{"a struct that becomes empty is also removed", []string{`{"box": {"inner": {"a": "x"}}}`, `{"box": {"inner": {"a": "z"}}, "labels": {"a": "b"}}`}, []string{"m0"},
-			[]string{`{"box":{"inner":{"a":"x"}}}`, `{"labels":{"a":"b"}}`}, []string{`.box.inner.a over m1`}},
-		{"an entry of a map", []string{`{"labels": {"a": "x", "c": "d"}}`, `{"labels": {"a": "y", "e": "f"}}`}, []string{"m1"},
-			[]string{`{"labels":{"c":"d"}}`, `{"labels":{"a":"y","e":"f"}}`}, []string{`.labels["a"] over m0`}},
-		{"a field of an item", []string{`{"items": [{"id": 1, "out": "x"}, {"id": 2, "out": "x"}]}`, `{"items": [{"id": 2, "out": "y"}, {"id": 1, "out": "y", "on": true}]}`}, []string{"m0"},
-			[]string{`{"items":[{"id":1,"out":"x"},{"id":2,"out":"x"}]}`, `{"items":[{"id":2},{"id":1,"on":true}]}`}, []string{`.items[id="1"].out over m1`, `.items[id="2"].out over m1`}},
-		{"an item's struct", []string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": {"a": "y", "b": "z"}}, {"id": 3, "box": {"a": "y"}}]}`}, []string{"m0"},
-			[]string{`{"items":[{"box":{"a":"x"},"id":1}]}`, `{"items":[{"box":{"b":"z"},"id":1},{"box":{"a":"y"},"id":3}]}`}, []string{`.items[id="1"].box.a over m1`}},
-		{"a null over the winner's struct", []string{`{"box": {"a": "x"}}`, `{"box": null, "labels": {"a": "b"}}`}, []string{"m0"},
+		{"a struct that becomes empty is also removed",
+			[]string{`{"box": {"inner": {"a": "x"}}}`,
+				`{"box": {"inner": {"a": "z"}}, "labels": {"a": "b"}}`}, []string{"m0"},
+			[]string{`{"box":{"inner":{"a":"x"}}}`, `{"labels":{"a":"b"}}`},
+			[]string{`.box.inner.a over m1`}},
+		{"an entry of a map",
+			[]string{`{"labels": {"a": "x", "c": "d"}}`, `{"labels": {"a": "y", "e": "f"}}`},
+			[]string{"m1"},
+			[]string{`{"labels":{"c":"d"}}`, `{"labels":{"a":"y","e":"f"}}`},
+			[]string{`.labels["a"] over m0`}},
+		{"a field of an item",
+			[]string{`{"items": [{"id": 1, "out": "x"}, {"id": 2, "out": "x"}]}`,
+				`{"items": [{"id": 2, "out": "y"}, {"id": 1, "out": "y", "on": true}]}`},
+			[]string{"m0"},
+			[]string{`{"items":[{"id":1,"out":"x"},{"id":2,"out":"x"}]}`,
+				`{"items":[{"id":2},{"id":1,"on":true}]}`},
+			[]string{`.items[id="1"].out over m1`, `.items[id="2"].out over m1`}},
+		{"an item's struct",
+			[]string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`,
+				`{"items": [{"id": 1, "box": {"a": "y", "b": "z"}}, {"id": 3, "box": {"a": "y"}}]}`}, []string{"m0"},
+			[]string{`{"items":[{"box":{"a":"x"},"id":1}]}`,
+				`{"items":[{"box":{"b":"z"},"id":1},{"box":{"a":"y"},"id":3}]}`},
+			[]string{`.items[id="1"].box.a over m1`}},
+		{"a null over the winner's struct",
+			[]string{`{"box": {"a": "x"}}`, `{"box": null, "labels": {"a": "b"}}`}, []string{"m0"},
 			[]string{`{"box":{"a":"x"}}`, `{"labels":{"a":"b"}}`}, []string{`.box over m1`}},
-		{"the winner's null", []string{`{"box": {"a": "x"}, "labels": {"a": "b"}}`, `{"box": null}`}, []string{"m1"},
+		{"the winner's null",
+			[]string{`{"box": {"a": "x"}, "labels": {"a": "b"}}`, `{"box": null}`}, []string{"m1"},
 			[]string{`{"labels":{"a":"b"}}`, `{"box":null}`}, []string{`.box over m0`}},
-		{"a list that is replaced", []string{`{"items": [{"id": 1, "as": [1]}]}`, `{"items": [{"id": 1, "as": [2]}]}`}, []string{"m1"},
-			[]string{`{"items":[{"id":1}]}`, `{"items":[{"as":[2],"id":1}]}`}, []string{`.items[id="1"].as over m0`}},
-		{"a deleted item", []string{`{"items": [{"$patch": "delete", "id": 1}]}`, `{"items": [{"id": 1, "out": "x"}, {"id": 2}]}`}, []string{"m0"},
-			[]string{`{"items":[{"$patch":"delete","id":1}]}`, `{"items":[{"id":2}]}`}, []string{`.items[id="1"] over m1`}},
-		{"no conflict", []string{`{"box": {"a": "x"}}`, `{"box": {"a": "x"}}`}, []string{"m0"}, []string{`{"box":{"a":"x"}}`, `{"box":{"a":"x"}}`}, nil},
+		{"a list that is replaced",
+			[]string{`{"items": [{"id": 1, "as": [1]}]}`, `{"items": [{"id": 1, "as": [2]}]}`},
+			[]string{"m1"},
+			[]string{`{"items":[{"id":1}]}`, `{"items":[{"as":[2],"id":1}]}`},
+			[]string{`.items[id="1"].as over m0`}},
+		{"a deleted item",
+			[]string{`{"items": [{"$patch": "delete", "id": 1}]}`,
+				`{"items": [{"id": 1, "out": "x"}, {"id": 2}]}`}, []string{"m0"},
+			[]string{`{"items":[{"$patch":"delete","id":1}]}`, `{"items":[{"id":2}]}`},
+			[]string{`.items[id="1"] over m1`}},
+		{"no conflict", []string{`{"box": {"a": "x"}}`, `{"box": {"a": "x"}}`}, []string{"m0"},
+			[]string{`{"box":{"a":"x"}}`, `{"box":{"a":"x"}}`}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			patches := objectPatches(t, tc.patches...)
@@ -198,12 +251,15 @@ func TestForce_Object(t *testing.T) {
 			}
 			var got []string
 			for _, d := range decisions {
-				got = append(got, fmt.Sprintf("%s over %s", d.Conflict.Path, strings.Join(conflict.Conflict{Claims: d.Lost}.Managers(), " ")))
+				got = append(
+					got, fmt.Sprintf("%s over %s", d.Conflict.Path,
+						strings.Join(conflict.Conflict{Claims: d.Lost}.Managers(), " ")))
 			}
 			if diff := cmp.Diff(tc.decisions, got); diff != "" {
 				t.Errorf("decisions (-want +got):\n%s", diff)
 			}
-			if result, err := merge.Strategic(&boxed{}, left); err != nil || len(conflict.Find(result.History)) > 0 {
+			if result, err := merge.Strategic(&boxed{}, left); err != nil ||
+				len(conflict.Find(result.History)) > 0 {
 				t.Errorf("conflicts remain: %v", err)
 			}
 		})
@@ -212,24 +268,32 @@ func TestForce_Object(t *testing.T) {
 
 // TestForce_Lost wants every claim that lost in a decision, also if several lie within one field.
 func TestForce_Lost(t *testing.T) {
-	_, decisions, err := conflict.Force(merging(&boxed{}), objectPatches(t, `{"box": {"a": "x", "b": "y"}}`, `{"box": null}`), "m1")
+	_, decisions, err := conflict.Force(merging(&boxed{}),
+		objectPatches(t, `{"box": {"a": "x", "b": "y"}}`, `{"box": null}`), "m1")
 	if err != nil || len(decisions) != 1 {
 		t.Fatalf("%v %v", decisions, err)
 	}
-	want := []merge.Claim{{Owner: merge.Manager("m0"), Value: "x"}, {Owner: merge.Manager("m0"), Value: "y"}}
-	if diff := cmp.Diff(want, decisions[0].Lost, cmpopts.IgnoreFields(merge.Claim{}, "At")); diff != "" {
+	want := []merge.Claim{{Owner: merge.Manager("m0"), Value: "x"},
+		{Owner: merge.Manager("m0"), Value: "y"}}
+	if diff := cmp.Diff(want, decisions[0].Lost,
+		cmpopts.IgnoreFields(merge.Claim{}, "At")); diff != "" {
 		t.Errorf("Lost (-want +got):\n%s", diff)
 	}
 }
 
-// TestForce_Several checks two patches of one manager. The first one loses the forced fields, and the second one stays as it is.
+// TestForce_Several checks two patches of one manager. The first one loses the forced fields, and
+// the second one stays as it is.
 func TestForce_Several(t *testing.T) {
 	for _, tc := range []struct{ winner, first, second, left string }{
 		{`{"box": {"a": "x"}}`, `{"box": {"a": "y"}}`, `{"box": {}}`, `{}`},
-		{`{"box": {"inner": {"a": "x"}}}`, `{"box": {"inner": {"a": "y"}, "b": "z"}}`, `{"box": {"inner": {}}}`, `{"box":{"b":"z"}}`},
-		{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y", "b": "z"}}`, `{"labels": {}}`, `{"labels":{"b":"z"}}`},
-		{`{"items": [{"id": 1, "out": "x"}]}`, `{"items": [{"id": 1, "out": "y"}]}`, `{"items": [{"id": 2, "out": "y"}]}`, `{"items":[{"id":1}]}`},
-		{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": {"a": "y"}}]}`, `{"items": [{"id": 1, "box": {}}]}`, `{"items":[{"id":1}]}`},
+		{`{"box": {"inner": {"a": "x"}}}`, `{"box": {"inner": {"a": "y"}, "b": "z"}}`,
+			`{"box": {"inner": {}}}`, `{"box":{"b":"z"}}`},
+		{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y", "b": "z"}}`, `{"labels": {}}`,
+			`{"labels":{"b":"z"}}`},
+		{`{"items": [{"id": 1, "out": "x"}]}`, `{"items": [{"id": 1, "out": "y"}]}`,
+			`{"items": [{"id": 2, "out": "y"}]}`, `{"items":[{"id":1}]}`},
+		{`{"items": [{"id": 1, "box": {"a": "x"}}]}`, `{"items": [{"id": 1, "box": {"a": "y"}}]}`,
+			`{"items": [{"id": 1, "box": {}}]}`, `{"items":[{"id":1}]}`},
 	} {
 		patches := objectPatches(t, tc.winner, tc.first, tc.second)
 		patches[2].Manager = patches[1].Manager
@@ -247,7 +311,8 @@ func TestForce_Several(t *testing.T) {
 
 // TestForce_JSON lets a JSON patch win, which has no fields to take a value from.
 func TestForce_JSON(t *testing.T) {
-	root, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"a": {"type": "string"}}}`))
+	root, err := schema.ParseOpenAPI(
+		[]byte(`{"type": "object", "properties": {"a": {"type": "string"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,12 +326,14 @@ func TestForce_JSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{`[{"op":"add","path":"/a","value":"x"}]`, `{}`}, textsOf(left)); diff != "" {
+	if diff := cmp.Diff([]string{`[{"op":"add","path":"/a","value":"x"}]`, `{}`},
+		textsOf(left)); diff != "" {
 		t.Errorf("Force() (-want +got):\n%s", diff)
 	}
 }
 
-// TestForce_Directive wants no decision about a directive that no field of the patch holds: the patches stay as they are.
+// TestForce_Directive wants no decision about a directive that no field of the patch holds: the
+// patches stay as they are.
 func TestForce_Directive(t *testing.T) {
 	for _, texts := range [][]string{
 		{`{"$retainKeys": ["labels"], "labels": {"a": "x"}}`, `{"box": {"b": "y"}}`},
@@ -289,14 +356,16 @@ func TestForce_Directive(t *testing.T) {
 	}
 }
 
-// valued is a Go type whose struct is not a pointer. The struct stays in a patch when nothing is left in it.
+// valued is a Go type whose struct is not a pointer. The struct stays in a patch when nothing is
+// left in it.
 type valued struct {
 	Box box `json:"box,omitempty"`
 }
 
 // TestForce_Value takes a field from a struct by value.
 func TestForce_Value(t *testing.T) {
-	patches := []merge.Patch{{Manager: "m0", Value: &valued{box{A: "x"}}}, {Manager: "m1", Value: &valued{box{A: "y", B: "z"}}}}
+	patches := []merge.Patch{{Manager: "m0", Value: &valued{box{A: "x"}}},
+		{Manager: "m1", Value: &valued{box{A: "y", B: "z"}}}}
 	left, _, err := conflict.Force(merging(&valued{}), patches, "m0")
 	if err != nil {
 		t.Fatal(err)
@@ -312,14 +381,17 @@ type held struct {
 	Ports []portLike `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
 }
 
-// TestForce_Held takes fields from Go values. What takes the winner's value shares no memory with another patch, and the winner's first
-// patch may lack an item.
+// TestForce_Held takes fields from Go values. What takes the winner's value shares no memory with
+// another patch, and the winner's first patch may lack an item.
 func TestForce_Held(t *testing.T) {
 	for _, tc := range []struct {
 		want    string
 		patches []merge.Patch
 	}{
-		{`{"box":{"a":"x","b":"b"}} {"box":{"b":"b"}} {"box":{"a":"x","b":"b"}} {"box":{"b":"b"}}`, []merge.Patch{{Manager: "m0", Value: &held{Box: &box{A: "x", B: "b"}}}, {Manager: "m1", Value: &held{}}, {Manager: "m2", Value: &held{}}, {Manager: "m1", Value: &held{Box: &box{A: "y"}}}}},
+		{`{"box":{"a":"x","b":"b"}} {"box":{"b":"b"}} {"box":{"a":"x","b":"b"}} {"box":{"b":"b"}}`,
+			[]merge.Patch{{Manager: "m0", Value: &held{Box: &box{A: "x", B: "b"}}},
+				{Manager: "m1", Value: &held{}}, {Manager: "m2", Value: &held{}},
+				{Manager: "m1", Value: &held{Box: &box{A: "y"}}}}},
 		{`{"box":null} {"box":null,"ports":[{"port":1,"routes":[{"port":2,"name":"x"}]}]} {"box":null,"ports":[{"port":1,"routes":[{"port":2}]}]}`, []merge.Patch{{Manager: "m0", Value: &held{}}, {Manager: "m0", Value: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "x"}}}}}}, {Manager: "m1", Value: &held{Ports: []portLike{{Port: 1, Routes: []routeLike{{Port: 2, Name: "y"}}}}}}}},
 	} {
 		left, _, err := conflict.Force(merging(&held{}), tc.patches, "m0")
@@ -339,9 +411,13 @@ func TestForce_Held(t *testing.T) {
 
 // TestConflict_Against holds the fields that have to go for a manager to win.
 func TestConflict_Against(t *testing.T) {
-	rules := merge.Rules(schema.Rules{Unions: map[reflect.Type][]schema.Union{reflect.TypeFor[box](): {{Name: "source", Members: []string{"inner", "marks"}}}}})
+	rules := merge.Rules(
+		schema.Rules{
+			Unions: map[reflect.Type][]schema.Union{
+				reflect.TypeFor[box](): {{Name: "source", Members: []string{"inner", "marks"}}}}})
 	replace, more := `{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"b": "y"}}`
-	inner, marks := `{"part": {"inner": {"a": "x"}}}`, `{"part": {"inner": {"a": "y"}, "marks": {"c": "d"}}}`
+	inner, marks := `{"part": {"inner": {"a": "x"}}}`,
+		`{"part": {"inner": {"a": "y"}, "marks": {"c": "d"}}}`
 	for _, tc := range []struct {
 		patches []string
 		manager string
@@ -349,9 +425,13 @@ func TestConflict_Against(t *testing.T) {
 	}{
 		{[]string{more, replace}, "m0", []string{`overlap .box: m0, m1 .box, m1`}},
 		{[]string{more, replace}, "m1", []string{`overlap .box: m0 .box, m1, m1`}},
-		{[]string{inner, marks}, "m0", []string{`union .part: m0, m1, m1 .part.marks`, `overlap .part.inner.a: m0, m1 .part.inner.a`}},
-		{[]string{inner, marks}, "m1", []string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0 .part.inner.a, m1`}},
-		{[]string{inner, marks, more}, "m2", []string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0, m1`}},
+		{[]string{inner, marks}, "m0",
+			[]string{`union .part: m0, m1, m1 .part.marks`,
+				`overlap .part.inner.a: m0, m1 .part.inner.a`}},
+		{[]string{inner, marks}, "m1",
+			[]string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0 .part.inner.a, m1`}},
+		{[]string{inner, marks, more}, "m2",
+			[]string{`union .part: m0, m1, m1`, `overlap .part.inner.a: m0, m1`}},
 	} {
 		result, err := merge.Strategic(&boxed{}, objectPatches(t, tc.patches...), rules)
 		if err != nil {
@@ -384,32 +464,42 @@ func textsOf(patches []merge.Patch) []string {
 // TestConflict_Errors checks the texts of a conflict as an error and as a finding.
 func TestConflict_Errors(t *testing.T) {
 	path := fieldpath.Fields("box", "a")
-	claims := []merge.Claim{{Owner: merge.Manager("m0"), Value: "x"}, {Owner: "runtime", Value: "w"}, {Owner: merge.Manager("m1"), Value: "y"}, {Owner: merge.Manager("m0"), Value: "z"}}
+	claims := []merge.Claim{{Owner: merge.Manager("m0"), Value: "x"},
+		{Owner: "runtime", Value: "w"}, {Owner: merge.Manager("m1"), Value: "y"},
+		{Owner: merge.Manager("m0"), Value: "z"}}
 	overlap := conflict.Conflict{Kind: conflict.Overlap, Path: path, Claims: claims}
 	if got, want := overlap.Managers(), []string{"m0", "m1"}; !slices.Equal(got, want) {
 		t.Errorf("Managers() = %q, want %q", got, want)
 	}
-	if got, want := overlap.Error(), `.box.a: managers set different values: m0 sets "x", runtime sets "w", m1 sets "y", m0 sets "z"`; got != want {
+	if got, want := overlap.Error(),
+		`.box.a: managers set different values: m0 sets "x", runtime sets "w", m1 sets "y", m0 sets "z"`; got != want {
 		t.Errorf("Error() of a conflict without fields = %s, want %s", got, want)
 	}
-	union := conflict.Conflict{Kind: conflict.Union, Path: path[:1], Claims: claims[:1], Fields: []fieldpath.Path{path}}
+	union := conflict.Conflict{Kind: conflict.Union, Path: path[:1], Claims: claims[:1],
+		Fields: []fieldpath.Path{path}}
 	for _, tc := range []struct {
 		c              conflict.Conflict
 		code           finding.Code
 		remedy, option string
 	}{
-		{overlap, finding.CodeOverlap, "set the field in one patch only, or set the same value in all", "m0 m1"},
-		{union, finding.CodeUnion, "keep one member, and remove the other from its patch; no order of the patches helps", "m0"},
+		{overlap, finding.CodeOverlap,
+			"set the field in one patch only, or set the same value in all", "m0 m1"},
+		{union, finding.CodeUnion,
+			"keep one member, and remove the other from its patch; no order of the patches helps",
+			"m0"},
 		{conflict.Conflict{}, finding.CodeOverlap, "pass the history of the merge", ""},
 	} {
 		f := tc.c.Finding(fieldpath.Object{Name: "a"})
-		if f.Code != tc.code || f.Remedy.Text != tc.remedy || strings.Join(f.Remedy.Options, " ") != tc.option || f.Severity != finding.Error || f.Object.Name != "a" {
+		if f.Code != tc.code || f.Remedy.Text != tc.remedy ||
+			strings.Join(f.Remedy.Options, " ") != tc.option || f.Severity != finding.Error ||
+			f.Object.Name != "a" {
 			t.Errorf("Finding() of %v = %+v, want %s and %q", tc.c, f, tc.code, tc.remedy)
 		}
 	}
 	all := conflict.Conflicts{overlap, union}
 	var found conflict.Conflict
-	if err := all.Err(); !errors.As(err, &found) || found.Kind != conflict.Overlap || !strings.Contains(err.Error(), "\n.box: managers set different members of one union") {
+	if err := all.Err(); !errors.As(err, &found) || found.Kind != conflict.Overlap ||
+		!strings.Contains(err.Error(), "\n.box: managers set different members of one union") {
 		t.Errorf("Err() = %v, want one that holds each conflict", err)
 	}
 	if err := (conflict.Conflicts{}).Err(); err != nil {

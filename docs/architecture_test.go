@@ -12,11 +12,12 @@ import (
 	"testing"
 )
 
-// TestArchitecture holds that the files exist that architecture.md and CONTRIBUTING.md name, and that no walk goes through a file
-// twice.
+// TestArchitecture holds that the files exist that architecture.md and CONTRIBUTING.md name, and
+// that no walk goes through a file twice.
 func TestArchitecture(t *testing.T) {
 	const root = ".."
-	named := regexp.MustCompile("`([\\w.-]+(?:/[\\w.-]+)+|[\\w-]+\\.(?:go|md|mod))`|\\]\\(([^)#:]+)[)#]")
+	named := regexp.MustCompile(
+		"`([\\w.-]+(?:/[\\w.-]+)+|[\\w-]+\\.(?:go|md|mod))`|\\]\\(([^)#:]+)[)#]")
 	for _, page := range []string{"docs/architecture.md", "docs/CONTRIBUTING.md"} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
@@ -53,12 +54,14 @@ func TestPerformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, match := range regexp.MustCompile("`([a-z][\\w-]*(?:/[\\w-]+)*/[\\w-]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
+	for _, match := range regexp.MustCompile(
+		"`([a-z][\\w-]*(?:/[\\w-]+)*/[\\w-]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
 		if _, err := os.Stat(filepath.Join("..", match[1])); err != nil {
 			t.Error(err)
 		}
 	}
-	tests := regexp.MustCompile("`((?:Test|Benchmark)[A-Z]\\w+)`").FindAllStringSubmatch(string(text), -1)
+	tests := regexp.MustCompile("`((?:Test|Benchmark)[A-Z]\\w+)`").FindAllStringSubmatch(
+		string(text), -1)
 	if len(tests) < 10 {
 		t.Fatalf("performance.md names %d tests: the test reads the wrong text", len(tests))
 	}
@@ -70,14 +73,16 @@ func TestPerformance(t *testing.T) {
 	}
 }
 
-// TestDependencies holds that dependencies.md has the modules that a go.mod requires directly, and the programs of the Makefile, and no other.
+// TestDependencies holds that dependencies.md has the modules that a go.mod requires directly, and
+// the programs of the Makefile, and no other.
 func TestDependencies(t *testing.T) {
 	text, err := os.ReadFile("dependencies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	named := map[string]bool{}
-	for _, match := range regexp.MustCompile("`([\\w-]+(?:\\.[\\w-]+)+/[\\w./-]+)`").FindAllStringSubmatch(string(text), -1) {
+	for _, match := range regexp.MustCompile(
+		"`([\\w-]+(?:\\.[\\w-]+)+/[\\w./-]+)`").FindAllStringSubmatch(string(text), -1) {
 		named[match[1]] = false
 	}
 	need := func(file string, required *regexp.Regexp) {
@@ -86,7 +91,8 @@ func TestDependencies(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, match := range required.FindAllStringSubmatch(string(text), -1) {
-			if _, known := named[match[1]]; !known && !strings.HasPrefix(match[1], "github.com/trainweld/") {
+			if _, known := named[match[1]]; !known &&
+				!strings.HasPrefix(match[1], "github.com/trainweld/") {
 				t.Errorf("%s requires %s, and dependencies.md has no row for it", file, match[1])
 			}
 			named[match[1]] = true
@@ -99,7 +105,8 @@ func TestDependencies(t *testing.T) {
 			return fs.SkipDir
 		}
 		if err == nil && entry.Name() == "go.mod" {
-			need(file, regexp.MustCompile(`(?m)^(?:\t|require )([\w-]+(?:\.[\w-]+)+/[\w./-]+) v\S+$`))
+			need(file, regexp.MustCompile(
+				`(?m)^(?:\t|require )([\w-]+(?:\.[\w-]+)+/[\w./-]+) v\S+$`))
 		}
 		return err
 	})
@@ -113,7 +120,8 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// TestSecurity holds that each promise of SECURITY.md names its guard, its tests or its scripts, and that they exist.
+// TestSecurity holds that each promise of SECURITY.md names its guard, its tests or its scripts,
+// and that they exist.
 func TestSecurity(t *testing.T) {
 	text, err := os.ReadFile("SECURITY.md")
 	if err != nil {
@@ -124,12 +132,16 @@ func TestSecurity(t *testing.T) {
 		t.Fatal(err)
 	}
 	declared := declaredTests(t)
-	for _, target := range regexp.MustCompile(`(?m)^(\w+):`).FindAllStringSubmatch(string(makefile), -1) {
+	for _, target := range regexp.MustCompile(`(?m)^(\w+):`).FindAllStringSubmatch(string(makefile),
+		-1) {
 		declared["make "+target[1]] = true
 	}
 	functions := declaredFunctions(t)
-	guarding, named := regexp.MustCompile("`([a-z]+\\.[A-Za-z]+)`"), regexp.MustCompile("`(Test\\w+|make \\w+|[a-z_]+)`")
-	rows := regexp.MustCompile(`(?m)^\| ([A-Z][^|]*\.) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(string(text), -1)
+	guarding, named := regexp.MustCompile("`([a-z]+\\.[A-Za-z]+)`"),
+		regexp.MustCompile("`(Test\\w+|make \\w+|[a-z_]+)`")
+	rows := regexp.MustCompile(
+		`(?m)^\| ([A-Z][^|]*\.) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(
+		string(text), -1)
 	if len(rows) < 20 || len(rows) != strings.Count(string(text), "\n| ")-2 {
 		t.Fatalf("SECURITY.md has %d promises: the test reads the wrong text", len(rows))
 	}
@@ -188,7 +200,8 @@ func isBuilt(entry fs.DirEntry) bool {
 // declaredTests are the names of all tests and benchmarks of the project.
 func declaredTests(t *testing.T) map[string]bool {
 	t.Helper()
-	declared, declaration := map[string]bool{}, regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
+	declared, declaration := map[string]bool{},
+		regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
 		if err == nil && isBuilt(entry) {
 			return fs.SkipDir
@@ -233,7 +246,8 @@ func TestPicture(t *testing.T) {
 			texts++
 		}
 		for _, attribute := range start.Attr {
-			if name := attribute.Name.Local; name == "href" || name == "src" || start.Name.Local == "script" {
+			if name := attribute.Name.Local; name == "href" || name == "src" ||
+				start.Name.Local == "script" {
 				t.Errorf("%s has %s", start.Name.Local, name)
 			}
 		}
@@ -286,7 +300,8 @@ func TestGoVersion(t *testing.T) {
 			t.Errorf("%s does not name Go %s", page, want[1])
 		}
 	}
-	if !strings.Contains(read("action.yml"), "go-version-file: ${{ github.action_path }}/cmd/go.mod") {
+	if !strings.Contains(read("action.yml"),
+		"go-version-file: ${{ github.action_path }}/cmd/go.mod") {
 		t.Error("action.yml does not take the version from go.mod")
 	}
 }

@@ -12,7 +12,8 @@ type Object struct {
 	Kind, Namespace, Name string
 }
 
-// String returns "TrainJob team-a/llm", "ClusterTrainingRuntime torch" without a namespace, or "TrainJob" without a name.
+// String returns "TrainJob team-a/llm", "ClusterTrainingRuntime torch" without a namespace, or
+// "TrainJob" without a name.
 func (o Object) String() string {
 	name := o.Name
 	if o.Namespace != "" && name != "" {
@@ -24,15 +25,16 @@ func (o Object) String() string {
 // MarshalText encodes the object as String does.
 func (o Object) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// Position is a place in an input file. Lines and columns count from 1; columns count characters. The zero Position is unknown,
-// as for values that do not come from a file.
+// Position is a place in an input file. Lines and columns count from 1; columns count characters.
+// The zero Position is unknown, as for values that do not come from a file.
 type Position struct {
 	File   string
 	Line   int
 	Column int
 }
 
-// String returns the known part of "file:line:column". A file with control characters in its name is quoted as git does.
+// String returns the known part of "file:line:column". A file with control characters in its name
+// is quoted as git does.
 func (p Position) String() string {
 	file := printable.Name(p.File)
 	switch {

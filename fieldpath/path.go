@@ -3,8 +3,9 @@
 //	env := fieldpath.Fields("spec", "containers").Append(fieldpath.Item("name", "node"), fieldpath.Field("env"))
 //	fmt.Println(env) // .spec.containers[name="node"].env
 //
-// Paths are printed as Kubernetes prints them in conflicts, and [ParsePath] reads what is printed. A path with [Any] is a pattern: it
-// matches the fields of each item. The package schema knows which paths a type has.
+// Paths are printed as Kubernetes prints them in conflicts, and [ParsePath] reads what is printed.
+// A path with [Any] is a pattern: it matches the fields of each item. The package schema knows
+// which paths a type has.
 package fieldpath
 
 import (
@@ -30,11 +31,13 @@ import (
 //	[2]                         a position in a list without a merge key
 //	[*]                         any item, key or element
 //
-// A person may leave out the first dot and the quotes. In a path that a type resolves, [node] is the item of that name, and a field of
-// a list is the field of each item. The zero Path is the object itself.
+// A person may leave out the first dot and the quotes. In a path that a type resolves, [node] is
+// the item of that name, and a field of a list is the field of each item. The zero Path is the
+// object itself.
 type Path []Step
 
-// Step is one step of a Path. Make one with Field, Item, ItemBy, Key, Element, ElementOf, Index or Any.
+// Step is one step of a Path. Make one with Field, Item, ItemBy, Key, Element, ElementOf, Index or
+// Any.
 type Step struct {
 	kind  stepKind
 	typed bool   // whether value, or the name of an element, is JSON and not a plain string
@@ -54,7 +57,8 @@ const (
 	anyStep
 )
 
-// Field returns the step to a field of an object: .name. A name that cannot follow a dot is written as a key, and equals one.
+// Field returns the step to a field of an object: .name. A name that cannot follow a dot is written
+// as a key, and equals one.
 func Field(name string) Step {
 	if name == "" || strings.ContainsAny(name, ".[") {
 		return Key(name)
@@ -62,7 +66,8 @@ func Field(name string) Step {
 	return Step{kind: fieldStep, name: name}
 }
 
-// Item returns the step to the item of a list-map whose merge key has the given value: [key="value"].
+// Item returns the step to the item of a list-map whose merge key has the given value:
+// [key="value"].
 func Item(key, value string) Step {
 	if key == "" {
 		return ItemBy(ItemKey{key, value})
@@ -76,8 +81,8 @@ type ItemKey struct {
 	Value any
 }
 
-// ItemBy returns the step to the item of a list-map with these merge keys: [port=80,protocol="TCP"]. For a single string it
-// equals Item.
+// ItemBy returns the step to the item of a list-map with these merge keys:
+// [port=80,protocol="TCP"]. For a single string it equals Item.
 func ItemBy(keys ...ItemKey) Step {
 	isOther := func(key ItemKey) bool { return key.Name != keys[0].Name }
 	if len(keys) > 0 && keys[0].Name != "" && !slices.ContainsFunc(keys, isOther) {
@@ -94,7 +99,8 @@ func ItemBy(keys ...ItemKey) Step {
 	return Step{kind: itemStep, typed: true, value: encoded(byName)}
 }
 
-// ElementOf returns the step to an element of a set of any scalars: [=80]. For a string it equals Element.
+// ElementOf returns the step to an element of a set of any scalars: [=80]. For a string it equals
+// Element.
 func ElementOf(value any) Step {
 	if text, ok := value.(string); ok {
 		return Element(text)
@@ -116,7 +122,8 @@ func encoded(value any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// fromJSON returns the value of JSON, with int64 and float64 for numbers. It returns invalid JSON unchanged.
+// fromJSON returns the value of JSON, with int64 and float64 for numbers. It returns invalid JSON
+// unchanged.
 func fromJSON(text string) any {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -162,12 +169,14 @@ func Any() Step { return Step{kind: anyStep} }
 // Field returns the name of the step's field and reports whether the step leads to a field.
 func (s Step) Field() (string, bool) { return s.name, s.kind == fieldStep }
 
-// Item returns the merge key and its value as a string. It reports whether the step selects a list item by one key.
+// Item returns the merge key and its value as a string. It reports whether the step selects a list
+// item by one key.
 func (s Step) Item() (key, value string, ok bool) {
 	return s.name, s.value, s.kind == itemStep && s.name != ""
 }
 
-// Keys returns the merge keys by which the step selects a list item, sorted by name. For another step it returns nil.
+// Keys returns the merge keys by which the step selects a list item, sorted by name. For another
+// step it returns nil.
 func (s Step) Keys() []ItemKey {
 	switch {
 	case s.kind != itemStep:
@@ -185,8 +194,8 @@ func (s Step) Keys() []ItemKey {
 	return keys
 }
 
-// Key returns the map key and reports whether the step leads to an entry of a map. For a field and for an element of a set, it
-// returns the field's name or the element.
+// Key returns the map key and reports whether the step leads to an entry of a map. For a field and
+// for an element of a set, it returns the field's name or the element.
 func (s Step) Key() (string, bool) { return s.name, s.kind == keyStep }
 
 // Name returns the name of a field or the key of an entry.
@@ -254,7 +263,8 @@ func Fields(names ...string) Path {
 	return p
 }
 
-// Append returns the path with the steps added. It never changes p, and the result shares no memory with it.
+// Append returns the path with the steps added. It never changes p, and the result shares no memory
+// with it.
 func (p Path) Append(steps ...Step) Path {
 	if len(steps) == 0 {
 		return slices.Clone(p)
@@ -264,8 +274,8 @@ func (p Path) Append(steps ...Step) Path {
 	return longer
 }
 
-// HasPrefix reports whether q leads to the field of p or to one that contains it. A number equals the string with the same
-// characters, because a shell removes quotes.
+// HasPrefix reports whether q leads to the field of p or to one that contains it. A number equals
+// the string with the same characters, because a shell removes quotes.
 func (p Path) HasPrefix(q Path) bool {
 	return len(q) <= len(p) && slices.EqualFunc(p[:len(q)], q, Step.reads)
 }

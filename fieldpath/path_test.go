@@ -12,7 +12,8 @@ import (
 )
 
 func ExampleParsePath() {
-	path, err := fieldpath.ParsePath(`spec.replicatedJobs[name="node"].template.metadata.labels["app"]`)
+	path, err := fieldpath.ParsePath(
+		`spec.replicatedJobs[name="node"].template.metadata.labels["app"]`)
 	fmt.Println(path, err)
 	key, value, _ := path[2].Item()
 	fmt.Println(key, value)
@@ -37,21 +38,37 @@ func TestParsePath(t *testing.T) {
 		{``, nil, "the empty path is the object itself"},
 		{`.spec`, fieldpath.Fields("spec"), "a field"},
 		{`spec.suspend`, fieldpath.Fields("spec", "suspend"), "the first dot is optional"},
-		{`.list[name="a"]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "a")}, "an item by its merge key"},
-		{`.list[name=""]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "")}, "an empty key is a key"},
-		{`.labels["a.b/c"]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("a.b/c")}, "dots and slashes are part of a quoted key"},
-		{`.labels[""]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("")}, "an empty key of a map"},
-		{`.labels["a\"]b"]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key(`a"]b`)}, "a quote within a key is escaped"},
-		{`.finalizers[="x"]`, fieldpath.Path{fieldpath.Field("finalizers"), fieldpath.Element("x")}, "an element of a set"},
-		{`.labels[app]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("app")}, "a key without its quotes"},
-		{`.list[*].a`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Any(), fieldpath.Field("a")}, "any item, key or element"},
-		{`.labels["*"]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("*")}, "in quotes, a star is a key"},
-		{`.list[name=*]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "*")}, "a star is no value of a key but itself"},
-		{`.list[name=a,b]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "a,b")}, "a comma without a key behind it is part of a value"},
-		{`.list["a=b"="c"]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("a=b", "c")}, "an odd name of a key has quotes"},
-		{`.list[0][12].a`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Index(0), fieldpath.Index(12), fieldpath.Field("a")}, "positions"},
+		{`.list[name="a"]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "a")},
+			"an item by its merge key"},
+		{`.list[name=""]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "")},
+			"an empty key is a key"},
+		{`.labels["a.b/c"]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("a.b/c")},
+			"dots and slashes are part of a quoted key"},
+		{`.labels[""]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("")},
+			"an empty key of a map"},
+		{`.labels["a\"]b"]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key(`a"]b`)},
+			"a quote within a key is escaped"},
+		{`.finalizers[="x"]`, fieldpath.Path{fieldpath.Field("finalizers"), fieldpath.Element("x")},
+			"an element of a set"},
+		{`.labels[app]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("app")},
+			"a key without its quotes"},
+		{`.list[*].a`,
+			fieldpath.Path{fieldpath.Field("list"), fieldpath.Any(), fieldpath.Field("a")},
+			"any item, key or element"},
+		{`.labels["*"]`, fieldpath.Path{fieldpath.Field("labels"), fieldpath.Key("*")},
+			"in quotes, a star is a key"},
+		{`.list[name=*]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "*")},
+			"a star is no value of a key but itself"},
+		{`.list[name=a,b]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("name", "a,b")},
+			"a comma without a key behind it is part of a value"},
+		{`.list["a=b"="c"]`, fieldpath.Path{fieldpath.Field("list"), fieldpath.Item("a=b", "c")},
+			"an odd name of a key has quotes"},
+		{`.list[0][12].a`,
+			fieldpath.Path{fieldpath.Field("list"), fieldpath.Index(0), fieldpath.Index(12),
+				fieldpath.Field("a")}, "positions"},
 		{`["a"]`, fieldpath.Path{fieldpath.Key("a")}, "a path may begin with a key"},
-		{`.a[name="ü\n"]`, fieldpath.Path{fieldpath.Field("a"), fieldpath.Item("name", "ü\n")}, "the quotes have the syntax of Go"},
+		{`.a[name="ü\n"]`, fieldpath.Path{fieldpath.Field("a"), fieldpath.Item("name", "ü\n")},
+			"the quotes have the syntax of Go"},
 	} {
 		got, err := fieldpath.ParsePath(tc.text)
 		if err != nil {
@@ -76,7 +93,8 @@ func TestParsePathErrors(t *testing.T) {
 		{`.a[`, `path ".a[", character 4: expected a value in double quotes`},
 		{`.a[]`, `path ".a[]", character 4: expected a position, *, "key" or key="value" within the brackets`},
 		{`.a[-1]`, `path ".a[-1]", character 6: expected a position, *, "key" or key="value" within the brackets`},
-		{`.a[99999999999]`, `path ".a[99999999999]", character 15: expected a position, *, "key" or key="value" within the brackets`},
+		{`.a[99999999999]`,
+			`path ".a[99999999999]", character 15: expected a position, *, "key" or key="value" within the brackets`},
 		{`.a[name=]`, `path ".a[name=]", character 9: expected a value in double quotes`},
 		{`.a[name='bc']`, `path ".a[name='bc']", character 9: expected a value in double quotes`},
 		{`.a[name="b]`, `path ".a[name=\"b]", character 9: expected a value in double quotes`},
@@ -105,14 +123,16 @@ func TestPathAppendSharesNothing(t *testing.T) {
 	if got := fmt.Sprint(base, first, second); got != `.spec .spec.b .spec.c[1]` {
 		t.Error(got)
 	}
-	if full := fieldpath.Fields("spec", "a"); full[:1].Append(fieldpath.Field("x")).String() != ".spec.x" || full.String() != ".spec.a" {
+	if full := fieldpath.Fields("spec", "a"); full[:1].Append(
+		fieldpath.Field("x")).String() != ".spec.x" || full.String() != ".spec.a" {
 		t.Errorf("appending wrote into the path that it was cut from: %v", full)
 	}
 }
 
 // patchPath is the path of a manager's entry in a list.
 func patchPath(manager string) fieldpath.Path {
-	return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", manager), fieldpath.Field("template"))
+	return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", manager),
+		fieldpath.Field("template"))
 }
 
 func TestPathHasPrefix(t *testing.T) {
@@ -155,18 +175,22 @@ func TestPathAsJSON(t *testing.T) {
 
 func TestStepAccessors(t *testing.T) {
 	steps := map[string]fieldpath.Step{
-		"field": fieldpath.Field("x"), "item": fieldpath.Item("name", "x"), "key": fieldpath.Key("x"), "element": fieldpath.Element("x"), "index": fieldpath.Index(0), "any": fieldpath.Any(),
+		"field": fieldpath.Field("x"), "item": fieldpath.Item("name", "x"),
+		"key": fieldpath.Key("x"), "element": fieldpath.Element("x"), "index": fieldpath.Index(0),
+		"any": fieldpath.Any(),
 	}
 	for kind, step := range steps {
 		_, field := step.Field()
 		_, _, item := step.Item()
 		name, key := step.Key()
-		if wantName := map[string]string{"field": "x", "key": "x", "element": "x"}[kind]; wantName != "" && name != wantName {
+		if wantName := map[string]string{
+			"field": "x", "key": "x", "element": "x"}[kind]; wantName != "" && name != wantName {
 			t.Errorf("%s: Key() = %q, want %q", kind, name, wantName)
 		}
 		_, element := step.Element()
 		_, index := step.Index()
-		got := map[string]bool{"field": field, "item": item, "key": key, "element": element, "index": index}
+		got := map[string]bool{"field": field, "item": item, "key": key, "element": element,
+			"index": index}
 		for other, is := range got {
 			if is != (other == kind) {
 				t.Errorf("%s: says of itself that it is a step to: %s", kind, other)
@@ -178,13 +202,16 @@ func TestStepAccessors(t *testing.T) {
 func TestPathOfSeveralKeys(t *testing.T) {
 	port := fieldpath.ItemKey{Name: "port", Value: int64(80)}
 	for want, step := range map[string]fieldpath.Step{
-		`[port=80,protocol="TCP"]`: fieldpath.ItemBy(fieldpath.ItemKey{Name: "protocol", Value: "TCP"}, port),
-		`[port=80]`:                fieldpath.ItemBy(port),
-		`[name="80"]`:              fieldpath.ItemBy(fieldpath.ItemKey{Name: "name", Value: "80"}),
-		`[a=1.5,b=null,c=true]`:    fieldpath.ItemBy(fieldpath.ItemKey{Name: "c", Value: true}, fieldpath.ItemKey{Name: "a", Value: 1.5}, fieldpath.ItemKey{Name: "b"}),
-		`[a="x,y]\"",b="="]`:       fieldpath.ItemBy(fieldpath.ItemKey{Name: "a", Value: `x,y]"`}, fieldpath.ItemKey{Name: "b", Value: "="}),
-		`[=80]`:                    fieldpath.ElementOf(int64(80)),
-		`[="80"]`:                  fieldpath.ElementOf("80"),
+		`[port=80,protocol="TCP"]`: fieldpath.ItemBy(
+			fieldpath.ItemKey{Name: "protocol", Value: "TCP"}, port),
+		`[port=80]`:   fieldpath.ItemBy(port),
+		`[name="80"]`: fieldpath.ItemBy(fieldpath.ItemKey{Name: "name", Value: "80"}),
+		`[a=1.5,b=null,c=true]`: fieldpath.ItemBy(fieldpath.ItemKey{Name: "c", Value: true},
+			fieldpath.ItemKey{Name: "a", Value: 1.5}, fieldpath.ItemKey{Name: "b"}),
+		`[a="x,y]\"",b="="]`: fieldpath.ItemBy(fieldpath.ItemKey{Name: "a", Value: `x,y]"`},
+			fieldpath.ItemKey{Name: "b", Value: "="}),
+		`[=80]`:   fieldpath.ElementOf(int64(80)),
+		`[="80"]`: fieldpath.ElementOf("80"),
 	} {
 		if got := step.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -199,7 +226,8 @@ func TestPathOfSeveralKeys(t *testing.T) {
 		t.Errorf("without quotes it is %s, want %s", unquoted, want)
 	}
 	number, _ := fieldpath.ParsePath("a[name=0].b")
-	if text := (fieldpath.Path{fieldpath.Field("a"), fieldpath.Item("name", "0")}); !number.HasPrefix(text) {
+	if text := (fieldpath.Path{
+		fieldpath.Field("a"), fieldpath.Item("name", "0")}); !number.HasPrefix(text) {
 		t.Errorf("%s is not within %s, and a shell takes quotes away", number, text)
 	}
 }
@@ -209,8 +237,10 @@ func TestNames(t *testing.T) {
 		got  fmt.Stringer
 		want string
 	}{
-		{fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"}, "TrainJob team-a/llm"},
-		{fieldpath.Object{Kind: "ClusterTrainingRuntime", Name: "torch"}, "ClusterTrainingRuntime torch"},
+		{fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"},
+			"TrainJob team-a/llm"},
+		{fieldpath.Object{Kind: "ClusterTrainingRuntime", Name: "torch"},
+			"ClusterTrainingRuntime torch"},
 		{fieldpath.Object{Kind: "TrainJob"}, "TrainJob"},
 		{fieldpath.Object{}, ""},
 		{fieldpath.Position{File: "a.yaml", Line: 3, Column: 7}, "a.yaml:3:7"},

@@ -2,7 +2,8 @@ package fieldpath
 
 import "iter"
 
-// Matches reports whether a pattern names the field or one that contains it. Any in a pattern matches each step.
+// Matches reports whether a pattern names the field or one that contains it. Any in a pattern
+// matches each step.
 func (p Path) Matches(pattern Path) bool {
 	if len(pattern) > len(p) {
 		return false
@@ -15,8 +16,8 @@ func (p Path) Matches(pattern Path) bool {
 	return true
 }
 
-// Patterns are patterns of [Path.Matches]. The work for one path does not grow with them. The zero value has none. They never change,
-// and many goroutines may use them.
+// Patterns are patterns of [Path.Matches]. The work for one path does not grow with them. The zero
+// value has none. They never change, and many goroutines may use them.
 type Patterns struct{ root patternNode }
 
 // patternNode is where the patterns with one beginning are.

@@ -11,9 +11,12 @@ import (
 // TestPatterns compares the patterns that an index finds with the patterns that match one by one.
 func TestPatterns(t *testing.T) {
 	steps := []fieldpath.Step{
-		fieldpath.Field("a"), fieldpath.Field("b"), fieldpath.Key("a"), fieldpath.Key(""), fieldpath.Any(), fieldpath.Any(), fieldpath.Any(),
-		fieldpath.Item("name", "a"), fieldpath.Item("name", ""), fieldpath.Element("a"), fieldpath.Index(0),
-		fieldpath.ItemBy(fieldpath.ItemKey{Name: "name", Value: "a"}, fieldpath.ItemKey{Name: "port", Value: 1}),
+		fieldpath.Field("a"), fieldpath.Field("b"), fieldpath.Key("a"), fieldpath.Key(""),
+		fieldpath.Any(), fieldpath.Any(), fieldpath.Any(),
+		fieldpath.Item("name", "a"), fieldpath.Item("name", ""), fieldpath.Element("a"),
+		fieldpath.Index(0),
+		fieldpath.ItemBy(fieldpath.ItemKey{Name: "name", Value: "a"},
+			fieldpath.ItemKey{Name: "port", Value: 1}),
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	draw := func() fieldpath.Path {

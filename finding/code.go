@@ -1,8 +1,9 @@
 package finding
 
-// Code is the stable name of a kind of finding: TW and a number. The first digit is the stage. Stage 1 is reading, 2 the check of the
-// patches, 3 the merge with its conflicts, and 4 rendering. Stage 5 is admission, 6 later rejections by the API server, 7 updates, and
-// 8 rewriting. Package codes of the renderer has and explains them all.
+// Code is the stable name of a kind of finding: TW and a number. The first digit is the stage.
+// Stage 1 is reading, 2 the check of the patches, 3 the merge with its conflicts, and 4 rendering.
+// Stage 5 is admission, 6 later rejections by the API server, 7 updates, and 8 rewriting. Package
+// codes of the renderer has and explains them all.
 type Code string
 
 // Codes of findings about any merge. Other programs have findings with codes of their own.

@@ -26,8 +26,8 @@ const (
 	Note Severity = iota + 1
 	// Warning marks input that the cluster accepts but that is probably a mistake.
 	Warning
-	// Error marks input that the cluster rejects, now or when a controller creates an object. It also marks input that can
-	// never run, and managers that disagree.
+	// Error marks input that the cluster rejects, now or when a controller creates an object. It
+	// also marks input that can never run, and managers that disagree.
 	Error
 )
 
@@ -65,7 +65,8 @@ type Finding struct {
 	MoreBuilds []string
 	// Claims are the values that disagree or get lost, in the order of writing.
 	Claims []merge.Claim
-	// Message states the problem in one sentence without its final stop. It never quotes the value of an environment variable.
+	// Message states the problem in one sentence without its final stop. It never quotes the value
+	// of an environment variable.
 	Message string
 	// Remedy is the fix. Its text is never empty for an error.
 	Remedy Remedy

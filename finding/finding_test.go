@@ -12,13 +12,15 @@ import (
 
 func ExampleList_Err() {
 	findings := finding.List{
-		{Code: "TW302", Severity: finding.Note, Message: "the runtime sets 1, and the patches change it to 2"},
+		{Code: "TW302", Severity: finding.Note,
+			Message: "the runtime sets 1, and the patches change it to 2"},
 		{
 			Code: "TW202", Severity: finding.Error,
 			Object:   fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"},
 			Path:     fieldpath.Fields("spec", "runtimePatches"),
 			Position: fieldpath.Position{File: "job.yaml", Line: 14, Column: 17},
-			Message:  `the runtime has no replicated job "worker"`, Remedy: finding.Remedy{Text: "it has node"},
+			Message:  `the runtime has no replicated job "worker"`,
+			Remedy:   finding.Remedy{Text: "it has node"},
 		},
 	}
 	fmt.Println(findings.Err())
@@ -31,7 +33,8 @@ func ExampleList_Err() {
 // A webhook answers with the sentence, an editor offers the options.
 func ExampleRemedy() {
 	f := finding.Finding{
-		Code: finding.CodeOverlap, Severity: finding.Error, Message: "managers set different values",
+		Code: finding.CodeOverlap, Severity: finding.Error,
+		Message: "managers set different values",
 		Remedy: finding.Remedy{
 			Do: finding.LetOneWin, Options: []string{"a.example.com/sdk", "b.example.com/queue"},
 			Text: "set the field in one patch only, or agree on one value",
@@ -81,9 +84,12 @@ func TestFindingsSort(t *testing.T) {
 		{Position: at("a", 10, 1), Code: "5"},
 		{Position: at("a", 2, 10), Code: "4"},
 		{Position: at("a", 2, 9), Object: fieldpath.Object{Kind: "TrainJob", Name: "z"}, Code: "3"},
-		{Position: at("a", 2, 9), Object: fieldpath.Object{Kind: "TrainJob", Name: "a"}, Path: fieldpath.Fields("b"), Code: "2"},
-		{Position: at("a", 2, 9), Object: fieldpath.Object{Kind: "TrainJob", Name: "a"}, Path: fieldpath.Fields("a"), Code: "1", Message: "first"},
-		{Position: at("a", 2, 9), Object: fieldpath.Object{Kind: "TrainJob", Name: "a"}, Path: fieldpath.Fields("a"), Code: "1", Message: "second"},
+		{Position: at("a", 2, 9), Object: fieldpath.Object{Kind: "TrainJob", Name: "a"},
+			Path: fieldpath.Fields("b"), Code: "2"},
+		{Position: at("a", 2, 9), Object: fieldpath.Object{Kind: "TrainJob", Name: "a"},
+			Path: fieldpath.Fields("a"), Code: "1", Message: "first"},
+		{Position: at("a", 2, 9), Object: fieldpath.Object{Kind: "TrainJob", Name: "a"},
+			Path: fieldpath.Fields("a"), Code: "1", Message: "second"},
 		{Code: "0"},
 	}
 	findings.Sort()
@@ -110,8 +116,11 @@ func TestNames(t *testing.T) {
 			t.Errorf("%#v: %q, want %q", tc.got, got, tc.want)
 		}
 	}
-	text, err := json.Marshal(map[string]any{"severity": finding.Warning, "object": fieldpath.Object{Kind: "TrainJob", Name: "llm"}})
-	if got, want := string(text), `{"object":"TrainJob llm","severity":"warning"}`; err != nil || got != want {
+	text, err := json.Marshal(
+		map[string]any{
+			"severity": finding.Warning, "object": fieldpath.Object{Kind: "TrainJob", Name: "llm"}})
+	if got, want := string(text), `{"object":"TrainJob llm","severity":"warning"}`; err != nil ||
+		got != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
 }

@@ -2,7 +2,8 @@ package finding
 
 import "github.com/trainweld/trainweld/fieldpath"
 
-// Remedy is the fix for a finding. A program shows the text, adds its own words, such as a flag, or performs the action.
+// Remedy is the fix for a finding. A program shows the text, adds its own words, such as a flag, or
+// performs the action.
 type Remedy struct {
 	// Do is the action, if a program can help with it.
 	Do Action
@@ -22,7 +23,8 @@ type Action uint8
 const (
 	// Edit is the zero value: only Text describes the fix.
 	Edit Action = iota
-	// SetValue sets the field. Options are its valid values, or a good one. That of a certain fix is YAML: 8 is a number.
+	// SetValue sets the field. Options are its valid values, or a good one. That of a certain fix
+	// is YAML: 8 is a number.
 	SetValue
 	// Quote makes the value a string of the same characters.
 	Quote

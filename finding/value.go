@@ -12,9 +12,9 @@ import (
 // longestValue limits the characters of a value in reports.
 const longestValue = 64
 
-// FormatValue formats a claimed value for a report, as compact JSON and cut if it is long. It masks the literal value of an
-// environment variable unless show is set, because reports end up in logs. The value of a claim that empties a field reads
-// "null".
+// FormatValue formats a claimed value for a report, as compact JSON and cut if it is long. It masks
+// the literal value of an environment variable unless show is set, because reports end up in logs.
+// The value of a claim that empties a field reads "null".
 func FormatValue(path fieldpath.Path, value any, show bool) string {
 	switch v := value.(type) {
 	case nil:
@@ -35,8 +35,9 @@ func FormatValue(path fieldpath.Path, value any, show bool) string {
 	return shorten(string(text))
 }
 
-// IsSecret reports whether a field may hold a password. Such a field is the literal value of an environment variable, even if
-// the variables are a map. The last applied configuration is another, because it contains such values.
+// IsSecret reports whether a field may hold a password. Such a field is the literal value of an
+// environment variable, even if the variables are a map. The last applied configuration is another,
+// because it contains such values.
 func IsSecret(path fieldpath.Path) bool {
 	n := len(path)
 	if n == 0 {
@@ -48,7 +49,8 @@ func IsSecret(path fieldpath.Path) bool {
 	if n > 1 && stepName(path[n-2]) == "env" && stepName(path[n-1]) != "" {
 		return true
 	}
-	return n > 2 && stepName(path[n-1]) == "value" && stepName(path[n-3]) == "env" && stepName(path[n-2]) == ""
+	return n > 2 && stepName(path[n-1]) == "value" && stepName(path[n-3]) == "env" &&
+		stepName(path[n-2]) == ""
 }
 
 // stepName returns the name of a field or the key of an entry, or "" for an item.
@@ -57,8 +59,8 @@ func stepName(s fieldpath.Step) string {
 	return name
 }
 
-// HideSecrets returns a copy of a field's value with asterisks in place of every value that IsSecret reports. The value is
-// JSON: objects are map[string]any and lists are []any.
+// HideSecrets returns a copy of a field's value with asterisks in place of every value that
+// IsSecret reports. The value is JSON: objects are map[string]any and lists are []any.
 func HideSecrets(path fieldpath.Path, value any) any {
 	if value != nil && IsSecret(path) {
 		return mask(value)

@@ -16,7 +16,8 @@ import (
 )
 
 func TestFormatValue(t *testing.T) {
-	env, err := fieldpath.ParsePath(`.spec.runtimePatches[manager="a.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[name="n"].template.spec.template.spec.containers[name="c"].env[name="TOKEN"].value`)
+	env, err := fieldpath.ParsePath(
+		`.spec.runtimePatches[manager="a.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[name="n"].template.spec.template.spec.containers[name="c"].env[name="TOKEN"].value`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +36,10 @@ func TestFormatValue(t *testing.T) {
 		{label, merge.Presence{}, false, `present`, "only named"},
 		{label, &quantity, false, `"1Gi"`, "as the API writes it"},
 		{label, []corev1.Toleration{{Key: "k"}}, false, `[{"key":"k"}]`, "compact"},
-		{label, strings.Repeat("ä", 100), false, `"` + strings.Repeat("ä", 62) + "…", "cut by characters"},
-		{label, strings.Repeat("x", 62), false, `"` + strings.Repeat("x", 62) + `"`, "just short enough"},
+		{label, strings.Repeat("ä", 100), false, `"` + strings.Repeat("ä", 62) + "…",
+			"cut by characters"},
+		{label, strings.Repeat("x", 62), false, `"` + strings.Repeat("x", 62) + `"`,
+			"just short enough"},
 		{label, math.NaN(), false, `NaN`, "what JSON cannot say is said in Go"},
 		{env, "hunter2", false, `*** (7 characters)`, "the value of a variable may be a password"},
 		{env, "pässword", false, `*** (8 characters)`, "characters, not bytes"},
@@ -48,20 +51,26 @@ func TestFormatValue(t *testing.T) {
 		{nil, "a", false, `"a"`, "a value without a path is not a secret"},
 	} {
 		if got := finding.FormatValue(tc.path, tc.value, tc.show); got != tc.want {
-			t.Errorf("FormatValue(%v, %v, %v) = %s, want %s: %s", tc.path, tc.value, tc.show, got, tc.want, tc.reason)
+			t.Errorf("FormatValue(%v, %v, %v) = %s, want %s: %s", tc.path, tc.value, tc.show, got,
+				tc.want, tc.reason)
 		}
 	}
 }
 
 func TestHideSecrets(t *testing.T) {
-	value := map[string]any{"containers": []any{map[string]any{"name": "a", "env": []any{map[string]any{"name": "A", "value": "secret"}}}}, "env": map[string]any{"A": "secret"}}
+	value := map[string]any{
+		"containers": []any{
+			map[string]any{
+				"name": "a", "env": []any{map[string]any{"name": "A", "value": "secret"}}}},
+		"env": map[string]any{"A": "secret"}}
 	before := fmt.Sprint(value)
 	const want = `{"containers":[{"env":[{"name":"A","value":"*** (6 characters)"}],"name":"a"}],"env":{"A":"*** (6 characters)"}}`
 	got, err := json.Marshal(finding.HideSecrets(fieldpath.Fields("spec"), value))
 	if err != nil || string(got) != want || fmt.Sprint(value) != before {
 		t.Errorf("HideSecrets gives %s (%v), want %s; the value is %v", got, err, want, value)
 	}
-	if got := finding.FormatValue(fieldpath.Fields("spec"), []any{value}, false); strings.Contains(got, "secret") {
+	if got := finding.FormatValue(fieldpath.Fields("spec"), []any{value}, false); strings.Contains(
+		got, "secret") {
 		t.Errorf("FormatValue shows %s", got)
 	}
 }

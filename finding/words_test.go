@@ -16,12 +16,14 @@ import (
 const repository = ".."
 
 // ofCommandLine matches a flag, and a command of trainweld.
-var ofCommandLine = regexp.MustCompile(`(^|[^\w-])--[a-z]|(^|[^\w-])-[a-zA-Z] [A-Z]{2}|\btrainweld [a-z]`)
+var ofCommandLine = regexp.MustCompile(
+	`(^|[^\w-])--[a-z]|(^|[^\w-])-[a-zA-Z] [A-Z]{2}|\btrainweld [a-z]`)
 
 // otherPrograms are the files that write command lines of programs in Pods.
 var otherPrograms = []string{"render/mlpolicy/flux_scripts.go", "render/mlpolicy/torchtune.go"}
 
-// TestLibraryNamesNoFlag holds that only the command line knows flags and commands. A linking program has neither.
+// TestLibraryNamesNoFlag holds that only the command line knows flags and commands. A linking
+// program has neither.
 func TestLibraryNamesNoFlag(t *testing.T) {
 	files, exceptions := 0, map[string]bool{}
 	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
@@ -33,7 +35,9 @@ func TestLibraryNamesNoFlag(t *testing.T) {
 			return err
 		}
 		name = filepath.ToSlash(name)
-		if entry.IsDir() && (slices.Contains([]string{"bin", "cmd", "dist", "docs", "internal", "fuzz"}, name) || len(name) > 1 && strings.HasPrefix(entry.Name(), ".")) {
+		if entry.IsDir() &&
+			(slices.Contains([]string{"bin", "cmd", "dist", "docs", "internal", "fuzz"}, name) ||
+				len(name) > 1 && strings.HasPrefix(entry.Name(), ".")) {
 			return fs.SkipDir
 		}
 		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {

@@ -7,7 +7,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// TestZeroNulls merges a Go value whose type has no omitempty, and one whose type has it, as apply configurations do.
+// TestZeroNulls merges a Go value whose type has no omitempty, and one whose type has it, as apply
+// configurations do.
 func TestZeroNulls(t *testing.T) {
 	type selector struct {
 		App string `json:"app,omitempty"`
@@ -22,7 +23,8 @@ func TestZeroNulls(t *testing.T) {
 	}
 	base := bare{Selector: &selector{App: "a"}}
 	found := zeroNulls(t, base, bare{Replicas: 3})
-	if len(found) != 1 || found[0].Code != finding.CodeZeroNull || found[0].Severity != finding.Warning || found[0].Path.String() != ".selector" {
+	if len(found) != 1 || found[0].Code != finding.CodeZeroNull ||
+		found[0].Severity != finding.Warning || found[0].Path.String() != ".selector" {
 		t.Errorf("a type without omitempty: %v, want one warning TW313 about .selector", found)
 	}
 	if found := zeroNulls(t, base, configured{Replicas: 3}); found != nil {

@@ -42,9 +42,10 @@ func cases(t *testing.T) int {
 	return int(testenv.Cases(t, 4_000))
 }
 
-// run holds a property over n cases. It shrinks the first case that breaks the property. It prints the smallest case that still breaks
-// it, and how to run it again.
-func run(t *testing.T, n int, opts fuzz.Options, next func() uint64, holds func(c *fuzz.Case) string) {
+// run holds a property over n cases. It shrinks the first case that breaks the property. It prints
+// the smallest case that still breaks it, and how to run it again.
+func run(t *testing.T, n int, opts fuzz.Options, next func() uint64,
+	holds func(c *fuzz.Case) string) {
 	t.Helper()
 	for range n {
 		c := fuzz.Merge(next(), opts)
@@ -63,7 +64,9 @@ func run(t *testing.T, n int, opts fuzz.Options, next func() uint64, holds func(
 				steps++
 			}
 		}
-		t.Fatalf("case %d breaks the law: %s\n\nthe smallest case that still does (%d steps smaller):\n%s\nrun it again: GOWORK=off TRAINWELD_CASE=%d go test -C fuzz . -run '^%s$'",
+		t.Fatalf("case %d breaks the law: %s\n\nthe smallest case that still does (%d steps "+
+			"smaller):\n%s\nrun it again: GOWORK=off TRAINWELD_CASE=%d go test -C fuzz . -run "+
+			"'^%s$'",
 			seed, broken, steps, asYAML(c), seed, strings.ReplaceAll(t.Name(), "/", "$/^"))
 	}
 }

@@ -98,7 +98,9 @@ func (g *generator) oddMap(n *node, was any) any {
 	if o == nil {
 		o = object{}
 	}
-	key := pickOf(g.rng, "app", "a b", "", "UPPER", "example.com/", "/x", strings.Repeat("k", 63), strings.Repeat("k", 64), strings.Repeat("e", 253)+"/k", "cpu", "example.com/gpu", "hugepages-2Mi", "requests.cpu", "storage", "pods")
+	key := pickOf(g.rng, "app", "a b", "", "UPPER", "example.com/", "/x", strings.Repeat("k", 63),
+		strings.Repeat("k", 64), strings.Repeat("e", 253)+"/k", "cpu", "example.com/gpu",
+		"hugepages-2Mi", "requests.cpu", "storage", "pods")
 	switch g.rng.IntN(4) {
 	case 0:
 		return object{}
@@ -124,21 +126,27 @@ func (g *generator) odd1(n *node) any {
 }
 
 var oddNumbers = []any{
-	int64(0), int64(-1), int64(1), int64(100), int64(101), int64(255), int64(256), int64(65535), int64(65536), int64(math.MaxInt32), int64(math.MaxInt32) + 1,
-	int64(math.MinInt32), int64(math.MinInt32) - 1, int64(math.MaxInt64), int64(math.MinInt64), int64(9223372036), int64(9223372037), 1.5, "1", true,
+	int64(0), int64(-1), int64(1), int64(100), int64(101), int64(255), int64(256), int64(65535),
+	int64(65536), int64(math.MaxInt32), int64(math.MaxInt32) + 1,
+	int64(math.MinInt32), int64(math.MinInt32) - 1, int64(math.MaxInt64), int64(math.MinInt64),
+	int64(9223372036), int64(9223372037), 1.5, "1", true,
 }
 
-var oddQuantities = []any{"0", "-1", "1", "100u", "1500u", "1n", "1e3", "1E", "0.1", ".5", "1.", "+1", "1Gi", "1.5Gi", "9223372036854775807", "9223372036854775808", "1e20", "1 Gi", "1gi", "x", "", int64(2), 1.5, int64(-3)}
+var oddQuantities = []any{"0", "-1", "1", "100u", "1500u", "1n", "1e3", "1E", "0.1", ".5", "1.",
+	"+1", "1Gi", "1.5Gi", "9223372036854775807", "9223372036854775808", "1e20", "1 Gi", "1gi", "x",
+	"", int64(2), 1.5, int64(-3)}
 
 func (g *generator) oddScalar(n *node) any {
 	kind := n.typ.Kind().String()
 	switch typeName(n.typ) {
 	case "Time":
-		return pickOf[any](g.rng, "2026-01-02T03:04:05Z", "2026-01-02", "", "0001-01-01T00:00:00Z", "2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05+02:00", int64(7))
+		return pickOf[any](g.rng, "2026-01-02T03:04:05Z", "2026-01-02", "", "0001-01-01T00:00:00Z",
+			"2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05+02:00", int64(7))
 	case "resource.Quantity":
 		return pickOf(g.rng, oddQuantities...)
 	case "intstr.IntOrString":
-		return pickOf[any](g.rng, int64(0), int64(65535), int64(65536), int64(-1), "http", "80", "a-very-long-port", "UPPER", "", "1-2", 1.5)
+		return pickOf[any](g.rng, int64(0), int64(65535), int64(65536), int64(-1), "http", "80",
+			"a-very-long-port", "UPPER", "", "1-2", 1.5)
 	case "FieldsV1":
 		return pickOf[any](g.rng, object{}, "x", object{"x": "y"})
 	}
@@ -154,12 +162,16 @@ func (g *generator) oddScalar(n *node) any {
 	}
 	switch g.rng.IntN(4) {
 	case 0:
-		return strings.Repeat(pickOf(g.rng, "x", "x", "é"), pickOf(g.rng, 15, 16, 63, 64, 128, 129, 253, 254, 500, 501, 1025, 2049, 4097))
+		return strings.Repeat(pickOf(g.rng, "x", "x", "é"),
+			pickOf(g.rng, 15, 16, 63, 64, 128, 129, 253, 254, 500, 501, 1025, 2049, 4097))
 	case 1:
 		return g.scalar(n)
 	}
-	return pickOf[any](g.rng, "", " ", "x", "Upper", "a b", "a.b", "-a", "a-", "a_b", "1", "a/b", "/a", "../a", "a/../b", "..", "a:b", "a,b", "$(X)", "$(X", "$$", "é", "a\nb", "\u0001", "010.0.0.1", "::ffff:10.0.0.1",
-		"10.0.0.256", "fe80::1", "example.com", "example.com/", "example.com/a/b", "kubernetes.io/x", "*", "[", "s3://b", "nil", int64(1), true)
+	return pickOf[any](g.rng, "", " ", "x", "Upper", "a b", "a.b", "-a", "a-", "a_b", "1", "a/b",
+		"/a", "../a", "a/../b", "..", "a:b", "a,b", "$(X)", "$(X", "$$", "é", "a\nb", "\u0001",
+		"010.0.0.1", "::ffff:10.0.0.1",
+		"10.0.0.256", "fe80::1", "example.com", "example.com/", "example.com/a/b",
+		"kubernetes.io/x", "*", "[", "s3://b", "nil", int64(1), true)
 }
 
 func sortedKeys(o object) func(func(string) bool) {

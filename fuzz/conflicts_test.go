@@ -13,8 +13,9 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// TestConflictsWithoutRuntime checks that managers disagree in the same fields whatever the runtime is. If a
-// TrainJob's runtime is missing, the command conflicts compares its patches over an empty runtime.
+// TestConflictsWithoutRuntime checks that managers disagree in the same fields whatever the runtime
+// is. If a TrainJob's runtime is missing, the command conflicts compares its patches over an empty
+// runtime.
 func TestConflictsWithoutRuntime(t *testing.T) {
 	const cases = 1000
 	first, conflicts := testenv.Seed(t), 0
@@ -24,11 +25,15 @@ func TestConflictsWithoutRuntime(t *testing.T) {
 		if !decodes(d.TrainJob, job) || !decodes(d.Runtime, runtime) {
 			continue
 		}
-		with := disagreements(render.Conflicts(render.Input{TrainJob: job, Runtime: &runtime.Spec}, render.Options{}))
-		for key := range disagreements(render.Conflicts(render.Input{TrainJob: job, Runtime: &trainer.TrainingRuntimeSpec{}}, render.Options{})) {
+		with := disagreements(
+			render.Conflicts(render.Input{TrainJob: job, Runtime: &runtime.Spec}, render.Options{}))
+		for key := range disagreements(
+			render.Conflicts(render.Input{TrainJob: job, Runtime: &trainer.TrainingRuntimeSpec{}},
+				render.Options{})) {
 			conflicts++
 			if !with[key] {
-				t.Errorf("seed %d: without the runtime there is a conflict more: %s\n%s", seed, key, d.YAML())
+				t.Errorf("seed %d: without the runtime there is a conflict more: %s\n%s", seed, key,
+					d.YAML())
 			}
 		}
 	}

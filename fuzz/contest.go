@@ -1,15 +1,21 @@
 package fuzz
 
-// Names that policies write. A document that uses one conflicts with the policy, or loses its own value.
+// Names that policies write. A document that uses one conflicts with the policy, or loses its own
+// value.
 var (
 	policyEnv = []string{
-		"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT", "STORAGE_URI",
-		"JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "DMLC_NUM_WORKER", "DMLC_TRACKER_URI", "OMPI_MCA_orte_default_hostfile",
+		"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT",
+		"STORAGE_URI",
+		"JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "DMLC_NUM_WORKER", "DMLC_TRACKER_URI",
+		"OMPI_MCA_orte_default_hostfile",
 		"OMPI_MCA_plm_rsh_args", "FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE",
 	}
-	policyVolumes = []string{"mpi-ssh-auth", "mpi-hostfile", "flux-install", "flux-curve", "shared-memory", "spack-install", "initializer"}
-	policyPaths   = []string{"/root/.ssh", "/home/mpiuser/.ssh", "/etc/mpi", "/mnt/flux", "/curve", "/dev/shm", "/opt/software", "/workspace/dataset"}
-	policyLabels  = []string{"scheduling.x-k8s.io/pod-group", "jobset.sigs.k8s.io/jobset-name", "scheduling.k8s.io/group-name"}
+	policyVolumes = []string{"mpi-ssh-auth", "mpi-hostfile", "flux-install", "flux-curve",
+		"shared-memory", "spack-install", "initializer"}
+	policyPaths = []string{"/root/.ssh", "/home/mpiuser/.ssh", "/etc/mpi", "/mnt/flux", "/curve",
+		"/dev/shm", "/opt/software", "/workspace/dataset"}
+	policyLabels = []string{"scheduling.x-k8s.io/pod-group", "jobset.sigs.k8s.io/jobset-name",
+		"scheduling.k8s.io/group-name"}
 )
 
 // contest lets the runtime or a manager set fields of the policies, in one job.
@@ -36,9 +42,13 @@ func (g *generator) contest(d *Documents) {
 		}
 		switch kind := g.rng.IntN(4); {
 		case kind == 0:
-			child(template, "metadata", pickOf(g.rng, "labels", "labels", "annotations"))[pickOf(g.rng, policyLabels...)] = pickOf(g.rng, "other", "tj")
+			child(template, "metadata",
+				pickOf(g.rng, "labels", "labels", "annotations"))[pickOf(
+				g.rng, policyLabels...)] = pickOf(g.rng, "other", "tj")
 		case kind == 1:
-			source := pickOf(g.rng, object{"emptyDir": object{}}, object{"secret": object{"secretName": "creds"}}, object{"configMap": object{"name": "settings"}})
+			source := pickOf(g.rng, object{"emptyDir": object{}},
+				object{"secret": object{"secretName": "creds"}},
+				object{"configMap": object{"name": "settings"}})
 			for field, value := range source {
 				volume := named(child(template, "spec"), "volumes", pickOf(g.rng, policyVolumes...))
 				if len(volume) == 1 {
@@ -49,17 +59,20 @@ func (g *generator) contest(d *Documents) {
 		case kind == 2:
 			name, _ := container["name"].(string)
 			if inPatch && list == "containers" && reserved(name) {
-				container = child(d.TrainJob, "spec", "trainer") // the policy sees its variables first
+				// the policy sees its variables first
+				container = child(d.TrainJob, "spec", "trainer")
 			}
 			variable := named(container, "env", pickOf(g.rng, policyEnv...))
 			variable["value"] = pickOf(g.rng, "x", "2", "")
 			delete(variable, "valueFrom")
 		default:
-			volume := named(child(template, "spec"), "volumes", pickOf(g.rng, append(policyVolumes[:2:2], "scratch")...))
+			volume := named(child(template, "spec"), "volumes",
+				pickOf(g.rng, append(policyVolumes[:2:2], "scratch")...))
 			if len(volume) == 1 {
 				volume["emptyDir"] = object{}
 			}
-			named(container, "volumeMounts", volume["name"])["mountPath"] = pickOf(g.rng, policyPaths...)
+			named(container, "volumeMounts", volume["name"])["mountPath"] = pickOf(
+				g.rng, policyPaths...)
 		}
 	}
 }
@@ -72,7 +85,8 @@ func (g *generator) jobPatch(d *Documents, job any) object {
 		patches = []object{{"manager": "acme.io/user"}}
 		spec["runtimePatches"] = []any{patches[0]}
 	}
-	return named(child(pickOf(g.rng, patches...), "trainingRuntimeSpec", "template", "spec"), "replicatedJobs", job)
+	return named(child(pickOf(g.rng, patches...), "trainingRuntimeSpec", "template", "spec"),
+		"replicatedJobs", job)
 }
 
 // named returns the item with that name, and appends it if it is missing.

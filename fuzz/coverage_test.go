@@ -28,7 +28,8 @@ func TestGeneratorsReachEveryRule(t *testing.T) {
 		first uint64 // few seeds after it reach every rule
 	}{
 		"Checked": {fuzz.Options{Checked: true}, []map[string]func(*seen) bool{common}, 1000},
-		"Wild":    {fuzz.Options{Directives: true}, []map[string]func(*seen) bool{common, wildOnly}, 2400},
+		"Wild": {fuzz.Options{Directives: true}, []map[string]func(*seen) bool{common, wildOnly},
+			2400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,7 +145,9 @@ func (s *seen) encoded(text string) bool {
 func (s *seen) union(parts ...string) bool {
 	return slices.ContainsFunc(clashes(s.Case.Patches), func(path string) bool {
 		last := path[strings.LastIndex(path, ".")+1:]
-		return slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(last, part) })
+		return slices.ContainsFunc(parts, func(part string) bool {
+			return strings.HasPrefix(last, part)
+		})
 	})
 }
 
@@ -161,7 +164,9 @@ func isItem(l leaf) bool {
 // sibling says whether the template has another item in the list of the item.
 func (s *seen) sibling(l leaf) bool {
 	list := l.path[:len(l.path)-1]
-	return some(s.before, func(b leaf) bool { return isItem(b) && len(b.path) == len(l.path) && b.path.HasPrefix(list) })
+	return some(s.before, func(b leaf) bool {
+		return isItem(b) && len(b.path) == len(l.path) && b.path.HasPrefix(list)
+	})
 }
 
 func ends(l leaf, field string) bool {
@@ -170,15 +175,22 @@ func ends(l leaf, field string) bool {
 }
 
 func holds(l leaf, field string) bool {
-	return slices.ContainsFunc(l.path, func(s fieldpath.Step) bool { name, ok := s.Field(); return ok && name == field })
+	return slices.ContainsFunc(l.path, func(s fieldpath.Step) bool {
+		name, ok := s.Field()
+		return ok && name == field
+	})
 }
 
 var common = map[string]func(*seen) bool{
 	"no patches at all": func(s *seen) bool { return len(s.Case.Patches) == 0 },
 	"four managers":     func(s *seen) bool { return len(s.Case.Patches) == 4 },
 	"five managers":     func(s *seen) bool { return len(s.Case.Patches) == 5 },
-	"an empty patch":    func(s *seen) bool { return slices.ContainsFunc(s.patches, func(l leaves) bool { return len(l) == 0 }) },
-	"a null":            func(s *seen) bool { return s.claim(func(l leaf) bool { return l.value == "null" }) },
+	"an empty patch": func(s *seen) bool {
+		return slices.ContainsFunc(s.patches, func(l leaves) bool { return len(l) == 0 })
+	},
+	"a null": func(s *seen) bool {
+		return s.claim(func(l leaf) bool { return l.value == "null" })
+	},
 	"a null on a string": func(s *seen) bool {
 		return s.claim(func(l leaf) bool { return l.value == "null" && ends(l, "apiGroup") })
 	},
@@ -193,22 +205,32 @@ var common = map[string]func(*seen) bool{
 	},
 	"a null on what another manager sets in part": func(s *seen) bool {
 		return s.claim(func(l leaf) bool {
-			return l.value == "null" && slices.ContainsFunc(s.patches, func(set leaves) bool { return within(set, l.path) })
+			return l.value == "null" && slices.ContainsFunc(s.patches, func(set leaves) bool {
+				return within(set, l.path)
+			})
 		})
 	},
 	"a null that two managers share": func(s *seen) bool {
 		return s.pair(func(a, b leaf) bool { return a.value == "null" && b.value == "null" })
 	},
-	"an empty required list": func(s *seen) bool { return s.claim(func(l leaf) bool { return l.value == "[]" }) },
+	"an empty required list": func(s *seen) bool {
+		return s.claim(func(l leaf) bool { return l.value == "[]" })
+	},
 	"an empty required string": func(s *seen) bool {
-		return s.claim(func(l leaf) bool { return l.value == `""` && !holds(l, "labels") && !holds(l, "annotations") })
+		return s.claim(func(l leaf) bool {
+			return l.value == `""` && !holds(l, "labels") && !holds(l, "annotations")
+		})
 	},
 	"an empty struct": func(s *seen) bool {
-		return s.claim(func(l leaf) bool { return l.value == present && !isItem(l) && !isElement(l) })
+		return s.claim(func(l leaf) bool {
+			return l.value == present && !isItem(l) && !isElement(l)
+		})
 	},
 	"an overlap": func(s *seen) bool { return len(claimedTwice(s.Case.Patches)) > 0 },
 	"two managers, one value": func(s *seen) bool {
-		return s.pair(func(a, b leaf) bool { return a.value == b.value && a.value != present && a.value != perhaps })
+		return s.pair(func(a, b leaf) bool {
+			return a.value == b.value && a.value != present && a.value != perhaps
+		})
 	},
 	"one quantity, which has two spellings": func(s *seen) bool {
 		return s.pair(func(a, b leaf) bool { return a.value == `"1Gi"` && b.value == `"1Gi"` })
@@ -220,67 +242,110 @@ var common = map[string]func(*seen) bool{
 		})
 	},
 	"an overlap with the runtime's own value": func(s *seen) bool {
-		return s.pair(func(a, b leaf) bool { return a.value != b.value && s.before[a.path.String()].value == b.value })
+		return s.pair(func(a, b leaf) bool {
+			return a.value != b.value && s.before[a.path.String()].value == b.value
+		})
 	},
 	"an overlap on a whole list": func(s *seen) bool {
-		return s.pair(func(a, b leaf) bool { return a.value != b.value && strings.HasPrefix(a.value, "[") })
+		return s.pair(func(a, b leaf) bool {
+			return a.value != b.value && strings.HasPrefix(a.value, "[")
+		})
 	},
 	"an overlap on a map's entry": func(s *seen) bool {
-		return s.pair(func(a, b leaf) bool { _, entry := a.path[len(a.path)-1].Key(); return entry && a.value != b.value })
+		return s.pair(func(a, b leaf) bool {
+			_, entry := a.path[len(a.path)-1].Key()
+			return entry && a.value != b.value
+		})
 	},
-	"a set's element":         func(s *seen) bool { return s.claim(isElement) },
-	"a set's element, by two": func(s *seen) bool { return s.pair(func(a, _ leaf) bool { return isElement(a) }) },
+	"a set's element": func(s *seen) bool { return s.claim(isElement) },
+	"a set's element, by two": func(s *seen) bool {
+		return s.pair(func(a, _ leaf) bool { return isElement(a) })
+	},
 	"a set's element, of the runtime": func(s *seen) bool {
-		return s.claim(func(l leaf) bool { _, ok := s.before[l.path.String()]; return isElement(l) && ok })
+		return s.claim(func(l leaf) bool {
+			_, ok := s.before[l.path.String()]
+			return isElement(l) && ok
+		})
 	},
 	"a new item in front of others": func(s *seen) bool {
-		return s.claim(func(l leaf) bool { _, ok := s.before[l.path.String()]; return isItem(l) && !ok && s.sibling(l) })
+		return s.claim(func(l leaf) bool {
+			_, ok := s.before[l.path.String()]
+			return isItem(l) && !ok && s.sibling(l)
+		})
 	},
 	"an item that the runtime has": func(s *seen) bool {
-		return s.claim(func(l leaf) bool { _, ok := s.before[l.path.String()]; return isItem(l) && ok && len(l.path) > 6 })
+		return s.claim(func(l leaf) bool {
+			_, ok := s.before[l.path.String()]
+			return isItem(l) && ok && len(l.path) > 6
+		})
 	},
-	"an item that two managers name": func(s *seen) bool { return s.pair(func(a, _ leaf) bool { return isItem(a) && len(a.path) > 6 }) },
+	"an item that two managers name": func(s *seen) bool {
+		return s.pair(func(a, _ leaf) bool { return isItem(a) && len(a.path) > 6 })
+	},
 	"a label of the JobSet": func(s *seen) bool {
 		return s.claim(func(l leaf) bool { return len(l.path) == 3 && holds(l, "labels") })
 	},
 	"metadata that is ignored": func(s *seen) bool {
-		return slices.ContainsFunc(s.Case.Patches, func(p trainer.RuntimePatch) bool { m := metadataOf(&p); return m != nil && m.Name != "" })
+		return slices.ContainsFunc(s.Case.Patches, func(p trainer.RuntimePatch) bool {
+			m := metadataOf(&p)
+			return m != nil && m.Name != ""
+		})
 	},
 	"a long list": func(s *seen) bool {
-		return slices.ContainsFunc(s.Case.Template.Spec.ReplicatedJobs, func(j jobset.ReplicatedJob) bool {
-			return len(j.Template.Spec.Template.Spec.Volumes) > 5
-		})
+		return slices.ContainsFunc(s.Case.Template.Spec.ReplicatedJobs,
+			func(j jobset.ReplicatedJob) bool {
+				return len(j.Template.Spec.Template.Spec.Volumes) > 5
+			})
 	},
 	"a union: a volume's source": func(s *seen) bool { return s.union("volumes[") },
 	"a union: a variable":        func(s *seen) bool { return s.union("env[") },
 	"a union: valueFrom":         func(s *seen) bool { return s.union("valueFrom") },
 	"a union: a mount":           func(s *seen) bool { return s.union("volumeMounts[") },
-	"no template metadata":       func(s *seen) bool { return s.Case.Template.Labels == nil && s.Case.Template.Annotations == nil },
+	"no template metadata": func(s *seen) bool {
+		return s.Case.Template.Labels == nil && s.Case.Template.Annotations == nil
+	},
 }
 
 var wildOnly = map[string]func(*seen) bool{
-	// In one patch, check.Patches rejects a profile of the node with any other type. Such a clash needs
-	// such a patch.
-	"a union: a seccomp or AppArmor profile": func(s *seen) bool { return s.union("seccompProfile", "appArmorProfile") },
-	"upstream refuses it":                    func(s *seen) bool { _, err := upstream(s.Case.Template, s.Case.Patches); return err != nil },
+	// In one patch, check.Patches rejects a profile of the node with any other type. Such a clash
+	// needs such a patch.
+	"a union: a seccomp or AppArmor profile": func(s *seen) bool {
+		return s.union("seccompProfile", "appArmorProfile")
+	},
+	"upstream refuses it": func(s *seen) bool {
+		_, err := upstream(s.Case.Template, s.Case.Patches)
+		return err != nil
+	},
 	"an unknown job": func(s *seen) bool {
-		return s.claim(func(l leaf) bool { _, ok := s.before[l.path.String()]; return isItem(l) && len(l.path) == 3 && !ok })
+		return s.claim(func(l leaf) bool {
+			_, ok := s.before[l.path.String()]
+			return isItem(l) && len(l.path) == 3 && !ok
+		})
 	},
 	"an unknown container": func(s *seen) bool {
 		return s.claim(func(l leaf) bool {
 			_, ok := s.before[l.path.String()]
-			return isItem(l) && !ok && len(l.path) > 2 && strings.HasSuffix(l.path[:len(l.path)-1].String(), ".containers")
+			return isItem(l) && !ok && len(l.path) > 2 &&
+				strings.HasSuffix(l.path[:len(l.path)-1].String(), ".containers")
 		})
 	},
-	"$patch: replace":          func(s *seen) bool { return s.encoded(`"$patch":"replace"`) },
-	"$patch: delete":           func(s *seen) bool { return s.encoded(`"$patch":"delete"`) },
-	"$patch: something else":   func(s *seen) bool { return s.encoded(`"$patch":"merge"`) || s.encoded(`"$patch":"x"`) },
-	"$retainKeys":              func(s *seen) bool { return s.encoded(`"$retainKeys"`) },
-	"$setElementOrder":         func(s *seen) bool { return s.encoded(`"$setElementOrder/`) },
-	"$deleteFromPrimitiveList": func(s *seen) bool { return s.encoded(`"$deleteFromPrimitiveList/`) },
+	"$patch: replace": func(s *seen) bool { return s.encoded(`"$patch":"replace"`) },
+	"$patch: delete":  func(s *seen) bool { return s.encoded(`"$patch":"delete"`) },
+	"$patch: something else": func(s *seen) bool {
+		return s.encoded(`"$patch":"merge"`) || s.encoded(`"$patch":"x"`)
+	},
+	"$retainKeys":      func(s *seen) bool { return s.encoded(`"$retainKeys"`) },
+	"$setElementOrder": func(s *seen) bool { return s.encoded(`"$setElementOrder/`) },
+	"$deleteFromPrimitiveList": func(s *seen) bool {
+		return s.encoded(`"$deleteFromPrimitiveList/`)
+	},
 	"two patches of one manager": func(s *seen) bool {
 		names := map[string]bool{}
-		return slices.ContainsFunc(s.Case.Patches, func(p trainer.RuntimePatch) bool { again := names[p.Manager]; names[p.Manager] = true; return again })
+		return slices.ContainsFunc(s.Case.Patches, func(p trainer.RuntimePatch) bool {
+			again := names[p.Manager]
+			names[p.Manager] = true
+			return again
+		})
 	},
 	"one name twice in a list": func(s *seen) bool {
 		for i := range s.Case.Patches {

@@ -19,10 +19,11 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// FuzzDecode reads any bytes. Nothing may panic. Each finding has a place in the file and says what to
-// do. A decoded object encodes to a text that decodes to the same object.
+// FuzzDecode reads any bytes. Nothing may panic. Each finding has a place in the file and says what
+// to do. A decoded object encodes to a text that decodes to the same object.
 func FuzzDecode(f *testing.F) {
-	for _, pattern := range []string{"../render/manifest/testdata/*.yaml", "../render/manifest/testdata/*/*.yaml"} {
+	for _, pattern := range []string{"../render/manifest/testdata/*.yaml",
+		"../render/manifest/testdata/*/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)
@@ -42,10 +43,14 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	for _, text := range []string{
-		"", "---\n", "a: b\n---\n# c\n...\n%YAML 1.2\n---\nd", "\uFEFFkind: A\r\napiVersion: b\r", "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[{}, null, []]}",
-		"[[[", "- - -", "? ? ?", "a: &a [*a]", "a: &a x\nb: [*a, *a]\n<<: *a", "a: !!binary x", "y: n\n1: 2\n~: 3", "kind: ConfigMap\napiVersion: v1\ndata: {y: a, 1.0: b, <<: {c: d}}",
-		"manager: a.io/b\ntrainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: x}]}}}", "kind: ConfigMap\napiVersion: v1\ndata: {a: \"\\t\\n \\u2028\", \"\": |-\n  x\n}",
-		"apiVersion: trainer.kubeflow.org/v2alpha1\nkind: TrainJobList\nitems: [{spec: {trainer: {command: []}}}]", "{\"a\":\"\\ud83d\\ude00\"}", "'a\n---\nb'", "--- |\n a\n--- >\n b",
+		"", "---\n", "a: b\n---\n# c\n...\n%YAML 1.2\n---\nd", "\uFEFFkind: A\r\napiVersion: b\r",
+		"{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[{}, null, []]}",
+		"[[[", "- - -", "? ? ?", "a: &a [*a]", "a: &a x\nb: [*a, *a]\n<<: *a", "a: !!binary x",
+		"y: n\n1: 2\n~: 3", "kind: ConfigMap\napiVersion: v1\ndata: {y: a, 1.0: b, <<: {c: d}}",
+		"manager: a.io/b\ntrainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: x}]}}}",
+		"kind: ConfigMap\napiVersion: v1\ndata: {a: \"\\t\\n \\u2028\", \"\": |-\n  x\n}",
+		"apiVersion: trainer.kubeflow.org/v2alpha1\nkind: TrainJobList\nitems: [{spec: {trainer: " +
+			"{command: []}}}]", "{\"a\":\"\\ud83d\\ude00\"}", "'a\n---\nb'", "--- |\n a\n--- >\n b",
 	} {
 		f.Add([]byte(text))
 	}
@@ -69,7 +74,9 @@ func FuzzDecode(f *testing.F) {
 			p.Document.Position(p.Base)
 		}
 		for _, d := range documents {
-			p := d.Position(fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Index(0), fieldpath.Field("name")))
+			p := d.Position(
+				fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Index(0),
+					fieldpath.Field("name")))
 			d.SourceLine(p.Line)
 			if p.File != "in" || p.Line < 1 {
 				t.Errorf("%s is nowhere: %v", d.ID, p)
@@ -85,8 +92,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkRelease decodes the data by a release. It wants the same from decoding it by the release from the start, and from
-// decoding the documents again.
+// checkRelease decodes the data by a release. It wants the same from decoding it by the release
+// from the start, and from decoding the documents again.
 func checkRelease(t *testing.T, data []byte, documents []*manifest.Document, api *manifest.API) {
 	t.Helper()
 	name := api.Release().Name
@@ -107,8 +114,10 @@ func checkRelease(t *testing.T, data []byte, documents []*manifest.Document, api
 		if diff := cmp.Diff(d.Object, again.Object); diff != "" || d.Broken != again.Broken {
 			t.Errorf("Trainer %s: %s read again differs (-direct +again):\n%s", name, d.ID, diff)
 		}
-		if diff := cmp.Diff(d.Earlier, again.Earlier) + cmp.Diff(d.Overrides, again.Overrides); diff != "" {
-			t.Errorf("Trainer %s: the earlier fields of %s read again differ:\n%s", name, d.ID, diff)
+		if diff := cmp.Diff(d.Earlier, again.Earlier) +
+			cmp.Diff(d.Overrides, again.Overrides); diff != "" {
+			t.Errorf("Trainer %s: the earlier fields of %s read again differ:\n%s", name, d.ID,
+				diff)
 		}
 	}
 }
@@ -116,7 +125,8 @@ func checkRelease(t *testing.T, data []byte, documents []*manifest.Document, api
 func checkFindings(t *testing.T, findings finding.List) {
 	t.Helper()
 	for _, f := range findings {
-		if f.Position.File != "in" || f.Severity == 0 || f.Code == "" || f.Message == "" || f.Remedy.Text == "" {
+		if f.Position.File != "in" || f.Severity == 0 || f.Code == "" || f.Message == "" ||
+			f.Remedy.Text == "" {
 			t.Errorf("%#v lacks something", f)
 		}
 	}
@@ -139,7 +149,8 @@ func objects(c *fuzz.Case) []any {
 	job, runtime := new(trainer.TrainJob), new(trainer.TrainingRuntime)
 	job.APIVersion, job.Kind, job.Name = "trainer.kubeflow.org/v1alpha1", "TrainJob", "a"
 	job.Spec.RuntimePatches = c.Patches
-	runtime.APIVersion, runtime.Kind, runtime.Name = "trainer.kubeflow.org/v1alpha1", "TrainingRuntime", "a"
+	runtime.APIVersion, runtime.Kind, runtime.Name = "trainer.kubeflow.org/v1alpha1",
+		"TrainingRuntime", "a"
 	runtime.Spec.Template = *c.Template
 	return []any{job, runtime}
 }
@@ -172,8 +183,9 @@ func written(t testing.TB, format manifest.Format, object any) []byte {
 	return b.Bytes()
 }
 
-// plain returns the object as encoding/json writes and reads it. It drops the status, which Encode never
-// writes. It also drops nulls, since a pointer to the zero time is encoded as null and read back as nil.
+// plain returns the object as encoding/json writes and reads it. It drops the status, which Encode
+// never writes. It also drops nulls, since a pointer to the zero time is encoded as null and read
+// back as nil.
 func plain(object any) map[string]any {
 	canonical := reflect.New(reflect.TypeOf(object).Elem()).Interface()
 	var m map[string]any

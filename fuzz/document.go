@@ -15,8 +15,9 @@ import (
 type DocumentOptions struct {
 	// Policies are the policies that a runtime may have. An empty list means all.
 	Policies []Policy
-	// Changes is the number of fields of valid documents that get another value, which may be invalid. A cluster accepts about
-	// nine of ten cases without a change, three of ten with one, and few with three.
+	// Changes is the number of fields of valid documents that get another value, which may be
+	// invalid. A cluster accepts about nine of ten cases without a change, three of ten with one,
+	// and few with three.
 	Changes int
 	// Managers is the least number of managers. There are at most five.
 	Managers int
@@ -50,7 +51,8 @@ func (d *Documents) YAML() []byte {
 
 // Clone returns a copy that shares no memory with d.
 func (d *Documents) Clone() *Documents {
-	return &Documents{Seed: d.Seed, Runtime: copyValue(d.Runtime).(object), TrainJob: copyValue(d.TrainJob).(object), Changes: slices.Clone(d.Changes)}
+	return &Documents{Seed: d.Seed, Runtime: copyValue(d.Runtime).(object),
+		TrainJob: copyValue(d.TrainJob).(object), Changes: slices.Clone(d.Changes)}
 }
 
 type object = map[string]any
@@ -79,32 +81,37 @@ type madeJob struct {
 // aims is the number of fields that a case is about. Chance adds others.
 const aims = 6
 
-// Document generates a runtime and a TrainJob. Each seed is about one field of the Go types, in turn, and about others by
-// chance. A series of len(Fields()) seeds reaches every field.
+// Document generates a runtime and a TrainJob. Each seed is about one field of the Go types, in
+// turn, and about others by chance. A series of len(Fields()) seeds reaches every field.
 func Document(seed uint64, opts DocumentOptions) *Documents {
 	g := newGenerator(seed, opts)
 	all := fieldsOfTypes().all
 	var changed []*node
 	for i := range opts.Changes {
-		// The product of such a prime and the seed reaches every field in as many seeds as there are fields.
+		// The product of such a prime and the seed reaches every field in as many seeds as there
+		// are fields.
 		n := all[(seed*7919+uint64(i)*104729)%uint64(len(all))]
 		changed = append(changed, n)
 		g.want(n)
 	}
 	d := g.documents(seed)
 	for _, n := range changed {
-		if n.up.up != nil || n.name != "kind" && n.name != "apiVersion" { // with another kind, the object is neither a runtime nor a TrainJob
+		// with another kind, the object is neither a runtime nor a TrainJob
+		if n.up.up != nil || n.name != "kind" && n.name != "apiVersion" {
 			g.change(d, n)
 		}
 	}
 	return d
 }
 
-// Update generates documents that should be accepted, and a copy with another value at one field. The path of the field begins
-// with within, such as trainJob:spec. In two of five cases both the TrainJob and the JobSet are suspended.
+// Update generates documents that should be accepted, and a copy with another value at one field.
+// The path of the field begins with within, such as trainJob:spec. In two of five cases both the
+// TrainJob and the JobSet are suspended.
 func Update(seed uint64, within string) (before, after *Documents) {
 	g := newGenerator(seed, DocumentOptions{})
-	fields := slices.DeleteFunc(slices.Clone(fieldsOfTypes().all), func(n *node) bool { return !strings.HasPrefix(n.path, within) })
+	fields := slices.DeleteFunc(slices.Clone(fieldsOfTypes().all), func(n *node) bool {
+		return !strings.HasPrefix(n.path, within)
+	})
 	n := fields[seed*7919%uint64(len(fields))]
 	if n.rejected == "" {
 		g.want(n)
@@ -128,7 +135,8 @@ func newGenerator(seed uint64, opts DocumentOptions) *generator {
 	if len(opts.Policies) == 0 {
 		opts.Policies = []Policy{Plain, Torch, JAX, XGBoost, MPI, Flux, Coscheduling, Volcano}
 	}
-	g := &generator{rng: rand.New(rand.NewPCG(seed, 21)), opts: opts, wanted: map[*node]bool{}, hints: map[string]int{}}
+	g := &generator{rng: rand.New(rand.NewPCG(seed, 21)), opts: opts, wanted: map[*node]bool{},
+		hints: map[string]int{}}
 	acceptable := acceptableFields()
 	g.want(acceptable[seed%uint64(len(acceptable))])
 	for range aims - 1 {
@@ -161,12 +169,14 @@ func (g *generator) documents(seed uint64) *Documents {
 	f := fieldsOfTypes()
 	g.choosePolicy()
 	d := &Documents{Seed: seed, Runtime: g.structure(f.runtime)}
-	d.Runtime["apiVersion"], d.Runtime["kind"] = trainer.GroupVersion.String(), trainer.ClusterTrainingRuntimeKind
+	d.Runtime["apiVersion"], d.Runtime["kind"] = trainer.GroupVersion.String(),
+		trainer.ClusterTrainingRuntimeKind
 	metadata := child(d.Runtime, "metadata")
 	metadata["name"] = pickOf(g.rng, runtimeNames...)
 	delete(metadata, "namespace")
 	d.TrainJob = g.structure(f.trainJob)
-	d.TrainJob["apiVersion"], d.TrainJob["kind"] = trainer.GroupVersion.String(), trainer.TrainJobKind
+	d.TrainJob["apiVersion"], d.TrainJob["kind"] = trainer.GroupVersion.String(),
+		trainer.TrainJobKind
 	child(d.TrainJob, "metadata")["name"] = pickOf(g.rng, "tj", "my-job")
 	reference := child(d.TrainJob, "spec", "runtimeRef")
 	reference["name"] = metadata["name"]
@@ -256,8 +266,11 @@ func (g *generator) includes(n, f *node) bool {
 
 // likelyFields are fields with another probability than the rest.
 var likelyFields = map[string]float64{
-	"TrainJobSpec.trainer": 0.85, "TrainJobSpec.runtimePatches": 0.85, "Trainer.numNodes": 0.5, "PodSpecPatch.containers": 0.7, "JobSetTemplatePatch.spec": 0.95,
-	"ReplicatedJobPatch.template": 0.95, "JobTemplatePatch.spec": 0.95, "JobSpecPatch.template": 0.95, "PodTemplatePatch.spec": 0.95, "JobSetSpecPatch.replicatedJobs": 0.97,
+	"TrainJobSpec.trainer": 0.85, "TrainJobSpec.runtimePatches": 0.85, "Trainer.numNodes": 0.5,
+	"PodSpecPatch.containers": 0.7, "JobSetTemplatePatch.spec": 0.95,
+	"ReplicatedJobPatch.template": 0.95, "JobTemplatePatch.spec": 0.95,
+	"JobSpecPatch.template": 0.95, "PodTemplatePatch.spec": 0.95,
+	"JobSetSpecPatch.replicatedJobs": 0.97,
 }
 
 func (g *generator) list(n *node) []any {
@@ -357,7 +370,8 @@ func (g *generator) sprinkle(d *Documents) {
 	}
 }
 
-// places finds the objects that have, or could have, the field. With create it adds one if there is none.
+// places finds the objects that have, or could have, the field. With create it adds one if there is
+// none.
 func (g *generator) places(d *Documents, n *node, create bool) []object {
 	var way []*node
 	for at := n; at.up != nil; at = at.up {

@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// TestDocuments_EveryField: the generated documents set every field of the Go types. A field that they never set is in
-// leftOut, with a reason.
+// TestDocuments_EveryField: the generated documents set every field of the Go types. A field that
+// they never set is in leftOut, with a reason.
 func TestDocuments_EveryField(t *testing.T) {
 	if testenv.Race {
 		t.Skip("counts generated inputs; nothing here runs concurrently")
@@ -38,7 +38,8 @@ func TestDocuments_EveryField(t *testing.T) {
 	t.Logf("%d fields in %d documents", len(fields), 2*len(fields))
 }
 
-// TestDocuments_Accepted watches that most documents without a change are accepted, and that changes are of use.
+// TestDocuments_Accepted watches that most documents without a change are accepted, and that
+// changes are of use.
 func TestDocuments_Accepted(t *testing.T) {
 	if testenv.Race {
 		t.Skip("counts generated inputs; nothing here runs concurrently")
@@ -57,18 +58,21 @@ func TestDocuments_Accepted(t *testing.T) {
 		}
 		t.Logf("%d changes: %d of %d accepted", changes, accepted, n)
 		if accepted < bounds[0] || accepted > bounds[1] {
-			t.Errorf("%d changes: %d of %d accepted, want %d to %d", changes, accepted, n, bounds[0], bounds[1])
+			t.Errorf("%d changes: %d of %d accepted, want %d to %d", changes, accepted, n,
+				bounds[0], bounds[1])
 		}
 	}
 }
 
-// TestUpdate_OneField: the documents before and after differ by what Changes says, mostly, and the former are accepted.
+// TestUpdate_OneField: the documents before and after differ by what Changes says, mostly, and the
+// former are accepted.
 func TestUpdate_OneField(t *testing.T) {
 	t.Parallel()
 	const n = 40
 	accepted, same := 0, 0
 	for seed := range uint64(n) {
-		before, after := fuzz.Update(seed, []string{"trainJob:spec", "runtime:spec.template.spec"}[seed%2])
+		before, after := fuzz.Update(
+			seed, []string{"trainJob:spec", "runtime:spec.template.spec"}[seed%2])
 		if len(after.Changes) != 1 {
 			t.Errorf("seed %d: changes %q, want one", seed, after.Changes)
 		}
@@ -76,7 +80,10 @@ func TestUpdate_OneField(t *testing.T) {
 			same++
 		}
 		runtime, found := admission.AdmitRuntime(t.Context(), nil, before.Runtime, "default")
-		if append(found, admission.Check(t.Context(), admission.Input{TrainJob: before.TrainJob, Runtime: runtime, OnConflict: render.Last})...).Err() == nil {
+		if append(found,
+			admission.Check(
+				t.Context(), admission.Input{TrainJob: before.TrainJob, Runtime: runtime,
+					OnConflict: render.Last})...).Err() == nil {
 			accepted++
 		}
 	}

@@ -28,9 +28,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// FuzzMerge lays patches over a generated template. The patches are JSON, or the generator makes them with
-// the fuzzer's bytes as its choices. Nothing may panic, and the merge must give the result of upstream's
-// merge.
+// FuzzMerge lays patches over a generated template. The patches are JSON, or the generator makes
+// them with the fuzzer's bytes as its choices. Nothing may panic, and the merge must give the
+// result of upstream's merge.
 func FuzzMerge(f *testing.F) {
 	for seed := range uint64(64) {
 		c := fuzz.Merge(seed, fuzz.Options{Directives: true})
@@ -46,19 +46,21 @@ func FuzzMerge(f *testing.F) {
 		c := fuzz.Merge(seed, fuzz.Options{})
 		var patches []trainer.RuntimePatch
 		if err := json.Unmarshal(data, &patches); err != nil {
-			c = fuzz.MergeFrom(&choices{data, rand.NewPCG(seed, 0)}, fuzz.Options{Directives: seed%2 == 0})
+			c = fuzz.MergeFrom(&choices{data, rand.NewPCG(seed, 0)},
+				fuzz.Options{Directives: seed%2 == 0})
 		} else {
 			c.Patches = patches
 		}
 		check.Patches(c.Template, c.Patches)
-		if result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{Owners: true}); err == nil {
+		if result, err := runtimepatch.Apply(c.Template, c.Patches,
+			runtimepatch.Options{Owners: true}); err == nil {
 			conflict.Find(result.Owners)
 			for range result.Owners.All() {
 			}
 		}
 		broken := equalsUpstream(c)
-		// If one map holds a directive and the key that it names, upstream's result depends on how Go
-		// walks the map. Any of its results will do.
+		// If one map holds a directive and the key that it names, upstream's result depends on how
+		// Go walks the map. Any of its results will do.
 		for try := 0; broken != "" && try < 32; try++ {
 			broken = equalsUpstream(c)
 		}
@@ -120,22 +122,27 @@ func FuzzParseOpenAPI(f *testing.F) {
 	f.Add(jobSetDefinition(f))
 	f.Add([]byte(apiDocument))
 	for _, seed := range []string{
-		manyKinds, `{}`, `[]`, `{"kind": "CustomResourceDefinition"}`, `{"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}`,
+		manyKinds, `{}`, `[]`, `{"kind": "CustomResourceDefinition"}`,
+		`{"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}`,
 		`{"type": "object", "properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}, "not": {"properties": {"b": {}}}}`,
-		strings.Repeat(`{"type":"object","properties":{"a":`, 600) + `{}` + strings.Repeat("}}", 600),
+		strings.Repeat(`{"type":"object","properties":{"a":`, 600) + `{}` +
+			strings.Repeat("}}", 600),
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		patch := merge.Object{"kind": "A", "metadata": merge.Object{"name": "x", "labels": merge.Object{"a": "b"}}}
+		patch := merge.Object{
+			"kind": "A", "metadata": merge.Object{"name": "x", "labels": merge.Object{"a": "b"}}}
 		layers := []merge.Patch{{Manager: "a", Value: &patch}}
 		root, err := schema.ParseOpenAPI(data)
 		if err != nil {
-			root, err = schema.ParseOpenAPI(data, runtimeschema.GroupVersionKind{Version: "v1", Kind: "A"})
+			root, err = schema.ParseOpenAPI(
+				data, runtimeschema.GroupVersionKind{Version: "v1", Kind: "A"})
 			if err != nil {
 				return
 			}
-			nested := merge.Object{"a": merge.Object{"a": merge.Object{"w": patch, "l": []any{patch["metadata"]}}}}
+			nested := merge.Object{
+				"a": merge.Object{"a": merge.Object{"w": patch, "l": []any{patch["metadata"]}}}}
 			for _, patch := range []merge.Object{patch, nested} {
 				layers[0].Value = &patch
 				if result, err := merge.Apply(root, nested, layers); err == nil {
@@ -155,10 +162,13 @@ func FuzzParseOpenAPI(f *testing.F) {
 // FuzzObject merges any base and patches along two definitions.
 func FuzzObject(f *testing.F) {
 	for _, seed := range [][2]string{
-		{`{"spec": {"n": 1, "m": {"x": [1, 2]}, "a": [{"x": "y"}], "u": {"y": {"z": 1}}}}`, `{"spec": {"n": null, "m": {"x": [2.0, 3]}, "u": {"x": "a", "y": "b"}}}`},
+		{`{"spec": {"n": 1, "m": {"x": [1, 2]}, "a": [{"x": "y"}], "u": {"y": {"z": 1}}}}`,
+			`{"spec": {"n": null, "m": {"x": [2.0, 3]}, "u": {"x": "a", "y": "b"}}}`},
 		{`{"spec": {"l": [{"k": "a"}, {"k": "a", "p": 80}, {"k": "b", "l": [{"k": 1}, {"k": "1"}]}]}}`, `{"spec": {"l": [{"k": "b", "l": [{"k": 1.0}]}, {"k": "a", "p": 80, "v": "x"}]}}`},
-		{`{"spec": {"e": {"kind": "Pod", "metadata": {"finalizers": ["x"]}}, "o": {"x": "y"}}}`, `{"spec": {"e": {"metadata": null, "spec": []}, "o": {}}}`},
-		{`{"spec": {"replicatedJobs": [{"name": "a"}]}}`, `{"spec": {"replicatedJobs": [{"name": "b"}, {"name": "a", "replicas": 2}]}}`},
+		{`{"spec": {"e": {"kind": "Pod", "metadata": {"finalizers": ["x"]}}, "o": {"x": "y"}}}`,
+			`{"spec": {"e": {"metadata": null, "spec": []}, "o": {}}}`},
+		{`{"spec": {"replicatedJobs": [{"name": "a"}]}}`,
+			`{"spec": {"replicatedJobs": [{"name": "b"}, {"name": "a", "replicas": 2}]}}`},
 		{`{"metadata": {"ownerReferences": [{"uid": "a"}, {}]}}`, `null`},
 	} {
 		for which := range byte(2) {
@@ -201,7 +211,8 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// holdsObject checks that a result is JSON, that its paths have claims, and that its fields are JSON.
+// holdsObject checks that a result is JSON, that its paths have claims, and that its fields are
+// JSON.
 func holdsObject(t *testing.T, result *merge.Result[merge.Object]) {
 	t.Helper()
 	if _, err := json.Marshal(result.Value); err != nil {
@@ -219,7 +230,8 @@ func holdsObject(t *testing.T, result *merge.Result[merge.Object]) {
 	}
 }
 
-// FuzzFieldsV1 reads any FieldsV1 value. Structured-merge-diff must read the same fields from a valid one.
+// FuzzFieldsV1 reads any FieldsV1 value. Structured-merge-diff must read the same fields from a
+// valid one.
 func FuzzFieldsV1(f *testing.F) {
 	for seed := range uint64(16) {
 		c := fuzz.Merge(seed, fuzz.Options{Checked: true})
@@ -232,7 +244,8 @@ func FuzzFieldsV1(f *testing.F) {
 		}
 	}
 	for _, seed := range []string{
-		``, `null`, `{".":{}}`, `{"f:":{},"f:a b":{"i:0":{},"i:12":{".":{}}}}`, `{"v:1":{},"v:\"x\"":{},"v:{\"a\":[1.5]}":{},"v:null":{}}`,
+		``, `null`, `{".":{}}`, `{"f:":{},"f:a b":{"i:0":{},"i:12":{".":{}}}}`,
+		`{"v:1":{},"v:\"x\"":{},"v:{\"a\":[1.5]}":{},"v:null":{}}`,
 		`{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}},"k:{\"a\":true,\"b\":1e3}":{}}`, `{"f:a":{"x:b":{}}}`, `{"k:{}":{}}`, `{"v:1e999":{}} {}`,
 		strings.Repeat(`{"f:a":`, 100) + "{}" + strings.Repeat("}", 100),
 	} {
@@ -274,7 +287,8 @@ func equalsFieldPath(t *testing.T, data []byte) {
 		}
 		var invalid *merge.FieldsV1Error
 		if !errors.As(err, &invalid) || path != nil {
-			t.Fatalf("FieldsV1Paths(%q) yields %s and %v, want a FieldsV1Error alone", data, path, err)
+			t.Fatalf("FieldsV1Paths(%q) yields %s and %v, want a FieldsV1Error alone", data,
+				path, err)
 		}
 		return
 	}
@@ -316,7 +330,8 @@ func fieldsV1Step(element smdpath.PathElement) fieldpath.Step {
 	default:
 		var keys []fieldpath.ItemKey
 		for _, field := range *element.Key {
-			keys = append(keys, fieldpath.ItemKey{Name: field.Name, Value: field.Value.Unstructured()})
+			keys = append(
+				keys, fieldpath.ItemKey{Name: field.Name, Value: field.Value.Unstructured()})
 		}
 		return fieldpath.ItemBy(keys...)
 	}
@@ -354,14 +369,19 @@ func rounded(value any) any {
 	return value
 }
 
-// FuzzLive merges a live object with owners and patches of two kinds. A merged object can be merged again.
+// FuzzLive merges a live object with owners and patches of two kinds. A merged object can be merged
+// again.
 func FuzzLive(f *testing.F) {
 	const base = `{"apiVersion": "v1", "spec": {"n": 1, "m": {"x": 1}, "l": [{"k": "a", "v": "x"}]}, "metadata": {"managedFields": [
 		{"manager": "a", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:n": {}, "f:l": {"k:{\"k\":\"a\",\"p\":80}": {".": {}, "f:k": {}, "f:v": {}}}}}},
 		{"manager": "a", "operation": "Update", "apiVersion": "v1", "subresource": "status", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {".": {}, "f:m": {"f:x": {}}}}}]}}`
-	for _, patch := range []string{`{"spec": {"m": {"y": 2}}}`, `{"spec": {"n": null, "l": []}}`, `{"spec": {"m": null, "u": {"a": {"b": 1}}}}`} {
-		f.Add([]byte(base), []byte(patch), []byte(`[{"op": "add", "path": "/spec/l/-", "value": {"k": "b"}}, {"op": "move", "from": "/spec/n", "path": "/spec/u"}]`))
-		f.Add([]byte(patch), []byte(patch), []byte("- {op: copy, from: /spec, path: /spec/u}\n- {op: test, path: /spec/m, value: null}\n- {op: remove, path: /spec/m}"))
+	for _, patch := range []string{`{"spec": {"m": {"y": 2}}}`, `{"spec": {"n": null, "l": []}}`,
+		`{"spec": {"m": null, "u": {"a": {"b": 1}}}}`} {
+		f.Add([]byte(base), []byte(patch),
+			[]byte(`[{"op": "add", "path": "/spec/l/-", "value": {"k": "b"}}, {"op": "move", "from": "/spec/n", "path": "/spec/u"}]`))
+		f.Add([]byte(patch), []byte(patch),
+			[]byte("- {op: copy, from: /spec, path: /spec/u}\n- {op: test, path: /spec/m, value: "+
+				"null}\n- {op: remove, path: /spec/m}"))
 	}
 	root, err := schema.ParseOpenAPI([]byte(manyKinds))
 	if err != nil {
@@ -378,7 +398,8 @@ func FuzzLive(f *testing.F) {
 			t.Skip("no JSON patch")
 		}
 		layers := []merge.Patch{
-			{Manager: "a", Value: &objects[1]}, {Manager: "b", Value: parsed}, {Manager: "a", Value: &objects[1]},
+			{Manager: "a", Value: &objects[1]}, {Manager: "b", Value: parsed},
+			{Manager: "a", Value: &objects[1]},
 		}
 		for _, o := range [][]merge.Option{{}, {merge.Live()}} {
 			before := encode([]any{objects, parsed})

@@ -26,29 +26,37 @@ func ways(n *node) (out []*node) {
 	return out
 }
 
-// rejected are the fields that no accepted document has, by Go type and field. Only a change sets them.
+// rejected are the fields that no accepted document has, by Go type and field. Only a change sets
+// them.
 var rejected = map[string]string{
 	"PodSpec.ephemeralContainers": "the Job API takes none in a template",
 	"PodSpec.runtimeClassName":    "the class must exist in the cluster",
 	"PodSpec.overhead":            "it needs a runtimeClassName",
-	"JobSpec.selector":            "it needs manualSelector, and labels that JobSet does not give",
-	"ObjectMeta.resourceVersion":  "it may not be set on create",
-	"PersistentVolumeClaim.kind":  "a template has none", "PersistentVolumeClaim.apiVersion": "a template has none",
-	"PersistentVolumeClaim.status": "a template has none",
+	"JobSpec.selector": "it needs manualSelector, and labels that JobSet does " +
+		"not give",
+	"ObjectMeta.resourceVersion":       "it may not be set on create",
+	"PersistentVolumeClaim.kind":       "a template has none",
+	"PersistentVolumeClaim.apiVersion": "a template has none",
+	"PersistentVolumeClaim.status":     "a template has none",
 }
 
-// rare lists fields that chance alone never sets. Some are behind feature gates that are off; others forbid much else.
+// rare lists fields that chance alone never sets. Some are behind feature gates that are off;
+// others forbid much else.
 var rare = map[string]bool{
-	"Lifecycle.stopSignal": true, "VolumeProjection.clusterTrustBundle": true, "VolumeProjection.podCertificate": true, "PodSpec.schedulingGroup": true,
-	"TrainJob.status": true, "PodSpec.os": true, "PodSecurityContext.windowsOptions": true, "SecurityContext.windowsOptions": true, "PodSpec.hostUsers": true,
-	"TrainJobSpec.managedBy": true, "v1alpha2.JobSetSpec.managedBy": true, "JobSpec.managedBy": true, "PodSecurityContext.seLinuxChangePolicy": true,
+	"Lifecycle.stopSignal": true, "VolumeProjection.clusterTrustBundle": true,
+	"VolumeProjection.podCertificate": true, "PodSpec.schedulingGroup": true,
+	"TrainJob.status": true, "PodSpec.os": true, "PodSecurityContext.windowsOptions": true,
+	"SecurityContext.windowsOptions": true, "PodSpec.hostUsers": true,
+	"TrainJobSpec.managedBy": true, "v1alpha2.JobSetSpec.managedBy": true,
+	"JobSpec.managedBy": true, "PodSecurityContext.seLinuxChangePolicy": true,
 }
 
 // embedded are the metadata fields that the definitions keep within an object.
 var embedded = []string{"name", "namespace", "labels", "annotations", "finalizers"}
 
 func rejectedReason(n *node, inTrainJob bool) string {
-	if n.owner == "ObjectMeta" && n.up.up != nil && n.up.up.up != nil && !slices.Contains(embedded, n.name) {
+	if n.owner == "ObjectMeta" && n.up.up != nil && n.up.up.up != nil &&
+		!slices.Contains(embedded, n.name) {
 		return "the definitions drop it from embedded metadata"
 	}
 	if n.key == "EnvVarSource.fileKeyRef" && inTrainJob && n.up.up.up.owner != "ContainerPatch" {
@@ -60,34 +68,67 @@ func rejectedReason(n *node, inTrainJob bool) string {
 // required are the fields that their objects need although the Go type has omitempty.
 var required = map[string]bool{
 	"ClusterTrainingRuntime.metadata": true, "TrainJob.metadata": true, "RuntimeRef.name": true,
-	"JobSetTemplateSpec.spec": true, "v1alpha2.JobSetSpec.replicatedJobs": true, "JobTemplateSpec.spec": true, "PodTemplateSpec.spec": true,
-	"Container.image": true, "EphemeralContainerCommon.image": true, "ImageVolumeSource.reference": true, "PodDNSConfigOption.name": true,
-	"ServiceAccountTokenProjection.path": true, "EphemeralVolumeSource.volumeClaimTemplate": true, "PersistentVolumeClaimSpec.accessModes": true,
-	"PersistentVolumeClaimSpec.resources": true, "VolumeResourceRequirements.requests": true, "EnvInjectionTarget.jobName": true, "EnvInjectionTarget.containerNames": true,
-	"LocalObjectReference.name": true, "ConfigMapVolumeSource.name": true, "SecretVolumeSource.secretName": true, "SecretProjection.name": true, "ConfigMapProjection.name": true,
-	"ConfigMapKeySelector.name": true, "SecretKeySelector.name": true, "ConfigMapEnvSource.name": true, "SecretEnvSource.name": true, "StorageOSVolumeSource.volumeName": true,
-	"PodCertificateProjection.signerName": true, "PodCertificateProjection.keyType": true, "PodCertificateProjection.credentialBundlePath": true, "HostAlias.hostnames": true,
-	"v1alpha2.VolumeClaimPolicy.templates": true, "ScaleIOVolumeSource.volumeName": true, "ManagedFieldsEntry.operation": true, "ManagedFieldsEntry.fieldsType": true, "ManagedFieldsEntry.apiVersion": true, "TrainerStatus.lastUpdatedTime": true, "PersistentVolumeClaim.metadata": true, "PersistentVolumeClaim.spec": true, "ContainerRestartRule.action": true, "ContainerRestartRule.exitCodes": true,
-	"ContainerRestartRuleOnExitCodes.operator": true, "ContainerRestartRuleOnExitCodes.values": true, "v1alpha2.FailurePolicyRule.name": true, "ExecAction.command": true,
-	"RuntimePatch.manager": true, "RuntimePatch.trainingRuntimeSpec": true, "TrainingRuntimeSpecPatch.template": true, "ReplicatedJobPatch.name": true, "ContainerPatch.name": true,
-	"SuccessPolicyRule.succeededIndexes": true, "JobStatus.name": true, "JobStatus.ready": true, "JobStatus.active": true, "JobStatus.failed": true, "JobStatus.succeeded": true, "JobStatus.suspended": true, "TrainJobStatus.conditions": true, "Metric.name": true, "Metric.value": true, "DownwardAPIVolumeFile.path": true,
+	"JobSetTemplateSpec.spec": true, "v1alpha2.JobSetSpec.replicatedJobs": true,
+	"JobTemplateSpec.spec": true, "PodTemplateSpec.spec": true,
+	"Container.image": true, "EphemeralContainerCommon.image": true,
+	"ImageVolumeSource.reference": true, "PodDNSConfigOption.name": true,
+	"ServiceAccountTokenProjection.path": true, "EphemeralVolumeSource.volumeClaimTemplate": true,
+	"PersistentVolumeClaimSpec.accessModes": true,
+	"PersistentVolumeClaimSpec.resources":   true, "VolumeResourceRequirements.requests": true,
+	"EnvInjectionTarget.jobName": true, "EnvInjectionTarget.containerNames": true,
+	"LocalObjectReference.name": true, "ConfigMapVolumeSource.name": true,
+	"SecretVolumeSource.secretName": true, "SecretProjection.name": true,
+	"ConfigMapProjection.name":  true,
+	"ConfigMapKeySelector.name": true, "SecretKeySelector.name": true,
+	"ConfigMapEnvSource.name": true, "SecretEnvSource.name": true,
+	"StorageOSVolumeSource.volumeName":    true,
+	"PodCertificateProjection.signerName": true, "PodCertificateProjection.keyType": true,
+	"PodCertificateProjection.credentialBundlePath": true, "HostAlias.hostnames": true,
+	"v1alpha2.VolumeClaimPolicy.templates": true, "ScaleIOVolumeSource.volumeName": true,
+	"ManagedFieldsEntry.operation": true, "ManagedFieldsEntry.fieldsType": true,
+	"ManagedFieldsEntry.apiVersion": true, "TrainerStatus.lastUpdatedTime": true,
+	"PersistentVolumeClaim.metadata": true, "PersistentVolumeClaim.spec": true,
+	"ContainerRestartRule.action": true, "ContainerRestartRule.exitCodes": true,
+	"ContainerRestartRuleOnExitCodes.operator": true,
+	"ContainerRestartRuleOnExitCodes.values":   true, "v1alpha2.FailurePolicyRule.name": true,
+	"ExecAction.command":   true,
+	"RuntimePatch.manager": true, "RuntimePatch.trainingRuntimeSpec": true,
+	"TrainingRuntimeSpecPatch.template": true, "ReplicatedJobPatch.name": true,
+	"ContainerPatch.name":                true,
+	"SuccessPolicyRule.succeededIndexes": true, "JobStatus.name": true, "JobStatus.ready": true,
+	"JobStatus.active": true, "JobStatus.failed": true, "JobStatus.succeeded": true,
+	"JobStatus.suspended": true, "TrainJobStatus.conditions": true, "Metric.name": true,
+	"Metric.value": true, "DownwardAPIVolumeFile.path": true,
 	"ClusterTrustBundleProjection.signerName": true,
 }
 
 // listKeys identify the items of a list, by its Go type and field.
 var listKeys = map[string][]string{
-	"Container.ports": {"containerPort", "protocol"}, "Container.env": {"name"}, "ContainerPatch.env": {"name"}, "Trainer.env": {"name"}, "DatasetInitializer.env": {"name"}, "ModelInitializer.env": {"name"},
-	"EphemeralContainerCommon.env": {"name"}, "Container.volumeMounts": {"mountPath"}, "Container.volumeDevices": {"devicePath"}, "ContainerPatch.volumeMounts": {"name"},
-	"Container.resizePolicy": {"resourceName"}, "ResourceRequirements.claims": {"name"}, "PodSpec.imagePullSecrets": {"name"}, "PodSpecPatch.imagePullSecrets": {"name"},
-	"PodSpec.schedulingGates": {"name"}, "PodSpecPatch.schedulingGates": {"name"}, "PodSpec.resourceClaims": {"name"}, "PodSpec.hostAliases": {"ip"}, "PodSpec.topologySpreadConstraints": {"topologyKey", "whenUnsatisfiable"},
-	"PodSecurityContext.sysctls": {"name"}, "SecretVolumeSource.items": {"path"}, "ConfigMapVolumeSource.items": {"path"}, "DownwardAPIVolumeSource.items": {"path"}, "DownwardAPIProjection.items": {"path"},
-	"SecretProjection.items": {"path"}, "ConfigMapProjection.items": {"path"}, "PodSpec.readinessGates": {"conditionType"}, "TrainJobStatus.conditions": {"type"}, "TrainJobStatus.jobsStatus": {"name"},
-	"ObjectMeta.ownerReferences": {"uid"}, "TrainerStatus.metrics": {"name"}, "EnvInjection.targets": {"jobName"}, "v1alpha2.ReplicatedJob.dependsOn": {"name"}, "HTTPGetAction.httpHeaders": {"name"},
+	"Container.ports": {"containerPort", "protocol"}, "Container.env": {"name"},
+	"ContainerPatch.env": {"name"}, "Trainer.env": {"name"}, "DatasetInitializer.env": {"name"},
+	"ModelInitializer.env":         {"name"},
+	"EphemeralContainerCommon.env": {"name"}, "Container.volumeMounts": {"mountPath"},
+	"Container.volumeDevices": {"devicePath"}, "ContainerPatch.volumeMounts": {"name"},
+	"Container.resizePolicy": {"resourceName"}, "ResourceRequirements.claims": {"name"},
+	"PodSpec.imagePullSecrets": {"name"}, "PodSpecPatch.imagePullSecrets": {"name"},
+	"PodSpec.schedulingGates": {"name"}, "PodSpecPatch.schedulingGates": {"name"},
+	"PodSpec.resourceClaims": {"name"}, "PodSpec.hostAliases": {"ip"},
+	"PodSpec.topologySpreadConstraints": {"topologyKey", "whenUnsatisfiable"},
+	"PodSecurityContext.sysctls":        {"name"}, "SecretVolumeSource.items": {"path"},
+	"ConfigMapVolumeSource.items": {"path"}, "DownwardAPIVolumeSource.items": {"path"},
+	"DownwardAPIProjection.items": {"path"},
+	"SecretProjection.items":      {"path"}, "ConfigMapProjection.items": {"path"},
+	"PodSpec.readinessGates": {"conditionType"}, "TrainJobStatus.conditions": {"type"},
+	"TrainJobStatus.jobsStatus":  {"name"},
+	"ObjectMeta.ownerReferences": {"uid"}, "TrainerStatus.metrics": {"name"},
+	"EnvInjection.targets": {"jobName"}, "v1alpha2.ReplicatedJob.dependsOn": {"name"},
+	"HTTPGetAction.httpHeaders":     {"name"},
 	"ProjectedVolumeSource.sources": nil, "PodDNSConfig.options": {"name"},
 }
 
 // repeats are the lists of scalars that may contain duplicates.
-var repeats = map[string]bool{"Container.command": true, "Container.args": true, "Trainer.command": true, "Trainer.args": true, "ExecAction.command": true}
+var repeats = map[string]bool{"Container.command": true, "Container.args": true,
+	"Trainer.command": true, "Trainer.args": true, "ExecAction.command": true}
 
 // unions are the Go types of which only one field may be set.
 var unions = map[string]struct {
@@ -102,13 +143,16 @@ var unions = map[string]struct {
 	"Volume": {func(n *node) []string {
 		return slices.DeleteFunc(allFields(n), func(f string) bool { return f == "name" })
 	}, "emptyDir"},
-	"FlockerVolumeSource":   {allFields, "datasetName"},
-	"PodResourceClaim":      {fixed("resourceClaimName", "resourceClaimTemplateName"), "resourceClaimName"},
+	"FlockerVolumeSource": {allFields, "datasetName"},
+	"PodResourceClaim": {fixed("resourceClaimName", "resourceClaimTemplateName"),
+		"resourceClaimName"},
 	"PodFailurePolicyRule":  {fixed("onExitCodes", "onPodConditions"), "onExitCodes"},
 	"DownwardAPIVolumeFile": {fixed("fieldRef", "resourceFieldRef"), "fieldRef"},
 }
 
-func fixed(members ...string) func(*node) []string { return func(*node) []string { return members } }
+func fixed(members ...string) func(*node) []string {
+	return func(*node) []string { return members }
+}
 
 func allFields(n *node) (names []string) {
 	for _, f := range n.fields {
@@ -245,7 +289,8 @@ func (g *generator) fix(n *node, o object) {
 		withValues(g, o, "app")
 	case "NodeSelectorRequirement":
 		if n.up.name == "matchFields" {
-			o["key"], o["operator"], o["values"] = "metadata.name", pickOf(g.rng, "In", "NotIn"), []any{"n1"}
+			o["key"], o["operator"], o["values"] = "metadata.name", pickOf(g.rng, "In", "NotIn"),
+				[]any{"n1"}
 			return
 		}
 		withValues(g, o, "zone")
@@ -297,7 +342,9 @@ func (g *generator) fix(n *node, o object) {
 		}
 	case "Initializer":
 		for _, section := range []string{"dataset", "model"} {
-			if !slices.ContainsFunc(g.jobs, func(j *madeJob) bool { return j.name == section+"-initializer" }) {
+			if !slices.ContainsFunc(g.jobs, func(j *madeJob) bool {
+				return j.name == section+"-initializer"
+			}) {
 				delete(o, section)
 			}
 		}
@@ -322,9 +369,12 @@ func (g *generator) inject(spec object) {
 	}
 	targets := []any{}
 	for _, job := range g.jobs {
-		names := slices.DeleteFunc(append(slices.Clone(job.containers), job.init...), func(name string) bool { return name == "node" })
+		names := slices.DeleteFunc(append(slices.Clone(job.containers), job.init...),
+			func(name string) bool { return name == "node" })
 		if len(names) > 0 && g.chance(0.7) {
-			targets = append(targets, object{"jobName": job.name, "containerNames": strings2any(g.someOf(names, 2))})
+			targets = append(
+				targets, object{
+					"jobName": job.name, "containerNames": strings2any(g.someOf(names, 2))})
 		}
 	}
 	injection["targets"] = targets
@@ -366,7 +416,8 @@ func sortNumbers(o object, field string) {
 	o[field] = slices.Compact(list)
 }
 
-// resources makes requests below limits, with at most one kind of GPU. Of two kinds upstream counts an arbitrary one.
+// resources makes requests below limits, with at most one kind of GPU. Of two kinds upstream counts
+// an arbitrary one.
 func (g *generator) resources(o object) {
 	amounts := []struct {
 		name         string
@@ -386,7 +437,8 @@ func (g *generator) resources(o object) {
 		if limits != nil && g.chance(0.5) {
 			limits[a.name] = pickOf(g.rng, a.large...)
 		}
-		if requests != nil && g.chance(0.5) && (a.name != "nvidia.com/gpu" || limits[a.name] != nil) {
+		if requests != nil && g.chance(0.5) &&
+			(a.name != "nvidia.com/gpu" || limits[a.name] != nil) {
 			requests[a.name] = pickOf(g.rng, a.small...)
 		}
 	}

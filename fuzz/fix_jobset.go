@@ -53,7 +53,8 @@ func (g *generator) role(job object) {
 	}
 }
 
-// mainContainers returns the names of a job's containers: the container that its step requires, and others.
+// mainContainers returns the names of a job's containers: the container that its step requires, and
+// others.
 func (g *generator) mainContainers() []string {
 	first := g.job.name
 	if first == "launcher" || first == "worker" {
@@ -164,9 +165,11 @@ func (g *generator) useClaims(o object) {
 	for _, policy := range items(o, "volumeClaimPolicies") {
 		for _, claim := range items(policy, "templates") {
 			name := claim["metadata"].(object)["name"]
-			containers := items(child(pickOf(g.rng, jobs...), "template", "spec", "template", "spec"), "containers")
+			containers := items(
+				child(pickOf(g.rng, jobs...), "template", "spec", "template", "spec"), "containers")
 			c := pickOf(g.rng, containers...)
-			c["volumeMounts"] = append(anyList(c["volumeMounts"]), object{"name": name, "mountPath": fmt.Sprint("/", name)})
+			c["volumeMounts"] = append(anyList(c["volumeMounts"]),
+				object{"name": name, "mountPath": fmt.Sprint("/", name)})
 		}
 	}
 }

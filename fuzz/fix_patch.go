@@ -2,7 +2,8 @@ package fuzz
 
 // patches makes the patches of up to five managers, which are about the same fields.
 func (g *generator) patches(n *node) []any {
-	managers := []string{"kueue.x-k8s.io/manager", "acme.io/user", "b.example.org/x", "z.example.com/late", "example.com/platform"}
+	managers := []string{"kueue.x-k8s.io/manager", "acme.io/user", "b.example.org/x",
+		"z.example.com/late", "example.com/platform"}
 	count := max(g.opts.Managers, 1+g.rng.IntN(len(managers)))
 	out := []any{}
 	for _, i := range g.rng.Perm(len(managers))[:min(count, len(managers))] {
@@ -65,7 +66,8 @@ func (g *generator) mountsOfPatch(job object) {
 						ref["volumeName"] = "files"
 						if g.job.sources["files"] == "" {
 							list, _ := inPod["volumes"].([]any)
-							inPod["volumes"] = append(list, object{"name": "files", "emptyDir": object{}})
+							inPod["volumes"] = append(
+								list, object{"name": "files", "emptyDir": object{}})
 						}
 					}
 					if ref, ok := from["resourceFieldRef"].(object); ok {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// whole makes values whose parts depend on each other beyond one object: jobs, containers, volumes and patches.
+// whole makes values whose parts depend on each other beyond one object: jobs, containers, volumes
+// and patches.
 func (g *generator) whole(n *node) (value any, made bool) {
 	switch n.key {
 	case "v1alpha2.JobSetSpec.replicatedJobs":
@@ -14,7 +15,8 @@ func (g *generator) whole(n *node) (value any, made bool) {
 	case "PodSpec.containers":
 		return g.containers(n.item, &g.job.containers, g.mainContainers()), true
 	case "PodSpec.initContainers":
-		return g.containers(n.item, &g.job.init, []string{"init-a", "init-b"}[:1+g.rng.IntN(2)]), true
+		return g.containers(n.item, &g.job.init, []string{"init-a", "init-b"}[:1+g.rng.IntN(2)]),
+			true
 	case "PodSpec.volumes":
 		out := []any{}
 		for i := range 1 + g.rng.IntN(4) {
@@ -65,7 +67,8 @@ func (g *generator) containers(n *node, made *[]string, names []string) []any {
 		container["name"] = name
 		if name == g.job.name && strings.HasSuffix(name, "-initializer") {
 			mounts, _ := container["volumeMounts"].([]any)
-			container["volumeMounts"] = append(mounts, object{"name": "initializer", "mountPath": "/workspace"})
+			container["volumeMounts"] = append(
+				mounts, object{"name": "initializer", "mountPath": "/workspace"})
 		}
 		out = append(out, container)
 		*made = append(*made, name)
@@ -89,9 +92,12 @@ func (g *generator) volume(n *node, name string) object {
 		}
 	}
 	if !g.chance(0.3) {
-		common := []string{"emptyDir", "configMap", "persistentVolumeClaim", "projected", "ephemeral", "hostPath", "secret"}
+		common := []string{"emptyDir", "configMap", "persistentVolumeClaim", "projected",
+			"ephemeral", "hostPath", "secret"}
 		common = common[:1+g.hint("common")%len(common)]
-		sources = slices.DeleteFunc(sources, func(f *node) bool { return !slices.Contains(common, f.name) })
+		sources = slices.DeleteFunc(sources, func(f *node) bool {
+			return !slices.Contains(common, f.name)
+		})
 	}
 	if len(about) > 0 {
 		sources = about
@@ -136,7 +142,8 @@ func (g *generator) container(n *node, o object) {
 	init := n.up.name == "initContainers"
 	handlers := []string{"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
 	if n.up.name == "initContainers" && n.owner == "PodSpec" {
-		if slices.ContainsFunc(handlers, func(f string) bool { return o[f] != nil }) || o["resizePolicy"] != nil || o["restartPolicy"] != nil && g.chance(0.6) {
+		if slices.ContainsFunc(handlers, func(f string) bool { return o[f] != nil }) ||
+			o["resizePolicy"] != nil || o["restartPolicy"] != nil && g.chance(0.6) {
 			o["restartPolicy"] = "Always"
 		}
 	}
@@ -228,7 +235,8 @@ func (g *generator) pod(o object) {
 			d["name"] = name
 			if !slices.Contains(volumes, name) {
 				list, _ := o["volumes"].([]any)
-				o["volumes"] = append(list, object{"name": name, "persistentVolumeClaim": object{"claimName": "raw"}})
+				o["volumes"] = append(
+					list, object{"name": name, "persistentVolumeClaim": object{"claimName": "raw"}})
 			}
 			volumes = append(volumes, name)
 		}
@@ -288,7 +296,8 @@ func (g *generator) volumeItems(v object, containers []object) {
 				}
 			}
 			if c, ok := s["podCertificate"].(object); ok {
-				for _, field := range []string{"credentialBundlePath", "keyPath", "certificateChainPath"} {
+				for _, field := range []string{"credentialBundlePath", "keyPath",
+					"certificateChainPath"} {
 					if c[field] != nil {
 						c[field] = fmt.Sprintf("s%d/%s", i, field)
 					}
@@ -320,9 +329,12 @@ func (g *generator) volumeNames(o object) (names []string) {
 func (g *generator) claimsOf(container, pod object) {
 	resources, _ := container["resources"].(object)
 	for _, c := range items(resources, "claims") {
-		if !slices.ContainsFunc(items(pod, "resourceClaims"), func(have object) bool { return have["name"] == c["name"] }) {
+		if !slices.ContainsFunc(items(pod, "resourceClaims"), func(have object) bool {
+			return have["name"] == c["name"]
+		}) {
 			list, _ := pod["resourceClaims"].([]any)
-			pod["resourceClaims"] = append(list, object{"name": c["name"], "resourceClaimName": "shared"})
+			pod["resourceClaims"] = append(
+				list, object{"name": c["name"], "resourceClaimName": "shared"})
 		}
 	}
 }
@@ -349,7 +361,9 @@ func (g *generator) podWide(o object, containers []object) {
 		for _, field := range []string{"hostNetwork", "hostPID", "hostIPC"} {
 			delete(o, field)
 		}
-		if slices.ContainsFunc(containers, func(c object) bool { return c["volumeDevices"] != nil }) {
+		if slices.ContainsFunc(containers, func(c object) bool {
+			return c["volumeDevices"] != nil
+		}) {
 			delete(o, "hostUsers")
 		}
 	}
@@ -370,7 +384,8 @@ func (g *generator) podWide(o object, containers []object) {
 		g.windows(s)
 		s["sysctls"] = slices.DeleteFunc(anyList(s["sysctls"]), func(v any) bool {
 			name, _ := v.(object)["name"].(string)
-			return strings.HasPrefix(name, "net.") && o["hostNetwork"] == true || strings.HasPrefix(name, "kernel.") && o["hostIPC"] == true
+			return strings.HasPrefix(name, "net.") && o["hostNetwork"] == true ||
+				strings.HasPrefix(name, "kernel.") && o["hostIPC"] == true
 		})
 		if len(anyList(s["sysctls"])) == 0 {
 			delete(s, "sysctls")

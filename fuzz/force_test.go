@@ -30,14 +30,17 @@ func TestForce(t *testing.T) {
 			return cmp.Or(forceTakesAway(c), forceDecides(c), forceGoesInTurn(c))
 		})
 	})
-	t.Run("Wild", func(t *testing.T) { t.Parallel(); lawFor(t, cases(t)/4, fuzz.Options{Least: 2}, forceEnds) })
+	t.Run("Wild", func(t *testing.T) {
+		t.Parallel()
+		lawFor(t, cases(t)/4, fuzz.Options{Least: 2}, forceEnds)
+	})
 }
 
 // chosen is the manager that is let win: by the seed, so that each place in the list is tried.
 func chosen(c *fuzz.Case) string { return c.Patches[c.Seed%uint64(len(c.Patches))].Manager }
 
-// forceTakesAway: the merge of the patches that Force returns equals upstream's merge. Upstream gets the
-// patches without the claims against the manager's, which are deleted from their JSON.
+// forceTakesAway: the merge of the patches that Force returns equals upstream's merge. Upstream
+// gets the patches without the claims against the manager's, which are deleted from their JSON.
 func forceTakesAway(c *fuzz.Case) string {
 	manager := chosen(c)
 	forced, _, err := runtimepatch.Force(c.Template, c.Patches, manager)
@@ -50,16 +53,19 @@ func forceTakesAway(c *fuzz.Case) string {
 	}
 	want, err := upstreamOf(c.Template, c.Patches, withoutOpposition(c.Patches, manager))
 	if err != nil {
-		return fmt.Sprintf("upstream refuses the patches without what stands against %s: %v", manager, err)
+		return fmt.Sprintf("upstream refuses the patches without what stands against %s: %v",
+			manager, err)
 	}
 	if got, want := typed(&got.Template), typed(want); !bytes.Equal(got, want) {
-		return fmt.Sprintf("%s by force makes another template than the patches without what stands against it:\n%s", manager, gocmp.Diff(decode(want), decode(got)))
+		return fmt.Sprintf(
+			"%s by force makes another template than the patches without what stands against "+
+				"it:\n%s", manager, gocmp.Diff(decode(want), decode(got)))
 	}
 	return ""
 }
 
-// forceDecides: no conflict of the manager is left, and each earlier one has been decided. The manager's
-// values are in force, and nothing else changes.
+// forceDecides: no conflict of the manager is left, and each earlier one has been decided. The
+// manager's values are in force, and nothing else changes.
 func forceDecides(c *fuzz.Case) string {
 	manager := chosen(c)
 	before := encode(c.Patches)
@@ -82,7 +88,9 @@ func forceDecides(c *fuzz.Case) string {
 		return "there is nothing to decide, and Force returns another list"
 	}
 	for _, d := range decisions {
-		if len(d.Lost) == 0 || slices.ContainsFunc(d.Lost, func(c merge.Claim) bool { return c.Owner == merge.Manager(manager) }) {
+		if len(d.Lost) == 0 || slices.ContainsFunc(d.Lost, func(c merge.Claim) bool {
+			return c.Owner == merge.Manager(manager)
+		}) {
 			return fmt.Sprintf("a decision for %s takes %v", manager, d.Lost)
 		}
 	}
@@ -126,7 +134,8 @@ func winsIn(c *fuzz.Case, forced []trainer.RuntimePatch, manager string) string 
 				continue
 			}
 			if got, ok := inForce[text]; !ok || got.value != value {
-				return fmt.Sprintf("%s sets %s to %s, and in force is %q", manager, text, value, got.value)
+				return fmt.Sprintf("%s sets %s to %s, and in force is %q", manager, text, value,
+					got.value)
 			}
 		}
 	}
@@ -148,7 +157,8 @@ func forceGoesInTurn(c *fuzz.Case) string {
 		return fmt.Sprintf("Force refuses what it returned: %v", err)
 	}
 	if got, want := encode(both), encode(one); !bytes.Equal(got, want) {
-		return fmt.Sprintf("both at once differ from one after the other:\n%s", gocmp.Diff(decode(want), decode(got)))
+		return fmt.Sprintf("both at once differ from one after the other:\n%s",
+			gocmp.Diff(decode(want), decode(got)))
 	}
 	left, broken := find(&fuzz.Case{Template: c.Template, Patches: both})
 	if broken != "" {
@@ -164,7 +174,8 @@ func forceGoesInTurn(c *fuzz.Case) string {
 func forceEnds(c *fuzz.Case) string {
 	before := encode(c.Patches)
 	if _, _, err := runtimepatch.Force(c.Template, c.Patches, chosen(c)); err != nil {
-		if _, applied := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{}); applied == nil {
+		if _, applied := runtimepatch.Apply(c.Template, c.Patches,
+			runtimepatch.Options{}); applied == nil {
 			return fmt.Sprintf("Force refuses what Apply takes: %v", err)
 		}
 	}
@@ -174,8 +185,9 @@ func forceEnds(c *fuzz.Case) string {
 	return ""
 }
 
-// withoutOpposition returns the JSON of the patches' specs and metadata, without the claims of others
-// against the manager. These claims come from an account of claims that shares no code with the engine.
+// withoutOpposition returns the JSON of the patches' specs and metadata, without the claims of
+// others against the manager. These claims come from an account of claims that shares no code with
+// the engine.
 func withoutOpposition(patches []trainer.RuntimePatch, manager string) []any {
 	all := make([]any, len(patches))
 	var mine leaves
@@ -188,7 +200,9 @@ func withoutOpposition(patches []trainer.RuntimePatch, manager string) []any {
 	for i := range patches {
 		template := map[string]any{}
 		if metadata := metadataOf(&patches[i]); metadata != nil {
-			template["metadata"] = decode(encode(map[string]any{"labels": metadata.Labels, "annotations": metadata.Annotations}))
+			template["metadata"] = decode(
+				encode(map[string]any{
+					"labels": metadata.Labels, "annotations": metadata.Annotations}))
 		}
 		if spec := specOf(&patches[i]); spec != nil {
 			template["spec"] = decode(encode(spec))
@@ -238,7 +252,9 @@ func opposing(mine, theirs leaves) (paths []fieldpath.Path) {
 func otherMembers(mine, theirs use) []string {
 	switch {
 	case !mine.typed && len(mine.members) > 0:
-		return slices.DeleteFunc(slices.Clone(theirs.members), func(m string) bool { return slices.Contains(mine.members, m) })
+		return slices.DeleteFunc(slices.Clone(theirs.members), func(m string) bool {
+			return slices.Contains(mine.members, m)
+		})
 	case mine.typed && mine.kind != "Localhost" && theirs.local:
 		return []string{"localhostProfile"}
 	default:
@@ -271,8 +287,10 @@ func remove(v any, path fieldpath.Path) {
 	remove(object[name], path[1:])
 }
 
-// upstreamOf is upstream for patches as JSON, of which a field can be omitted that the Go types always say.
-func upstreamOf(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, changes []any) (*trainer.JobSetTemplateSpec, error) {
+// upstreamOf is upstream for patches as JSON, of which a field can be omitted that the Go types
+// always say.
+func upstreamOf(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
+	changes []any) (*trainer.JobSetTemplateSpec, error) {
 	merged := &trainer.JobSetTemplateSpec{ObjectMeta: *template.ObjectMeta.DeepCopy()}
 	before, err := json.Marshal(&template.Spec)
 	if err != nil {

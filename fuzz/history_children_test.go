@@ -17,19 +17,22 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestChildHistory checks the Jobs and Pods of generated pairs as TestHistory checks JobSets. The claims
-// of a Job or a Pod alone give it. A field that the controllers leave as in the JobSet has the same
-// history as there.
+// TestChildHistory checks the Jobs and Pods of generated pairs as TestHistory checks JobSets. The
+// claims of a Job or a Pod alone give it. A field that the controllers leave as in the JobSet has
+// the same history as there.
 func TestChildHistory(t *testing.T) {
 	t.Parallel()
-	opts := fuzz.PairOptions{Policies: []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.MPI, fuzz.Coscheduling, fuzz.Volcano}}
+	opts := fuzz.PairOptions{
+		Policies: []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.MPI, fuzz.Coscheduling,
+			fuzz.Volcano}}
 	n, jobs, pods := 0, 0, 0
 	for seed := range pairSeeds(t, 400) {
 		n++
 		p := fuzz.Render(seed, opts)
 		render.DefaultTrainJob(p.TrainJob, nil)
 		render.DefaultRuntime(&p.Runtime.Spec, nil)
-		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last})
+		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec},
+			render.Options{OnConflict: render.Last})
 		if out.JobSet == nil {
 			continue
 		}
@@ -47,15 +50,19 @@ func TestChildHistory(t *testing.T) {
 			}
 			h := historyOf(fields)
 			job := &batchv1.JobTemplateSpec{ObjectMeta: child.Job.ObjectMeta, Spec: child.Job.Spec}
-			at := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", child.ReplicatedJob), fieldpath.Field("template")}
-			for _, text := range []string{h.broken(), h.replays(job, true), h.begins(template, at)} {
+			at := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"),
+				fieldpath.Item("name", child.ReplicatedJob), fieldpath.Field("template")}
+			for _, text := range []string{h.broken(), h.replays(job, true),
+				h.begins(template, at)} {
 				if text != "" {
 					t.Fatalf("pair %d, Job %s: %s", seed, child.Job.Name, text)
 				}
 			}
 			jobs++
 		}
-		for pod, err := range render.Pods(out.JobSet, render.PodsOptions{JobsOptions: jobOpts, Indexes: &render.IndexRange{First: 0, Last: 1}}) {
+		for pod, err := range render.Pods(
+			out.JobSet, render.PodsOptions{
+				JobsOptions: jobOpts, Indexes: &render.IndexRange{First: 0, Last: 1}}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +130,8 @@ func (h history) comesFrom(p *fuzz.Pair) string {
 		for _, c := range h.claims[h.texts[i]] {
 			if c.At == nil {
 				_, isManager := c.Owner.Manager()
-				if isManager || c.Owner == runtimepatch.RuntimeLayer || c.Owner == runtimepatch.TrainJobLayer {
+				if isManager || c.Owner == runtimepatch.RuntimeLayer ||
+					c.Owner == runtimepatch.TrainJobLayer {
 					return fmt.Sprintf("%v: %s=%s has no source", path, c.Owner, valueOf(c))
 				}
 				continue
@@ -131,27 +139,33 @@ func (h history) comesFrom(p *fuzz.Pair) string {
 			if slices.Contains(c.At, fieldpath.Item("name", "")) {
 				continue // variables without a name, of which there may be two
 			}
-			at, found := document{inputs[runtimepatch.FromRuntime(c)].(map[string]any)}.find(c.At, false)
+			at, found := document{inputs[runtimepatch.FromRuntime(c)].(map[string]any)}.find(
+				c.At, false)
 			if !found {
 				name, _ := c.At[len(c.At)-1].Field()
 				if c.Value == nil || name == "command" || name == "args" {
 					continue // encoding/json omits an empty one, which clears the runtime's
 				}
-				return fmt.Sprintf("%v: %s=%s comes from %v, which the input does not have", path, c.Owner, valueOf(c), c.At)
+				return fmt.Sprintf("%v: %s=%s comes from %v, which the input does not have", path,
+					c.Owner, valueOf(c), c.At)
 			}
-			if _, isPolicy := strings.CutPrefix(string(c.Owner), "policy/"); isPolicy || c.Value == nil || valueOf(c) == present {
+			if _, isPolicy := strings.CutPrefix(string(c.Owner), "policy/"); isPolicy ||
+				c.Value == nil || valueOf(c) == present {
 				continue
 			}
 			if _, isScheduler := strings.CutPrefix(string(c.Owner), "scheduler/"); isScheduler {
 				continue
 			}
-			mpi := p.Runtime.Spec.MLPolicy != nil && p.Runtime.Spec.MLPolicy.MPI != nil // its launcher may count as a node
-			if name, _ := c.At[len(c.At)-1].Field(); mpi && name == "numNodes" || name == "secretRef" {
+			// its launcher may count as a node
+			mpi := p.Runtime.Spec.MLPolicy != nil && p.Runtime.Spec.MLPolicy.MPI != nil
+			if name, _ := c.At[len(c.At)-1].Field(); mpi && name == "numNodes" ||
+				name == "secretRef" {
 				continue // computed from it
 			}
 			there := c
 			if there.Value = at.get(); said([]merge.Claim{there}) != said([]merge.Claim{c}) {
-				return fmt.Sprintf("%v: %s=%s comes from %v, which is %s", path, c.Owner, valueOf(c), c.At, valueOf(there))
+				return fmt.Sprintf("%v: %s=%s comes from %v, which is %s", path, c.Owner,
+					valueOf(c), c.At, valueOf(there))
 			}
 		}
 	}

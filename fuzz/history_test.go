@@ -32,7 +32,8 @@ import (
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	opts := fuzz.PairOptions{Policies: []fuzz.Policy{
-		fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano,
+		fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling,
+		fuzz.Volcano,
 	}}
 	for seed := range pairSeeds(t, 1500) {
 		p := fuzz.Render(seed, opts)
@@ -45,7 +46,8 @@ func TestHistory(t *testing.T) {
 			if !ok {
 				break
 			}
-			if check.Patches(&small.Runtime.Spec.Template, small.TrainJob.Spec.RuntimePatches).Err() != nil {
+			if check.Patches(&small.Runtime.Spec.Template,
+				small.TrainJob.Spec.RuntimePatches).Err() != nil {
 				continue
 			}
 			if text := historyHolds(small); text != "" {
@@ -53,13 +55,14 @@ func TestHistory(t *testing.T) {
 				next = fuzz.SmallerPair(p)
 			}
 		}
-		t.Fatalf("pair %d: %s\n\nthe smallest pair that still breaks it:\n%s\nrun it again: GOWORK=off TRAINWELD_CASE=%d go test -C fuzz . -run '^%s$'",
+		t.Fatalf("pair %d: %s\n\nthe smallest pair that still breaks it:\n%s\nrun it again: "+
+			"GOWORK=off TRAINWELD_CASE=%d go test -C fuzz . -run '^%s$'",
 			seed, broken, pairAsYAML(p), seed, t.Name())
 	}
 }
 
-// pairSeeds returns at most n seeds, as testenv.Cases says, or as many as TRAINWELD_PAIRS says. Half of them are the same in every run, and
-// half of them are new.
+// pairSeeds returns at most n seeds, as testenv.Cases says, or as many as TRAINWELD_PAIRS says.
+// Half of them are the same in every run, and half of them are new.
 func pairSeeds(t *testing.T, n int) func(yield func(uint64) bool) {
 	t.Helper()
 	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
@@ -82,7 +85,8 @@ func pairSeeds(t *testing.T, n int) func(yield func(uint64) bool) {
 }
 
 func pairAsYAML(p *fuzz.Pair) string {
-	data, err := yaml.Marshal(map[string]any{"runtime": p.Runtime.Spec, "trainJob": p.TrainJob.Spec})
+	data, err := yaml.Marshal(
+		map[string]any{"runtime": p.Runtime.Spec, "trainJob": p.TrainJob.Spec})
 	if err != nil {
 		return err.Error()
 	}
@@ -103,7 +107,8 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 	sent := false
 	stage := func(name string, owners *merge.History, template *trainer.JobSetTemplateSpec) bool {
 		now := historyOf(owners.All())
-		for _, text := range []string{now.broken(), now.replays(template, sent), now.continues(past)} {
+		for _, text := range []string{now.broken(), now.replays(template, sent),
+			now.continues(past)} {
 			if text != "" {
 				broken = name + ": " + text
 				return false
@@ -117,7 +122,8 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 	var merged *runtimepatch.Result
 	for n := range len(patches) + 1 {
 		var err error
-		if merged, err = runtimepatch.Apply(&p.Runtime.Spec.Template, patches[:n], runtimepatch.Options{Owners: true}); err != nil {
+		if merged, err = runtimepatch.Apply(&p.Runtime.Spec.Template, patches[:n],
+			runtimepatch.Options{Owners: true}); err != nil {
 			return fmt.Sprintf("check.Patches passes it, and Apply refuses it: %v", err)
 		}
 		if !stage(fmt.Sprintf("after %d patches", n), merged.Owners, &merged.Template) {
@@ -125,7 +131,8 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 		}
 	}
 	j := policies.NewJob(policies.Input{
-		TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec, Template: &merged.Template, Record: merged.Owners.Write,
+		TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec, Template: &merged.Template,
+		Record: merged.Owners.Write,
 	})
 	if !stage("after the resources", merged.Owners, &merged.Template) {
 		return broken
@@ -148,11 +155,13 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 	past.without(fieldpath.Fields("metadata"))
 	sent = true
 	for _, view := range []render.View{render.Applied, render.Stored} {
-		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, As: view})
+		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec},
+			render.Options{OnConflict: render.Last, As: view})
 		if out.JobSet == nil {
 			return "the policies made a JobSet, and render.JobSet makes none"
 		}
-		jobSet := &trainer.JobSetTemplateSpec{ObjectMeta: out.JobSet.ObjectMeta, Spec: out.JobSet.Spec}
+		jobSet := &trainer.JobSetTemplateSpec{ObjectMeta: out.JobSet.ObjectMeta,
+			Spec: out.JobSet.Spec}
 		if !stage(fmt.Sprintf("the JobSet, view %d", view), out.Owners, jobSet) {
 			return broken
 		}
@@ -189,7 +198,8 @@ func prunedPatches(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 
 func pruneMetadata(m *metav1.ObjectMeta) {
 	if m != nil {
-		*m = metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers}
+		*m = metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels,
+			Annotations: m.Annotations, Finalizers: m.Finalizers}
 	}
 }
 
@@ -252,17 +262,21 @@ func (h history) continues(past history) string {
 		}
 		now := h.claims[past.texts[i]]
 		only := func(value string) bool {
-			return !slices.ContainsFunc(before, func(c merge.Claim) bool { return valueOf(c) != value })
+			return !slices.ContainsFunc(before, func(c merge.Claim) bool {
+				return valueOf(c) != value
+			})
 		}
 		if now == nil && (only(present) && h.isWithin(path) || only("[]")) {
-			continue // an empty struct has a field now; or an empty list, which says nothing, was dropped
+			// an empty struct has a field now; or an empty list, which says nothing, was dropped
+			continue
 		}
 		if len(now) < len(before) {
 			return fmt.Sprintf("%v: the history is %v, and was %v", path, said(now), said(before))
 		}
 		for i := range before {
 			if !reflect.DeepEqual(now[i], before[i]) && said(now[i:i+1]) != said(before[i:i+1]) {
-				return fmt.Sprintf("%v: the history is %v, and was %v", path, said(now), said(before))
+				return fmt.Sprintf("%v: the history is %v, and was %v", path, said(now),
+					said(before))
 			}
 		}
 	}
@@ -271,7 +285,9 @@ func (h history) continues(past history) string {
 
 // isWithin says whether any field stands below a path.
 func (h history) isWithin(path fieldpath.Path) bool {
-	return slices.ContainsFunc(h.paths, func(p fieldpath.Path) bool { return len(p) > len(path) && p.HasPrefix(path) })
+	return slices.ContainsFunc(h.paths, func(p fieldpath.Path) bool {
+		return len(p) > len(path) && p.HasPrefix(path)
+	})
 }
 
 // said writes claims for comparison.

@@ -20,13 +20,22 @@ import (
 func TestLaws(t *testing.T) {
 	checked := fuzz.Options{Checked: true}
 	managers := fuzz.Options{Checked: true, Least: 2}
-	t.Run("Upstream", func(t *testing.T) { t.Parallel(); law(t, fuzz.Options{Directives: true}, equalsUpstream) })
+	t.Run("Upstream", func(t *testing.T) {
+		t.Parallel()
+		law(t, fuzz.Options{Directives: true}, equalsUpstream)
+	})
 	t.Run("UpstreamChecked", func(t *testing.T) { t.Parallel(); law(t, checked, equalsUpstream) })
 	t.Run("Overlap", func(t *testing.T) { t.Parallel(); law(t, managers, overlapIsOrder) })
 	t.Run("Union", func(t *testing.T) { t.Parallel(); law(t, managers, unionIsTwoMembers) })
-	t.Run("UnionWild", func(t *testing.T) { t.Parallel(); law(t, fuzz.Options{Tidy: true, Least: 2}, unionIsTwoMembers) })
+	t.Run("UnionWild", func(t *testing.T) {
+		t.Parallel()
+		law(t, fuzz.Options{Tidy: true, Least: 2}, unionIsTwoMembers)
+	})
 	t.Run("Owners", func(t *testing.T) { t.Parallel(); law(t, checked, ownersAreWriters) })
-	t.Run("Pure", func(t *testing.T) { t.Parallel(); law(t, fuzz.Options{Directives: true}, inputsAreLeftAlone) })
+	t.Run("Pure", func(t *testing.T) {
+		t.Parallel()
+		law(t, fuzz.Options{Directives: true}, inputsAreLeftAlone)
+	})
 }
 
 // equalsUpstream: rule 1. The result is upstream's, list order included, and it fails when upstream
@@ -48,15 +57,16 @@ func equalsUpstream(c *fuzz.Case) string {
 			continue
 		}
 		if made := typed(&got.Template); !bytes.Equal(made, want) {
-			return fmt.Sprintf("Apply (%+v) makes another template than upstream:\n%s", opts, cmp.Diff(decode(want), decode(made)))
+			return fmt.Sprintf("Apply (%+v) makes another template than upstream:\n%s", opts,
+				cmp.Diff(decode(want), decode(made)))
 		}
 	}
 	return ""
 }
 
-// overlapIsOrder: rule 3. No overlap is reported if and only if every order of the patches gives the
-// same template. The order inside list-maps and sets does not count. Upstream's own merge tries the
-// orders. The overlaps are the fields that the patches, read naively, claim in two ways.
+// overlapIsOrder: rule 3. No overlap is reported if and only if every order of the patches gives
+// the same template. The order inside list-maps and sets does not count. Upstream's own merge tries
+// the orders. The overlaps are the fields that the patches, read naively, claim in two ways.
 func overlapIsOrder(c *fuzz.Case) string {
 	found, broken := find(c)
 	if broken != "" {
@@ -66,14 +76,18 @@ func overlapIsOrder(c *fuzz.Case) string {
 	one, other, err := twoOutcomes(c.Template, c.Patches)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("check.Patches passes it, and upstream refuses it in some order: %v", err)
+		return fmt.Sprintf(
+			"check.Patches passes it, and upstream refuses it in some order: %v", err)
 	case one != "" && len(reported) == 0:
-		return fmt.Sprintf("no overlap is reported, and the order of the patches decides:\n%s", cmp.Diff(decode([]byte(one)), decode([]byte(other))))
+		return fmt.Sprintf("no overlap is reported, and the order of the patches decides:\n%s",
+			cmp.Diff(decode([]byte(one)), decode([]byte(other))))
 	case one == "" && len(reported) > 0:
-		return fmt.Sprintf("every order gives the same template, and overlaps are reported on %v", reported)
+		return fmt.Sprintf("every order gives the same template, and overlaps are reported on %v",
+			reported)
 	}
 	if want := claimedTwice(c.Patches); !slices.Equal(want, reported) {
-		return fmt.Sprintf("overlaps are reported on\n  %v\nand the patches disagree on\n  %v", reported, want)
+		return fmt.Sprintf("overlaps are reported on\n  %v\nand the patches disagree on\n  %v",
+			reported, want)
 	}
 	return ""
 }
@@ -85,8 +99,11 @@ func unionIsTwoMembers(c *fuzz.Case) string {
 	if broken != "" {
 		return broken
 	}
-	if want, reported := clashes(c.Patches), pathsOf(found, conflict.Union); !slices.Equal(want, reported) {
-		return fmt.Sprintf("unions are reported on\n  %v\nand two managers set different members of\n  %v", reported, want)
+	if want, reported := clashes(c.Patches),
+		pathsOf(found, conflict.Union); !slices.Equal(want, reported) {
+		return fmt.Sprintf(
+			"unions are reported on\n  %v\nand two managers set different members of\n  %v",
+			reported, want)
 	}
 	return ""
 }
@@ -99,7 +116,8 @@ func find(c *fuzz.Case) (conflict.Conflicts, string) {
 	found := conflict.Find(result.Owners)
 	for _, f := range found {
 		if len(namesOf(f.Claims)) < 2 {
-			return nil, fmt.Sprintf("%v at %v is between fewer than two managers: %v", f.Kind, f.Path, f.Claims)
+			return nil, fmt.Sprintf("%v at %v is between fewer than two managers: %v", f.Kind,
+				f.Path, f.Claims)
 		}
 	}
 	return found, ""
@@ -126,9 +144,10 @@ func pathsOf(found conflict.Conflicts, kind conflict.Kind) []string {
 	return slices.Compact(paths)
 }
 
-// twoOutcomes lays the patches over the template in every order. It returns two templates that differ by
-// more than the order inside lists, or nothing when there are none.
-func twoOutcomes(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) (one, other string, err error) {
+// twoOutcomes lays the patches over the template in every order. It returns two templates that
+// differ by more than the order inside lists, or nothing when there are none.
+func twoOutcomes(template *trainer.JobSetTemplateSpec,
+	patches []trainer.RuntimePatch) (one, other string, err error) {
 	try := func(order []trainer.RuntimePatch) bool {
 		var merged *trainer.JobSetTemplateSpec
 		if merged, err = upstream(template, order); err != nil {
@@ -148,7 +167,8 @@ func twoOutcomes(template *trainer.JobSetTemplateSpec, patches []trainer.Runtime
 }
 
 // permute calls try with every order of the patches until it says false.
-func permute(patches []trainer.RuntimePatch, fixed int, try func([]trainer.RuntimePatch) bool) bool {
+func permute(patches []trainer.RuntimePatch, fixed int,
+	try func([]trainer.RuntimePatch) bool) bool {
 	if fixed >= len(patches)-1 {
 		return try(patches)
 	}
@@ -179,7 +199,8 @@ func claimedTwice(patches []trainer.RuntimePatch) []string {
 				if leaf.value == perhaps {
 					continue
 				}
-				if their, ok := theirs[text]; ok && their.value != leaf.value && their.value != perhaps {
+				if their, ok := theirs[text]; ok && their.value != leaf.value &&
+					their.value != perhaps {
 					paths[text] = true
 				}
 				if leaf.value != "null" {

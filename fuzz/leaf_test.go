@@ -14,11 +14,11 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// This file reads claims off JSON, with nothing but the struct tags of the API's types. This account
-// of claims shares no code with the engine.
+// This file reads claims off JSON, with nothing but the struct tags of the API's types. This
+// account of claims shares no code with the engine.
 
-// present is the value of a claim on mere presence. The encoding always names a struct that stands in
-// its parent by value. So its patch may claim its presence or not: perhaps.
+// present is the value of a claim on mere presence. The encoding always names a struct that stands
+// in its parent by value. So its patch may claim its presence or not: perhaps.
 const (
 	present = "present"
 	perhaps = "perhaps present"
@@ -51,12 +51,15 @@ func templateLeaves(t *trainer.JobSetTemplateSpec) leaves {
 func patchLeaves(p *trainer.RuntimePatch) leaves {
 	out := leaves{}
 	if spec := specOf(p); spec != nil {
-		walk(decode(encode(spec)), reflect.TypeFor[jobset.JobSetSpec](), fieldpath.Fields("spec"), out)
+		walk(decode(encode(spec)), reflect.TypeFor[jobset.JobSetSpec](),
+			fieldpath.Fields("spec"), out)
 	}
 	if metadata := metadataOf(p); metadata != nil {
-		for field, m := range map[string]map[string]string{"labels": metadata.Labels, "annotations": metadata.Annotations} {
+		for field, m := range map[string]map[string]string{
+			"labels": metadata.Labels, "annotations": metadata.Annotations} {
 			for key, value := range m {
-				out.put(fieldpath.Fields("metadata", field).Append(fieldpath.Key(key)), canonical(value))
+				out.put(fieldpath.Fields("metadata", field).Append(fieldpath.Key(key)),
+					canonical(value))
 			}
 		}
 	}

@@ -23,9 +23,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestManagedFields: each manager owns the fields that server-side apply records for the same patches,
-// wherever the two merges agree. A table of docs/differences.md lists the fields in which they do not.
-// Nothing else is omitted.
+// TestManagedFields: each manager owns the fields that server-side apply records for the same
+// patches, wherever the two merges agree. A table of docs/differences.md lists the fields in which
+// they do not. Nothing else is omitted.
 func TestManagedFields(t *testing.T) {
 	t.Parallel()
 	server, err := newServerSide()
@@ -35,7 +35,8 @@ func TestManagedFields(t *testing.T) {
 	differs := map[string]string{}
 	differences(runtimepatch.JobSetTemplate(), server.Schema, nil, differs)
 	if diff := cmp.Diff(documentedDifferences(t), differs); diff != "" {
-		t.Errorf("docs/differences.md has another table than the two schemas (-documented +real):\n%s", diff)
+		t.Errorf("docs/differences.md has another table than the two schemas (-documented "+
+			"+real):\n%s", diff)
 	}
 	n := int(min(testenv.Cases(t, 2000), 2000)) // structured-merge-diff takes its time
 	compared, left, undeclared := 0, 0, 0
@@ -53,7 +54,8 @@ func TestManagedFields(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", c, err)
 		}
-		v := view{server, templateLeaves(&result.Template), templateLeaves(merged), writersOf(result.Owners)}
+		v := view{server, templateLeaves(&result.Template), templateLeaves(merged),
+			writersOf(result.Owners)}
 		entries := runtimepatch.ManagedFields(result.Owners)
 		for i, entry := range entries {
 			if i > 0 && entry.Manager != c.Patches[i-1].Manager {
@@ -70,11 +72,13 @@ func TestManagedFields(t *testing.T) {
 			compared += len(want)
 			left += theirs.Size() - len(want)
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("%v: %s owns (-structured-merge-diff +trainweld):\n%s", c, entry.Manager, diff)
+				t.Fatalf("%v: %s owns (-structured-merge-diff +trainweld):\n%s", c, entry.Manager,
+					diff)
 			}
 		}
 	}
-	t.Logf("%d fields compared in %d cases, %d outside the template or documented differences; %d cases with undeclared fields", compared, n-undeclared, left, undeclared)
+	t.Logf("%d fields compared in %d cases, %d outside the template or documented differences; "+
+		"%d cases with undeclared fields", compared, n-undeclared, left, undeclared)
 	if compared < 20*n || left > compared || undeclared > n/10 {
 		t.Error("that says too little")
 	}
@@ -87,8 +91,8 @@ type view struct {
 	writers      map[string]map[merge.Owner]bool
 }
 
-// fields returns the paths of a set in which the two merges agree, in the terms of package schema. No
-// path leads into a value that either side takes as one.
+// fields returns the paths of a set in which the two merges agree, in the terms of package schema.
+// No path leads into a value that either side takes as one.
 func (v view) fields(set *smdpath.Set) []string {
 	paths := map[string]bool{}
 	set.Iterate(func(p smdpath.Path) {
@@ -101,8 +105,8 @@ func (v view) fields(set *smdpath.Set) []string {
 	return slices.Sorted(maps.Keys(paths))
 }
 
-// path translates a path, down to a value that either side takes as one. Then whole reports whether only
-// one of the two does.
+// path translates a path, down to a value that either side takes as one. Then whole reports whether
+// only one of the two does.
 func (v view) path(p smdpath.Path) (path fieldpath.Path, whole bool) {
 	t, at := runtimepatch.JobSetTemplate(), v.server.Schema
 	for _, element := range p {
@@ -141,8 +145,8 @@ func stepOf(t *schema.Type, element smdpath.PathElement) (fieldpath.Step, bool) 
 	return fieldpath.Step{}, false
 }
 
-// agree reports whether both merges have the same value at a path. If only one side takes it as one, that
-// side has one owner. So the path counts only if one layer wrote all of it.
+// agree reports whether both merges have the same value at a path. If only one side takes it as
+// one, that side has one owner. So the path counts only if one layer wrote all of it.
 func (v view) agree(path fieldpath.Path, whole bool) bool {
 	if !whole {
 		return v.ours[path.String()].value == v.theirs[path.String()].value
@@ -156,9 +160,9 @@ func (v view) agree(path fieldpath.Path, whole bool) bool {
 	return len(writers) == 1 && maps.Equal(below(v.ours, path), below(v.theirs, path))
 }
 
-// filled reports whether a path is an empty struct that another layer filled, or that Go always encodes.
-// Server-side apply remembers the manager that named it. Here the fields in it have owners, and it has
-// none of its own.
+// filled reports whether a path is an empty struct that another layer filled, or that Go always
+// encodes. Server-side apply remembers the manager that named it. Here the fields in it have
+// owners, and it has none of its own.
 func (v view) filled(path fieldpath.Path) bool {
 	text := path.String()
 	if leaf, ok := v.ours[text]; ok {

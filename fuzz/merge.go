@@ -13,15 +13,16 @@ import (
 	"github.com/trainweld/trainweld/render/check"
 )
 
-// Options select the generated values. The zero value allows every value of the Go types, except directives.
+// Options select the generated values. The zero value allows every value of the Go types, except
+// directives.
 type Options struct {
 	// Checked allows only patches and templates in which check.Patches finds no error.
 	Checked bool
-	// Tidy allows only lists in which every item has a unique merge key, and only patches of different managers. Checked
-	// implies Tidy.
+	// Tidy allows only lists in which every item has a unique merge key, and only patches of
+	// different managers. Checked implies Tidy.
 	Tidy bool
-	// Directives puts strategic merge's directives ($patch, $retainKeys, …) into some of the maps of strings. Checked inputs
-	// never hold any.
+	// Directives puts strategic merge's directives ($patch, $retainKeys, …) into some of the maps
+	// of strings. Checked inputs never hold any.
 	Directives bool
 	// Least and Most bound the number of patches: 0 to 5 when both are zero.
 	Least, Most int
@@ -43,7 +44,8 @@ func (c *Case) String() string { return fmt.Sprintf("case %d", c.Seed) }
 
 // Clone returns a copy that shares no memory with c.
 func (c *Case) Clone() *Case {
-	return &Case{Seed: c.Seed, Rejected: c.Rejected, Template: c.Template.DeepCopy(), Patches: clonePatches(c.Patches)}
+	return &Case{Seed: c.Seed, Rejected: c.Rejected, Template: c.Template.DeepCopy(),
+		Patches: clonePatches(c.Patches)}
 }
 
 func clonePatches(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
@@ -54,12 +56,12 @@ func clonePatches(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	return out
 }
 
-// mostAttempts limits the candidates for a checked case, far above any real need. A test watches the share of rejected
-// candidates.
+// mostAttempts limits the candidates for a checked case, far above any real need. A test watches
+// the share of rejected candidates.
 const mostAttempts = 1000
 
-// Merge generates the input of one merge. It panics if check.Patches rejects a thousand candidates in a row: the generator and
-// the check have then drifted apart.
+// Merge generates the input of one merge. It panics if check.Patches rejects a thousand candidates
+// in a row: the generator and the check have then drifted apart.
 func Merge(seed uint64, opts Options) *Case {
 	for attempt := range uint64(mostAttempts) {
 		s := newSource(seed, attempt, opts)
@@ -69,11 +71,12 @@ func Merge(seed uint64, opts Options) *Case {
 			return c
 		}
 	}
-	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts, seed))
+	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts,
+		seed))
 }
 
-// MergeFrom generates the input of one merge from external choices. A fuzzer that looks for new paths through the code can make
-// them. MergeFrom ignores Options.Checked, because it cannot retry.
+// MergeFrom generates the input of one merge from external choices. A fuzzer that looks for new
+// paths through the code can make them. MergeFrom ignores Options.Checked, because it cannot retry.
 func MergeFrom(choices rand.Source, opts Options) *Case {
 	opts.Checked = false
 	s := newSource(0, 0, opts)
@@ -102,8 +105,8 @@ func newSource(seed, attempt uint64, opts Options) *source {
 	return s
 }
 
-// themes are sets of fields in which the managers of a case meet. There are so many fields that without a theme two managers
-// rarely reach the same deep field.
+// themes are sets of fields in which the managers of a case meet. There are so many fields that
+// without a theme two managers rarely reach the same deep field.
 var themes = []map[string]bool{
 	{"volumes": true},
 	{"volumes": true, "ScaleIO": true, "secretRef": true},
@@ -113,7 +116,8 @@ var themes = []map[string]bool{
 	{"volumeMounts": true, "subPath": true, "subPathExpr": true},
 	{"securityContext": true, "seccompProfile": true},
 	{"securityContext": true, "appArmorProfile": true},
-	{"affinity": true, "nodeAffinity": true, "requiredDuringSchedulingIgnoredDuringExecution": true, "tolerations": true},
+	{"affinity": true, "nodeAffinity": true, "requiredDuringSchedulingIgnoredDuringExecution": true,
+		"tolerations": true},
 	{"metadata": true, "finalizers": true, "ownerReferences": true},
 	{"imagePullSecrets": true, "schedulingGates": true, "nodeSelector": true},
 }
@@ -131,8 +135,8 @@ func (s *source) template() *trainer.JobSetTemplateSpec {
 	return t
 }
 
-// nameContainers gives init containers and containers distinct names, as the API server requires. Without the check it
-// sometimes lets them clash.
+// nameContainers gives init containers and containers distinct names, as the API server requires.
+// Without the check it sometimes lets them clash.
 func (s *source) nameContainers(job *jobset.ReplicatedJob) {
 	spec := &job.Template.Spec.Template.Spec
 	if !s.checked && s.chance(0.1) {
@@ -170,16 +174,18 @@ func (s *source) patches(t *trainer.JobSetTemplateSpec) []trainer.RuntimePatch {
 	return patches
 }
 
-var managerNames = [...]string{"b.example/sdk", "a.example/queue", "d.example/webhook", "c.example/platform", "e.example/late"}
+var managerNames = [...]string{"b.example/sdk", "a.example/queue", "d.example/webhook",
+	"c.example/platform", "e.example/late"}
 
-// aim replaces most names in the patch by names in the template, since a patch without a target tests little. It removes the
-// fields that the check always rejects.
+// aim replaces most names in the patch by names in the template, since a patch without a target
+// tests little. It removes the fields that the check always rejects.
 func (s *source) aim(p *trainer.RuntimePatch, t *trainer.JobSetTemplateSpec) {
 	miss := 0.08
 	if s.checked {
 		miss = 0
 	}
-	if p.TrainingRuntimeSpec == nil || p.TrainingRuntimeSpec.Template == nil || p.TrainingRuntimeSpec.Template.Spec == nil {
+	if p.TrainingRuntimeSpec == nil || p.TrainingRuntimeSpec.Template == nil ||
+		p.TrainingRuntimeSpec.Template.Spec == nil {
 		return
 	}
 	spec := p.TrainingRuntimeSpec.Template.Spec
@@ -193,14 +199,17 @@ func (s *source) aim(p *trainer.RuntimePatch, t *trainer.JobSetTemplateSpec) {
 			at := &t.Spec.ReplicatedJobs[s.early(len(t.Spec.ReplicatedJobs))]
 			job.Name, target = at.Name, &at.Template.Spec.Template.Spec
 		}
-		if job.Template == nil || job.Template.Spec == nil || job.Template.Spec.Template == nil || job.Template.Spec.Template.Spec == nil || target == nil {
+		if job.Template == nil || job.Template.Spec == nil || job.Template.Spec.Template == nil ||
+			job.Template.Spec.Template.Spec == nil || target == nil {
 			continue
 		}
 		pod := job.Template.Spec.Template.Spec
 		pod.Containers = s.aimContainers(pod.Containers, target.Containers, miss, true)
 		pod.InitContainers = s.aimContainers(pod.InitContainers, target.InitContainers, miss, false)
 	}
-	spec.ReplicatedJobs = unique(s, spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) string { return j.Name })
+	spec.ReplicatedJobs = unique(s, spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) string {
+		return j.Name
+	})
 }
 
 // early returns an index below n, mostly a small one: managers meet there.
@@ -211,7 +220,8 @@ func (s *source) early(n int) int {
 	return min(s.rng.IntN(n), s.rng.IntN(n))
 }
 
-func (s *source) aimContainers(patches []trainer.ContainerPatch, targets []corev1.Container, miss float64, main bool) []trainer.ContainerPatch {
+func (s *source) aimContainers(patches []trainer.ContainerPatch, targets []corev1.Container,
+	miss float64, main bool) []trainer.ContainerPatch {
 	if len(targets) == 0 && s.checked {
 		return nil
 	}
@@ -228,7 +238,8 @@ func (s *source) aimContainers(patches []trainer.ContainerPatch, targets []corev
 
 // reserved reports whether the webhook rejects an env patch for a container of this name.
 func reserved(container string) bool {
-	return container == "node" || container == "dataset-initializer" || container == "model-initializer"
+	return container == "node" || container == "dataset-initializer" ||
+		container == "model-initializer"
 }
 
 // unique removes the later of two items with one key. Without tidiness it keeps a few.

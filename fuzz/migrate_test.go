@@ -17,9 +17,10 @@ import (
 	"github.com/trainweld/trainweld/render/legacy"
 )
 
-// TestMigrate migrates generated TrainJobs of Trainer 2.1. Each is rejected for a reason that one patch really
-// cannot say, or both forms render to the same JobSet. A second rendering of both shows that the proof does not
-// depend on its caller. The module fuzz/upstream holds both sides against the Trainer's own code.
+// TestMigrate migrates generated TrainJobs of Trainer 2.1. Each is rejected for a reason that one
+// patch really cannot say, or both forms render to the same JobSet. A second rendering of both
+// shows that the proof does not depend on its caller. The module fuzz/upstream holds both sides
+// against the Trainer's own code.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
@@ -37,7 +38,8 @@ func TestMigrate(t *testing.T) {
 	}
 	t.Logf("%d TrainJobs: %v", n, count)
 	if count["proved"] < n*3/4 {
-		t.Errorf("only %d of %d TrainJobs were migrated: the generator makes too much that is refused", count["proved"], n)
+		t.Errorf("only %d of %d TrainJobs were migrated: the generator makes too much that is "+
+			"refused", count["proved"], n)
 	}
 }
 
@@ -52,7 +54,8 @@ func checkMigrate(t *testing.T, seed uint64, count map[string]int) {
 	kind, _, _ := strings.Cut(broken, "\n")
 	for n := 0; ; n++ {
 		small := *pair
-		small.Overrides, small.TrainJob, small.Runtime = pair.Overrides.DeepCopy(), pair.TrainJob.DeepCopy(), pair.Runtime.DeepCopy()
+		small.Overrides, small.TrainJob, small.Runtime = pair.Overrides.DeepCopy(),
+			pair.TrainJob.DeepCopy(), pair.Runtime.DeepCopy()
 		if !fuzz.Drop(n, small.Overrides, &small.TrainJob.Spec, &small.Runtime.Spec) {
 			break
 		}
@@ -65,7 +68,9 @@ func checkMigrate(t *testing.T, seed uint64, count map[string]int) {
 		data, err := yaml.Marshal(o)
 		text.WriteString(fmt.Sprintf("---\n%s%v\n", data, err))
 	}
-	t.Fatalf("%v: %s\n\nthe smallest that still does:\n%s\nrun it again: GOWORK=off TRAINWELD_CASE=%d go test -C fuzz . -run '^TestMigrate$'", pair, broken, text.String(), seed)
+	t.Fatalf("%v: %s\n\nthe smallest that still does:\n%s\nrun it again: GOWORK=off "+
+		"TRAINWELD_CASE=%d go test -C fuzz . -run '^TestMigrate$'", pair, broken, text.String(),
+		seed)
 }
 
 const migrateManager = "example.com/migrated"
@@ -99,7 +104,8 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 	}
 	before := overridden(in, pair.Overrides)
 	render.DefaultPatches(m.TrainJob.Spec.RuntimePatches, nil)
-	after, _ := render.JobSet(render.Input{TrainJob: m.TrainJob, Runtime: in.Runtime}, render.Options{})
+	after, _ := render.JobSet(render.Input{TrainJob: m.TrainJob, Runtime: in.Runtime},
+		render.Options{})
 	one, err := yaml.Marshal(before)
 	if err != nil {
 		return "", err.Error()
@@ -114,19 +120,20 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 	return "proved", ""
 }
 
-// rejections are the reasons for which a generated TrainJob cannot be migrated. Either two overrides give one volume
-// two sources, which no cluster takes, or one patch cannot say the same.
+// rejections are the reasons for which a generated TrainJob cannot be migrated. Either two
+// overrides give one volume two sources, which no cluster takes, or one patch cannot say the same.
 var rejections = []finding.Code{codes.Union, codes.NotMigrated}
 
 func overridden(in render.Input, overrides *legacy.Overrides) any {
 	layers := overrides.DeepCopy()
 	render.DefaultPatches(layers.Patches(), nil)
-	out, _ := render.JobSet(render.Input{TrainJob: in.TrainJob, Runtime: in.Runtime, Layers: layers}, render.Options{})
+	out, _ := render.JobSet(
+		render.Input{TrainJob: in.TrainJob, Runtime: in.Runtime, Layers: layers}, render.Options{})
 	return out.JobSet
 }
 
-// TestMigrateWithoutRuntime migrates TrainJobs without a runtime, and so without a proof. That works whenever the
-// order of new items does not depend on the runtime.
+// TestMigrateWithoutRuntime migrates TrainJobs without a runtime, and so without a proof. That
+// works whenever the order of new items does not depend on the runtime.
 func TestMigrateWithoutRuntime(t *testing.T) {
 	t.Parallel()
 	migrated := 0
@@ -159,25 +166,50 @@ func TestOldReachesEveryRule(t *testing.T) {
 	for seed := range uint64(seeds) {
 		o := fuzz.Old(seed).Overrides
 		overrides := func(has func(*legacy.PodTemplateOverride) bool) bool {
-			return slices.ContainsFunc(o.PodTemplateOverrides, func(p legacy.PodTemplateOverride) bool { return has(&p) })
+			return slices.ContainsFunc(o.PodTemplateOverrides,
+				func(p legacy.PodTemplateOverride) bool { return has(&p) })
 		}
 		spec := func(has func(*legacy.PodTemplateSpecOverride) bool) bool {
-			return overrides(func(p *legacy.PodTemplateOverride) bool { return p.Spec != nil && has(p.Spec) })
+			return overrides(func(p *legacy.PodTemplateOverride) bool {
+				return p.Spec != nil && has(p.Spec)
+			})
 		}
 		note("labels", len(o.Labels) > 0)
 		note("annotations", len(o.Annotations) > 0)
 		note("several overrides", len(o.PodTemplateOverrides) > 1)
-		note("several jobs", overrides(func(p *legacy.PodTemplateOverride) bool { return len(p.TargetJobs) > 1 }))
-		note("metadata", overrides(func(p *legacy.PodTemplateOverride) bool { return p.Metadata != nil && len(p.Metadata.Labels) > 0 }))
-		note("serviceAccountName", spec(func(s *legacy.PodTemplateSpecOverride) bool { return s.ServiceAccountName != nil }))
-		note("nodeSelector", spec(func(s *legacy.PodTemplateSpecOverride) bool { return len(s.NodeSelector) > 0 }))
-		note("affinity", spec(func(s *legacy.PodTemplateSpecOverride) bool { return s.Affinity != nil }))
-		note("tolerations", spec(func(s *legacy.PodTemplateSpecOverride) bool { return len(s.Tolerations) > 0 }))
-		note("volumes", spec(func(s *legacy.PodTemplateSpecOverride) bool { return len(s.Volumes) > 0 }))
-		note("initContainers", spec(func(s *legacy.PodTemplateSpecOverride) bool { return len(s.InitContainers) > 0 }))
-		note("containers", spec(func(s *legacy.PodTemplateSpecOverride) bool { return len(s.Containers) > 0 }))
-		note("schedulingGates", spec(func(s *legacy.PodTemplateSpecOverride) bool { return len(s.SchedulingGates) > 0 }))
-		note("imagePullSecrets", spec(func(s *legacy.PodTemplateSpecOverride) bool { return len(s.ImagePullSecrets) > 0 }))
+		note("several jobs", overrides(func(p *legacy.PodTemplateOverride) bool {
+			return len(p.TargetJobs) > 1
+		}))
+		note("metadata", overrides(func(p *legacy.PodTemplateOverride) bool {
+			return p.Metadata != nil && len(p.Metadata.Labels) > 0
+		}))
+		note("serviceAccountName", spec(func(s *legacy.PodTemplateSpecOverride) bool {
+			return s.ServiceAccountName != nil
+		}))
+		note("nodeSelector", spec(func(s *legacy.PodTemplateSpecOverride) bool {
+			return len(s.NodeSelector) > 0
+		}))
+		note("affinity", spec(func(s *legacy.PodTemplateSpecOverride) bool {
+			return s.Affinity != nil
+		}))
+		note("tolerations", spec(func(s *legacy.PodTemplateSpecOverride) bool {
+			return len(s.Tolerations) > 0
+		}))
+		note("volumes", spec(func(s *legacy.PodTemplateSpecOverride) bool {
+			return len(s.Volumes) > 0
+		}))
+		note("initContainers", spec(func(s *legacy.PodTemplateSpecOverride) bool {
+			return len(s.InitContainers) > 0
+		}))
+		note("containers", spec(func(s *legacy.PodTemplateSpecOverride) bool {
+			return len(s.Containers) > 0
+		}))
+		note("schedulingGates", spec(func(s *legacy.PodTemplateSpecOverride) bool {
+			return len(s.SchedulingGates) > 0
+		}))
+		note("imagePullSecrets", spec(func(s *legacy.PodTemplateSpecOverride) bool {
+			return len(s.ImagePullSecrets) > 0
+		}))
 	}
 	for rule, n := range count {
 		if n < seeds/50 {

@@ -16,8 +16,10 @@ import (
 // upstream merges the patches into the template as Trainer v2.3.0 pkg/runtime/core does. It merges
 // each patch's spec as a strategic merge patch over JSON, and labels and annotations key by key.
 // Then it puts the replicated jobs back into the template's order.
-func upstream(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) (*trainer.JobSetTemplateSpec, error) {
-	merged := &trainer.JobSetTemplateSpec{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: template.Spec}
+func upstream(template *trainer.JobSetTemplateSpec,
+	patches []trainer.RuntimePatch) (*trainer.JobSetTemplateSpec, error) {
+	merged := &trainer.JobSetTemplateSpec{ObjectMeta: *template.ObjectMeta.DeepCopy(),
+		Spec: template.Spec}
 	for i := range patches {
 		if metadata := metadataOf(&patches[i]); metadata != nil {
 			merged.Labels = overlay(merged.Labels, metadata.Labels)
@@ -96,8 +98,8 @@ func upstreamOrder(template *trainer.JobSetTemplateSpec, spec *jobset.JobSetSpec
 	})
 }
 
-// typed is the template's encoding after it went through the typed API, which is what equal to upstream
-// means.
+// typed is the template's encoding after it went through the typed API, which is what equal to
+// upstream means.
 func typed(template *trainer.JobSetTemplateSpec) []byte {
 	var out trainer.JobSetTemplateSpec
 	must(json.Unmarshal(encode(template), &out))

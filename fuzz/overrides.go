@@ -26,9 +26,10 @@ type OldPair struct {
 // String returns the seed, not the values.
 func (p *OldPair) String() string { return fmt.Sprintf("old pair %d", p.Seed) }
 
-// Old generates a TrainJob of Trainer 2.1 whose overrides check.Patches accepts. It omits inputs that 2.1 and 2.3 treat
-// differently. These are resourcesPerNode, which 2.3 merges and 2.1 replaced, and torchtune, whose rules changed. They are also
-// envInjection, which 2.1 lacks, and ports of init containers, of which only 2.3 loses some.
+// Old generates a TrainJob of Trainer 2.1 whose overrides check.Patches accepts. It omits inputs
+// that 2.1 and 2.3 treat differently. These are resourcesPerNode, which 2.3 merges and 2.1
+// replaced, and torchtune, whose rules changed. They are also envInjection, which 2.1 lacks, and
+// ports of init containers, of which only 2.3 loses some.
 func Old(seed uint64) *OldPair {
 	for attempt := range uint64(mostAttempts) {
 		s := newSource(seed, attempt, Options{})
@@ -37,11 +38,13 @@ func Old(seed uint64) *OldPair {
 		p.Overrides = s.overrides(pair)
 		p.TrainJob.Spec.RuntimePatches = nil
 		ofBothVersions(p)
-		if check.Patches(&p.Runtime.Spec.Template, p.Overrides.Patches()).Err() == nil && p.Overrides.Check().Err() == nil {
+		if check.Patches(&p.Runtime.Spec.Template, p.Overrides.Patches()).Err() == nil &&
+			p.Overrides.Check().Err() == nil {
 			return p
 		}
 	}
-	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts, seed))
+	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts,
+		seed))
 }
 
 // overrides converts the patches to overrides, as far as possible.
@@ -72,18 +75,23 @@ func (s *source) overrides(pair *Pair) *legacy.Overrides {
 	return o
 }
 
-func (s *source) override(patch *trainer.ReplicatedJobPatch, jobs []jobset.ReplicatedJob) *legacy.PodTemplateOverride {
+func (s *source) override(patch *trainer.ReplicatedJobPatch,
+	jobs []jobset.ReplicatedJob) *legacy.PodTemplateOverride {
 	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
 		return nil
 	}
 	pod := patch.Template.Spec.Template
-	o := &legacy.PodTemplateOverride{TargetJobs: []legacy.TargetJob{{Name: patch.Name}}, Metadata: pod.Metadata}
+	o := &legacy.PodTemplateOverride{TargetJobs: []legacy.TargetJob{{Name: patch.Name}},
+		Metadata: pod.Metadata}
 	if spec := pod.Spec; spec != nil {
 		o.Spec = &legacy.PodTemplateSpecOverride{
-			ServiceAccountName: spec.ServiceAccountName, NodeSelector: spec.NodeSelector, Affinity: spec.Affinity,
-			Tolerations: spec.Tolerations, Volumes: spec.Volumes, SchedulingGates: spec.SchedulingGates,
+			ServiceAccountName: spec.ServiceAccountName, NodeSelector: spec.NodeSelector,
+			Affinity:    spec.Affinity,
+			Tolerations: spec.Tolerations, Volumes: spec.Volumes,
+			SchedulingGates:  spec.SchedulingGates,
 			ImagePullSecrets: spec.ImagePullSecrets,
-			InitContainers:   overridden(spec.InitContainers), Containers: overridden(spec.Containers),
+			InitContainers:   overridden(spec.InitContainers),
+			Containers:       overridden(spec.Containers),
 		}
 	}
 	if s.chance(0.5) {
@@ -92,7 +100,8 @@ func (s *source) override(patch *trainer.ReplicatedJobPatch, jobs []jobset.Repli
 	return o
 }
 
-// widen adds jobs to the override, some of them twice. It removes the containers that these jobs lack.
+// widen adds jobs to the override, some of them twice. It removes the containers that these jobs
+// lack.
 func (s *source) widen(o *legacy.PodTemplateOverride, jobs []jobset.ReplicatedJob) {
 	for i := range jobs {
 		if !s.chance(0.6) {
@@ -103,12 +112,14 @@ func (s *source) widen(o *legacy.PodTemplateOverride, jobs []jobset.ReplicatedJo
 			continue
 		}
 		pod := &jobs[i].Template.Spec.Template.Spec
-		o.Spec.Containers = slices.DeleteFunc(slices.Clone(o.Spec.Containers), func(c legacy.ContainerOverride) bool {
-			return !has(pod.Containers, c.Name)
-		})
-		o.Spec.InitContainers = slices.DeleteFunc(slices.Clone(o.Spec.InitContainers), func(c legacy.ContainerOverride) bool {
-			return !has(pod.InitContainers, c.Name)
-		})
+		o.Spec.Containers = slices.DeleteFunc(slices.Clone(o.Spec.Containers),
+			func(c legacy.ContainerOverride) bool {
+				return !has(pod.Containers, c.Name)
+			})
+		o.Spec.InitContainers = slices.DeleteFunc(slices.Clone(o.Spec.InitContainers),
+			func(c legacy.ContainerOverride) bool {
+				return !has(pod.InitContainers, c.Name)
+			})
 	}
 }
 
@@ -119,13 +130,15 @@ func has(containers []corev1.Container, name string) bool {
 func overridden(patches []trainer.ContainerPatch) []legacy.ContainerOverride {
 	var overrides []legacy.ContainerOverride
 	for _, c := range patches {
-		overrides = append(overrides, legacy.ContainerOverride{Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts})
+		overrides = append(
+			overrides, legacy.ContainerOverride{
+				Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts})
 	}
 	return overrides
 }
 
-// ofBothVersions removes the fields that the two versions of the Trainer treat differently, and the fields that their CRDs
-// drop.
+// ofBothVersions removes the fields that the two versions of the Trainer treat differently, and the
+// fields that their CRDs drop.
 func ofBothVersions(p *OldPair) {
 	if t := p.TrainJob.Spec.Trainer; t != nil {
 		t.ResourcesPerNode = nil
@@ -147,7 +160,8 @@ func ofBothVersions(p *OldPair) {
 			if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 				// The CRDs drop the rest.
 				m := &v.Ephemeral.VolumeClaimTemplate.ObjectMeta
-				*m = metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers}
+				*m = metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels,
+					Annotations: m.Annotations, Finalizers: m.Finalizers}
 			}
 		}
 	}

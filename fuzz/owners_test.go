@@ -23,9 +23,11 @@ func ownersAreWriters(c *fuzz.Case) string {
 	if err != nil {
 		return fmt.Sprintf("check.Patches passes it, and upstream refuses it: %v", err)
 	}
-	o := ownership{before: templateLeaves(c.Template), after: templateLeaves(merged), claims: map[string][]merge.Claim{}}
+	o := ownership{before: templateLeaves(c.Template), after: templateLeaves(merged),
+		claims: map[string][]merge.Claim{}}
 	for i := range c.Patches {
-		o.writers = append(o.writers, writer{merge.Manager(c.Patches[i].Manager), patchLeaves(&c.Patches[i])})
+		o.writers = append(
+			o.writers, writer{merge.Manager(c.Patches[i].Manager), patchLeaves(&c.Patches[i])})
 	}
 	for path, claims := range result.Owners.All() {
 		if _, again := o.claims[path.String()]; again {
@@ -36,7 +38,8 @@ func ownersAreWriters(c *fuzz.Case) string {
 			return fmt.Sprintf("%v is yielded without a claim", path)
 		}
 	}
-	for _, broken := range []func() string{o.changedIsOwned, o.ownedIsSet, o.setIsOwned, o.lastIsInForce, o.runtimeIsFirst} {
+	for _, broken := range []func() string{o.changedIsOwned, o.ownedIsSet, o.setIsOwned,
+		o.lastIsInForce, o.runtimeIsFirst} {
 		if text := broken(); text != "" {
 			return text
 		}
@@ -117,7 +120,8 @@ func (o *ownership) changedIsOwned() string {
 		if _, still := o.after[text]; still {
 			continue
 		}
-		filled := was.value == perhaps || was.value == "null" && within(o.after, was.path) || was.value == present && within(o.after, was.path)
+		filled := was.value == perhaps || was.value == "null" && within(o.after, was.path) ||
+			was.value == present && within(o.after, was.path)
 		if claim, ok := o.last(text); ok && unsaid(valueOf(claim)) {
 			continue
 		}
@@ -144,12 +148,14 @@ func (o *ownership) ownedIsSet() string {
 			at := slices.IndexFunc(o.writers, func(w writer) bool { return w.layer == claim.Owner })
 			if at < 0 {
 				if claim.Owner != runtimepatch.RuntimeLayer {
-					return fmt.Sprintf("%s is claimed by %s, which writes nothing", text, claim.Owner)
+					return fmt.Sprintf("%s is claimed by %s, which writes nothing", text,
+						claim.Owner)
 				}
 				continue
 			}
 			if at <= position {
-				return fmt.Sprintf("the claims on %s do not stand in the order of the patches: %v", text, o.claims[text])
+				return fmt.Sprintf("the claims on %s do not stand in the order of the patches: %v",
+					text, o.claims[text])
 			}
 			position = at
 			set, ok := o.writers[at].set[text]
@@ -157,14 +163,20 @@ func (o *ownership) ownedIsSet() string {
 			if err != nil {
 				return err.Error()
 			}
-			if isNull(claim) && o.writers[at].empties(path) || valueOf(claim) == present && within(o.writers[at].set, path) {
-				continue // it emptied a struct around the field, or filled one that was emptied, or left one empty
+			if isNull(claim) && o.writers[at].empties(path) || valueOf(claim) == present &&
+				within(o.writers[at].set, path) {
+				// it emptied a struct around the field, or filled one that was emptied, or left one
+				// empty
+				continue
 			}
 			if !ok {
-				return fmt.Sprintf("%s is claimed by %s, whose patch does not set it", text, claim.Owner)
+				return fmt.Sprintf("%s is claimed by %s, whose patch does not set it", text,
+					claim.Owner)
 			}
-			if got := valueOf(claim); got != set.value && !(got == present && set.value == perhaps) {
-				return fmt.Sprintf("%s is claimed by %s as %s, and its patch says %s", text, claim.Owner, got, set.value)
+			if got := valueOf(claim); got != set.value &&
+				!(got == present && set.value == perhaps) {
+				return fmt.Sprintf("%s is claimed by %s as %s, and its patch says %s", text,
+					claim.Owner, got, set.value)
 			}
 		}
 	}
@@ -174,7 +186,9 @@ func (o *ownership) ownedIsSet() string {
 func (o *ownership) setIsOwned() string {
 	for i, w := range o.writers {
 		for _, text := range w.set.sorted() {
-			claimed := slices.ContainsFunc(o.claims[text], func(c merge.Claim) bool { return c.Owner == w.layer })
+			claimed := slices.ContainsFunc(o.claims[text], func(c merge.Claim) bool {
+				return c.Owner == w.layer
+			})
 			if !claimed && w.set[text].value != perhaps && !o.emptiedAfter(w.set[text].path, i) {
 				return fmt.Sprintf("%s is set by %s, which has no claim on it", text, w.layer)
 			}
@@ -210,7 +224,8 @@ func (o *ownership) lastIsInForce() string {
 		case value == present && (now.value == perhaps || within(o.after, path)):
 		case !ok && len(path) > 0 && o.emptied(path[:len(path)-1]):
 		default:
-			return fmt.Sprintf("the last claim on %s is %s by %s, and the merged template has %q", text, value, claim.Owner, now.value)
+			return fmt.Sprintf("the last claim on %s is %s by %s, and the merged template has %q",
+				text, value, claim.Owner, now.value)
 		}
 	}
 	return ""
@@ -220,7 +235,8 @@ func (o *ownership) runtimeIsFirst() string {
 	for _, text := range o.before.sorted() {
 		was := o.before[text]
 		claims := o.claims[text]
-		if was.value == "null" || was.value == perhaps || was.value == present && within(o.after, was.path) && len(claims) == 0 {
+		if was.value == "null" || was.value == perhaps ||
+			was.value == present && within(o.after, was.path) && len(claims) == 0 {
 			continue
 		}
 		if len(claims) == 0 {
@@ -230,14 +246,15 @@ func (o *ownership) runtimeIsFirst() string {
 			return fmt.Sprintf("%s is set by the runtime, which has no claim on it", text)
 		}
 		if claims[0].Owner != runtimepatch.RuntimeLayer || valueOf(claims[0]) != was.value {
-			return fmt.Sprintf("the runtime sets %s to %s, and its first claim is %s by %s", text, was.value, valueOf(claims[0]), claims[0].Owner)
+			return fmt.Sprintf("the runtime sets %s to %s, and its first claim is %s by %s", text,
+				was.value, valueOf(claims[0]), claims[0].Owner)
 		}
 	}
 	return ""
 }
 
-// unsaid reports whether the template may hold the value although its encoding omits it. For example, a
-// patch can set a service account's name to "", which the template's field then omits.
+// unsaid reports whether the template may hold the value although its encoding omits it. For
+// example, a patch can set a service account's name to "", which the template's field then omits.
 func unsaid(value string) bool { return value == `""` }
 
 // valueOf is a claim's value as leaves have it.

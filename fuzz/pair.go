@@ -12,7 +12,8 @@ import (
 // Policy is a policy that a runtime can have.
 type Policy string
 
-// The policies of Trainer v2.3.0. A runtime has at most one of the first six. The other two schedule its Pods together.
+// The policies of Trainer v2.3.0. A runtime has at most one of the first six. The other two
+// schedule its Pods together.
 const (
 	Plain        Policy = "plain"
 	Torch        Policy = "torch"
@@ -32,7 +33,8 @@ type PairOptions struct {
 	Managers int
 }
 
-// Pair is a TrainJob and its runtime as their authors write them, without the API server's defaults.
+// Pair is a TrainJob and its runtime as their authors write them, without the API server's
+// defaults.
 type Pair struct {
 	// Seed is the argument of Render.
 	Seed uint64
@@ -48,18 +50,21 @@ func (p *Pair) String() string { return fmt.Sprintf("pair %d", p.Seed) }
 
 // Clone returns a copy that shares no memory with p.
 func (p *Pair) Clone() *Pair {
-	return &Pair{Seed: p.Seed, Rejected: p.Rejected, Runtime: p.Runtime.DeepCopy(), TrainJob: p.TrainJob.DeepCopy()}
+	return &Pair{Seed: p.Seed, Rejected: p.Rejected, Runtime: p.Runtime.DeepCopy(),
+		TrainJob: p.TrainJob.DeepCopy()}
 }
 
-// Render generates documents that should be accepted, as Go values in which check.Patches finds no error. It panics if a
-// thousand candidates in a row fail.
+// Render generates documents that should be accepted, as Go values in which check.Patches finds no
+// error. It panics if a thousand candidates in a row fail.
 func Render(seed uint64, opts PairOptions) *Pair {
 	if len(opts.Policies) == 0 {
 		opts.Policies = []Policy{Plain, Torch}
 	}
 	for attempt := range uint64(mostAttempts) {
-		d := Document(seed+attempt<<32, DocumentOptions{Policies: opts.Policies, Managers: opts.Managers})
-		p := &Pair{Seed: seed, Rejected: int(attempt), Runtime: &trainer.ClusterTrainingRuntime{}, TrainJob: &trainer.TrainJob{}}
+		d := Document(seed+attempt<<32,
+			DocumentOptions{Policies: opts.Policies, Managers: opts.Managers})
+		p := &Pair{Seed: seed, Rejected: int(attempt), Runtime: &trainer.ClusterTrainingRuntime{},
+			TrainJob: &trainer.TrainJob{}}
 		decode(d.Runtime, p.Runtime)
 		decode(d.TrainJob, p.TrainJob)
 		p.TrainJob.Namespace = "ns"
@@ -71,7 +76,8 @@ func Render(seed uint64, opts PairOptions) *Pair {
 			return p
 		}
 	}
-	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts, seed))
+	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts,
+		seed))
 }
 
 func decode(document object, into any) {
@@ -84,13 +90,14 @@ func decode(document object, into any) {
 	}
 }
 
-// SmallerPair returns a function that yields copies of the pair, each without one field or item. The function returns false
-// after the last copy.
+// SmallerPair returns a function that yields copies of the pair, each without one field or item.
+// The function returns false after the last copy.
 func SmallerPair(p *Pair) func() (*Pair, bool) {
 	n := 0
 	return func() (*Pair, bool) {
 		small := p.Clone()
-		if !Drop(n, &small.TrainJob.Spec.RuntimePatches, &small.TrainJob.Spec, &small.Runtime.Spec) {
+		if !Drop(n, &small.TrainJob.Spec.RuntimePatches, &small.TrainJob.Spec,
+			&small.Runtime.Spec) {
 			return nil, false
 		}
 		n++
@@ -101,4 +108,5 @@ func SmallerPair(p *Pair) func() (*Pair, bool) {
 const ancestorLabel = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 // torchtune reads the model from the runtime's name.
-var runtimeNames = []string{"rt", "torch-distributed", "torchtune-llama3.2-1b", "torchtune-llama3.3-70b", "torchtune-qwen2.5-1.5b"}
+var runtimeNames = []string{"rt", "torch-distributed", "torchtune-llama3.2-1b",
+	"torchtune-llama3.3-70b", "torchtune-qwen2.5-1.5b"}

@@ -126,7 +126,8 @@ var spine = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.Container]():                 {"name", "image"},
 }
 
-// A template's type and the matching type of patches. The template's other fields cannot be patched, and are rarely generated.
+// A template's type and the matching type of patches. The template's other fields cannot be
+// patched, and are rarely generated.
 var patchOf = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[jobset.JobSetSpec]():       reflect.TypeFor[trainer.JobSetSpecPatch](),
 	reflect.TypeFor[jobset.ReplicatedJob]():    reflect.TypeFor[trainer.ReplicatedJobPatch](),

@@ -22,7 +22,8 @@ func TestMinimalIn(t *testing.T) {
 	for seed := first; seed < first+cases; seed++ {
 		d := fuzz.Document(seed, fuzz.DocumentOptions{Managers: int(1 + seed%4)})
 		job, runtime := &trainer.TrainJob{}, &trainer.TrainingRuntime{}
-		if !decodes(d.TrainJob, job) || !decodes(d.Runtime, runtime) || len(job.Spec.RuntimePatches) == 0 {
+		if !decodes(d.TrainJob, job) || !decodes(d.Runtime, runtime) ||
+			len(job.Spec.RuntimePatches) == 0 {
 			continue
 		}
 		before := encode(d.TrainJob)
@@ -47,17 +48,20 @@ func TestMinimalIn(t *testing.T) {
 				t.Errorf("seed %d: something outside the entry changes:\n%s\n%s", seed, x, y)
 			}
 			if entry, ok := entryOf(encode(got), manager); ok {
-				if again, err := runtimepatch.UpsertIn(got, entry); err != nil || !bytes.Equal(encode(again), encode(got)) {
+				if again, err := runtimepatch.UpsertIn(got, entry); err != nil ||
+					!bytes.Equal(encode(again), encode(got)) {
 					t.Errorf("seed %d: the same entry again gives %v\n%s", seed, err, encode(again))
 				}
 			}
 		}
-		if removed, err := runtimepatch.RemoveIn(d.TrainJob, "new.example/manager"); err != nil || !bytes.Equal(encode(removed), before) {
+		if removed, err := runtimepatch.RemoveIn(d.TrainJob, "new.example/manager"); err != nil ||
+			!bytes.Equal(encode(removed), before) {
 			t.Errorf("seed %d: RemoveIn without an entry gives %v\n%s", seed, err, encode(removed))
 		}
 		if with, err := runtimepatch.UpsertIn(d.TrainJob, want); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
-		} else if removed, err := runtimepatch.RemoveIn(with, want.Manager); err != nil || !bytes.Equal(encode(removed), before) {
+		} else if removed, err := runtimepatch.RemoveIn(with, want.Manager); err != nil ||
+			!bytes.Equal(encode(removed), before) {
 			t.Errorf("seed %d: RemoveIn after UpsertIn gives %v\n%s", seed, err, encode(removed))
 		}
 		if !bytes.Equal(encode(d.TrainJob), before) {
@@ -74,7 +78,9 @@ func without(document map[string]any, manager string) []byte {
 	copied := decode(encode(document)).(map[string]any)
 	spec := copied["spec"].(map[string]any)
 	list, _ := spec["runtimePatches"].([]any)
-	list = slices.DeleteFunc(list, func(entry any) bool { return entry.(map[string]any)["manager"] == manager })
+	list = slices.DeleteFunc(list, func(entry any) bool {
+		return entry.(map[string]any)["manager"] == manager
+	})
 	if spec["runtimePatches"] = list; len(list) == 0 {
 		delete(spec, "runtimePatches")
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestPlan holds the laws that runtimepatch.Minimal documents. One manager's patch is what it wants, and upstream's own merge judges the
-// plan.
+// TestPlan holds the laws that runtimepatch.Minimal documents. One manager's patch is what it
+// wants, and upstream's own merge judges the plan.
 func TestPlan(t *testing.T) {
 	t.Run("Checked", func(t *testing.T) {
 		t.Parallel()
@@ -31,8 +31,8 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-// plans: a plan gives the wanted fields, keeps all others, and is the smallest. In the last place it also keeps the order of items.
-// Only a conflict in which the manager takes part prevents it.
+// plans: a plan gives the wanted fields, keeps all others, and is the smallest. In the last place
+// it also keeps the order of items. Only a conflict in which the manager takes part prevents it.
 func plans(c *fuzz.Case) string {
 	if len(c.Patches) == 0 {
 		return ""
@@ -54,8 +54,11 @@ func plans(c *fuzz.Case) string {
 			return fmt.Sprintf("Plan refuses it: %v", err)
 		}
 		for _, one := range prevents {
-			if !slices.ContainsFunc(against, func(c conflict.Conflict) bool { return c.Path.String() == one.Path.String() }) {
-				return fmt.Sprintf("Plan reports %v, and the conflicts with the wanted patch are %v", one, against)
+			if !slices.ContainsFunc(against, func(c conflict.Conflict) bool {
+				return c.Path.String() == one.Path.String()
+			}) {
+				return fmt.Sprintf(
+					"Plan reports %v, and the conflicts with the wanted patch are %v", one, against)
 			}
 		}
 		return ""
@@ -73,7 +76,8 @@ func plans(c *fuzz.Case) string {
 		return fmt.Sprintf("upstream refuses the plan: %v", err)
 	}
 	if x, y := unordered(wanted), unordered(got); x != y {
-		return fmt.Sprintf("the plan gives (-wanted +got):\n%s", gocmp.Diff(decode([]byte(x)), decode([]byte(y))))
+		return fmt.Sprintf("the plan gives (-wanted +got):\n%s",
+			gocmp.Diff(decode([]byte(x)), decode([]byte(y))))
 	}
 	if text := changesOthers(kept, got, &want); text != "" {
 		return text
@@ -81,7 +85,8 @@ func plans(c *fuzz.Case) string {
 	if wanted, err = upstream(c.Template, append(others, plan)); err != nil {
 		return fmt.Sprintf("upstream refuses the plan in the last place: %v", err)
 	}
-	if text := reorders(decode(typed(kept)), decode(typed(wanted)), reflect.TypeFor[trainer.JobSetTemplateSpec]()); text != "" {
+	if text := reorders(decode(typed(kept)), decode(typed(wanted)),
+		reflect.TypeFor[trainer.JobSetTemplateSpec]()); text != "" {
 		return text
 	}
 	return smallest(c, plan, unordered(got))
@@ -97,10 +102,12 @@ func changesOthers(kept, got *trainer.JobSetTemplateSpec, want *trainer.RuntimeP
 		}
 		isMine := false
 		for _, own := range mine {
-			isMine = isMine || leaf.path.HasPrefix(own.path) && own.value != present || own.path.HasPrefix(leaf.path)
+			isMine = isMine || leaf.path.HasPrefix(own.path) && own.value != present ||
+				own.path.HasPrefix(leaf.path)
 		}
 		if !isMine {
-			return fmt.Sprintf("the plan changes %s from %s to %q, and nothing of it is wanted", text, leaf.value, now.value)
+			return fmt.Sprintf("the plan changes %s from %s to %q, and nothing of it is wanted",
+				text, leaf.value, now.value)
 		}
 	}
 	return ""
@@ -164,7 +171,9 @@ func smallest(c *fuzz.Case, plan trainer.RuntimePatch, want string) (broken stri
 		if !reflect.DeepEqual(decode(encode(less)), document) {
 			return true // the Go types always encode the field
 		}
-		patch := trainer.RuntimePatch{Manager: plan.Manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: less}}
+		patch := trainer.RuntimePatch{
+			Manager: plan.Manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+				Template: less}}
 		got, err := upstream(c.Template, runtimepatch.Upsert(c.Patches, patch))
 		if err == nil && unordered(got) == want {
 			broken = fmt.Sprintf("the plan needs no %s:\n%s", path, full)
@@ -187,7 +196,8 @@ type templateMetadata struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// withoutEach removes each field and each item of a JSON value in turn, except merge keys, until try returns false.
+// withoutEach removes each field and each item of a JSON value in turn, except merge keys, until
+// try returns false.
 func withoutEach(v any, t reflect.Type, path string, try func(path string) bool) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -228,11 +238,12 @@ func withoutEach(v any, t reflect.Type, path string, try func(path string) bool)
 			}
 			key := inner[f.key]
 			delete(inner, f.key)
-			again = withoutEach(inner, f.typ.Elem(), fmt.Sprintf("%s[%d]", at, i), func(path string) bool {
-				inner[f.key] = key
-				defer delete(inner, f.key)
-				return try(path)
-			})
+			again = withoutEach(inner, f.typ.Elem(), fmt.Sprintf("%s[%d]", at, i),
+				func(path string) bool {
+					inner[f.key] = key
+					defer delete(inner, f.key)
+					return try(path)
+				})
 			inner[f.key] = key
 			if !again {
 				return false
@@ -242,7 +253,8 @@ func withoutEach(v any, t reflect.Type, path string, try func(path string) bool)
 	return true
 }
 
-// plansAnything: whatever the patches are, Plan changes none of them, and gives what upstream gives for the wanted patch.
+// plansAnything: whatever the patches are, Plan changes none of them, and gives what upstream gives
+// for the wanted patch.
 func plansAnything(c *fuzz.Case) string {
 	if len(c.Patches) == 0 {
 		return ""
@@ -265,7 +277,8 @@ func plansAnything(c *fuzz.Case) string {
 		return fmt.Sprintf("upstream refuses the plan: %v", err)
 	}
 	if x, y := unordered(wanted), unordered(got); x != y {
-		return fmt.Sprintf("the plan gives (-wanted +got):\n%s", gocmp.Diff(decode([]byte(x)), decode([]byte(y))))
+		return fmt.Sprintf("the plan gives (-wanted +got):\n%s",
+			gocmp.Diff(decode([]byte(x)), decode([]byte(y))))
 	}
 	return ""
 }

@@ -46,10 +46,12 @@ func PolicyFile(r *rand.Rand) string {
 			fmt.Fprintf(&b, "  paths: %s\n", allowed)
 		}
 		if r.IntN(4) == 0 {
-			b.WriteString(pickOf(r, "  users: [ann]\n", "  serviceAccounts: [kueue-system/kueue]\n"))
+			b.WriteString(
+				pickOf(r, "  users: [ann]\n", "  serviceAccounts: [kueue-system/kueue]\n"))
 		}
 	}
-	if r.IntN(4) > 0 { // the expressions for overlaps are always the same, and take most of the time
+	// the expressions for overlaps are always the same, and take most of the time
+	if r.IntN(4) > 0 {
 		b.WriteString("severities: {TW300: warning}\n")
 	}
 	return b.String()
@@ -93,7 +95,8 @@ func drawPatches(r *rand.Rand) (patches []any) {
 		if r.IntN(2) == 0 {
 			spec["nodeSelector"] = drawMap(r)
 		}
-		node := map[string]any{"name": "node", "env": []any{map[string]any{"name": "A", "value": "b"}}}
+		node := map[string]any{
+			"name": "node", "env": []any{map[string]any{"name": "A", "value": "b"}}}
 		csi := map[string]any{"driver": "d", "volumeAttributes": drawMap(r)}
 		for _, f := range []struct {
 			name   string
@@ -109,9 +112,10 @@ func drawPatches(r *rand.Rand) (patches []any) {
 			}
 		}
 		pod := map[string]any{"metadata": drawMetadata(r), "spec": spec}
-		job := map[string]any{"name": pickOf(r, "node", "node", "other"), "template": map[string]any{
-			"metadata": drawMetadata(r), "spec": map[string]any{"template": pod},
-		}}
+		job := map[string]any{"name": pickOf(r, "node", "node", "other"),
+			"template": map[string]any{
+				"metadata": drawMetadata(r), "spec": map[string]any{"template": pod},
+			}}
 		template := map[string]any{
 			"metadata": drawMetadata(r), "spec": map[string]any{"replicatedJobs": []any{job}},
 		}
@@ -136,7 +140,8 @@ func drawLabels(r *rand.Rand) any {
 	return pickOf[any](r, labels, labels, labels, nil)
 }
 
-// PolicyRequest returns a TrainJob as a request creates it. Its patches may have directives and nulls.
+// PolicyRequest returns a TrainJob as a request creates it. Its patches may have directives and
+// nulls.
 func PolicyRequest(r *rand.Rand) map[string]any {
 	return map[string]any{
 		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
@@ -150,8 +155,8 @@ func PolicyRequest(r *rand.Rand) map[string]any {
 	}
 }
 
-// PolicyUpdate returns an update of a TrainJob: of its patches, its labels, both or neither. The old
-// TrainJob stays as it is.
+// PolicyUpdate returns an update of a TrainJob: of its patches, its labels, both or neither. The
+// old TrainJob stays as it is.
 func PolicyUpdate(r *rand.Rand, before map[string]any) map[string]any {
 	after := copyValue(before).(map[string]any)
 	spec := after["spec"].(map[string]any)
@@ -162,11 +167,12 @@ func PolicyUpdate(r *rand.Rand, before map[string]any) map[string]any {
 	case 2: // one goes
 		spec["runtimePatches"] = patches[min(1, len(patches)):]
 	case 3: // others are added
-		spec["runtimePatches"] = append(patches, slices.DeleteFunc(drawPatches(r), func(added any) bool {
-			return slices.ContainsFunc(patches, func(has any) bool {
-				return has.(map[string]any)["manager"] == added.(map[string]any)["manager"]
-			})
-		})...)
+		spec["runtimePatches"] = append(
+			patches, slices.DeleteFunc(drawPatches(r), func(added any) bool {
+				return slices.ContainsFunc(patches, func(has any) bool {
+					return has.(map[string]any)["manager"] == added.(map[string]any)["manager"]
+				})
+			})...)
 	case 4:
 		r.Shuffle(len(patches), func(i, j int) { patches[i], patches[j] = patches[j], patches[i] })
 	}

@@ -14,14 +14,18 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestPolicyOrder runs the policies of generated pairs in every order. They write to different fields: all orders give one
-// template, up to the order inside lists.
+// TestPolicyOrder runs the policies of generated pairs in every order. They write to different
+// fields: all orders give one template, up to the order inside lists.
 func TestPolicyOrder(t *testing.T) {
 	t.Parallel()
 	first, several := testenv.Seed(t), 0
 	for seed := first; seed < first+uint64(cases(t)/8); seed++ {
-		pair := fuzz.Render(seed, fuzz.PairOptions{Policies: []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.MPI, fuzz.JAX, fuzz.XGBoost, fuzz.Flux}})
-		in := policies.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec, StatusServer: &policies.StatusServer{}}
+		pair := fuzz.Render(
+			seed, fuzz.PairOptions{
+				Policies: []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.MPI, fuzz.JAX, fuzz.XGBoost,
+					fuzz.Flux}})
+		in := policies.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec,
+			StatusServer: &policies.StatusServer{}}
 		names := policies.Acting(in)
 		if len(names) < 2 {
 			continue
@@ -37,7 +41,8 @@ func TestPolicyOrder(t *testing.T) {
 				given = now
 			}
 			if diff := cmp.Diff(unordered(given), unordered(now)); diff != "" {
-				t.Errorf("case %d, policies %v: another template (-want +got):\n%s", seed, order, diff)
+				t.Errorf("case %d, policies %v: another template (-want +got):\n%s", seed, order,
+					diff)
 			}
 		}
 	}
@@ -63,8 +68,10 @@ func ordersOf(names []string) iter.Seq[[]string] {
 	}
 }
 
-// enforced returns the merged template after the policies in an order and after spec.trainer.env, and whether all of them succeed.
-func enforced(t *testing.T, in policies.Input, patches []trainer.RuntimePatch, order []string) (*trainer.JobSetTemplateSpec, bool) {
+// enforced returns the merged template after the policies in an order and after spec.trainer.env,
+// and whether all of them succeed.
+func enforced(t *testing.T, in policies.Input, patches []trainer.RuntimePatch,
+	order []string) (*trainer.JobSetTemplateSpec, bool) {
 	t.Helper()
 	merged, err := runtimepatch.Apply(&in.Runtime.Template, patches, runtimepatch.Options{})
 	if err != nil {
@@ -77,8 +84,10 @@ func enforced(t *testing.T, in policies.Input, patches []trainer.RuntimePatch, o
 	}
 	for _, set := range j.Sets {
 		j.SetCounts(set)
-		if c := set.Container(policies.Node); c != nil && set.Ancestor == policies.Trainer && in.TrainJob.Spec.Trainer != nil {
-			j.UpsertEnv(policies.Copied("spec", "trainer", "env"), set.In("containers", c), policies.Env(in.TrainJob.Spec.Trainer.Env)...)
+		if c := set.Container(policies.Node); c != nil && set.Ancestor == policies.Trainer &&
+			in.TrainJob.Spec.Trainer != nil {
+			j.UpsertEnv(policies.Copied("spec", "trainer", "env"), set.In("containers", c),
+				policies.Env(in.TrainJob.Spec.Trainer.Env)...)
 		}
 	}
 	return &merged.Template, true

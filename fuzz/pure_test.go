@@ -22,7 +22,8 @@ func inputsAreLeftAlone(c *fuzz.Case) string {
 	var group sync.WaitGroup
 	for i := range results {
 		group.Go(func() {
-			result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{Owners: i == 0})
+			result, err := runtimepatch.Apply(c.Template, c.Patches,
+				runtimepatch.Options{Owners: i == 0})
 			if err != nil {
 				return
 			}
@@ -64,7 +65,8 @@ func inputsAreLeftAlone(c *fuzz.Case) string {
 }
 
 func unchanged(c, kept *fuzz.Case) bool {
-	return reflect.DeepEqual(c.Template, kept.Template) && reflect.DeepEqual(c.Patches, kept.Patches)
+	return reflect.DeepEqual(c.Template, kept.Template) &&
+		reflect.DeepEqual(c.Patches, kept.Patches)
 }
 
 func ownersText(r *runtimepatch.Result) string {
@@ -92,7 +94,8 @@ func scribble(v reflect.Value) {
 			scribble(v.Index(i))
 		}
 		// Values behind the end of a list are shared as well, if anything is.
-		for spare := v.Slice(0, v.Cap()); spare.Len() > v.Len(); spare = spare.Slice(0, spare.Len()-1) {
+		for spare := v.Slice(0, v.Cap()); spare.Len() > v.Len(); spare = spare.Slice(
+			0, spare.Len()-1) {
 			spare.Index(spare.Len() - 1).SetZero()
 		}
 	case reflect.Map:

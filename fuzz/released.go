@@ -6,8 +6,9 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// Released is Document for a release of the Trainer. Its TrainJob has overrides where the release reads these, and both have
-// what releases treat differently. They may have fields that the release lacks: its API server prunes them.
+// Released is Document for a release of the Trainer. Its TrainJob has overrides where the release
+// reads these, and both have what releases treat differently. They may have fields that the release
+// lacks: its API server prunes them.
 func Released(seed uint64, r *release.Release, opts DocumentOptions) *Documents {
 	d := Document(seed, opts)
 	s := &switcher{rng: rand.New(rand.NewPCG(seed, 31)), release: r.Or(), d: d}
@@ -52,9 +53,12 @@ func (s *switcher) containers(name string) (found []object) {
 func (s *switcher) resources() any {
 	list := func() object {
 		o := object{}
-		for _, amount := range []object{{"cpu": pickOf(s.rng, "1", "8", "1500m", "500m")}, {"memory": "1Gi"}, {"nvidia.com/gpu": pickOf(s.rng, "1", "2", "4")}, {"example.com/mig-gpu": "3"}} {
+		for _, amount := range []object{{"cpu": pickOf(s.rng, "1", "8", "1500m", "500m")},
+			{"memory": "1Gi"}, {"nvidia.com/gpu": pickOf(s.rng, "1", "2", "4")},
+			{"example.com/mig-gpu": "3"}} {
 			for name, value := range amount {
-				if s.chance(0.45) && (name != "example.com/mig-gpu" || o["nvidia.com/gpu"] == nil && s.chance(0.2)) {
+				if s.chance(0.45) &&
+					(name != "example.com/mig-gpu" || o["nvidia.com/gpu"] == nil && s.chance(0.2)) {
 					o[name] = value
 				}
 			}
@@ -90,23 +94,27 @@ var switchTwists = []func(s *switcher){
 		}
 	},
 	func(s *switcher) { // processes as a word
-		s.trainer()["numProcPerNode"] = pickOf[any](s.rng, int64(1), int64(4), int64(8), "auto", "cpu", "gpu", "other", "4", int64(0))
+		s.trainer()["numProcPerNode"] = pickOf[any](s.rng, int64(1), int64(4), int64(8), "auto",
+			"cpu", "gpu", "other", "4", int64(0))
 		if s.chance(0.5) {
 			s.trainer()["resourcesPerNode"] = s.resources()
 		}
 	},
 	func(s *switcher) { // processes of the runtime
 		if torch, ok := child(s.d.Runtime, "spec", "mlPolicy")["torch"].(object); ok {
-			torch["numProcPerNode"] = pickOf[any](s.rng, int64(1), int64(4), "auto", "cpu", "gpu", "2")
+			torch["numProcPerNode"] = pickOf[any](s.rng, int64(1), int64(4), "auto", "cpu",
+				"gpu", "2")
 		}
 	},
 	func(s *switcher) {
 		if torch, ok := child(s.d.Runtime, "spec", "mlPolicy")["torch"].(object); ok {
-			torch["elasticPolicy"] = object{"maxRestarts": int64(3), "minNodes": int64(1), "maxNodes": int64(2)}
+			torch["elasticPolicy"] = object{"maxRestarts": int64(3), "minNodes": int64(1),
+				"maxNodes": int64(2)}
 		}
 	},
 	func(s *switcher) { // a job that the runtime lacks
-		s.jobPatch("ghost")["template"] = object{"spec": object{"template": object{"spec": object{"nodeSelector": object{"zone": "a"}}}}}
+		s.jobPatch("ghost")["template"] = object{
+			"spec": object{"template": object{"spec": object{"nodeSelector": object{"zone": "a"}}}}}
 	},
 	func(s *switcher) { // one job by two managers, or by two overrides
 		for range 2 {
@@ -119,7 +127,8 @@ var switchTwists = []func(s *switcher){
 		}
 	},
 	func(s *switcher) {
-		child(s.d.TrainJob, "spec")["managedBy"] = pickOf(s.rng, "kueue.x-k8s.io/multikueue", "trainer.kubeflow.org/trainjob-controller")
+		child(s.d.TrainJob, "spec")["managedBy"] = pickOf(s.rng, "kueue.x-k8s.io/multikueue",
+			"trainer.kubeflow.org/trainjob-controller")
 	},
 	func(s *switcher) { // a second job of the trainer, with counts of its own
 		jobs := jobsOf(s.d)
@@ -128,12 +137,14 @@ var switchTwists = []func(s *switcher){
 		delete(second, "dependsOn")
 		child(second, "template", "metadata", "labels")[ancestorLabel] = "trainer"
 		child(second, "template", "spec")["parallelism"] = int64(1 + s.rng.IntN(4))
-		if containers := items(child(second, "template", "spec", "template", "spec"), "containers"); len(containers) > 0 {
+		if containers := items(child(second, "template", "spec", "template", "spec"),
+			"containers"); len(containers) > 0 {
 			containers[0]["name"] = "node"
 		}
 		list := anyList(child(s.d.Runtime, "spec", "template", "spec")["replicatedJobs"])
 		at := s.rng.IntN(len(list) + 1)
-		child(s.d.Runtime, "spec", "template", "spec")["replicatedJobs"] = append(append(append([]any{}, list[:at]...), second), list[at:]...)
+		child(s.d.Runtime, "spec", "template", "spec")["replicatedJobs"] = append(
+			append(append([]any{}, list[:at]...), second), list[at:]...)
 	},
 	func(s *switcher) { // several replicas
 		pickOf(s.rng, jobsOf(s.d)...)["replicas"] = int64(2 + s.rng.IntN(2))
@@ -175,8 +186,11 @@ var switchTwists = []func(s *switcher){
 		t["command"] = []any{"tune", "run"}
 		args := []any{}
 		for range s.rng.IntN(5) {
-			args = append(args, pickOf[any](s.rng, "epochs=2", "model.quantize_base=True", "model.quantize_base=False", "model.lora_attn_modules=[q_proj]",
-				"model.use_dora=True", "model.use_dora=False", "batch_size=4", "loss=torchtune.modules.loss.CEWithChunkedOutputLoss", "dataset.packed=True"))
+			args = append(
+				args, pickOf[any](s.rng, "epochs=2", "model.quantize_base=True",
+					"model.quantize_base=False", "model.lora_attn_modules=[q_proj]",
+					"model.use_dora=True", "model.use_dora=False", "batch_size=4",
+					"loss=torchtune.modules.loss.CEWithChunkedOutputLoss", "dataset.packed=True"))
 		}
 		t["args"] = args
 		if s.chance(0.7) {
@@ -190,14 +204,21 @@ var switchTwists = []func(s *switcher){
 		if s.chance(0.6) {
 			t["resourcesPerNode"] = s.resources()
 		}
-		name := pickOf(s.rng, "torchtune-llama3.2-1b", "torchtune-llama3.2-3b", "torchtune-llama3.2-7b", "torchtune-llama3.3-70b", "torchtune-qwen2.5-1.5b", "torchtune-qwen2.5-7b", "torch-distributed")
-		child(s.d.Runtime, "metadata")["name"], child(s.d.TrainJob, "spec", "runtimeRef")["name"] = name, name
+		name := pickOf(s.rng, "torchtune-llama3.2-1b", "torchtune-llama3.2-3b",
+			"torchtune-llama3.2-7b", "torchtune-llama3.3-70b", "torchtune-qwen2.5-1.5b",
+			"torchtune-qwen2.5-7b", "torch-distributed")
+		child(s.d.Runtime, "metadata")["name"],
+			child(s.d.TrainJob, "spec", "runtimeRef")["name"] = name, name
 		for _, c := range s.containers("node") {
-			c["command"] = []any{"tune", "run", "--rdzv_endpoint=localhost:29500", "output_dir=/out", "tokenizer.path=/t", "tokenizer.merges_file=/m", "epochs=1", "checkpointer.checkpoint_dir=/c"}[:2+s.rng.IntN(7)]
+			c["command"] = []any{"tune", "run", "--rdzv_endpoint=localhost:29500",
+				"output_dir=/out", "tokenizer.path=/t", "tokenizer.merges_file=/m", "epochs=1",
+				"checkpointer.checkpoint_dir=/c"}[:2+s.rng.IntN(7)]
 		}
 	},
 	func(s *switcher) { // a variable that a policy sets
-		name := pickOf(s.rng, "PET_NNODES", "PET_NPROC_PER_NODE", "PET_MASTER_ADDR", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_keep_fqdn_hostnames", "DMLC_NUM_WORKER", "JAX_PROCESS_ID")
+		name := pickOf(s.rng, "PET_NNODES", "PET_NPROC_PER_NODE", "PET_MASTER_ADDR",
+			"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_agent",
+			"OMPI_MCA_orte_keep_fqdn_hostnames", "DMLC_NUM_WORKER", "JAX_PROCESS_ID")
 		s.trainer()["env"] = append(anyList(s.trainer()["env"]), object{"name": name, "value": "x"})
 	},
 	func(s *switcher) { // metadata of the JobSet
@@ -226,7 +247,8 @@ func (s *switcher) jobPatch(job any) object {
 	manager := pickOf(s.rng, "acme.io/user", "kueue.x-k8s.io/manager")
 	for _, patch := range items(spec, "runtimePatches") {
 		if patch["manager"] == manager {
-			return named(child(patch, "trainingRuntimeSpec", "template", "spec"), "replicatedJobs", job)
+			return named(child(patch, "trainingRuntimeSpec", "template", "spec"),
+				"replicatedJobs", job)
 		}
 	}
 	patch := object{"manager": manager}
@@ -234,13 +256,15 @@ func (s *switcher) jobPatch(job any) object {
 	return named(child(patch, "trainingRuntimeSpec", "template", "spec"), "replicatedJobs", job)
 }
 
-// override turns the patches into the overrides that the release reads, each for one or several jobs.
+// override turns the patches into the overrides that the release reads, each for one or several
+// jobs.
 func (s *switcher) override() {
 	spec := child(s.d.TrainJob, "spec")
 	var overrides []any
 	once, seen := s.release.Rules.Has(release.PatchedOnce) && s.chance(0.8), map[any]bool{}
 	for _, patch := range items(spec, "runtimePatches") {
-		for _, job := range items(child(patch, "trainingRuntimeSpec", "template", "spec"), "replicatedJobs") {
+		for _, job := range items(child(patch, "trainingRuntimeSpec", "template", "spec"),
+			"replicatedJobs") {
 			if once && seen[job["name"]] {
 				continue
 			}
@@ -256,7 +280,9 @@ func (s *switcher) override() {
 			overrides = append(overrides, override)
 		}
 	}
-	s.rng.Shuffle(len(overrides), func(i, j int) { overrides[i], overrides[j] = overrides[j], overrides[i] })
+	s.rng.Shuffle(len(overrides), func(i, j int) {
+		overrides[i], overrides[j] = overrides[j], overrides[i]
+	})
 	delete(spec, "runtimePatches")
 	if overrides != nil {
 		spec[string(s.release.Overrides)] = overrides

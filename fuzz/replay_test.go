@@ -8,8 +8,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// document is a JSON object in the making, of claims alone. It knows nothing of schemas: the steps of a
-// path tell fields, items and elements apart.
+// document is a JSON object in the making, of claims alone. It knows nothing of schemas: the steps
+// of a path tell fields, items and elements apart.
 type document struct{ root map[string]any }
 
 // place is where a value stands: a key of an object or an index of a list.

@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// TestRewrite rewrites the text of generated TrainJobs with comments wherever a line can have one. The new text reads as
-// intended. It has every comment, and every line that is not of an old field.
+// TestRewrite rewrites the text of generated TrainJobs with comments wherever a line can have one.
+// The new text reads as intended. It has every comment, and every line that is not of an old field.
 func TestRewrite(t *testing.T) {
 	t.Parallel()
 	rewritten := 0
@@ -57,7 +57,8 @@ func rewrite(t *testing.T, seed uint64) (done bool, broken string) {
 	if m.TrainJob == nil {
 		return false, ""
 	}
-	objects := []manifest.Rewriting{{Document: d, Changes: d.Migration(m.TrainJob.Spec.RuntimePatches)}}
+	objects := []manifest.Rewriting{
+		{Document: d, Changes: d.Migration(m.TrainJob.Spec.RuntimePatches)}}
 	edits, err := manifest.Rewrite(objects), objects[0].Err
 	if err != nil {
 		return false, fmt.Sprintf("%v\n%s", err, text)
@@ -72,7 +73,8 @@ func rewrite(t *testing.T, seed uint64) (done bool, broken string) {
 		return false, fmt.Sprintf("it reads as something else\n%s\n%s\n%s", diff, text, made)
 	}
 	for _, comment := range comments {
-		if m.TrainJob.Spec.RuntimePatches != nil && !strings.Contains(made, comment) { // what said nothing goes with its comments
+		// what said nothing goes with its comments
+		if m.TrainJob.Spec.RuntimePatches != nil && !strings.Contains(made, comment) {
 			return false, fmt.Sprintf("%s is lost\n%s\n%s", comment, text, made)
 		}
 	}
@@ -108,7 +110,8 @@ func commented(text string, rng *rand.Rand) (with string, comments []string) {
 			b.WriteString(strings.Repeat(" ", deep) + next() + "\n")
 		}
 		b.WriteString(line)
-		opens := strings.HasSuffix(line, "|") || strings.HasSuffix(line, "|-") || strings.HasSuffix(line, "|+")
+		opens := strings.HasSuffix(line, "|") || strings.HasSuffix(line, "|-") ||
+			strings.HasSuffix(line, "|+")
 		if rng.IntN(4) == 0 && !opens {
 			b.WriteString(" " + next())
 		}

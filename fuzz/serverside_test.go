@@ -38,9 +38,10 @@ type serverSide struct{ *serverside.Server }
 // errNotDeclared says that the definition lacks a field of the Go types, or bounds its values.
 var errNotDeclared = errors.New("not declared by the definition")
 
-// apply applies the template as the manager "runtime" and then each patch by force. It returns the live
-// object as a template, with the fields that each manager owns.
-func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, smdpath.ManagedFields, error) {
+// apply applies the template as the manager "runtime" and then each patch by force. It returns the
+// live object as a template, with the fields that each manager owns.
+func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, smdpath.ManagedFields,
+	error) {
 	live, err := s.typed(nil, nil)
 	if err != nil {
 		return nil, nil, err
@@ -57,7 +58,8 @@ func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, smdpath.M
 		return nil
 	}
 	metadata := map[string]any{"labels": c.Template.Labels, "annotations": c.Template.Annotations}
-	// An API server stores no null in a runtime. That a Go value encodes a nil list as one says nothing.
+	// An API server stores no null in a runtime. That a Go value encodes a nil list as one says
+	// nothing.
 	template := decode(encode(c.Template.Spec))
 	dropNulls(template)
 	if err := step("runtime", metadata, template); err != nil {
@@ -90,7 +92,8 @@ func (s *serverSide) typed(metadata, patch any) (*smdtyped.TypedValue, error) {
 				withoutEmpties(said, reflect.TypeFor[jobset.JobSetSpec]())
 			}
 			for key, value := range said {
-				if entries, ok := value.(map[string]any); value == nil || name == "metadata" && ok && len(entries) == 0 {
+				if entries, ok := value.(map[string]any); value == nil ||
+					name == "metadata" && ok && len(entries) == 0 {
 					delete(said, key)
 				}
 			}

@@ -13,8 +13,9 @@ import (
 	"github.com/trainweld/trainweld/render/check"
 )
 
-// Smaller returns a function that yields copies of the case, each without one patch, list item, map entry or field. The
-// function returns false after the last copy. With Options.Checked it yields only cases that check.Patches accepts.
+// Smaller returns a function that yields copies of the case, each without one patch, list item, map
+// entry or field. The function returns false after the last copy. With Options.Checked it yields
+// only cases that check.Patches accepts.
 func Smaller(c *Case, opts Options) func() (*Case, bool) {
 	n := 0
 	return func() (*Case, bool) {
@@ -32,8 +33,8 @@ func Smaller(c *Case, opts Options) func() (*Case, bool) {
 	}
 }
 
-// SmallerDocuments returns a function that yields copies of the documents, each without one field or item. The outermost come
-// first. The function returns false after the last copy.
+// SmallerDocuments returns a function that yields copies of the documents, each without one field
+// or item. The outermost come first. The function returns false after the last copy.
 func SmallerDocuments(d *Documents) func() (*Documents, bool) {
 	n := 0
 	return func() (*Documents, bool) {
@@ -46,8 +47,9 @@ func SmallerDocuments(d *Documents) func() (*Documents, bool) {
 	}
 }
 
-// Drop removes the n-th part of the values behind the pointers. It counts all list items, map entries and set fields, the
-// outermost first. If there are n parts or fewer, it changes nothing and returns false.
+// Drop removes the n-th part of the values behind the pointers. It counts all list items, map
+// entries and set fields, the outermost first. If there are n parts or fewer, it changes nothing
+// and returns false.
 func Drop(n int, values ...any) bool {
 	level := make([]reflect.Value, 0, len(values))
 	for _, v := range values {
@@ -90,7 +92,9 @@ func dropsOf(v reflect.Value) (drops []func()) {
 			drops = append(drops, func() { v.SetMapIndex(key, reflect.Value{}) })
 			list, _ := v.MapIndex(key).Interface().([]any)
 			for i := range list {
-				drops = append(drops, func() { v.SetMapIndex(key, reflect.ValueOf(slices.Delete(slices.Clone(list), i, i+1))) })
+				drops = append(drops, func() {
+					v.SetMapIndex(key, reflect.ValueOf(slices.Delete(slices.Clone(list), i, i+1)))
+				})
 			}
 		}
 		if v.Len() == 0 && !v.IsNil() && v.CanSet() {
@@ -154,7 +158,9 @@ func inside(v reflect.Value) (parts []reflect.Value) {
 
 func keysOf(m reflect.Value) []reflect.Value {
 	keys := m.MapKeys()
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(keys, func(a, b reflect.Value) int {
+		return cmp.Compare(a.String(), b.String())
+	})
 	return keys
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestSwitches turns the switches from one release to another one by one, and renders generated pairs after each turn.
-// The last rendering equals the other release's, and every rendering comes to an end.
+// TestSwitches turns the switches from one release to another one by one, and renders generated
+// pairs after each turn. The last rendering equals the other release's, and every rendering comes
+// to an end.
 func TestSwitches(t *testing.T) {
 	t.Parallel()
 	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
@@ -30,7 +31,8 @@ func TestSwitches(t *testing.T) {
 	}
 	t.Logf("%d pairs, of which %d turns changed the JobSet", n, turned)
 	if turned < int(n)/4 {
-		t.Errorf("only %d turns changed the JobSets of %d pairs: the generator makes too little that differs", turned, n)
+		t.Errorf("only %d turns changed the JobSets of %d pairs: the generator makes too little "+
+			"that differs", turned, n)
 	}
 }
 
@@ -43,7 +45,8 @@ func turnSwitches(t *testing.T, seed uint64) (changed int) {
 	step := "none"
 	defer func() {
 		if r := recover(); r != nil {
-			t.Errorf("case %d, from %s to %s, after the switch %s: panic: %v\n%s", seed, from.Name, to.Name, step, r, pair.YAML())
+			t.Errorf("case %d, from %s to %s, after the switch %s: panic: %v\n%s", seed, from.Name,
+				to.Name, step, r, pair.YAML())
 		}
 	}()
 	now, inputs := from, map[string]render.Input{} // by what decides about the decoding
@@ -70,8 +73,10 @@ func turnSwitches(t *testing.T, seed uint64) (changed int) {
 	}
 	now.Name, now.Version, now.JobSetVersion = to.Name, to.Version, to.JobSetVersion
 	last, want := renderedAs(&now), renderedAs(&to)
-	if diff := cmp.Diff(want.JobSet, last.JobSet) + cmp.Diff(want.Companions, last.Companions) + cmp.Diff(messages(want), messages(last)); diff != "" {
-		t.Errorf("case %d: the switches from %s to %s end in another rendering (-%s +switches):\n%s\n%s", seed, from.Name, to.Name, to.Name, diff, pair.YAML())
+	if diff := cmp.Diff(want.JobSet, last.JobSet) + cmp.Diff(want.Companions, last.Companions) +
+		cmp.Diff(messages(want), messages(last)); diff != "" {
+		t.Errorf("case %d: the switches from %s to %s end in another rendering (-%s "+
+			"+switches):\n%s\n%s", seed, from.Name, to.Name, to.Name, diff, pair.YAML())
 	}
 	return changed
 }

@@ -11,8 +11,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// text returns a string for the place. Merge keys come from long alphabets whose first letters are by far the likeliest. Every
-// other string comes from a short alphabet.
+// text returns a string for the place. Merge keys come from long alphabets whose first letters are
+// by far the likeliest. Every other string comes from a short alphabet.
 func (s *source) text(t reflect.Type, at site) string {
 	if strings.HasPrefix(at.field, "key of ") {
 		switch t {
@@ -39,8 +39,8 @@ func (s *source) text(t reflect.Type, at site) string {
 	return pick(s, "", "x", "x", "y", "y", "z")
 }
 
-// key returns the value of a merge key. Without tidiness it is sometimes empty. The encoding may then omit it, and with it the
-// item's identity.
+// key returns the value of a merge key. Without tidiness it is sometimes empty. The encoding may
+// then omit it, and with it the item's identity.
 func (s *source) key(at site) string {
 	empty := 0.02
 	if s.tidy {
@@ -50,7 +50,8 @@ func (s *source) key(at site) string {
 		return ""
 	}
 	switch at.parent {
-	case reflect.TypeFor[jobset.ReplicatedJob](), reflect.TypeFor[trainer.ReplicatedJobPatch](), reflect.TypeFor[jobset.DependsOn]():
+	case reflect.TypeFor[jobset.ReplicatedJob](), reflect.TypeFor[trainer.ReplicatedJobPatch](),
+		reflect.TypeFor[jobset.DependsOn]():
 		if s.chance(0.6) {
 			return pick(s, "node", "launcher", "dataset-initializer", "model-initializer")
 		}

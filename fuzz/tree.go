@@ -85,7 +85,8 @@ func (f *forest) growFields(n *node, t reflect.Type) {
 				path = n.path + name
 			}
 			n.fields = append(n.fields, f.grow(&node{
-				name: name, owner: typeName(n.typ), typ: field.Type, up: n, optional: strings.Contains(options, "omitempty"),
+				name: name, owner: typeName(n.typ), typ: field.Type, up: n,
+				optional: strings.Contains(options, "omitempty"),
 			}, path))
 		}
 	}
@@ -94,7 +95,8 @@ func (f *forest) growFields(n *node, t reflect.Type) {
 // isScalar reports whether JSON encodes the type neither as an object nor as a list.
 func isScalar(t reflect.Type) bool {
 	switch t {
-	case reflect.TypeFor[resource.Quantity](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[metav1.FieldsV1]():
+	case reflect.TypeFor[resource.Quantity](), reflect.TypeFor[metav1.Time](),
+		reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[metav1.FieldsV1]():
 		return true
 	}
 	switch t.Kind() {
@@ -104,7 +106,8 @@ func isScalar(t reflect.Type) bool {
 	return true
 }
 
-// typeName returns the type's name. JobSet's types keep their package's name, because Kubernetes has types of the same name.
+// typeName returns the type's name. JobSet's types keep their package's name, because Kubernetes
+// has types of the same name.
 func typeName(t reflect.Type) string {
 	return strings.TrimPrefix(strings.TrimPrefix(t.String(), "v1."), "v1alpha1.")
 }
@@ -119,7 +122,8 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
-// Fields lists the fields of the Go types that a runtime and a TrainJob reach, such as trainJob:spec.trainer.image.
+// Fields lists the fields of the Go types that a runtime and a TrainJob reach, such as
+// trainJob:spec.trainer.image.
 func Fields() (paths []string) {
 	for _, n := range fieldsOfTypes().all {
 		paths = append(paths, n.path)

@@ -6,10 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A union is a struct of which one member may be set. Items of one name mostly keep to one member throughout a case, since
-// frequent clashes would hide everything else.
+// A union is a struct of which one member may be set. Items of one name mostly keep to one member
+// throughout a case, since frequent clashes would hide everything else.
 
-// favourite returns the member that the name prefers in this case. It is any number, to be taken modulo the number of members.
+// favourite returns the member that the name prefers in this case. It is any number, to be taken
+// modulo the number of members.
 func (s *source) favourite(name string) int {
 	if _, ok := s.hints[name]; !ok {
 		s.hints[name] = s.rng.IntN(1 << 16)
@@ -25,10 +26,11 @@ func (s *source) favourite(name string) int {
 }
 
 // commonSources are more frequent than the other two dozen.
-var commonSources = [...]string{"EmptyDir", "ConfigMap", "PersistentVolumeClaim", "Projected", "Ephemeral", "ScaleIO", "RBD", "EmptyDir"}
+var commonSources = [...]string{"EmptyDir", "ConfigMap", "PersistentVolumeClaim", "Projected",
+	"Ephemeral", "ScaleIO", "RBD", "EmptyDir"}
 
-// volumeSource sets the favorite source of the volume's name, another one, none, or, unchecked, two. A case is about four kinds
-// of source or about one.
+// volumeSource sets the favorite source of the volume's name, another one, none, or, unchecked,
+// two. A case is about four kinds of source or about one.
 func (s *source) volumeSource(p *corev1.VolumeSource, name string) {
 	v := reflect.ValueOf(p).Elem()
 	var kinds [4]int
@@ -88,7 +90,8 @@ func (s *source) envVar(p *corev1.EnvVar) {
 	}
 }
 
-// oneOf sets one member of the struct, sometimes none. Unless checked, it sets a second one with the given probability.
+// oneOf sets one member of the struct, sometimes none. Unless checked, it sets a second one with
+// the given probability.
 func (s *source) oneOf(v reflect.Value, favourite int, second float64) {
 	if s.chance(0.05) {
 		return

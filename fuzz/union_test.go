@@ -25,8 +25,8 @@ type use struct {
 	kind         string
 }
 
-// clashes returns the objects in which two managers make claims in different members of one union. It
-// reads them naively off the patches' JSON.
+// clashes returns the objects in which two managers make claims in different members of one union.
+// It reads them naively off the patches' JSON.
 func clashes(patches []trainer.RuntimePatch) []string {
 	all := make([]map[string]use, len(patches))
 	for i := range patches {
@@ -50,8 +50,8 @@ func clashes(patches []trainer.RuntimePatch) []string {
 
 func clash(a, b use) bool {
 	if a.typed {
-		// Two types are an overlap on the type: the merge keeps one. With one type that has no place
-		// for a profile of the node's, a profile is the other member.
+		// Two types are an overlap on the type: the merge keeps one. With one type that has no
+		// place for a profile of the node's, a profile is the other member.
 		return a.kind != "Localhost" && b.local && b.kind == a.kind
 	}
 	for _, m := range a.members {
@@ -77,7 +77,8 @@ func usesOf(p *trainer.RuntimePatch) map[string]use {
 		if !ok {
 			continue
 		}
-		at := fieldpath.Fields("spec", "replicatedJobs").Append(itemOf(job, "name")).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
+		at := fieldpath.Fields("spec", "replicatedJobs").Append(itemOf(job, "name")).Append(
+			fieldpath.Fields("template", "spec", "template", "spec")...)
 		for _, volume := range items(pod, "volumes") {
 			path := at.Append(fieldpath.Field("volumes"), itemOf(volume, "name"))
 			add("source", use{path: path, members: keysBut(volume, "name")})
@@ -85,7 +86,8 @@ func usesOf(p *trainer.RuntimePatch) map[string]use {
 		profiles(pod, at, add)
 		for _, list := range []string{"containers", "initContainers"} {
 			for _, container := range items(pod, list) {
-				containerUses(container, at.Append(fieldpath.Field(list), itemOf(container, "name")), add)
+				containerUses(
+					container, at.Append(fieldpath.Field(list), itemOf(container, "name")), add)
 			}
 		}
 	}
@@ -98,7 +100,8 @@ func containerUses(container map[string]any, at fieldpath.Path, add func(string,
 		path := at.Append(fieldpath.Field("env"), itemOf(env, "name"))
 		add("value", use{path: path, members: keysBut(env, "name")})
 		if from, ok := env["valueFrom"].(map[string]any); ok {
-			add("from", use{path: path.Append(fieldpath.Field("valueFrom")), members: keysBut(from)})
+			add("from", use{path: path.Append(fieldpath.Field("valueFrom")),
+				members: keysBut(from)})
 		}
 	}
 	for _, mount := range items(container, "volumeMounts") {
@@ -118,7 +121,8 @@ func profiles(parent map[string]any, at fieldpath.Path, add func(string, use)) {
 		if profile, ok := dig(parent, "securityContext", name); ok {
 			_, local := profile["localhostProfile"]
 			kind, _ := profile["type"].(string)
-			add(name, use{path: at.Append(fieldpath.Fields("securityContext", name)...), typed: true, kind: kind, local: local})
+			add(name, use{path: at.Append(fieldpath.Fields("securityContext", name)...),
+				typed: true, kind: kind, local: local})
 		}
 	}
 }
@@ -154,28 +158,38 @@ func keysBut(object map[string]any, but ...string) []string {
 	return slices.DeleteFunc(keys, func(k string) bool { return slices.Contains(but, k) })
 }
 
-// TestTwinMounts lays every short list of mounts over every other. A patch may have one path several times, as the
-// API of patches accepts it. The merge gives the result of upstream's. If the runtime has mounts, every order of
-// the patches merges. Then an overlap is reported exactly where the order decides.
+// TestTwinMounts lays every short list of mounts over every other. A patch may have one path
+// several times, as the API of patches accepts it. The merge gives the result of upstream's. If the
+// runtime has mounts, every order of the patches merges. Then an overlap is reported exactly where
+// the order decides.
 func TestTwinMounts(t *testing.T) {
 	mounts := []corev1.VolumeMount{
 		{Name: "v", MountPath: "/a"}, {Name: "w", MountPath: "/a", ReadOnly: true},
 		{Name: "v", MountPath: "/b", SubPath: "s"}, {Name: "w", MountPath: "/b"},
 	}
 	short := listsUpTo(mounts[:3], 2)
-	runtimes := slices.DeleteFunc(slices.Clone(short), func(l []corev1.VolumeMount) bool { return len(l) == 2 && l[0].MountPath == l[1].MountPath })
+	runtimes := slices.DeleteFunc(slices.Clone(short), func(l []corev1.VolumeMount) bool {
+		return len(l) == 2 && l[0].MountPath == l[1].MountPath
+	})
 	try := func(runtime []corev1.VolumeMount, patches ...[]corev1.VolumeMount) {
 		c := &fuzz.Case{Template: &trainer.JobSetTemplateSpec{}}
 		job := jobset.ReplicatedJob{Name: "node"}
-		job.Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c", VolumeMounts: runtime}}
+		job.Template.Spec.Template.Spec.Containers = []corev1.Container{
+			{Name: "c", VolumeMounts: runtime}}
 		c.Template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{job}
 		for i, list := range patches {
-			pod := &trainer.PodTemplatePatch{Spec: &trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{Name: "c", VolumeMounts: list}}}}
+			pod := &trainer.PodTemplatePatch{
+				Spec: &trainer.PodSpecPatch{
+					Containers: []trainer.ContainerPatch{{Name: "c", VolumeMounts: list}}}}
 			c.Patches = append(c.Patches, trainer.RuntimePatch{
 				Manager: []string{"a.example/x", "b.example/x"}[i],
-				TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
-					ReplicatedJobs: []trainer.ReplicatedJobPatch{{Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: pod}}}},
-				}}},
+				TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+					Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
+						ReplicatedJobs: []trainer.ReplicatedJobPatch{
+							{Name: "node",
+								Template: &trainer.JobTemplatePatch{
+									Spec: &trainer.JobSpecPatch{Template: pod}}}},
+					}}},
 			})
 		}
 		if broken := equalsUpstream(c); broken != "" {
@@ -189,8 +203,10 @@ func TestTwinMounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		reported := pathsOf(conflict.Find(merged.Owners), conflict.Overlap)
-		if one, other, err := twoOutcomes(c.Template, c.Patches); err != nil || (one != "") != (len(reported) > 0) {
-			t.Fatalf("overlaps are reported on %v, and the orders give (%v)\n%s\n%s\n%s", reported, err, one, other, asYAML(c))
+		if one, other, err := twoOutcomes(c.Template, c.Patches); err != nil ||
+			(one != "") != (len(reported) > 0) {
+			t.Fatalf("overlaps are reported on %v, and the orders give (%v)\n%s\n%s\n%s", reported,
+				err, one, other, asYAML(c))
 		}
 	}
 	for _, runtime := range runtimes {

@@ -24,12 +24,13 @@ type source struct {
 	most       int
 	inTemplate bool
 
-	// focus records the fields that this case is about. A case is about few fields, so that its managers meet in them.
+	// focus records the fields that this case is about. A case is about few fields, so that its
+	// managers meet in them.
 	focus map[*fieldPlan]bool
 	// hints record the union member that an item's name prefers in this case.
 	hints map[string]int
-	// theme are the main fields of this case, or nil. In a bare case the template has none of them, so that only the managers
-	// set them.
+	// theme are the main fields of this case, or nil. In a bare case the template has none of them,
+	// so that only the managers set them.
 	theme map[string]bool
 	bare  bool
 	// spread is set within a long list, whose items need many names.
@@ -163,7 +164,8 @@ func (s *source) slice(v reflect.Value, at site) {
 	s.dedupe(v)
 }
 
-// dedupe removes the later of two items with one merge key, and of two equal strings. Without tidiness it sometimes keeps them.
+// dedupe removes the later of two items with one merge key, and of two equal strings. Without
+// tidiness it sometimes keeps them.
 func (s *source) dedupe(v reflect.Value) {
 	elem := v.Type().Elem()
 	name, isMap := mergeKeys[elem]
@@ -245,7 +247,8 @@ func (s *source) direct(m map[string]string) {
 }
 
 // quantities hold several spellings of equal values.
-var quantities = []string{"1Gi", "1024Mi", "1Gi", "1024Mi", "2Gi", "1", "1000m", "0.5", "500m", "0", "1073741824"}
+var quantities = []string{"1Gi", "1024Mi", "1Gi", "1024Mi", "2Gi", "1", "1000m", "0.5", "500m", "0",
+	"1073741824"}
 
 func (s *source) special(v reflect.Value, at site) bool {
 	switch p := v.Addr().Interface().(type) {
@@ -270,10 +273,12 @@ func (s *source) special(v reflect.Value, at site) bool {
 	case *corev1.VolumeMount:
 		s.volumeMount(v, p)
 	case *corev1.SeccompProfile:
-		p.Type = pick(s, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, "")
+		p.Type = pick(s, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeLocalhost,
+			corev1.SeccompProfileTypeRuntimeDefault, "")
 		p.LocalhostProfile = s.profile(p.Type == corev1.SeccompProfileTypeLocalhost)
 	case *corev1.AppArmorProfile:
-		p.Type = pick(s, corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, "")
+		p.Type = pick(s, corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeLocalhost,
+			corev1.AppArmorProfileTypeRuntimeDefault, "")
 		p.LocalhostProfile = s.profile(p.Type == corev1.AppArmorProfileTypeLocalhost)
 	default:
 		return false

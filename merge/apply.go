@@ -9,9 +9,11 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file merges patches into an object of a definition one after the other, and applies the policies that decide.
+// This file merges patches into an object of a definition one after the other, and applies the
+// policies that decide.
 
-// mergeObjects merges patches into an object of a definition, and returns the history of the result with its notes.
+// mergeObjects merges patches into an object of a definition, and returns the history of the result
+// with its notes.
 func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*History, []Note, error) {
 	m := objects{removes: p.removes, follows: o.keepsOrder}
 	var owners []Owner
@@ -67,7 +69,8 @@ func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*Histor
 			return nil, nil, failed(patches[i].Owner, i, err)
 		}
 		if path := was.taken(identityOf(live)); path != nil {
-			return nil, nil, &PatchError{Owner: patches[i].Owner, Index: i, Path: path, Err: errTaken}
+			return nil, nil,
+				&PatchError{Owner: patches[i].Owner, Index: i, Path: path, Err: errTaken}
 		}
 	}
 	if o.precedes() {
@@ -84,7 +87,10 @@ func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*Histor
 	if m.live != nil {
 		version, _ := live["apiVersion"].(string)
 		if version == "" {
-			return nil, nil, failed(o.base, -1, inside(fieldpath.Field("apiVersion"), errors.New("required in an object with owners")))
+			return nil, nil,
+				failed(o.base, -1,
+					inside(fieldpath.Field("apiVersion"),
+						errors.New("required in an object with owners")))
 		}
 		entries, err := m.managedFields(owned, patches, version)
 		if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// BenchmarkCompile compiles plans. B/held is the memory that a plan keeps, and B/op includes what compiling it leaves behind.
+// BenchmarkCompile compiles plans. B/held is the memory that a plan keeps, and B/op includes what
+// compiling it leaves behind.
 func BenchmarkCompile(b *testing.B) {
 	for _, plan := range []struct {
 		of      string
@@ -52,7 +53,8 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// BenchmarkSize links a program that copies a Deployment, and one that merges patches into it as well.
+// BenchmarkSize links a program that copies a Deployment, and one that merges patches into it as
+// well.
 func BenchmarkSize(b *testing.B) {
 	const without = `package main
 
@@ -119,7 +121,8 @@ func linked(b *testing.B, source string) float64 {
 	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
 		b.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, file).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program,
+		file).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	info, err := os.Stat(program)
@@ -129,7 +132,8 @@ func linked(b *testing.B, source string) float64 {
 	return float64(info.Size())
 }
 
-// BenchmarkPolicies merges the patches of three managers into a Pod, with owners: by no policy, and by all of them.
+// BenchmarkPolicies merges the patches of three managers into a Pod, with owners: by no policy, and
+// by all of them.
 func BenchmarkPolicies(b *testing.B) {
 	plan, err := planFor[corev1.PodSpec](schema.PodRules(reflect.TypeFor[corev1.PodSpec]()))
 	if err != nil {
@@ -139,33 +143,49 @@ func BenchmarkPolicies(b *testing.B) {
 	var base corev1.PodSpec
 	for _, name := range []string{"server", "proxy", "log"} {
 		base.Containers = append(base.Containers, corev1.Container{
-			Name: name, Image: name + ":1", Args: []string{"--port=80", "--verbose"}, Ports: []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 443}},
-			Env:           []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}, {Name: "C", Value: "3"}},
-			VolumeMounts:  []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "tmp", MountPath: "/tmp"}},
-			LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"healthy"}}}, PeriodSeconds: 5},
+			Name: name, Image: name + ":1", Args: []string{"--port=80", "--verbose"},
+			Ports: []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 443}},
+			Env: []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"},
+				{Name: "C", Value: "3"}},
+			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"},
+				{Name: "tmp", MountPath: "/tmp"}},
+			LivenessProbe: &corev1.Probe{
+				ProbeHandler: corev1.ProbeHandler{
+					Exec: &corev1.ExecAction{Command: []string{"healthy"}}}, PeriodSeconds: 5},
 		})
 	}
-	base.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, {Name: "tmp"}}
+	base.Volumes = []corev1.Volume{
+		{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: "tmp"}}
 	base.NodeSelector = map[string]string{"pool": "a", "zone": "b"}
 	var patches []merge.Patch
 	for i, name := range []string{"web", "queue", "team"} {
 		patches = append(patches, merge.Patch{Manager: name, Value: &merge.Object{
-			"nodeSelector": merge.Object{"pool": name}, "schedulerName": "s", "volumes": []any{merge.Object{"name": name, "configMap": merge.Object{"name": name}}},
+			"nodeSelector": merge.Object{"pool": name}, "schedulerName": "s",
+			"volumes": []any{merge.Object{"name": name, "configMap": merge.Object{"name": name}}},
 			"containers": []any{
-				merge.Object{"name": "server", "image": "server:2", "env": []any{env("A", name), env("D", "4")}, "volumeMounts": []any{merge.Object{"name": name, "mountPath": "/" + name}}},
-				merge.Object{"name": []string{"proxy", "log", "new"}[i], "livenessProbe": merge.Object{"httpGet": merge.Object{"port": int64(80), "path": "/"}}, "resources": merge.Object{"limits": merge.Object{"cpu": "1"}}},
+				merge.Object{"name": "server", "image": "server:2",
+					"env":          []any{env("A", name), env("D", "4")},
+					"volumeMounts": []any{merge.Object{"name": name, "mountPath": "/" + name}}},
+				merge.Object{"name": []string{"proxy", "log", "new"}[i],
+					"livenessProbe": merge.Object{
+						"httpGet": merge.Object{"port": int64(80), "path": "/"}},
+					"resources": merge.Object{"limits": merge.Object{"cpu": "1"}}},
 			},
 		}})
 	}
-	protected := []fieldpath.Path{fieldpath.Fields("containers", "args"), fieldpath.Fields("serviceAccountName")}
+	protected := []fieldpath.Path{fieldpath.Fields("containers", "args"),
+		fieldpath.Fields("serviceAccountName")}
 	for _, by := range []struct {
 		name string
 		o    options
 	}{
 		{"none", options{}},
-		{"all", options{Order: "base", Unions: "last", Empty: "skip", Precedence: "first", Defaults: "rules", Protected: protected}},
+		{"all", options{Order: "base", Unions: "last", Empty: "skip", Precedence: "first",
+			Defaults: "rules", Protected: protected}},
 		{"defaults", options{Defaults: "rules"}},
-		{"base", options{Order: "base", Unions: "last", Empty: "skip", Precedence: "base", Protected: protected}},
+		{"base", options{Order: "base", Unions: "last", Empty: "skip", Precedence: "base",
+			Protected: protected}},
 	} {
 		b.Run(by.name, func(b *testing.B) {
 			b.ReportAllocs()

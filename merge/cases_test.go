@@ -28,9 +28,9 @@ func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
 var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 
-// A case is a base with the patches to it. In a file, "#" begins its name, "options" its options, "base" its base, and the name of a
-// manager a patch. The patch is an object, after "typed" a Go value, or after "operations" a JSON patch. The outcome follows, and an
-// empty line ends it:
+// A case is a base with the patches to it. In a file, "#" begins its name, "options" its options,
+// "base" its base, and the name of a manager a patch. The patch is an object, after "typed" a Go
+// value, or after "operations" a JSON patch. The outcome follows, and an empty line ends it:
 //
 //	= the value
 //	the path of a field, and its claims in order
@@ -38,8 +38,8 @@ var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 //	"contested", "made", "emptied by a manager", "conflict of managers", "alike" managers, "duplicate", "zero null of a manager", "ignored from
 //	a manager", "protected from a manager" or "decided by a policy", and a path
 //
-// It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The outcome by the rules for
-// duplicates follows if it differs.
+// It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The
+// outcome by the rules for duplicates follows if it differs.
 type testCase struct {
 	name, base string
 	options    options
@@ -51,7 +51,8 @@ type casePatch struct {
 	manager, kind, text string // the kind is "typed", "operations" or "" for an object
 }
 
-// TestCases tells what patches make of values of Go types, and who owns the fields then. API machinery makes the same values.
+// TestCases tells what patches make of values of Go types, and who owns the fields then. API
+// machinery makes the same values.
 func TestCases(t *testing.T) {
 	runAll(t, "testdata/things.txt", operationOf[thing]())
 	runAll(t, "testdata/documents.txt", operationOf[document]())
@@ -59,7 +60,8 @@ func TestCases(t *testing.T) {
 	runAll(t, "testdata/edges.txt", operationOf[edges]())
 }
 
-// TestObject_Cases tells what patches make of objects, by schemas and without one. Decoded and exact numbers merge alike.
+// TestObject_Cases tells what patches make of objects, by schemas and without one. Decoded and
+// exact numbers merge alike.
 func TestObject_Cases(t *testing.T) {
 	for _, read := range []func(string) merge.Object{fromJSON[merge.Object], exactObject} {
 		runAll(t, "testdata/objects.txt", objectOperation(nullablePlan(testCaseSchema), read))
@@ -73,10 +75,14 @@ func TestObject_Cases(t *testing.T) {
 
 // TestCases_Policies tells what the options make of patches, and who owns the fields then.
 func TestCases_Policies(t *testing.T) {
-	plan := must(planForAny(reflect.TypeFor[thing](), schema.Rules{Unions: map[reflect.Type][]schema.Union{
-		reflect.TypeFor[thing]():     {{Name: "kind", Members: []string{"on", "inner", "labels", "parts"}}},
-		reflect.TypeFor[thingPart](): {{Name: "image", Members: []string{"args", "labels"}, Discriminator: "image", When: "x"}},
-	}}))
+	plan := must(
+		planForAny(reflect.TypeFor[thing](), schema.Rules{Unions: map[reflect.Type][]schema.Union{
+			reflect.TypeFor[thing](): {
+				{Name: "kind", Members: []string{"on", "inner", "labels", "parts"}}},
+			reflect.TypeFor[thingPart](): {
+				{Name: "image", Members: []string{"args", "labels"}, Discriminator: "image",
+					When: "x"}},
+		}}))
 	operation := operationOf[thing]()
 	operation.plan, operation.hasDuplicates.merging = plan, nil
 	runAll(t, "testdata/policies.txt", operation)
@@ -110,8 +116,11 @@ a {"parts": [{"name": ""}, OTHERS, {"name": "", "args": ["y"]}]}`, "\n\n") {
 			for i := range others {
 				others[i] = fmt.Sprintf(`{"name": "other-%d"}`, i)
 			}
-			testCase, _, _ := readCase(strings.ReplaceAll(block, "OTHERS", strings.Join(others, ", ")))
-			got := slices.DeleteFunc(operation.run(t, testCase), func(line string) bool { return strings.Contains(line, "other-") })
+			testCase, _, _ := readCase(
+				strings.ReplaceAll(block, "OTHERS", strings.Join(others, ", ")))
+			got := slices.DeleteFunc(operation.run(t, testCase), func(line string) bool {
+				return strings.Contains(line, "other-")
+			})
 			for i, line := range got {
 				got[i] = positions.ReplaceAllString(line, "$1")
 			}
@@ -214,7 +223,8 @@ func operationOf[V any]() operation[any] {
 		return &v
 	}
 	return operation[any]{
-		plan: must(planForAny(of, schema.Rules{})), hasDuplicates: must(planForAny(of, schema.Rules{AllowDuplicateKeys: true})),
+		plan:          must(planForAny(of, schema.Rules{})),
+		hasDuplicates: must(planForAny(of, schema.Rules{AllowDuplicateKeys: true})),
 		base: func(text string) *any {
 			if text == "" {
 				text = "{}"
@@ -231,7 +241,8 @@ func operationOf[V any]() operation[any] {
 	}
 }
 
-// mergesObjects checks that the plans of objects for a Go type make the same value, or return the same error.
+// mergesObjects checks that the plans of objects for a Go type make the same value, or return the
+// same error.
 func mergesObjects[V any](t *testing.T, s testCase, outcome string) {
 	t.Helper()
 	patches := make([]merge.Patch, len(s.patches))
@@ -250,16 +261,19 @@ func mergesObjects[V any](t *testing.T, s testCase, outcome string) {
 	if kind == "=" {
 		wantObject = asJSON(fromJSON[any](want))
 	}
-	if result, err := values.Apply(base, patches); err != nil && err.Error() != want || err == nil && asJSON(result.Value) != want {
+	if result, err := values.Apply(base, patches); err != nil && err.Error() != want ||
+		err == nil && asJSON(result.Value) != want {
 		t.Errorf("Strategic makes %v, %v, want %s", result, err, outcome)
 	}
-	if result, err := objects.Apply(&object, patches); err != nil && err.Error() != wantObject || err == nil && asJSON(result.Value) != wantObject {
+	if result, err := objects.Apply(&object, patches); err != nil && err.Error() != wantObject ||
+		err == nil && asJSON(result.Value) != wantObject {
 		t.Errorf("StrategicObject makes %v, %v, want %s", result, err, outcome)
 	}
 }
 
 // objectOperation runs cases of objects.
-func objectOperation(plan plan[merge.Object], readObject func(string) merge.Object) operation[merge.Object] {
+func objectOperation(plan plan[merge.Object],
+	readObject func(string) merge.Object) operation[merge.Object] {
 	read := func(text string) *merge.Object {
 		if text == "" {
 			return nil
@@ -267,7 +281,9 @@ func objectOperation(plan plan[merge.Object], readObject func(string) merge.Obje
 		object := readObject(text)
 		return &object
 	}
-	return operation[merge.Object]{plan: plan, base: read, patch: func(p casePatch) any { return read(p.text) }}
+	return operation[merge.Object]{plan: plan, base: read, patch: func(p casePatch) any {
+		return read(p.text)
+	}}
 }
 
 // run returns the lines of a case's outcome.
@@ -292,15 +308,18 @@ func (w operation[T]) run(t *testing.T, s testCase) []string {
 	case slices.Equal(others, lines):
 		return lines
 	case strings.HasPrefix(lines[0], "= "):
-		t.Errorf("%s: the rules for twins change the outcome (-without +with):\n%s", s.name, cmp.Diff(lines, others))
+		t.Errorf("%s: the rules for twins change the outcome (-without +with):\n%s", s.name,
+			cmp.Diff(lines, others))
 		return lines
 	default:
 		return append(lines, others...)
 	}
 }
 
-// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as it is. Without options, API machinery must make the same value of a Go type.
-func outcome[T any](t *testing.T, plan plan[T], base *T, patches []merge.Patch, s testCase) []string {
+// outcome applies patches, and returns the lines of the outcome. It checks that the input stays as
+// it is. Without options, API machinery must make the same value of a Go type.
+func outcome[T any](t *testing.T, plan plan[T], base *T, patches []merge.Patch,
+	s testCase) []string {
 	t.Helper()
 	before := asJSON([]any{base, patches})
 	result, err := plan.Apply(base, patches, s.options.list()...)
@@ -320,7 +339,9 @@ func outcome[T any](t *testing.T, plan plan[T], base *T, patches []merge.Patch, 
 	}
 	if err != nil {
 		var rejected *merge.PatchError
-		if !errors.As(err, &rejected) || rejected.Index >= 0 && rejected.Owner != merge.Manager(patches[rejected.Index].Manager) {
+		if !errors.As(err, &rejected) ||
+			rejected.Index >= 0 &&
+				rejected.Owner != merge.Manager(patches[rejected.Index].Manager) {
 			t.Errorf("the error %v names another patch", err)
 		}
 		if upstreamErr == nil {
@@ -338,7 +359,9 @@ func outcome[T any](t *testing.T, plan plan[T], base *T, patches []merge.Patch, 
 	lines = append(lines, fieldsOf(result.History)...)
 	lines = append(lines, patchedOf(t, result.History, isObject)...)
 	for _, c := range conflict.Find(result.History) {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path)))
+		lines = append(
+			lines, strings.TrimSpace(
+				fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path)))
 	}
 	layers := result.History.Owners()
 	for i, layer := range layers {
@@ -391,7 +414,8 @@ func patchedOf(t *testing.T, o *merge.History, ofObjects bool) []string {
 		yielded[path.String()] = true
 		for _, c := range claims {
 			v := reflect.ValueOf(c.Value)
-			if v.Kind() == reflect.Pointer || v.Kind() == reflect.String && v.Type() != reflect.TypeFor[string]() {
+			if v.Kind() == reflect.Pointer || v.Kind() == reflect.String &&
+				v.Type() != reflect.TypeFor[string]() {
 				t.Errorf("%v: the claimed value is a %T", path, c.Value)
 			}
 		}
@@ -415,13 +439,15 @@ func patchedOf(t *testing.T, o *merge.History, ofObjects bool) []string {
 	made := map[string]bool{}
 	for f := range o.Patched() {
 		path := f.Path()
-		if claims := f.Claims(); !ofObjects && len(claims) > 0 && claims[0].Value != (merge.Presence{}) && !yielded[path.String()] {
+		if claims := f.Claims(); !ofObjects && len(claims) > 0 &&
+			claims[0].Value != (merge.Presence{}) && !yielded[path.String()] {
 			t.Errorf("%v has claims, and All omits it: %v", path, claims)
 		}
 		if f.Contested() {
 			lines = append(lines, "contested "+path.String())
 		}
-		if made[path.String()] = f.IsMade(); f.IsMade() && !made[path[:max(len(path)-1, 0)].String()] {
+		if made[path.String()] = f.IsMade(); f.IsMade() &&
+			!made[path[:max(len(path)-1, 0)].String()] {
 			lines = append(lines, "made "+path.String())
 		}
 		for _, layer := range o.Owners() {
@@ -456,7 +482,8 @@ func linesOf(o *merge.History, text func(merge.Claim) string) []string {
 	return lines
 }
 
-// claimText returns the layer of a claim and its value. It distinguishes null from a value that encodes as null.
+// claimText returns the layer of a claim and its value. It distinguishes null from a value that
+// encodes as null.
 func claimText(c merge.Claim) string {
 	value := asJSON(c.Value)
 	switch {
@@ -517,8 +544,8 @@ func makeNullable(within map[string]any, keys []any) {
 	allow(within["items"], kind == "map" || kind == "set", keys)
 }
 
-// strategicMerge returns the JSON that API machinery makes of patches to a value of a Go type. It panics for some patches, and
-// then an API server rejects the request.
+// strategicMerge returns the JSON that API machinery makes of patches to a value of a Go type. It
+// panics for some patches, and then an API server rejects the request.
 func strategicMerge(base any, patches ...any) (result string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -531,7 +558,8 @@ func strategicMerge(base any, patches ...any) (result string, err error) {
 	}
 	result = asJSON(base)
 	for _, patch := range patches {
-		merged, err := strategicpatch.StrategicMergePatch([]byte(result), []byte(asJSON(patch)), reflect.Zero(of).Interface())
+		merged, err := strategicpatch.StrategicMergePatch([]byte(result), []byte(asJSON(patch)),
+			reflect.Zero(of).Interface())
 		if err != nil {
 			return "", err
 		}
@@ -544,7 +572,8 @@ func strategicMerge(base any, patches ...any) (result string, err error) {
 	return result, nil
 }
 
-// fromJSON reads JSON as API machinery does: an integer is an int64. It returns the zero value for "".
+// fromJSON reads JSON as API machinery does: an integer is an int64. It returns the zero value for
+// "".
 func fromJSON[T any](text string) T {
 	var into T
 	if text == "" {

@@ -222,8 +222,9 @@ type kinds struct {
 	Labels    map[string]string               `json:"labels,omitempty"`
 }
 
-// edges has the fields that few types have. Among them are a value with its own JSON that a patch replaces, and a value of any
-// type. A merge key may be a number or a string. The encoding may omit a merge key or a list.
+// edges has the fields that few types have. Among them are a value with its own JSON that a patch
+// replaces, and a value of any type. A merge key may be a number or a string. The encoding may omit
+// a merge key or a list.
 type edges struct {
 	Raw     runtime.RawExtension  `json:"raw,omitzero" patchStrategy:"replace"`
 	Pointer *runtime.RawExtension `json:"pointer,omitempty" patchStrategy:"replace"`

@@ -85,8 +85,8 @@ func (l *log) decide(option string, path fieldpath.Path, winner int32, losers []
 	}
 }
 
-// claimedAs returns how a set of fields names a field with a value: by value, as null, or by presence. It returns unlistedPresence
-// if no set names the field.
+// claimedAs returns how a set of fields names a field with a value: by value, as null, or by
+// presence. It returns unlistedPresence if no set names the field.
 func claimedAs(t *schema.Type, v any, named bool) valueKind {
 	if v == nil {
 		return ineffectiveNull
@@ -104,7 +104,8 @@ func claimedAs(t *schema.Type, v any, named bool) valueKind {
 	return unlistedPresence
 }
 
-// isContested reports whether managers differ on a field whose newest claim replaces one of the same layer.
+// isContested reports whether managers differ on a field whose newest claim replaces one of the
+// same layer.
 func (l *log) isContested(at node, newest int32) bool {
 	n := &l.nodes[at]
 	r, known := l.repeats[at]
@@ -127,18 +128,20 @@ func (l *log) isContested(at node, newest int32) bool {
 	return r.contested || r.before >= 0 && !l.agree(at, r.before, newest)
 }
 
-// isManager reports whether the layer is a manager's patch. The runtime comes before the managers, and the layers that Write
-// records come after them.
+// isManager reports whether the layer is a manager's patch. The runtime comes before the managers,
+// and the layers that Write records come after them.
 func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <= l.managers }
 
 // agree reports whether two claims leave a field alike: with equal values, or both empty.
 func (l *log) agree(at node, i, j int32) bool {
-	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j)) || l.isSameClaim(at, i, j)
+	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j)) ||
+		l.isSameClaim(at, i, j)
 }
 
-// isSameClaim reports whether the patches of two layers are equal, or equal at a field with no directive around it. Their order then
-// changes nothing, even if the claims differ. Upstream drops the nulls of a value that the base lacks. It keeps the nulls of the
-// value that replaces it. Two different scalars are never equal in the patches.
+// isSameClaim reports whether the patches of two layers are equal, or equal at a field with no
+// directive around it. Their order then changes nothing, even if the claims differ. Upstream drops
+// the nulls of a value that the base lacks. It keeps the nulls of the value that replaces it. Two
+// different scalars are never equal in the patches.
 func (l *log) isSameClaim(at node, i, j int32) bool {
 	c, d := &l.claims[i], &l.claims[j]
 	isScalar := func(k valueKind) bool { return textValue <= k && k <= falseValue }
@@ -181,14 +184,16 @@ func (l *log) patchOf(layer int32) Object {
 func (l *log) findAlike() {
 	l.alike = make([]int32, l.managers+1)
 	for i := range l.alike {
-		for l.alike[i] < int32(i) && (l.patchOf(int32(i)) == nil || !reflect.DeepEqual(l.patchOf(int32(i)), l.patchOf(l.alike[i]))) {
+		for l.alike[i] < int32(i) &&
+			(l.patchOf(int32(i)) == nil ||
+				!reflect.DeepEqual(l.patchOf(int32(i)), l.patchOf(l.alike[i]))) {
 			l.alike[i]++
 		}
 	}
 }
 
-// plainStep returns the part of a patch that a step leads to. It is nil for a step into an object or a list with directives. It is
-// also nil for an item whose key another item shares.
+// plainStep returns the part of a patch that a step leads to. It is nil for a step into an object
+// or a list with directives. It is also nil for an item whose key another item shares.
 func (p *parts) plainStep(i int, step fieldpath.Step) any {
 	if list, ok := p.of[i].([]any); ok {
 		keys := step.Keys()
@@ -210,7 +215,8 @@ func (p *parts) plainStep(i int, step fieldpath.Step) any {
 	return object[name]
 }
 
-// unsharedItems returns the items of a list by the text of their key, without items that share a key. A list with directives has none.
+// unsharedItems returns the items of a list by the text of their key, without items that share a
+// key. A list with directives has none.
 func unsharedItems(list []any, key string) map[string]any {
 	items := make(map[string]any, len(list))
 	for _, item := range list {
@@ -233,8 +239,8 @@ func (l *log) isEmpty(at node, value any) bool {
 	return value == nil || f != nil && isUnset(f, value)
 }
 
-// isUnset reports whether a value equals that of an unset field. That is null, or the empty value of a field that is not a pointer. The
-// encoding of such a field does not distinguish the two.
+// isUnset reports whether a value equals that of an unset field. That is null, or the empty value
+// of a field that is not a pointer. The encoding of such a field does not distinguish the two.
 func isUnset(f *schema.StructField, value any) bool {
 	if f.Template.IsPointer() || encodesEmpty(f) {
 		return false
@@ -243,7 +249,8 @@ func isUnset(f *schema.StructField, value any) bool {
 	if value == "" && f.Template.Kind() == reflect.Slice && !f.Template.OmitEmpty {
 		return false // bytes, which may be null
 	}
-	return value == nil || f.IsEmpty(value) || isList && len(list) == 0 || reflect.ValueOf(value).IsZero()
+	return value == nil || f.IsEmpty(value) || isList && len(list) == 0 ||
+		reflect.ValueOf(value).IsZero()
 }
 
 // equal compares two claimed values as the cluster does: 1Gi equals 1024Mi.
@@ -264,7 +271,9 @@ func (l *log) equal(i, j int32) bool {
 
 // other returns the value of a claim that is not a string.
 func (l *log) other(claim int32) any {
-	i, _ := slices.BinarySearchFunc(l.values, claim, func(v anyValue, claim int32) int { return cmp.Compare(v.claim, claim) })
+	i, _ := slices.BinarySearchFunc(l.values, claim, func(v anyValue, claim int32) int {
+		return cmp.Compare(v.claim, claim)
+	})
 	return l.values[i].value
 }
 

@@ -62,30 +62,40 @@ func copyOf(patch *memory) *memory {
 	return made
 }
 
-// TestPatch shows that a copy has the JSON of its patch, and shares no memory with it. A patch without JSON has no copy.
+// TestPatch shows that a copy has the JSON of its patch, and shares no memory with it. A patch
+// without JSON has no copy.
 func TestPatch(t *testing.T) {
 	text := func(s string) *string { return &s }
 	huge := resource.MustParse("123456789012345678901234567890")
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("x", 3600)))
 	micro := metav1.NewMicroTime(at.Time)
 	for name, patch := range map[string]memory{
-		"nothing":              {},
-		"text":                 {Text: "a", Pointer: text("b")},
-		"lists":                {List: []string{"a"}, Lists: [][]string{{"a"}, nil, {}}},
-		"arrays":               {Array: [2][]string{{"a"}, nil}, Arrays: [][2][]string{{nil, {"b"}}}},
-		"maps":                 {Map: map[string]string{"a": "b"}, Maps: []map[string]string{{"a": "b"}, nil, {}}},
-		"structs":              {Structs: map[string]whole{"a": {Labels: map[string]string{"a": "b"}}}, Pointers: map[string]*whole{"a": {Whole: &whole{Name: "b"}}, "c": nil}},
-		"anything":             {Any: map[string]any{"a": []any{"b", nil, int64(1)}}, Anys: []any{[]any{"a"}, nil}},
-		"loops":                {Loop: &memory{List: []string{"a"}}, Loops: []memory{{Map: map[string]string{"a": "b"}}}},
-		"times":                {At: at, Micro: &micro},
-		"quantities":           {Quantity: huge, Limits: map[word]resource.Quantity{"a": resource.MustParse("1Gi")}},
-		"JSON":                 {Raw: runtime.RawExtension{Raw: []byte(`{"a":1}`)}, Raws: []runtime.RawExtension{{Raw: []byte(`"a"`)}, {}}},
-		"no JSON":              {Raw: runtime.RawExtension{Raw: []byte(`{`)}},
-		"no JSON in a list":    {Raws: []runtime.RawExtension{{Raw: []byte(`{`)}}},
-		"a struct in anything": {Any: mixed{Labels: map[string]string{"a": "b"}, note: "c"}, Anys: []any{&thingPart{Args: []string{"a"}}, whole{Ranks: map[int]string{1: "a"}}}},
-		"structs in anything":  {Any: []thingPart{{Labels: map[string]string{"a": "b"}}}},
-		"one pointer, often":   {Anys: slices.Repeat([]any{&whole{Name: "a"}}, 20_000)},
-		"an integer":           {Either: &intstr.IntOrString{IntVal: 1, StrVal: "hidden"}},
+		"nothing": {},
+		"text":    {Text: "a", Pointer: text("b")},
+		"lists":   {List: []string{"a"}, Lists: [][]string{{"a"}, nil, {}}},
+		"arrays": {
+			Array: [2][]string{{"a"}, nil}, Arrays: [][2][]string{{nil, {"b"}}}},
+		"maps": {
+			Map: map[string]string{"a": "b"}, Maps: []map[string]string{{"a": "b"}, nil, {}}},
+		"structs": {
+			Structs:  map[string]whole{"a": {Labels: map[string]string{"a": "b"}}},
+			Pointers: map[string]*whole{"a": {Whole: &whole{Name: "b"}}, "c": nil}},
+		"anything": {Any: map[string]any{"a": []any{"b", nil, int64(1)}},
+			Anys: []any{[]any{"a"}, nil}},
+		"loops": {Loop: &memory{List: []string{"a"}},
+			Loops: []memory{{Map: map[string]string{"a": "b"}}}},
+		"times": {At: at, Micro: &micro},
+		"quantities": {
+			Quantity: huge, Limits: map[word]resource.Quantity{"a": resource.MustParse("1Gi")}},
+		"JSON": {Raw: runtime.RawExtension{Raw: []byte(`{"a":1}`)},
+			Raws: []runtime.RawExtension{{Raw: []byte(`"a"`)}, {}}},
+		"no JSON":           {Raw: runtime.RawExtension{Raw: []byte(`{`)}},
+		"no JSON in a list": {Raws: []runtime.RawExtension{{Raw: []byte(`{`)}}},
+		"a struct in anything": {Any: mixed{Labels: map[string]string{"a": "b"}, note: "c"},
+			Anys: []any{&thingPart{Args: []string{"a"}}, whole{Ranks: map[int]string{1: "a"}}}},
+		"structs in anything": {Any: []thingPart{{Labels: map[string]string{"a": "b"}}}},
+		"one pointer, often":  {Anys: slices.Repeat([]any{&whole{Name: "a"}}, 20_000)},
+		"an integer":          {Either: &intstr.IntOrString{IntVal: 1, StrVal: "hidden"}},
 	} {
 		copied := copyOf(&patch)
 		if strings.HasPrefix(name, "no JSON") {
@@ -95,12 +105,14 @@ func TestPatch(t *testing.T) {
 			continue
 		}
 		before := asJSON(patch)
-		if made := asJSON(copied); made != before && asJSON(fromJSON[any](made)) != asJSON(fromJSON[any](before)) {
+		if made := asJSON(copied); made != before &&
+			asJSON(fromJSON[any](made)) != asJSON(fromJSON[any](before)) {
 			t.Errorf("%s: the copy of %s = %s", name, before, made)
 		}
 		scribble(reflect.ValueOf(copied))
 		if after := asJSON(patch); after != before {
-			t.Errorf("%s: a change of the copy changed the original from\n%s\nto\n%s", name, before, after)
+			t.Errorf("%s: a change of the copy changed the original from\n%s\nto\n%s", name, before,
+				after)
 		}
 	}
 }
@@ -122,13 +134,15 @@ func TestApply_BaseNoJSON(t *testing.T) {
 	plan := must(planFor[memory](schema.Rules{}))
 	for _, value := range []any{math.NaN(), func() {}, []any{make(chan int)}} {
 		var failed *merge.PatchError
-		if _, err := plan.Apply(&memory{Any: value}, nil); !errors.As(err, &failed) || failed.Owner != merge.BaseLayer || failed.Index != -1 {
+		if _, err := plan.Apply(&memory{Any: value}, nil); !errors.As(err, &failed) ||
+			failed.Owner != merge.BaseLayer || failed.Index != -1 {
 			t.Errorf("a base with a %T: %v", value, err)
 		}
 	}
 }
 
-// TestApply_Verbatim checks that the result shares no memory with an object that a directive takes verbatim.
+// TestApply_Verbatim checks that the result shares no memory with an object that a directive takes
+// verbatim.
 func TestApply_Verbatim(t *testing.T) {
 	plan := must(planFor[document](schema.Rules{}))
 	patch := fromJSON[merge.Object](`{"$patch": "replace", "frees": {"a": {"b": [{}]}}}`)
@@ -208,13 +222,16 @@ type embedded struct {
 	List []string `json:"embedded,omitempty"`
 }
 
-// TestApply_Hidden shows that a base whose type hides memory merges as its JSON does. It shares no memory with the result.
+// TestApply_Hidden shows that a base whose type hides memory merges as its JSON does. It shares no
+// memory with the result.
 func TestApply_Hidden(t *testing.T) {
 	plan := must(planFor[hiding](schema.Rules{}))
 	base := func() *hiding {
 		return &hiding{
-			embedded: embedded{List: []string{"a"}}, Any: embedded{List: []string{"b"}}, Inner: map[string]*hiding{"c": {list: []string{"c"}}},
-			list: []string{"d"}, byName: map[string]string{"e": "f"}, pointer: &embedded{}, value: &embedded{}, lists: [1][]string{{"g"}},
+			embedded: embedded{List: []string{"a"}}, Any: embedded{List: []string{"b"}},
+			Inner: map[string]*hiding{"c": {list: []string{"c"}}},
+			list:  []string{"d"}, byName: map[string]string{"e": "f"}, pointer: &embedded{},
+			value: &embedded{}, lists: [1][]string{{"g"}},
 		}
 	}
 	patches := []merge.Patch{{Manager: "a", Value: &merge.Object{"name": "new"}}}
@@ -224,11 +241,13 @@ func TestApply_Hidden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := hiding{Name: "new", embedded: embedded{List: []string{"a"}}, Any: map[string]any{"embedded": []any{"b"}}, Inner: map[string]*hiding{"c": {}}}
+		want := hiding{Name: "new", embedded: embedded{List: []string{"a"}},
+			Any: map[string]any{"embedded": []any{"b"}}, Inner: map[string]*hiding{"c": {}}}
 		if !reflect.DeepEqual(result.Value, want) {
 			t.Errorf("Apply makes %#v, want %#v", result.Value, want)
 		}
-		result.Value.List[0], result.Value.Any.(map[string]any)["embedded"], result.Value.Inner["c"].Name = "x", "x", "x"
+		result.Value.List[0], result.Value.Any.(map[string]any)["embedded"],
+			result.Value.Inner["c"].Name = "x", "x", "x"
 		if !reflect.DeepEqual(input, base()) {
 			t.Errorf("a change of the result changes the base to %#v", input)
 		}
@@ -238,7 +257,8 @@ func TestApply_Hidden(t *testing.T) {
 // elements is embedded by a type whose JSON leaves it out.
 type elements []string
 
-// TestFor_Fixed shows that no plan takes an embedded struct that it cannot set. Other embedded fields do not fail.
+// TestFor_Fixed shows that no plan takes an embedded struct that it cannot set. Other embedded
+// fields do not fail.
 func TestFor_Fixed(t *testing.T) {
 	type pointer struct{ *embedded }
 	type named struct {
@@ -252,15 +272,18 @@ func TestFor_Fixed(t *testing.T) {
 	}
 	const problem = ", which is not exported, so that no patch can set it: export it"
 	_, err := planFor[pointer](schema.Rules{})
-	if want := "merge: merge_test.pointer embeds *merge_test.embedded" + problem; err == nil || err.Error() != want {
+	if want := "merge: merge_test.pointer embeds *merge_test.embedded" + problem; err == nil ||
+		err.Error() != want {
 		t.Errorf("For returns %v, want %s", err, want)
 	}
 	_, err = planForAny(reflect.TypeFor[named](), schema.Rules{})
-	if want := "merge: merge_test.named embeds merge_test.embedded" + problem; err == nil || err.Error() != want {
+	if want := "merge: merge_test.named embeds merge_test.embedded" + problem; err == nil ||
+		err.Error() != want {
 		t.Errorf("ForAny returns %v, want %s", err, want)
 	}
 	plan := must(planFor[left](schema.Rules{}))
-	patches := []merge.Patch{{Manager: "a", Value: &merge.Object{"elements": []any{"b"}, "any": "c"}}}
+	patches := []merge.Patch{
+		{Manager: "a", Value: &merge.Object{"elements": []any{"b"}, "any": "c"}}}
 	result, err := plan.Apply(&left{elements: elements{"a"}}, patches)
 	if err != nil || !reflect.DeepEqual(result.Value, left{Any: "c"}) {
 		t.Errorf("Apply makes %#v, %v", result, err)
@@ -271,7 +294,8 @@ func TestFor_Fixed(t *testing.T) {
 func TestApply_CyclicBase(t *testing.T) {
 	loop, anything, self := &memory{}, &memory{}, map[string]any{}
 	loop.Loop, anything.Any, self["a"] = loop, self, self
-	plan, untyped := must(planFor[memory](schema.Rules{})), must(planForAny(reflect.TypeFor[memory](), schema.Rules{}))
+	plan, untyped := must(planFor[memory](schema.Rules{})),
+		must(planForAny(reflect.TypeFor[memory](), schema.Rules{}))
 	for what, base := range map[string]*memory{"a pointer": loop, "a map": anything} {
 		_, err := plan.Apply(base, nil)
 		var value any = base
@@ -287,8 +311,8 @@ func TestApply_CyclicBase(t *testing.T) {
 	}
 }
 
-// TestApply_InPlace shows that a merge, which changes its objects in place, changes neither the empty
-// values of the schema nor the values of earlier claims.
+// TestApply_InPlace shows that a merge, which changes its objects in place, changes neither the
+// empty values of the schema nor the values of earlier claims.
 func TestApply_InPlace(t *testing.T) {
 	plan := must(planFor[thing](schema.Rules{}))
 	patches := []merge.Patch{
@@ -310,7 +334,8 @@ func TestApply_InPlace(t *testing.T) {
 	if part := must(plan.Apply(base, patches[:1])).Value.Fixed.Part; part.Name != "" {
 		t.Errorf("the struct of the first patch alone is %+v", part)
 	}
-	options := []merge.Option{merge.Protect([]fieldpath.Path{{fieldpath.Field("labels"), fieldpath.Key("a")}}...)}
+	options := []merge.Option{
+		merge.Protect([]fieldpath.Path{{fieldpath.Field("labels"), fieldpath.Key("a")}}...)}
 	labels := merge.Object{"labels": merge.Object{"a": "2", "b": "2"}}
 	labeling := []merge.Patch{{Manager: "a", Value: &labels}}
 	kept := must(plan.Apply(&thing{Labels: map[string]string{"a": "1"}}, labeling, options...))

@@ -35,8 +35,9 @@ func (m *merger) decide(value, base Object, o *options) (Object, error) {
 // deciding walks the structs and lists that patches reached, from the outside to the inside.
 type deciding struct {
 	*log
-	unions  UnionPolicy
-	follows bool // whether new items go into the order of the given patches, which have merged in another order
+	unions UnionPolicy
+	// whether new items go into the order of the given patches, which have merged in another order
+	follows bool
 }
 
 // object decides within a struct. The parts are what the patches hold there, in their given order.

@@ -120,7 +120,8 @@ func (m *merger) followsOrder(t *schema.Type, items []any, order []string) error
 	for i, item := range items {
 		if t.Key != "" {
 			object, _ := item.(Object)
-			if directive, ok := object[patchDirective]; ok && (directive == "delete" || next < len(order)) {
+			if directive, ok := object[patchDirective]; ok &&
+				(directive == "delete" || next < len(order)) {
 				continue
 			}
 			var err error
@@ -184,11 +185,14 @@ func holdsDirectives(patch Object) bool {
 }
 
 // isPureDirective reports whether a patch object empties another object and sets nothing.
-func isPureDirective(patch Object) bool { return len(patch) == 1 || patch[patchDirective] == "delete" }
+func isPureDirective(patch Object) bool {
+	return len(patch) == 1 || patch[patchDirective] == "delete"
+}
 
 // retainFields obeys $retainKeys: it removes every field that the directive does not name from a
 // new object.
-func (m *merger) retainFields(t *schema.Type, key *schema.StructField, into Object, kept map[string]bool, at node) error {
+func (m *merger) retainFields(t *schema.Type, key *schema.StructField, into Object,
+	kept map[string]bool, at node) error {
 	for _, f := range t.Fields {
 		old, has := into[f.Name]
 		if !has || kept[f.Name] {
@@ -223,9 +227,11 @@ func (m *merger) retained(patch Object) (map[string]bool, error) {
 		}
 	}
 	for name, value := range sorted(patch) {
-		isOther := name == retainDirective || strings.HasPrefix(name, deleteDirective) || strings.HasPrefix(name, orderDirective)
+		isOther := name == retainDirective || strings.HasPrefix(name, deleteDirective) ||
+			strings.HasPrefix(name, orderDirective)
 		if !isOther && value != nil && !kept[name] {
-			return kept, fmt.Errorf("%s does not name %q, which the patch sets", retainDirective, name)
+			return kept, fmt.Errorf("%s does not name %q, which the patch sets", retainDirective,
+				name)
 		}
 	}
 	return kept, nil
@@ -270,7 +276,8 @@ func (m *merger) fieldNamed(t *schema.Type, name string) *schema.StructField {
 		return f
 	}
 	if !strings.HasPrefix(name, "$") {
-		m.notes = append(m.notes, Note{Kind: Ignored, Owner: m.of, Path: m.path.Append(fieldpath.Field(name))})
+		m.notes = append(
+			m.notes, Note{Kind: Ignored, Owner: m.of, Path: m.path.Append(fieldpath.Field(name))})
 	}
 	return nil
 }

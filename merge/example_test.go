@@ -12,8 +12,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// An operator lays a user's pod template, which it has decoded from a custom resource, over its own. The user sets a node selector and a
-// service account. The operator protects some fields, and tells the user what it refused.
+// An operator lays a user's pod template, which it has decoded from a custom resource, over its
+// own. The user sets a node selector and a service account. The operator protects some fields, and
+// tells the user what it refused.
 func Example_override() {
 	base := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		ServiceAccountName: "web",
@@ -39,7 +40,8 @@ func Example_override() {
 		}
 	}
 	if result, err = merge.Strategic(base, patches); err == nil {
-		fmt.Println(len(result.Value.Spec.Containers), "containers:", result.Notes[0].Path, "is null")
+		fmt.Println(len(result.Value.Spec.Containers), "containers:", result.Notes[0].Path,
+			"is null")
 	}
 	// Output:
 	// server:1.4 web map[pool:fast]
@@ -50,7 +52,8 @@ func Example_override() {
 // A controller composes a Deployment from its defaults and the patches of two teams.
 func Example() {
 	defaults := &appsv1.Deployment{}
-	defaults.Spec.Template.Spec.Containers = []corev1.Container{{Name: "server", Image: "server:1.4"}}
+	defaults.Spec.Template.Spec.Containers = []corev1.Container{
+		{Name: "server", Image: "server:1.4"}}
 	defaults.Spec.Template.Spec.NodeSelector = map[string]string{"pool": "general"}
 
 	web := merge.Object{"spec": map[string]any{
@@ -74,7 +77,8 @@ func Example() {
 		return
 	}
 	spec := result.Value.Spec
-	fmt.Println(*spec.Replicas, spec.Template.Spec.Containers[0].Image, spec.Template.Spec.NodeSelector)
+	fmt.Println(*spec.Replicas, spec.Template.Spec.Containers[0].Image,
+		spec.Template.Spec.NodeSelector)
 	fmt.Println(conflict.Find(result.History).Err())
 	// Output:
 	// 3 mirror/server:1.4 map[pool:hardened]
@@ -83,7 +87,8 @@ func Example() {
 
 // A tool merges the objects of a custom resource by its definition.
 func ExampleApply() {
-	widgets, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+	widgets, err := schema.ParseOpenAPI(
+		[]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
 		"size": {"type": "integer"},
 		"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"], "items": {
 			"type": "object", "required": ["port"], "properties": {"port": {"type": "integer"}, "name": {"type": "string"}}
@@ -94,7 +99,9 @@ func ExampleApply() {
 		return
 	}
 	base := merge.Object{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}
-	patch := merge.Object{"spec": map[string]any{"size": int64(2), "ports": []any{map[string]any{"port": int64(80), "name": "http"}}}}
+	patch := merge.Object{
+		"spec": map[string]any{
+			"size": int64(2), "ports": []any{map[string]any{"port": int64(80), "name": "http"}}}}
 	result, err := merge.Apply(widgets, base, []merge.Patch{{Manager: "web", Value: patch}})
 	if err != nil {
 		fmt.Println(err)
@@ -112,7 +119,8 @@ func ExampleApply() {
 
 // A tool shows which fields a manager of a live object owns.
 func ExampleFieldsV1Paths() {
-	fieldsV1 := []byte(`{"f:spec":{"f:replicas":{},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}`)
+	fieldsV1 := []byte(
+		`{"f:spec":{"f:replicas":{},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}`)
 	for path, err := range merge.FieldsV1Paths(fieldsV1) {
 		if err != nil {
 			fmt.Println(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// fieldSet is a set of fields, as a tree of path steps. Fields are inserted in the order of the document: the fields within a
-// field follow it directly.
+// fieldSet is a set of fields, as a tree of path steps. Fields are inserted in the order of the
+// document: the fields within a field follow it directly.
 type fieldSet struct {
 	nodes []setNode // the first node is the whole object
 }
@@ -21,8 +21,8 @@ type setNode struct {
 	first, tail, next int32 // the first and last child, and the next sibling; 0 for none
 }
 
-// setStep is a path step in FieldsV1, before and after the colon. A field or an entry is f:NAME. An item is k:JSON by its
-// merge keys, an element v:JSON, and a position i:NUMBER.
+// setStep is a path step in FieldsV1, before and after the colon. A field or an entry is f:NAME. An
+// item is k:JSON by its merge keys, an element v:JSON, and a position i:NUMBER.
 type setStep struct {
 	kind byte
 	text string
@@ -99,7 +99,9 @@ func (s *fieldSet) appendTo(b []byte, at int32) []byte {
 		for child := n.first; child != 0; child = s.nodes[child].next {
 			within = append(within, child)
 		}
-		slices.SortFunc(within, func(i, j int32) int { return s.nodes[i].compare(s.nodes[j].setStep) })
+		slices.SortFunc(within, func(i, j int32) int {
+			return s.nodes[i].compare(s.nodes[j].setStep)
+		})
 		for _, child := range within {
 			b = s.appendChild(b, child)
 		}

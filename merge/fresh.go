@@ -74,7 +74,8 @@ func (m *merger) freshStruct(t *schema.Type, from any, at node, strip bool) (any
 }
 
 // freshObject returns the fields of a patch's object, without the merge key of a list item.
-func (m *merger) freshObject(t *schema.Type, key *schema.StructField, patch Object, at node, strip bool) (Object, error) {
+func (m *merger) freshObject(t *schema.Type, key *schema.StructField, patch Object, at node,
+	strip bool) (Object, error) {
 	m.claimDirectives(t, patch, at)
 	into := make(Object, len(patch))
 	first := len(m.names)
@@ -298,7 +299,9 @@ func (m *merger) readObject(t *schema.Type, from Object) (Object, error) {
 		name := m.names[i]
 		f := t.Field(name)
 		if f == nil {
-			m.notes = append(m.notes, Note{Kind: Ignored, Owner: m.of, Path: m.path.Append(fieldpath.Field(name))})
+			m.notes = append(
+				m.notes, Note{
+					Kind: Ignored, Owner: m.of, Path: m.path.Append(fieldpath.Field(name))})
 			continue
 		}
 		m.enter(fieldpath.Field(name))

@@ -7,8 +7,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file keeps what makes a value an object of the API. Upstream's merge lets a patch remove it, and the API server then refuses
-// the result: apiserver v0.36.3 pkg/endpoints/handlers/patch.go decodes it by its kind, and compares its name with the request's.
+// This file keeps what makes a value an object of the API. Upstream's merge lets a patch remove it,
+// and the API server then refuses the result: apiserver v0.36.3 pkg/endpoints/handlers/patch.go
+// decodes it by its kind, and compares its name with the request's.
 
 // identity is what tells an object from all others.
 type identity struct{ apiVersion, kind, name string }
@@ -42,5 +43,6 @@ func (is identity) taken(after identity) fieldpath.Path {
 
 var (
 	errTaken   = errors.New("required: a patch cannot remove it from its object")
-	errDeleted = errors.New("$patch: delete at the root is forbidden: a patch cannot delete its object")
+	errDeleted = errors.New(
+		"$patch: delete at the root is forbidden: a patch cannot delete its object")
 )

@@ -18,14 +18,16 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file converts Go values to JSON and back, and finds in JSON what merges: directives, lists of objects, scalars.
+// This file converts Go values to JSON and back, and finds in JSON what merges: directives, lists
+// of objects, scalars.
 
 // holdsObjects reports whether a patch's list contains an object.
 func holdsObjects(list []any) bool {
 	return slices.ContainsFunc(list, func(item any) bool { _, ok := item.(Object); return ok })
 }
 
-// areAlike reports whether the elements of a patch's list are all scalars or all objects, of one type.
+// areAlike reports whether the elements of a patch's list are all scalars or all objects, of one
+// type.
 func areAlike(list []any) bool {
 	for _, item := range list {
 		if is := typeInJSON(item); is == "" || is == "list" || is != typeInJSON(list[0]) {
@@ -53,7 +55,8 @@ func encoded(value any) (any, error) {
 	return made, err
 }
 
-// decoded returns a value of JSON. Numbers keep their digits as far as an int64 or a float64 has them.
+// decoded returns a value of JSON. Numbers keep their digits as far as an int64 or a float64 has
+// them.
 func decoded(text []byte) (value any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -61,8 +64,8 @@ func decoded(text []byte) (value any, err error) {
 	return convertNumbers(value), err
 }
 
-// holdsJSON reports whether the part of a patch that a type knows has only objects, lists and scalars in it. The error states that
-// the part contains itself.
+// holdsJSON reports whether the part of a patch that a type knows has only objects, lists and
+// scalars in it. The error states that the part contains itself.
 func holdsJSON(t *schema.Type, value any, within *tree.Nesting) (is bool, err error) {
 	if !isComposite(value) {
 		return value == nil || typeInJSON(value) != "", nil
@@ -99,7 +102,8 @@ func holdsJSON(t *schema.Type, value any, within *tree.Nesting) (is bool, err er
 
 var errCycle = errors.New("contains itself")
 
-// toJSON returns a patch with the JSON of each other Go value in it. It omits the fields that the type lacks.
+// toJSON returns a patch with the JSON of each other Go value in it. It omits the fields that the
+// type lacks.
 func toJSON(t *schema.Type, value any) (any, error) {
 	switch v := value.(type) {
 	case Object:
@@ -132,8 +136,8 @@ func toJSON(t *schema.Type, value any) (any, error) {
 	return encoded(value)
 }
 
-// partOf returns how the part of an object merges, or nil if no schema describes it. A struct's type knows its fields and all
-// directives.
+// partOf returns how the part of an object merges, or nil if no schema describes it. A struct's
+// type knows its fields and all directives.
 func partOf(t *schema.Type, name string) (of *schema.Type, isKnown bool) {
 	if t == nil || t.Kind != schema.Struct {
 		return elemType(t), true
@@ -172,8 +176,8 @@ func convertNumbers(value any) any {
 	return value
 }
 
-// hasDirective reports whether a patch's value is an object with a $patch other than null. A null has no effect if the base
-// lacks the value.
+// hasDirective reports whether a patch's value is an object with a $patch other than null. A null
+// has no effect if the base lacks the value.
 func hasDirective(value any) bool {
 	object, _ := value.(Object)
 	return object[patchDirective] != nil
@@ -184,9 +188,9 @@ func wrongType(value any, want string) error {
 	return fmt.Errorf("must be %s, and is %s", want, jsonName(value))
 }
 
-// Upstream searches every map of a strategic merge patch for directives, even a map of strings. So a label "$patch" is a
-// directive, and can empty the base's labels. Apply does exactly the same. A directive claims each field that it removes, as a
-// null does.
+// Upstream searches every map of a strategic merge patch for directives, even a map of strings. So
+// a label "$patch" is a directive, and can empty the base's labels. Apply does exactly the same. A
+// directive claims each field that it removes, as a null does.
 const (
 	patchDirective  = "$patch"
 	retainDirective = "$retainKeys"
@@ -245,14 +249,16 @@ func typeInJSON(v any) string {
 		return "object"
 	case []any:
 		return "list"
-	case int64, float64, int, int32, int16, int8, uint, uint64, uint32, uint16, uint8, float32, json.Number:
+	case int64, float64, int, int32, int16, int8, uint, uint64, uint32, uint16, uint8, float32,
+		json.Number:
 		return "number"
 	default:
 		return ""
 	}
 }
 
-// jsonName returns the name of a value's JSON type with its article, or the Go type of other values.
+// jsonName returns the name of a value's JSON type with its article, or the Go type of other
+// values.
 func jsonName(v any) string {
 	is := typeInJSON(v)
 	switch {
@@ -270,14 +276,15 @@ func isScalar(v any) bool {
 	return is != "" && is != "object" && is != "list"
 }
 
-// decode sets dst, a Go value, from JSON as API machinery does. An integer in a value of any type stays an integer. An error
-// names the type that dst requires.
+// decode sets dst, a Go value, from JSON as API machinery does. An integer in a value of any type
+// stays an integer. An error names the type that dst requires.
 func decode(dst reflect.Value, from any) error {
 	text, err := json.Marshal(from)
 	if err != nil {
 		return fmt.Errorf("is no JSON: %w", err)
 	}
-	if err := quantity.Unmarshal(text, dst.Addr().Interface(), kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
+	if err := quantity.Unmarshal(text, dst.Addr().Interface(),
+		kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
 			want, is := jsonType(dst.Type()), withArticle(typeInJSON(from))

@@ -15,8 +15,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file applies JSON patches to objects as an API server does (RFC 6902, with evanphx/json-patch v4.13.0). A negative index counts
-// from the end. The operations replace and copy take a missing field of an object as null.
+// This file applies JSON patches to objects as an API server does (RFC 6902, with
+// evanphx/json-patch v4.13.0). A negative index counts from the end. The operations replace and
+// copy take a missing field of an object as null.
 
 // Limits of an API server.
 const (
@@ -44,7 +45,8 @@ func parseJSONPatch(data []byte) (JSONPatch, error) {
 // operations applies a JSON patch to an object, and records it as an update.
 func (m *objects) operations(t *schema.Type, live Object, patch JSONPatch) (Object, error) {
 	if len(patch) > mostOperations {
-		return nil, fmt.Errorf("must have at most %d operations, and has %d", mostOperations, len(patch))
+		return nil, fmt.Errorf("must have at most %d operations, and has %d", mostOperations,
+			len(patch))
 	}
 	copied := 0
 	root, err := m.copyJSON(live)
@@ -52,7 +54,8 @@ func (m *objects) operations(t *schema.Type, live Object, patch JSONPatch) (Obje
 		if root, err = m.operate(root, patch[i], &copied); err != nil {
 			path := pathOf(patch[i].Path)
 			slices.Reverse(path)
-			return nil, &PatchError{Path: path, Err: fmt.Errorf("operation %d (%s): %w", i, patch[i].Op, err)}
+			return nil, &PatchError{
+				Path: path, Err: fmt.Errorf("operation %d (%s): %w", i, patch[i].Op, err)}
 		}
 	}
 	if err != nil {
@@ -66,7 +69,8 @@ func (m *objects) operations(t *schema.Type, live Object, patch JSONPatch) (Obje
 	}
 	now := checked.(Object)
 	if metadata, _ := now["metadata"].(Object); m.live != nil && metadata["managedFields"] != nil {
-		return nil, inside(fieldpath.Field("metadata"), inside(fieldpath.Field("managedFields"), errManaged))
+		return nil, inside(fieldpath.Field("metadata"),
+			inside(fieldpath.Field("managedFields"), errManaged))
 	}
 	if err := sameKind(live, now); err != nil {
 		return nil, err

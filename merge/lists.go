@@ -13,7 +13,8 @@ import (
 
 // special obeys $patch in the items of a patch's list. It returns the list without the deleted
 // items, and the plain items of the patch. These are nil if they took the place of the base's.
-func (m *merger) special(t *schema.Type, list, items []any, at node) (left, plain []any, err error) {
+func (m *merger) special(t *schema.Type, list, items []any,
+	at node) (left, plain []any, err error) {
 	isSpecial := false
 	for i, item := range items {
 		object, ok := item.(Object)
@@ -45,7 +46,9 @@ func (m *merger) special(t *schema.Type, list, items []any, at node) (left, plai
 			deleted = append(deleted, keyTypeOf(t).text(key))
 		default:
 			m.enter(fieldpath.Index(i))
-			return nil, nil, fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive))
+			return nil, nil,
+				fmt.Errorf("%s: unknown directive %q for an item", patchDirective,
+					fmt.Sprint(directive))
 		}
 	}
 	list = m.deleteItems(t, list, deleted, at)
@@ -66,7 +69,9 @@ func (m *merger) special(t *schema.Type, list, items []any, at node) (left, plai
 	left = made.([]any)
 	keys := itemKeys(t, left)
 	first := ranks(keys, keys)
-	return reordered(left, arrange(len(keys), first, slices.Repeat([]int32{-1}, len(keys)))), nil, nil // duplicates go together
+	// duplicates go together
+	return reordered(left, arrange(len(keys), first, slices.Repeat([]int32{-1}, len(keys)))),
+		nil, nil
 }
 
 // deleteItems returns a list without the items that have one of the keys.

@@ -13,9 +13,10 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file reads metadata.managedFields of a live object and writes them after a merge, as an API server does. The source is
-// structured-merge-diff v6.4.2: merge.Updater, typed.Compare and typed.RemoveItems. The owners of the object claim its fields. An
-// apply replaces the manager's earlier one: it removes what that one named, and nobody names now.
+// This file reads metadata.managedFields of a live object and writes them after a merge, as an API
+// server does. The source is structured-merge-diff v6.4.2: merge.Updater, typed.Compare and
+// typed.RemoveItems. The owners of the object claim its fields. An apply replaces the manager's
+// earlier one: it removes what that one named, and nobody names now.
 
 const beforeFirstApply = "before-first-apply"
 
@@ -25,7 +26,8 @@ func liveOf(base Object) (*live, Object, error) {
 	l := &live{named: map[int32][]node{}}
 	list, ok := metadata["managedFields"].([]any)
 	if !ok && metadata["managedFields"] != nil {
-		return nil, nil, ownersError(-1, "", "must be a list, and is %s", jsonName(metadata["managedFields"]))
+		return nil, nil,
+			ownersError(-1, "", "must be a list, and is %s", jsonName(metadata["managedFields"]))
 	}
 	for i, v := range list {
 		entry, _ := v.(Object)
@@ -86,7 +88,8 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 		m.layer = m.log.owners[i]
 		fields, ok := entry["fieldsV1"].(Object)
 		if !ok {
-			return ownersError(i, "fieldsV1", "must be an object, and is %s", jsonName(entry["fieldsV1"]))
+			return ownersError(i, "fieldsV1", "must be an object, and is %s",
+				jsonName(entry["fieldsV1"]))
 		}
 		if err := m.recordEntry(t, object, fields, rootNode, known); err != nil {
 			return ownersError(i, "fieldsV1", "%w", err)
@@ -95,9 +98,10 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 	return nil
 }
 
-// recordEntry records the fields of an object or a list that one entry names. Fields that the object lacks keep their owners. The
-// entries share the known parts of the object's fields.
-func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node, known map[node]map[string]part) error {
+// recordEntry records the fields of an object or a list that one entry names. Fields that the
+// object lacks keep their owners. The entries share the known parts of the object's fields.
+func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node,
+	known map[node]map[string]part) error {
 	parts := known[at]
 	if parts == nil {
 		parts = map[string]part{}
@@ -149,7 +153,8 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node, kno
 	return nil
 }
 
-// recordAbsent records an owner of a field that the object lacks, such as a list that was applied empty and is not stored.
+// recordAbsent records an owner of a field that the object lacks, such as a list that was applied
+// empty and is not stored.
 func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, within Object, at node) error {
 	key, isItem := keyOfStep(t, step)
 	var field *schema.StructField
@@ -198,9 +203,11 @@ func (m *objects) claimNow(at node, t *schema.Type, value any) {
 	m.claimValue(at, claimedAs(t, value, true), value)
 }
 
-// update records an update of a field by the layer. The layer owns the fields that it adds or changes, and the fields around an added
-// one. A removed field has no owner. named has the meaning that it has in a merge.
-func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, at node, named bool) {
+// update records an update of a field by the layer. The layer owns the fields that it adds or
+// changes, and the fields around an added one. A removed field has no owner. named has the meaning
+// that it has in a merge.
+func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, at node,
+	named bool) {
 	before, after := filledOf(t, old), filledOf(t, now)
 	isLeaf := func(v any) bool { return claimedAs(t, v, true) == otherValue }
 	switch {
@@ -212,7 +219,8 @@ func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, a
 	case !had:
 		m.revokeEarlier(at)
 		m.claimNow(at, t, now)
-	case before == nil && after == nil && !sameObject(old, now), (before == nil) != (after == nil) && (isLeaf(old) || isLeaf(now)):
+	case before == nil && after == nil && !sameObject(old, now),
+		(before == nil) != (after == nil) && (isLeaf(old) || isLeaf(now)):
 		m.recordBase(at, t, old, had, named)
 		m.revokeEarlier(at)
 		m.claimNow(at, t, now)
@@ -226,7 +234,8 @@ func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, a
 	were, are := duplicatesOf(before, old), duplicatesOf(after, now)
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
 		p, hasDuplicates := parts[key], len(are[key]) > 1
-		if p.had && p.has && len(were[key]) < 2 && !hasDuplicates && sameObject(p.before, p.now) || hasDuplicates && sameObject(were[key], are[key]) {
+		if p.had && p.has && len(were[key]) < 2 && !hasDuplicates && sameObject(p.before, p.now) ||
+			hasDuplicates && sameObject(were[key], are[key]) {
 			continue
 		}
 		child := m.child(at, p.field, key)
@@ -276,12 +285,14 @@ func (m *objects) holds(at node, layer int32) bool {
 	return false
 }
 
-// managedFields returns the entries of the merged object. An entry that the patches have not replaced keeps its time. A replaced
-// entry has no time. It comes after the entries with a time, as if it had the time of the merge.
+// managedFields returns the entries of the merged object. An entry that the patches have not
+// replaced keeps its time. A replaced entry has no time. It comes after the entries with a time, as
+// if it had the time of the merge.
 func (m *objects) managedFields(o *History, patches []layered, version string) ([]any, error) {
 	sets := make([]fieldSet, len(m.log.layers))
 	o.objectFields(sets, nil)
-	entries, order := map[int32]Object{}, []string{"operation", "time", "manager", "apiVersion", "subresource"}
+	entries, order := map[int32]Object{},
+		[]string{"operation", "time", "manager", "apiVersion", "subresource"}
 	for i, id := range m.log.owners {
 		entries[id] = Object{}
 		for _, name := range order {
@@ -291,7 +302,8 @@ func (m *objects) managedFields(o *History, patches []layered, version string) (
 		}
 	}
 	if len(m.live.entries) == 0 {
-		entries[baseLayer] = Object{"manager": beforeFirstApply, "operation": "Update", "apiVersion": version}
+		entries[baseLayer] = Object{"manager": beforeFirstApply, "operation": "Update",
+			"apiVersion": version}
 	}
 	for i := range patches {
 		if name, ok := patches[i].Owner.Manager(); ok {

@@ -7,12 +7,14 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// log records the claims of the patches in the order of writing, on a tree of the touched fields. It grows with the patches and
-// not with the template. The merged template itself holds the runtime's fields that no patch touched.
+// log records the claims of the patches in the order of writing, on a tree of the touched fields.
+// It grows with the patches and not with the template. The merged template itself holds the
+// runtime's fields that no patch touched.
 type log struct {
-	root     *schema.Type
-	layers   []Owner
-	places   []fieldpath.Path  // where a layer's patch stands in its document, nil for a later layer
+	root   *schema.Type
+	layers []Owner
+	// where a layer's patch stands in its document, nil for a later layer
+	places   []fieldpath.Path
 	rename   func(Claim) Claim // nil keeps claims as they are
 	managers int32             // how many of the layers are managers', from 1 on
 	ids      []int32           // the layer of each patch
@@ -26,12 +28,14 @@ type log struct {
 	sources  map[int32]fieldpath.Path // the sources of claims that Write records, by their index
 	sets     map[node][]setPatch
 	literals map[node][]literal
-	only     []int32             // the patch of each layer, counted from 1; 0 for a layer without one, -1 with several
-	patches  []Object            // nil once all patches are merged
-	parts    map[partsKey]*parts // of the patches; nil once all patches are merged
-	emptied  bool                // whether two managers claim a null on one field
-	alike    []int32             // the first layer with the patch of each layer; nil unless emptied
-	// overrulings are the decisions of policies against the last claim, and decisions lists what all policies decided.
+	// the patch of each layer, counted from 1; 0 for a layer without one, -1 with several
+	only    []int32
+	patches []Object            // nil once all patches are merged
+	parts   map[partsKey]*parts // of the patches; nil once all patches are merged
+	emptied bool                // whether two managers claim a null on one field
+	alike   []int32             // the first layer with the patch of each layer; nil unless emptied
+	// overrulings are the decisions of policies against the last claim, and decisions lists what
+	// all policies decided.
 	overrulings map[node]overruling
 	decisions   []Note
 	baseWins    bool // whether the base wins over all patches
@@ -49,7 +53,8 @@ type overruling struct {
 	after int32 // how many claims were made before
 }
 
-// A literal is a directive in a patch's map that the base lacks. Upstream takes it for a key, unless another patch makes the map.
+// A literal is a directive in a patch's map that the base lacks. Upstream takes it for a key,
+// unless another patch makes the map.
 type literal struct {
 	layer int32
 	name  string
@@ -82,11 +87,14 @@ type pathNode struct {
 	parent, child, tail, next node  // tail is the last child
 	first, last               int32 // claims, -1 when there is none
 	children                  uint8 // up to wideNode+1
-	// firstActive is the first claim that counts in a merge of objects. A patch has taken the field from the earlier ones.
+	// firstActive is the first claim that counts in a merge of objects. A patch has taken the field
+	// from the earlier ones.
 	firstActive int32
-	// contested is set if two managers claimed different values here, or if one of two claimed a null.
+	// contested is set if two managers claimed different values here, or if one of two claimed a
+	// null.
 	contested bool
-	// createdBy is the layer of the patch that created the item or the struct, or 0 for none. The base owns nothing in such an item or struct.
+	// createdBy is the layer of the patch that created the item or the struct, or 0 for none. The
+	// base owns nothing in such an item or struct.
 	createdBy int32
 	lacks     bool                // whether the base lacks the map
 	field     *schema.StructField // the step to a field, or nil for a step by key
@@ -122,21 +130,23 @@ const (
 	absentValue      // a field that a live object lacks and that has an owner
 )
 
-// A retention records a $retainKeys directive. It empties each field that the directive does not name, even if another patch
-// reaches the field later.
+// A retention records a $retainKeys directive. It empties each field that the directive does not
+// name, even if another patch reaches the field later.
 type retention struct {
 	layer int32
 	kept  map[string]bool
 }
 
-// repeat is a run of claims of one layer on a field, from items that share a merge key. Only the last claim counts.
+// repeat is a run of claims of one layer on a field, from items that share a merge key. Only the
+// last claim counts.
 type repeat struct {
 	contested bool  // whether managers differ in the earlier claims
 	before    int32 // the last earlier claim that counts, -1 for none
 	last      int32
 }
 
-// parts holds the parts of two layers' patches at a node. They are found once for each node, so that work grows with the patches.
+// parts holds the parts of two layers' patches at a node. They are found once for each node, so
+// that work grows with the patches.
 type parts struct {
 	of       [2]any
 	items    [2]map[string]any // of lists by key, by the text of the key
@@ -170,7 +180,8 @@ func newLog(root *schema.Type, patches int, o *options) *log {
 	if o.at == nil {
 		l.places[0] = fieldpath.Path{}
 	}
-	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1}
+	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1,
+		last: -1}
 	return l
 }
 
@@ -274,7 +285,8 @@ func (l *log) isPointer(at node) bool {
 
 // encodesEmpty reports whether the encoding distinguishes an empty map or list from null.
 func encodesEmpty(f *schema.StructField) bool {
-	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic && (!f.Template.OmitEmpty || f.Template.IsPointer())
+	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic &&
+		(!f.Template.OmitEmpty || f.Template.IsPointer())
 }
 
 // wideNode is the number of children above which a node gets an index.

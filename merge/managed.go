@@ -14,7 +14,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// FieldsV1Paths returns the fields that one entry of metadata.managedFields names. The input is its fieldsV1, a JSON object:
+// FieldsV1Paths returns the fields that one entry of metadata.managedFields names. The input is its
+// fieldsV1, a JSON object:
 //
 //	f:NAME                  a field, or a key of a map
 //	k:{"KEY":VALUE,...}     an item of a list-map
@@ -22,20 +23,23 @@ import (
 //	i:N                     a position
 //	.                       the field around it
 //
-// An empty object names its field as well. History.FieldsV1 writes this format, and fieldpath.Set.FromJSON
-// in structured-merge-diff v6 defines it.
+// An empty object names its field as well. History.FieldsV1 writes this format, and
+// fieldpath.Set.FromJSON in structured-merge-diff v6 defines it.
 //
-// The paths come in the order of the input. FieldsV1 does not distinguish a field from a key of a map. A name of letters,
-// digits, "-", "_" and "$" becomes a fieldpath.Field, any other name a fieldpath.Key. The value itself has no path.
-// Each path is valid until the next one; path.Append() copies it.
+// The paths come in the order of the input. FieldsV1 does not distinguish a field from a key of a
+// map. A name of letters, digits, "-", "_" and "$" becomes a fieldpath.Field, any other name a
+// fieldpath.Key. The value itself has no path. Each path is valid until the next one; path.Append()
+// copies it.
 //
-// An invalid input ends with a nil path and a *FieldsV1Error. Invalid are JSON errors, text after the value, unknown
-// prefixes, malformed keys, duplicates, and more than 10,000 levels. The time is linear in the input.
+// An invalid input ends with a nil path and a *FieldsV1Error. Invalid are JSON errors, text after
+// the value, unknown prefixes, malformed keys, duplicates, and more than 10,000 levels. The time is
+// linear in the input.
 func FieldsV1Paths(data []byte) iter.Seq2[fieldpath.Path, error] {
 	return func(yield func(fieldpath.Path, error) bool) {
 		r := fieldsReader{json: json.NewDecoder(bytes.NewReader(data))}
 		if err := r.read(func(path fieldpath.Path) bool { return yield(path, nil) }); err != nil {
-			yield(nil, &FieldsV1Error{Path: r.path.Append(), Offset: r.json.InputOffset(), Err: err})
+			yield(nil, &FieldsV1Error{Path: r.path.Append(), Offset: r.json.InputOffset(),
+				Err: err})
 		}
 	}
 }
@@ -104,7 +108,8 @@ func (f *fieldsFrame) add(step fieldpath.Step) bool {
 	return true
 }
 
-// read visits each named field until visit returns false. It does not recurse, since the input may be deep.
+// read visits each named field until visit returns false. It does not recurse, since the input may
+// be deep.
 func (r *fieldsReader) read(visit func(fieldpath.Path) bool) error {
 	if err := r.open(); err != nil {
 		return err
@@ -327,5 +332,6 @@ func shortened(text string) string {
 	if len(text) <= longestQuote {
 		return text
 	}
-	return strings.ToValidUTF8(text[:longestQuote/2], "") + "…" + strings.ToValidUTF8(text[len(text)-longestQuote/2:], "")
+	return strings.ToValidUTF8(text[:longestQuote/2], "") + "…" +
+		strings.ToValidUTF8(text[len(text)-longestQuote/2:], "")
 }

@@ -25,18 +25,28 @@ func TestFieldsV1Paths(t *testing.T) {
 		{"nothing", `{}`, nil},
 		{"space", " {\n} ", nil},
 		{"the object itself", `{".": {}}`, nil},
-		{"fields", `{"f:spec":{"f:replicas":{},"f:template":{"f:spec":{"f:nodeName":{}}}}}`, []string{".spec.replicas", ".spec.template.spec.nodeName"}},
+		{"fields", `{"f:spec":{"f:replicas":{},"f:template":{"f:spec":{"f:nodeName":{}}}}}`,
+			[]string{".spec.replicas", ".spec.template.spec.nodeName"}},
 		{"presence", `{"f:metadata":{"f:labels":{".":{},"f:app":{},"f:example.com/team":{}}}}`,
-			[]string{".metadata.labels", ".metadata.labels.app", `.metadata.labels["example.com/team"]`}},
+			[]string{".metadata.labels", ".metadata.labels.app",
+				`.metadata.labels["example.com/team"]`}},
 		{"presence after the fields", `{"f:a":{"f:b":{},".":{}}}`, []string{".a.b", ".a"}},
-		{"names that need quotes", `{"f:":{},"f:a b":{},"f:a\"b":{},"f:a:b":{},"f:$x-_9":{}}`, []string{`[""]`, `["a b"]`, `["a\"b"]`, `["a:b"]`, ".$x-_9"}},
-		{"an item", `{"f:env":{"k:{\"name\":\"A\"}":{".":{},"f:value":{}}}}`, []string{`.env[name="A"]`, `.env[name="A"].value`}},
-		{"several keys", `{"f:ports":{"k:{\"protocol\":\"TCP\",\"port\":80}":{}}}`, []string{`.ports[port=80,protocol="TCP"]`}},
-		{"keys of other types", `{"k:{\"a\":true}":{},"k:{\"a\":null}":{},"k:{\"a\":1.5}":{},"k:{\"a\":\"true\"}":{}}`, []string{`[a=true]`, `[a=null]`, `[a=1.5]`, `[a="true"]`}},
+		{"names that need quotes", `{"f:":{},"f:a b":{},"f:a\"b":{},"f:a:b":{},"f:$x-_9":{}}`,
+			[]string{`[""]`, `["a b"]`, `["a\"b"]`, `["a:b"]`, ".$x-_9"}},
+		{"an item", `{"f:env":{"k:{\"name\":\"A\"}":{".":{},"f:value":{}}}}`,
+			[]string{`.env[name="A"]`, `.env[name="A"].value`}},
+		{"several keys", `{"f:ports":{"k:{\"protocol\":\"TCP\",\"port\":80}":{}}}`,
+			[]string{`.ports[port=80,protocol="TCP"]`}},
+		{"keys of other types",
+			`{"k:{\"a\":true}":{},"k:{\"a\":null}":{},"k:{\"a\":1.5}":{},"k:{\"a\":\"true\"}":{}}`,
+			[]string{`[a=true]`, `[a=null]`, `[a=1.5]`, `[a="true"]`}},
 		{"elements", `{"f:finalizers":{"v:\"x\"":{},"v:80":{},"v:-1.5":{},"v:false":{},"v:null":{}}}`,
-			[]string{`.finalizers[="x"]`, ".finalizers[=80]", ".finalizers[=-1.5]", ".finalizers[=false]", ".finalizers[=null]"}},
-		{"an element that is a map", `{"v:{\"b\":[1],\"a\":2}":{}}`, []string{`[={"a":2,"b":[1]}]`}},
-		{"positions", `{"f:args":{"i:0":{},"i:12":{"f:x":{}}}}`, []string{".args[0]", ".args[12].x"}},
+			[]string{`.finalizers[="x"]`, ".finalizers[=80]", ".finalizers[=-1.5]",
+				".finalizers[=false]", ".finalizers[=null]"}},
+		{"an element that is a map", `{"v:{\"b\":[1],\"a\":2}":{}}`,
+			[]string{`[={"a":2,"b":[1]}]`}},
+		{"positions", `{"f:args":{"i:0":{},"i:12":{"f:x":{}}}}`,
+			[]string{".args[0]", ".args[12].x"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := pathsOf(tc.fields)
@@ -65,40 +75,50 @@ func TestFieldsV1Paths_Invalid(t *testing.T) {
 		{"no JSON", `{"f:a":{,}}`, `byte 8 in .a: invalid JSON: `},
 		{"text after it", `{"f:a":{}} {}`, `unexpected text after the value`},
 		{"a bracket after it", `{}]`, `unexpected text after the value`},
-		{"an unknown prefix", `{"f:a":{"x:b":{}}}`, `byte 13 in .a: invalid key "x:b": must start with "f:", "k:", "v:" or "i:"`},
-		{"no prefix", `{"name":{}}`, `byte 7: invalid key "name": must start with "f:", "k:", "v:" or "i:"`},
+		{"an unknown prefix", `{"f:a":{"x:b":{}}}`,
+			`byte 13 in .a: invalid key "x:b": must start with "f:", "k:", "v:" or "i:"`},
+		{"no prefix", `{"name":{}}`,
+			`byte 7: invalid key "name": must start with "f:", "k:", "v:" or "i:"`},
 		{"half a prefix", `{"f":{}}`, `invalid key "f": must start with`},
 		{"an empty key", `{"":{}}`, `invalid key "": must start with`},
 		{"a long prefix", `{"ff:a":{}}`, `invalid key "ff:a": must start with`},
 		{"a duplicate", `{"f:a":{},"f:b":{},"f:a":{}}`, `byte 24: duplicate key "f:a"`},
-		{"a duplicate of a later field", `{"f:a":{},"f:b":{},"f:b":{}}`, `byte 24: duplicate key "f:b"`},
-		{"a duplicate in other words", `{"k:{\"a\":1,\"b\":2}":{},"k:{\"b\":2.0,\"a\":1}":{}}`, `duplicate key "k:{\"b\":2.0,\"a\":1}"`},
+		{"a duplicate of a later field", `{"f:a":{},"f:b":{},"f:b":{}}`,
+			`byte 24: duplicate key "f:b"`},
+		{"a duplicate in other words", `{"k:{\"a\":1,\"b\":2}":{},"k:{\"b\":2.0,\"a\":1}":{}}`,
+			`duplicate key "k:{\"b\":2.0,\"a\":1}"`},
 		{"presence twice", `{"f:a":{".":{},".":{}}}`, `in .a: duplicate key "."`},
 		{"presence with a value", `{"f:a":{".":true}}`, `in .a: invalid value of ".": must be {}`},
-		{"presence with fields", `{"f:a":{".":{"f:b":{}}}}`, `in .a: invalid value of ".": must be {}`},
+		{"presence with fields", `{"f:a":{".":{"f:b":{}}}}`,
+			`in .a: invalid value of ".": must be {}`},
 		{"an item without keys", `{"k:{}":{}}`, `must have at least one merge key after "k:"`},
 		{"an item of text", `{"k:name":{}}`, `invalid key "k:name": invalid JSON`},
 		{"an item of a string", `{"k:\"a\"":{}}`, `must be an object after "k:"`},
-		{"an item with a list as its key", `{"k:{\"a\":[1]}":{}}`, `the value of merge key "a" must be a scalar`},
-		{"an item with an empty key", `{"k:{\"\":1}":{}}`, `the name of a merge key must not be empty`},
+		{"an item with a list as its key", `{"k:{\"a\":[1]}":{}}`,
+			`the value of merge key "a" must be a scalar`},
+		{"an item with an empty key", `{"k:{\"\":1}":{}}`,
+			`the name of a merge key must not be empty`},
 		{"an item with a duplicate key", `{"k:{\"a\":1,\"a\":2}":{}}`, `duplicate merge key "a"`},
 		{"an item with a huge number", `{"k:{\"a\":1e999}":{}}`, `the number is out of range`},
 		{"an item with text after it", `{"k:{\"a\":1}x":{}}`, `unexpected text after the value`},
 		{"an item without an end", `{"k:{\"a\":1":{}}`, `invalid JSON: unexpected end`},
 		{"an element of nothing", `{"v:":{}}`, `invalid key "v:": invalid JSON after "v:"`},
-		{"an element with a huge number in it", `{"v:[{\"a\":1e999}]":{}}`, `the number is out of range`},
+		{"an element with a huge number in it", `{"v:[{\"a\":1e999}]":{}}`,
+			`the number is out of range`},
 		{"an element with text after it", `{"v:1 2":{}}`, `unexpected text after the value`},
 		{"no position", `{"i:":{}}`, `must be a position after "i:"`},
 		{"a negative position", `{"i:-1":{}}`, `must be a position after "i:"`},
 		{"a long key", `{"` + strings.Repeat("é", 1000) + `":{}}`, `éé…éé`},
-		{"a key of 128 bytes", `{"` + strings.Repeat("x", 128) + `":{}}`, `invalid key "` + strings.Repeat("x", 128) + `"`},
+		{"a key of 128 bytes", `{"` + strings.Repeat("x", 128) + `":{}}`,
+			`invalid key "` + strings.Repeat("x", 128) + `"`},
 		{"10,000 levels", deep(10_000), `must be at most 10000 levels deep`},
 		{"a million levels", deep(1_000_000), `must be at most 10000 levels deep`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := pathsOf(tc.fields)
 			var invalid *merge.FieldsV1Error
-			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > 1000 {
+			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), tc.want) ||
+				len(err.Error()) > 1000 {
 				t.Errorf("FieldsV1Paths = %v, want a FieldsV1Error with %q", err, tc.want)
 			}
 		})
@@ -173,7 +193,9 @@ func TestFieldsV1Paths_Written(t *testing.T) {
 
 // randomSpec generates an object of specSchema.
 func randomSpec(next *rand.Rand) map[string]any {
-	word := func() string { return []string{"a", "b", "app.example.com/x", "<&>", `"`, ""}[next.IntN(6)] }
+	word := func() string {
+		return []string{"a", "b", "app.example.com/x", "<&>", `"`, ""}[next.IntN(6)]
+	}
 	spec := map[string]any{}
 	if next.IntN(2) == 0 {
 		spec["replicas"] = int64(next.IntN(3))
@@ -194,11 +216,13 @@ func randomSpec(next *rand.Rand) map[string]any {
 		spec["values"] = map[string]any{word(): map[string]any{word(): word()}, "n": []any{}}
 	}
 	if next.IntN(3) == 0 {
-		spec["resources"] = []any{nil, map[string]any{}, map[string]any{"cpu": int64(1)}}[next.IntN(3)]
+		spec["resources"] = []any{
+			nil, map[string]any{}, map[string]any{"cpu": int64(1)}}[next.IntN(3)]
 	}
 	if next.IntN(3) > 0 {
 		port := int64(80 + next.IntN(3))
-		spec["ports"] = []any{map[string]any{"port": port, "name": word()}, map[string]any{"port": port, "protocol": []string{"UDP", "<"}[next.IntN(2)]}}
+		spec["ports"] = []any{map[string]any{"port": port, "name": word()},
+			map[string]any{"port": port, "protocol": []string{"UDP", "<"}[next.IntN(2)]}}
 	}
 	return map[string]any{"spec": spec}
 }
@@ -237,13 +261,16 @@ func readsBack(t *testing.T, owners *merge.History) (paths int) {
 	return paths
 }
 
-// isMergeKey reports whether a path leads to a merge key: who names an item owns it, without a claim.
+// isMergeKey reports whether a path leads to a merge key: who names an item owns it, without a
+// claim.
 func isMergeKey(path fieldpath.Path) bool {
 	if len(path) < 2 {
 		return false
 	}
 	name, _ := path[len(path)-1].Field()
-	return slices.ContainsFunc(path[len(path)-2].Keys(), func(k fieldpath.ItemKey) bool { return k.Name == name })
+	return slices.ContainsFunc(path[len(path)-2].Keys(), func(k fieldpath.ItemKey) bool {
+		return k.Name == name
+	})
 }
 
 // insert adds a path to a FieldsV1 value.
@@ -285,7 +312,8 @@ func elementText(step fieldpath.Step) string {
 	return kind + string(data)
 }
 
-// canonical spells the keys of a FieldsV1 value as elementText does, with "." in every field that is named.
+// canonical spells the keys of a FieldsV1 value as elementText does, with "." in every field that
+// is named.
 func canonical(t *testing.T, fields any) any {
 	t.Helper()
 	in, out := fields.(map[string]any), map[string]any{}
@@ -326,7 +354,9 @@ func inFields(path fieldpath.Path) fieldpath.Path {
 const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_$"
 
 func nameStep(name string) fieldpath.Step {
-	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(plainName, c) }) {
+	if name == "" || strings.ContainsFunc(name, func(c rune) bool {
+		return !strings.ContainsRune(plainName, c)
+	}) {
 		return fieldpath.Key(name)
 	}
 	return fieldpath.Field(name)

@@ -24,7 +24,9 @@ func (m *merger) mapping(t *schema.Type, old, patch Object, at node) (Object, er
 	entries := make(Object, len(patch))
 	if keys, ok := patch[retainDirective]; ok {
 		if _, isList := keys.([]any); !isList {
-			return nil, fmt.Errorf("%q is a directive whose value must be a list; no label, annotation or selector may be called so", retainDirective)
+			return nil, fmt.Errorf(
+				"%q is a directive whose value must be a list; no label, annotation or selector "+
+					"may be called so", retainDirective)
 		}
 		kept, err := m.retained(patch)
 		if err != nil {
@@ -36,11 +38,15 @@ func (m *merger) mapping(t *schema.Type, old, patch Object, at node) (Object, er
 		switch {
 		case key == retainDirective:
 		case strings.HasPrefix(key, orderDirective):
-			return nil, fmt.Errorf("%q is a directive whose value must be a list; no label, annotation or selector may be called so", key)
+			return nil, fmt.Errorf(
+				"%q is a directive whose value must be a list; no label, annotation or selector "+
+					"may be called so", key)
 		case strings.HasPrefix(key, deleteDirective):
 			name, ok := strings.CutPrefix(key, deleteDirective+"/")
 			if !ok {
-				return nil, fmt.Errorf("%q is a directive that names no list; no label, annotation or selector may be called so", key)
+				return nil, fmt.Errorf(
+					"%q is a directive that names no list; no label, annotation or selector may "+
+						"be called so", key)
 			}
 			if is := typeInJSON(value); value == nil || is == typeInJSON(old[name]) {
 				entries[name] = value
@@ -55,7 +61,8 @@ func (m *merger) mapping(t *schema.Type, old, patch Object, at node) (Object, er
 }
 
 // replaceMap obeys $patch in a map.
-func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object, at node) (Object, error) {
+func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object,
+	at node) (Object, error) {
 	entries := maps.Clone(patch)
 	delete(entries, patchDirective)
 	switch directive {
@@ -63,7 +70,9 @@ func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object, at
 		clear(entries)
 	case "replace":
 	default:
-		return nil, fmt.Errorf("%s: unknown directive %q; no label, annotation or selector may be called %s", patchDirective, scalarText(directive), patchDirective)
+		return nil, fmt.Errorf(
+			"%s: unknown directive %q; no label, annotation or selector may be called %s",
+			patchDirective, scalarText(directive), patchDirective)
 	}
 	m.recordRemoved(t, nil, at, old)
 	m.claimNull(at)
@@ -93,7 +102,8 @@ func (m *merger) entries(t *schema.Type, into, patch Object, at node) (Object, e
 		entry, value := m.keyed(at, name), patch[name]
 		was := into[name]
 		if isComposite(value) && typeInJSON(value) == typeInJSON(was) {
-			return nil, errors.New("an entry that the base has cannot be merged: only scalars replace each other there")
+			return nil, errors.New(
+				"an entry that the base has cannot be merged: only scalars replace each other there")
 		}
 		m.recordBase(entry, scalarType, was)
 		stripped, keep := withoutDirectives(value)
@@ -146,7 +156,8 @@ func (m *merger) overlay(f *schema.StructField, old, from any) (any, error) {
 	case typeInJSON(old) != typeInJSON(from):
 		from, _ = withoutDirectives(from)
 	case isComposite(from) && !f.Template.IsPointer():
-		return nil, errors.New("a list that the base has cannot be merged: the type has no rules for it")
+		return nil, errors.New(
+			"a list that the base has cannot be merged: the type has no rules for it")
 	}
 	return m.read(f.Type, from)
 }

@@ -1,14 +1,17 @@
 // Package merge merges patches of named managers into a value and records who set each field.
 //
-// [Strategic] merges into a value of a Go type as a strategic merge patch does in the cluster, by the type's struct tags. [Apply] merges
-// objects of a definition as forced server-side applies do. [StrategicObject] merges objects by a Go type, or without one as JSON merge
-// patches. Without options, each does what the cluster does.
+// [Strategic] merges into a value of a Go type as a strategic merge patch does in the cluster, by
+// the type's struct tags. [Apply] merges objects of a definition as forced server-side applies do.
+// [StrategicObject] merges objects by a Go type, or without one as JSON merge patches. Without
+// options, each does what the cluster does.
 //
-// A [Patch] is a Go value, an [Object] that can also hold nulls and directives, or a [JSONPatch]. A base is encoded once, merged as a tree
-// of JSON, and the result is decoded once. A patch copies only what it reaches.
+// A [Patch] is a Go value, an [Object] that can also hold nulls and directives, or a [JSONPatch]. A
+// base is encoded once, merged as a tree of JSON, and the result is decoded once. A patch copies
+// only what it reaches.
 //
-// The [History] of a result has the claims on each field, in the order of writing. Package conflict finds in it the fields on which
-// patches disagree. [Note] lists what a merge made of fields that a patch may not have meant.
+// The [History] of a result has the claims on each field, in the order of writing. Package conflict
+// finds in it the fields on which patches disagree. [Note] lists what a merge made of fields that a
+// patch may not have meant.
 package merge
 
 import (
@@ -23,8 +26,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// ReadPatch reads a manager's patch from YAML or JSON: an object, or the list of operations of a JSON patch. Aliases may expand it to
-// 3 MiB.
+// ReadPatch reads a manager's patch from YAML or JSON: an object, or the list of operations of a
+// JSON patch. Aliases may expand it to 3 MiB.
 func ReadPatch(manager string, text []byte) (Patch, error) {
 	if !json.Valid(text) {
 		converted, err := yamltext.ToJSON(text)
@@ -58,12 +61,14 @@ type Result[T any] struct {
 	Notes []Note
 }
 
-// Strategic merges patches into a base in the given order, as strategic merge patches do. It changes neither. T is a struct, and a nil
-// base is an empty one. T may also be any: the base then holds a pointer to a struct, and so does the
-// result. Go values among its patches are of this struct.
+// Strategic merges patches into a base in the given order, as strategic merge patches do. It
+// changes neither. T is a struct, and a nil base is an empty one. T may also be any: the base then
+// holds a pointer to a struct, and so does the result. Go values among its patches are of this
+// struct.
 //
-// The error is a [*PatchError], which names the manager and the field at which a patch cannot be merged. There is then no result. If
-// several patches cannot be merged, the error names the first. It is an [*OptionError] for options that do not go together.
+// The error is a [*PatchError], which names the manager and the field at which a patch cannot be
+// merged. There is then no result. If several patches cannot be merged, the error names the first.
+// It is an [*OptionError] for options that do not go together.
 func Strategic[T any](base *T, patches []Patch, options ...Option) (*Result[T], error) {
 	result := new(Result[T])
 	value, of := any(base), reflect.TypeFor[T]()
@@ -76,7 +81,8 @@ func Strategic[T any](base *T, patches []Patch, options ...Option) (*Result[T], 
 		value = *base
 		from := reflect.ValueOf(value)
 		if from.Kind() != reflect.Pointer || from.IsNil() || structOf(value) == nil {
-			return nil, fmt.Errorf("merge: the base is %T, and must be a pointer to a struct", value)
+			return nil, fmt.Errorf("merge: the base is %T, and must be a pointer to a struct",
+				value)
 		}
 		of = from.Type().Elem()
 	case base == nil:
@@ -117,10 +123,12 @@ func Strategic[T any](base *T, patches []Patch, options ...Option) (*Result[T], 
 	return result, nil
 }
 
-// StrategicObject merges as [Strategic] does, into an object by a type that schema.Compile returns. Without a type, a patch merges as a
-// JSON merge patch does (RFC 7386): objects merge by key, a null removes its key, and every other value replaces the old one, lists
-// included. A patch of another apiVersion or kind than its base is an error.
-func StrategicObject(t *schema.Type, base Object, patches []Patch, options ...Option) (*Result[Object], error) {
+// StrategicObject merges as [Strategic] does, into an object by a type that schema.Compile returns.
+// Without a type, a patch merges as a JSON merge patch does (RFC 7386): objects merge by key, a
+// null removes its key, and every other value replaces the old one, lists included. A patch of
+// another apiVersion or kind than its base is an error.
+func StrategicObject(t *schema.Type, base Object, patches []Patch,
+	options ...Option) (*Result[Object], error) {
 	o := optionsOf(options)
 	p, err := o.rules.objectPlan(t)
 	if err != nil {
@@ -129,11 +137,14 @@ func StrategicObject(t *schema.Type, base Object, patches []Patch, options ...Op
 	return p.mergeObject(base, patches, o)
 }
 
-// Apply merges patches as server-side applies with force do, into an object of a definition that schema.ParseOpenAPI has read. A JSON
-// patch is an update. A field that the definition lacks is an error in the base or a patch.
-func Apply(t *schema.Type, base Object, patches []Patch, options ...Option) (*Result[Object], error) {
+// Apply merges patches as server-side applies with force do, into an object of a definition that
+// schema.ParseOpenAPI has read. A JSON patch is an update. A field that the definition lacks is an
+// error in the base or a patch.
+func Apply(t *schema.Type, base Object, patches []Patch,
+	options ...Option) (*Result[Object], error) {
 	if t == nil || t.GoType() != nil {
-		return nil, errors.New("merge: an apply needs the type of a definition: see schema.ParseOpenAPI")
+		return nil, errors.New(
+			"merge: an apply needs the type of a definition: see schema.ParseOpenAPI")
 	}
 	return (&plan{root: t, objects: true}).mergeObject(base, patches, optionsOf(options))
 }

@@ -30,7 +30,8 @@ type merger struct {
 	path    fieldpath.Path // of the current value
 	claimed int            // the number of claims, recorded or not
 	index   map[string]int // empty: the memory for the index of a list
-	names   []string       // of the fields and the items around the current value, the outermost first
+	// of the fields and the items around the current value, the outermost first
+	names []string
 
 	notes []Note
 	noted map[node]bool // the lists whose duplicates are recorded
@@ -76,7 +77,8 @@ func (m *merger) removed(t *schema.Type, old any, at node) {
 // only if the base has the list, because it takes a list that the base lacks verbatim.
 func (m *merger) errNoKey(index int, key string) error {
 	m.enter(fieldpath.Index(index))
-	return fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key))
+	return fmt.Errorf("an item without its merge key cannot be merged; give it a %s",
+		strconv.Quote(key))
 }
 
 // reencode returns JSON as a Go type encodes it.
@@ -110,7 +112,8 @@ func (m *merger) keyed(at node, key string) node {
 // isOptional reports whether a struct may be absent: a pointer, or a struct that is omitted when it
 // is zero.
 func (m *merger) isOptional(at node) bool {
-	return at != noNode && (m.log.isPointer(at) || m.log.nodes[at].field == nil || m.log.nodes[at].field.Template.OmitZero)
+	return at != noNode && (m.log.isPointer(at) || m.log.nodes[at].field == nil ||
+		m.log.nodes[at].field.Template.OmitZero)
 }
 
 // recordBase records the base's value when a patch is the first to touch a field.
@@ -155,7 +158,8 @@ func (m *merger) empty(at node) {
 // skip reports whether a patch's empty string sets nothing, and records its claim.
 func (m *merger) skip(f *schema.StructField, old, from any, at node) bool {
 	text, isText := old.(string)
-	if from != "" || !isText || text == "" || f.Template.OmitEmpty || f.Template.OmitZero || f.Type.Raw {
+	if from != "" || !isText || text == "" || f.Template.OmitEmpty || f.Template.OmitZero ||
+		f.Type.Raw {
 		return false
 	}
 	m.recordBase(at, f.Type, old)
@@ -216,7 +220,8 @@ func (m *merger) noteZeroNull(f *schema.StructField, old any) {
 // noteEmptySet records an empty set that its type omits. The next patch's set is then taken
 // verbatim.
 func (m *merger) noteEmptySet(f *schema.StructField, from any, at node) {
-	if list, ok := from.([]any); ok && len(list) == 0 && f.Type.Kind == schema.Set && f.Template.OmitEmpty && !f.Template.IsPointer() {
+	if list, ok := from.([]any); ok && len(list) == 0 && f.Type.Kind == schema.Set &&
+		f.Template.OmitEmpty && !f.Template.IsPointer() {
 		m.noteSet(at, nil)
 	}
 }
@@ -254,7 +259,8 @@ func (m *merger) noteLiterals(t *schema.Type, absent bool, patch Object, at node
 			if m.log.literals == nil {
 				m.log.literals = map[node][]literal{}
 			}
-			m.log.literals[at] = append(m.log.literals[at], literal{m.layer, name, tree.Copy(value), absent})
+			m.log.literals[at] = append(m.log.literals[at],
+				literal{m.layer, name, tree.Copy(value), absent})
 		}
 	}
 }

@@ -9,11 +9,12 @@ import (
 )
 
 // This file finds the nulls that an API server refuses in the result of an apply (apiserver v0.36.3
-// pkg/endpoints/handlers/patch.go, applyPatcher). The server decodes the result of a JSON patch once more, and drops such nulls from
-// its objects. It ignores the status.
+// pkg/endpoints/handlers/patch.go, applyPatcher). The server decodes the result of a JSON patch
+// once more, and drops such nulls from its objects. It ignores the status.
 
-// refuseNulls returns an error for the first null of a merged object that its definition refuses, unless the base has it. The error is that
-// of the last patch with a claim on the field, or on the nearest one around it.
+// refuseNulls returns an error for the first null of a merged object that its definition refuses,
+// unless the base has it. The error is that of the last patch with a claim on the field, or on the
+// nearest one around it.
 func (m *objects) refuseNulls(base Object, owned *History, patches []layered) error {
 	if !m.hasNulls {
 		return nil
@@ -31,12 +32,14 @@ func (m *objects) refuseNulls(base Object, owned *History, patches []layered) er
 		if patches[index].isUpdate() && !isItem {
 			continue
 		}
-		return &PatchError{Owner: patches[index].Owner, Index: index, Path: at, Err: &TypeError{found.want[i], "null"}}
+		return &PatchError{Owner: patches[index].Owner, Index: index, Path: at,
+			Err: &TypeError{found.want[i], "null"}}
 	}
 	return nil
 }
 
-// culpritOf returns the index of the last patch with a claim on the field at a path, or on the nearest one around it.
+// culpritOf returns the index of the last patch with a claim on the field at a path, or on the
+// nearest one around it.
 func culpritOf(at fieldpath.Path, owned *History, patches []layered, l *log) int {
 	last, nearest := len(patches)-1, -1
 	for path, claims := range owned.All() {
@@ -59,7 +62,8 @@ type refusedNulls struct {
 	want  []string
 }
 
-// visit adds the nulls of a value that the one before it lacks. An API server tells no items of atomic lists apart.
+// visit adds the nulls of a value that the one before it lacks. An API server tells no items of
+// atomic lists apart.
 func (r *refusedNulls) visit(t *schema.Type, before, now any, at fieldpath.Path) {
 	if now == nil {
 		if t.NonNull && before != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file merges objects along the schema of a definition, as an API server does for server-side apply with force. The source
-// is structured-merge-diff v6.4.2: typed.Merge, and the set of fields that a patch names. The log, ownership and FieldsV1 are
-// shared with the merge of Go values.
+// This file merges objects along the schema of a definition, as an API server does for server-side
+// apply with force. The source is structured-merge-diff v6.4.2: typed.Merge, and the set of fields
+// that a patch names. The log, ownership and FieldsV1 are shared with the merge of Go values.
 //
-// A patch adds and replaces, and never removes. A null or an empty value replaces only an empty value or a single one. Only
-// without a schema does a null remove its key.
+// A patch adds and replaces, and never removes. A null or an empty value replaces only an empty
+// value or a single one. Only without a schema does a null remove its key.
 
 // patch merges a whole patch into an object. The patch cannot change the object's kind.
 func (m *objects) patch(t *schema.Type, live, patch Object) error {
@@ -28,7 +28,8 @@ func sameKind(live, patch Object) error {
 	for _, name := range []string{"apiVersion", "kind"} {
 		is, _ := live[name].(string)
 		if claimed, ok := patch[name].(string); ok && is != "" && is != claimed {
-			return inside(fieldpath.Field(name), fmt.Errorf("must be %q, as in the base, and is %q", is, claimed))
+			return inside(fieldpath.Field(name),
+				fmt.Errorf("must be %q, as in the base, and is %q", is, claimed))
 		}
 	}
 	return nil
@@ -40,12 +41,16 @@ func sameName(live, now Object) error {
 	if was == "" || is == "" || was == is {
 		return nil
 	}
-	return inside(fieldpath.Field("metadata"), inside(fieldpath.Field("name"), fmt.Errorf("must be %q, as in the base, and is %q", was, is)))
+	return inside(fieldpath.Field("metadata"),
+		inside(fieldpath.Field("name"),
+			fmt.Errorf("must be %q, as in the base, and is %q", was, is)))
 }
 
-// value merges a patch's value into a field and returns the new value. The flag had states that the field has an old value. The
-// flag named states that a set of fields names the field whatever its value. Such a field is an item, or an entry of a map.
-func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
+// value merges a patch's value into a field and returns the new value. The flag had states that the
+// field has an old value. The flag named states that a set of fields names the field whatever its
+// value. Such a field is an item, or an entry of a map.
+func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node,
+	named bool) (any, error) {
 	if m.depth++; m.depth > deepest {
 		return nil, errTooDeep
 	}
@@ -57,7 +62,8 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, n
 	filled := filledOf(t, old)
 	switch {
 	case patch == nil && filled != nil, isEmpty(patch) && filled != nil && filled == to:
-		// The old value stays. An empty list claims nothing then; a null or an empty object claims the field's presence.
+		// The old value stays. An empty list claims nothing then; a null or an empty object claims
+		// the field's presence.
 		m.recordBase(at, t, old, had, named)
 		if _, list := patch.([]any); !list || named {
 			m.claimValue(at, presenceValue, nil)
@@ -91,7 +97,8 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, n
 }
 
 // replace sets a scalar, an atomic value or a null.
-func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
+func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at node,
+	named bool) (any, error) {
 	value, err := m.copy(to, patch)
 	if err != nil {
 		return nil, err
@@ -112,8 +119,10 @@ func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at n
 	return value, nil
 }
 
-// empty sets an empty object or list, unless the field holds a filled one. No set of fields names an empty list.
-func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
+// empty sets an empty object or list, unless the field holds a filled one. No set of fields names
+// an empty list.
+func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node,
+	named bool) (any, error) {
 	value := any([]any{})
 	_, list := patch.([]any)
 	if !list {
@@ -176,8 +185,8 @@ func (m *objects) remove(t *schema.Type, old any, had bool, at node) {
 	m.claimValue(at, nullValue, nil)
 }
 
-// list merges a list-map or a set item by item. Items that the patch names follow its order. The other items keep their places
-// among them.
+// list merges a list-map or a set item by item. Items that the patch names follow its order. The
+// other items keep their places among them.
 func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error) {
 	patched, err := m.itemsOf(t, patch)
 	if err != nil {
@@ -263,7 +272,8 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 }
 
 // item merges one item of a patch's list. If the base has two items of that name, it keeps neither.
-func (m *objects) item(t *schema.Type, list []any, patched *patchItem, patch any, at node) (any, error) {
+func (m *objects) item(t *schema.Type, list []any, patched *patchItem, patch any,
+	at node) (any, error) {
 	child := m.child(at, nil, patched.key)
 	had := patched.old >= 0
 	if had && (patched.hasDuplicates || t.Kind == schema.Set) {

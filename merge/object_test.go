@@ -31,26 +31,43 @@ func TestObject_Invalid(t *testing.T) {
 		spec any
 		want string
 	}{
-		"a number for a string":   {map[string]any{"name": int64(1)}, `.spec.name: must be a string, and is a number`},
-		"a list for an object":    {map[string]any{"resources": []any{}}, `.spec.resources: must be an object, and is a list`},
-		"an object for a list":    {map[string]any{"args": map[string]any{}}, `.spec.args: must be a list, and is an object`},
-		"an unknown field":        {map[string]any{"nmae": "x"}, `.spec.nmae: the definition has no such field`},
-		"NaN":                     {map[string]any{"replicas": math.NaN()}, `.spec.replicas: must be an integer, and is a number`},
-		"a Go value":              {map[string]any{"args": []string{"x"}}, `.spec.args: must be JSON, and is []string`},
-		"an item twice":           {map[string]any{"ports": same}, `.spec.ports[port=80,protocol="TCP"]: duplicate: a patch names an item once`},
-		"an element twice":        {map[string]any{"tags": []any{"x", "y", "x"}}, `.spec.tags[="x"]: duplicate: a patch names an item once`},
-		"an element that is none": {map[string]any{"tags": []any{nil}}, `.spec.tags[0]: must be a scalar, as an element of a set, and is null`},
-		"an item that is null":    {map[string]any{"ports": []any{nil}}, `.spec.ports[0]: must be an object, and is null`},
-		"within an atomic":        {map[string]any{"args": []any{"x", true}}, `.spec.args[1]: must be a string, and is a boolean`},
-		"within an item":          {map[string]any{"ports": []any{map[string]any{"port": int64(1), "name": true}}}, `.spec.ports[port=1,protocol="TCP"].name: must be a string, and is a boolean`},
-		"no end":                  {map[string]any{"values": cyclic}, `nests more than 10000 deep`},
-		"no object":               {"text", `.spec: must be an object, and is a string`},
+		"a number for a string": {map[string]any{"name": int64(1)},
+			`.spec.name: must be a string, and is a number`},
+		"a list for an object": {map[string]any{"resources": []any{}},
+			`.spec.resources: must be an object, and is a list`},
+		"an object for a list": {map[string]any{"args": map[string]any{}},
+			`.spec.args: must be a list, and is an object`},
+		"an unknown field": {
+			map[string]any{"nmae": "x"}, `.spec.nmae: the definition has no such field`},
+		"NaN": {map[string]any{"replicas": math.NaN()},
+			`.spec.replicas: must be an integer, and is a number`},
+		"a Go value": {map[string]any{"args": []string{"x"}},
+			`.spec.args: must be JSON, and is []string`},
+		"an item twice": {
+			map[string]any{"ports": same},
+			`.spec.ports[port=80,protocol="TCP"]: duplicate: a patch names an item once`},
+		"an element twice": {map[string]any{"tags": []any{"x", "y", "x"}},
+			`.spec.tags[="x"]: duplicate: a patch names an item once`},
+		"an element that is none": {map[string]any{"tags": []any{nil}},
+			`.spec.tags[0]: must be a scalar, as an element of a set, and is null`},
+		"an item that is null": {map[string]any{"ports": []any{nil}},
+			`.spec.ports[0]: must be an object, and is null`},
+		"within an atomic": {map[string]any{"args": []any{"x", true}},
+			`.spec.args[1]: must be a string, and is a boolean`},
+		"within an item": {
+			map[string]any{"ports": []any{map[string]any{"port": int64(1), "name": true}}},
+			`.spec.ports[port=1,protocol="TCP"].name: must be a string, and is a boolean`},
+		"no end":    {map[string]any{"values": cyclic}, `nests more than 10000 deep`},
+		"no object": {"text", `.spec: must be an object, and is a string`},
 	} {
-		_, err := plan.Apply(&merge.Object{"spec": merge.Object{}}, []merge.Patch{{Manager: "a", Value: &merge.Object{"spec": test.spec}}})
+		_, err := plan.Apply(&merge.Object{"spec": merge.Object{}},
+			[]merge.Patch{{Manager: "a", Value: &merge.Object{"spec": test.spec}}})
 		var rejected *merge.PatchError
-		if !errors.As(err, &rejected) || rejected.Owner != merge.Manager("a") || rejected.Index != 0 {
+		if !errors.As(err, &rejected) || rejected.Owner != merge.Manager("a") ||
+			rejected.Index != 0 {
 			t.Errorf("%s: %v", name, err)
-		} else if got := rejected.Path.String() + ": " + rejected.Err.Error(); !strings.HasSuffix(got, test.want) {
+		} else if got := rejected.Path.String() + ": " + rejected.Err.Error(); !strings.HasSuffix(
+			got, test.want) {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)
 		}
 		if name == "an item twice" || name == "an element twice" {
@@ -63,18 +80,22 @@ func TestObject_Invalid(t *testing.T) {
 	}
 	base, patch := &merge.Object{"kind": "A"}, &merge.Object{"kind": "B"}
 	_, err := plan.Apply(base, []merge.Patch{{Manager: "a", Value: patch}})
-	if want := `patch of manager/a: .kind: must be "A", as in the base, and is "B"`; err == nil || err.Error() != want {
+	if want := `patch of manager/a: .kind: must be "A", as in the base, and is "B"`; err == nil ||
+		err.Error() != want {
 		t.Errorf("another kind: got %v, want %s", err, want)
 	}
 }
 
 // TestObjectWrite records what later layers write.
 func TestObjectWrite(t *testing.T) {
-	base := exactObject(`{"spec": {"replicas": 1, "name": "x", "labels": {"x": "1"}, "ports": [{"port": 80}, {"port": 81}], "tags": ["x"], "resources": {"cpu": 1}}}`)
-	result := applied(t, objectPlan(specSchema), &base, patchesOf(exactObject, `a {"spec": {"replicas": 2}}`))
+	base := exactObject(
+		`{"spec": {"replicas": 1, "name": "x", "labels": {"x": "1"}, "ports": [{"port": 80}, {"port": 81}], "tags": ["x"], "resources": {"cpu": 1}}}`)
+	result := applied(t, objectPlan(specSchema), &base,
+		patchesOf(exactObject, `a {"spec": {"replicas": 2}}`))
 	spec := result.Value["spec"].(map[string]any)
 	before := spec
-	now := map[string]any{"replicas": int64(3), "labels": map[string]any{"x": "1", "y": "2"}, "ports": spec["ports"].([]any)[:1], "tags": []any{"x", "y"}}
+	now := map[string]any{"replicas": int64(3), "labels": map[string]any{"x": "1", "y": "2"},
+		"ports": spec["ports"].([]any)[:1], "tags": []any{"x", "y"}}
 	result.History.WriteChanges("later", fieldpath.Fields("spec"), before, now)
 	result.Value["spec"] = now
 	port, _ := fieldpath.ParsePath(`spec.ports[port=80,protocol="TCP"].name`)
@@ -102,14 +123,17 @@ func TestObjectWrite(t *testing.T) {
 	}
 }
 
-// TestApply_Duplicates checks that patches to a list of the base report each merge key that its items share, once.
+// TestApply_Duplicates checks that patches to a list of the base report each merge key that its
+// items share, once.
 func TestApply_Duplicates(t *testing.T) {
 	plan := must(planFor[corev1.Service](schema.Rules{}))
 	base := corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
-		{Port: 53, Protocol: "UDP"}, {Port: 53, Protocol: "TCP"}, {Port: 80}, {Port: 53, Protocol: "SCTP"},
+		{Port: 53, Protocol: "UDP"}, {Port: 53, Protocol: "TCP"}, {Port: 80},
+		{Port: 53, Protocol: "SCTP"},
 	}}}
 	ports := func(port int32) *corev1.Service {
-		return &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port, Name: "a"}}}}
+		return &corev1.Service{
+			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port, Name: "a"}}}}
 	}
 	same := fieldpath.Fields("spec", "ports").Append(fieldpath.Item("port", "53"))
 	for _, tc := range []struct {
@@ -117,8 +141,10 @@ func TestApply_Duplicates(t *testing.T) {
 		patches []*corev1.Service
 		want    []fieldpath.Path
 	}{
-		{"two patches to the list", []*corev1.Service{ports(53), ports(80)}, []fieldpath.Path{same}},
-		{"a patch to another field", []*corev1.Service{{Spec: corev1.ServiceSpec{ClusterIP: "None"}}}, nil},
+		{"two patches to the list", []*corev1.Service{ports(53), ports(80)},
+			[]fieldpath.Path{same}},
+		{"a patch to another field",
+			[]*corev1.Service{{Spec: corev1.ServiceSpec{ClusterIP: "None"}}}, nil},
 	} {
 		var patches []merge.Patch
 		for _, patch := range tc.patches {
@@ -126,7 +152,8 @@ func TestApply_Duplicates(t *testing.T) {
 		}
 		result := applied(t, plan, &base, patches)
 		if !reflect.DeepEqual(notePaths(result.Notes, merge.Duplicate), tc.want) {
-			t.Errorf("%s: Duplicates = %v, want %v", tc.reason, notePaths(result.Notes, merge.Duplicate), tc.want)
+			t.Errorf("%s: Duplicates = %v, want %v", tc.reason,
+				notePaths(result.Notes, merge.Duplicate), tc.want)
 		}
 	}
 }
@@ -171,7 +198,8 @@ func TestObjectEdges(t *testing.T) {
 	} {
 		result, err := plan.Apply(test.base, []merge.Patch{{Manager: "a", Value: test.patch}})
 		switch {
-		case test.want == nil && (err == nil || !strings.HasSuffix(err.Error(), "nests more than 10000 deep")):
+		case test.want == nil &&
+			(err == nil || !strings.HasSuffix(err.Error(), "nests more than 10000 deep")):
 			t.Errorf("%s: %v", test.reason, err)
 		case test.want != nil && err != nil:
 			t.Errorf("%s: %v", test.reason, err)

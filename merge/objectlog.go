@@ -7,9 +7,10 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file is the log's side of a merge of objects. It records the patches' claims, and the fields that patches take from each
-// other. A field is claimed where a set of fields of structured-merge-diff names it. A patch that changes a field's value takes
-// the field from all earlier claimants. Each node keeps the first claim that still counts.
+// This file is the log's side of a merge of objects. It records the patches' claims, and the fields
+// that patches take from each other. A field is claimed where a set of fields of
+// structured-merge-diff names it. A patch that changes a field's value takes the field from all
+// earlier claimants. Each node keeps the first claim that still counts.
 
 // objects merges one patch after the other into an object that it may change.
 type objects struct {
@@ -17,11 +18,12 @@ type objects struct {
 	live            *live // the owners of a live object, otherwise nil
 	layer           int32
 	depth           int
-	allowDuplicates bool     // whether a list may hold two items of one name; only the base's may
-	removes         bool     // whether a null removes its key
-	follows         bool     // whether new items follow those of the base
-	hasNulls        bool     // whether a null came up that its type refuses
-	names           []string // the field names of the objects that are being merged, outer objects first
+	allowDuplicates bool // whether a list may hold two items of one name; only the base's may
+	removes         bool // whether a null removes its key
+	follows         bool // whether new items follow those of the base
+	hasNulls        bool // whether a null came up that its type refuses
+	// the field names of the objects that are being merged, outer objects first
+	names []string
 }
 
 // copy returns a deep copy of a value and checks the value against its type.
@@ -78,7 +80,8 @@ func (m *objects) copyFields(t *schema.Type, v map[string]any) (any, error) {
 		if err == nil {
 			out[name], err = m.copy(of, value)
 		}
-		if err != nil && (failed == nil || name < worst) { // the first by name, whatever the order of the map
+		// the first by name, whatever the order of the map
+		if err != nil && (failed == nil || name < worst) {
 			failed, worst = inside(t.Step(name), err), name
 		}
 	}
@@ -154,10 +157,12 @@ type live struct {
 	named   map[int32][]node // the fields that a layer has claimed
 	applies bool             // whether a patch of a manager is being applied, and not an update
 	before  int32            // how many claims were made before the apply
-	owned   bool             // whether the object has owners. The first apply makes the base one otherwise.
+	// whether the object has owners. The first apply makes the base one otherwise.
+	owned bool
 }
 
-// revoke removes the claims of a layer that were made before others, and reports whether it has later ones.
+// revoke removes the claims of a layer that were made before others, and reports whether it has
+// later ones.
 func (l *log) revoke(at node, layer, before int32) (stays bool) {
 	n := &l.nodes[at]
 	first, last, managers := int32(-1), int32(-1), map[int32]struct{}{}
@@ -188,7 +193,8 @@ func (m *objects) child(at node, f *schema.StructField, key string) node {
 	return m.log.child(at, f, key)
 }
 
-// recordBase records the base's claim on a field that a patch reaches first. The flag had states that the base has the field.
+// recordBase records the base's claim on a field that a patch reaches first. The flag had states
+// that the base has the field.
 func (m *objects) recordBase(at node, t *schema.Type, old any, had, named bool) {
 	if !had || m.log.nodes[at].first >= 0 {
 		return
@@ -248,7 +254,8 @@ func (m *objects) revokeEarlier(at node) {
 	n.firstActive = int32(len(l.claims))
 }
 
-// displace records the owners from which an apply of a layer takes a field. They have claimed it before the apply.
+// displace records the owners from which an apply of a layer takes a field. They have claimed it
+// before the apply.
 func (l *log) displace(at node, by, before int32) {
 	n := &l.nodes[at]
 	for i := n.first; i >= 0; i = l.claims[i].next {
@@ -270,7 +277,8 @@ func (m *objects) added(at node, had bool) {
 	}
 }
 
-// revokeWithin takes a field from the layers that claimed something within it, and removes their claims there.
+// revokeWithin takes a field from the layers that claimed something within it, and removes their
+// claims there.
 func (m *objects) revokeWithin(at node) {
 	var within []int32
 	var gather func(node)

@@ -10,11 +10,12 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// objectWalk walks an object and its log side by side, in the order of the document. It visits each field that a set of fields
-// of structured-merge-diff names.
+// objectWalk walks an object and its log side by side, in the order of the document. It visits each
+// field that a set of fields of structured-merge-diff names.
 type objectWalk struct {
 	*log
-	// visit gets a field's node, and the base's claim on the field. The node is noNode if no patch reached the field.
+	// visit gets a field's node, and the base's claim on the field. The node is noNode if no patch
+	// reached the field.
 	visit         func(at node, kind valueKind, value any) bool
 	steps         []objectStep // to the field
 	names         []setStep    // the known steps in the form of FieldsV1
@@ -60,7 +61,8 @@ func (o *History) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 
 // emptyClaims appends the claim of the layer that left a field null or empty.
 func (l *log) emptyClaims(claims []Claim, at node, value any, path fieldpath.Path) []Claim {
-	if layer, ok := l.nulled[at]; ok && value == nil && (claims == nil || claims[len(claims)-1].Value != nil) {
+	if layer, ok := l.nulled[at]; ok && value == nil &&
+		(claims == nil || claims[len(claims)-1].Value != nil) {
 		return withLast(claims, l.export(layer, nil, path))
 	}
 	return l.leftEmpty(claims, l.lastRemoval(at), value, path)
@@ -79,7 +81,8 @@ func (w *objectWalk) path() fieldpath.Path {
 func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at node, named bool) bool {
 	w.steps = append(w.steps, step)
 	kind := claimedAs(t, v, named)
-	if at != noNode && (w.nodes[at].first >= 0 || w.nodes[at].child != noNode && isEmpty(v)) || kind != unlistedPresence {
+	if at != noNode && (w.nodes[at].first >= 0 || w.nodes[at].child != noNode && isEmpty(v)) ||
+		kind != unlistedPresence {
 		if !w.visit(at, kind, v) {
 			return false
 		}
@@ -88,7 +91,8 @@ func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at node,
 		if !w.contents(to, v, at) {
 			return false
 		}
-	} else if w.visitsMissing && at != noNode && w.nodes[at].child != noNode && !w.contents(granular(t), nil, at) {
+	} else if w.visitsMissing && at != noNode && w.nodes[at].child != noNode &&
+		!w.contents(granular(t), nil, at) {
 		return false
 	}
 	w.steps = w.steps[:len(w.steps)-1]
@@ -142,7 +146,8 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 	return true
 }
 
-// items visits the items of a list-map or of a set. Of items that share their keys, only the presence is claimed.
+// items visits the items of a list-map or of a set. Of items that share their keys, only the
+// presence is claimed.
 func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string) node) bool {
 	keys := make([]string, len(list))
 	there := make(map[string]int, len(list))
@@ -158,7 +163,8 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		case there[key] > 1: // fields that each of them lacks may have owners
 			of, item = &schema.Type{Kind: schema.Set, Object: granular(t.Elem)}, map[string]any{}
 		}
-		if there[key] > 0 && !w.visitField(objectStep{parent: t, key: key}, of, item, find(key), true) {
+		if there[key] > 0 && !w.visitField(objectStep{parent: t, key: key}, of, item, find(key),
+			true) {
 			return false
 		}
 		there[key] = 0
@@ -167,14 +173,16 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		return true
 	}
 	for _, key := range w.childNames(at) { // that a later layer removed
-		if _, is := there[key]; !is && !w.visitField(objectStep{parent: t, key: key}, t.Elem, missingValue{}, find(key), true) {
+		if _, is := there[key]; !is && !w.visitField(objectStep{parent: t, key: key}, t.Elem,
+			missingValue{}, find(key), true) {
 			return false
 		}
 	}
 	return true
 }
 
-// objectFields fills the sets with the fields that each layer owns in an object. A layer's number is the index of its set.
+// objectFields fills the sets with the fields that each layer owns in an object. A layer's number
+// is the index of its set.
 func (o *History) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
 	object := o.tree()
 	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
@@ -199,7 +207,8 @@ func (o *History) objectFields(sets []fieldSet, ignored func(fieldpath.Path) boo
 	w.contents(o.log.root, object, rootNode)
 }
 
-// serverKeeps reports whether the API server omits a field from all sets: the identity of an object has no owner.
+// serverKeeps reports whether the API server omits a field from all sets: the identity of an object
+// has no owner.
 func serverKeeps(steps []objectStep) bool {
 	if len(steps) > 2 {
 		return false
@@ -212,7 +221,8 @@ func serverKeeps(steps []objectStep) bool {
 		return false
 	}
 	switch steps[1].key {
-	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion":
+	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+		"managedFields", "resourceVersion":
 		return true
 	}
 	return false
@@ -235,12 +245,14 @@ func (s *objectStep) set() setStep {
 	}
 }
 
-// All yields every field that a layer set, with its claims in the order of writing. The last claim is in force. Fields come in
-// the order of the encoded document: sorted by name, list items in list order.
+// All yields every field that a layer set, with its claims in the order of writing. The last claim
+// is in force. Fields come in the order of the encoded document: sorted by name, list items in list
+// order.
 //
-// A field is a leaf: a scalar, an entry of a map, an atomic list, an element of a set. All also yields the presence of an item
-// of a list-map, of an empty struct, and of a list or a map that a patch left empty. The merge key of an item is not a leaf. A field that a null emptied has a nil as its
-// last claim.
+// A field is a leaf: a scalar, an entry of a map, an atomic list, an element of a set. All also
+// yields the presence of an item of a list-map, of an empty struct, and of a list or a map that a
+// patch left empty. The merge key of an item is not a leaf. A field that a null emptied has a nil
+// as its last claim.
 func (o *History) All() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(false) }
 
 // Reached yields what All yields, without the fields and items of a Go type that only the base set.
@@ -258,15 +270,17 @@ func (o *History) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
 	}
 }
 
-// FieldsV1 yields the fields that each layer owns, in the format of metadata.managedFields. Server-side applies with force of
-// the base and then of each patch in order would give the layer these fields.
+// FieldsV1 yields the fields that each layer owns, in the format of metadata.managedFields.
+// Server-side applies with force of the base and then of each patch in order would give the layer
+// these fields.
 //
-// A field belongs to every layer that set it to the value in force. A layer loses a field to a layer that sets another value.
-// The layer that names an item also owns the field of its merge key. A layer without fields yields {}. FieldsV1 omits the
-// fields for which ignored returns true; a nil ignored omits none.
+// A field belongs to every layer that set it to the value in force. A layer loses a field to a
+// layer that sets another value. The layer that names an item also owns the field of its merge key.
+// A layer without fields yields {}. FieldsV1 omits the fields for which ignored returns true; a nil
+// ignored omits none.
 //
-// The API server would record the same by the definition's schema if it merges as the struct tags do. The differences are
-// listed in docs/differences.md.
+// The API server would record the same by the definition's schema if it merges as the struct tags
+// do. The differences are listed in docs/differences.md.
 func (o *History) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Owner, []byte] {
 	return func(yield func(Owner, []byte) bool) {
 		o := o.orEmpty()
@@ -298,7 +312,8 @@ func (o *History) valueFields(sets []fieldSet, names []Owner, ignored func(field
 		}
 		owned := true
 		for i := len(claims) - 1; i >= 0 && owned; i-- {
-			if layer := slices.Index(names, claims[i].Owner); layer >= 0 && (!w.decided || SameValue(claims[i].Value, last.Value)) {
+			if layer := slices.Index(names, claims[i].Owner); layer >= 0 &&
+				(!w.decided || SameValue(claims[i].Value, last.Value)) {
 				sets[layer].insertPath(path)
 			}
 			owned = i > 0 && (w.decided || SameValue(claims[i-1].Value, claims[i].Value))

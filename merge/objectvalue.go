@@ -14,7 +14,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file reads the scalars and the keys of objects. It finds the kind of a value, compares values, and finds the keys of an item.
+// This file reads the scalars and the keys of objects. It finds the kind of a value, compares
+// values, and finds the keys of an item.
 
 var scalarType = &schema.Type{Kind: schema.Scalar}
 
@@ -26,7 +27,8 @@ var (
 	errDuplicate = errors.New("duplicate: a patch names an item once")
 )
 
-// fieldOf returns a struct's field by name, and its type. For an entry or an unknown field it returns the type alone.
+// fieldOf returns a struct's field by name, and its type. For an entry or an unknown field it
+// returns the type alone.
 func fieldOf(t *schema.Type, name string) (*schema.StructField, *schema.Type, error) {
 	if f := t.Field(name); f != nil {
 		return f, f.Type, nil
@@ -40,7 +42,8 @@ func fieldOf(t *schema.Type, name string) (*schema.StructField, *schema.Type, er
 // keyOfStep returns the log's key for the item or element of a step.
 func keyOfStep(t *schema.Type, step fieldpath.Step) (string, bool) {
 	if keys := step.Keys(); keys != nil {
-		if text, ok := keys[0].Value.(string); ok && len(t.Keys) == 1 && len(keys) == 1 && !strings.HasPrefix(text, typedMark) {
+		if text, ok := keys[0].Value.(string); ok && len(t.Keys) == 1 && len(keys) == 1 &&
+			!strings.HasPrefix(text, typedMark) {
 			return text, true
 		}
 		byName := map[string]any{}
@@ -65,8 +68,8 @@ func granular(t *schema.Type) *schema.Type {
 // presenceType is the type of an item of which only the presence counts.
 var presenceType = &schema.Type{Kind: schema.Set}
 
-// duplicateMark begins the log's key of an item whose merge key an earlier item has. The item's position follows. No merge key
-// begins with it.
+// duplicateMark begins the log's key of an item whose merge key an earlier item has. The item's
+// position follows. No merge key begins with it.
 const duplicateMark = "\x00"
 
 // itemKey returns the log's key for an item. there holds the keys of the earlier items.
@@ -92,8 +95,8 @@ func itemStep(t *schema.Type, key string) fieldpath.Step {
 	return fieldpath.Item(t.Key, key)
 }
 
-// as returns how a value merges in a field of a type. If the definition leaves that open, the value's JSON decides. The error
-// states that the field cannot hold the value.
+// as returns how a value merges in a field of a type. If the definition leaves that open, the
+// value's JSON decides. The error states that the field cannot hold the value.
 func as(t *schema.Type, v any) (*schema.Type, error) {
 	if v == nil {
 		return t, nil
@@ -148,17 +151,20 @@ func wantOf(t *schema.Type) string {
 	return t.JSON
 }
 
-// TypeError is the error of a value whose JSON type a field of a definition does not take, each with its article.
+// TypeError is the error of a value whose JSON type a field of a definition does not take, each
+// with its article.
 type TypeError struct{ Want, Is string }
 
 func (e *TypeError) Error() string { return fmt.Sprintf("must be %s, and is %s", e.Want, e.Is) }
 
-// isInteger reports whether a number is an integer for an API server (go-openapi/swag IsFloat64AJSONInteger).
+// isInteger reports whether a number is an integer for an API server (go-openapi/swag
+// IsFloat64AJSONInteger).
 func isInteger(v any) bool {
 	const most = 1<<53 - 1
 	n, _ := scalarOf(v)
 	f, isFloat := n.(float64)
-	return !isFloat && n != nil || isFloat && math.Abs(f) <= most && (f == math.Trunc(f) || isNearly(f))
+	return !isFloat && n != nil || isFloat && math.Abs(f) <= most &&
+		(f == math.Trunc(f) || isNearly(f))
 }
 
 // isNearly reports whether a number differs from a whole one by rounding alone.
@@ -250,8 +256,8 @@ func sameObject(a, b any) bool {
 	}
 }
 
-// typedMark begins a node's key that is JSON and not a plain string. Such a key holds several merge keys, or one that is not a
-// string.
+// typedMark begins a node's key that is JSON and not a plain string. Such a key holds several merge
+// keys, or one that is not a string.
 const typedMark = "\x01"
 
 // itemKeyOf returns the log's key for an item of a list-map or of a set.
@@ -277,7 +283,8 @@ func itemKeyOf(t *schema.Type, item any) (string, error) {
 		}
 		if v != nil {
 			if !isScalar(v) {
-				return "", inside(fieldpath.Field(name), fmt.Errorf("must be a scalar, as a merge key, and is %s", jsonName(v)))
+				return "", inside(fieldpath.Field(name),
+					fmt.Errorf("must be a scalar, as a merge key, and is %s", jsonName(v)))
 			}
 			var err error
 			if v, err = scalarOf(v); err != nil {
@@ -290,7 +297,8 @@ func itemKeyOf(t *schema.Type, item any) (string, error) {
 		keys[name] = v
 	}
 	if keys == nil {
-		return "", fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(strings.Join(t.Keys, ", ")))
+		return "", fmt.Errorf("an item without its merge key cannot be merged; give it a %s",
+			strconv.Quote(strings.Join(t.Keys, ", ")))
 	}
 	return typedKey(keys), nil
 }

@@ -10,42 +10,49 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file has the options of a merge. An option that decides changes values only. The history of a field has every claim in any
-// case, so the conflicts do not depend on it.
+// This file has the options of a merge. An option that decides changes values only. The history of
+// a field has every claim in any case, so the conflicts do not depend on it.
 
 // An Option changes a merge. Without options, a merge does what the cluster does.
 type Option func(*options)
 
-// Base names the layer of the base, "base" if no option does, and the place of the base in its document.
+// Base names the layer of the base, "base" if no option does, and the place of the base in its
+// document.
 func Base(owner Owner, at fieldpath.Path) Option {
 	return func(o *options) { o.base, o.at = owner, at }
 }
 
-// Rules are the rules of the base's Go type beside its struct tags. Without them, the rules are schema.PodRules. A program that
-// merges often makes this option once: it holds what is compiled from the types.
+// Rules are the rules of the base's Go type beside its struct tags. Without them, the rules are
+// schema.PodRules. A program that merges often makes this option once: it holds what is compiled
+// from the types.
 func Rules(r schema.Rules) Option {
 	set := &ruleSet{of: func(reflect.Type) schema.Rules { return r }}
 	return func(o *options) { o.rules = set }
 }
 
-// Live states that the base of an Apply is a live object. The owners in its metadata.managedFields claim their fields. A patch
-// replaces what its manager has applied before: fields that nobody owns then are removed. The result has the new managedFields. The
-// entries of the patches have no time. No option that decides goes with it.
+// Live states that the base of an Apply is a live object. The owners in its metadata.managedFields
+// claim their fields. A patch replaces what its manager has applied before: fields that nobody owns
+// then are removed. The result has the new managedFields. The entries of the patches have no time.
+// No option that decides goes with it.
 func Live() Option { return func(o *options) { o.live = true } }
 
-// KeepOrder lets the items of the base's lists by key and sets keep their places. New ones follow in the order of the patches. Upstream
-// usually puts new items in front, and the patch orders the items that it names. No value changes.
+// KeepOrder lets the items of the base's lists by key and sets keep their places. New ones follow
+// in the order of the patches. Upstream usually puts new items in front, and the patch orders the
+// items that it names. No value changes.
 func KeepOrder() Option { return func(o *options) { o.keepsOrder = true } }
 
-// SkipZero takes from a Go value no field without omitempty that holds an empty string, or a nil list, map or pointer. Nobody has set
-// such a field. A list or a map that is empty and not nil stays, and so does all that an Object sets.
+// SkipZero takes from a Go value no field without omitempty that holds an empty string, or a nil
+// list, map or pointer. Nobody has set such a field. A list or a map that is empty and not nil
+// stays, and so does all that an Object sets.
 func SkipZero() Option { return func(o *options) { o.skipsZero = true } }
 
-// SkipEmpty lets an empty string set no field without omitempty that has another value, in a Go value and in an Object.
+// SkipEmpty lets an empty string set no field without omitempty that has another value, in a Go
+// value and in an Object.
 func SkipEmpty() Option { return func(o *options) { o.skipsEmpty = true } }
 
-// Unions states what becomes of the members of a union if an object has several of them. Upstream keeps all, and the API server then
-// rejects the object. In a union with a discriminator, the discriminator's value decides which member may stay.
+// Unions states what becomes of the members of a union if an object has several of them. Upstream
+// keeps all, and the API server then rejects the object. In a union with a discriminator, the
+// discriminator's value decides which member may stay.
 func Unions(policy UnionPolicy) Option { return func(o *options) { o.unions = policy } }
 
 // UnionPolicy is the argument of Unions.
@@ -58,17 +65,21 @@ const (
 	Error UnionPolicy = "error"
 )
 
-// Prefer lets managers win over all others where patches overlap. The first one named wins over the next.
+// Prefer lets managers win over all others where patches overlap. The first one named wins over the
+// next.
 func Prefer(managers ...string) Option { return func(o *options) { o.preferred = managers } }
 
-// First lets the first manager win where patches overlap. The later patches of one manager win over its earlier ones.
+// First lets the first manager win where patches overlap. The later patches of one manager win over
+// its earlier ones.
 func First() Option { return func(o *options) { o.precedence = firstWins } }
 
-// BaseWins lets the base win over all patches: what it sets stays. Among the patches the last one wins.
+// BaseWins lets the base win over all patches: what it sets stays. Among the patches the last one
+// wins.
 func BaseWins() Option { return func(o *options) { o.precedence = baseWins } }
 
-// Protect keeps the base's values of fields: see schema.Type.Resolve and fieldpath.Path.Matches. An item keeps its merge key in any case. No
-// pattern may lead into a value that merges whole. A note tells who sets such a field.
+// Protect keeps the base's values of fields: see schema.Type.Resolve and fieldpath.Path.Matches. An
+// item keeps its merge key in any case. No pattern may lead into a value that merges whole. A note
+// tells who sets such a field.
 func Protect(paths ...fieldpath.Path) Option {
 	return func(o *options) { o.protected = append(o.protected, paths...) }
 }
@@ -118,7 +129,8 @@ func optionsOf(all []Option) *options {
 // BaseLayer is the owner of what the base sets, if no option names another.
 const BaseLayer Owner = "base"
 
-// An OptionError reports an option that does not exist for a merge, or that contradicts another one.
+// An OptionError reports an option that does not exist for a merge, or that contradicts another
+// one.
 type OptionError struct {
 	// Option is the name of the option's function.
 	Option string
@@ -146,19 +158,27 @@ func (o *options) check(p *plan) error {
 	_, isManager := o.base.Manager()
 	switch {
 	case isManager || o.base == "":
-		return &OptionError{"Base", apiError("Invalid value", "%q: must name a layer, and no manager", o.base)}
+		return &OptionError{
+			"Base", apiError("Invalid value", "%q: must name a layer, and no manager", o.base)}
 	case o.live && (!p.objects || p.removes):
-		return &OptionError{"Live", apiError("Forbidden", "may only be set for objects of a definition")}
+		return &OptionError{
+			"Live", apiError("Forbidden", "may only be set for objects of a definition")}
 	case o.live && o.decides():
-		return &OptionError{"Live", apiError("Forbidden", "may not be set with a policy that decides")}
+		return &OptionError{
+			"Live", apiError("Forbidden", "may not be set with a policy that decides")}
 	case o.unions != "" && o.unions != Last && o.unions != Error:
-		return &OptionError{"Unions", apiError("Unsupported value", "%q: supported values: %q, %q", o.unions, Last, Error)}
+		return &OptionError{
+			"Unions", apiError("Unsupported value", "%q: supported values: %q, %q", o.unions, Last,
+				Error)}
 	case o.defaults && p.defaults == nil:
-		return &OptionError{"Defaults", apiError("Forbidden", "may only be set when the rules have defaults")}
+		return &OptionError{
+			"Defaults", apiError("Forbidden", "may only be set when the rules have defaults")}
 	case len(o.preferred) > 0 && o.precedence != lastWins:
-		return &OptionError{"Prefer", apiError("Forbidden", "may not be set with First or BaseWins")}
+		return &OptionError{
+			"Prefer", apiError("Forbidden", "may not be set with First or BaseWins")}
 	case o.protectedError && len(o.protected) == 0:
-		return &OptionError{"ProtectError", apiError("Forbidden", "may not be set when Protect is not")}
+		return &OptionError{
+			"ProtectError", apiError("Forbidden", "may not be set when Protect is not")}
 	}
 	for i, name := range o.preferred {
 		if slices.Contains(o.preferred[:i], name) {
@@ -175,7 +195,8 @@ func (o *options) check(p *plan) error {
 
 // decides reports whether an option needs the history of the fields.
 func (o *options) decides() bool {
-	return o.unions != "" || o.skipsEmpty || o.precedence != lastWins || len(o.preferred) > 0 || len(o.protected) > 0
+	return o.unions != "" || o.skipsEmpty || o.precedence != lastWins || len(o.preferred) > 0 ||
+		len(o.protected) > 0
 }
 
 // restores reports whether an option gives fields the base's values again.
@@ -192,7 +213,8 @@ func (o *options) preceding() string {
 	return "First"
 }
 
-// mergeOrder returns the order in which the patches merge: the winner comes last. The patches of one manager keep their order.
+// mergeOrder returns the order in which the patches merge: the winner comes last. The patches of
+// one manager keep their order.
 func mergeOrder(patches []layered, o *options) []int {
 	order, first := make([]int, len(patches)), map[Owner]int{}
 	for i := range patches {
@@ -218,7 +240,8 @@ func mergeOrder(patches []layered, o *options) []int {
 	return order
 }
 
-// isField returns an error for a path that leads to no field which merges by itself. The error shows the path that was probably meant.
+// isField returns an error for a path that leads to no field which merges by itself. The error
+// shows the path that was probably meant.
 func isField(t *schema.Type, path fieldpath.Path) error {
 	if len(path) == 0 {
 		return apiError("Required value", "must name a field")
@@ -231,7 +254,8 @@ func isField(t *schema.Type, path fieldpath.Path) error {
 		return apiError("Invalid value", "%w", wrong)
 	}
 	if whole := t.Replaced(resolved); whole != nil {
-		return apiError("Invalid value", "%s is part of a value that does not merge: use %s", resolved, whole)
+		return apiError("Invalid value", "%s is part of a value that does not merge: use %s",
+			resolved, whole)
 	}
 	return nil
 }

@@ -11,9 +11,10 @@ import (
 
 // indexedList is a list-map to which a patch adds items. Each item has a key.
 type indexedList struct {
-	items         []any
-	names         []string
-	index         map[string]int // the first item of each key; nil for a list that is short enough to search
+	items []any
+	names []string
+	// the first item of each key; nil for a list that is short enough to search
+	index         map[string]int
 	hasDuplicates bool
 }
 
@@ -138,7 +139,9 @@ func arrange(n int, server, rank []int32) []int32 {
 	slices.SortStableFunc(named, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
 	slices.SortStableFunc(others, func(a, b int32) int {
 		if server[a] < 0 || server[b] < 0 {
-			return -1 // upstream's comparison of items that neither the base nor the patch's own order names is inconsistent
+			// upstream's comparison of items that neither the base nor the patch's own order names
+			// is inconsistent
+			return -1
 		}
 		return cmp.Compare(server[a], server[b])
 	})
@@ -175,7 +178,8 @@ func ranks(elements, list []string) []int32 {
 // old list, this happens within that very list. Then an element of the patch can count as an old
 // one. Only an old list with duplicates shows the difference.
 func dedupe(old, patch []string) (server, union []string) {
-	server = slices.Collect(slices.Values(old)) // element by element, as the decoder does: this decides the room
+	// element by element, as the decoder does: this decides the room
+	server = slices.Collect(slices.Values(old))
 	union = append(server, patch...)
 	for i := range union {
 		for j := i + 1; j < len(union); j++ {
@@ -194,7 +198,8 @@ func distinctOf(old, patch []string) (union []string, order []int32) {
 	seen := make(map[string]bool, len(old)+len(patch))
 	for _, element := range slices.Concat(old, patch) {
 		if !seen[element] {
-			union, order, seen[element] = append(union, element), append(order, int32(len(order))), true
+			union, order, seen[element] = append(union, element),
+				append(order, int32(len(order))), true
 		}
 	}
 	return union, order
@@ -245,7 +250,9 @@ func (m *merger) noteDuplicates(t *schema.Type, names []string, at node) {
 	items := make(map[string]int, len(names))
 	for _, name := range names {
 		if items[name]++; items[name] == 2 {
-			m.notes = append(m.notes, Note{Kind: Duplicate, Owner: m.log.layers[baseLayer], Path: m.log.path(at).Append(itemStep(t, name))})
+			m.notes = append(
+				m.notes, Note{Kind: Duplicate, Owner: m.log.layers[baseLayer],
+					Path: m.log.path(at).Append(itemStep(t, name))})
 		}
 	}
 }

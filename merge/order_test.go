@@ -119,8 +119,9 @@ func anys(names []string) []any {
 	return all
 }
 
-// TestApply_Order compares lists with the results of the API machinery's strategic merge patch. The cases have short and long
-// lists, new items, names that several items share, orders and deletions. A list of more than 32 items has an index.
+// TestApply_Order compares lists with the results of the API machinery's strategic merge patch. The
+// cases have short and long lists, new items, names that several items share, orders and deletions.
+// A list of more than 32 items has an index.
 func TestApply_Order(t *testing.T) {
 	next := &lister{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 1))}
 	typed := must(planFor[lists](schema.Rules{AllowDuplicateKeys: true}))
@@ -180,8 +181,8 @@ func TestApply_Order(t *testing.T) {
 	t.Logf("%d refused", rejected)
 }
 
-// TestApply_LongList counts the memory of patches that add items to a long list. All of them together
-// need one index and little else.
+// TestApply_LongList counts the memory of patches that add items to a long list. All of them
+// together need one index and little else.
 func TestApply_LongList(t *testing.T) {
 	plan := must(planFor[lists](schema.Rules{}))
 	base := &lists{Items: make([]listItem, 4000)}
@@ -216,7 +217,8 @@ func allocated(t *testing.T, plan plan[lists], base *lists, patches []merge.Patc
 	result, err := plan.Apply(base, patches)
 	runtime.ReadMemStats(&after)
 	if err != nil || len(result.Value.Items) != len(base.Items)+4*len(patches) {
-		t.Fatalf("%d items and error %v, want four new items of each patch", len(result.Value.Items), err)
+		t.Fatalf("%d items and error %v, want four new items of each patch",
+			len(result.Value.Items), err)
 	}
 	return after.TotalAlloc - before.TotalAlloc
 }

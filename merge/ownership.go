@@ -8,8 +8,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// History records the layers that set each field of a merged value. It reads the fields that only the base set from Result.Value
-// itself. Read it before you change the value.
+// History records the layers that set each field of a merged value. It reads the fields that only
+// the base set from Result.Value itself. Read it before you change the value.
 type History struct {
 	log   *log
 	value any // the value, or a pointer to one of a Go type
@@ -40,14 +40,15 @@ func (o *History) orEmpty() *History {
 // Type returns how the value merges.
 func (o *History) Type() *schema.Type { return o.orEmpty().log.root }
 
-// IsLive reports whether the base was a live object with its owners. A merge into it then has the conflicts of its applies.
+// IsLive reports whether the base was a live object with its owners. A merge into it then has the
+// conflicts of its applies.
 func (o *History) IsLive() bool { return o.orEmpty().log.live }
 
 // isObject reports whether the value merged by a definition.
 func (o *History) isObject() bool { return o.log.root.GoType() == nil && o.value != nil }
 
-// Layers returns the layers in the order of writing. The base comes first, then the managers in the order of their patches,
-// then the layers of Write.
+// Layers returns the layers in the order of writing. The base comes first, then the managers in the
+// order of their patches, then the layers of Write.
 func (o *History) Owners() []Owner {
 	o = o.orEmpty()
 	layers := slices.Clone(o.log.layers)
@@ -57,7 +58,8 @@ func (o *History) Owners() []Owner {
 	return layers
 }
 
-// IsAlike reports whether two layers are one, or have equal patches that empty a field. Their order changes nothing there.
+// IsAlike reports whether two layers are one, or have equal patches that empty a field. Their order
+// changes nothing there.
 func (o *History) IsAlike(a, b Owner) bool {
 	l := o.orEmpty().log
 	first := func(layer Owner) int32 {
@@ -70,8 +72,9 @@ func (o *History) IsAlike(a, b Owner) bool {
 	return a == b || first(a) > 0 && first(a) == first(b)
 }
 
-// Rename passes each claim through rename before All yields it, for patches from other sources than managers' entries. The new
-// layer must depend on the old layer alone. Distinct layers must stay distinct.
+// Rename passes each claim through rename before All yields it, for patches from other sources than
+// managers' entries. The new layer must depend on the old layer alone. Distinct layers must stay
+// distinct.
 func (o *History) Rename(rename func(Claim) Claim) { o.orEmpty().log.rename = rename }
 
 // layerName returns a layer as it appears in claims.

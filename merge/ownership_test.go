@@ -51,16 +51,19 @@ type ownedFlat struct {
 	D string `json:"d,omitempty"`
 }
 
-// ownedResult applies patches such as `a {"name": "x"}` to a base. The patch `a typed {"name": "x"}` is a value of the Go type.
+// ownedResult applies patches such as `a {"name": "x"}` to a base. The patch `a typed {"name":
+// "x"}` is a value of the Go type.
 func ownedResult(t *testing.T, base string, patches []string) *merge.Result[any] {
 	t.Helper()
 	from := any(fromJSON[*owned](base))
-	return applied(t, must(planForAny(reflect.TypeFor[owned](), schema.Rules{AllowDuplicateKeys: true})), &from, patchesOf(func(text string) any {
-		if typed, ok := strings.CutPrefix(text, "typed "); ok {
-			return fromJSON[*owned](typed)
-		}
-		return exactJSON(text)
-	}, patches...))
+	return applied(
+		t, must(planForAny(reflect.TypeFor[owned](), schema.Rules{AllowDuplicateKeys: true})),
+		&from, patchesOf(func(text string) any {
+			if typed, ok := strings.CutPrefix(text, "typed "); ok {
+				return fromJSON[*owned](typed)
+			}
+			return exactJSON(text)
+		}, patches...))
 }
 
 // flagsOf returns a line for each patched field about which there is more to say than its claims.
@@ -72,7 +75,8 @@ func flagsOf(owners *merge.History) []string {
 			name string
 			is   bool
 		}{
-			{"contested", f.Contested()}, {"made", f.IsMade()}, {"null", f.HasNull()}, {"several", f.HasSeveral()}, {"overrides", f.Overrides()},
+			{"contested", f.Contested()}, {"made", f.IsMade()}, {"null", f.HasNull()},
+			{"several", f.HasSeveral()}, {"overrides", f.Overrides()},
 			{"replaced", f.Replaced()}, {"by value", f.IsByValue()}, {"bare", !f.HasClaims()},
 		} {
 			if flag.is {
@@ -110,19 +114,20 @@ func TestOwnership(t *testing.T) {
 			`.size base=2`,
 			`.zone base="z"`,
 		}, []string{`: by value bare`}},
-		{"twins of a base", `{"items": [{"name": "x", "size": 1}, {"name": "x", "size": 2}, {"size": 3}], "marks": ["p", "q", "p"], "zone": "z"}`, nil, nil, []string{
-			`.count base=0`,
-			`.items[name="x"] base=present`,
-			`.items[name="x"].size base=1`,
-			`.items[1] base=present`,
-			`.items[1].name base="x"`,
-			`.items[1].size base=2`,
-			`.items[name=""] base=present`,
-			`.items[name=""].size base=3`,
-			`.marks[="p"] base=present`,
-			`.marks[="q"] base=present`,
-			`.zone base="z"`,
-		}, []string{`: by value bare`}},
+		{"twins of a base",
+			`{"items": [{"name": "x", "size": 1}, {"name": "x", "size": 2}, {"size": 3}], "marks": ["p", "q", "p"], "zone": "z"}`, nil, nil, []string{
+				`.count base=0`,
+				`.items[name="x"] base=present`,
+				`.items[name="x"].size base=1`,
+				`.items[1] base=present`,
+				`.items[1].name base="x"`,
+				`.items[1].size base=2`,
+				`.items[name=""] base=present`,
+				`.items[name=""].size base=3`,
+				`.marks[="p"] base=present`,
+				`.marks[="q"] base=present`,
+				`.zone base="z"`,
+			}, []string{`: by value bare`}},
 		{"empty structs", `{"items": [
 			{"name": "1", "box": {}}, {"name": "2", "box": {"parts": [], "marks": [], "notes": {}, "flat": {}}}, {"name": "3", "box": {"flat": {"c": "x"}}}, {"name": "4", "box": {"parts": [{}]}},
 			{"name": "5", "box": {"marks": ["x"]}}, {"name": "6", "box": {"notes": {"x": "y"}}}, {"name": "7", "box": {"inner": {}}}, {"name": "8", "box": {"args": ["x"]}}, {"name": "9", "box": {"a": "x"}}]}`, nil, nil, []string{
@@ -146,49 +151,56 @@ func TestOwnership(t *testing.T) {
 			`.items[name="9"] base=present`,
 			`.items[name="9"].box.a base="x"`,
 		}, []string{`: by value bare`}},
-		{"a scalar", `{"name": "n"}`, []string{`a {"name": "x", "size": 1, "count": 0}`, `b {"name": "y", "size": 1, "count": null}`}, nil, []string{
-			`.count base=0 a=0 b=null`,
-			`.name base="n" a="x" b="y"`,
-			`.size a=1 b=1`,
-		}, []string{
-			`: several by value bare`,
-			`.count: null overrides by value`,
-			`.name: contested overrides by value`,
-		}},
-		{"equal values", `{"name": "n", "size": 1}`, []string{`a {"name": "n", "size": 1}`, `b {"name": "x"}`, `a {"name": "n"}`}, nil, []string{
-			`.count base=0`,
-			`.name base="n" a="n" b="x" a="n"`,
-			`.size base=1 a=1`,
-		}, []string{
-			`: several by value bare`,
-			`.name: contested by value`,
-		}},
-		{"an entry", `{"labels": {"x": "1", "y": "1"}}`, []string{`a {"labels": {"x": "2", "z": "2"}}`, `b {"labels": {"y": null, "v": null}}`}, nil, []string{
-			`.count base=0`,
-			`.labels["v"] b=null`,
-			`.labels["x"] base="1" a="2"`,
-			`.labels["y"] base="1" b=null`,
-			`.labels["z"] a="2"`,
-		}, []string{
-			`: by value bare`,
-			`.labels: several by value bare`,
-			`.labels["x"]: overrides`,
-			`.labels["v"]: null`,
-			`.labels["y"]: null overrides`,
-		}},
-		{"a removed map", `{"labels": {"x": "1"}, "tags": {"y": "1"}, "zone": "z"}`, []string{`a {"labels": null, "tags": null}`, `b {"labels": {"x": "2"}}`}, nil, []string{
-			`.count base=0`,
-			`.labels a=null b=present`,
-			`.labels["x"] base="1" a=null b="2"`,
-			`.tags a=null`,
-			`.tags["y"] base="1" a=null`,
-			`.zone base="z"`,
-		}, []string{
-			`: several by value bare`,
-			`.labels: null by value`,
-			`.labels["x"]: overrides`,
-			`.tags: null by value`,
-		}},
+		{"a scalar", `{"name": "n"}`,
+			[]string{`a {"name": "x", "size": 1, "count": 0}`,
+				`b {"name": "y", "size": 1, "count": null}`}, nil, []string{
+				`.count base=0 a=0 b=null`,
+				`.name base="n" a="x" b="y"`,
+				`.size a=1 b=1`,
+			}, []string{
+				`: several by value bare`,
+				`.count: null overrides by value`,
+				`.name: contested overrides by value`,
+			}},
+		{"equal values", `{"name": "n", "size": 1}`,
+			[]string{`a {"name": "n", "size": 1}`, `b {"name": "x"}`, `a {"name": "n"}`}, nil,
+			[]string{
+				`.count base=0`,
+				`.name base="n" a="n" b="x" a="n"`,
+				`.size base=1 a=1`,
+			}, []string{
+				`: several by value bare`,
+				`.name: contested by value`,
+			}},
+		{"an entry", `{"labels": {"x": "1", "y": "1"}}`,
+			[]string{`a {"labels": {"x": "2", "z": "2"}}`, `b {"labels": {"y": null, "v": null}}`},
+			nil, []string{
+				`.count base=0`,
+				`.labels["v"] b=null`,
+				`.labels["x"] base="1" a="2"`,
+				`.labels["y"] base="1" b=null`,
+				`.labels["z"] a="2"`,
+			}, []string{
+				`: by value bare`,
+				`.labels: several by value bare`,
+				`.labels["x"]: overrides`,
+				`.labels["v"]: null`,
+				`.labels["y"]: null overrides`,
+			}},
+		{"a removed map", `{"labels": {"x": "1"}, "tags": {"y": "1"}, "zone": "z"}`,
+			[]string{`a {"labels": null, "tags": null}`, `b {"labels": {"x": "2"}}`}, nil, []string{
+				`.count base=0`,
+				`.labels a=null b=present`,
+				`.labels["x"] base="1" a=null b="2"`,
+				`.tags a=null`,
+				`.tags["y"] base="1" a=null`,
+				`.zone base="z"`,
+			}, []string{
+				`: several by value bare`,
+				`.labels: null by value`,
+				`.labels["x"]: overrides`,
+				`.tags: null by value`,
+			}},
 		{"an empty map", `{"zone": "z"}`, []string{`a {"tags": {}, "labels": {}}`}, nil, []string{
 			`.count base=0`,
 			`.tags a=present`,
@@ -198,296 +210,323 @@ func TestOwnership(t *testing.T) {
 			`.labels: by value bare`,
 			`.tags: by value`,
 		}},
-		{"a struct that a patch makes", `{}`, []string{`a {"box": {"a": "x", "flat": {"c": "y"}}}`, `b {"box": {"b": "x"}}`}, nil, []string{
-			`.box.a a="x"`,
-			`.box.b b="x"`,
-			`.box.flat.c a="y"`,
-			`.count base=0`,
-		}, []string{
-			`: by value bare`,
-			`.box: made several bare`,
-			`.box.a: made by value`,
-			`.box.flat: made by value bare`,
-			`.box.flat.c: made by value`,
-			`.box.b: made by value`,
-		}},
-		{"an empty struct that a patch makes", `{}`, []string{`a {"box": {}}`, `a typed {"pointers": [{"name": "x", "box": {}}]}`}, nil, []string{
-			`.box a=present`,
-			`.count base=0 a=0`,
-			`.pointers[name="x"] a=present`,
-			`.pointers[name="x"].box a=present`,
-			`.pointers[name="x"].box.marks a=null`,
-			`.pointers[name="x"].box.notes a=null`,
-			`.pointers[name="x"].box.parts a=null`,
-			`.tags a=null`,
-			`.value.marks a=null`,
-			`.value.notes a=null`,
-			`.value.parts a=null`,
-		}, []string{
-			`: several by value bare`,
-			`.box: made`,
-			`.count: by value`,
-			`.value: several by value bare`,
-			`.value.flat: by value bare`,
-			`.value.parts: null by value`,
-			`.value.marks: null by value`,
-			`.value.notes: null by value`,
-			`.tags: null by value`,
-			`.pointers: by value bare`,
-			`.pointers[name="x"]: made`,
-			`.pointers[name="x"].box: made several bare`,
-			`.pointers[name="x"].box.flat: made by value bare`,
-			`.pointers[name="x"].box.parts: made null by value`,
-			`.pointers[name="x"].box.marks: made null by value`,
-			`.pointers[name="x"].box.notes: made null by value`,
-		}},
-		{"a removed struct", `{"box": {"a": "x", "inner": {"b": "y"}}, "zone": "z"}`, []string{`a {"box": {"a": "y"}}`, `b {"box": null}`, `c {"box": {"inner": {"a": "z"}}}`}, nil, []string{
-			`.box b=null c=present`,
-			`.box.a base="x" a="y" b=null`,
-			`.box.inner.a c="z"`,
-			`.box.inner.b base="y" b=null`,
-			`.count base=0`,
-			`.zone base="z"`,
-		}, []string{
-			`: by value bare`,
-			`.box: made null several`,
-			`.box.a: made overrides by value`,
-			`.box.inner: made several bare`,
-			`.box.inner.b: made by value`,
-			`.box.inner.flat: made by value bare`,
-			`.box.flat: made by value bare`,
-			`.box.inner.a: made by value`,
-		}},
-		{"a removed struct that is empty", `{"box": {}}`, []string{`a {"box": null}`}, nil, []string{
-			`.box base=present a=null`,
-			`.count base=0`,
-		}, []string{
-			`: by value bare`,
-			`.box: null overrides`,
-			`.box.flat: by value bare`,
-		}},
-		{"a deleted item", `{"items": [{"name": "x", "size": 1}, {"name": "y"}], "zone": "z"}`, []string{`a {"items": [{"name": "x", "$patch": "delete"}]}`, `b {"items": [{"name": "z", "$patch": "delete"}]}`}, nil, []string{
-			`.count base=0`,
-			`.items[name="y"] base=present`,
-			`.items[name="x"] base=present a=null`,
-			`.items[name="x"].size base=1 a=null`,
-			`.items[name="z"] b=null`,
-			`.zone base="z"`,
-		}, []string{
-			`: by value bare`,
-			`.items: several by value bare`,
-			`.items[name="x"]: null overrides`,
-			`.items[name="x"].size: by value`,
-			`.items[name="z"]: null`,
-		}},
-		{"a replaced list", `{"items": [{"name": "x", "size": 1}], "args": ["p"], "zone": "z"}`, []string{`a {"items": [{"$patch": "replace"}, {"name": "y"}], "args": ["q"]}`}, nil, []string{
-			`.args base=["p"] a=["q"]`,
-			`.count base=0`,
-			`.items a=null a=present`,
-			`.items[name="y"] a=present`,
-			`.items[name="x"] base=present a=null`,
-			`.items[name="x"].size base=1 a=null`,
-			`.zone base="z"`,
-		}, []string{
-			`: several by value bare`,
-			`.args: overrides by value`,
-			`.items: null several by value`,
-			`.items[name="x"].size: by value`,
-			`.items[name="y"]: made`,
-		}},
-		{"deleted elements", `{"marks": ["p", "q"], "zone": "z"}`, []string{`a {"$deleteFromPrimitiveList/marks": ["p", "r"]}`, `b {"marks": ["q", "s"]}`}, nil, []string{
-			`.count base=0`,
-			`.marks[="q"] base=present b=present`,
-			`.marks[="s"] b=present`,
-			`.marks[="p"] base=present a=null`,
-			`.marks[="r"] a=null`,
-			`.zone base="z"`,
-		}, []string{
-			`: by value bare`,
-			`.marks: several by value bare`,
-			`.marks[="p"]: null overrides`,
-			`.marks[="r"]: null`,
-		}},
-		{"items that a patch adds", `{"items": [{"name": "x", "size": 1}]}`, []string{`a typed {"items": [{"name": "y", "size": 1, "box": {"a": "x"}}], "pointers": [{"name": "z", "size": 1}]}`, `b {"items": [{"name": "y", "size": 2}]}`}, nil, []string{
-			`.count base=0 a=0`,
-			`.items[name="y"] a=present b=present`,
-			`.items[name="y"].box.a a="x"`,
-			`.items[name="y"].box.marks a=null`,
-			`.items[name="y"].box.notes a=null`,
-			`.items[name="y"].box.parts a=null`,
-			`.items[name="y"].size a=1 b=2`,
-			`.items[name="x"] base=present`,
-			`.items[name="x"].size base=1`,
-			`.pointers[name="z"] a=present`,
-			`.pointers[name="z"].size a=1`,
-			`.tags a=null`,
-			`.value.marks a=null`,
-			`.value.notes a=null`,
-			`.value.parts a=null`,
-		}, []string{
-			`: several by value bare`,
-			`.count: by value`,
-			`.value: several by value bare`,
-			`.value.flat: by value bare`,
-			`.value.parts: null by value`,
-			`.value.marks: null by value`,
-			`.value.notes: null by value`,
-			`.tags: null by value`,
-			`.items: by value bare`,
-			`.items[name="y"]: made several`,
-			`.items[name="y"].size: contested made by value`,
-			`.items[name="y"].box: made several bare`,
-			`.items[name="y"].box.a: made by value`,
-			`.items[name="y"].box.flat: made by value bare`,
-			`.items[name="y"].box.parts: made null by value`,
-			`.items[name="y"].box.marks: made null by value`,
-			`.items[name="y"].box.notes: made null by value`,
-			`.pointers: by value bare`,
-			`.pointers[name="z"]: made`,
-			`.pointers[name="z"].size: made by value`,
-		}},
-		{"twins that a patch adds", `{}`, []string{`a typed {"items": [{"name": "x", "size": 1}, {"name": "x", "size": 2}], "zone": "z"}`}, nil, []string{
-			`.count base=0 a=0`,
-			`.items[name="x"] a=present a=present`,
-			`.items[name="x"].size a=1 a=2`,
-			`.items[1] a=present`,
-			`.items[1].name a="x"`,
-			`.items[1].size a=2`,
-			`.tags a=null`,
-			`.value.marks a=null`,
-			`.value.notes a=null`,
-			`.value.parts a=null`,
-			`.zone a="z"`,
-		}, []string{
-			`: several by value bare`,
-			`.count: by value`,
-			`.value: several by value bare`,
-			`.value.flat: by value bare`,
-			`.value.parts: null by value`,
-			`.value.marks: null by value`,
-			`.value.notes: null by value`,
-			`.tags: null by value`,
-			`.items: by value bare`,
-			`.items[name="x"]: made`,
-			`.items[name="x"].size: made by value`,
-			`.zone: by value`,
-		}},
-		{"a replaced value", `{"name": "n", "zone": "z"}`, []string{`a {"$patch": "replace", "name": "x"}`, `b {"zone": "y"}`}, nil, []string{
-			`.count base=0 a=null`,
-			`.name base="n" a=null a="x"`,
-			`.zone base="z" a=null b="y"`,
-		}, []string{
-			`: null several by value`,
-			`.name: overrides by value`,
-			`.count: by value`,
-			`.value: by value bare`,
-			`.value.flat: by value bare`,
-			`.zone: overrides by value`,
-		}},
-		{"kept fields", `{"name": "n", "zone": "z", "box": {"a": "x"}}`, []string{`a {"$retainKeys": ["name", "box"], "name": "x", "box": {"$retainKeys": ["b"], "b": "y"}}`, `b {"zone": "y"}`}, nil, []string{
-			`.box.a base="x" a=null`,
-			`.box.b a="y"`,
-			`.count base=0`,
-			`.name base="n" a="x"`,
-			`.zone base="z" a=null b="y"`,
-		}, []string{
-			`: several by value bare`,
-			`.zone: contested null overrides by value`,
-			`.box: several bare`,
-			`.box.a: null overrides by value`,
-			`.box.b: by value`,
-			`.name: overrides by value`,
-		}},
-		{"a write", `{"name": "n", "zone": "z", "size": 5}`, []string{`a {"name": "x", "size": 5}`, `b {"zone": "z"}`}, func(owners *merge.History, value *owned) {
-			value.Name, value.Zone = "y", "z"
-			owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "x", "y")
-			owners.Write("d", merge.Origin{}, fieldpath.Fields("zone"), "z", "z")
-			owners.Write("d", merge.Origin{}, fieldpath.Fields("size"), &five, 5)
-		}, []string{
-			`.count base=0`,
-			`.name base="n" a="x" d="y"`,
-			`.size base=5 a=5 d=5`,
-			`.zone base="z" b="z" d="z"`,
-		}, []string{
-			`: several by value bare`,
-			`.name: overrides replaced by value`,
-			`.zone: by value`,
-		}},
-		{"a write of what no patch sets", `{"name": "n"}`, nil, func(owners *merge.History, value *owned) {
-			value.Name, value.Zone = "y", "z"
-			owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "n", "y")
-			owners.Write("d", merge.Origin{}, fieldpath.Fields("zone"), nil, "z")
-		}, []string{
-			`.count base=0`,
-			`.name base="n" d="y"`,
-			`.zone d="z"`,
-		}, []string{
-			`: several by value bare`,
-			`.name: overrides replaced by value`,
-			`.zone: by value`,
-		}},
-		{"a write of nothing", `{"zone": "z", "items": [{"name": "x"}]}`, nil, func(owners *merge.History, value *owned) {
-			owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), nil, nil)
-			owners.Write("d", merge.Origin{}, fieldpath.Fields("items").Append(fieldpath.Item("name", "y"), fieldpath.Field("size")), nil, nil)
-			owners.Write("d", merge.Origin{}, fieldpath.Fields("box"), nil, nil)
-		}, []string{
-			`.count base=0`,
-			`.items[name="x"] base=present`,
-			`.zone base="z"`,
-		}, []string{
-			`: several by value bare`,
-			`.name: by value bare`,
-			`.items: by value bare`,
-			`.items[name="y"]: bare`,
-			`.items[name="y"].size: by value bare`,
-			`.box: bare`,
-		}},
-		{"two writes", `{"name": "n"}`, []string{`a {"name": "x"}`}, func(owners *merge.History, value *owned) {
-			value.Name = "x"
-			owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "x", "y")
-			owners.Write("e", merge.Origin{}, fieldpath.Fields("name"), "y", "x")
-		}, []string{
-			`.count base=0`,
-			`.name base="n" a="x" d="y" e="x"`,
-		}, []string{
-			`: by value bare`,
-			`.name: overrides replaced by value`,
-		}},
-		{"fields of the base after twins of a patch", `{"zone": "z"}`, []string{`a {"items": [{"name": "x"}, {"name": "x"}]}`}, nil, []string{
-			`.count base=0`,
-			`.items[name="x"] a=present a=present`,
-			`.items[1] a=present`,
-			`.items[1].name a="x"`,
-			`.zone base="z"`,
-		}, []string{
-			`: by value bare`,
-			`.items: by value bare`,
-			`.items[name="x"]: made`,
-		}},
-		{"fields of the base after an item of a patch", `{"items": [{"name": "x", "size": 1}], "zone": "z"}`, []string{`a typed {"items": [{"name": "y", "size": 2}]}`}, nil, []string{
-			`.count base=0 a=0`,
-			`.items[name="y"] a=present`,
-			`.items[name="y"].size a=2`,
-			`.items[name="x"] base=present`,
-			`.items[name="x"].size base=1`,
-			`.tags a=null`,
-			`.value.marks a=null`,
-			`.value.notes a=null`,
-			`.value.parts a=null`,
-			`.zone base="z"`,
-		}, []string{
-			`: several by value bare`,
-			`.count: by value`,
-			`.value: several by value bare`,
-			`.value.flat: by value bare`,
-			`.value.parts: null by value`,
-			`.value.marks: null by value`,
-			`.value.notes: null by value`,
-			`.tags: null by value`,
-			`.items: by value bare`,
-			`.items[name="y"]: made`,
-			`.items[name="y"].size: made by value`,
-		}},
+		{"a struct that a patch makes", `{}`,
+			[]string{`a {"box": {"a": "x", "flat": {"c": "y"}}}`, `b {"box": {"b": "x"}}`}, nil,
+			[]string{
+				`.box.a a="x"`,
+				`.box.b b="x"`,
+				`.box.flat.c a="y"`,
+				`.count base=0`,
+			}, []string{
+				`: by value bare`,
+				`.box: made several bare`,
+				`.box.a: made by value`,
+				`.box.flat: made by value bare`,
+				`.box.flat.c: made by value`,
+				`.box.b: made by value`,
+			}},
+		{"an empty struct that a patch makes", `{}`,
+			[]string{`a {"box": {}}`, `a typed {"pointers": [{"name": "x", "box": {}}]}`}, nil,
+			[]string{
+				`.box a=present`,
+				`.count base=0 a=0`,
+				`.pointers[name="x"] a=present`,
+				`.pointers[name="x"].box a=present`,
+				`.pointers[name="x"].box.marks a=null`,
+				`.pointers[name="x"].box.notes a=null`,
+				`.pointers[name="x"].box.parts a=null`,
+				`.tags a=null`,
+				`.value.marks a=null`,
+				`.value.notes a=null`,
+				`.value.parts a=null`,
+			}, []string{
+				`: several by value bare`,
+				`.box: made`,
+				`.count: by value`,
+				`.value: several by value bare`,
+				`.value.flat: by value bare`,
+				`.value.parts: null by value`,
+				`.value.marks: null by value`,
+				`.value.notes: null by value`,
+				`.tags: null by value`,
+				`.pointers: by value bare`,
+				`.pointers[name="x"]: made`,
+				`.pointers[name="x"].box: made several bare`,
+				`.pointers[name="x"].box.flat: made by value bare`,
+				`.pointers[name="x"].box.parts: made null by value`,
+				`.pointers[name="x"].box.marks: made null by value`,
+				`.pointers[name="x"].box.notes: made null by value`,
+			}},
+		{"a removed struct", `{"box": {"a": "x", "inner": {"b": "y"}}, "zone": "z"}`,
+			[]string{`a {"box": {"a": "y"}}`, `b {"box": null}`,
+				`c {"box": {"inner": {"a": "z"}}}`}, nil, []string{
+				`.box b=null c=present`,
+				`.box.a base="x" a="y" b=null`,
+				`.box.inner.a c="z"`,
+				`.box.inner.b base="y" b=null`,
+				`.count base=0`,
+				`.zone base="z"`,
+			}, []string{
+				`: by value bare`,
+				`.box: made null several`,
+				`.box.a: made overrides by value`,
+				`.box.inner: made several bare`,
+				`.box.inner.b: made by value`,
+				`.box.inner.flat: made by value bare`,
+				`.box.flat: made by value bare`,
+				`.box.inner.a: made by value`,
+			}},
+		{"a removed struct that is empty", `{"box": {}}`, []string{`a {"box": null}`}, nil,
+			[]string{
+				`.box base=present a=null`,
+				`.count base=0`,
+			}, []string{
+				`: by value bare`,
+				`.box: null overrides`,
+				`.box.flat: by value bare`,
+			}},
+		{"a deleted item", `{"items": [{"name": "x", "size": 1}, {"name": "y"}], "zone": "z"}`,
+			[]string{`a {"items": [{"name": "x", "$patch": "delete"}]}`,
+				`b {"items": [{"name": "z", "$patch": "delete"}]}`}, nil, []string{
+				`.count base=0`,
+				`.items[name="y"] base=present`,
+				`.items[name="x"] base=present a=null`,
+				`.items[name="x"].size base=1 a=null`,
+				`.items[name="z"] b=null`,
+				`.zone base="z"`,
+			}, []string{
+				`: by value bare`,
+				`.items: several by value bare`,
+				`.items[name="x"]: null overrides`,
+				`.items[name="x"].size: by value`,
+				`.items[name="z"]: null`,
+			}},
+		{"a replaced list", `{"items": [{"name": "x", "size": 1}], "args": ["p"], "zone": "z"}`,
+			[]string{`a {"items": [{"$patch": "replace"}, {"name": "y"}], "args": ["q"]}`}, nil,
+			[]string{
+				`.args base=["p"] a=["q"]`,
+				`.count base=0`,
+				`.items a=null a=present`,
+				`.items[name="y"] a=present`,
+				`.items[name="x"] base=present a=null`,
+				`.items[name="x"].size base=1 a=null`,
+				`.zone base="z"`,
+			}, []string{
+				`: several by value bare`,
+				`.args: overrides by value`,
+				`.items: null several by value`,
+				`.items[name="x"].size: by value`,
+				`.items[name="y"]: made`,
+			}},
+		{"deleted elements", `{"marks": ["p", "q"], "zone": "z"}`,
+			[]string{`a {"$deleteFromPrimitiveList/marks": ["p", "r"]}`, `b {"marks": ["q", "s"]}`},
+			nil, []string{
+				`.count base=0`,
+				`.marks[="q"] base=present b=present`,
+				`.marks[="s"] b=present`,
+				`.marks[="p"] base=present a=null`,
+				`.marks[="r"] a=null`,
+				`.zone base="z"`,
+			}, []string{
+				`: by value bare`,
+				`.marks: several by value bare`,
+				`.marks[="p"]: null overrides`,
+				`.marks[="r"]: null`,
+			}},
+		{"items that a patch adds", `{"items": [{"name": "x", "size": 1}]}`,
+			[]string{`a typed {"items": [{"name": "y", "size": 1, "box": {"a": "x"}}], "pointers": [{"name": "z", "size": 1}]}`, `b {"items": [{"name": "y", "size": 2}]}`}, nil, []string{
+				`.count base=0 a=0`,
+				`.items[name="y"] a=present b=present`,
+				`.items[name="y"].box.a a="x"`,
+				`.items[name="y"].box.marks a=null`,
+				`.items[name="y"].box.notes a=null`,
+				`.items[name="y"].box.parts a=null`,
+				`.items[name="y"].size a=1 b=2`,
+				`.items[name="x"] base=present`,
+				`.items[name="x"].size base=1`,
+				`.pointers[name="z"] a=present`,
+				`.pointers[name="z"].size a=1`,
+				`.tags a=null`,
+				`.value.marks a=null`,
+				`.value.notes a=null`,
+				`.value.parts a=null`,
+			}, []string{
+				`: several by value bare`,
+				`.count: by value`,
+				`.value: several by value bare`,
+				`.value.flat: by value bare`,
+				`.value.parts: null by value`,
+				`.value.marks: null by value`,
+				`.value.notes: null by value`,
+				`.tags: null by value`,
+				`.items: by value bare`,
+				`.items[name="y"]: made several`,
+				`.items[name="y"].size: contested made by value`,
+				`.items[name="y"].box: made several bare`,
+				`.items[name="y"].box.a: made by value`,
+				`.items[name="y"].box.flat: made by value bare`,
+				`.items[name="y"].box.parts: made null by value`,
+				`.items[name="y"].box.marks: made null by value`,
+				`.items[name="y"].box.notes: made null by value`,
+				`.pointers: by value bare`,
+				`.pointers[name="z"]: made`,
+				`.pointers[name="z"].size: made by value`,
+			}},
+		{"twins that a patch adds", `{}`,
+			[]string{`a typed {"items": [{"name": "x", "size": 1}, {"name": "x", "size": 2}], "zone": "z"}`}, nil, []string{
+				`.count base=0 a=0`,
+				`.items[name="x"] a=present a=present`,
+				`.items[name="x"].size a=1 a=2`,
+				`.items[1] a=present`,
+				`.items[1].name a="x"`,
+				`.items[1].size a=2`,
+				`.tags a=null`,
+				`.value.marks a=null`,
+				`.value.notes a=null`,
+				`.value.parts a=null`,
+				`.zone a="z"`,
+			}, []string{
+				`: several by value bare`,
+				`.count: by value`,
+				`.value: several by value bare`,
+				`.value.flat: by value bare`,
+				`.value.parts: null by value`,
+				`.value.marks: null by value`,
+				`.value.notes: null by value`,
+				`.tags: null by value`,
+				`.items: by value bare`,
+				`.items[name="x"]: made`,
+				`.items[name="x"].size: made by value`,
+				`.zone: by value`,
+			}},
+		{"a replaced value", `{"name": "n", "zone": "z"}`,
+			[]string{`a {"$patch": "replace", "name": "x"}`, `b {"zone": "y"}`}, nil, []string{
+				`.count base=0 a=null`,
+				`.name base="n" a=null a="x"`,
+				`.zone base="z" a=null b="y"`,
+			}, []string{
+				`: null several by value`,
+				`.name: overrides by value`,
+				`.count: by value`,
+				`.value: by value bare`,
+				`.value.flat: by value bare`,
+				`.zone: overrides by value`,
+			}},
+		{"kept fields", `{"name": "n", "zone": "z", "box": {"a": "x"}}`,
+			[]string{`a {"$retainKeys": ["name", "box"], "name": "x", "box": {"$retainKeys": ["b"], "b": "y"}}`, `b {"zone": "y"}`}, nil, []string{
+				`.box.a base="x" a=null`,
+				`.box.b a="y"`,
+				`.count base=0`,
+				`.name base="n" a="x"`,
+				`.zone base="z" a=null b="y"`,
+			}, []string{
+				`: several by value bare`,
+				`.zone: contested null overrides by value`,
+				`.box: several bare`,
+				`.box.a: null overrides by value`,
+				`.box.b: by value`,
+				`.name: overrides by value`,
+			}},
+		{"a write", `{"name": "n", "zone": "z", "size": 5}`,
+			[]string{`a {"name": "x", "size": 5}`, `b {"zone": "z"}`},
+			func(owners *merge.History, value *owned) {
+				value.Name, value.Zone = "y", "z"
+				owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "x", "y")
+				owners.Write("d", merge.Origin{}, fieldpath.Fields("zone"), "z", "z")
+				owners.Write("d", merge.Origin{}, fieldpath.Fields("size"), &five, 5)
+			}, []string{
+				`.count base=0`,
+				`.name base="n" a="x" d="y"`,
+				`.size base=5 a=5 d=5`,
+				`.zone base="z" b="z" d="z"`,
+			}, []string{
+				`: several by value bare`,
+				`.name: overrides replaced by value`,
+				`.zone: by value`,
+			}},
+		{"a write of what no patch sets", `{"name": "n"}`, nil,
+			func(owners *merge.History, value *owned) {
+				value.Name, value.Zone = "y", "z"
+				owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "n", "y")
+				owners.Write("d", merge.Origin{}, fieldpath.Fields("zone"), nil, "z")
+			}, []string{
+				`.count base=0`,
+				`.name base="n" d="y"`,
+				`.zone d="z"`,
+			}, []string{
+				`: several by value bare`,
+				`.name: overrides replaced by value`,
+				`.zone: by value`,
+			}},
+		{"a write of nothing", `{"zone": "z", "items": [{"name": "x"}]}`, nil,
+			func(owners *merge.History, value *owned) {
+				owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), nil, nil)
+				owners.Write("d", merge.Origin{},
+					fieldpath.Fields("items").Append(fieldpath.Item("name", "y"),
+						fieldpath.Field("size")), nil, nil)
+				owners.Write("d", merge.Origin{}, fieldpath.Fields("box"), nil, nil)
+			}, []string{
+				`.count base=0`,
+				`.items[name="x"] base=present`,
+				`.zone base="z"`,
+			}, []string{
+				`: several by value bare`,
+				`.name: by value bare`,
+				`.items: by value bare`,
+				`.items[name="y"]: bare`,
+				`.items[name="y"].size: by value bare`,
+				`.box: bare`,
+			}},
+		{"two writes", `{"name": "n"}`, []string{`a {"name": "x"}`},
+			func(owners *merge.History, value *owned) {
+				value.Name = "x"
+				owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "x", "y")
+				owners.Write("e", merge.Origin{}, fieldpath.Fields("name"), "y", "x")
+			}, []string{
+				`.count base=0`,
+				`.name base="n" a="x" d="y" e="x"`,
+			}, []string{
+				`: by value bare`,
+				`.name: overrides replaced by value`,
+			}},
+		{"fields of the base after twins of a patch", `{"zone": "z"}`,
+			[]string{`a {"items": [{"name": "x"}, {"name": "x"}]}`}, nil, []string{
+				`.count base=0`,
+				`.items[name="x"] a=present a=present`,
+				`.items[1] a=present`,
+				`.items[1].name a="x"`,
+				`.zone base="z"`,
+			}, []string{
+				`: by value bare`,
+				`.items: by value bare`,
+				`.items[name="x"]: made`,
+			}},
+		{"fields of the base after an item of a patch",
+			`{"items": [{"name": "x", "size": 1}], "zone": "z"}`,
+			[]string{`a typed {"items": [{"name": "y", "size": 2}]}`}, nil, []string{
+				`.count base=0 a=0`,
+				`.items[name="y"] a=present`,
+				`.items[name="y"].size a=2`,
+				`.items[name="x"] base=present`,
+				`.items[name="x"].size base=1`,
+				`.tags a=null`,
+				`.value.marks a=null`,
+				`.value.notes a=null`,
+				`.value.parts a=null`,
+				`.zone base="z"`,
+			}, []string{
+				`: several by value bare`,
+				`.count: by value`,
+				`.value: several by value bare`,
+				`.value.flat: by value bare`,
+				`.value.parts: null by value`,
+				`.value.marks: null by value`,
+				`.value.notes: null by value`,
+				`.tags: null by value`,
+				`.items: by value bare`,
+				`.items[name="y"]: made`,
+				`.items[name="y"].size: made by value`,
+			}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			result := ownedResult(t, tc.base, tc.patches)
@@ -526,15 +565,18 @@ func TestOwnership_Zero(t *testing.T) {
 	for range field.Children() {
 		t.Error("Children() of the zero field has fields")
 	}
-	if field.Name() != "" || field.Type().Kind != schema.Struct || len(field.Path()) > 0 || field.Claims() != nil || field.IsEmptied(merge.BaseLayer) {
+	if field.Name() != "" || field.Type().Kind != schema.Struct || len(field.Path()) > 0 ||
+		field.Claims() != nil || field.IsEmptied(merge.BaseLayer) {
 		t.Errorf("the zero field has %q, %v and %v", field.Name(), field.Path(), field.Claims())
 	}
 }
 
 // TestOwnership_Rename checks the layers and sources after a renaming, which sees the whole claim.
 func TestOwnership_Rename(t *testing.T) {
-	owners := ownedResult(t, `{"zone": "z"}`, []string{`a {"zone": "y", "box": {"$patch": "delete"}, "value": {"$retainKeys": ["a"], "a": "x"}}`}).History
-	owners.Write("d", merge.Origin{Path: fieldpath.Fields("policy")}, fieldpath.Fields("zone"), "y", "x")
+	owners := ownedResult(t, `{"zone": "z"}`,
+		[]string{`a {"zone": "y", "box": {"$patch": "delete"}, "value": {"$retainKeys": ["a"], "a": "x"}}`}).History
+	owners.Write("d", merge.Origin{Path: fieldpath.Fields("policy")}, fieldpath.Fields("zone"),
+		"y", "x")
 	owners.Rename(func(c merge.Claim) merge.Claim {
 		c.Owner += "'"
 		if c.At != nil {
@@ -546,25 +588,33 @@ func TestOwnership_Rename(t *testing.T) {
 		t.Errorf("Layers() (-want +got):\n%s", diff)
 	}
 	for f := range owners.Patched() {
-		if f.Path().String() == ".box" && (!f.IsEmptied("manager/a'") || f.IsEmptied("manager/a") || f.IsEmptied("d'")) {
+		if f.Path().String() == ".box" && (!f.IsEmptied("manager/a'") || f.IsEmptied("manager/a") ||
+			f.IsEmptied("d'")) {
 			t.Error("IsEmptied() does not know the new name")
 		}
 		if f.Path().String() == ".value" && f.IsEmptied("manager/a'") {
 			t.Error("IsEmptied() of a field that the directive does not empty")
 		}
 	}
-	got := linesOf(owners, func(c merge.Claim) string { return string(c.Owner) + " " + c.At.String() })
-	if diff := cmp.Diff([]string{".count base' .in.count", ".value.a manager/a' .in.value.a", ".zone base' .in.zone manager/a' .in.zone d' .policy"}, got); diff != "" {
+	got := linesOf(owners, func(c merge.Claim) string {
+		return string(c.Owner) + " " + c.At.String()
+	})
+	if diff := cmp.Diff(
+		[]string{".count base' .in.count", ".value.a manager/a' .in.value.a",
+			".zone base' .in.zone manager/a' .in.zone d' .policy"}, got); diff != "" {
 		t.Errorf("sources (-want +got):\n%s", diff)
 	}
 }
 
-// TestOwnership_Sources checks the sources of a base and of patches, also of fields without claims of their own.
+// TestOwnership_Sources checks the sources of a base and of patches, also of fields without claims
+// of their own.
 func TestOwnership_Sources(t *testing.T) {
 	plan := must(planFor[owned](schema.Rules{}))
-	base, patch := fromJSON[*owned](`{"name": "n", "tags": {"x": "1"}}`), &owned{Count: 1, Tags: map[string]string{"y": "1"}, Value: ownedBox{Marks: []string{"m"}}}
+	base, patch := fromJSON[*owned](`{"name": "n", "tags": {"x": "1"}}`),
+		&owned{Count: 1, Tags: map[string]string{"y": "1"}, Value: ownedBox{Marks: []string{"m"}}}
 	patch.Items = []ownedPart{{Name: "i", Size: 1}}
-	result, err := plan.Apply(base, []merge.Patch{{Manager: "a", Value: patch, At: fieldpath.Fields("patches")}},
+	result, err := plan.Apply(
+		base, []merge.Patch{{Manager: "a", Value: patch, At: fieldpath.Fields("patches")}},
 		merge.Base(merge.BaseLayer, fieldpath.Fields("template")))
 	if err != nil {
 		t.Fatal(err)
@@ -586,7 +636,8 @@ func TestOwnership_Sources(t *testing.T) {
 	}
 }
 
-// TestSources shows that the source of a claim begins with the place of its base or its patch. The path of the field follows.
+// TestSources shows that the source of a claim begins with the place of its base or its patch. The
+// path of the field follows.
 func TestSources(t *testing.T) {
 	plan := must(planFor[document](schema.Rules{}))
 	first, second := fieldpath.Fields("patches", "first"), fieldpath.Fields("patches", "second")
@@ -600,7 +651,9 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := place.String()
-		want := []string{".mode " + in + ".mode", ".name " + in + ".name .patches.first.name .patches.second.name .name"}
+		want := []string{
+			".mode " + in + ".mode",
+			".name " + in + ".name .patches.first.name .patches.second.name .name"}
 		if d := cmp.Diff(want, sourcesOf(result.History)); d != "" {
 			t.Errorf("sources (-want +got):\n%s", d)
 		}
@@ -612,7 +665,8 @@ func TestOwnership_Reached(t *testing.T) {
 	base := fromJSON[thing](`{"parts": [{"name": "a", "image": "x"}, {"name": "b"}], "count": 1}`)
 	plan := must(planFor[thing](schema.Rules{}))
 	var got []string
-	for path := range applied(t, plan, &base, patchesOf(fromJSON[merge.Object], `m {"parts": [{"name": "b"}]}`)).History.Reached() {
+	for path := range applied(t, plan, &base,
+		patchesOf(fromJSON[merge.Object], `m {"parts": [{"name": "b"}]}`)).History.Reached() {
 		got = append(got, path.String())
 	}
 	if want := []string{`.parts[name="b"]`}; !slices.Equal(got, want) {
@@ -626,7 +680,8 @@ func TestPatchedField_Overrides(t *testing.T) {
 	plan := must(planFor[thing](schema.Rules{}))
 	for options, want := range map[string]bool{"": true, "protected=count": false} {
 		o := readOptions(options)
-		result := must(plan.Apply(&base, patchesOf(fromJSON[merge.Object], `m {"count": 2}`), o.list()...))
+		result := must(
+			plan.Apply(&base, patchesOf(fromJSON[merge.Object], `m {"count": 2}`), o.list()...))
 		for f := range result.History.Patched() {
 			if f.Path().String() == ".count" && f.Overrides() != want {
 				t.Errorf("with %q, Overrides() = %v, want %v", options, !want, want)

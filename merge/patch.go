@@ -16,10 +16,12 @@ type Object = map[string]any
 
 // A Patch is what one manager wants.
 type Patch struct {
-	// Manager names the owner of the fields that the patch sets. Two patches of one manager never disagree.
+	// Manager names the owner of the fields that the patch sets. Two patches of one manager never
+	// disagree.
 	Manager string
-	// Value is a Go value or a pointer to one, an Object, or a JSONPatch. A nil value sets nothing. All Go values of one merge have
-	// one type: that of the base, or one that mirrors it with fewer fields.
+	// Value is a Go value or a pointer to one, an Object, or a JSONPatch. A nil value sets nothing.
+	// All Go values of one merge have one type: that of the base, or one that mirrors it with fewer
+	// fields.
 	Value any
 	// At is the place of the patch in its document: places of claims begin with it.
 	At fieldpath.Path
@@ -77,8 +79,9 @@ type Operation struct {
 	Value any `json:"value,omitempty"`
 }
 
-// Owner names a writer of fields: a manager, or a layer, which is the base or a later writer that a program names. Owners have no
-// order. The history of a field lists its writers in the order of writing.
+// Owner names a writer of fields: a manager, or a layer, which is the base or a later writer that a
+// program names. Owners have no order. The history of a field lists its writers in the order of
+// writing.
 type Owner string
 
 const managerPrefix = "manager/"
@@ -93,22 +96,24 @@ func (l Owner) Manager() (string, bool) { return strings.CutPrefix(string(l), ma
 type Claim struct {
 	// Owner wrote the value.
 	Owner Owner
-	// Value is the written value. It is nil for a null, and Presence for an item or an empty struct that the owner only named.
-	// It may share memory with a result: read it, never change it.
+	// Value is the written value. It is nil for a null, and Presence for an item or an empty struct
+	// that the owner only named. It may share memory with a result: read it, never change it.
 	Value any
-	// At is the input field that holds the value, or from which the value was computed. It is nil for a value without a
-	// field, such as a default of the API server.
+	// At is the input field that holds the value, or from which the value was computed. It is nil
+	// for a value without a field, such as a default of the API server.
 	At fieldpath.Path
 	// Position locates At in a file. The library leaves it empty; a reader of files sets it.
 	Position fieldpath.Position
 }
 
-// Origin locates the input of a value that a layer after the patches writes. The zero Origin locates nothing.
+// Origin locates the input of a value that a layer after the patches writes. The zero Origin
+// locates nothing.
 type Origin struct {
 	// Path leads to the field of the input object.
 	Path fieldpath.Path
-	// Computed is true if the value was computed from the field. It is also true if the field is the section that requests the
-	// value. Otherwise the field holds the value, and the same paths lead into both.
+	// Computed is true if the value was computed from the field. It is also true if the field is
+	// the section that requests the value. Otherwise the field holds the value, and the same paths
+	// lead into both.
 	Computed bool
 }
 
@@ -118,8 +123,8 @@ type Presence struct{}
 // String returns "present".
 func (Presence) String() string { return "present" }
 
-// SameValue reports whether two claimed values are equal. It compares their encodings, as the cluster does: 1Gi equals 1024Mi. A
-// Presence equals no value.
+// SameValue reports whether two claimed values are equal. It compares their encodings, as the
+// cluster does: 1Gi equals 1024Mi. A Presence equals no value.
 func SameValue(a, b any) bool {
 	if (a == any(Presence{})) != (b == any(Presence{})) {
 		return false
@@ -132,14 +137,15 @@ func SameValue(a, b any) bool {
 	return err == nil && bytes.Equal(x, y)
 }
 
-// A Note tells what a merge made of a field that a patch, or the base, may not have meant. It is no error.
+// A Note tells what a merge made of a field that a patch, or the base, may not have meant. It is no
+// error.
 type Note struct {
 	Kind NoteKind
 	Path fieldpath.Path
 	// Owner set the field. Of a decision, it is the owner whose value stays.
 	Owner Owner
-	// Option names the option that decided, and Losers are the owners whose claims gave way. The claims stay in the history, so
-	// conflict.Find reports them.
+	// Option names the option that decided, and Losers are the owners whose claims gave way. The
+	// claims stay in the history, so conflict.Find reports them.
 	Option string
 	Losers []Owner
 }
@@ -148,14 +154,14 @@ type Note struct {
 type NoteKind uint8
 
 const (
-	// Ignored is a field of an object that its Go type lacks. It has no effect, as in a strategic merge patch. A field that a
-	// definition lacks is an error instead, as in a server-side apply.
+	// Ignored is a field of an object that its Go type lacks. It has no effect, as in a strategic
+	// merge patch. A field that a definition lacks is an error instead, as in a server-side apply.
 	Ignored NoteKind = iota + 1
-	// Nulled is a field that a Go value removes though it does not set it: see SkipZero. Its type encodes it as null, because it has
-	// no omitempty.
+	// Nulled is a field that a Go value removes though it does not set it: see SkipZero. Its type
+	// encodes it as null, because it has no omitempty.
 	Nulled
-	// Duplicate is an item that shares its merge key with an earlier one, in a list of the base that patches reached. A patch changes
-	// the first item of a key only.
+	// Duplicate is an item that shares its merge key with an earlier one, in a list of the base
+	// that patches reached. A patch changes the first item of a key only.
 	Duplicate
 	// Protected is a protected field that a patch set, or emptied with a field around it.
 	Protected
@@ -227,4 +233,6 @@ func failed(layer Owner, index int, err error) error {
 }
 
 // apiError returns an error in a form of the API server.
-func apiError(form, format string, args ...any) error { return fmt.Errorf(form+": "+format, args...) }
+func apiError(form, format string, args ...any) error {
+	return fmt.Errorf(form+": "+format, args...)
+}

@@ -8,15 +8,16 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// PatchedField is a field that patches set, or that contains such a field. It is a cheap handle into a History for searches.
-// It makes paths and claims only on demand.
+// PatchedField is a field that patches set, or that contains such a field. It is a cheap handle
+// into a History for searches. It makes paths and claims only on demand.
 type PatchedField struct {
 	log *log
 	at  node
 }
 
-// Patched yields every field that patches set and every field that contains one. They come in the order in which the patches
-// first reached them; a field follows the fields that contain it. Patched omits the fields that only the base set.
+// Patched yields every field that patches set and every field that contains one. They come in the
+// order in which the patches first reached them; a field follows the fields that contain it.
+// Patched omits the fields that only the base set.
 func (o *History) Patched() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
 		l := o.orEmpty().log
@@ -39,7 +40,8 @@ func (f PatchedField) record() *log {
 // Children yields the patched fields directly within this one.
 func (f PatchedField) Children() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
-		for child := f.record().nodes[f.at].child; child != noNode; child = f.record().nodes[child].next {
+		for child := f.record().nodes[f.at].child; child !=
+			noNode; child = f.record().nodes[child].next {
 			if !yield(PatchedField{f.record(), child}) {
 				return
 			}
@@ -69,16 +71,19 @@ func (f PatchedField) Claims() []Claim {
 	l := f.record()
 	claims := l.claimsOf(f.at, f.Path())
 	if l.reordered {
-		slices.SortStableFunc(claims, func(a, b Claim) int { return l.rankOf(a.Owner) - l.rankOf(b.Owner) })
+		slices.SortStableFunc(claims, func(a, b Claim) int {
+			return l.rankOf(a.Owner) - l.rankOf(b.Owner)
+		})
 	}
 	return claims
 }
 
-// IsEmpty reports whether a claimed value equals the value of the unset field. That is null, or the empty value of a field
-// that is not a pointer.
+// IsEmpty reports whether a claimed value equals the value of the unset field. That is null, or the
+// empty value of a field that is not a pointer.
 func (f PatchedField) IsEmpty(value any) bool { return f.record().isEmpty(f.at, value) }
 
-// IsByValue reports whether the field is always present: the value itself, or a struct's field that is not a pointer.
+// IsByValue reports whether the field is always present: the value itself, or a struct's field that
+// is not a pointer.
 func (f PatchedField) IsByValue() bool {
 	return f.at == rootNode || f.record().nodes[f.at].field != nil && !f.record().isPointer(f.at)
 }
@@ -86,8 +91,8 @@ func (f PatchedField) IsByValue() bool {
 // IsMade reports whether a patch made the field or one that contains it, because the base lacks it.
 func (f PatchedField) IsMade() bool { return f.record().isCreated(f.at) }
 
-// IsEmptied reports whether a $patch directive of a layer empties the field and sets nothing. Such a directive does not make
-// the field.
+// IsEmptied reports whether a $patch directive of a layer empties the field and sets nothing. Such
+// a directive does not make the field.
 func (f PatchedField) IsEmptied(by Owner) bool {
 	return slices.ContainsFunc(f.record().retained[f.at], func(r retention) bool {
 		return r.kept == nil && f.record().layerName(f.record().layers[r.layer]) == by
@@ -113,7 +118,8 @@ func (f PatchedField) HasSeveral() bool {
 	return n.child != n.tail
 }
 
-// Overrides reports whether patches changed the base's value: the base claims the field, and another value is in force.
+// Overrides reports whether patches changed the base's value: the base claims the field, and
+// another value is in force.
 func (f PatchedField) Overrides() bool {
 	n := &f.record().nodes[f.at]
 	if n.first == n.last || f.record().claims[n.first].layer() != baseLayer {
@@ -123,7 +129,8 @@ func (f PatchedField) Overrides() bool {
 	return stays < 0 || !f.record().equal(n.first, stays)
 }
 
-// Replaced reports whether a layer after the patches replaced a different value of an earlier layer.
+// Replaced reports whether a layer after the patches replaced a different value of an earlier
+// layer.
 func (f PatchedField) Replaced() bool {
 	n := &f.record().nodes[f.at]
 	if n.first == n.last || f.record().claims[n.last].layer() <= f.record().managers {
@@ -137,8 +144,9 @@ func (f PatchedField) Replaced() bool {
 	return false
 }
 
-// Displaced returns the claims of the owners from which applies took the field of a live object, and those of the applies, in the
-// order of writing. An apply without force is refused for each. It returns nil if no apply took the field.
+// Displaced returns the claims of the owners from which applies took the field of a live object,
+// and those of the applies, in the order of writing. An apply without force is refused for each. It
+// returns nil if no apply took the field.
 func (f PatchedField) Displaced() []Claim {
 	l := f.record()
 	taken := l.displaced[f.at]
@@ -157,7 +165,8 @@ func (f PatchedField) Displaced() []Claim {
 				break
 			}
 		}
-		if by := l.export(d.by, Presence{}, path); len(in) == count && !slices.ContainsFunc(absent, func(c Claim) bool { return c.Owner == by.Owner }) {
+		if by := l.export(d.by, Presence{}, path); len(in) == count &&
+			!slices.ContainsFunc(absent, func(c Claim) bool { return c.Owner == by.Owner }) {
 			absent = append(absent, by) // it sets a part of the field alone
 		}
 	}

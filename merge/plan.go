@@ -17,7 +17,8 @@ type plan struct {
 	root *schema.Type
 	// patch is the Go type of patches that are no objects.
 	patch reflect.Type
-	// of is the Go type by which a base that is an Object merges. It is nil for a base of a Go type.
+	// of is the Go type by which a base that is an Object merges. It is nil for a base of a Go
+	// type.
 	of              reflect.Type
 	objects         bool // whether values are objects that merge by a definition
 	removes         bool // whether a null in a patch to such objects removes its key
@@ -41,7 +42,9 @@ var ofKubernetes = &ruleSet{of: schema.PodRules}
 func (s *ruleSet) plan(base, patch reflect.Type) (*plan, error) {
 	known, ok := s.plans.Load(planKey{base, patch})
 	if !ok {
-		known, _ = s.plans.LoadOrStore(planKey{base, patch}, sync.OnceValues(func() (*plan, error) { return s.compile(base, patch) }))
+		known, _ = s.plans.LoadOrStore(planKey{base, patch}, sync.OnceValues(func() (*plan, error) {
+			return s.compile(base, patch)
+		}))
 	}
 	return known.(func() (*plan, error))()
 }
@@ -155,7 +158,8 @@ func addressed(value any) any {
 	return to.Interface()
 }
 
-// checkFields returns an error for a type within a type, or itself, that has a field which JSON has and Go code cannot set.
+// checkFields returns an error for a type within a type, or itself, that has a field which JSON has
+// and Go code cannot set.
 func checkFields(t reflect.Type, seen map[reflect.Type]bool) error {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
@@ -168,7 +172,9 @@ func checkFields(t reflect.Type, seen map[reflect.Type]bool) error {
 		for i := range t.NumField() {
 			f := t.Field(i)
 			if isFixed(f) {
-				return fmt.Errorf("%s embeds %s, which is not exported, so that no patch can set it: export it", t, f.Type)
+				return fmt.Errorf(
+					"%s embeds %s, which is not exported, so that no patch can set it: export it",
+					t, f.Type)
 			}
 			if err := checkFields(f.Type, seen); err != nil {
 				return err
@@ -178,10 +184,11 @@ func checkFields(t reflect.Type, seen map[reflect.Type]bool) error {
 	return nil
 }
 
-// isFixed reports whether JSON has the value of a field that Go code cannot set. Such a field embeds a struct of an unexported type, with
-// a name or by a pointer.
+// isFixed reports whether JSON has the value of a field that Go code cannot set. Such a field
+// embeds a struct of an unexported type, with a name or by a pointer.
 func isFixed(f reflect.StructField) bool {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	isPointer := f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct
-	return f.Anonymous && !f.IsExported() && name != "-" && (isPointer || name != "" && f.Type.Kind() == reflect.Struct)
+	return f.Anonymous && !f.IsExported() && name != "-" &&
+		(isPointer || name != "" && f.Type.Kind() == reflect.Struct)
 }

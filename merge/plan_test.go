@@ -23,7 +23,8 @@ func TestPlan_Types(t *testing.T) {
 		want string
 	}{
 		{noStruct, errNoStruct, "merge: string is not a struct"},
-		{noField, errNoField, `merge: merge_test.kinds: rule for "nowhere": there is no field "nowhere"`},
+		{noField, errNoField,
+			`merge: merge_test.kinds: rule for "nowhere": there is no field "nowhere"`},
 	} {
 		if tc.err == nil || tc.err.Error() != tc.want || !reflect.ValueOf(tc.plan).IsZero() {
 			t.Errorf("got %v, %v, want the error %s", tc.plan, tc.err, tc.want)
@@ -31,7 +32,8 @@ func TestPlan_Types(t *testing.T) {
 	}
 }
 
-// TestApply_NilPatch checks that a nil patch sets nothing, and that patches count from the first one.
+// TestApply_NilPatch checks that a nil patch sets nothing, and that patches count from the first
+// one.
 func TestApply_NilPatch(t *testing.T) {
 	plan := must(planFor[kinds](schema.Rules{}))
 	patch, wrong := merge.Object{"text": "a"}, merge.Object{"text": int64(1)}
@@ -42,12 +44,14 @@ func TestApply_NilPatch(t *testing.T) {
 	}
 	_, err := plan.Apply(nil, append(layers, merge.Patch{Manager: "three", Value: &wrong}))
 	var failed *merge.PatchError
-	if !errors.As(err, &failed) || failed.Index != 2 || failed.Owner != merge.Manager("three") || failed.Path.String() != ".text" {
+	if !errors.As(err, &failed) || failed.Index != 2 || failed.Owner != merge.Manager("three") ||
+		failed.Path.String() != ".text" {
 		t.Errorf("Apply returns %v, want an error of the third patch", err)
 	}
 }
 
-// TestApply_NoManager merges a patch that names no manager, and a base whose layer is one: no conflict would name them.
+// TestApply_NoManager merges a patch that names no manager, and a base whose layer is one: no
+// conflict would name them.
 func TestApply_NoManager(t *testing.T) {
 	one, two := merge.Object{"text": "a"}, merge.Object{"text": "b"}
 	_, err := planForJSON().Apply(nil, []merge.Patch{{Manager: "a", Value: one}, {Value: two}})
@@ -56,7 +60,8 @@ func TestApply_NoManager(t *testing.T) {
 	}
 	for _, owner := range []merge.Owner{"", merge.Manager("a")} {
 		var wrong *merge.OptionError
-		if _, err := planForJSON().Apply(nil, nil, merge.Base(owner, nil)); !errors.As(err, &wrong) || wrong.Option != "Base" {
+		if _, err := planForJSON().Apply(nil, nil, merge.Base(owner, nil)); !errors.As(
+			err, &wrong) || wrong.Option != "Base" {
 			t.Errorf("the base of %q: %v", owner, err)
 		}
 	}
@@ -74,12 +79,17 @@ func TestForAny(t *testing.T) {
 		{&kinds{Text: "a"}, &kinds{Small: 1}, ``},
 		{&kinds{Text: "a"}, merge.Object{"small": int64(1)}, ``},
 		{&kinds{Text: "a"}, kinds{Small: 1}, ``},
-		{&kinds{Text: "a"}, &part{}, `patch of manager/one: is *merge_test.part, and must be merge_test.kinds or an object`},
-		{&kinds{Text: "a"}, "text", `patch of manager/one: is string, and must be merge_test.kinds or an object`},
+		{&kinds{Text: "a"}, &part{},
+			`patch of manager/one: is *merge_test.part, and must be merge_test.kinds or an object`},
+		{&kinds{Text: "a"}, "text",
+			`patch of manager/one: is string, and must be merge_test.kinds or an object`},
 		{nil, merge.Object{}, `merge: the base is <nil>, and must be a pointer to a struct`},
-		{merge.Object{}, merge.Object{}, `merge: the base is map[string]interface {}, and must be a pointer to a struct`},
-		{kinds{}, merge.Object{}, `merge: the base is merge_test.kinds, and must be a pointer to a struct`},
-		{none, merge.Object{}, `merge: the base is *merge_test.kinds, and must be a pointer to a struct`},
+		{merge.Object{}, merge.Object{},
+			`merge: the base is map[string]interface {}, and must be a pointer to a struct`},
+		{kinds{}, merge.Object{},
+			`merge: the base is merge_test.kinds, and must be a pointer to a struct`},
+		{none, merge.Object{},
+			`merge: the base is *merge_test.kinds, and must be a pointer to a struct`},
 	} {
 		before := asJSON([]any{tc.base, tc.patch})
 		result, err := plan.Apply(&tc.base, []merge.Patch{{Manager: "one", Value: tc.patch}})
@@ -92,7 +102,8 @@ func TestForAny(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(result.Value, &kinds{Text: "a", Small: 1}) {
 			t.Fatalf("Apply = %v, %v", result, err)
 		}
-		if diff := cmp.Diff([]string{`.small one=1`, `.text base="a"`}, claimsOf(result.History)); diff != "" {
+		if diff := cmp.Diff([]string{`.small one=1`, `.text base="a"`},
+			claimsOf(result.History)); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)
 		}
 		result.Value.(*kinds).Text = "b"
@@ -106,7 +117,8 @@ func TestForAny(t *testing.T) {
 	}
 }
 
-// TestForAny_Directives checks that the plan finds directives in JSON of any shape within lists that are replaced whole.
+// TestForAny_Directives checks that the plan finds directives in JSON of any shape within lists
+// that are replaced whole.
 func TestForAny_Directives(t *testing.T) {
 	plan := must(planFor[ordered](schema.Rules{}))
 	patch := fromJSON[*ordered](`{"raws":[{"a":{"$patch":"delete"},"b":null,"c":"d"}]}`)
@@ -115,7 +127,8 @@ func TestForAny_Directives(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, err := strategicMerge(&ordered{}, patch)
-	if got := asJSON(result.Value); err != nil || got != want || !strings.Contains(got, `[{"c":"d"}]`) {
+	if got := asJSON(result.Value); err != nil || got != want ||
+		!strings.Contains(got, `[{"c":"d"}]`) {
 		t.Errorf("Apply makes %s, want %s, %v", got, want, err)
 	}
 }

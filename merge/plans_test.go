@@ -15,7 +15,8 @@ type plan[T any] struct {
 	typ     *schema.Type
 }
 
-func (p plan[T]) Apply(base *T, patches []merge.Patch, options ...merge.Option) (*merge.Result[T], error) {
+func (p plan[T]) Apply(base *T, patches []merge.Patch,
+	options ...merge.Option) (*merge.Result[T], error) {
 	return p.merging(base, patches, options...)
 }
 
@@ -35,15 +36,17 @@ func planFor[T any](r schema.Rules) (plan[T], error) {
 	if err != nil {
 		return plan[T]{}, err
 	}
-	return plan[T]{func(base *T, patches []merge.Patch, options ...merge.Option) (*merge.Result[T], error) {
-		return merge.Strategic(base, patches, append(options, rules)...)
-	}, empty.History.Type()}, nil
+	return plan[T]{
+		func(base *T, patches []merge.Patch, options ...merge.Option) (*merge.Result[T], error) {
+			return merge.Strategic(base, patches, append(options, rules)...)
+		}, empty.History.Type()}, nil
 }
 
 // planForAny merges pointers to a struct.
 func planForAny(t reflect.Type, r schema.Rules) (plan[any], error) {
 	rules := merge.Rules(r)
-	merging := func(base *any, patches []merge.Patch, options ...merge.Option) (*merge.Result[any], error) {
+	merging := func(base *any, patches []merge.Patch,
+		options ...merge.Option) (*merge.Result[any], error) {
 		if base == nil {
 			empty := reflect.New(t).Interface()
 			base = &empty
@@ -64,23 +67,29 @@ func planForType(t reflect.Type, r schema.Rules) (plan[merge.Object], error) {
 		return plan[merge.Object]{}, err
 	}
 	rules := merge.Rules(r)
-	return plan[merge.Object]{func(base *merge.Object, patches []merge.Patch, options ...merge.Option) (*merge.Result[merge.Object], error) {
-		return merge.StrategicObject(typ, valueOf(base), patches, append(options, rules)...)
-	}, typ}, nil
+	return plan[merge.Object]{
+		func(base *merge.Object, patches []merge.Patch,
+			options ...merge.Option) (*merge.Result[merge.Object], error) {
+			return merge.StrategicObject(typ, valueOf(base), patches, append(options, rules)...)
+		}, typ}, nil
 }
 
 // planForObject merges objects of a definition.
 func planForObject(t *schema.Type) plan[merge.Object] {
-	return plan[merge.Object]{func(base *merge.Object, patches []merge.Patch, options ...merge.Option) (*merge.Result[merge.Object], error) {
-		return merge.Apply(t, valueOf(base), patches, options...)
-	}, t}
+	return plan[merge.Object]{
+		func(base *merge.Object, patches []merge.Patch,
+			options ...merge.Option) (*merge.Result[merge.Object], error) {
+			return merge.Apply(t, valueOf(base), patches, options...)
+		}, t}
 }
 
 // planForJSON merges objects without a type.
 func planForJSON() plan[merge.Object] {
-	return plan[merge.Object]{func(base *merge.Object, patches []merge.Patch, options ...merge.Option) (*merge.Result[merge.Object], error) {
-		return merge.StrategicObject(nil, valueOf(base), patches, options...)
-	}, schema.Open()}
+	return plan[merge.Object]{
+		func(base *merge.Object, patches []merge.Patch,
+			options ...merge.Option) (*merge.Result[merge.Object], error) {
+			return merge.StrategicObject(nil, valueOf(base), patches, options...)
+		}, schema.Open()}
 }
 
 // operationsOf reads a JSON patch.

@@ -32,10 +32,12 @@ func (l *log) precedence(policy string) {
 	}
 }
 
-// precedenceWithin records the fields within a field that a layer's null emptied, or that a later layer made again.
+// precedenceWithin records the fields within a field that a layer's null emptied, or that a later
+// layer made again.
 func (l *log) precedenceWithin(policy string, at node, null, layer int32) {
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-		if last := l.nodes[child].last; last >= 0 && l.isManager(l.claims[last].layer()) && l.claims[last].kind() != nullValue {
+		if last := l.nodes[child].last; last >= 0 && l.isManager(l.claims[last].layer()) &&
+			l.claims[last].kind() != nullValue {
 			winner, loser := l.claims[last].layer(), layer
 			if last < null {
 				winner, loser = loser, winner
@@ -46,7 +48,8 @@ func (l *log) precedenceWithin(policy string, at node, null, layer int32) {
 	}
 }
 
-// lastWithin returns the last claim of a patch on a field or within it, or -1. A null on the field itself does not count.
+// lastWithin returns the last claim of a patch on a field or within it, or -1. A null on the field
+// itself does not count.
 func (l *log) lastWithin(at node) int32 {
 	last := int32(-1)
 	if at == noNode {
@@ -66,9 +69,10 @@ func (l *log) lastWithin(at node) int32 {
 	return last
 }
 
-// excludedMembers returns the union members of an object that another layer's claim excludes. It also returns that layer and the
-// last claim on the union.
-func (l *log) excludedMembers(t *schema.Type, u schema.Union, object Object, at node) (gone []*schema.StructField, winner, last int32) {
+// excludedMembers returns the union members of an object that another layer's claim excludes. It
+// also returns that layer and the last claim on the union.
+func (l *log) excludedMembers(t *schema.Type, u schema.Union, object Object,
+	at node) (gone []*schema.StructField, winner, last int32) {
 	lastOf := func(f *schema.StructField) int32 {
 		child := l.lookup(at, f, "")
 		if l.baseWins && (child == noNode || l.hasBase(child)) {
@@ -97,10 +101,13 @@ func (l *log) excludedMembers(t *schema.Type, u schema.Union, object Object, at 
 		}
 		winner, last = layerOf(lastOf(f)), max(last, lastOf(f))
 	}
-	return slices.DeleteFunc(gone, func(f *schema.StructField) bool { return layerOf(lastOf(f)) == winner }), winner, last
+	return slices.DeleteFunc(gone, func(f *schema.StructField) bool {
+		return layerOf(lastOf(f)) == winner
+	}), winner, last
 }
 
-// removed records that a layer's claim removed a field. It returns the layers that claim the field or a field within it.
+// removed records that a layer's claim removed a field. It returns the layers that claim the field
+// or a field within it.
 func (l *log) removed(at node, winner int32, losers []int32) []int32 {
 	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
 		losers = append(losers, l.claims[i].layer())
@@ -114,8 +121,10 @@ func (l *log) removed(at node, winner int32, losers []int32) []int32 {
 	return losers
 }
 
-// severalMembers returns the error for an object with several members of a union. It names their layers.
-func (l *log) severalMembers(u schema.Union, t *schema.Type, object Object, at node, last int32) error {
+// severalMembers returns the error for an object with several members of a union. It names their
+// layers.
+func (l *log) severalMembers(u schema.Union, t *schema.Type, object Object, at node,
+	last int32) error {
 	var members []string
 	for _, f := range t.Fields {
 		value := object[f.Name]
@@ -137,7 +146,8 @@ func (l *log) severalMembers(u schema.Union, t *schema.Type, object Object, at n
 	layer := l.claims[last].layer()
 	return &PatchError{
 		Owner: l.layers[layer], Index: slices.Index(l.ids, layer), Path: l.path(at),
-		Err: apiError("Forbidden", "may not set more than one member of the union %q: %s", u.Name, strings.Join(members, ", ")),
+		Err: apiError("Forbidden", "may not set more than one member of the union %q: %s", u.Name,
+			strings.Join(members, ", ")),
 	}
 }
 
@@ -147,13 +157,15 @@ func (l *log) isOfBase(at node) bool {
 	return first >= 0 && l.claims[first].layer() == baseLayer
 }
 
-// baseClaim returns the base's claim on a field, -1 for none. A null sets nothing, nor does an empty value that a Go type encodes anyway.
+// baseClaim returns the base's claim on a field, -1 for none. A null sets nothing, nor does an
+// empty value that a Go type encodes anyway.
 func (l *log) baseClaim(at node) int32 {
 	first := l.nodes[at].first
 	if !l.isOfBase(at) || l.claims[first].kind() == ineffectiveNull {
 		return -1
 	}
-	if l.root.GoType() != nil && l.claims[first].kind() != presenceValue && l.isEmpty(at, l.valueOf(first)) {
+	if l.root.GoType() != nil && l.claims[first].kind() != presenceValue &&
+		l.isEmpty(at, l.valueOf(first)) {
 		return -1
 	}
 	return first

@@ -85,8 +85,10 @@ func (m podMaker) number() any { return m.one(int64(1), int64(2), int64(3)) }
 
 func (m podMaker) probe() any {
 	return m.object(map[string]func() any{
-		"exec":           func() any { return merge.Object{"command": []any{m.text()}} },
-		"httpGet":        func() any { return m.object(map[string]func() any{"path": m.text, "port": m.number, "host": m.text}) },
+		"exec": func() any { return merge.Object{"command": []any{m.text()}} },
+		"httpGet": func() any {
+			return m.object(map[string]func() any{"path": m.text, "port": m.number, "host": m.text})
+		},
 		"grpc":           func() any { return merge.Object{"port": m.number()} },
 		"periodSeconds":  m.number,
 		"timeoutSeconds": m.number,
@@ -95,25 +97,38 @@ func (m podMaker) probe() any {
 
 func (m podMaker) container() map[string]func() any {
 	return map[string]func() any{
-		"image": m.text, "command": func() any { return []any{m.text()} }, "livenessProbe": m.probe, "readinessProbe": m.probe,
+		"image": m.text, "command": func() any {
+			return []any{m.text()}
+		}, "livenessProbe": m.probe, "readinessProbe": m.probe,
 		"env": func() any {
 			return m.list("name", map[string]func() any{"value": m.text, "valueFrom": func() any {
 				return m.object(map[string]func() any{
-					"fieldRef":     func() any { return merge.Object{"fieldPath": m.one("", "spec.nodeName")} },
-					"secretKeyRef": func() any { return merge.Object{"name": m.text(), "key": m.one("", "k")} },
+					"fieldRef": func() any {
+						return merge.Object{"fieldPath": m.one("", "spec.nodeName")}
+					},
+					"secretKeyRef": func() any {
+						return merge.Object{"name": m.text(), "key": m.one("", "k")}
+					},
 				})
 			}}, "A", "B", "C")
 		},
 		"volumeMounts": func() any {
-			return m.list("mountPath", map[string]func() any{"name": func() any { return m.one("", "v") }, "subPath": m.text, "subPathExpr": m.text}, "/a", "/b", "/c")
+			return m.list("mountPath", map[string]func() any{"name": func() any {
+				return m.one("", "v")
+			}, "subPath": m.text, "subPathExpr": m.text}, "/a", "/b", "/c")
 		},
 		"ports": func() any {
-			return m.list("containerPort", map[string]func() any{"name": m.text, "protocol": m.text}, int64(1), int64(2), int64(3))
+			return m.list("containerPort",
+				map[string]func() any{"name": m.text, "protocol": m.text}, int64(1), int64(2),
+				int64(3))
 		},
 		"securityContext": func() any {
-			return m.object(map[string]func() any{"runAsUser": m.number, "seccompProfile": func() any {
-				return m.object(map[string]func() any{"type": func() any { return m.one("Localhost", "Unconfined") }, "localhostProfile": m.text})
-			}})
+			return m.object(
+				map[string]func() any{"runAsUser": m.number, "seccompProfile": func() any {
+					return m.object(map[string]func() any{"type": func() any {
+						return m.one("Localhost", "Unconfined")
+					}, "localhostProfile": m.text})
+				}})
 		},
 	}
 }
@@ -126,7 +141,9 @@ func (m podMaker) spec() merge.Object {
 			return m.list("name", map[string]func() any{
 				"emptyDir": func() any { return m.object(map[string]func() any{"medium": m.text}) },
 				"hostPath": func() any { return merge.Object{"path": m.one("", "", "x")} },
-				"secret":   func() any { return m.object(map[string]func() any{"secretName": m.text}) },
+				"secret": func() any {
+					return m.object(map[string]func() any{"secretName": m.text})
+				},
 			}, "v", "w", "u")
 		},
 		"nodeSelector": func() any {
@@ -134,7 +151,9 @@ func (m podMaker) spec() merge.Object {
 			delete(entries, "$patch")
 			return entries
 		},
-		"tolerations": func() any { return []any{merge.Object{"key": m.text()}} }, "schedulerName": m.text, "priority": m.number,
+		"tolerations": func() any {
+			return []any{merge.Object{"key": m.text()}}
+		}, "schedulerName": m.text, "priority": m.number,
 		"imagePullSecrets": func() any { return m.list("name", nil, "r", "s", "t") },
 	})
 }
@@ -153,8 +172,8 @@ func podPlan(t testing.TB) plan[corev1.PodSpec] {
 	return plan
 }
 
-// forPods calls hold with many cases. A case may have nulls in its patches, and some have directives. A law that is broken is a
-// text.
+// forPods calls hold with many cases. A case may have nulls in its patches, and some have
+// directives. A law that is broken is a text.
 func forPods(t *testing.T, directives bool, hold func(podCase) string) {
 	random := rand.New(rand.NewPCG(testenv.Seed(t), 7))
 	for range testenv.Cases(t, 4_000) {
@@ -202,7 +221,9 @@ func unordered(t *schema.Type, tree any) any {
 			for i := range tree {
 				tree[i] = unordered(t.Elem, tree[i])
 			}
-			slices.SortStableFunc(tree, func(a, b any) int { return cmp.Compare(keyIn(t, a), keyIn(t, b)) })
+			slices.SortStableFunc(tree, func(a, b any) int {
+				return cmp.Compare(keyIn(t, a), keyIn(t, b))
+			})
 		}
 	}
 	return tree
@@ -222,17 +243,20 @@ func TestOrder(t *testing.T) {
 		if err != nil {
 			return ""
 		}
-		return gocmp.Diff(unordered(plan.Type(), treeOf(upstream.Value)), unordered(plan.Type(), treeOf(based.Value)))
+		return gocmp.Diff(unordered(plan.Type(), treeOf(upstream.Value)),
+			unordered(plan.Type(), treeOf(based.Value)))
 	})
 }
 
-// TestOrder_Base: the items of the base come first, in their order. New ones follow in the order in which the patches name them.
+// TestOrder_Base: the items of the base come first, in their order. New ones follow in the order in
+// which the patches name them.
 func TestOrder_Base(t *testing.T) {
 	plan := podPlan(t)
 	forPods(t, false, func(c podCase) string {
 		layers, nulls := []any{treeOf(c.base)}, false
 		for _, p := range c.patches {
-			layers, nulls = append(layers, treeOf(p.Value)), nulls || strings.Contains(inJSON(p.Value), "null")
+			layers, nulls = append(layers, treeOf(p.Value)), nulls ||
+				strings.Contains(inJSON(p.Value), "null")
 		}
 		for _, o := range []options{{}, {Precedence: "first"}, {Managers: []string{"m1"}}} {
 			o.Order = "base"
@@ -248,7 +272,8 @@ func TestOrder_Base(t *testing.T) {
 	})
 }
 
-// firstNamed reports items of a list-map that are not in the order in which the layers name them first. A null forgets the earlier layers.
+// firstNamed reports items of a list-map that are not in the order in which the layers name them
+// first. A null forgets the earlier layers.
 func firstNamed(t *schema.Type, got any, layers []any) string {
 	switch got := got.(type) {
 	case map[string]any:
@@ -304,11 +329,13 @@ func firstNamed(t *schema.Type, got any, layers []any) string {
 	return ""
 }
 
-// TestOrder_Long: long lists, which are indexed, keep their order as well. So do sets and the lists of a definition.
+// TestOrder_Long: long lists, which are indexed, keep their order as well. So do sets and the lists
+// of a definition.
 func TestOrder_Long(t *testing.T) {
 	names := func(prefix string, n int) (list []any, set []any) {
 		for i := range n {
-			list, set = append(list, merge.Object{"name": fmt.Sprint(prefix, i)}), append(set, fmt.Sprint(prefix, i))
+			list, set = append(list, merge.Object{"name": fmt.Sprint(prefix, i)}),
+				append(set, fmt.Sprint(prefix, i))
 		}
 		return list, set
 	}
@@ -316,7 +343,8 @@ func TestOrder_Long(t *testing.T) {
 	var patches []merge.Patch
 	for i := range 4 {
 		added, addedSet := names(fmt.Sprint("p", i, "-"), 3)
-		patch := merge.Object{"items": append(added, old[20-i], merge.Object{"name": "p0-1"}), "marks": append(addedSet, oldSet[9])}
+		patch := merge.Object{"items": append(added, old[20-i], merge.Object{"name": "p0-1"}),
+			"marks": append(addedSet, oldSet[9])}
 		if i == 0 {
 			patch["items"] = added
 		}
@@ -349,22 +377,29 @@ func TestOrder_Long(t *testing.T) {
 // TestOptions rejects policies that do not exist or contradict each other, in each kind of plan.
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]options{
-		`merge: Unions: Unsupported value: "none": supported values: "last", "error"`: {Unions: "none"},
-		`merge: Defaults: Forbidden: may only be set when the rules have defaults`:    {Defaults: "rules"},
-		`merge: Prefer: Duplicate value: "a"`:                                         {Managers: []string{"a", "a"}},
-		`merge: ProtectError: Forbidden: may not be set when Protect is not`:          {ProtectedError: true},
-		`merge: Prefer: Forbidden: may not be set with First or BaseWins`:             {Managers: []string{"a"}, Precedence: "first"},
+		`merge: Unions: Unsupported value: "none": supported values: "last", "error"`: {
+			Unions: "none"},
+		`merge: Defaults: Forbidden: may only be set when the rules have defaults`: {
+			Defaults: "rules"},
+		`merge: Prefer: Duplicate value: "a"`: {
+			Managers: []string{"a", "a"}},
+		`merge: ProtectError: Forbidden: may not be set when Protect is not`: {
+			ProtectedError: true},
+		`merge: Prefer: Forbidden: may not be set with First or BaseWins`: {
+			Managers: []string{"a"}, Precedence: "first"},
 	} {
 		for _, plan := range []plan[merge.Object]{planForJSON(), objectPlan("{type: object}")} {
 			_, err := plan.Apply(nil, nil, o.list()...)
-			if checked := plan.Check(o); err == nil || err.Error() != want || fmt.Sprint(checked) != want {
+			if checked := plan.Check(o); err == nil || err.Error() != want ||
+				fmt.Sprint(checked) != want {
 				t.Errorf("errors %v and %v, want %s", err, checked, want)
 			}
 		}
 	}
 }
 
-// TestOptions_ProtectedByKind takes paths into each kind of field that merges by itself, and rejects others. A definition has no keys, only names.
+// TestOptions_ProtectedByKind takes paths into each kind of field that merges by itself, and
+// rejects others. A definition has no keys, only names.
 func TestOptions_ProtectedByKind(t *testing.T) {
 	type item struct {
 		Name   string            `json:"name"`
@@ -390,7 +425,8 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		marks: {type: array, x-kubernetes-list-type: set, items: {type: string}},
 		free: {x-kubernetes-preserve-unknown-fields: true, properties: {in: {type: string}}}}}`)
 	whole := fieldpath.Fields("whole")
-	labels, items, marks, args := fieldpath.Fields("labels"), fieldpath.Fields("items"), fieldpath.Fields("marks"), fieldpath.Fields("args")
+	labels, items, marks, args := fieldpath.Fields("labels"), fieldpath.Fields("items"),
+		fieldpath.Fields("marks"), fieldpath.Fields("args")
 	const part, none = "is part of a value that does not merge", "has no field"
 	for _, tc := range []struct {
 		path                  fieldpath.Path
@@ -401,17 +437,20 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 		{labels.Append(fieldpath.Key("a")), "", ""},
 		{labels.Append(fieldpath.Field("a")), "", ""},
 		{labels.Append(fieldpath.Any()), "", ""},
-		{labels.Append(fieldpath.Key("a"), fieldpath.Field("b")), "has no fields or items", "has no fields or items"},
+		{labels.Append(fieldpath.Key("a"), fieldpath.Field("b")), "has no fields or items",
+			"has no fields or items"},
 		{marks.Append(fieldpath.Element("a")), "", ""},
 		{marks.Append(fieldpath.Key("a")), "", ""},
 		{args.Append(fieldpath.Element("a")), "use .args", "use .args"},
 		{args.Append(fieldpath.Index(0)), part, part},
-		{items.Append(fieldpath.Item("name", "a"), fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
+		{items.Append(fieldpath.Item("name", "a"), fieldpath.Field("labels"), fieldpath.Key("a")),
+			"", ""},
 		{items.Append(fieldpath.Any(), fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
 		{items.Append(fieldpath.Field("labels"), fieldpath.Key("a")), "", ""},
 		{whole.Append(fieldpath.Field("name")), none, part},
 		{fieldpath.Fields("structs").Append(fieldpath.Key("a")), "", none},
-		{fieldpath.Fields("structs").Append(fieldpath.Key("a"), fieldpath.Field("name")), part, none},
+		{fieldpath.Fields("structs").Append(fieldpath.Key("a"), fieldpath.Field("name")), part,
+			none},
 		{fieldpath.Fields("structs").Append(fieldpath.Key("a"), fieldpath.Key("b")), none, none},
 		{fieldpath.Fields("free", "a"), none, ""},
 		{fieldpath.Path{fieldpath.Field("free"), fieldpath.Any()}, none, ""},
@@ -421,7 +460,8 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 			want string
 		}{{typed, tc.wantTyped}, {defined, tc.wantObject}} {
 			err := by.plan.Check(options{Protected: []fieldpath.Path{tc.path}})
-			if fmt.Sprint(err) == "<nil>" != (by.want == "") || !strings.Contains(fmt.Sprint(err), by.want) {
+			if fmt.Sprint(err) == "<nil>" != (by.want == "") ||
+				!strings.Contains(fmt.Sprint(err), by.want) {
 				t.Errorf("%s: %v, want %q", tc.path, err, by.want)
 			}
 		}
@@ -430,22 +470,33 @@ func TestOptions_ProtectedByKind(t *testing.T) {
 
 // TestUnions_Error names the members of a union and their layers.
 func TestUnions_Error(t *testing.T) {
-	base := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{}}}}}}
+	base := corev1.PodSpec{
+		Containers: []corev1.Container{
+			{Name: "c", LivenessProbe: &corev1.Probe{
+				ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{}}}}}}
 	probe := func(member string, fields merge.Object) merge.Patch {
 		return merge.Patch{Manager: member, Value: &merge.Object{
-			"containers": []any{merge.Object{"name": "c", "livenessProbe": merge.Object{member: fields}}},
+			"containers": []any{
+				merge.Object{"name": "c", "livenessProbe": merge.Object{member: fields}}},
 		}}
 	}
-	_, err := podPlan(t).Apply(&base, []merge.Patch{probe("grpc", merge.Object{"port": int64(1)}), probe("httpGet", merge.Object{})}, options{Unions: "error"}.list()...)
+	_, err := podPlan(t).Apply(
+		&base, []merge.Patch{probe("grpc", merge.Object{"port": int64(1)}),
+			probe("httpGet", merge.Object{})}, options{Unions: "error"}.list()...)
 	want := `patch of manager/httpGet: .containers[name="c"].livenessProbe: Forbidden: may not set more than one member of the union "handler": ` +
 		`exec of base, httpGet of manager/httpGet, grpc of manager/grpc`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	profile := func(name, field, value string) merge.Patch {
-		return merge.Patch{Manager: name, Value: &merge.Object{"securityContext": merge.Object{"seccompProfile": merge.Object{field: value}}}}
+		return merge.Patch{
+			Manager: name,
+			Value: &merge.Object{
+				"securityContext": merge.Object{"seccompProfile": merge.Object{field: value}}}}
 	}
-	_, err = podPlan(t).Apply(nil, []merge.Patch{profile("a", "localhostProfile", "p"), profile("b", "type", "Unconfined")}, options{Unions: "error"}.list()...)
+	_, err = podPlan(t).Apply(
+		nil, []merge.Patch{profile("a", "localhostProfile", "p"),
+			profile("b", "type", "Unconfined")}, options{Unions: "error"}.list()...)
 	want = `patch of manager/b: .securityContext.seccompProfile: Forbidden: may not set more than one member of the union "profile": ` +
 		`type "Unconfined" of manager/b, localhostProfile of manager/a`
 	if err == nil || err.Error() != want {
@@ -473,7 +524,9 @@ func differing(t *schema.Type, a, b any, at fieldpath.Path) (found []fieldpath.P
 		names := maps.Clone(old)
 		maps.Copy(names, now)
 		for _, key := range slices.Sorted(maps.Keys(names)) {
-			found = append(found, differing(t.Elem, old[key], now[key], at.Append(fieldpath.Item(t.Key, key)))...)
+			found = append(
+				found, differing(t.Elem, old[key], now[key],
+					at.Append(fieldpath.Item(t.Key, key)))...)
 		}
 	case !reflect.DeepEqual(a, b):
 		found = append(found, at)
@@ -503,7 +556,8 @@ func at(tree any, path fieldpath.Path) any {
 		case []any:
 			tree = nil
 			for _, item := range of {
-				if key, value, ok := step.Item(); ok && fmt.Sprint(item.(map[string]any)[key]) == value {
+				if key, value, ok := step.Item(); ok &&
+					fmt.Sprint(item.(map[string]any)[key]) == value {
 					tree = item
 				}
 			}
@@ -523,7 +577,8 @@ func (c podCase) said(path fieldpath.Path) (base any, patches []any) {
 }
 
 // merged merges the patches by a policy and by none.
-func (c podCase) merged(t *testing.T, o options) (none, by *merge.Result[corev1.PodSpec], err error) {
+func (c podCase) merged(t *testing.T,
+	o options) (none, by *merge.Result[corev1.PodSpec], err error) {
 	t.Helper()
 	plan := podPlan(t)
 	if none, err = plan.Apply(&c.base, c.patches); err != nil {
@@ -533,8 +588,8 @@ func (c podCase) merged(t *testing.T, o options) (none, by *merge.Result[corev1.
 	return none, by, err
 }
 
-// TestUnions: the policy of unions removes only union members, and none that the last patch on the union sets. An error names
-// the members that would be removed.
+// TestUnions: the policy of unions removes only union members, and none that the last patch on the
+// union sets. An error names the members that would be removed.
 func TestUnions(t *testing.T) {
 	pod := podPlan(t).Type()
 	decided := 0
@@ -547,7 +602,9 @@ func TestUnions(t *testing.T) {
 		for _, path := range changed {
 			last := len(path) - 1
 			name, _ := path[last].Field()
-			u := slices.IndexFunc(pod.Lookup(path[:last]).Unions, func(u schema.Union) bool { return u.Has(name) })
+			u := slices.IndexFunc(pod.Lookup(path[:last]).Unions, func(u schema.Union) bool {
+				return u.Has(name)
+			})
 			if u < 0 || at(treeOf(by.Value), path) != nil {
 				return fmt.Sprintf("%s is not a member that was removed", path)
 			}
@@ -574,7 +631,8 @@ func TestUnions(t *testing.T) {
 	}
 }
 
-// broken reports a union without a discriminator of which different patches set two members, or a patch and the base.
+// broken reports a union without a discriminator of which different patches set two members, or a
+// patch and the base.
 func broken(t *schema.Type, tree any, c podCase, path fieldpath.Path) string {
 	switch tree := tree.(type) {
 	case map[string]any:
@@ -603,13 +661,15 @@ func broken(t *schema.Type, tree any, c podCase, path fieldpath.Path) string {
 				}
 			}
 			if len(setters) > 1 {
-				return fmt.Sprintf("%s: several members of union %q: %s", path, u.Name, inJSON(tree))
+				return fmt.Sprintf("%s: several members of union %q: %s", path, u.Name,
+					inJSON(tree))
 			}
 		}
 	case []any:
 		for _, item := range tree {
 			if t.Kind == schema.ListMap {
-				if b := broken(t.Elem, item, c, path.Append(fieldpath.Item(t.Key, keyIn(t, item)))); b != "" {
+				if b := broken(t.Elem, item, c,
+					path.Append(fieldpath.Item(t.Key, keyIn(t, item)))); b != "" {
 					return b
 				}
 			}
@@ -618,7 +678,8 @@ func broken(t *schema.Type, tree any, c podCase, path fieldpath.Path) string {
 	return ""
 }
 
-// TestEmpty: the policy of empty strings changes only strings that are always encoded. They keep the last text that is not empty.
+// TestEmpty: the policy of empty strings changes only strings that are always encoded. They keep
+// the last text that is not empty.
 func TestEmpty(t *testing.T) {
 	pod := podPlan(t).Type()
 	decided := 0
@@ -637,10 +698,13 @@ func TestEmpty(t *testing.T) {
 				}
 			}
 			f := pod.Lookup(path[:len(path)-1]).Field(name)
-			if f.Template.OmitEmpty || at(treeOf(none.Value), path) != "" || at(treeOf(by.Value), path) != want {
+			if f.Template.OmitEmpty || at(treeOf(none.Value), path) != "" ||
+				at(treeOf(by.Value), path) != want {
 				return fmt.Sprintf("%s: %v, want %v", path, at(treeOf(by.Value), path), want)
 			}
-			if !slices.ContainsFunc(notesOf(by.Notes, merge.Decided), func(d merge.Note) bool { return slices.Equal(d.Path, path) && d.Option == "SkipEmpty" }) {
+			if !slices.ContainsFunc(notesOf(by.Notes, merge.Decided), func(d merge.Note) bool {
+				return slices.Equal(d.Path, path) && d.Option == "SkipEmpty"
+			}) {
 				return fmt.Sprintf("no decision on %s", path)
 			}
 			decided++
@@ -652,7 +716,8 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestDefaults: the policy of defaults adds fields that nobody set, and changes neither the owners nor the conflicts.
+// TestDefaults: the policy of defaults adds fields that nobody set, and changes neither the owners
+// nor the conflicts.
 func TestDefaults(t *testing.T) {
 	pod, added := podPlan(t).Type(), 0
 	forPods(t, true, func(c podCase) string {
@@ -666,10 +731,12 @@ func TestDefaults(t *testing.T) {
 			}
 			added++
 		}
-		if difference := gocmp.Diff(ownersIn(none.History), ownersIn(by.History)); difference != "" {
+		if difference := gocmp.Diff(ownersIn(none.History),
+			ownersIn(by.History)); difference != "" {
 			return difference
 		}
-		return gocmp.Diff(fmt.Sprint(conflict.Find(none.History)), fmt.Sprint(conflict.Find(by.History)))
+		return gocmp.Diff(fmt.Sprint(conflict.Find(none.History)),
+			fmt.Sprint(conflict.Find(by.History)))
 	})
 	if added == 0 {
 		t.Error("nothing was added")
@@ -683,7 +750,8 @@ func ownersIn(o *merge.History) (owners []string) {
 	return owners
 }
 
-// TestPrecedence: a precedence changes a value only where Find reports an overlap, and then the manager that it names wins.
+// TestPrecedence: a precedence changes a value only where Find reports an overlap, and then the
+// manager that it names wins.
 func TestPrecedence(t *testing.T) {
 	pod := podPlan(t).Type()
 	decided := 0
@@ -695,28 +763,38 @@ func TestPrecedence(t *testing.T) {
 			}
 			found := conflict.Find(none.History)
 			for _, path := range differing(pod, treeOf(none.Value), treeOf(by.Value), nil) {
-				if !slices.ContainsFunc(found, func(c conflict.Conflict) bool { return path.HasPrefix(c.Path) || c.Path.HasPrefix(path) }) {
+				if !slices.ContainsFunc(found, func(c conflict.Conflict) bool {
+					return path.HasPrefix(c.Path) || c.Path.HasPrefix(path)
+				}) {
 					return fmt.Sprintf("%+v changes %s, and no overlap is reported", o, path)
 				}
 			}
 			for _, overlap := range found {
-				if overlap.Kind != conflict.Overlap || slices.ContainsFunc(overlap.Claims, func(c merge.Claim) bool { return c.Value == nil }) {
+				if overlap.Kind != conflict.Overlap ||
+					slices.ContainsFunc(overlap.Claims, func(c merge.Claim) bool {
+						return c.Value == nil
+					}) {
 					continue
 				}
 				wins := overlap.Claims[0]
 				if o.Precedence == "" {
 					wins = overlap.Claims[len(overlap.Claims)-1]
 					for _, name := range []string{"m0", "m1"} {
-						if i := slices.IndexFunc(overlap.Claims, func(c merge.Claim) bool { return c.Owner == merge.Manager(name) }); i >= 0 {
+						if i := slices.IndexFunc(overlap.Claims, func(c merge.Claim) bool {
+							return c.Owner == merge.Manager(name)
+						}); i >= 0 {
 							wins = overlap.Claims[i]
 						}
 					}
 				}
 				if !slices.ContainsFunc(notesOf(by.Notes, merge.Decided), func(d merge.Note) bool {
 					isValue := merge.SameValue(at(treeOf(by.Value), overlap.Path), wins.Value)
-					return (d.Option == "First") == (o.Managers == nil) && slices.Equal(d.Path, overlap.Path) && (d.Owner == wins.Owner || isValue) && len(d.Losers) > 0
+					return (d.Option == "First") == (o.Managers == nil) &&
+						slices.Equal(d.Path, overlap.Path) && (d.Owner == wins.Owner || isValue) &&
+						len(d.Losers) > 0
 				}) {
-					return fmt.Sprintf("%+v: overlap %v: decisions %v, want %s to win", o, overlap, notesOf(by.Notes, merge.Decided), wins.Owner)
+					return fmt.Sprintf("%+v: overlap %v: decisions %v, want %s to win", o, overlap,
+						notesOf(by.Notes, merge.Decided), wins.Owner)
 				}
 				decided++
 			}
@@ -735,7 +813,8 @@ func somePolicies(r *rand.Rand) options {
 		Empty: []string{"", "skip"}[r.IntN(2)], Precedence: []string{"", "first"}[r.IntN(2)],
 	}
 	if r.IntN(3) == 0 {
-		o.Protected = []fieldpath.Path{fieldpath.Fields("containers", "livenessProbe"), fieldpath.Fields("nodeSelector")}
+		o.Protected = []fieldpath.Path{fieldpath.Fields("containers", "livenessProbe"),
+			fieldpath.Fields("nodeSelector")}
 	}
 	if r.IntN(4) == 0 {
 		o.Precedence = "base"
@@ -745,8 +824,9 @@ func somePolicies(r *rand.Rand) options {
 	return o
 }
 
-// TestFind_Policies: the conflicts do not depend on a policy, and a policy hides none. The owners of a field tell its value. The order of
-// the merge decides in which conflict a directive takes part. So there are conflicts exactly if the patches have some in that order.
+// TestFind_Policies: the conflicts do not depend on a policy, and a policy hides none. The owners
+// of a field tell its value. The order of the merge decides in which conflict a directive takes
+// part. So there are conflicts exactly if the patches have some in that order.
 func TestFind_Policies(t *testing.T) {
 	for _, directives := range []bool{false, true} {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -770,7 +850,8 @@ func TestFind_Policies(t *testing.T) {
 	}
 }
 
-// inMergeOrder returns the case with its patches in the order in which a policy of precedence merges them.
+// inMergeOrder returns the case with its patches in the order in which a policy of precedence
+// merges them.
 func (c podCase) inMergeOrder(o options) podCase {
 	var layers []string
 	for _, p := range c.patches {
@@ -793,12 +874,14 @@ func (c podCase) inMergeOrder(o options) podCase {
 	return c
 }
 
-// conflictTexts returns the conflicts of a merge in the order of their texts. For an emptied field and a union, the order of the
-// merge decides which claims within represent a manager.
+// conflictTexts returns the conflicts of a merge in the order of their texts. For an emptied field
+// and a union, the order of the merge decides which claims within represent a manager.
 func conflictTexts(owners *merge.History) (texts []string) {
 	for _, c := range conflict.Find(owners) {
 		claims := c.Managers()
-		if c.Kind == conflict.Overlap && !slices.ContainsFunc(c.Claims, func(c merge.Claim) bool { return c.Value == nil }) {
+		if c.Kind == conflict.Overlap && !slices.ContainsFunc(c.Claims, func(c merge.Claim) bool {
+			return c.Value == nil
+		}) {
 			claims = nil
 			for i, claim := range c.Claims {
 				claims = append(claims, fmt.Sprint(c.Fields[i], claim))
@@ -811,7 +894,8 @@ func conflictTexts(owners *merge.History) (texts []string) {
 	return texts
 }
 
-// leaves returns the values of a tree that merge as one, by their paths. It skips values that a Go type encodes although nobody sets them.
+// leaves returns the values of a tree that merge as one, by their paths. It skips values that a Go
+// type encodes although nobody sets them.
 func leaves(t *schema.Type, tree any, path fieldpath.Path, into map[string]any) map[string]any {
 	switch {
 	case tree == nil || tree == "" || tree == 0.0:
@@ -844,7 +928,9 @@ func TestPrecedence_Base(t *testing.T) {
 		if err != nil {
 			return ""
 		}
-		base, before, now := leaves(pod, treeOf(c.base), nil, map[string]any{}), leaves(pod, treeOf(none.Value), nil, map[string]any{}), leaves(pod, treeOf(by.Value), nil, map[string]any{})
+		base, before, now := leaves(pod, treeOf(c.base), nil, map[string]any{}),
+			leaves(pod, treeOf(none.Value), nil, map[string]any{}),
+			leaves(pod, treeOf(by.Value), nil, map[string]any{})
 		for path, value := range base {
 			if d := gocmp.Diff(value, now[path]); d != "" {
 				return fmt.Sprintf("%s (-base +got):\n%s", path, d)
@@ -859,7 +945,8 @@ func TestPrecedence_Base(t *testing.T) {
 	})
 }
 
-// TestProtected: protected fields keep the base's values, no other field changes, and whoever sets one is told.
+// TestProtected: protected fields keep the base's values, no other field changes, and whoever sets
+// one is told.
 func TestProtected(t *testing.T) {
 	pod := podPlan(t).Type()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -867,8 +954,11 @@ func TestProtected(t *testing.T) {
 	forPods(t, true, func(c podCase) string {
 		o := options{}
 		for _, text := range []string{
-			"containers.image", `containers[name="a"]`, "volumes", "nodeSelector", "containers.livenessProbe", "schedulerName", `nodeSelector["k"]`, "imagePullSecrets",
-			"containers.env", "initContainers.securityContext.runAsUser", `containers[*].readinessProbe.httpGet`, "tolerations", "initContainers.ports", "containers.command",
+			"containers.image", `containers[name="a"]`, "volumes", "nodeSelector",
+			"containers.livenessProbe", "schedulerName", `nodeSelector["k"]`, "imagePullSecrets",
+			"containers.env", "initContainers.securityContext.runAsUser",
+			`containers[*].readinessProbe.httpGet`, "tolerations", "initContainers.ports",
+			"containers.command",
 		} {
 			if path, err := fieldpath.ParsePath(text); err != nil {
 				t.Fatal(err)
@@ -882,7 +972,8 @@ func TestProtected(t *testing.T) {
 		}
 		isProtected := func(path fieldpath.Path) bool {
 			return slices.ContainsFunc(o.Protected, func(pattern fieldpath.Path) bool {
-				if name, _ := pattern[0].Field(); len(pattern) > 1 && strings.HasSuffix(name, "ontainers") {
+				if name, _ := pattern[0].Field(); len(pattern) > 1 &&
+					strings.HasSuffix(name, "ontainers") {
 					if _, isField := pattern[1].Field(); isField {
 						pattern = slices.Insert(slices.Clone(pattern), 1, fieldpath.Any())
 					}
@@ -890,7 +981,9 @@ func TestProtected(t *testing.T) {
 				return path.Matches(pattern)
 			})
 		}
-		base, before, now := leaves(pod, treeOf(c.base), nil, map[string]any{}), leaves(pod, treeOf(none.Value), nil, map[string]any{}), leaves(pod, treeOf(by.Value), nil, map[string]any{})
+		base, before, now := leaves(pod, treeOf(c.base), nil, map[string]any{}),
+			leaves(pod, treeOf(none.Value), nil, map[string]any{}),
+			leaves(pod, treeOf(by.Value), nil, map[string]any{})
 		all := maps.Clone(base)
 		maps.Copy(all, before)
 		maps.Copy(all, now)
@@ -939,8 +1032,11 @@ func ownersBroken(by *merge.Result[corev1.PodSpec]) string {
 		is, last := at(value, path), claims[len(claims)-1].Value
 		switch want := treeOf(last).(type) {
 		case nil:
-			if reflect.ValueOf(is).IsValid() && reflect.ValueOf(is).Comparable() && is != "" && is != 0.0 { // a null on a struct stays where its fields are set again
-				return fmt.Sprintf("%s is %v, and its owners say that it is removed: %v", path, is, claims)
+			// a null on a struct stays where its fields are set again
+			if reflect.ValueOf(is).IsValid() && reflect.ValueOf(is).Comparable() && is != "" &&
+				is != 0.0 {
+				return fmt.Sprintf("%s is %v, and its owners say that it is removed: %v", path, is,
+					claims)
 			}
 		case string, float64, bool:
 			if is != want && (want != "" || is != nil) {
@@ -972,17 +1068,27 @@ func TestPolicies_Objects(t *testing.T) {
 		want           string
 		told, decision string
 	}{
-		{planForJSON(), options{Protected: path("spec.project")}, []string{`{"spec": {"project": "q", "other": "o"}}`},
+		{planForJSON(), options{Protected: path("spec.project")},
+			[]string{`{"spec": {"project": "q", "other": "o"}}`},
 			`{"spec": {"project": "p", "other": "o", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`, ".spec.project", ".spec.project"},
-		{planForJSON(), options{Protected: path("spec.project")}, []string{`{"spec": null, "items": null, "marks": null}`}, `{"spec": {"project": "p"}}`, ".spec.project", ""},
-		{planForJSON(), options{Protected: path("extra")}, []string{`{"extra": {"a": "b"}, "items": null, "marks": null, "spec": null}`}, `{}`, ".extra", ".extra.a"},
-		{planForJSON(), options{Precedence: "base"}, []string{`{"spec": {"project": "q", "other": "o"}, "items": [], "marks": null}`},
+		{planForJSON(), options{Protected: path("spec.project")},
+			[]string{`{"spec": null, "items": null, "marks": null}`}, `{"spec": {"project": "p"}}`,
+			".spec.project", ""},
+		{planForJSON(), options{Protected: path("extra")},
+			[]string{`{"extra": {"a": "b"}, "items": null, "marks": null, "spec": null}`}, `{}`,
+			".extra", ".extra.a"},
+		{planForJSON(), options{Precedence: "base"},
+			[]string{`{"spec": {"project": "q", "other": "o"}, "items": [], "marks": null}`},
 			`{"spec": {"project": "p", "other": "o", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}], "marks": ["m"]}`, "", ".spec.project"},
-		{defined, options{Protected: path("items.image")}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}]}`},
+		{defined, options{Protected: path("items.image")},
+			[]string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}]}`},
 			`{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}, {"name": "c"}], "marks": ["m"]}`, `.items[name="a"].image`, `.items[name="a"].image`},
-		{defined, options{Precedence: "base"}, []string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}], "spec": {"project": "q", "deep": null}}`},
+		{defined, options{Precedence: "base"},
+			[]string{`{"items": [{"name": "a", "image": "j"}, {"name": "c", "image": "k"}], "spec": {"project": "q", "deep": null}}`},
 			`{"spec": {"project": "p", "deep": {"x": "1"}}, "items": [{"name": "a", "image": "i"}, {"name": "b"}, {"name": "c", "image": "k"}], "marks": ["m"]}`, "", `.items[name="a"].image`},
-		{planForJSON(), options{Precedence: "first"}, []string{`{"spec": {"project": "q"}, "items": null, "marks": null}`, `{"spec": {"project": "r"}}`},
+		{planForJSON(), options{Precedence: "first"},
+			[]string{`{"spec": {"project": "q"}, "items": null, "marks": null}`,
+				`{"spec": {"project": "r"}}`},
 			`{"spec": {"project": "q", "deep": {"x": "1"}}}`, "", ".spec.project"},
 	} {
 		object := fromJSON[merge.Object](base)
@@ -1001,23 +1107,28 @@ func TestPolicies_Objects(t *testing.T) {
 		if d := gocmp.Diff(fromJSON[merge.Object](base), object); d != "" {
 			t.Errorf("%d: the base changed:\n%s", i, d)
 		}
-		if (len(notesOf(result.Notes, merge.Protected)) > 0) != (c.told != "") || c.told != "" && notesOf(result.Notes, merge.Protected)[0].Path.String() != c.told {
+		if (len(notesOf(result.Notes, merge.Protected)) > 0) != (c.told != "") ||
+			c.told != "" && notesOf(result.Notes, merge.Protected)[0].Path.String() != c.told {
 			t.Errorf("%d: told are %v, want %s", i, notesOf(result.Notes, merge.Protected), c.told)
 		}
-		if c.decision != "" && !slices.ContainsFunc(notesOf(result.Notes, merge.Decided), func(d merge.Note) bool { return d.Path.String() == c.decision }) {
-			t.Errorf("%d: decisions %v, want one on %s", i, notesOf(result.Notes, merge.Decided), c.decision)
+		if c.decision != "" && !slices.ContainsFunc(notesOf(result.Notes, merge.Decided),
+			func(d merge.Note) bool { return d.Path.String() == c.decision }) {
+			t.Errorf("%d: decisions %v, want one on %s", i, notesOf(result.Notes, merge.Decided),
+				c.decision)
 		}
 		if c.told == "" {
 			continue
 		}
 		c.o.ProtectedError = true
-		if _, err := c.plan.Apply(&object, patches, c.o.list()...); err == nil || err.Error() != "patch of manager/0: "+c.told+": Forbidden: the field is protected" {
+		if _, err := c.plan.Apply(&object, patches, c.o.list()...); err == nil ||
+			err.Error() != "patch of manager/0: "+c.told+": Forbidden: the field is protected" {
 			t.Errorf("%d: error %v", i, err)
 		}
 	}
 }
 
-// TestPolicies_Embedded: the base's values come back within an embedded pointer as well, and a value of any type.
+// TestPolicies_Embedded: the base's values come back within an embedded pointer as well, and a
+// value of any type.
 func TestPolicies_Embedded(t *testing.T) {
 	type Inline struct {
 		Name  string `json:"name,omitempty"`
@@ -1037,11 +1148,14 @@ func TestPolicies_Embedded(t *testing.T) {
 		{protected, `{}`, `{"name": "x"}`, `{"amount":"0"}`},
 		{protected, `{}`, `{"name": "x", "other": "x"}`, `{"other":"x","amount":"0"}`},
 		{protected, `{"name": "y"}`, `{"name": null}`, `{"name":"y","amount":"0"}`},
-		{options{Precedence: "base"}, `{"amount": "0"}`, `{"name": "x", "any": "x", "amount": "1"}`, `{"name":"x","any":"x","amount":"1"}`},
-		{options{Precedence: "base"}, `{"name": "y", "any": "y", "amount": "2"}`, `{"name": "x", "any": "x", "amount": "1"}`, `{"name":"y","any":"y","amount":"2"}`},
+		{options{Precedence: "base"}, `{"amount": "0"}`, `{"name": "x", "any": "x", "amount": "1"}`,
+			`{"name":"x","any":"x","amount":"1"}`},
+		{options{Precedence: "base"}, `{"name": "y", "any": "y", "amount": "2"}`,
+			`{"name": "x", "any": "x", "amount": "1"}`, `{"name":"y","any":"y","amount":"2"}`},
 	} {
 		base, patch := fromJSON[outer](c.base), fromJSON[merge.Object](c.patch)
-		result, err := plan.Apply(&base, []merge.Patch{{Manager: "a", Value: &patch}}, c.o.list()...)
+		result, err := plan.Apply(&base, []merge.Patch{{Manager: "a", Value: &patch}},
+			c.o.list()...)
 		if err != nil || inJSON(result.Value) != c.want {
 			t.Errorf("base %s, patch %s: %+v, %v, want %s", c.base, c.patch, result, err, c.want)
 		}

@@ -17,7 +17,8 @@ type applied struct {
 
 // lastOf returns the fields that the layer has applied so far. The next apply replaces them.
 func (m *objects) lastOf() *applied {
-	last := &applied{fields: map[node]bool{}, children: map[node][]node{}, claims: int32(len(m.log.claims)), owned: map[node]bool{}}
+	last := &applied{fields: map[node]bool{}, children: map[node][]node{},
+		claims: int32(len(m.log.claims)), owned: map[node]bool{}}
 	seen := map[node]bool{rootNode: true}
 	for _, at := range m.live.named[m.layer] {
 		if last.fields[at] || !m.holds(at, m.layer) {
@@ -26,13 +27,15 @@ func (m *objects) lastOf() *applied {
 		last.fields[at] = true
 		for ; !seen[at]; at = m.log.nodes[at].parent {
 			seen[at] = true
-			last.children[m.log.nodes[at].parent] = append(last.children[m.log.nodes[at].parent], at)
+			last.children[m.log.nodes[at].parent] = append(
+				last.children[m.log.nodes[at].parent], at)
 		}
 	}
 	return last
 }
 
-// replaceLast revokes the claims of the layer's last apply, and removes the fields that nobody owns now.
+// replaceLast revokes the claims of the layer's last apply, and removes the fields that nobody owns
+// now.
 func (m *objects) replaceLast(t *schema.Type, object Object, last *applied) {
 	var stays []node
 	for _, at := range m.live.named[m.layer] {
@@ -46,8 +49,9 @@ func (m *objects) replaceLast(t *schema.Type, object Object, last *applied) {
 	}
 }
 
-// prune removes the fields and items that the last apply named and nobody owns now. It returns the rest of the object or list. A
-// field that it empties is null then. The flags state that the last apply named a field around it, and that nobody owned that one.
+// prune removes the fields and items that the last apply named and nobody owns now. It returns the
+// rest of the object or list. A field that it empties is null then. The flags state that the last
+// apply named a field around it, and that nobody owned that one.
 func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, unowned bool) any {
 	below := map[string]node{}
 	for _, child := range last.children[at] {
@@ -60,7 +64,8 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 		counts := field == nil || isInSet(of, value)
 		unowned := unowned || counts && named && !m.isOwned(child, last)
 		to := filledOf(of, value)
-		if counts && isNamed && !m.isIdentity(child) && (unowned || to != nil && !m.hasRemaining(to, value, child, last, len(t.Keys) == 0)) {
+		if counts && isNamed && !m.isIdentity(child) &&
+			(unowned || to != nil && !m.hasRemaining(to, value, child, last, len(t.Keys) == 0)) {
 			m.disown(child)
 			return nil, false
 		}
@@ -126,8 +131,8 @@ func isInSet(t *schema.Type, v any) bool {
 	return false
 }
 
-// hasRemaining reports whether a set of fields still names something in an object or a list without what nobody owns. If nothing is left,
-// it returns isEmptied.
+// hasRemaining reports whether a set of fields still names something in an object or a list without
+// what nobody owns. If nothing is left, it returns isEmptied.
 func (m *objects) hasRemaining(t *schema.Type, v any, at node, last *applied, isEmptied bool) bool {
 	parts := map[string]part{}
 	partsOf(parts, t, v, true)
@@ -151,7 +156,8 @@ func (m *objects) hasRemaining(t *schema.Type, v any, at node, last *applied, is
 	return isEmptied
 }
 
-// isOwned reports whether any layer owns a field, or something in a field of a struct. The identity of the object stays without one.
+// isOwned reports whether any layer owns a field, or something in a field of a struct. The identity
+// of the object stays without one.
 func (m *objects) isOwned(at node, last *applied) bool {
 	if m.holds(at, -1) || m.isIdentity(at) {
 		return true
@@ -183,14 +189,16 @@ func (m *objects) owns(at node) bool {
 	return false
 }
 
-// disown records that the layer has removed a field, which then has no owner but the layer if its apply names the field. A field that
-// the object lacked before keeps its owners.
+// disown records that the layer has removed a field, which then has no owner but the layer if its
+// apply names the field. A field that the object lacked before keeps its owners.
 func (m *objects) disown(at node) {
 	isNamed, wasAbsent := false, false
 	for i := m.log.nodes[at].first; i >= 0; i = m.log.claims[i].next {
 		c := &m.log.claims[i]
-		isNamed = isNamed || i >= m.live.before && c.layer() == m.layer && c.kind() != unlistedPresence
-		wasAbsent = i >= m.log.nodes[at].firstActive && c.kind() == absentValue || wasAbsent && i < m.log.nodes[at].firstActive
+		isNamed = isNamed || i >= m.live.before && c.layer() == m.layer &&
+			c.kind() != unlistedPresence
+		wasAbsent = i >= m.log.nodes[at].firstActive && c.kind() == absentValue ||
+			wasAbsent && i < m.log.nodes[at].firstActive
 	}
 	if wasAbsent && !isNamed {
 		for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
@@ -198,8 +206,11 @@ func (m *objects) disown(at node) {
 		}
 		return
 	}
-	if taken := m.log.displaced[at]; taken != nil { // a field that the same apply adds and removes has no conflict
-		m.log.displaced[at] = slices.DeleteFunc(taken, func(d displacement) bool { return d.after >= m.live.before })
+	// a field that the same apply adds and removes has no conflict
+	if taken := m.log.displaced[at]; taken != nil {
+		m.log.displaced[at] = slices.DeleteFunc(taken, func(d displacement) bool {
+			return d.after >= m.live.before
+		})
 	}
 	if m.log.nodes[at].first >= 0 {
 		m.log.add(at, m.layer, nullValue, "")

@@ -30,7 +30,8 @@ func TestForType_Base(t *testing.T) {
 		object := fromJSON[merge.Object](base)
 		_, err := plan.Apply(&object, nil)
 		var failed *merge.PatchError
-		if !errors.As(err, &failed) || err.Error() != want || failed.Owner != merge.BaseLayer || failed.Index != -1 {
+		if !errors.As(err, &failed) || err.Error() != want || failed.Owner != merge.BaseLayer ||
+			failed.Index != -1 {
 			t.Errorf("Apply(%s) returns %v, want %s", base, err, want)
 		}
 		_, err = plan.Apply(&object, nil, merge.Base("defaults", nil))
@@ -46,17 +47,22 @@ func TestForType_Base(t *testing.T) {
 	}
 }
 
-// TestApply_Ignored checks that fields which the type lacks have no effect, and that the result names them.
+// TestApply_Ignored checks that fields which the type lacks have no effect, and that the result
+// names them.
 func TestApply_Ignored(t *testing.T) {
 	plan := must(planForType(reflect.TypeFor[kinds](), schema.Rules{}))
-	base := fromJSON[merge.Object](`{"x":1,"struct":{"y":1,"name":"a"},"parts":[{"z":1}],"labels":{"q":"r"}}`)
-	patch := fromJSON[merge.Object](`{"x":2,"struct":{"y":2},"pointers":[{"name":"b","labels":{"t":"t"},"part":{"w":1}}],"parts":[{},{"part":{"v":1}}]}`)
+	base := fromJSON[merge.Object](
+		`{"x":1,"struct":{"y":1,"name":"a"},"parts":[{"z":1}],"labels":{"q":"r"}}`)
+	patch := fromJSON[merge.Object](
+		`{"x":2,"struct":{"y":2},"pointers":[{"name":"b","labels":{"t":"t"},"part":{"w":1}}],"parts":[{},{"part":{"v":1}}]}`)
 	for _, owners := range []bool{false, true} {
 		result, err := plan.Apply(&base, []merge.Patch{{Manager: "a", Value: &patch}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"base .parts[0].z", "base .struct.y", "base .x", "manager/a .parts[1].part.v", `manager/a .pointers[name="b"].part.w`, "manager/a .struct.y", "manager/a .x"}
+		want := []string{"base .parts[0].z", "base .struct.y", "base .x",
+			"manager/a .parts[1].part.v", `manager/a .pointers[name="b"].part.w`,
+			"manager/a .struct.y", "manager/a .x"}
 		var got []string
 		for _, ignored := range notesOf(result.Notes, merge.Ignored) {
 			got = append(got, string(ignored.Owner)+" "+ignored.Path.String())
@@ -71,7 +77,8 @@ func TestApply_Ignored(t *testing.T) {
 	}
 }
 
-// TestApply_IgnoredPaths checks the paths of fields that the type lacks, in any kind of value, after patches to other fields.
+// TestApply_IgnoredPaths checks the paths of fields that the type lacks, in any kind of value,
+// after patches to other fields.
 func TestApply_IgnoredPaths(t *testing.T) {
 	type holder struct {
 		First   []kindsPart          `json:"first,omitempty"`
@@ -85,14 +92,17 @@ func TestApply_IgnoredPaths(t *testing.T) {
 		`{"parts":[{"part":{"x":1}}]}`: ".parts[0].part.x",
 	} {
 		first, object := merge.Object{"first": []any{}}, fromJSON[merge.Object](patch)
-		result, err := plan.Apply(nil, []merge.Patch{{Manager: "a", Value: &first}, {Manager: "b", Value: &object}})
-		if err != nil || len(notesOf(result.Notes, merge.Ignored)) != 1 || notesOf(result.Notes, merge.Ignored)[0].Path.String() != want {
+		result, err := plan.Apply(
+			nil, []merge.Patch{{Manager: "a", Value: &first}, {Manager: "b", Value: &object}})
+		if err != nil || len(notesOf(result.Notes, merge.Ignored)) != 1 ||
+			notesOf(result.Notes, merge.Ignored)[0].Path.String() != want {
 			t.Errorf("Apply(%s) ignores %v, %v, want %s", patch, result, err, want)
 		}
 	}
 }
 
-// TestApply_TypedNull checks which values of a Go patch encode as null: an empty time, not an empty quantity.
+// TestApply_TypedNull checks which values of a Go patch encode as null: an empty time, not an empty
+// quantity.
 func TestApply_TypedNull(t *testing.T) {
 	type values struct {
 		Time     metav1.Time            `json:"time"`
@@ -102,7 +112,8 @@ func TestApply_TypedNull(t *testing.T) {
 	}
 	plan := must(planFor[values](schema.Rules{}))
 	day := metav1.Unix(1_700_000_000, 0)
-	base := values{Time: day, Quantity: resource.MustParse("1"), Times: map[string]metav1.Time{"a": day, "b": day}, Part: kindsPart{Name: "a"}}
+	base := values{Time: day, Quantity: resource.MustParse("1"),
+		Times: map[string]metav1.Time{"a": day, "b": day}, Part: kindsPart{Name: "a"}}
 	patch := values{Times: map[string]metav1.Time{"a": {}, "c": day}}
 	result := applied(t, plan, &base, []merge.Patch{{Manager: "a", Value: &patch}})
 	want := []string{
@@ -121,13 +132,16 @@ func TestApply_TypedNull(t *testing.T) {
 	}
 }
 
-// TestApply_RawClaims checks that a claim keeps JSON of any shape that a later patch replaces in place.
+// TestApply_RawClaims checks that a claim keeps JSON of any shape that a later patch replaces in
+// place.
 func TestApply_RawClaims(t *testing.T) {
 	plan := must(planFor[kinds](schema.Rules{}))
 	base := &kinds{Raw: runtime.RawExtension{Raw: []byte(`{"base":1}`)}}
 	one, other := merge.Object{"raw": "one"}, merge.Object{"raw": int64(2)}
-	result := applied(t, plan, base, []merge.Patch{{Manager: "one", Value: &one}, {Manager: "other", Value: &other}})
-	if diff := cmp.Diff([]string{`.raw base={"base":1} one="one" other=2`}, claimsOf(result.History)); diff != "" {
+	result := applied(t, plan, base,
+		[]merge.Patch{{Manager: "one", Value: &one}, {Manager: "other", Value: &other}})
+	if diff := cmp.Diff([]string{`.raw base={"base":1} one="one" other=2`},
+		claimsOf(result.History)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
@@ -146,7 +160,8 @@ func TestApply_NoJSON(t *testing.T) {
 	}
 	byType := must(planForType(reflect.TypeFor[holder](), schema.Rules{}))
 	base := merge.Object{"failing": map[string]any{"text": "a"}}
-	if result, err := byType.Apply(&base, nil); err == nil || !strings.Contains(err.Error(), "has no JSON") {
+	if result, err := byType.Apply(&base, nil); err == nil ||
+		!strings.Contains(err.Error(), "has no JSON") {
 		t.Errorf("Apply = %v, %v, want an error", result, err)
 	}
 	plan := must(planFor[kinds](schema.Rules{}))
@@ -154,11 +169,14 @@ func TestApply_NoJSON(t *testing.T) {
 		base  kinds
 		patch merge.Object
 	}{
-		`patch of manager/a: .small: is no JSON: json: unsupported value: NaN`: {kinds{}, merge.Object{"small": math.NaN()}},
+		`patch of manager/a: .small: is no JSON: json: unsupported value: NaN`: {
+			kinds{}, merge.Object{"small": math.NaN()}},
 		`base: json: error calling MarshalJSON for type runtime.RawExtension: `: {
-			kinds{Raw: runtime.RawExtension{Raw: []byte("x")}}, merge.Object{"raw": map[string]any{}},
+			kinds{Raw: runtime.RawExtension{Raw: []byte("x")}},
+			merge.Object{"raw": map[string]any{}},
 		},
-		`patch of manager/a: .raw: is no JSON: json: unsupported value: NaN`: {kinds{}, merge.Object{"raw": math.NaN()}},
+		`patch of manager/a: .raw: is no JSON: json: unsupported value: NaN`: {
+			kinds{}, merge.Object{"raw": math.NaN()}},
 	} {
 		_, err := plan.Apply(&input.base, []merge.Patch{{Manager: "a", Value: &input.patch}})
 		var failed *merge.PatchError
@@ -168,8 +186,8 @@ func TestApply_NoJSON(t *testing.T) {
 	}
 }
 
-// TestApply_Allocations checks that scalars of an object need no round trip through JSON: their number makes no allocations, but for the
-// name of each element of a set in the history.
+// TestApply_Allocations checks that scalars of an object need no round trip through JSON: their
+// number makes no allocations, but for the name of each element of a set in the history.
 func TestApply_Allocations(t *testing.T) {
 	plan := must(planFor[kinds](schema.Rules{}))
 	for field, value := range map[string]any{"numbers": int64(7), "flags": true, "set": "a"} {
@@ -181,7 +199,8 @@ func TestApply_Allocations(t *testing.T) {
 			}
 			patch := merge.Object{field: list}
 			return testing.AllocsPerRun(5, func() {
-				if _, err := plan.Apply(nil, []merge.Patch{{Manager: "a", Value: &patch}}); err != nil {
+				if _, err := plan.Apply(
+					nil, []merge.Patch{{Manager: "a", Value: &patch}}); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -192,7 +211,8 @@ func TestApply_Allocations(t *testing.T) {
 	}
 }
 
-// TestApply_QuantityAllocations checks that a merge of quantities encodes none of them to see whether it is null.
+// TestApply_QuantityAllocations checks that a merge of quantities encodes none of them to see
+// whether it is null.
 func TestApply_QuantityAllocations(t *testing.T) {
 	type limits struct {
 		Limits map[string]resource.Quantity `json:"limits,omitempty"`
@@ -204,7 +224,8 @@ func TestApply_QuantityAllocations(t *testing.T) {
 			patch.Limits[string(rune('a'+i))] = resource.MustParse("1")
 		}
 		return testing.AllocsPerRun(5, func() {
-			if _, err := plan.Apply(&patch, []merge.Patch{{Manager: "a", Value: &patch}}); err != nil {
+			if _, err := plan.Apply(
+				&patch, []merge.Patch{{Manager: "a", Value: &patch}}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -226,8 +247,8 @@ func TestPatches_NoJSON(t *testing.T) {
 	}
 }
 
-// TestPatches_Foreign shows that an object may hold values of other Go types: their JSON counts. A value without JSON is an error in a
-// field that the type has.
+// TestPatches_Foreign shows that an object may hold values of other Go types: their JSON counts. A
+// value without JSON is an error in a field that the type has.
 func TestPatches_Foreign(t *testing.T) {
 	plan := must(planFor[corev1.PodSpec](schema.Rules{}))
 	cyclic := merge.Object{}
@@ -246,12 +267,15 @@ func TestPatches_Foreign(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := corev1.PodSpec{
-		NodeSelector: map[string]string{"a": "b"}, Containers: []corev1.Container{{Name: "main", Image: "a"}}, Volumes: []corev1.Volume{{Name: "v"}}, Priority: &priority,
+		NodeSelector: map[string]string{"a": "b"},
+		Containers:   []corev1.Container{{Name: "main", Image: "a"}},
+		Volumes:      []corev1.Volume{{Name: "v"}}, Priority: &priority,
 	}
 	if diff := cmp.Diff(want, result.Value); diff != "" {
 		t.Errorf("Apply makes (-want +got):\n%s", diff)
 	}
-	if len(notesOf(result.Notes, merge.Ignored)) != 1 || notesOf(result.Notes, merge.Ignored)[0].Path.String() != ".other" {
+	if len(notesOf(result.Notes, merge.Ignored)) != 1 ||
+		notesOf(result.Notes, merge.Ignored)[0].Path.String() != ".other" {
 		t.Errorf("Apply ignores %v, want .other", notesOf(result.Notes, merge.Ignored))
 	}
 	alone := merge.Object{"securityContext": corev1.PodSecurityContext{FSGroup: new(int64)}}
@@ -264,13 +288,17 @@ func TestPatches_Foreign(t *testing.T) {
 	}
 	for want, patch := range map[string]merge.Object{
 		"contains itself": {"nodeSelector": cyclic},
-		`.containers[0].args[1]: json: unsupported type: chan int`: {"containers": []any{merge.Object{"name": "a", "args": []any{"a", make(chan int)}}}},
-		`.overhead: json: unsupported value: NaN`:                  {"overhead": map[string]float64{"cpu": math.NaN()}},
-		`.priority: is no JSON: json: unsupported value: NaN`:      {"priority": math.NaN()},
-		`.priority: is no JSON: json: unsupported value: +Inf`:     {"priority": math.Inf(1), "nodeSelector": map[string]string{}},
-		"$patch: unknown directive \"map[]\"":                      {"$patch": map[string]string{}},
+		`.containers[0].args[1]: json: unsupported type: chan int`: {
+			"containers": []any{merge.Object{"name": "a", "args": []any{"a", make(chan int)}}}},
+		`.overhead: json: unsupported value: NaN`: {
+			"overhead": map[string]float64{"cpu": math.NaN()}},
+		`.priority: is no JSON: json: unsupported value: NaN`: {"priority": math.NaN()},
+		`.priority: is no JSON: json: unsupported value: +Inf`: {
+			"priority": math.Inf(1), "nodeSelector": map[string]string{}},
+		"$patch: unknown directive \"map[]\"": {"$patch": map[string]string{}},
 	} {
-		if _, err := plan.Apply(nil, []merge.Patch{{Manager: "a", Value: &patch}}); err == nil || err.Error() != "patch of manager/a: "+want {
+		if _, err := plan.Apply(nil, []merge.Patch{{Manager: "a", Value: &patch}}); err == nil ||
+			err.Error() != "patch of manager/a: "+want {
 			t.Errorf("Apply returns %v, want %s", err, want)
 		}
 	}
@@ -294,14 +322,22 @@ func TestPatches_Cyclic(t *testing.T) {
 	}
 }
 
-// TestApply_Quantity holds that a quantity whose value would take hours to compute is an error in a patch.
+// TestApply_Quantity holds that a quantity whose value would take hours to compute is an error in a
+// patch.
 func TestApply_Quantity(t *testing.T) {
 	plan := must(planFor[corev1.PodSpec](schema.Rules{}))
 	for _, text := range []string{"1e99999999", "1e-99999999"} {
 		for _, patch := range []merge.Object{
 			{"overhead": merge.Object{"cpu": text}},
-			{"volumes": []any{merge.Object{"name": "a", "emptyDir": merge.Object{"sizeLimit": text}}}},
-			{"volumes": []any{merge.Object{"name": "a", "ephemeral": merge.Object{"volumeClaimTemplate": merge.Object{"spec": merge.Object{"resources": merge.Object{"requests": merge.Object{"storage": text}}}}}}}},
+			{"volumes": []any{
+				merge.Object{"name": "a", "emptyDir": merge.Object{"sizeLimit": text}}}},
+			{"volumes": []any{
+				merge.Object{
+					"name": "a", "ephemeral": merge.Object{
+						"volumeClaimTemplate": merge.Object{
+							"spec": merge.Object{
+								"resources": merge.Object{
+									"requests": merge.Object{"storage": text}}}}}}}},
 		} {
 			_, err := plan.Apply(&corev1.PodSpec{}, []merge.Patch{{Manager: "a", Value: &patch}})
 			if err == nil || !strings.Contains(err.Error(), "must have an exponent") {

@@ -46,7 +46,8 @@ func (l *log) restore(o *options, value, base Object) (restored Object, notes []
 	}
 	if o.protectedError && len(notes) > 0 {
 		return nil, nil, &PatchError{
-			Owner: notes[0].Owner, Index: slices.Index(l.ids, l.layerID(notes[0].Owner)), Path: notes[0].Path, Err: apiError("Forbidden", "the field is protected"),
+			Owner: notes[0].Owner, Index: slices.Index(l.ids, l.layerID(notes[0].Owner)),
+			Path: notes[0].Path, Err: apiError("Forbidden", "the field is protected"),
 		}
 	}
 	return restored, notes, nil
@@ -65,7 +66,8 @@ func has(object any, path fieldpath.Path) bool {
 // match calls do for each field that a pattern names and that patches reached. The layers emptied a
 // field around it. The history of an object lacks the fields within an emptied one: then a rest of
 // the pattern is left.
-func (l *log) match(at node, pattern fieldpath.Path, emptied []int32, do func(at node, rest fieldpath.Path, emptied []int32)) {
+func (l *log) match(at node, pattern fieldpath.Path, emptied []int32,
+	do func(at node, rest fieldpath.Path, emptied []int32)) {
 	if len(pattern) == 0 {
 		do(at, nil, emptied)
 		return
@@ -85,7 +87,8 @@ func (l *log) match(at node, pattern fieldpath.Path, emptied []int32, do func(at
 
 // leads reports whether a pattern leads into a step of a field of type t. It also returns the rest
 // of the pattern. No pattern leads to a merge key, which an item keeps in any case.
-func leads(pattern fieldpath.Path, t *schema.Type, step fieldpath.Step) (rest fieldpath.Path, ok bool) {
+func leads(pattern fieldpath.Path, t *schema.Type,
+	step fieldpath.Step) (rest fieldpath.Path, ok bool) {
 	if len(pattern) == 0 {
 		return nil, true
 	}
@@ -130,7 +133,9 @@ func (l *log) setters(at node, layers []int32) []int32 {
 func (r restoring) overrule(at node, emptied []int32) {
 	base, first := r.baseClaim(at), r.nodes[at].first
 	if first >= 0 && (base >= 0 || r.removes) {
-		losers := r.claimants(at, func(claim int32) bool { return base < 0 || !r.agree(at, base, claim) })
+		losers := r.claimants(at, func(claim int32) bool {
+			return base < 0 || !r.agree(at, base, claim)
+		})
 		r.log.overrule(at, base, baseLayer)
 		if r.claims[first].kind() != presenceValue || base < 0 {
 			r.decide(r.policy, r.path(at), baseLayer, append(losers, emptied...))
@@ -264,7 +269,8 @@ func (r restoring) items(t *schema.Type, in, from []any, pattern fieldpath.Path)
 		if len(rest) > 0 && item == nil {
 			continue
 		}
-		list = append(list, r.value(t.Elem, item, from[i], fieldpath.Fields(t.Key))) // no merge of objects removes an item
+		// no merge of objects removes an item
+		list = append(list, r.value(t.Elem, item, from[i], fieldpath.Fields(t.Key)))
 	}
 	return list
 }

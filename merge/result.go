@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/merge/tree"
 )
 
-// mergeValues merges patches into a base of a Go type, and returns the history of the result with its notes. The base is an Object or
-// a pointer to a Go value.
+// mergeValues merges patches into a base of a Go type, and returns the history of the result with
+// its notes. The base is an Object or a pointer to a Go value.
 func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, []Note, error) {
 	m := merger{plan: p, follows: o.keepsOrder, skips: o.skipsEmpty, skipsZero: o.skipsZero}
 	before, err := m.base(base, o.base)
@@ -32,7 +32,8 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 		case nil:
 			continue
 		case JSONPatch:
-			err = errors.New("a JSON patch changes objects only: use Apply, or StrategicObject without a type")
+			err = errors.New(
+				"a JSON patch changes objects only: use Apply, or StrategicObject without a type")
 		default:
 			m.of, m.path = patches[i].Owner, m.path[:0]
 			if trees[i], m.ofValue, err = p.treeOf(patch); err == nil {
@@ -131,7 +132,8 @@ func (l *log) contestLiterals() {
 func (l *log) otherWithin(at node, layer int32) int32 {
 	sets := func(at node) int32 {
 		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-			if c := &l.claims[i]; l.isManager(c.layer()) && c.layer() != layer && c.kind() != nullValue {
+			if c := &l.claims[i]; l.isManager(c.layer()) && c.layer() != layer &&
+				c.kind() != nullValue {
 				return c.layer()
 			}
 		}
@@ -150,7 +152,9 @@ func (l *log) contestRepeats() {
 	for _, at := range slices.Sorted(maps.Keys(l.sets)) {
 		patches := l.sets[at]
 		i := slices.IndexFunc(patches, func(p setPatch) bool { return len(p.value) > 0 })
-		if i < 0 || !slices.ContainsFunc(patches, func(p setPatch) bool { return p.layer != patches[i].layer }) || l.hasOthers(at, patches[i].layer) {
+		if i < 0 || !slices.ContainsFunc(patches, func(p setPatch) bool {
+			return p.layer != patches[i].layer
+		}) || l.hasOthers(at, patches[i].layer) {
 			continue
 		}
 		for _, p := range patches {

@@ -40,7 +40,8 @@ type orderedPort struct {
 	Value string `json:"value,omitempty"`
 }
 
-// TestSetElementOrder compares lists, patches to them and their orders with the API machinery. It includes invalid ones.
+// TestSetElementOrder compares lists, patches to them and their orders with the API machinery. It
+// includes invalid ones.
 func TestSetElementOrder(t *testing.T) {
 	plan := must(planFor[ordered](schema.Rules{AllowDuplicateKeys: true}))
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
@@ -70,9 +71,11 @@ func TestSetElementOrder(t *testing.T) {
 		case err != nil && wantErr == nil && name == "anything":
 			// The engine has no rules for a list in JSON of any shape.
 		case (err != nil) != (wantErr != nil):
-			t.Fatalf("case %d: %s\nbase  %s\npatch %s\nthe engine returns %v\nupstream %v", i, name, asJSON(from), asJSON(patch), err, wantErr)
+			t.Fatalf("case %d: %s\nbase  %s\npatch %s\nthe engine returns %v\nupstream %v", i, name,
+				asJSON(from), asJSON(patch), err, wantErr)
 		case err == nil && asJSON(result.Value) != want:
-			t.Fatalf("case %d: %s\nbase  %s\npatch %s\ngot   %s\nwant  %s", i, name, asJSON(from), asJSON(patch), asJSON(result.Value), want)
+			t.Fatalf("case %d: %s\nbase  %s\npatch %s\ngot   %s\nwant  %s", i, name, asJSON(from),
+				asJSON(patch), asJSON(result.Value), want)
 		}
 		if wantErr != nil {
 			rejected++
@@ -114,7 +117,8 @@ func (g listGenerator) list(patch bool) any {
 // element generates an element of the field's list.
 func (g listGenerator) element(patch bool) any {
 	if patch && g.IntN(12) == 0 {
-		return []any{nil, "a", int64(1), map[string]any{"name": "a"}, []any{"a"}, map[string]any{"$patch": "delete"}, true}[g.IntN(7)]
+		return []any{nil, "a", int64(1), map[string]any{"name": "a"}, []any{"a"},
+			map[string]any{"$patch": "delete"}, true}[g.IntN(7)]
 	}
 	switch g.field {
 	case "ports":
@@ -126,7 +130,8 @@ func (g listGenerator) element(patch bool) any {
 	case "tags", "args":
 		return g.word()
 	case "raws":
-		return []any{g.word(), int64(g.IntN(2)), g.word(), g.item("name", g.word(), patch)}[g.IntN(4)]
+		return []any{g.word(), int64(g.IntN(2)), g.word(),
+			g.item("name", g.word(), patch)}[g.IntN(4)]
 	default:
 		return g.item("name", g.word(), patch)
 	}

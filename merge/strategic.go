@@ -13,8 +13,8 @@ import (
 
 // This file merges a patch into a tree, as upstream's strategic merge patch does. The source is
 // apimachinery v0.36.3 pkg/util/strategicpatch. A tree is decoded JSON that the merger made: it
-// shares no object and no list of a struct with the patches, so objects change in place. Values that
-// are replaced whole never change, since claims hold them. Each kind has a function and a law:
+// shares no object and no list of a struct with the patches, so objects change in place. Values
+// that are replaced whole never change, since claims hold them. Each kind has a function and a law:
 //
 //	struct    object     each field merges by itself; fields that the patch does not name stay
 //	map       mapping    each key merges by itself; a null removes its key
@@ -30,7 +30,8 @@ import (
 // to it.
 
 // object merges a patch's object into one that the base has. It skips the merge key of a list item.
-func (m *merger) object(t *schema.Type, key *schema.StructField, old, patch Object, at node) (Object, error) {
+func (m *merger) object(t *schema.Type, key *schema.StructField, old, patch Object,
+	at node) (Object, error) {
 	if directive, ok := patch[patchDirective]; ok {
 		return m.replaceObject(t, directive, old, patch, at)
 	}
@@ -85,7 +86,8 @@ func (m *merger) object(t *schema.Type, key *schema.StructField, old, patch Obje
 }
 
 // fields merges the fields of a patch's object into a new object. It skips directives.
-func (m *merger) fields(t *schema.Type, key *schema.StructField, into, patch Object, at node) error {
+func (m *merger) fields(t *schema.Type, key *schema.StructField, into, patch Object,
+	at node) error {
 	first := len(m.names)
 	m.names = m.appendNames(t, patch)
 	for i := first; i < len(m.names); i++ {
@@ -127,7 +129,8 @@ func (m *merger) field(f *schema.StructField, into Object, from any, parent node
 // value merges one non-null value of a patch with a field's old value, which is nil for none.
 func (m *merger) value(f *schema.StructField, old, from any, at node) (any, error) {
 	t := f.Type
-	if hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && typeInJSON(old) != "object" {
+	if hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw &&
+		typeInJSON(old) != "object" {
 		m.removed(t, old, at) // upstream drops the value with its directive
 		return nil, nil
 	}
@@ -141,7 +144,8 @@ func (m *merger) value(f *schema.StructField, old, from any, at node) (any, erro
 		case t.Kind == schema.Struct && ok:
 			claimed := m.claimed
 			value, err := m.object(t, nil, old, patch, at)
-			if m.claimed == claimed && !t.Plain && f.Template.IsPointer() { // a struct by value is encoded in any case
+			// a struct by value is encoded in any case
+			if m.claimed == claimed && !t.Plain && f.Template.IsPointer() {
 				m.presence(at, true)
 			}
 			return value, err
@@ -171,7 +175,8 @@ func (m *merger) value(f *schema.StructField, old, from any, at node) (any, erro
 
 // replaceObject obeys $patch in an object. The directive "replace" puts the rest of the patch,
 // verbatim, in the base's place. The directive "delete" leaves an empty object.
-func (m *merger) replaceObject(t *schema.Type, directive any, old, patch Object, at node) (Object, error) {
+func (m *merger) replaceObject(t *schema.Type, directive any, old, patch Object,
+	at node) (Object, error) {
 	if directive != "replace" && directive != "delete" {
 		return nil, fmt.Errorf("%s: unknown directive %q", patchDirective, fmt.Sprint(directive))
 	}
@@ -230,7 +235,8 @@ func (m *merger) listMap(t *schema.Type, old, items []any, at node) ([]any, erro
 
 // mergeTwice merges as mergeItems does, if the patch names an item twice: the first one stays as it
 // is for the second.
-func (m *merger) mergeTwice(t *schema.Type, list *indexedList, items []any, at node) ([]int32, error) {
+func (m *merger) mergeTwice(t *schema.Type, list *indexedList, items []any,
+	at node) ([]int32, error) {
 	m.isRaw = true
 	targets, err := m.mergeItems(t, list, items, at)
 	m.isRaw = false
@@ -244,7 +250,8 @@ func (m *merger) mergeTwice(t *schema.Type, list *indexedList, items []any, at n
 
 // mergeItems merges the items of a patch into a list, behind which it adds the new ones. It returns
 // the place of each item.
-func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any, at node) ([]int32, error) {
+func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any,
+	at node) ([]int32, error) {
 	targets := make([]int32, len(items))
 	for i, item := range items {
 		from := item.(Object)
@@ -277,7 +284,8 @@ func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any, at n
 // deleteElements obeys $deleteFromPrimitiveList: it removes the named elements from a list of
 // scalars. In any other field, the directive's value merges like a patch's if the base's is of the
 // same kind.
-func (m *merger) deleteElements(t *schema.Type, into Object, directive string, value any, parent node) error {
+func (m *merger) deleteElements(t *schema.Type, into Object, directive string, value any,
+	parent node) error {
 	name, ok := strings.CutPrefix(directive, deleteDirective+"/")
 	if !ok {
 		return fmt.Errorf("%q names no list", directive)
@@ -292,7 +300,8 @@ func (m *merger) deleteElements(t *schema.Type, into Object, directive string, v
 	m.enter(fieldpath.Field(name))
 	isList = isList && !f.Type.Raw && !f.Template.IsPointer()
 	switch {
-	case value != nil && typeInJSON(old) != typeInJSON(value), inBase && isList && len(list) == 0 && areAlike(deleted) && !holdsObjects(deleted):
+	case value != nil && typeInJSON(old) != typeInJSON(value), inBase && isList && len(list) == 0 &&
+		areAlike(deleted) && !holdsObjects(deleted):
 		m.claimDeleted(f, deleted, parent)
 	case value == nil || !inBase || f.Type.Key != "" && (len(list) > 0 || holdsObjects(deleted)):
 		if err := m.field(f, into, value, parent); err != nil {
@@ -373,7 +382,8 @@ func (m *merger) ordered(f *schema.StructField, into, patch Object, order any, p
 		}
 	}
 	if f.Type.Key == "" && !holdsScalars(f.Type, list, items) {
-		return fmt.Errorf("%s is for lists with a merge key and for those of scalars of one type", orderDirective)
+		return fmt.Errorf("%s is for lists with a merge key and for those of scalars of one type",
+			orderDirective)
 	}
 	if inPatch {
 		if err := m.field(f, into, value, parent); err != nil {

@@ -8,7 +8,8 @@ func (l *log) lookup(at node, field *schema.StructField, key string) node {
 		return noNode
 	}
 	child := l.nodes[at].child
-	for child != noNode && (l.nodes[child].field != field || field == nil && l.nodes[child].key != key) {
+	for child != noNode &&
+		(l.nodes[child].field != field || field == nil && l.nodes[child].key != key) {
 		child = l.nodes[child].next
 	}
 	return child
@@ -51,7 +52,9 @@ func (l *log) grow(at node, field *schema.StructField, key string) node {
 	}
 	parent.tail = child
 	parent.children = min(parent.children+1, wideNode+1)
-	l.nodes = append(l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, field: field, key: key})
+	l.nodes = append(
+		l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1,
+			last: -1, field: field, key: key})
 	for _, r := range l.retained[at] {
 		if !r.kept[l.name(child)] {
 			l.add(child, r.layer, nullValue, "")
@@ -90,7 +93,8 @@ func (l *log) isCreated(at node) bool {
 	return false
 }
 
-// childNames returns the names of the fields that the log has within a node. For entries and items, it returns their keys.
+// childNames returns the names of the fields that the log has within a node. For entries and items,
+// it returns their keys.
 func (l *log) childNames(at node) []string {
 	var names []string
 	if at != noNode {
@@ -101,7 +105,8 @@ func (l *log) childNames(at node) []string {
 	return names
 }
 
-// creatorOf returns the layer that owns the presence of a field without claims of its own. That is the patch that created it, or the base.
+// creatorOf returns the layer that owns the presence of a field without claims of its own. That is
+// the patch that created it, or the base.
 func (l *log) creatorOf(at node) int32 {
 	for created := at; created != noNode; created = l.nodes[created].parent {
 		if l.nodes[created].createdBy != baseLayer {

@@ -13,7 +13,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestPatched_Many checks that a field has one history however many fields stand next to it. An index finds one of many.
+// TestPatched_Many checks that a field has one history however many fields stand next to it. An
+// index finds one of many.
 func TestPatched_Many(t *testing.T) {
 	for _, n := range []int{30, 31, 32, 33, 34, 35, 70} {
 		names := make([]string, n)
@@ -22,22 +23,29 @@ func TestPatched_Many(t *testing.T) {
 		items, set := make([]any, n), make([]any, n)
 		for i := range n {
 			names[i] = fmt.Sprintf("n%03d", i)
-			structFields[i] = reflect.StructField{Name: fmt.Sprintf("N%03d", i), Type: reflect.TypeFor[string](), Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitempty"`, names[i]))}
+			structFields[i] = reflect.StructField{
+				Name: fmt.Sprintf("N%03d", i), Type: reflect.TypeFor[string](),
+				Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitempty"`, names[i]))}
 			fields[names[i]], labels[names[i]] = "a", "a"
 			items[i], set[i] = map[string]any{"name": names[i], "value": "a"}, names[i]
 		}
 		values := reflect.StructOf([]reflect.StructField{
 			{Name: "Fields", Type: reflect.StructOf(structFields), Tag: `json:"fields"`},
-			{Name: "Labels", Type: reflect.TypeFor[map[string]string](), Tag: `json:"labels,omitempty"`},
-			{Name: "Entries", Type: reflect.TypeFor[map[string]*string](), Tag: `json:"entries,omitempty"`},
-			{Name: "Items", Type: reflect.TypeFor[[]writtenItem](), Tag: `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`},
-			{Name: "Set", Type: reflect.TypeFor[[]string](), Tag: `json:"set,omitempty" patchStrategy:"merge"`},
+			{Name: "Labels", Type: reflect.TypeFor[map[string]string](),
+				Tag: `json:"labels,omitempty"`},
+			{Name: "Entries", Type: reflect.TypeFor[map[string]*string](),
+				Tag: `json:"entries,omitempty"`},
+			{Name: "Items", Type: reflect.TypeFor[[]writtenItem](),
+				Tag: `json:"items,omitempty" patchStrategy:"merge" patchMergeKey:"name"`},
+			{Name: "Set", Type: reflect.TypeFor[[]string](),
+				Tag: `json:"set,omitempty" patchStrategy:"merge"`},
 		})
 		plan, err := planForType(values, schema.Rules{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		patch := merge.Object{"fields": fields, "labels": labels, "entries": labels, "items": items, "set": set}
+		patch := merge.Object{"fields": fields, "labels": labels, "entries": labels, "items": items,
+			"set": set}
 		// The last patch comes in another order, and adds to each.
 		more := fromJSON[merge.Object](asJSON(patch))
 		for _, key := range []string{"labels", "entries"} {
@@ -46,17 +54,23 @@ func TestPatched_Many(t *testing.T) {
 		slices.Reverse(more["set"].([]any))
 		more["set"] = append(more["set"].([]any), "more")
 		more["items"] = append(more["items"].([]any), map[string]any{"name": "more", "value": "b"})
-		result := applied(t, plan, nil, []merge.Patch{{Manager: "one", Value: &patch}, {Manager: "two", Value: &patch}, {Manager: "three", Value: &more}})
+		result := applied(t, plan, nil,
+			[]merge.Patch{{Manager: "one", Value: &patch}, {Manager: "two", Value: &patch},
+				{Manager: "three", Value: &more}})
 		want := map[string]string{}
 		three := ` one="a" two="a" three="a"`
 		for _, name := range names {
 			want[".fields."+name] = three
 			want[`.labels["`+name+`"]`], want[`.entries["`+name+`"]`] = three, three
-			want[`.items[name="`+name+`"]`], want[`.items[name="`+name+`"].value`] = ` one=present two=present three=present`, three
+			want[`.items[name="`+name+`"]`],
+				want[`.items[name="`+name+`"].value`] = ` one=present two=present three=present`,
+				three
 			want[`.set[="`+name+`"]`] = ` one=present two=present three=present`
 		}
-		want[`.labels["more"]`], want[`.entries["more"]`], want[`.set[="more"]`] = ` three="b"`, ` three="b"`, ` three=present`
-		want[`.items[name="more"]`], want[`.items[name="more"].value`] = ` three=present`, ` three="b"`
+		want[`.labels["more"]`], want[`.entries["more"]`], want[`.set[="more"]`] = ` three="b"`,
+			` three="b"`, ` three=present`
+		want[`.items[name="more"]`], want[`.items[name="more"].value`] = ` three=present`,
+			` three="b"`
 		got := map[string]string{}
 		for path, claims := range result.History.All() {
 			line := ""
@@ -82,7 +96,8 @@ func TestPatched_Many(t *testing.T) {
 	}
 }
 
-// TestPatched_Allocations checks that an index of many fields lasts: one more entry costs a constant number of allocations.
+// TestPatched_Allocations checks that an index of many fields lasts: one more entry costs a
+// constant number of allocations.
 func TestPatched_Allocations(t *testing.T) {
 	plan := must(planFor[written](schema.Rules{}))
 	count := func(n int) float64 {
@@ -112,13 +127,15 @@ func TestPatched_JSON(t *testing.T) {
 	for f := range result.History.Patched() {
 		got = append(got, fmt.Sprint(f.Path(), " ", f.Type()))
 	}
-	want := []string{" map", ".a untyped", ".a.b untyped", `.a.b["f g"] untyped`, ".c untyped", ".c.d untyped", ".c.d.h untyped"}
+	want := []string{" map", ".a untyped", ".a.b untyped", `.a.b["f g"] untyped`, ".c untyped",
+		".c.d untyped", ".c.d.h untyped"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("patched fields (-want +got):\n%s", diff)
 	}
 }
 
-// TestRetainKeys_Later checks that $retainKeys empties a field that a later patch reaches first, unless it names the field.
+// TestRetainKeys_Later checks that $retainKeys empties a field that a later patch reaches first,
+// unless it names the field.
 func TestRetainKeys_Later(t *testing.T) {
 	result := writtenResult(t, `{}`,
 		`{"part":{"$retainKeys":["text"],"text":"a"},"labels":{"x":"1"}}`,
@@ -126,7 +143,8 @@ func TestRetainKeys_Later(t *testing.T) {
 		`{"part":{"args":["b"],"text":"c"},"labels":{"w":"3","z":"4"}}`,
 	)
 	want := []string{
-		`.labels["w"] b=null c="3"`, `.labels["x"] a="1" b=null`, `.labels["y"] b="2"`, `.labels["z"] c="4"`,
+		`.labels["w"] b=null c="3"`, `.labels["x"] a="1" b=null`, `.labels["y"] b="2"`,
+		`.labels["z"] c="4"`,
 		`.part.args a=null c=["b"]`, `.part.text a="a" c="c"`,
 	}
 	if diff := cmp.Diff(want, claimsOf(result.History)); diff != "" {
@@ -136,9 +154,11 @@ func TestRetainKeys_Later(t *testing.T) {
 
 // TestPatched_Order shows that a directive reaches the entries of a map in the order of their keys.
 func TestPatched_Order(t *testing.T) {
-	base := any(fromJSON[*thing](`{"labels": {"h": "", "d": "", "a": "", "c": "", "g": "", "b": "", "f": "", "e": ""}}`))
+	base := any(fromJSON[*thing](
+		`{"labels": {"h": "", "d": "", "a": "", "c": "", "g": "", "b": "", "f": "", "e": ""}}`))
 	patch := fromJSON[any](`{"labels": {"$retainKeys": []}}`)
-	result := applied(t, must(planForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Patch{{Manager: "a", Value: patch}})
+	result := applied(t, must(planForAny(reflect.TypeFor[thing](), schema.Rules{})), &base,
+		[]merge.Patch{{Manager: "a", Value: patch}})
 	var got []string
 	for f := range result.History.Patched() {
 		if f.HasNull() {
@@ -150,16 +170,21 @@ func TestPatched_Order(t *testing.T) {
 	}
 }
 
-// TestPatched_EmptyName shows that a field without a name is not one of the fields that a schema names, however many are next to it.
+// TestPatched_EmptyName shows that a field without a name is not one of the fields that a schema
+// names, however many are next to it.
 func TestPatched_EmptyName(t *testing.T) {
 	free := merge.Object{"in": merge.Object{"a": "x"}, "": "y"}
 	for i := range 40 {
 		free[fmt.Sprint("n", i)] = "z"
 	}
 	patch := merge.Object{"free": free}
-	result := applied(t, objectPlan(shapesSchema), nil, []merge.Patch{{Manager: "a", Value: &patch}, {Manager: "b", Value: &patch}})
-	lines := slices.DeleteFunc(claimsOf(result.History), func(line string) bool { return strings.Contains(line, "z") })
-	if diff := cmp.Diff([]string{`.free[""] a="y" b="y"`, `.free.in.a a="x" b="x"`}, lines); diff != "" {
+	result := applied(t, objectPlan(shapesSchema), nil,
+		[]merge.Patch{{Manager: "a", Value: &patch}, {Manager: "b", Value: &patch}})
+	lines := slices.DeleteFunc(claimsOf(result.History), func(line string) bool {
+		return strings.Contains(line, "z")
+	})
+	if diff := cmp.Diff([]string{`.free[""] a="y" b="y"`, `.free.in.a a="x" b="x"`},
+		lines); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }

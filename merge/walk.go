@@ -11,8 +11,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file walks a merged tree and yields the claims on each field. A null on a struct empties the fields within it. The log
-// records the null on the struct only; the walk adds it to the history of each field within.
+// This file walks a merged tree and yields the claims on each field. A null on a struct empties the
+// fields within it. The log records the null on the struct only; the walk adds it to the history of
+// each field within.
 
 // walk walks the tree and the log side by side.
 type walk struct {
@@ -20,11 +21,13 @@ type walk struct {
 	yield func(fieldpath.Path, []Claim) bool
 	nulls []null // the claims that emptied the structs around a field
 	owner int32  // the layer that owns fields without claims
-	// emptiedAround reports that the last claim on the current field is a claim on a struct around it.
+	// emptiedAround reports that the last claim on the current field is a claim on a struct around
+	// it.
 	emptiedAround bool
 	decided       bool // whether a policy decided the current field
 	reached       bool // omit what only the base set
-	empties       bool // yield the lists and maps that patches left without parts, which no set of fields names
+	// yield the lists and maps that patches left without parts, which no set of fields names
+	empties bool
 }
 
 // value visits one field. v is nil if only the log has the field. It returns false to stop.
@@ -39,7 +42,8 @@ func (w *walk) value(t *schema.Type, v any, at node, path fieldpath.Path) bool {
 		if isEmptied {
 			remover = w.log.lastRemoval(at)
 		}
-		isTold := at != noNode && (remover >= 0 || isEmptied || w.log.nodes[at].contested || len(w.log.nulls(at)) > 0)
+		isTold := at != noNode && (remover >= 0 || isEmptied || w.log.nodes[at].contested ||
+			len(w.log.nulls(at)) > 0)
 		if isTold && !w.emptiable(false, remover, at, path) {
 			return false
 		}
@@ -48,7 +52,8 @@ func (w *walk) value(t *schema.Type, v any, at node, path fieldpath.Path) bool {
 }
 
 // parts visits what is within a field, without the merge key of an item.
-func (w *walk) parts(t *schema.Type, key *schema.StructField, v any, at node, path fieldpath.Path) bool {
+func (w *walk) parts(t *schema.Type, key *schema.StructField, v any, at node,
+	path fieldpath.Path) bool {
 	defer w.enter(at)()
 	switch t.Kind {
 	case schema.Struct:
@@ -68,7 +73,8 @@ func (w *walk) parts(t *schema.Type, key *schema.StructField, v any, at node, pa
 	}
 }
 
-func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at node, path fieldpath.Path) bool {
+func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at node,
+	path fieldpath.Path) bool {
 	for _, f := range t.Sorted() {
 		if f == key {
 			continue
@@ -84,10 +90,12 @@ func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at n
 	return true
 }
 
-// field visits a field of a struct. Only a pointer can hold an empty struct: a struct by value is always encoded.
+// field visits a field of a struct. Only a pointer can hold an empty struct: a struct by value is
+// always encoded.
 func (w *walk) field(f *schema.StructField, v any, at node, path fieldpath.Path) bool {
 	object, isObject := v.(Object)
-	if f.Type.Kind != schema.Struct || !isObject || !f.Template.IsPointer() || hasLeaf(f.Type, object) {
+	if f.Type.Kind != schema.Struct || !isObject || !f.Template.IsPointer() ||
+		hasLeaf(f.Type, object) {
 		return w.value(f.Type, v, at, path)
 	}
 	return w.emptiable(true, w.log.lastRemoval(at), at, path) && w.parts(f.Type, nil, v, at, path)
@@ -103,7 +111,8 @@ func (w *walk) list(t *schema.Type, v []any, at node, path fieldpath.Path) bool 
 		if text != name {
 			isKey = nil
 			if first := find(name); first != noNode && w.log.nodes[first].createdBy != baseLayer {
-				w.owner = w.log.nodes[first].createdBy // the patch that made an item brought its duplicates as well
+				// the patch that made an item brought its duplicates as well
+				w.owner = w.log.nodes[first].createdBy
 			}
 		}
 		if w.isUnreached(child) {
@@ -136,12 +145,14 @@ func (w *walk) set(t *schema.Type, v []any, at node, path fieldpath.Path) bool {
 		}
 		there[element] = true
 		child := find(element)
-		if !w.isUnreached(child) && !w.presence(true, child, path.Append(fieldpath.Element(element))) {
+		if !w.isUnreached(child) &&
+			!w.presence(true, child, path.Append(fieldpath.Element(element))) {
 			return false
 		}
 	}
 	for _, element := range w.log.childNames(at) {
-		if !there[element] && !w.presence(false, find(element), path.Append(fieldpath.Element(element))) {
+		if !there[element] &&
+			!w.presence(false, find(element), path.Append(fieldpath.Element(element))) {
 			return false
 		}
 	}
@@ -157,7 +168,8 @@ func (w *walk) mapping(v Object, at node, path fieldpath.Path) bool {
 	find := w.log.finder(at)
 	for _, key := range slices.Compact(keys) {
 		value, has := v[key]
-		if child := find(key); (has || child != noNode) && !w.entry(has, value, child, path.Append(fieldpath.Key(key))) {
+		if child := find(key); (has || child != noNode) &&
+			!w.entry(has, value, child, path.Append(fieldpath.Key(key))) {
 			return false
 		}
 	}
@@ -176,7 +188,9 @@ func (w *walk) enter(at node) func() {
 }
 
 // leaf yields the claims of a field, or the owner's if no patch touched it.
-func (w *walk) leaf(v any, at node, path fieldpath.Path) bool { return w.entry(v != nil, v, at, path) }
+func (w *walk) leaf(v any, at node, path fieldpath.Path) bool {
+	return w.entry(v != nil, v, at, path)
+}
 
 // entry yields the claims of a field that may hold a null.
 func (w *walk) entry(has bool, v any, at node, path fieldpath.Path) bool {
@@ -205,7 +219,9 @@ func (w *walk) presence(isThere bool, at node, path fieldpath.Path) bool {
 }
 
 // isUnreached reports whether to omit a field without a node.
-func (w *walk) isUnreached(at node) bool { return w.reached && at == noNode && w.owner == baseLayer }
+func (w *walk) isUnreached(at node) bool {
+	return w.reached && at == noNode && w.owner == baseLayer
+}
 
 // null records a claim that emptied a field.
 type null struct {
@@ -226,13 +242,15 @@ func (l *log) nulls(at node) []null {
 	return nulls
 }
 
-// emptiable yields the claims on a struct: its presence without fields, and the nulls that emptied it. A later write to one of
-// its fields makes it again. The layer of the claim remover left it without fields, unless remover is negative.
+// emptiable yields the claims on a struct: its presence without fields, and the nulls that emptied
+// it. A later write to one of its fields makes it again. The layer of the claim remover left it
+// without fields, unless remover is negative.
 func (w *walk) emptiable(named bool, remover int32, at node, path fieldpath.Path) bool {
 	nulls := w.log.nulls(at)
 	if len(nulls) == 0 {
 		if remover >= 0 {
-			return w.yield(path, w.log.leftEmpty(w.claims(at, path), remover, emptyOf(w.log.typ(at)), path))
+			return w.yield(
+				path, w.log.leftEmpty(w.claims(at, path), remover, emptyOf(w.log.typ(at)), path))
 		}
 		return w.presence(named, at, path)
 	}
@@ -267,8 +285,8 @@ func (w *walk) emptiable(named bool, remover int32, at node, path fieldpath.Path
 	return w.yield(path, claims)
 }
 
-// lastRemoval returns the claim that removed the last part of a field that is empty now. It returns -1 if the field has had no
-// parts, or if a later claim is on the field itself.
+// lastRemoval returns the claim that removed the last part of a field that is empty now. It returns
+// -1 if the field has had no parts, or if a later claim is on the field itself.
 func (l *log) lastRemoval(at node) int32 {
 	if at == noNode {
 		return -1
@@ -314,7 +332,8 @@ func (l *log) leftNull(at node, layer int32) {
 	l.nulled[at] = layer
 }
 
-// withLast returns the claims with one more, which takes the place of the last one if that is of the same layer.
+// withLast returns the claims with one more, which takes the place of the last one if that is of
+// the same layer.
 func withLast(claims []Claim, c Claim) []Claim {
 	if n := len(claims); n > 0 && claims[n-1].Owner == c.Owner {
 		claims = claims[:n-1]
@@ -322,7 +341,8 @@ func withLast(claims []Claim, c Claim) []Claim {
 	return append(claims, c)
 }
 
-// leftEmpty appends the claim of the layer that left a field empty, with the value that is left. It appends none for a negative remover.
+// leftEmpty appends the claim of the layer that left a field empty, with the value that is left. It
+// appends none for a negative remover.
 func (l *log) leftEmpty(claims []Claim, remover int32, left any, path fieldpath.Path) []Claim {
 	if remover < 0 {
 		return claims
@@ -330,8 +350,8 @@ func (l *log) leftEmpty(claims []Claim, remover int32, left any, path fieldpath.
 	return withLast(claims, l.export(l.claims[remover].layer(), left, path))
 }
 
-// claims returns the claims on a field, or nil if the log has none. A null on a struct around the field also empties the
-// field, if an earlier claim on the field exists.
+// claims returns the claims on a field, or nil if the log has none. A null on a struct around the
+// field also empties the field, if an earlier claim on the field exists.
 func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 	if len(w.nulls) == 0 || at == noNode {
 		claims := w.log.decided(at, w.log.claimsOf(at, path), path)
@@ -375,8 +395,8 @@ func (w *walk) emptied(claims []Claim, n null) []Claim {
 	return append(claims, w.log.exportAt(n.claim, w.log.path(n.at)))
 }
 
-// firstWithin returns the first value written within a field after one claim and before another. Without such a value it
-// returns the latter.
+// firstWithin returns the first value written within a field after one claim and before another.
+// Without such a value it returns the latter.
 func (l *log) firstWithin(at node, after, before int32) int32 {
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
 		for i := l.nodes[child].first; i >= 0; i = l.claims[i].next {
@@ -389,8 +409,9 @@ func (l *log) firstWithin(at node, after, before int32) int32 {
 	return before
 }
 
-// hasLeaf reports whether a struct contains a leaf, or an item or a struct whose presence counts. A required list that is null
-// does not count, nor does an empty struct by value. The encoding always contains them.
+// hasLeaf reports whether a struct contains a leaf, or an item or a struct whose presence counts. A
+// required list that is null does not count, nor does an empty struct by value. The encoding always
+// contains them.
 func hasLeaf(t *schema.Type, v Object) bool {
 	for _, f := range t.Fields {
 		switch value := v[f.Name].(type) {

@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestApply_TypedAndObject compares patches of a Go type with the objects that they encode to. Both give equal values and
-// claims, also after later writes.
+// TestApply_TypedAndObject compares patches of a Go type with the objects that they encode to. Both
+// give equal values and claims, also after later writes.
 func TestApply_TypedAndObject(t *testing.T) {
 	merged := 0
 	for _, hasDuplicates := range []bool{false, true} {
@@ -28,7 +28,9 @@ func TestApply_TypedAndObject(t *testing.T) {
 		g := writtenGenerator{rand.New(rand.NewPCG(testenv.Seed(t), 3)), hasDuplicates}
 		for i := range 1_000 {
 			value := g.value(2)
-			value.Items = slices.CompactFunc(value.Items, func(a, b writtenItem) bool { return a.Name == b.Name })
+			value.Items = slices.CompactFunc(value.Items, func(a, b writtenItem) bool {
+				return a.Name == b.Name
+			})
 			base := any(value)
 			var mixed, objects []merge.Patch
 			for k := range 1 + g.IntN(4) {
@@ -55,8 +57,10 @@ func TestApply_TypedAndObject(t *testing.T) {
 				if diff := cmp.Diff(asJSON(one.Value), asJSON(other.Value)); diff != "" {
 					t.Fatalf("case %d, %s: values (-typed +object):\n%s", i, when, diff)
 				}
-				if diff := cmp.Diff(plainClaims(other.History), plainClaims(one.History)); diff != "" {
-					t.Fatalf("case %d, %s: base %s, patches %s: claims (-object +typed):\n%s", i, when, asJSON(base), asJSON(mixed), diff)
+				if diff := cmp.Diff(plainClaims(other.History),
+					plainClaims(one.History)); diff != "" {
+					t.Fatalf("case %d, %s: base %s, patches %s: claims (-object +typed):\n%s", i,
+						when, asJSON(base), asJSON(mixed), diff)
 				}
 			}
 			compare("merged")
@@ -94,10 +98,12 @@ var directives = []string{
 	`{"$patch":"replace","items":[{"name":"a","value":"a","ports":[{"port":97}]}],"set":["b"]}`,
 }
 
-// plainClaims returns the claims, each repeated one once. It omits those on the presence of structs: an object's claims
-// within a struct stand for it.
+// plainClaims returns the claims, each repeated one once. It omits those on the presence of
+// structs: an object's claims within a struct stand for it.
 func plainClaims(o *merge.History) []string {
-	lines := slices.DeleteFunc(claimsOf(o), func(line string) bool { return strings.Contains(line, ".part ") })
+	lines := slices.DeleteFunc(claimsOf(o), func(line string) bool {
+		return strings.Contains(line, ".part ")
+	})
 	for i, line := range lines {
 		lines[i] = strings.Join(slices.Compact(strings.Split(line, " ")), " ")
 	}
@@ -130,7 +136,8 @@ func (g writtenGenerator) labels() map[string]string {
 }
 
 func (g writtenGenerator) value(depth int) *written {
-	v := &written{Text: g.word(), Flag: g.IntN(2) == 0, Labels: g.labels(), Set: g.list(), Args: g.list(), Part: g.part(depth)}
+	v := &written{Text: g.word(), Flag: g.IntN(2) == 0, Labels: g.labels(), Set: g.list(),
+		Args: g.list(), Part: g.part(depth)}
 	if part := g.part(depth); part != nil {
 		v.Struct = *part
 	}
@@ -141,9 +148,12 @@ func (g writtenGenerator) value(depth int) *written {
 	for i, name := range g.names() {
 		item := writtenItem{Name: name, Value: g.word(), Labels: g.labels(), Part: g.part(depth)}
 		ports := g.names()
-		if i > 0 && name == v.Items[0].Name { // the history of the first item with a key lacks what only another item has
+		// the history of the first item with a key lacks what only another item has
+		if i > 0 && name == v.Items[0].Name {
 			ports = slices.DeleteFunc(ports, func(port string) bool {
-				return !slices.ContainsFunc(v.Items[0].Ports, func(p *writtenPort) bool { return p.Port == int32(port[0]) })
+				return !slices.ContainsFunc(v.Items[0].Ports, func(p *writtenPort) bool {
+					return p.Port == int32(port[0])
+				})
 			})
 		}
 		for _, port := range ports {

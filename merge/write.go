@@ -11,22 +11,23 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Write records that a layer after the patches wrote the field at path. The origin from locates the input of the new value. The
-// old and the new value of the field are before and now. Each is a value of the field's Go type, a pointer to one, or nil for
-// none.
+// Write records that a layer after the patches wrote the field at path. The origin from locates the
+// input of the new value. The old and the new value of the field are before and now. Each is a
+// value of the field's Go type, a pointer to one, or nil for none.
 //
-// Write records each leaf of a struct. A leaf that before has and now lacks is recorded as emptied. An unclaimed part of before
-// belonged to the base, or to the patch that added the item around it.
+// Write records each leaf of a struct. A leaf that before has and now lacks is recorded as emptied.
+// An unclaimed part of before belonged to the base, or to the patch that added the item around it.
 //
-// Write only records: the caller changes the value that the History came with. For a path to a field that the type lacks, it
-// records nothing. For an object that merged by a definition, before and now are JSON, and nil is none.
+// Write only records: the caller changes the value that the History came with. For a path to a
+// field that the type lacks, it records nothing. For an object that merged by a definition, before
+// and now are JSON, and nil is none.
 func (o *History) Write(layer Owner, from Origin, path fieldpath.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
 }
 
-// WriteChanges records a layer that fills in missing fields, as defaulting does. Unlike Write, it records only the leaves whose
-// values differ in before and now.
+// WriteChanges records a layer that fills in missing fields, as defaulting does. Unlike Write, it
+// records only the leaves whose values differ in before and now.
 func (o *History) WriteChanges(layer Owner, path fieldpath.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), changes: true}, path, before, now)
@@ -89,11 +90,13 @@ func (w writer) claimValue(at node, kind valueKind) {
 	w.note(at, last)
 }
 
-// note records the source of the newest claim; last is the claim before it. It drops a claim that repeats the same layer's last
-// claim. The TrainJob's variables are written once before the policies and once after them.
+// note records the source of the newest claim; last is the claim before it. It drops a claim that
+// repeats the same layer's last claim. The TrainJob's variables are written once before the
+// policies and once after them.
 func (w writer) note(at node, last int32) {
 	now := w.nodes[at].last
-	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) && w.firstWithin(at, last, now) == now {
+	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) &&
+		w.firstWithin(at, last, now) == now {
 		w.claims[last].next, w.nodes[at].last = -1, last
 		return
 	}
@@ -136,8 +139,10 @@ func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, 
 	}
 }
 
-// stepIn returns the field or the key of a node's child for a step in a type. For an item, of is the field that holds the key.
-func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key string, of *schema.StructField, ok bool) {
+// stepIn returns the field or the key of a node's child for a step in a type. For an item, of is
+// the field that holds the key.
+func stepIn(t *schema.Type,
+	step fieldpath.Step) (field *schema.StructField, key string, of *schema.StructField, ok bool) {
 	if name, isField := step.Field(); isField {
 		field = t.Field(name)
 		return field, "", nil, field != nil
@@ -192,7 +197,8 @@ func (w writer) structure(t *schema.Type, key *schema.StructField, at node, befo
 		}
 		child := w.child(at, f, "")
 		w.value(f.Type, nil, child, b, n)
-		if f.Type.Kind == schema.Struct && !w.onlyRemoved && n == nil && b != nil && w.isPointer(child) {
+		if f.Type.Kind == schema.Struct && !w.onlyRemoved && n == nil && b != nil &&
+			w.isPointer(child) {
 			w.claimValue(child, nullValue)
 		}
 	}
@@ -381,14 +387,16 @@ func present(element any) any {
 	return []any{}
 }
 
-// Fork returns a copy of the ownership for another value of the same type. It takes the value or a pointer to it. Later writes to
-// one copy do not appear in the other. Objects made from a JobSet use it: their fields begin with the JobSet's history. The copy has
-// the history of the fields within a path, and no other one.
+// Fork returns a copy of the ownership for another value of the same type. It takes the value or a
+// pointer to it. Later writes to one copy do not appear in the other. Objects made from a JobSet
+// use it: their fields begin with the JobSet's history. The copy has the history of the fields
+// within a path, and no other one.
 func (o *History) Fork(value any, within fieldpath.Path) *History {
 	old := o.orEmpty().log
 	l := *old
 	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
-	l.wide, l.repeats, l.sets, l.literals = nil, nil, nil, nil // the index grows again, and a merge alone needs the others
+	// the index grows again, and a merge alone needs the others
+	l.wide, l.repeats, l.sets, l.literals = nil, nil, nil, nil
 	l.nodes, l.claims, l.values, l.sources, l.retained, l.overrulings = nil, nil, nil, nil, nil, nil
 	top := rootNode
 	kept := []node{top} // in the copy, a node has its place in kept
@@ -409,7 +417,8 @@ func (o *History) Fork(value any, within fieldpath.Path) *History {
 	return &History{log: &l, value: value}
 }
 
-// copyNodes copies nodes of another log with their claims. Each of the first ones has the next one as its only child.
+// copyNodes copies nodes of another log with their claims. Each of the first ones has the next one
+// as its only child.
 func (l *log) copyNodes(old *log, kept []node, below int) {
 	renumbered := make(map[node]node, len(kept))
 	var claims []int32
@@ -439,7 +448,8 @@ func (l *log) copyNodes(old *log, kept []node, below int) {
 		n := old.nodes[at]
 		n.first, n.last = place[n.first], place[n.last]
 		n.firstActive = before(n.firstActive)
-		n.parent, n.child, n.tail, n.next = nodeOf(n.parent), nodeOf(n.child), nodeOf(n.tail), nodeOf(n.next)
+		n.parent, n.child, n.tail, n.next = nodeOf(n.parent), nodeOf(n.child), nodeOf(n.tail),
+			nodeOf(n.next)
 		if i <= below {
 			n.next = noNode
 		}

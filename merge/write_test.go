@@ -66,26 +66,33 @@ var writeCases = []struct {
 	{
 		"a layer sets, changes, repeats and empties fields, and touches no other",
 		`{"text":"a","labels":{"x":"1"},"args":["a"]}`, nil,
-		[]write{{layer: "w", now: `{"count":1,"flag":true,"labels":{"x":"1","y":"2"},"args":["b"]}`}},
+		[]write{{layer: "w",
+			now: `{"count":1,"flag":true,"labels":{"x":"1","y":"2"},"args":["b"]}`}},
 		[]string{
-			`.args base=["a"] w=["b"]`, `.count w=1`, `.flag w=true`, `.labels["x"] base="1" w="1"`, `.labels["y"] w="2"`, `.text base="a" w=null`,
+			`.args base=["a"] w=["b"]`, `.count w=1`, `.flag w=true`, `.labels["x"] base="1" w="1"`,
+			`.labels["y"] w="2"`, `.text base="a" w=null`,
 		},
 	},
 	{
 		"changes record differences only",
 		`{"text":"a","count":1,"labels":{"x":"1","z":"1"},"args":["a"],"set":["a","b"],"items":[{"name":"a"},{"name":"b"}],"part":{}}`, nil,
-		[]write{{layer: "w", changes: true, now: `{"text":"a","count":2,"labels":{"x":"1","y":"2"},"args":["a"],"set":["b","c"],"items":[{"name":"a"},{"name":"c"}],"part":{}}`}},
+		[]write{{layer: "w", changes: true,
+			now: `{"text":"a","count":2,"labels":{"x":"1","y":"2"},"args":["a"],"set":["b","c"],"items":[{"name":"a"},{"name":"c"}],"part":{}}`}},
 		[]string{
-			`.args base=["a"]`, `.count base=1 w=2`, `.items[name="a"] base=present`, `.items[name="c"] w=present`, `.items[name="b"] base=present w=null`,
-			`.labels["x"] base="1"`, `.labels["y"] w="2"`, `.labels["z"] base="1" w=null`, `.part base=present`,
-			`.set[="b"] base=present`, `.set[="c"] w=present`, `.set[="a"] base=present w=null`, `.text base="a"`,
+			`.args base=["a"]`, `.count base=1 w=2`, `.items[name="a"] base=present`,
+			`.items[name="c"] w=present`, `.items[name="b"] base=present w=null`,
+			`.labels["x"] base="1"`, `.labels["y"] w="2"`, `.labels["z"] base="1" w=null`,
+			`.part base=present`,
+			`.set[="b"] base=present`, `.set[="c"] w=present`, `.set[="a"] base=present w=null`,
+			`.text base="a"`,
 		},
 	},
 	{
 		"a write follows the patches, and the first claim is the base's",
 		`{"text":"a","count":1,"set":["a"]}`, []string{`{"text":"b","flag":true}`},
 		[]write{{layer: "w", now: `{"text":"c","count":2,"set":["a"]}`}},
-		[]string{`.count base=1 w=2`, `.flag a=true w=null`, `.set[="a"] base=present w=present`, `.text base="a" a="b" w="c"`},
+		[]string{`.count base=1 w=2`, `.flag a=true w=null`, `.set[="a"] base=present w=present`,
+			`.text base="a" a="b" w="c"`},
 	},
 	{
 		"a layer that says the same again makes no claim", `{}`, nil,
@@ -105,65 +112,92 @@ var writeCases = []struct {
 	},
 	{
 		"another claim between two equal ones keeps both", `{"text":"a"}`, []string{`{"text":"b"}`},
-		[]write{{layer: "manager/a", path: "text", now: `{"text":"b"}`}, {layer: "base", path: "text", now: `{"text":"b"}`}, {layer: "base", path: "text", now: `{"text":"b"}`}},
+		[]write{{layer: "manager/a", path: "text", now: `{"text":"b"}`},
+			{layer: "base", path: "text", now: `{"text":"b"}`},
+			{layer: "base", path: "text", now: `{"text":"b"}`}},
 		[]string{`.text base="a" a="b" base="b"`},
 	},
 	{
 		"the source is the field below the origin, or the origin of a computed value", `{}`, nil,
 		[]write{
 			{layer: "w", path: "part", now: `{"part":{"text":"a"}}`, origin: jobOrigin},
-			{layer: "w", path: "labels", now: `{"part":{"text":"a"},"labels":{"x":"1"}}`, origin: merge.Origin{Path: fieldpath.Fields("job", "labels"), Computed: true}},
-			{layer: "w", path: `items[name="a"]`, now: `{"part":{"text":"a"},"labels":{"x":"1"},"items":[{"name":"a","value":"b"}]}`, origin: jobOrigin},
-			{layer: "w", path: "text", now: `{"part":{"text":"a"},"labels":{"x":"1"},"items":[{"name":"a","value":"b"}],"text":"c"}`},
+			{layer: "w", path: "labels", now: `{"part":{"text":"a"},"labels":{"x":"1"}}`,
+				origin: merge.Origin{Path: fieldpath.Fields("job", "labels"), Computed: true}},
+			{layer: "w", path: `items[name="a"]`,
+				now:    `{"part":{"text":"a"},"labels":{"x":"1"},"items":[{"name":"a","value":"b"}]}`,
+				origin: jobOrigin},
+			{layer: "w", path: "text",
+				now: `{"part":{"text":"a"},"labels":{"x":"1"},"items":[{"name":"a","value":"b"}],"text":"c"}`},
 		},
-		[]string{`.items[name="a"] w=present from .job`, `.items[name="a"].value w="b" from .job.value`, `.labels["x"] w="1" from .job.labels`, `.part.text w="a" from .job.text`, `.text w="c"`},
+		[]string{`.items[name="a"] w=present from .job`,
+			`.items[name="a"].value w="b" from .job.value`, `.labels["x"] w="1" from .job.labels`,
+			`.part.text w="a" from .job.text`, `.text w="c"`},
 	},
 	{
 		"a struct without fields is present", `{"part":{}}`, nil,
-		[]write{{layer: "w", now: `{"part":{"part":{}}}`}, {layer: "x", now: `{"part":{}}`}, {layer: "y", now: `{}`}},
+		[]write{{layer: "w", now: `{"part":{"part":{}}}`}, {layer: "x", now: `{"part":{}}`},
+			{layer: "y", now: `{}`}},
 		[]string{`.part base=present x=present y=null`, `.part.part w=present x=null`},
 	},
 	{
-		"a struct that a layer removes is empty with all its fields", `{"part":{"text":"a","part":{"args":["b"]}},"struct":{"text":"c"}}`, nil,
-		[]write{{layer: "w", now: `{}`}, {layer: "w", now: `{"part":{"text":"d"}}`}, {layer: "w", now: `{}`}},
-		[]string{`.part w=null w=present w=null`, `.part.part w=null`, `.part.part.args base=["b"] w=null`, `.part.text base="a" w=null w="d" w=null`, `.struct.text base="c" w=null`},
+		"a struct that a layer removes is empty with all its fields",
+		`{"part":{"text":"a","part":{"args":["b"]}},"struct":{"text":"c"}}`, nil,
+		[]write{{layer: "w", now: `{}`}, {layer: "w", now: `{"part":{"text":"d"}}`},
+			{layer: "w", now: `{}`}},
+		[]string{`.part w=null w=present w=null`, `.part.part w=null`,
+			`.part.part.args base=["b"] w=null`, `.part.text base="a" w=null w="d" w=null`,
+			`.struct.text base="c" w=null`},
 	},
 	{
-		"a struct that was there only, and a part of it", `{"part":{"text":"a"}}`, []string{`{"part":{"args":["b"]}}`},
+		"a struct that was there only, and a part of it", `{"part":{"text":"a"}}`,
+		[]string{`{"part":{"args":["b"]}}`},
 		[]write{{layer: "w", path: "part.text", now: `{"part":{"args":["b"]}}`}},
 		[]string{`.part.args a=["b"]`, `.part.text base="a" w=null`},
 	},
 	{
-		"items come, stay and go with their fields", `{"items":[{"name":"a","value":"1"},{"name":"b","ports":[{"port":1,"name":"p"}]}]}`, nil,
-		[]write{{layer: "w", now: `{"items":[{"name":"a","value":"1"},{"name":"c","value":"3","ports":[{"port":1}]}]}`}},
+		"items come, stay and go with their fields",
+		`{"items":[{"name":"a","value":"1"},{"name":"b","ports":[{"port":1,"name":"p"}]}]}`, nil,
+		[]write{{layer: "w",
+			now: `{"items":[{"name":"a","value":"1"},{"name":"c","value":"3","ports":[{"port":1}]}]}`}},
 		[]string{
 			`.items[name="a"] base=present w=present`, `.items[name="a"].value base="1" w="1"`,
-			`.items[name="c"] w=present`, `.items[name="c"].ports[port="1"] w=present`, `.items[name="c"].value w="3"`,
-			`.items[name="b"] base=present w=null`, `.items[name="b"].ports[port="1"] base=present w=null`, `.items[name="b"].ports[port="1"].name base="p" w=null`,
+			`.items[name="c"] w=present`, `.items[name="c"].ports[port="1"] w=present`,
+			`.items[name="c"].value w="3"`,
+			`.items[name="b"] base=present w=null`,
+			`.items[name="b"].ports[port="1"] base=present w=null`,
+			`.items[name="b"].ports[port="1"].name base="p" w=null`,
 		},
 	},
 	{
 		"an item by its path", `{"items":[{"name":"a","value":"1"},{"name":"b"}]}`, nil,
 		[]write{
-			{layer: "w", path: `items[name="b"]`, now: `{"items":[{"name":"a","value":"1"},{"name":"b","value":"2"}]}`, changes: true},
-			{layer: "w", path: `items[name="b"].ports[port="7"]`, now: `{"items":[{"name":"a","value":"1"},{"name":"b","value":"2","ports":[{"port":7,"name":"p"}]}]}`},
-			{layer: "w", path: `items[name="a"]`, now: `{"items":[{"name":"b","value":"2","ports":[{"port":7,"name":"p"}]}]}`},
+			{layer: "w", path: `items[name="b"]`,
+				now:     `{"items":[{"name":"a","value":"1"},{"name":"b","value":"2"}]}`,
+				changes: true},
+			{layer: "w", path: `items[name="b"].ports[port="7"]`,
+				now: `{"items":[{"name":"a","value":"1"},{"name":"b","value":"2","ports":[{"port":7,"name":"p"}]}]}`},
+			{layer: "w", path: `items[name="a"]`,
+				now: `{"items":[{"name":"b","value":"2","ports":[{"port":7,"name":"p"}]}]}`},
 		},
 		[]string{
-			`.items[name="b"] base=present`, `.items[name="b"].ports[port="7"] w=present`, `.items[name="b"].ports[port="7"].name w="p"`, `.items[name="b"].value w="2"`,
+			`.items[name="b"] base=present`, `.items[name="b"].ports[port="7"] w=present`,
+			`.items[name="b"].ports[port="7"].name w="p"`, `.items[name="b"].value w="2"`,
 			`.items[name="a"] base=present w=null`, `.items[name="a"].value base="1" w=null`,
 		},
 	},
 	{
 		"a struct in an item by its path", `{"items":[{"name":"a"}]}`, nil,
-		[]write{{layer: "w", path: `items[name="a"].part`, now: `{"items":[{"name":"a","part":{"text":"b"}}]}`}},
+		[]write{{layer: "w", path: `items[name="a"].part`,
+			now: `{"items":[{"name":"a","part":{"text":"b"}}]}`}},
 		[]string{`.items[name="a"] base=present`, `.items[name="a"].part.text w="b"`},
 	},
 	{
 		"another layer after one that says the same again", `{}`, nil,
 		[]write{
-			{layer: "w", path: "args", now: `{"args":["a"]}`}, {layer: "w", path: "count", now: `{"args":["a"],"count":2}`},
-			{layer: "w", path: "count", now: `{"args":["a"],"count":2}`}, {layer: "x", path: "count", now: `{"args":["a"],"count":3}`},
+			{layer: "w", path: "args", now: `{"args":["a"]}`},
+			{layer: "w", path: "count", now: `{"args":["a"],"count":2}`},
+			{layer: "w", path: "count", now: `{"args":["a"],"count":2}`},
+			{layer: "x", path: "count", now: `{"args":["a"],"count":3}`},
 		},
 		[]string{`.args w=["a"]`, `.count w=2 x=3`},
 	},
@@ -172,62 +206,87 @@ var writeCases = []struct {
 		[]write{
 			{layer: "w", path: `labels["x"]`, now: `{"labels":{"x":"2"},"set":["a"]}`},
 			{layer: "w", path: `labels["y.z"]`, now: `{"labels":{"x":"2","y.z":"3"},"set":["a"]}`},
-			{layer: "w", path: `set[="b"]`, now: `{"labels":{"x":"2","y.z":"3"},"set":["a","b"]}`, origin: jobOrigin},
+			{layer: "w", path: `set[="b"]`, now: `{"labels":{"x":"2","y.z":"3"},"set":["a","b"]}`,
+				origin: jobOrigin},
 			{layer: "w", path: `set[="a"]`, now: `{"labels":{"x":"2","y.z":"3"},"set":["b"]}`},
 		},
-		[]string{`.labels["x"] base="1" w="2"`, `.labels["y.z"] w="3"`, `.set[="b"] w=present from .job`, `.set[="a"] base=present w=null`},
+		[]string{`.labels["x"] base="1" w="2"`, `.labels["y.z"] w="3"`,
+			`.set[="b"] w=present from .job`, `.set[="a"] base=present w=null`},
 	},
 	{
-		"items that share a key count by their positions", `{"items":[{"name":"a","value":"1"},{"name":"a","value":"2"}]}`, nil,
+		"items that share a key count by their positions",
+		`{"items":[{"name":"a","value":"1"},{"name":"a","value":"2"}]}`, nil,
 		[]write{
-			{layer: "w", path: "items[1]", now: `{"items":[{"name":"a","value":"1"},{"name":"a","value":"3"}]}`},
-			{layer: "x", path: "items[1].value", now: `{"items":[{"name":"a","value":"1"},{"name":"a","value":"4"}]}`},
+			{layer: "w", path: "items[1]",
+				now: `{"items":[{"name":"a","value":"1"},{"name":"a","value":"3"}]}`},
+			{layer: "x", path: "items[1].value",
+				now: `{"items":[{"name":"a","value":"1"},{"name":"a","value":"4"}]}`},
 			{layer: "y", now: `{"items":[{"name":"a","value":"1"},{"name":"a","value":"4"},{"name":"a"}]}`, changes: true},
 		},
 		[]string{
 			`.items[name="a"] base=present`, `.items[name="a"].value base="1"`,
-			`.items[1] base=present w=present`, `.items[1].name base="a" w="a"`, `.items[1].value base="2" w="3" x="4"`,
+			`.items[1] base=present w=present`, `.items[1].name base="a" w="a"`,
+			`.items[1].value base="2" w="3" x="4"`,
 			`.items[2] y=present`, `.items[2].name y="a"`,
 		},
 	},
 	{
 		"a path that leads to no field", `{"text":"a","labels":{"x":"1"},"args":["a"]}`, nil,
 		[]write{
-			{layer: "w", path: "nowhere", now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`}, {layer: "w", path: `text["x"]`, now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`}, {layer: "w", path: "part.nowhere.text", now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`},
-			{layer: "w", path: "labels.x.y", now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`}, {layer: "w", path: `part["text"]`, now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`},
+			{layer: "w", path: "nowhere", now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`},
+			{layer: "w", path: `text["x"]`, now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`},
+			{layer: "w", path: "part.nowhere.text",
+				now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`},
+			{layer: "w", path: "labels.x.y", now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`},
+			{layer: "w", path: `part["text"]`, now: `{"text":"a","labels":{"x":"1"},"args":["a"]}`},
 		},
 		[]string{`.args base=["a"]`, `.labels["x"] base="1"`, `.text base="a"`},
 	},
 	{
-		"an item that one patch added belongs to it, field by field", `{}`, []string{`{"items":[{"name":"a","value":"1","ports":[{"port":1,"name":"p"}],"labels":{"x":"1"},"part":{"text":"t"}}]}`},
+		"an item that one patch added belongs to it, field by field", `{}`,
+		[]string{`{"items":[{"name":"a","value":"1","ports":[{"port":1,"name":"p"}],"labels":{"x":"1"},"part":{"text":"t"}}]}`},
 		[]write{
-			{layer: "w", path: `items[name="a"]`, now: `{"items":[{"name":"a","value":"2","ports":[{"port":1}],"labels":{"x":"1","y":"2"},"part":{"text":"t"}}]}`, changes: true},
+			{layer: "w", path: `items[name="a"]`,
+				now: `{"items":[{"name":"a","value":"2","ports":[{"port":1}],"labels":{"x":"1","y":"2"},"part":{"text":"t"}}]}`, changes: true},
 		},
 		[]string{
-			`.items[name="a"] a=present`, `.items[name="a"].labels["x"] a="1"`, `.items[name="a"].labels["y"] w="2"`, `.items[name="a"].part.text a="t"`,
-			`.items[name="a"].ports[port="1"] a=present`, `.items[name="a"].ports[port="1"].name a="p" w=null`, `.items[name="a"].value a="1" w="2"`,
+			`.items[name="a"] a=present`, `.items[name="a"].labels["x"] a="1"`,
+			`.items[name="a"].labels["y"] w="2"`, `.items[name="a"].part.text a="t"`,
+			`.items[name="a"].ports[port="1"] a=present`,
+			`.items[name="a"].ports[port="1"].name a="p" w=null`,
+			`.items[name="a"].value a="1" w="2"`,
 		},
 	},
 	{
-		"an item that one patch added goes", `{}`, []string{`{"items":[{"name":"a","value":"1","ports":[{"port":1}],"part":{"text":"t"}}]}`},
+		"an item that one patch added goes", `{}`,
+		[]string{`{"items":[{"name":"a","value":"1","ports":[{"port":1}],"part":{"text":"t"}}]}`},
 		[]write{{layer: "w", now: `{}`}},
 		[]string{
-			`.items[name="a"] a=present w=null`, `.items[name="a"].part w=null`, `.items[name="a"].part.text a="t" w=null`,
-			`.items[name="a"].ports[port="1"] a=present w=null`, `.items[name="a"].value a="1" w=null`,
+			`.items[name="a"] a=present w=null`, `.items[name="a"].part w=null`,
+			`.items[name="a"].part.text a="t" w=null`,
+			`.items[name="a"].ports[port="1"] a=present w=null`,
+			`.items[name="a"].value a="1" w=null`,
 		},
 	},
 	{
-		"a struct that a patch made is not the base's", `{}`, []string{`{"part":{"text":"a","part":{"args":null}}}`},
+		"a struct that a patch made is not the base's", `{}`,
+		[]string{`{"part":{"text":"a","part":{"args":null}}}`},
 		[]write{{layer: "w", now: `{"part":{"part":{}}}`}, {layer: "x", now: `{"part":{}}`}},
-		[]string{`.part a=present x={}`, `.part.part a=present w=present x=null`, `.part.part.args a=null`, `.part.text a="a" w=null`},
+		[]string{`.part a=present x={}`, `.part.part a=present w=present x=null`,
+			`.part.part.args a=null`, `.part.text a="a" w=null`},
 	},
 	{
-		"a patch removes what another patch and the base set", `{"items":[{"name":"a","value":"1","part":{"text":"t"}}],"part":{"part":{"text":"u"}},"set":["a"]}`,
-		[]string{`{"items":[{"name":"b","part":{"text":"v"}}]}`, `{"items":null,"part":null,"set":null}`}, nil,
+		"a patch removes what another patch and the base set",
+		`{"items":[{"name":"a","value":"1","part":{"text":"t"}}],"part":{"part":{"text":"u"}},"set":["a"]}`,
+		[]string{`{"items":[{"name":"b","part":{"text":"v"}}]}`,
+			`{"items":null,"part":null,"set":null}`}, nil,
 		[]string{
-			`.items b=null`, `.items[name="b"] a=present b=null`, `.items[name="b"].part.text a="v" b=null`,
-			`.items[name="a"] base=present b=null`, `.items[name="a"].part.text base="t" b=null`, `.items[name="a"].value base="1" b=null`,
-			`.part b=null`, `.part.part.text base="u" b=null`, `.set b=null`, `.set[="a"] base=present b=null`,
+			`.items b=null`, `.items[name="b"] a=present b=null`,
+			`.items[name="b"].part.text a="v" b=null`,
+			`.items[name="a"] base=present b=null`, `.items[name="a"].part.text base="t" b=null`,
+			`.items[name="a"].value base="1" b=null`,
+			`.part b=null`, `.part.part.text base="u" b=null`, `.set b=null`,
+			`.set[="a"] base=present b=null`,
 		},
 	},
 }
@@ -254,10 +313,12 @@ func writtenResult(t *testing.T, base string, patches ...string) *merge.Result[w
 	for i, patch := range patches {
 		lines[i] = string(rune('a'+i)) + " " + patch
 	}
-	return applied(t, must(planFor[written](schema.Rules{})), fromJSON[*written](base), patchesOf(fromJSON[merge.Object], lines...))
+	return applied(t, must(planFor[written](schema.Rules{})), fromJSON[*written](base),
+		patchesOf(fromJSON[merge.Object], lines...))
 }
 
-// locatedClaimsOf returns a line for each field, with its claims. It adds the source of each claim that a write located.
+// locatedClaimsOf returns a line for each field, with its claims. It adds the source of each claim
+// that a write located.
 func locatedClaimsOf(o *merge.History) []string {
 	return linesOf(o, func(c merge.Claim) string {
 		if slices.Contains(c.At, fieldpath.Field("job")) {
@@ -317,7 +378,8 @@ func stepInto(v reflect.Value, step fieldpath.Step) reflect.Value {
 		return v.Index(position)
 	case isItem || isElement:
 		for i := range v.Len() {
-			if isElement && v.Index(i).String() == element || isItem && fmt.Sprint(fieldAt(v.Index(i), fieldpath.Fields(key))) == item {
+			if isElement && v.Index(i).String() == element ||
+				isItem && fmt.Sprint(fieldAt(v.Index(i), fieldpath.Fields(key))) == item {
 				return v.Index(i)
 			}
 		}
@@ -338,14 +400,18 @@ func TestWrite_Zero(t *testing.T) {
 	}
 }
 
-// TestWrite_Pointers checks that a write accepts a value and a pointer to it alike, and a nil pointer for none.
+// TestWrite_Pointers checks that a write accepts a value and a pointer to it alike, and a nil
+// pointer for none.
 func TestWrite_Pointers(t *testing.T) {
 	var want []string
-	for i, to := range []func(*written) any{func(w *written) any { return *w }, func(w *written) any { return w }} {
+	for i, to := range []func(*written) any{func(w *written) any {
+		return *w
+	}, func(w *written) any { return w }} {
 		result := writtenResult(t, `{"text":"a"}`)
 		before, now := result.Value, written{Text: "b", Part: &writtenPart{}}
 		result.History.Write("w", merge.Origin{}, nil, to(&before), to(&now))
-		result.History.Write("x", merge.Origin{}, fieldpath.Fields("part"), now.Part, (*writtenPart)(nil))
+		result.History.Write("x", merge.Origin{}, fieldpath.Fields("part"), now.Part,
+			(*writtenPart)(nil))
 		result.Value = written{Text: "b"}
 		if i == 0 {
 			want = []string{`.part w=present x=null`, `.text base="a" w="b"`}
@@ -358,17 +424,21 @@ func TestWrite_Pointers(t *testing.T) {
 
 // TestFork checks that a copy of an ownership and its original record later writes apart.
 func TestFork(t *testing.T) {
-	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, `{"count":2}`, `{"text":"b"}`)
+	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, `{"count":2}`,
+		`{"text":"b"}`)
 	result.History.Write("w", jobOrigin, fieldpath.Fields("flag"), nil, true)
 	result.Value.Flag = true
 	value := result.Value
 	fork := result.History.Fork(&value, nil)
 	one := func(o *merge.History, layer merge.Owner, value *written, text string) {
-		write{layer: layer, now: text, origin: jobOrigin, changes: false, path: "text"}.record(t, o, value)
+		write{layer: layer, now: text, origin: jobOrigin, changes: false, path: "text"}.record(
+			t, o, value)
 		count := int64(len(layer))
 		o.Write(layer, jobOrigin, fieldpath.Fields("count"), value.Count, &count)
-		o.Write(layer, jobOrigin, fieldpath.Fields("labels").Append(fieldpath.Key(string(layer))), nil, "z")
-		value.Count, value.Labels, value.Flag = &count, map[string]string{"x": "1", string(layer): "z"}, true
+		o.Write(layer, jobOrigin, fieldpath.Fields("labels").Append(fieldpath.Key(string(layer))),
+			nil, "z")
+		value.Count, value.Labels, value.Flag = &count,
+			map[string]string{"x": "1", string(layer): "z"}, true
 	}
 	one(fork, "one", &value, `{"text":"c"}`)
 	one(result.History, "another", &result.Value, `{"text":"d"}`)
@@ -378,10 +448,14 @@ func TestFork(t *testing.T) {
 		want   []string
 	}{
 		{fork, []merge.Owner{"base", "manager/a", "manager/b", "w", "one"}, []string{
-			`.count base=1 a=2 one=3 from .job`, `.flag w=true from .job`, `.labels["one"] one="z" from .job`, `.labels["x"] base="1"`, `.text base="a" b="b" one="c" from .job`,
+			`.count base=1 a=2 one=3 from .job`, `.flag w=true from .job`,
+			`.labels["one"] one="z" from .job`, `.labels["x"] base="1"`,
+			`.text base="a" b="b" one="c" from .job`,
 		}},
 		{result.History, []merge.Owner{"base", "manager/a", "manager/b", "w", "another"}, []string{
-			`.count base=1 a=2 another=7 from .job`, `.flag w=true from .job`, `.labels["another"] another="z" from .job`, `.labels["x"] base="1"`, `.text base="a" b="b" another="d" from .job`,
+			`.count base=1 a=2 another=7 from .job`, `.flag w=true from .job`,
+			`.labels["another"] another="z" from .job`, `.labels["x"] base="1"`,
+			`.text base="a" b="b" another="d" from .job`,
 		}},
 	} {
 		if diff := cmp.Diff(tc.want, locatedClaimsOf(tc.owners)); diff != "" {
@@ -398,7 +472,8 @@ func TestFork(t *testing.T) {
 
 // TestFork_Within checks that a copy has only the history of one field, with its later writes.
 func TestFork_Within(t *testing.T) {
-	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, `{"count":2,"labels":{"x":"2","y":"3"}}`, `{"text":"b","labels":{"x":"4"}}`)
+	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`,
+		`{"count":2,"labels":{"x":"2","y":"3"}}`, `{"text":"b","labels":{"x":"4"}}`)
 	fork := result.History.Fork(&result.Value, fieldpath.Fields("labels"))
 	fork.Write("one", jobOrigin, fieldpath.Fields("labels").Append(fieldpath.Key("x")), "4", "5")
 	value := result.Value
@@ -407,8 +482,11 @@ func TestFork_Within(t *testing.T) {
 		owners *merge.History
 		want   []string
 	}{
-		{fork, []string{`.count base=2`, `.labels["x"] base="1" a="2" b="4" one="5" from .job`, `.labels["y"] a="3"`, `.text base="b"`}},
-		{result.History.Fork(&value, fieldpath.Fields("nothing")), []string{`.count base=2`, `.labels["x"] base="5"`, `.labels["y"] base="3"`, `.text base="b"`}},
+		{fork, []string{`.count base=2`, `.labels["x"] base="1" a="2" b="4" one="5" from .job`,
+			`.labels["y"] a="3"`, `.text base="b"`}},
+		{result.History.Fork(&value, fieldpath.Fields("nothing")),
+			[]string{`.count base=2`, `.labels["x"] base="5"`, `.labels["y"] base="3"`,
+				`.text base="b"`}},
 	} {
 		if diff := cmp.Diff(tc.want, locatedClaimsOf(tc.owners)); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)
@@ -416,11 +494,15 @@ func TestFork_Within(t *testing.T) {
 	}
 }
 
-// TestFork_Decided checks that a copy has the decisions of policies and the directives of the field.
+// TestFork_Decided checks that a copy has the decisions of policies and the directives of the
+// field.
 func TestFork_Decided(t *testing.T) {
 	base := fromJSON[*written](`{"text":"a","part":{"part":{"text":"b"}},"labels":{"":"x"}}`)
-	patches := patchesOf(fromJSON[merge.Object], `a {"text":"c","labels":{"y":"z"},"part":{"text":"d","part":{"$retainKeys":["text"],"text":"e"}}}`)
-	result := must(must(planFor[written](schema.Rules{})).Apply(base, patches, merge.Protect(fieldpath.Fields("part", "part", "text"))))
+	patches := patchesOf(fromJSON[merge.Object],
+		`a {"text":"c","labels":{"y":"z"},"part":{"text":"d","part":{"$retainKeys":["text"],"text":"e"}}}`)
+	result := must(
+		must(planFor[written](schema.Rules{})).Apply(base, patches,
+			merge.Protect(fieldpath.Fields("part", "part", "text"))))
 	fork := result.History.Fork(result.Value, fieldpath.Fields("part", "part"))
 	fork.Write("one", merge.Origin{}, fieldpath.Fields("part", "part", "args"), nil, []string{"f"})
 	value := result.Value
@@ -429,9 +511,16 @@ func TestFork_Decided(t *testing.T) {
 		owners *merge.History
 		want   []string
 	}{
-		{fork, []string{`.labels[""] base="x"`, `.labels["y"] base="z"`, `.part.part.args a=null one=["f"]`, `.part.part.text base="b" a="e" base="b"`, `.part.text base="d"`, `.text base="c"`}},
-		{result.History.Fork(value, fieldpath.Fields("labels", "nothing")), []string{`.labels[""] base="x"`, `.labels["y"] base="z"`, `.part.part.args base=["f"]`, `.part.part.text base="b"`, `.part.text base="d"`, `.text base="c"`}},
-		{result.History, []string{`.labels[""] base="x"`, `.labels["y"] a="z"`, `.part.part.text base="b" a="e" base="b"`, `.part.text a="d"`, `.text base="a" a="c"`}},
+		{fork, []string{`.labels[""] base="x"`, `.labels["y"] base="z"`,
+			`.part.part.args a=null one=["f"]`, `.part.part.text base="b" a="e" base="b"`,
+			`.part.text base="d"`, `.text base="c"`}},
+		{result.History.Fork(value, fieldpath.Fields("labels", "nothing")),
+			[]string{`.labels[""] base="x"`, `.labels["y"] base="z"`, `.part.part.args base=["f"]`,
+				`.part.part.text base="b"`, `.part.text base="d"`, `.text base="c"`}},
+		{result.History,
+			[]string{`.labels[""] base="x"`, `.labels["y"] a="z"`,
+				`.part.part.text base="b" a="e" base="b"`, `.part.text a="d"`,
+				`.text base="a" a="c"`}},
 	} {
 		if diff := cmp.Diff(tc.want, claimsOf(tc.owners)); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)
@@ -442,17 +531,21 @@ func TestFork_Decided(t *testing.T) {
 // TestWrite_Keys checks that a path tells the key 80 of an item from the key "80".
 func TestWrite_Keys(t *testing.T) {
 	base := any(fromJSON[*edges](`{"ports":[{"port":80,"note":"a"},{"port":"80","note":"b"}]}`))
-	result := applied(t, must(planForAny(reflect.TypeFor[edges](), schema.Rules{})), &base, []merge.Patch{})
+	result := applied(t, must(planForAny(reflect.TypeFor[edges](), schema.Rules{})), &base,
+		[]merge.Patch{})
 	for i, path := range []string{`ports[port=80].note`, `ports[port="80"].note`} {
-		result.History.Write("w", merge.Origin{}, must(fieldpath.ParsePath(path)), nil, []string{"c", "d"}[i])
+		result.History.Write("w", merge.Origin{}, must(fieldpath.ParsePath(path)), nil,
+			[]string{"c", "d"}[i])
 	}
-	want := []string{`.ports[port=80] base=present`, `.ports[port=80].note w="c"`, `.ports[port="80"] base=present`, `.ports[port="80"].note w="d"`}
+	want := []string{`.ports[port=80] base=present`, `.ports[port=80].note w="c"`,
+		`.ports[port="80"] base=present`, `.ports[port="80"].note w="d"`}
 	if diff := cmp.Diff(want, claimsOf(result.History)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
 
-// TestFork_Contested checks that managers who differ in a copy of an ownership do not differ in the original.
+// TestFork_Contested checks that managers who differ in a copy of an ownership do not differ in the
+// original.
 func TestFork_Contested(t *testing.T) {
 	result := writtenResult(t, `{}`, `{"text":"a"}`, `{"count":1}`)
 	claimValue := func(o *merge.History, manager, text string) {
@@ -474,10 +567,12 @@ func TestFork_Contested(t *testing.T) {
 	}
 }
 
-// TestWrite_Contested shows that a manager who writes later disagrees with another one, even if their patches were equal.
+// TestWrite_Contested shows that a manager who writes later disagrees with another one, even if
+// their patches were equal.
 func TestWrite_Contested(t *testing.T) {
 	result := writtenResult(t, `{}`, `{"args":["x"]}`, `{"args":["x"]}`)
-	result.History.Write(merge.Manager("b"), merge.Origin{}, fieldpath.Fields("args"), []string{"x"}, []string{"y"})
+	result.History.Write(merge.Manager("b"), merge.Origin{}, fieldpath.Fields("args"),
+		[]string{"x"}, []string{"y"})
 	for f := range result.History.Patched() {
 		if f.Name() == "args" && !f.Contested() {
 			t.Error("args is not contested")
@@ -489,12 +584,14 @@ func TestWrite_Contested(t *testing.T) {
 func TestFieldsV1_Removed(t *testing.T) {
 	base := any(fromJSON[*thing](`{"args": ["a"], "name": "x", "tags": ["b"]}`))
 	patch := fromJSON[any](`{"args": ["c"], "count": 1}`)
-	result := applied(t, must(planForAny(reflect.TypeFor[thing](), schema.Rules{})), &base, []merge.Patch{{Manager: "a", Value: patch}})
+	result := applied(t, must(planForAny(reflect.TypeFor[thing](), schema.Rules{})), &base,
+		[]merge.Patch{{Manager: "a", Value: patch}})
 	value := result.Value.(*thing)
 	result.History.Write("later", merge.Origin{}, fieldpath.Fields("args"), value.Args, nil)
 	value.Args = nil
 	want := []string{
-		`.args base=["a"] a=["c"] later=null`, `.count a=1`, `.name base="x"`, `.tags[="b"] base=present`,
+		`.args base=["a"] a=["c"] later=null`, `.count a=1`, `.name base="x"`,
+		`.tags[="b"] base=present`,
 		`base owns {"f:name":{},"f:tags":{"v:\"b\"":{}}}`, `a owns {"f:count":{}}`, `later owns {}`,
 	}
 	if d := cmp.Diff(want, append(claimsOf(result.History), fieldsOf(result.History)...)); d != "" {
@@ -502,10 +599,12 @@ func TestFieldsV1_Removed(t *testing.T) {
 	}
 }
 
-// TestWriteAgain shows that a layer which writes a value again has one claim. No later layer contests a field.
+// TestWriteAgain shows that a layer which writes a value again has one claim. No later layer
+// contests a field.
 func TestWriteAgain(t *testing.T) {
 	plan := must(planForAny(reflect.TypeFor[document](), schema.Rules{}))
-	base := any(fromJSON[*document](`{"name":"x","text":"x","switch":true,"on":true,"limit":1,"other":"x","args":["x"],"size":"1"}`))
+	base := any(fromJSON[*document](
+		`{"name":"x","text":"x","switch":true,"on":true,"limit":1,"other":"x","args":["x"],"size":"1"}`))
 	patch := base
 	result := applied(t, plan, &base, []merge.Patch{{Manager: "a", Value: patch}})
 	empty := &document{Name: "y"}
@@ -513,7 +612,9 @@ func TestWriteAgain(t *testing.T) {
 	result.History.Write("late", merge.Origin{}, nil, result.Value, empty)
 	result.History.Write("last", merge.Origin{}, nil, empty, result.Value)
 	n := 0
-	for line := range slices.Values(linesOf(result.History, func(c merge.Claim) string { return string(c.Owner) })) {
+	for line := range slices.Values(linesOf(result.History, func(c merge.Claim) string {
+		return string(c.Owner)
+	})) {
 		n++
 		if path, layers, _ := strings.Cut(line, " "); layers != "base manager/a late last" {
 			t.Errorf("%s: claimed by %s", path, layers)

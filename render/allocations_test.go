@@ -13,8 +13,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestAllocations holds that a rendering with nothing to report allocates little beyond the merge. For each patch it
-// allocates only the memory of its check. Numbers of allocations are exact, so the test cannot fail on a slow machine.
+// TestAllocations holds that a rendering with nothing to report allocates little beyond the merge.
+// For each patch it allocates only the memory of its check. Numbers of allocations are exact, so
+// the test cannot fail on a slow machine.
 func TestAllocations(t *testing.T) {
 	for _, managers := range []int{2, 4, 16} {
 		most := float64(160 + 5*managers)
@@ -22,7 +23,9 @@ func TestAllocations(t *testing.T) {
 			own := fmt.Sprint("m", i)
 			return trainer.PodSpecPatch{
 				NodeSelector: map[string]string{own + ".example.com/flavor": "spot"},
-				Volumes:      []corev1.Volume{{Name: own, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+				Volumes: []corev1.Volume{
+					{Name: own, VolumeSource: corev1.VolumeSource{
+						EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 				Containers: []trainer.ContainerPatch{{
 					Name: "sync", Env: []corev1.EnvVar{{Name: own, Value: "x"}},
 					VolumeMounts: []corev1.VolumeMount{{Name: own, MountPath: "/" + own}},
@@ -37,20 +40,26 @@ func TestAllocations(t *testing.T) {
 		}
 		job := &in.Runtime.Template.Spec.ReplicatedJobs[0].Template
 		job.Labels = map[string]string{mlpolicy.Ancestor: mlpolicy.Trainer}
-		job.Spec.Template.Spec.Containers = append(job.Spec.Template.Spec.Containers, corev1.Container{Name: "sync", Image: "i"})
-		in.Runtime.MLPolicy = &trainer.MLPolicy{MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}
-		in.TrainJob.Spec.Trainer = &trainer.Trainer{Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}
-		in.TrainJob.Spec.RuntimePatches, in.Patches = append(in.TrainJob.Spec.RuntimePatches, in.Patches...), nil
+		job.Spec.Template.Spec.Containers = append(job.Spec.Template.Spec.Containers,
+			corev1.Container{Name: "sync", Image: "i"})
+		in.Runtime.MLPolicy = &trainer.MLPolicy{
+			MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}
+		in.TrainJob.Spec.Trainer = &trainer.Trainer{
+			Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}
+		in.TrainJob.Spec.RuntimePatches, in.Patches = append(in.TrainJob.Spec.RuntimePatches,
+			in.Patches...), nil
 
 		if out, err := render.JobSet(in, render.Options{}); err != nil || out.Findings != nil {
 			t.Fatalf("%d managers: %v, %v", managers, err, out.Findings)
 		}
 		whole := testing.AllocsPerRun(20, func() { _, _ = render.JobSet(in, render.Options{}) })
 		merging := testing.AllocsPerRun(20, func() {
-			_, _ = runtimepatch.Apply(&in.Runtime.Template, in.TrainJob.Spec.RuntimePatches, runtimepatch.Options{Owners: true})
+			_, _ = runtimepatch.Apply(&in.Runtime.Template, in.TrainJob.Spec.RuntimePatches,
+				runtimepatch.Options{Owners: true})
 		})
 		if whole-merging > most {
-			t.Errorf("%d managers: %v allocations, of which %v merge: the rest may take %v", managers, whole, merging, most)
+			t.Errorf("%d managers: %v allocations, of which %v merge: the rest may take %v",
+				managers, whole, merging, most)
 		}
 		t.Logf("%d managers: %v allocations, of which %v merge", managers, whole, merging)
 	}

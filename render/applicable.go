@@ -10,15 +10,18 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// Applicable returns the patches as a release merges them into a runtime's template. Before Trainer 2.3, a patch of a replicated job
-// that the template lacks is skipped (Trainer v2.2.1 pkg/runtime/core mergeRuntimePatches). Applicable does not change the patches,
-// and returns them as they are if none is skipped. A nil release means the latest one.
-func Applicable(r *release.Release, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) []trainer.RuntimePatch {
+// Applicable returns the patches as a release merges them into a runtime's template. Before Trainer
+// 2.3, a patch of a replicated job that the template lacks is skipped (Trainer v2.2.1
+// pkg/runtime/core mergeRuntimePatches). Applicable does not change the patches, and returns them
+// as they are if none is skipped. A nil release means the latest one.
+func Applicable(r *release.Release, template *trainer.JobSetTemplateSpec,
+	patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	if r.Or().MergeRoot == release.JobSetRoot || template == nil {
 		return patches
 	}
 	unknown := func(p trainer.ReplicatedJobPatch) bool {
-		return !slices.ContainsFunc(template.Spec.ReplicatedJobs, func(job jobset.ReplicatedJob) bool { return job.Name == p.Name })
+		return !slices.ContainsFunc(template.Spec.ReplicatedJobs,
+			func(job jobset.ReplicatedJob) bool { return job.Name == p.Name })
 	}
 	reached := patches
 	for i := range patches {

@@ -24,16 +24,19 @@ func (r *renderer) conflicts(merged *runtimepatch.Result, rule OnConflict) {
 	}
 }
 
-// keepsLastMount reports whether the merge kept the last of two mounts at one path. The argument is the path of the
-// finding on them. The merge keeps the last one only in a container that had mounts before. Elsewhere it keeps both,
-// and the cluster rejects the JobSet.
+// keepsLastMount reports whether the merge kept the last of two mounts at one path. The argument is
+// the path of the finding on them. The merge keeps the last one only in a container that had mounts
+// before. Elsewhere it keeps both, and the cluster rejects the JobSet.
 func keepsLastMount(template *trainer.JobSetTemplateSpec, path fieldpath.Path) bool {
 	within := path[len(runtimepatch.PatchPath("")):]
 	for i := range template.Spec.ReplicatedJobs {
 		job := &template.Spec.ReplicatedJobs[i]
-		pod := fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
+		pod := fieldpath.Fields("spec", "replicatedJobs").Append(
+			fieldpath.Item("name", job.Name)).Append(
+			fieldpath.Fields("template", "spec", "template", "spec")...)
 		for list, container := range defaults.Containers(&job.Template.Spec.Template.Spec) {
-			if !within.HasPrefix(pod.Append(fieldpath.Field(list), fieldpath.Item("name", container.Name))) {
+			if !within.HasPrefix(
+				pod.Append(fieldpath.Field(list), fieldpath.Item("name", container.Name))) {
 				continue
 			}
 			seen := map[string]bool{}

@@ -49,9 +49,9 @@ var rejectedOnPurpose = map[string]finding.Code{
 	"torch-envinjection-ghost-by-patch":          codes.UnknownContainer,
 }
 
-// TestObjectsEqualTheController compares every object that upstream's code made, kind by kind, and the
-// JobSet also as stored. Cases that upstream rejects at admission are compared as well wherever its
-// controller would have made objects.
+// TestObjectsEqualTheController compares every object that upstream's code made, kind by kind, and
+// the JobSet also as stored. Cases that upstream rejects at admission are compared as well wherever
+// its controller would have made objects.
 func TestObjectsEqualTheController(t *testing.T) {
 	templates := fluxTemplates(t)
 	count := tally{}
@@ -81,7 +81,8 @@ func compareWithController(t *testing.T, dir, name string, templates fs.FS, coun
 	in.TrainJob.UID = "00000000-0000-4000-8000-000000000001"
 	before := mustJSON(t, in)
 	opts := render.Options{
-		OnConflict: render.Last, OwnerReferences: true, Secrets: rand.Reader, FluxTemplates: templates,
+		OnConflict: render.Last, OwnerReferences: true, Secrets: rand.Reader,
+		FluxTemplates: templates,
 	}
 	out, err := render.JobSet(in, opts)
 	if outcome(t, dir) == "rendered" {
@@ -110,7 +111,8 @@ func compareWithController(t *testing.T, dir, name string, templates fs.FS, coun
 	diff := differences(want, got)
 	storedFile := filepath.Join(dir, "want", "jobset.yaml")
 	// Where upstream's order of two plugins is random, either is right.
-	if variant := filepath.Join(dir, "want", "variant-1", "jobset."+in.TrainJob.Name+".yaml"); len(diff) > 0 && exists(variant) {
+	if variant := filepath.Join(dir, "want", "variant-1", "jobset."+in.TrainJob.Name+".yaml"); len(
+		diff) > 0 && exists(variant) {
 		diff = differences([]object{readTyped(t, variant)}, got)
 		storedFile = variant
 	}
@@ -123,7 +125,8 @@ func compareWithController(t *testing.T, dir, name string, templates fs.FS, coun
 	out, _ = render.JobSet(in, opts)
 	stored := render.DefaultJobSet(readJobSetLeniently(t, storedFile))
 	count.add(t, "stored JobSet", name, differences(
-		levelAll(asObjects(t, []*jobset.JobSet{stored})), levelAll(asObjects(t, []*jobset.JobSet{out.JobSet}))))
+		levelAll(asObjects(t, []*jobset.JobSet{stored})),
+		levelAll(asObjects(t, []*jobset.JobSet{out.JobSet}))))
 }
 
 // outcome is what upstream made of the case.
@@ -141,7 +144,9 @@ func outcome(t *testing.T, dir string) string {
 }
 
 func onlyErrors(findings finding.List, code finding.Code) bool {
-	return !slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Error && f.Code != code })
+	return !slices.ContainsFunc(findings, func(f finding.Finding) bool {
+		return f.Severity == finding.Error && f.Code != code
+	})
 }
 
 func exists(file string) bool {
@@ -156,14 +161,15 @@ func maskKeys(t *testing.T, o object) {
 	data := o["data"].(object)
 	for key := range data {
 		data[key] = map[string]string{
-			"ssh-privatekey": "TUFTS0VEIHNzaC1wcml2YXRla2V5", "ssh-publickey": "TUFTS0VEIHNzaC1wdWJsaWNrZXk=",
+			"ssh-privatekey": "TUFTS0VEIHNzaC1wcml2YXRla2V5",
+			"ssh-publickey":  "TUFTS0VEIHNzaC1wdWJsaWNrZXk=",
 		}[key]
 	}
 }
 
-// readCase reads a case's runtime and TrainJob as an API server that prunes unknown fields does. Within
-// the metadata of a patch, it prunes fields that the Go type has. Such a TrainJob is read as the API
-// server admitted it.
+// readCase reads a case's runtime and TrainJob as an API server that prunes unknown fields does.
+// Within the metadata of a patch, it prunes fields that the Go type has. Such a TrainJob is read as
+// the API server admitted it.
 func readCase(t *testing.T, dir string) render.Input {
 	t.Helper()
 	job, runtime := &trainer.TrainJob{}, &trainer.ClusterTrainingRuntime{}
@@ -187,7 +193,8 @@ func readCase(t *testing.T, dir string) render.Input {
 		job.Namespace = "default"
 	}
 	render.DefaultTrainJob(job, nil)
-	render.DefaultRuntime(&runtime.Spec, writtenIn(list(raw, "spec", "template", "spec", "replicatedJobs")))
+	render.DefaultRuntime(&runtime.Spec,
+		writtenIn(list(raw, "spec", "template", "spec", "replicatedJobs")))
 	return render.Input{TrainJob: job, Runtime: &runtime.Spec}
 }
 
@@ -291,7 +298,8 @@ func mustJSON(t *testing.T, value any) string {
 // fluxTemplates is the trainer module's own folder of templates.
 func fluxTemplates(t *testing.T) fs.FS {
 	t.Helper()
-	dir := filepath.Join(testenv.ModuleDir(t, "github.com/kubeflow/trainer/v2"), "pkg/runtime/framework/plugins/flux/templates")
+	dir := filepath.Join(testenv.ModuleDir(t, "github.com/kubeflow/trainer/v2"),
+		"pkg/runtime/framework/plugins/flux/templates")
 	if _, err := os.Stat(dir); err != nil {
 		t.Fatal(err)
 	}

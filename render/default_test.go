@@ -88,22 +88,33 @@ spec:
 	}
 }
 
-// TestDefaultTrainJob_EmptyStrings holds that a string that the object sets stays empty, as the API server keeps it.
+// TestDefaultTrainJob_EmptyStrings holds that a string that the object sets stays empty, as the API
+// server keeps it.
 func TestDefaultTrainJob_EmptyStrings(t *testing.T) {
 	source := func() *corev1.VolumeSource {
-		return &corev1.VolumeSource{RBD: &corev1.RBDVolumeSource{}, ScaleIO: &corev1.ScaleIOVolumeSource{}, ISCSI: &corev1.ISCSIVolumeSource{}}
+		return &corev1.VolumeSource{
+			RBD: &corev1.RBDVolumeSource{}, ScaleIO: &corev1.ScaleIOVolumeSource{},
+			ISCSI: &corev1.ISCSIVolumeSource{}}
 	}
 	pod := &trainer.PodSpecPatch{Volumes: []corev1.Volume{{Name: "v", VolumeSource: *source()}}}
-	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimePatches: []trainer.RuntimePatch{{}, {TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
-		Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{
-			{Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: pod}}}},
-		}}},
-	}}}}}
+	job := &trainer.TrainJob{
+		Spec: trainer.TrainJobSpec{
+			RuntimePatches: []trainer.RuntimePatch{
+				{}, {TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+					Template: &trainer.JobSetTemplatePatch{
+						Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{
+							{Template: &trainer.JobTemplatePatch{
+								Spec: &trainer.JobSpecPatch{
+									Template: &trainer.PodTemplatePatch{Spec: pod}}}},
+						}}},
+				}}}}}
 	const volume = ".spec.runtimePatches[1].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec.template.spec.volumes[0]."
-	written := map[string]bool{volume + "scaleIO.fsType": true, volume + "rbd.pool": true, volume + "iscsi.iscsiInterface": true}
+	written := map[string]bool{volume + "scaleIO.fsType": true, volume + "rbd.pool": true,
+		volume + "iscsi.iscsiInterface": true}
 	render.DefaultTrainJob(job, func(at fieldpath.Path) bool { return written[at.String()] })
 	want := source()
-	want.RBD.Keyring, want.RBD.RadosUser, want.ScaleIO.StorageMode = "/etc/ceph/keyring", "admin", "ThinProvisioned"
+	want.RBD.Keyring, want.RBD.RadosUser, want.ScaleIO.StorageMode = "/etc/ceph/keyring", "admin",
+		"ThinProvisioned"
 	if diff := cmp.Diff(*want, pod.Volumes[0].VolumeSource); diff != "" {
 		t.Error(diff)
 	}

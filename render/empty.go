@@ -6,8 +6,9 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// dropEmpty sets every empty list and map to nil: the controller's wire format omits them. The API may require the
-// list, such as the rules of a podFailurePolicy. The API server then reports it as missing.
+// dropEmpty sets every empty list and map to nil: the controller's wire format omits them. The API
+// may require the list, such as the rules of a podFailurePolicy. The API server then reports it as
+// missing.
 func dropEmpty(js *jobset.JobSet) { dropEmptyIn(reflect.ValueOf(js)) }
 
 func dropEmptyIn(v reflect.Value) {

@@ -10,8 +10,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// TestDropEmpty drops from a JobSet in which every list has one item. Within it, lists and maps of scalars are
-// empty.
+// TestDropEmpty drops from a JobSet in which every list has one item. Within it, lists and maps of
+// scalars are empty.
 func TestDropEmpty(t *testing.T) {
 	var js jobset.JobSet
 	made := fillEmpty(reflect.ValueOf(&js).Elem())
@@ -74,14 +74,17 @@ func countEmpty(v reflect.Value) int {
 	return count
 }
 
-// TestDroppedMetadata sets each field of metadata in turn, and also empty lists. A patch is pruned exactly if the
-// kept metadata differs from its metadata.
+// TestDroppedMetadata sets each field of metadata in turn, and also empty lists. A patch is pruned
+// exactly if the kept metadata differs from its metadata.
 func TestDroppedMetadata(t *testing.T) {
 	number := int64(1)
 	full := metav1.ObjectMeta{
-		Name: "x", GenerateName: "x", Namespace: "x", SelfLink: "x", UID: types.UID("x"), ResourceVersion: "x", Generation: 1,
-		CreationTimestamp: metav1.Unix(1, 0), DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}, DeletionGracePeriodSeconds: &number,
-		Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"a": "b"}, Finalizers: []string{"x"},
+		Name: "x", GenerateName: "x", Namespace: "x", SelfLink: "x", UID: types.UID("x"),
+		ResourceVersion: "x", Generation: 1,
+		CreationTimestamp: metav1.Unix(1, 0),
+		DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}, DeletionGracePeriodSeconds: &number,
+		Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"a": "b"},
+		Finalizers:      []string{"x"},
 		OwnerReferences: []metav1.OwnerReference{}, ManagedFields: []metav1.ManagedFieldsEntry{},
 	}
 	for i := range reflect.TypeFor[metav1.ObjectMeta]().NumField() {
@@ -91,7 +94,8 @@ func TestDroppedMetadata(t *testing.T) {
 			t.Fatalf("the test has no value for %s", reflect.TypeOf(m).Field(i).Name)
 		}
 		if want := !reflect.DeepEqual(m, kept(&m)); hasDropped(&m) != want {
-			t.Errorf("%s: pruned is %v, and the kept metadata differs: %v", reflect.TypeOf(m).Field(i).Name, !want, want)
+			t.Errorf("%s: pruned is %v, and the kept metadata differs: %v",
+				reflect.TypeOf(m).Field(i).Name, !want, want)
 		}
 	}
 }

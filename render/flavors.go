@@ -80,15 +80,20 @@ type PodSetUpdate struct {
 
 // Owns reports whether the Workload is the TrainJob's.
 func (w *Workload) Owns(job *trainer.TrainJob) bool {
-	return w != nil && job != nil && w.Namespace == job.Namespace && slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool {
-		return o.Kind == trainer.TrainJobKind && o.Name == job.Name && (job.UID == "" || o.UID == job.UID)
-	})
+	return w != nil && job != nil && w.Namespace == job.Namespace &&
+		slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool {
+			return o.Kind == trainer.TrainJobKind && o.Name == job.Name &&
+				(job.UID == "" || o.UID == job.UID)
+		})
 }
 
-// Assign returns the Workload of an admission by hand, with a flavor for each named Pod set. It has no name and no ClusterQueue, since
-// only a cluster knows them. The error is a finding.List. It tells why the scheduler of Kueue v0.19.2 does not assign the flavors: taints,
-// selectors and required affinities count. A flavor with a topology assigns one. Each Pod set with requests needs a flavor.
-func Assign(job *trainer.TrainJob, sets []PodSet, flavorOf map[string]string, flavors []ResourceFlavor) (*Workload, error) {
+// Assign returns the Workload of an admission by hand, with a flavor for each named Pod set. It has
+// no name and no ClusterQueue, since only a cluster knows them. The error is a finding.List. It
+// tells why the scheduler of Kueue v0.19.2 does not assign the flavors: taints, selectors and
+// required affinities count. A flavor with a topology assigns one. Each Pod set with requests needs
+// a flavor.
+func Assign(job *trainer.TrainJob, sets []PodSet, flavorOf map[string]string,
+	flavors []ResourceFlavor) (*Workload, error) {
 	if job == nil {
 		job = &trainer.TrainJob{}
 	}
@@ -106,7 +111,8 @@ func Assign(job *trainer.TrainJob, sets []PodSet, flavorOf map[string]string, fl
 		if name, ok := flavorOf[set.Name]; ok {
 			flavor := find(flavors, name)
 			if err := flavor.fits(set); err != nil {
-				errs = append(errs, fmt.Errorf("flavor %q does not fit Pod set %q: %w", name, set.Name, err))
+				errs = append(
+					errs, fmt.Errorf("flavor %q does not fit Pod set %q: %w", name, set.Name, err))
 				continue
 			}
 			a.Flavors[string(corev1.ResourcePods)] = name
@@ -114,7 +120,8 @@ func Assign(job *trainer.TrainJob, sets []PodSet, flavorOf map[string]string, fl
 				a.TopologyAssignment = *flavor.Spec.TopologyName
 			}
 		} else if len(set.Requests) > 0 {
-			errs = append(errs, fmt.Errorf("Pod set %q requests resources and has no flavor", set.Name))
+			errs = append(
+				errs, fmt.Errorf("Pod set %q requests resources and has no flavor", set.Name))
 		}
 		w.Status.Admission.PodSetAssignments = append(w.Status.Admission.PodSetAssignments, a)
 	}
@@ -133,58 +140,74 @@ func find(flavors []ResourceFlavor, name string) *ResourceFlavor {
 	return nil
 }
 
-// fits follows Kueue v0.19.2 pkg/scheduler/flavorassigner checkFlavorForPodSets. Only the keys of the flavor's own labels count.
+// fits follows Kueue v0.19.2 pkg/scheduler/flavorassigner checkFlavorForPodSets. Only the keys of
+// the flavor's own labels count.
 func (f *ResourceFlavor) fits(set *PodSet) error {
 	if f == nil {
 		return errors.New("no such ResourceFlavor")
 	}
 	pod := &set.Template.Spec
-	if t := set.TopologyRequest; f.Spec.TopologyName == nil && t != nil && (t.Required != nil || t.Preferred != nil || t.Unconstrained != nil || t.PodSetSliceSize != nil || t.SliceConstraints != nil) {
+	if t := set.TopologyRequest; f.Spec.TopologyName == nil && t != nil &&
+		(t.Required != nil || t.Preferred != nil || t.Unconstrained != nil ||
+			t.PodSetSliceSize != nil || t.SliceConstraints != nil) {
 		return errors.New("the Pods ask for a topology, and the flavor has none")
 	}
 	tolerations := slices.Concat(pod.Tolerations, f.Spec.Tolerations)
 	for i := range f.Spec.NodeTaints {
 		taint := &f.Spec.NodeTaints[i]
-		tolerated := slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(logr.Logger{}, taint, true) })
-		if !tolerated && (taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute) {
+		tolerated := slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
+			return t.ToleratesTaint(logr.Logger{}, taint, true)
+		})
+		if !tolerated &&
+			(taint.Effect == corev1.TaintEffectNoSchedule ||
+				taint.Effect == corev1.TaintEffectNoExecute) {
 			return fmt.Errorf("the Pods do not tolerate taint %s", taint.ToString())
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(pod.NodeSelector)) {
 		if label, ok := f.Spec.NodeLabels[key]; ok && label != pod.NodeSelector[key] {
-			return fmt.Errorf("the Pods select nodes with %s=%s, and the flavor has %s=%s", key, pod.NodeSelector[key], key, label)
+			return fmt.Errorf("the Pods select nodes with %s=%s, and the flavor has %s=%s", key,
+				pod.NodeSelector[key], key, label)
 		}
 	}
 	if !f.satisfies(pod.Affinity) {
-		return errors.New("the required node affinity of the Pods excludes the labels of the flavor")
+		return errors.New(
+			"the required node affinity of the Pods excludes the labels of the flavor")
 	}
 	return nil
 }
 
-// satisfies reports whether a term of the required affinity holds for the flavor's labels. A term without such labels holds.
+// satisfies reports whether a term of the required affinity holds for the flavor's labels. A term
+// without such labels holds.
 func (f *ResourceFlavor) satisfies(affinity *corev1.Affinity) bool {
-	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	if affinity == nil || affinity.NodeAffinity == nil ||
+		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return true
 	}
 	terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	var own corev1.NodeSelector
 	for _, term := range terms {
-		relevant := slices.DeleteFunc(slices.Clone(term.MatchExpressions), func(e corev1.NodeSelectorRequirement) bool {
-			_, ok := f.Spec.NodeLabels[e.Key]
-			return !ok
-		})
+		relevant := slices.DeleteFunc(slices.Clone(term.MatchExpressions),
+			func(e corev1.NodeSelectorRequirement) bool {
+				_, ok := f.Spec.NodeLabels[e.Key]
+				return !ok
+			})
 		if len(relevant) == 0 {
 			return true
 		}
-		own.NodeSelectorTerms = append(own.NodeSelectorTerms, corev1.NodeSelectorTerm{MatchExpressions: relevant})
+		own.NodeSelectorTerms = append(own.NodeSelectorTerms,
+			corev1.NodeSelectorTerm{MatchExpressions: relevant})
 	}
-	one, _ := nodeaffinity.NewLazyErrorNodeSelector(&own).Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: f.Spec.NodeLabels}})
+	one, _ := nodeaffinity.NewLazyErrorNodeSelector(&own).Match(
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: f.Spec.NodeLabels}})
 	return one || len(terms) == 0
 }
 
-// Admit returns the input with the patch that Kueue writes for an admission. The patch replaces the earlier one, or follows the TrainJob's own
-// patches. PodSets returns the sets. Admit does not change in. The error is a finding.List. It reports an unknown flavor or Pod set, a Workload
-// of another TrainJob, and values that exclude each other. Kueue follows no order where two flavors of a Pod set disagree.
+// Admit returns the input with the patch that Kueue writes for an admission. The patch replaces the
+// earlier one, or follows the TrainJob's own patches. PodSets returns the sets. Admit does not
+// change in. The error is a finding.List. It reports an unknown flavor or Pod set, a Workload of
+// another TrainJob, and values that exclude each other. Kueue follows no order where two flavors of
+// a Pod set disagree.
 func Admit(in Input, sets []PodSet, w *Workload, flavors []ResourceFlavor) (Input, error) {
 	in = in.filled()
 	jobs, err := w.patches(in.TrainJob, sets, flavors)
@@ -193,7 +216,9 @@ func Admit(in Input, sets []PodSet, w *Workload, flavors []ResourceFlavor) (Inpu
 	}
 	in.TrainJob = in.TrainJob.DeepCopy()
 	patches := &in.TrainJob.Spec.RuntimePatches
-	at := slices.IndexFunc(*patches, func(p trainer.RuntimePatch) bool { return p.Manager == KueueManager })
+	at := slices.IndexFunc(*patches, func(p trainer.RuntimePatch) bool {
+		return p.Manager == KueueManager
+	})
 	if at < 0 { // Kueue's webhook adds it on creation
 		at, *patches = len(*patches), append(*patches, trainer.RuntimePatch{Manager: KueueManager})
 	}
@@ -208,30 +233,38 @@ func Admit(in Input, sets []PodSet, w *Workload, flavors []ResourceFlavor) (Inpu
 // notAdmitted returns the finding on a TrainJob that Kueue does not admit.
 func notAdmitted(job *trainer.TrainJob, err error) finding.List {
 	return finding.List{{
-		Code: codes.NotAdmitted, Severity: finding.Error, Object: ObjectOf(job), Path: fieldpath.Fields("spec"),
-		Message: "Kueue does not admit the TrainJob: " + err.Error(), Remedy: finding.Remedy{Text: "assign other flavors, or fix the objects that are named"},
+		Code: codes.NotAdmitted, Severity: finding.Error, Object: ObjectOf(job),
+		Path:    fieldpath.Fields("spec"),
+		Message: "Kueue does not admit the TrainJob: " + err.Error(),
+		Remedy:  finding.Remedy{Text: "assign other flavors, or fix the objects that are named"},
 	}}
 }
 
-// patches follows Kueue v0.19.2 pkg/controller/jobframework getPodSetsInfoFromStatus and pkg/podset.
-func (w *Workload) patches(job *trainer.TrainJob, sets []PodSet, flavors []ResourceFlavor) ([]trainer.ReplicatedJobPatch, error) {
+// patches follows Kueue v0.19.2 pkg/controller/jobframework getPodSetsInfoFromStatus and
+// pkg/podset.
+func (w *Workload) patches(job *trainer.TrainJob, sets []PodSet,
+	flavors []ResourceFlavor) ([]trainer.ReplicatedJobPatch, error) {
 	switch {
 	case w == nil || w.Status.Admission == nil:
 		return nil, errors.New("its Workload has no admission")
 	case w.Name != "" && !w.Owns(job):
 		return nil, fmt.Errorf("Workload %s/%s belongs to another object", w.Namespace, w.Name)
 	case len(w.Status.Admission.PodSetAssignments) != len(sets):
-		return nil, fmt.Errorf("its Workload assigns %d Pod sets, and the TrainJob has %d", len(w.Status.Admission.PodSetAssignments), len(sets))
+		return nil, fmt.Errorf("its Workload assigns %d Pod sets, and the TrainJob has %d",
+			len(w.Status.Admission.PodSetAssignments), len(sets))
 	}
 	var jobs []trainer.ReplicatedJobPatch
 	for i, a := range w.Status.Admission.PodSetAssignments {
 		if a.Name != sets[i].Name {
-			return nil, fmt.Errorf("its Workload assigns Pod set %q, and the TrainJob has %q", a.Name, sets[i].Name)
+			return nil, fmt.Errorf("its Workload assigns Pod set %q, and the TrainJob has %q",
+				a.Name, sets[i].Name)
 		}
-		pod := PodSetUpdate{Labels: w.labels(a.Name), Annotations: map[string]string{}, NodeSelector: map[string]string{}}
+		pod := PodSetUpdate{Labels: w.labels(a.Name), Annotations: map[string]string{},
+			NodeSelector: map[string]string{}}
 		var gates []corev1.PodSchedulingGate
 		if a.TopologyAssignment != nil {
-			if t := sets[i].TopologyRequest; t == nil || t.Required == nil && t.Preferred == nil && t.Unconstrained == nil {
+			if t := sets[i].TopologyRequest; t == nil || t.Required == nil && t.Preferred == nil &&
+				t.Unconstrained == nil {
 				pod.Annotations["kueue.x-k8s.io/podset-unconstrained-topology"] = "true"
 			}
 			gates = append(gates, corev1.PodSchedulingGate{Name: "kueue.x-k8s.io/topology"})
@@ -243,25 +276,36 @@ func (w *Workload) patches(job *trainer.TrainJob, sets []PodSet, flavors []Resou
 			return nil, fmt.Errorf("Pod set %q: %w", a.Name, err)
 		}
 		for _, check := range w.Status.AdmissionChecks {
-			at := slices.IndexFunc(check.PodSetUpdates, func(u PodSetUpdate) bool { return u.Name == a.Name })
+			at := slices.IndexFunc(check.PodSetUpdates, func(u PodSetUpdate) bool {
+				return u.Name == a.Name
+			})
 			if at < 0 {
 				continue
 			}
 			if err := pod.add(check.PodSetUpdates[at]); err != nil {
-				return nil, fmt.Errorf("Pod set %q: admission check %q: %w", a.Name, check.Name, err)
+				return nil, fmt.Errorf("Pod set %q: admission check %q: %w", a.Name,
+					check.Name, err)
 			}
 		}
-		jobs = append(jobs, trainer.ReplicatedJobPatch{Name: a.Name, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
-			Metadata: &metav1.ObjectMeta{Annotations: pod.Annotations, Labels: pod.Labels},
-			Spec:     &trainer.PodSpecPatch{NodeSelector: pod.NodeSelector, Tolerations: pod.Tolerations, SchedulingGates: gates},
-		}}}})
+		jobs = append(
+			jobs, trainer.ReplicatedJobPatch{
+				Name: a.Name,
+				Template: &trainer.JobTemplatePatch{
+					Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
+						Metadata: &metav1.ObjectMeta{
+							Annotations: pod.Annotations, Labels: pod.Labels},
+						Spec: &trainer.PodSpecPatch{
+							NodeSelector: pod.NodeSelector, Tolerations: pod.Tolerations,
+							SchedulingGates: gates},
+					}}}})
 	}
 	return jobs, nil
 }
 
 // labels returns the labels that Kueue gives to all Pods of a set.
 func (w *Workload) labels(set string) map[string]string {
-	all := map[string]string{"kueue.x-k8s.io/podset": set, "kueue.x-k8s.io/local-queue-name": w.Spec.QueueName}
+	all := map[string]string{
+		"kueue.x-k8s.io/podset": set, "kueue.x-k8s.io/local-queue-name": w.Spec.QueueName}
 	if queue := w.Status.Admission.ClusterQueue; len(validation.IsDNS1123Label(queue)) == 0 {
 		all["kueue.x-k8s.io/cluster-queue-name"] = queue
 	}
@@ -271,7 +315,8 @@ func (w *Workload) labels(set string) map[string]string {
 	return all
 }
 
-// addFlavors adds each flavor once. Kueue takes them in random order; here the order of the resources counts.
+// addFlavors adds each flavor once. Kueue takes them in random order; here the order of the
+// resources counts.
 func (u *PodSetUpdate) addFlavors(of map[string]string, flavors []ResourceFlavor) error {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -293,9 +338,14 @@ func (u *PodSetUpdate) addFlavors(of map[string]string, flavors []ResourceFlavor
 
 // add adds the update of a check, without the tolerations that the set has.
 func (u *PodSetUpdate) add(from PodSetUpdate) error {
-	err := joinErrors([]error{addAll("annotation", u.Annotations, from.Annotations), addAll("label", u.Labels, from.Labels), addAll("node label", u.NodeSelector, from.NodeSelector)})
+	err := joinErrors(
+		[]error{addAll("annotation", u.Annotations, from.Annotations),
+			addAll("label", u.Labels, from.Labels),
+			addAll("node label", u.NodeSelector, from.NodeSelector)})
 	for _, t := range from.Tolerations {
-		if !slices.ContainsFunc(u.Tolerations, func(own corev1.Toleration) bool { return sameToleration(own, t) }) {
+		if !slices.ContainsFunc(u.Tolerations, func(own corev1.Toleration) bool {
+			return sameToleration(own, t)
+		}) {
 			u.Tolerations = append(u.Tolerations, t)
 		}
 	}

@@ -23,7 +23,8 @@ func twoFlavors() []render.ResourceFlavor {
 
 // The Pods of an admission have the labels of its flavor.
 func ExampleAdmit() {
-	in := render.Input{TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}, Runtime: queuedRuntime()}
+	in := render.Input{TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "llm"}},
+		Runtime: queuedRuntime()}
 	sets, err := render.PodSets(in, render.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -31,7 +32,8 @@ func ExampleAdmit() {
 	}
 	_, err = render.Assign(in.TrainJob, sets, map[string]string{"node": "spot"}, twoFlavors())
 	fmt.Println(err)
-	workload, err := render.Assign(in.TrainJob, sets, map[string]string{"node": "reserved"}, twoFlavors())
+	workload, err := render.Assign(in.TrainJob, sets, map[string]string{"node": "reserved"},
+		twoFlavors())
 	if err == nil {
 		in, err = render.Admit(in, sets, workload, twoFlavors())
 	}
@@ -49,25 +51,46 @@ func TestAdmit_Errors(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(*render.Workload) {}, ""},
-		{"no admission", func(w *render.Workload) { w.Status.Admission = nil }, "its Workload has no admission"},
-		{"another job", func(w *render.Workload) { w.OwnerReferences[0].Name = "vlm" }, "Workload team/trainjob-llm-1 belongs to another object"},
-		{"an unknown set", func(w *render.Workload) { w.Status.Admission.PodSetAssignments[0].Name = "nodes" }, `its Workload assigns Pod set "nodes", and the TrainJob has "node"`},
+		{"no admission", func(w *render.Workload) {
+			w.Status.Admission = nil
+		}, "its Workload has no admission"},
+		{"another job", func(w *render.Workload) {
+			w.OwnerReferences[0].Name = "vlm"
+		}, "Workload team/trainjob-llm-1 belongs to another object"},
+		{"an unknown set", func(w *render.Workload) {
+			w.Status.Admission.PodSetAssignments[0].Name = "nodes"
+		}, `its Workload assigns Pod set "nodes", and the TrainJob has "node"`},
 		{"a further set", func(w *render.Workload) {
-			w.Status.Admission.PodSetAssignments = append(w.Status.Admission.PodSetAssignments, render.PodSetAssignment{})
+			w.Status.Admission.PodSetAssignments = append(w.Status.Admission.PodSetAssignments,
+				render.PodSetAssignment{})
 		}, "its Workload assigns 2 Pod sets, and the TrainJob has 1"},
-		{"an unknown flavor", func(w *render.Workload) { w.Status.Admission.PodSetAssignments[0].Flavors["cpu"] = "fast" }, `Pod set "node": no ResourceFlavor "fast"`},
-		{"two flavors", func(w *render.Workload) { w.Status.Admission.PodSetAssignments[0].Flavors["memory"] = "reserved" }, `Pod set "node": flavor "reserved": node label pool is "spot" and "reserved": Kueue takes either value`},
+		{"an unknown flavor", func(w *render.Workload) {
+			w.Status.Admission.PodSetAssignments[0].Flavors["cpu"] = "fast"
+		}, `Pod set "node": no ResourceFlavor "fast"`},
+		{"two flavors", func(w *render.Workload) {
+			w.Status.Admission.PodSetAssignments[0].Flavors["memory"] = "reserved"
+		}, `Pod set "node": flavor "reserved": node label pool is "spot" and "reserved": Kueue takes either value`},
 		{"a check", func(w *render.Workload) {
-			w.Status.AdmissionChecks = []render.AdmissionCheck{{Name: "prov", PodSetUpdates: []render.PodSetUpdate{{Name: "node", Labels: map[string]string{"kueue.x-k8s.io/podset": "x"}}}}}
+			w.Status.AdmissionChecks = []render.AdmissionCheck{
+				{Name: "prov",
+					PodSetUpdates: []render.PodSetUpdate{
+						{Name: "node", Labels: map[string]string{"kueue.x-k8s.io/podset": "x"}}}}}
 		}, `Pod set "node": admission check "prov": label kueue.x-k8s.io/podset is "node" and "x"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := &render.Workload{ObjectMeta: metav1.ObjectMeta{Name: "trainjob-llm-1", Namespace: "team", OwnerReferences: []metav1.OwnerReference{{Kind: "TrainJob", Name: "llm"}}}}
-			w.Status.Admission = &render.Admission{PodSetAssignments: []render.PodSetAssignment{{Name: "node", Flavors: map[string]string{"cpu": "spot"}}}}
+			w := &render.Workload{
+				ObjectMeta: metav1.ObjectMeta{Name: "trainjob-llm-1", Namespace: "team",
+					OwnerReferences: []metav1.OwnerReference{{Kind: "TrainJob", Name: "llm"}}}}
+			w.Status.Admission = &render.Admission{
+				PodSetAssignments: []render.PodSetAssignment{
+					{Name: "node", Flavors: map[string]string{"cpu": "spot"}}}}
 			test.change(w)
 			job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "llm", Namespace: "team"}}
-			_, err := render.Admit(render.Input{TrainJob: job}, []render.PodSet{{Name: "node"}}, w, twoFlavors())
-			if got := fmt.Sprint(err); (err == nil) != (test.want == "") || !strings.Contains(got, "does not admit the TrainJob: "+test.want+";") && err != nil {
+			_, err := render.Admit(render.Input{TrainJob: job}, []render.PodSet{{Name: "node"}}, w,
+				twoFlavors())
+			if got := fmt.Sprint(err); (err == nil) != (test.want == "") ||
+				!strings.Contains(got, "does not admit the TrainJob: "+test.want+";") &&
+					err != nil {
 				t.Errorf("Admit() = %v, want %s", err, test.want)
 			}
 		})

@@ -90,7 +90,8 @@ func unpullable(image string) *finding.Finding {
 	switch {
 	case placeholder().MatchString(image):
 		f.Severity = finding.Note
-		f.Message = "the image is a placeholder: no kubelet can pull it before another program replaces it"
+		f.Message = "the image is a placeholder: no kubelet can pull it before another program " +
+			"replaces it"
 		f.Remedy.Text = "check the objects after the replacement"
 	case isURL:
 		f.Remedy.Text = "remove " + scheme + "://"

@@ -20,23 +20,27 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// Input is a TrainJob and its runtime, as the API server stores them, with the defaults of their CRDs. For values
-// from files, DefaultTrainJob and DefaultRuntime fill in the defaults. The functions of this package do not change
-// it.
+// Input is a TrainJob and its runtime, as the API server stores them, with the defaults of their
+// CRDs. For values from files, DefaultTrainJob and DefaultRuntime fill in the defaults. The
+// functions of this package do not change it.
 type Input struct {
 	// TrainJob is the job; nil counts as an empty one.
 	TrainJob *trainer.TrainJob
-	// Runtime is the spec of the TrainingRuntime or ClusterTrainingRuntime; nil counts as an empty one.
+	// Runtime is the spec of the TrainingRuntime or ClusterTrainingRuntime; nil counts as an empty
+	// one.
 	Runtime *trainer.TrainingRuntimeSpec
-	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. PodSets reads it, as Kueue does; nil counts as Runtime.
+	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. PodSets reads
+	// it, as Kueue does; nil counts as Runtime.
 	Live *trainer.TrainingRuntimeSpec
-	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order. A release without
-	// runtimePatches reads neither; it reports further patches as an error.
+	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
+	// A release without runtimePatches reads neither; it reports further patches as an error.
 	Patches []trainer.RuntimePatch
-	// Layers are the settings of a TrainJob of an earlier API, after DefaultPatches; nil for one of today's API.
-	// Layers and patches exclude each other, since no version of the Trainer reads both.
+	// Layers are the settings of a TrainJob of an earlier API, after DefaultPatches; nil for one of
+	// today's API. Layers and patches exclude each other, since no version of the Trainer reads
+	// both.
 	Layers Layers
-	// Earlier holds fields of other releases that these Go types lack. It counts only with the Release that reads them.
+	// Earlier holds fields of other releases that these Go types lack. It counts only with the
+	// Release that reads them.
 	Earlier legacy.Earlier
 }
 
@@ -51,22 +55,24 @@ func (in Input) filled() Input {
 	return in
 }
 
-// Layers are the layers that a TrainJob of an earlier API puts over its runtime, as patches without a file. They map
-// findings on these patches back to the fields of the TrainJob. *legacy.Overrides implements this interface.
+// Layers are the layers that a TrainJob of an earlier API puts over its runtime, as patches without
+// a file. They map findings on these patches back to the fields of the TrainJob. *legacy.Overrides
+// implements this interface.
 type Layers interface {
-	// Patches returns the layers as patches, in order. PatchesOf omits patches of jobs that the template lacks.
+	// Patches returns the layers as patches, in order. PatchesOf omits patches of jobs that the
+	// template lacks.
 	Patches() []trainer.RuntimePatch
 	PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatch
 	// Check returns the problems of the layers that do not depend on the runtime.
 	Check() finding.List
-	// Beside returns the finding on managers' patches in addition to layers. own means that the TrainJob holds the
-	// patches.
+	// Beside returns the finding on managers' patches in addition to layers. own means that the
+	// TrainJob holds the patches.
 	Beside(own bool) finding.Finding
 	// Claim and Finding map a claim or finding on one of the patches to the TrainJob.
 	Claim(merge.Claim) merge.Claim
 	Finding(finding.Finding) finding.Finding
-	// Reach returns the paths in the template that a field of the TrainJob sets. It returns nil for a field outside
-	// the layers.
+	// Reach returns the paths in the template that a field of the TrainJob sets. It returns nil for
+	// a field outside the layers.
 	Reach(path fieldpath.Path) []fieldpath.Path
 }
 
@@ -76,8 +82,8 @@ type OnConflict int
 const (
 	// Fail reports every conflict as an error.
 	Fail OnConflict = iota
-	// Last lets the last patch win, as the cluster does, and reports an overlap as a warning. Two members of one
-	// union stay an error: the cluster keeps both, and rejects the object.
+	// Last lets the last patch win, as the cluster does, and reports an overlap as a warning. Two
+	// members of one union stay an error: the cluster keeps both, and rejects the object.
 	Last
 )
 
@@ -87,51 +93,53 @@ type View int
 const (
 	// Applied shows objects as the controller sends them to the API server.
 	Applied View = iota
-	// Stored shows them as the API server stores them, with the defaults of CRDs and webhooks. It omits values that
-	// only a cluster knows.
+	// Stored shows them as the API server stores them, with the defaults of CRDs and webhooks. It
+	// omits values that only a cluster knows.
 	Stored
 )
 
-// Options configures JobSet. The zero value rejects conflicts and shows the objects as applied. It omits objects that need
-// Secrets or FluxTemplates.
+// Options configures JobSet. The zero value rejects conflicts and shows the objects as applied. It
+// omits objects that need Secrets or FluxTemplates.
 type Options struct {
 	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
 	Release *release.Release
 	// OnConflict is Fail or Last.
 	OnConflict OnConflict
-	// ForceManagers are managers that win all their conflicts, the first one first. Each decision is a warning, see
-	// runtimepatch.Force. OnConflict applies to the other conflicts.
+	// ForceManagers are managers that win all their conflicts, the first one first. Each decision
+	// is a warning, see runtimepatch.Force. OnConflict applies to the other conflicts.
 	ForceManagers []string
 	// As is Applied or Stored.
 	As View
-	// OwnerReferences adds the controller's owner reference to every object. It holds the uid of the TrainJob, which
-	// a TrainJob from a file lacks.
+	// OwnerReferences adds the controller's owner reference to every object. It holds the uid of
+	// the TrainJob, which a TrainJob from a file lacks.
 	OwnerReferences bool
 	// FeatureGates are the feature gates of the Trainer's controller.
 	FeatureGates FeatureGates
 	// StatusServer is the server that Pods report to under the feature gate TrainJobStatus.
 	StatusServer mlpolicy.StatusServer
-	// Secrets is a source of cryptographic randomness for the controller's Secrets, such as crypto/rand.Reader. The
-	// Secrets are the key pair of MPI and the certificate of Flux. They hold real keys, different on every call. If
-	// the source is nil, JobSet omits them, each with a warning.
+	// Secrets is a source of cryptographic randomness for the controller's Secrets, such as
+	// crypto/rand.Reader. The Secrets are the key pair of MPI and the certificate of Flux. They
+	// hold real keys, different on every call. If the source is nil, JobSet omits them, each with a
+	// warning.
 	Secrets io.Reader
 	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
-	// github.com/kubeflow/trainer/v2, in the version of the release. Flux's ConfigMap is made from it. If it is nil, JobSet omits the
-	// ConfigMap, with a warning.
+	// github.com/kubeflow/trainer/v2, in the version of the release. Flux's ConfigMap is made from
+	// it. If it is nil, JobSet omits the ConfigMap, with a warning.
 	FluxTemplates fs.FS
 }
 
 // Output holds the objects rendered from a TrainJob.
 type Output struct {
-	// JobSet is the JobSet that the controller applies. It can be present in spite of errors. It is nil if the
-	// controller would not get that far.
+	// JobSet is the JobSet that the controller applies. It can be present in spite of errors. It is
+	// nil if the controller would not get that far.
 	JobSet *jobset.JobSet
-	// Companions are the other objects that the controller applies, ordered by kind and name. Their types are
-	// *corev1.ConfigMap and *corev1.Secret. A PodGroup is an *unstructured.Unstructured, since the Go types cannot express
-	// minMember: 0 and minResources: {}. Companions do not include the controller's snapshot of the runtime.
+	// Companions are the other objects that the controller applies, ordered by kind and name. Their
+	// types are *corev1.ConfigMap and *corev1.Secret. A PodGroup is an *unstructured.Unstructured,
+	// since the Go types cannot express minMember: 0 and minResources: {}. Companions do not
+	// include the controller's snapshot of the runtime.
 	Companions []runtime.Object
-	// Owners holds the layers that wrote each field of the JobSet, the effective one last. It shares memory with
-	// JobSet and describes it as returned. It is nil without a JobSet.
+	// Owners holds the layers that wrote each field of the JobSet, the effective one last. It
+	// shares memory with JobSet and describes it as returned. It is nil without a JobSet.
 	Owners *merge.History
 	// Findings are all findings: errors, warnings and notes.
 	Findings finding.List
@@ -165,8 +173,8 @@ func ObjectOf(job *trainer.TrainJob) fieldpath.Object {
 	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name}
 }
 
-// RuntimeOf returns the runtime that a TrainJob refers to, with the defaults of the reference. An empty kind stays
-// empty and is invalid: the API server fills in only a missing one.
+// RuntimeOf returns the runtime that a TrainJob refers to, with the defaults of the reference. An
+// empty kind stays empty and is invalid: the API server fills in only a missing one.
 func RuntimeOf(job *trainer.TrainJob) fieldpath.Object {
 	if job == nil {
 		job = &trainer.TrainJob{}
@@ -181,12 +189,14 @@ func RuntimeOf(job *trainer.TrainJob) fieldpath.Object {
 	return o
 }
 
-// FeatureGates are the feature gates of the Trainer's controller that change the rendered objects. The zero value has
-// the defaults of the releases.
+// FeatureGates are the feature gates of the Trainer's controller that change the rendered objects.
+// The zero value has the defaults of the releases.
 type FeatureGates struct {
-	// TrainJobStatus lets Pods report their progress. It is alpha, and off by default. Releases before 2.2 do not have it.
+	// TrainJobStatus lets Pods report their progress. It is alpha, and off by default. Releases
+	// before 2.2 do not have it.
 	TrainJobStatus bool
-	// DynamicResourceAllocation lets TrainJobs claim devices. It is alpha, and off by default. Releases before 2.4 do not have it.
+	// DynamicResourceAllocation lets TrainJobs claim devices. It is alpha, and off by default.
+	// Releases before 2.4 do not have it.
 	DynamicResourceAllocation bool
 }
 
@@ -196,8 +206,9 @@ const (
 	claimsGate = "DynamicResourceAllocation"
 )
 
-// ParseFeatureGates parses feature gates in the syntax of the controller's flag --feature-gates, such as
-// "TrainJobStatus=true". Commas separate several gates. It returns an error for a gate that no release has.
+// ParseFeatureGates parses feature gates in the syntax of the controller's flag --feature-gates,
+// such as "TrainJobStatus=true". Commas separate several gates. It returns an error for a gate that
+// no release has.
 func ParseFeatureGates(text string) (FeatureGates, error) {
 	var gates FeatureGates
 	for pair := range strings.SplitSeq(text, ",") {
@@ -205,9 +216,12 @@ func ParseFeatureGates(text string) (FeatureGates, error) {
 			continue
 		}
 		name, value, _ := strings.Cut(pair, "=")
-		of := map[string]*bool{statusGate: &gates.TrainJobStatus, claimsGate: &gates.DynamicResourceAllocation}[name]
+		of := map[string]*bool{statusGate: &gates.TrainJobStatus,
+			claimsGate: &gates.DynamicResourceAllocation}[name]
 		if of == nil {
-			return gates, fmt.Errorf("unknown feature gate %q: the Trainer has %s, and since 2.4 %s", name, statusGate, claimsGate)
+			return gates,
+				fmt.Errorf("unknown feature gate %q: the Trainer has %s, and since 2.4 %s", name,
+					statusGate, claimsGate)
 		}
 		on, err := strconv.ParseBool(value)
 		if err != nil {

@@ -83,13 +83,15 @@ func compareWithCluster(t *testing.T, dir string, count tally) {
 		pods = append(pods, pod)
 		claims = append(claims, render.EphemeralClaims(pod, "RAND")...) // as the recorder masks it
 	}
-	count.add(t, "pvcs", name, differences(ofKind(want("others.yaml"), "PersistentVolumeClaim"), got(asObjects(t, claims))))
+	count.add(t, "pvcs", name,
+		differences(ofKind(want("others.yaml"), "PersistentVolumeClaim"),
+			got(asObjects(t, claims))))
 	wantPods, gotPods := want("pods.yaml"), got(asObjects(t, pods))
 	count.add(t, "pods", name, differences(wantPods, recordable(wantPods, gotPods)))
 }
 
-// recordable returns the rendered Pods that the recorder could see. The followers of an exclusive leader wait
-// for a scheduler, and it ran none.
+// recordable returns the rendered Pods that the recorder could see. The followers of an exclusive
+// leader wait for a scheduler, and it ran none.
 func recordable(recorded, rendered []object) []object {
 	if !slices.ContainsFunc(recorded, exclusive) {
 		return rendered
@@ -98,7 +100,9 @@ func recordable(recorded, rendered []object) []object {
 	for _, pod := range recorded {
 		made = append(made, meta(pod)["generateName"])
 	}
-	return slices.DeleteFunc(rendered, func(pod object) bool { return !slices.Contains(made, meta(pod)["generateName"]) })
+	return slices.DeleteFunc(rendered, func(pod object) bool {
+		return !slices.Contains(made, meta(pod)["generateName"])
+	})
 }
 
 func exclusive(pod object) bool {
@@ -181,7 +185,8 @@ func comparePodsInProcess(t *testing.T, js *jobset.JobSet, want, name string, co
 	if len(uids) == 0 {
 		return
 	}
-	options := render.JobsOptions{Stored: true, OwnerReferences: true, JobUID: func(job string) types.UID { return uids[job] }}
+	options := render.JobsOptions{Stored: true, OwnerReferences: true,
+		JobUID: func(job string) types.UID { return uids[job] }}
 	out, err := render.Jobs(js, options)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -213,7 +218,9 @@ func comparePodsInProcess(t *testing.T, js *jobset.JobSet, want, name string, co
 			t.Fatalf("%s: %v", name, err)
 		}
 		made[pod.Labels[batchv1.JobNameLabel]]++
-		if !slices.ContainsFunc(pods, func(o object) bool { return meta(o)["generateName"] == pod.GenerateName }) {
+		if !slices.ContainsFunc(pods, func(o object) bool {
+			return meta(o)["generateName"] == pod.GenerateName
+		}) {
 			continue // neither the first, nor the second, nor the last
 		}
 		delete(pod.Labels, "jobset.sigs.k8s.io/priority")

@@ -54,7 +54,8 @@ func stripJobSpec(spec, ref object) {
 
 func stripPodSpec(spec, ref object) {
 	drop(spec, ref, object{
-		"dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler", "securityContext": object{},
+		"dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler",
+		"securityContext":               object{},
 		"terminationGracePeriodSeconds": 30.0, "enableServiceLinks": true,
 		"preemptionPolicy": "PreemptLowerPriority", "priority": 0.0,
 	})
@@ -64,11 +65,14 @@ func stripPodSpec(spec, ref object) {
 			stripContainer(c, item(ref[key], "name", c["name"]), spec["hostNetwork"] == true)
 		})
 	}
-	each(spec["volumes"], func(v object) { stripVolume(v, item(ref["volumes"], "name", v["name"])) })
+	each(spec["volumes"], func(v object) {
+		stripVolume(v, item(ref["volumes"], "name", v["name"]))
+	})
 }
 
 func stripContainer(c, ref object, hostNetwork bool) {
-	drop(c, ref, object{"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File", "resources": object{}})
+	drop(c, ref, object{"terminationMessagePath": "/dev/termination-log",
+		"terminationMessagePolicy": "File", "resources": object{}})
 	image, _ := c["image"].(string)
 	drop(c, ref, object{"imagePullPolicy": defaultPullPolicy(image)})
 	each(c["ports"], func(p object) {
@@ -80,7 +84,9 @@ func stripContainer(c, ref object, hostNetwork bool) {
 	})
 	for _, key := range []string{"readinessProbe", "livenessProbe", "startupProbe"} {
 		if probe := field(c, key); probe != nil {
-			drop(probe, field(ref, key), object{"timeoutSeconds": 1.0, "periodSeconds": 10.0, "successThreshold": 1.0, "failureThreshold": 3.0})
+			drop(probe, field(ref, key),
+				object{"timeoutSeconds": 1.0, "periodSeconds": 10.0, "successThreshold": 1.0,
+					"failureThreshold": 3.0})
 			stripHandler(probe, field(ref, key))
 		}
 	}
@@ -97,7 +103,8 @@ func stripContainer(c, ref object, hostNetwork bool) {
 	limits, requests := field(c, "resources", "limits"), field(c, "resources", "requests")
 	asked := field(ref, "resources", "requests")
 	drop(requests, asked, limits)
-	if resources := field(c, "resources"); requests != nil && len(requests) == 0 && field(ref, "resources")["requests"] == nil {
+	if resources := field(c, "resources"); requests != nil && len(requests) == 0 &&
+		field(ref, "resources")["requests"] == nil {
 		delete(resources, "requests")
 	}
 }
@@ -115,7 +122,9 @@ func stripVolume(v, ref object) {
 	claim := []string{"ephemeral", "volumeClaimTemplate", "spec"}
 	drop(field(v, claim...), field(ref, claim...), object{"volumeMode": "Filesystem"})
 	stripItems := func(o object) {
-		each(field(o, "downwardAPI")["items"], func(i object) { drop(field(i, "fieldRef"), nil, object{"apiVersion": "v1"}) })
+		each(field(o, "downwardAPI")["items"], func(i object) {
+			drop(field(i, "fieldRef"), nil, object{"apiVersion": "v1"})
+		})
 	}
 	stripItems(v)
 	each(field(v, "projected")["sources"], stripItems)

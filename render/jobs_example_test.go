@@ -22,10 +22,13 @@ func twoStages() *jobset.JobSet {
 	js.Name, js.Namespace = "llm", "team"
 	js.Spec.ReplicatedJobs = []jobset.ReplicatedJob{
 		{Name: "data"},
-		{Name: "node", DependsOn: []jobset.DependsOn{{Name: "data", Status: jobset.DependencyComplete}}},
+		{Name: "node",
+			DependsOn: []jobset.DependsOn{{Name: "data", Status: jobset.DependencyComplete}}},
 	}
-	js.Spec.ReplicatedJobs[1].Template.Spec = batchv1.JobSpec{Parallelism: &nodes, Completions: &nodes}
-	js.Spec.ReplicatedJobs[1].Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node", Image: "trainer"}}
+	js.Spec.ReplicatedJobs[1].Template.Spec = batchv1.JobSpec{
+		Parallelism: &nodes, Completions: &nodes}
+	js.Spec.ReplicatedJobs[1].Template.Spec.Template.Spec.Containers = []corev1.Container{
+		{Name: "node", Image: "trainer"}}
 	return js
 }
 
@@ -55,7 +58,8 @@ func ExamplePods() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("%s.%s: %s\n", pod.Spec.Hostname, pod.Spec.Subdomain, pod.Spec.Containers[0].Env[0].Name)
+		fmt.Printf("%s.%s: %s\n", pod.Spec.Hostname, pod.Spec.Subdomain,
+			pod.Spec.Containers[0].Env[0].Name)
 	}
 	// Output:
 	// llm-node-0-0.llm: JOB_COMPLETION_INDEX
@@ -64,7 +68,8 @@ func ExamplePods() {
 
 func ExampleDefaultJobSet() {
 	js := render.DefaultJobSet(twoStages())
-	fmt.Println(js.Spec.ReplicatedJobs[0].Replicas, *js.Spec.ReplicatedJobs[0].Template.Spec.CompletionMode, js.Spec.SuccessPolicy.Operator)
+	fmt.Println(js.Spec.ReplicatedJobs[0].Replicas,
+		*js.Spec.ReplicatedJobs[0].Template.Spec.CompletionMode, js.Spec.SuccessPolicy.Operator)
 	// Output: 1 Indexed All
 }
 
@@ -80,8 +85,10 @@ func ExampleJobSet_release() {
 		}
 		job, runtime := documents[0], documents[1]
 		in := render.Input{
-			TrainJob: job.Object.(*trainer.TrainJob), Runtime: &runtime.Object.(*trainer.ClusterTrainingRuntime).Spec,
-			Earlier: legacy.Earlier{NumProcPerNode: job.Earlier.NumProcPerNode, TorchNumProcPerNode: runtime.Earlier.TorchNumProcPerNode},
+			TrainJob: job.Object.(*trainer.TrainJob),
+			Runtime:  &runtime.Object.(*trainer.ClusterTrainingRuntime).Spec,
+			Earlier: legacy.Earlier{NumProcPerNode: job.Earlier.NumProcPerNode,
+				TorchNumProcPerNode: runtime.Earlier.TorchNumProcPerNode},
 		}
 		if job.Overrides != nil {
 			in.Layers = job.Overrides
@@ -106,7 +113,8 @@ metadata: {name: plain}
 spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node, image: train}]}}}}}]}}}
 `
 	fmt.Println(jobSet("llm.yaml", []byte(job)))
-	fmt.Println(jobSet("llm.yaml", []byte(strings.Replace(job, "podTemplateOverrides", "runtimePatches", 1))))
+	fmt.Println(jobSet(
+		"llm.yaml", []byte(strings.Replace(job, "podTemplateOverrides", "runtimePatches", 1))))
 	// Output:
 	// training
 	// <nil>

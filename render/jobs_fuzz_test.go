@@ -18,8 +18,12 @@ func FuzzJobs(f *testing.F) {
 		oneNode,
 		oneNode + "  suspend: true\n  coordinator: {replicatedJob: node, podIndex: -1}",
 		"  network: {subdomain: \"\\xff(\"}" + oneNode,
-		strings.Replace(oneNode, "completions: 2", "completions: -2\n        completionMode: NonIndexed", 1),
-		"  volumeClaimPolicies: [{templates: [{metadata: {name: c}}]}]" + strings.Replace(oneNode, "spec:\n            containers", "metadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}\n          spec:\n            priorityClassName: x\n            containers", 1),
+		strings.Replace(oneNode, "completions: 2",
+			"completions: -2\n        completionMode: NonIndexed", 1),
+		"  volumeClaimPolicies: [{templates: [{metadata: {name: c}}]}]" +
+			strings.Replace(oneNode, "spec:\n            containers",
+				"metadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}\n  "+
+					"        spec:\n            priorityClassName: x\n            containers", 1),
 	} {
 		data, err := yaml.YAMLToJSON([]byte("metadata: {name: llm}\nspec:\n" + text))
 		if err != nil {
@@ -57,7 +61,8 @@ func FuzzJobs(f *testing.F) {
 			names[child.Job.Name] = true
 		}
 		n := 0
-		for pod, err := range render.Pods(js, render.PodsOptions{JobsOptions: options, AllIndexes: allIndexes}) {
+		for pod, err := range render.Pods(
+			js, render.PodsOptions{JobsOptions: options, AllIndexes: allIndexes}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,8 @@ spec:
             volumes: [{name: w, emptyDir: {}}, {name: z, azureDisk: {diskName: z, diskURI: z}}]
 `
 
-// TestJobs_Memory overwrites the children of a JobSet. Neither the JobSet nor another Job may change.
+// TestJobs_Memory overwrites the children of a JobSet. Neither the JobSet nor another Job may
+// change.
 func TestJobs_Memory(t *testing.T) {
 	for _, opts := range []render.JobsOptions{{}, {Stored: true, OwnerReferences: true}} {
 		js := jobSet(t, everyPart)

@@ -93,7 +93,9 @@ func asObjects[T any](t *testing.T, typed []T) []object {
 }
 
 func ofKind(objects []object, kind string) []object {
-	return slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return o["kind"] != kind })
+	return slices.DeleteFunc(slices.Clone(objects), func(o object) bool {
+		return o["kind"] != kind
+	})
 }
 
 func meta(o object) object {
@@ -106,14 +108,16 @@ func meta(o object) object {
 }
 
 // clusterIDs are the labels and annotations whose values only a cluster knows.
-var clusterIDs = []string{jobset.JobSetUIDKey, "batch.kubernetes.io/controller-uid", "controller-uid"}
+var clusterIDs = []string{jobset.JobSetUIDKey, "batch.kubernetes.io/controller-uid",
+	"controller-uid"}
 
 // level removes the values that rendering from files cannot know, or that the typed API cannot
 // express. Unknown are ids, owners, the random part of a Pod's name, and a Job's generated
 // selector.
 func level(o object) object {
 	m := meta(o)
-	for _, key := range []string{"ownerReferences", "uid", "creationTimestamp", "resourceVersion", "generation"} {
+	for _, key := range []string{"ownerReferences", "uid", "creationTimestamp", "resourceVersion",
+		"generation"} {
 		delete(m, key)
 	}
 	delete(o, "status")
@@ -124,7 +128,8 @@ func level(o object) object {
 	case "Job":
 		delete(spec, "selector")
 	case "Service":
-		for _, key := range []string{"clusterIPs", "internalTrafficPolicy", "ipFamilies", "ipFamilyPolicy", "sessionAffinity", "type"} {
+		for _, key := range []string{"clusterIPs", "internalTrafficPolicy", "ipFamilies",
+			"ipFamilyPolicy", "sessionAffinity", "type"} {
 			delete(spec, key)
 		}
 	case "PersistentVolumeClaim":

@@ -42,14 +42,19 @@ func TestExclusivePlacement(t *testing.T) {
 			onJob: map[string]string{topology: "rack", strategy: ""},
 			want:  map[string]string{topology: "rack", strategy: ""}, wantNodeSelects: true,
 		}, {
-			name: "topology from the job, strategy from the set", reason: "the JobSet's strategy stays under the job's topology",
-			onSet: map[string]string{topology: "rack", strategy: "true"}, onJob: map[string]string{topology: "zone"},
-			want: map[string]string{topology: "zone", strategy: "true"}, wantNodeSelects: true,
+			name:   "topology from the job, strategy from the set",
+			reason: "the JobSet's strategy stays under the job's topology",
+			onSet:  map[string]string{topology: "rack", strategy: "true"},
+			onJob:  map[string]string{topology: "zone"},
+			want:   map[string]string{topology: "zone", strategy: "true"}, wantNodeSelects: true,
 		}, {
-			name: "strategy alone on the set", reason: "a strategy without a topology is not passed on",
-			onSet: map[string]string{strategy: "true"},
+			name:   "strategy alone on the set",
+			reason: "a strategy without a topology is not passed on",
+			onSet:  map[string]string{strategy: "true"},
 		}, {
-			name: "split over both", reason: "a strategy counts only with a topology of its own level, but the Job template's own annotation stays",
+			name: "split over both",
+			reason: "a strategy counts only with a topology of its own level, but the Job " +
+				"template's own annotation stays",
 			onSet: map[string]string{topology: "rack"}, onJob: map[string]string{strategy: "true"},
 			want: map[string]string{topology: "rack", strategy: "true"}, wantNodeSelects: true,
 		},
@@ -63,7 +68,9 @@ func TestExclusivePlacement(t *testing.T) {
 			pod.Tolerations = []corev1.Toleration{{Key: "spot"}}
 			job := jobs(t, js, render.JobsOptions{}).Jobs[0].Job
 			got := maps.Clone(job.Annotations)
-			maps.DeleteFunc(got, func(key, _ string) bool { return key != topology && key != strategy })
+			maps.DeleteFunc(got, func(key, _ string) bool {
+				return key != topology && key != strategy
+			})
 			if len(c.want)+len(got) > 0 && !maps.Equal(c.want, got) {
 				t.Errorf("annotations %v, want %v: %s", got, c.want, c.reason)
 			}
@@ -72,7 +79,8 @@ func TestExclusivePlacement(t *testing.T) {
 			if c.wantNodeSelects {
 				wantSelector["alpha.jobset.sigs.k8s.io/namespaced-job"] = "team_llm-node-0"
 				wantTolerations = append(wantTolerations, corev1.Toleration{
-					Key: "alpha.jobset.sigs.k8s.io/no-schedule", Operator: "Exists", Effect: "NoSchedule",
+					Key: "alpha.jobset.sigs.k8s.io/no-schedule", Operator: "Exists",
+					Effect: "NoSchedule",
 				})
 			}
 			if diff := cmp.Diff(wantSelector, job.Spec.Template.Spec.NodeSelector); diff != "" {
@@ -117,16 +125,19 @@ func TestVolumeClaims(t *testing.T) {
 	if cache.Name != "cache-llm" || cache.Namespace != "team" || models.Name != "models-llm" {
 		t.Errorf("claims %s/%s and %s", cache.Namespace, cache.Name, models.Name)
 	}
-	if want := map[string]string{"a": "b", jobset.JobSetNameKey: "llm"}; !maps.Equal(cache.Labels, want) {
+	if want := map[string]string{"a": "b", jobset.JobSetNameKey: "llm"}; !maps.Equal(
+		cache.Labels, want) {
 		t.Errorf("labels %v, want %v: the controller's win", cache.Labels, want)
 	}
 	if cache.Annotations["c"] != "d" || cache.Finalizers != nil {
-		t.Errorf("annotations %v, finalizers %v: only labels and annotations are taken over", cache.Annotations, cache.Finalizers)
+		t.Errorf("annotations %v, finalizers %v: only labels and annotations are taken over",
+			cache.Annotations, cache.Finalizers)
 	}
 	if len(cache.OwnerReferences) != 1 || models.OwnerReferences != nil {
 		t.Error("the JobSet must own the claims that are deleted with it, and not the retained ones")
 	}
-	for i, want := range []string{"models=models-llm", "tmp= cache=cache-llm models=models-llm", ""} {
+	for i, want := range []string{"models=models-llm", "tmp= cache=cache-llm models=models-llm",
+		""} {
 		var got []string
 		for _, volume := range out.Jobs[i].Job.Spec.Template.Spec.Volumes {
 			claim := ""
@@ -136,7 +147,8 @@ func TestVolumeClaims(t *testing.T) {
 			got = append(got, volume.Name+"="+claim)
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("volumes of %s: %v, want %q: the claims that a container mounts, after its own volumes",
+			t.Errorf("volumes of %s: %v, want %q: the claims that a container mounts, after its "+
+				"own volumes",
 				out.Jobs[i].Job.Name, got, want)
 		}
 	}
@@ -148,10 +160,14 @@ func TestService(t *testing.T) {
 		wantName              string
 		wantNotReady          bool
 	}{
-		{name: "default", reason: "the Service has the JobSet's name", wantName: "llm", wantNotReady: true},
-		{name: "subdomain", network: "{subdomain: net}", reason: "or the subdomain's name", wantName: "net", wantNotReady: true},
-		{name: "ready only", network: "{publishNotReadyAddresses: false}", reason: "only a false turns it off", wantName: "llm"},
-		{name: "off", network: "{enableDNSHostnames: false, subdomain: net}", reason: "without hostnames there is none"},
+		{name: "default", reason: "the Service has the JobSet's name", wantName: "llm",
+			wantNotReady: true},
+		{name: "subdomain", network: "{subdomain: net}", reason: "or the subdomain's name",
+			wantName: "net", wantNotReady: true},
+		{name: "ready only", network: "{publishNotReadyAddresses: false}",
+			reason: "only a false turns it off", wantName: "llm"},
+		{name: "off", network: "{enableDNSHostnames: false, subdomain: net}",
+			reason: "without hostnames there is none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := oneNode
@@ -169,8 +185,10 @@ func TestService(t *testing.T) {
 				return
 			}
 			s := out.Service
-			if s.Name != c.wantName || s.Namespace != "team" || s.Spec.PublishNotReadyAddresses != c.wantNotReady ||
-				s.Spec.ClusterIP != "None" || !maps.Equal(s.Spec.Selector, map[string]string{jobset.JobSetNameKey: "llm"}) {
+			if s.Name != c.wantName || s.Namespace != "team" ||
+				s.Spec.PublishNotReadyAddresses != c.wantNotReady ||
+				s.Spec.ClusterIP != "None" ||
+				!maps.Equal(s.Spec.Selector, map[string]string{jobset.JobSetNameKey: "llm"}) {
 				t.Errorf("Service %+v: %s", s, c.reason)
 			}
 		})

@@ -75,7 +75,8 @@ func TestJobsNumberTheirReplicas(t *testing.T) {
 	for _, child := range out.Jobs {
 		names = append(names, child.Job.Name)
 	}
-	if want := "llm-data-0 llm-data-1 llm-driver-0 llm-driver-1 llm-worker-0 llm-worker-1 llm-worker-2"; strings.Join(names, " ") != want {
+	if want := "llm-data-0 llm-data-1 llm-driver-0 llm-driver-1 llm-worker-0 llm-worker-1 " +
+		"llm-worker-2"; strings.Join(names, " ") != want {
 		t.Fatalf("Jobs %v, want %s", names, want)
 	}
 	last := out.Jobs[6]
@@ -83,10 +84,12 @@ func TestJobsNumberTheirReplicas(t *testing.T) {
 		t.Errorf("llm-worker-2 is replica %d of %s", last.Index, last.ReplicatedJob)
 	}
 	want := map[string]string{
-		"jobset-name": "llm", "jobset-uid": "u", "replicatedjob-name": "worker", "restart-attempt": "4",
-		"replicatedjob-replicas": "3", "global-replicas": "7", "job-index": "2", "job-global-index": "6",
-		"job-key":    last.Job.Labels[jobset.JobKey], // checked apart
-		"group-name": "io", "group-replicas": "5", "job-group-index": "4",
+		"jobset-name": "llm", "jobset-uid": "u", "replicatedjob-name": "worker",
+		"restart-attempt":        "4",
+		"replicatedjob-replicas": "3", "global-replicas": "7", "job-index": "2",
+		"job-global-index": "6",
+		"job-key":          last.Job.Labels[jobset.JobKey], // checked apart
+		"group-name":       "io", "group-replicas": "5", "job-group-index": "4",
 		"coordinator": "llm-driver-1-0.net",
 	}
 	for place, got := range map[string]map[string]string{
@@ -109,11 +112,14 @@ func TestJobsNumberTheirReplicas(t *testing.T) {
 }
 
 func TestJobKey(t *testing.T) {
-	out := jobs(t, jobSet(t, "metadata: {name: tj, namespace: ns}\nspec:"+oneNode), render.JobsOptions{})
-	if got, want := out.Jobs[0].Job.Labels[jobset.JobKey], "0bcd740d11c56fdbf8216fcf7513d26c028a66d7"; got != want {
+	out := jobs(t, jobSet(t, "metadata: {name: tj, namespace: ns}\nspec:"+oneNode),
+		render.JobsOptions{})
+	if got, want := out.Jobs[0].Job.Labels[jobset.JobKey],
+		"0bcd740d11c56fdbf8216fcf7513d26c028a66d7"; got != want {
 		t.Errorf("job-key %s, want %s", got, want)
 	}
-	if out := jobs(t, jobSet(t, "metadata: {name: tj}\nspec:"+oneNode), render.JobsOptions{}); out.Jobs[0].Job.Namespace != "default" {
+	if out := jobs(t, jobSet(t, "metadata: {name: tj}\nspec:"+oneNode),
+		render.JobsOptions{}); out.Jobs[0].Job.Namespace != "default" {
 		t.Errorf("a JobSet without a namespace has its Jobs in %q", out.Jobs[0].Job.Namespace)
 	}
 }
@@ -143,7 +149,8 @@ func TestJobsKeepTheAuthorsMetadata(t *testing.T) {
 	for _, c := range []struct{ got, want, reason string }{
 		{job.Name, "llm-node-0", "the controller names the Job"},
 		{job.Namespace, "team", "a Job is in its JobSet's namespace"},
-		{strings.Join(job.Finalizers, " "), "", "of the template's metadata only labels and annotations count"},
+		{strings.Join(job.Finalizers, " "), "",
+			"of the template's metadata only labels and annotations count"},
 		{job.Labels["team"], "a", "labels of the Job template reach the Job"},
 		{template.Labels["team"], "", "but not its Pods"},
 		{job.Labels[jobset.JobIndexKey], "0", "the controller's labels win"},
@@ -152,7 +159,8 @@ func TestJobsKeepTheAuthorsMetadata(t *testing.T) {
 		{template.Labels["app"], "c", "labels of the Pod template reach the Pods"},
 		{job.Labels["app"], "", "but not the Job"},
 		{template.Labels[jobset.JobSetNameKey], "llm", "the controller's labels win there too"},
-		{strings.Join(template.Finalizers, " "), "example.com/pod", "finalizers of the Pod template stay"},
+		{strings.Join(template.Finalizers, " "), "example.com/pod",
+			"finalizers of the Pod template stay"},
 		{template.Spec.Subdomain, "llm", "the JobSet's subdomain wins"},
 		{template.Spec.Hostname, "mine", "the hostname is left to the Job controller"},
 	} {
@@ -185,29 +193,40 @@ func TestJobsWait(t *testing.T) {
 			name: "any order", reason: "nothing waits by default",
 			want: "data-0 model-0 node-0 node-1",
 		}, {
-			name: "complete and ready", reason: "dependsOn is told as it is written; every Job is there",
-			dependsOn: map[int][]jobset.DependsOn{2: {{Name: "data", Status: complete}, {Name: "model", Status: ready}}},
-			want:      "data-0 model-0 node-0[data Complete, model Ready] node-1[data Complete, model Ready]",
+			name:   "complete and ready",
+			reason: "dependsOn is told as it is written; every Job is there",
+			dependsOn: map[int][]jobset.DependsOn{
+				2: {{Name: "data", Status: complete}, {Name: "model", Status: ready}}},
+			want: "data-0 model-0 node-0[data Complete, model Ready] node-1[data Complete, " +
+				"model Ready]",
 		}, {
 			name: "in order", reason: "each replicated job starts when the one before it is ready",
 			inOrder: true,
 			want:    "data-0 model-0[data Ready] node-0[model Ready] node-1[model Ready]",
 		}, {
 			name: "suspended", reason: "a suspended JobSet creates no Job that depends on others",
-			suspend: true, dependsOn: map[int][]jobset.DependsOn{1: {{Name: "data", Status: complete}}},
-			want: "data-0 node-0 node-1", later: "model-0[data Complete]",
+			suspend:   true,
+			dependsOn: map[int][]jobset.DependsOn{1: {{Name: "data", Status: complete}}},
+			want:      "data-0 node-0 node-1", later: "model-0[data Complete]",
 		}, {
-			name: "suspended in order", reason: "a suspended JobSet creates all Jobs at once where they start in order",
+			name:    "suspended in order",
+			reason:  "a suspended JobSet creates all Jobs at once where they start in order",
 			suspend: true, inOrder: true,
 			want: "data-0 model-0[data Ready] node-0[model Ready] node-1[model Ready]",
 		}, {
-			name: "itself", reason: "JobSet lets a job depend on itself, and it never comes; nor does what depends on it",
-			dependsOn: map[int][]jobset.DependsOn{1: {{Name: "model", Status: ready}}, 2: {{Name: "model", Status: complete}}},
-			want:      "data-0", later: "model-0[model Ready] node-0[model Complete] node-1[model Complete]", wantErr: true,
+			name: "itself",
+			reason: "JobSet lets a job depend on itself, and it never comes; nor does what " +
+				"depends on it",
+			dependsOn: map[int][]jobset.DependsOn{1: {{Name: "model", Status: ready}},
+				2: {{Name: "model", Status: complete}}},
+			want:    "data-0",
+			later:   "model-0[model Ready] node-0[model Complete] node-1[model Complete]",
+			wantErr: true,
 		}, {
 			name: "unknown", reason: "a missing job never gets ready",
 			dependsOn: map[int][]jobset.DependsOn{2: {{Name: "ghost", Status: ready}}},
-			want:      "data-0 model-0", later: "node-0[ghost Ready] node-1[ghost Ready]", wantErr: true,
+			want:      "data-0 model-0", later: "node-0[ghost Ready] node-1[ghost Ready]",
+			wantErr: true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -266,14 +285,19 @@ func TestStoredJobs(t *testing.T) {
 `)
 	applied := jobs(t, base, render.JobsOptions{}).Jobs[0].Job
 	stored := jobs(t, base, render.JobsOptions{Stored: true}).Jobs[0].Job
-	known := jobs(t, base, render.JobsOptions{Stored: true, JobUID: func(name string) types.UID { return types.UID("uid of " + name) }}).Jobs[0].Job
-	if l := applied.Spec.Template.Labels; l["job-name"] != "mine" || l["batch.kubernetes.io/job-name"] != "" {
+	known := jobs(t, base, render.JobsOptions{Stored: true, JobUID: func(name string) types.UID {
+		return types.UID("uid of " + name)
+	}}).Jobs[0].Job
+	if l := applied.Spec.Template.Labels; l["job-name"] != "mine" ||
+		l["batch.kubernetes.io/job-name"] != "" {
 		t.Errorf("labels %v: the controller must send no label of the Job API", l)
 	}
-	if applied.Spec.Parallelism != nil || stored.Spec.Parallelism == nil || *stored.Spec.Completions != 1 {
+	if applied.Spec.Parallelism != nil || stored.Spec.Parallelism == nil ||
+		*stored.Spec.Completions != 1 {
 		t.Error("the Job API, not the JobSet controller, says that there is one Pod")
 	}
-	if l := stored.Spec.Template.Labels; l["job-name"] != "mine" || l["batch.kubernetes.io/job-name"] != "llm-node-0" {
+	if l := stored.Spec.Template.Labels; l["job-name"] != "mine" ||
+		l["batch.kubernetes.io/job-name"] != "llm-node-0" {
 		t.Errorf("labels %v: the Job API adds the name, and leaves the author's label to validation", l)
 	}
 	if _, ok := stored.Spec.Template.Labels["controller-uid"]; ok || stored.Spec.Selector != nil {
@@ -283,14 +307,19 @@ func TestStoredJobs(t *testing.T) {
 	if container.Ports[0].Protocol != "" || *container.LivenessProbe.GRPC.Service != "" {
 		t.Error("the CRD's defaults are written, the API server's plain ones are not")
 	}
-	if known.Spec.Selector.MatchLabels["batch.kubernetes.io/controller-uid"] != "uid of llm-node-0" ||
+	if known.Spec.Selector.MatchLabels["batch.kubernetes.io/controller-uid"] !=
+		"uid of llm-node-0" ||
 		known.Spec.Template.Labels["controller-uid"] != "uid of llm-node-0" {
-		t.Errorf("selector %v, labels %v: a known uid is written", known.Spec.Selector, known.Spec.Template.Labels)
+		t.Errorf("selector %v, labels %v: a known uid is written", known.Spec.Selector,
+			known.Spec.Template.Labels)
 	}
 	manual := base.DeepCopy()
 	yes := true
 	manual.Spec.ReplicatedJobs[0].Template.Spec.ManualSelector = &yes
-	if l := jobs(t, manual, render.JobsOptions{Stored: true}).Jobs[0].Job.Spec.Template.Labels; l["batch.kubernetes.io/job-name"] != "" {
+	if l := jobs(
+		t, manual, render.JobsOptions{
+			Stored: true}).Jobs[0].Job.Spec.Template.Labels; l["batch.kubernetes.io/job-name"] !=
+		"" {
 		t.Errorf("labels %v: with manualSelector the Job API adds none", l)
 	}
 }
@@ -313,11 +342,14 @@ func TestJobSetUID(t *testing.T) {
 		out := jobs(t, c.js, render.JobsOptions{JobSetUID: c.option, OwnerReferences: true})
 		job := out.Jobs[0].Job
 		label, written := job.Spec.Template.Labels[jobset.JobSetUIDKey]
-		if label != c.want || written != (c.want != "") || string(job.OwnerReferences[0].UID) != c.want ||
+		if label != c.want || written != (c.want != "") ||
+			string(job.OwnerReferences[0].UID) != c.want ||
 			string(out.Service.OwnerReferences[0].UID) != c.want {
-			t.Errorf("label %q, owner %v, want %q: %s", label, job.OwnerReferences, c.want, c.reason)
+			t.Errorf("label %q, owner %v, want %q: %s", label, job.OwnerReferences, c.want,
+				c.reason)
 		}
-		if jobs(t, c.js, render.JobsOptions{JobSetUID: c.option}).Jobs[0].Job.OwnerReferences != nil {
+		if jobs(t, c.js,
+			render.JobsOptions{JobSetUID: c.option}).Jobs[0].Job.OwnerReferences != nil {
 			t.Error("owner references nobody asked for")
 		}
 	}

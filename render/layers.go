@@ -11,7 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// rejectBeside reports managers' patches in addition to layers. It returns whether there are such patches.
+// rejectBeside reports managers' patches in addition to layers. It returns whether there are such
+// patches.
 func (r *renderer) rejectBeside(patches []trainer.RuntimePatch) bool {
 	if len(patches) == 0 {
 		return false
@@ -39,8 +40,12 @@ func (r *renderer) checkLayers() {
 // rejectFurther reports managers' patches in a release that reads none.
 func (r *renderer) rejectFurther() {
 	r.report(finding.Finding{
-		Code: codes.TwoAPIs, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec"),
-		Message: fmt.Sprintf("patches cannot be applied to the TrainJob: Trainer %s reads spec.%s instead", r.release.Name, r.release.Overrides),
-		Remedy:  finding.Remedy{Text: "remove the patches, or render for a release with spec.runtimePatches"},
+		Code: codes.TwoAPIs, Severity: finding.Error, Object: r.trainJob(),
+		Path: fieldpath.Fields("spec"),
+		Message: fmt.Sprintf(
+			"patches cannot be applied to the TrainJob: Trainer %s reads spec.%s instead",
+			r.release.Name, r.release.Overrides),
+		Remedy: finding.Remedy{
+			Text: "remove the patches, or render for a release with spec.runtimePatches"},
 	})
 }

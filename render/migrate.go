@@ -18,26 +18,28 @@ import (
 
 // Migration is the result of migrating a TrainJob of Trainer 2.1 to today's API.
 type Migration struct {
-	// TrainJob is the migrated TrainJob, or nil if today's API has no equivalent. Except for its patches, it shares
-	// memory with the input.
+	// TrainJob is the migrated TrainJob, or nil if today's API has no equivalent. Except for its
+	// patches, it shares memory with the input.
 	TrainJob *trainer.TrainJob
 	// Proved means that both forms were rendered and give the same JobSet.
 	Proved bool
-	// Findings report the problems of the old form, and the fields that today's API cannot express. They also report
-	// every difference between the two JobSets.
+	// Findings report the problems of the old form, and the fields that today's API cannot express.
+	// They also report every difference between the two JobSets.
 	Findings finding.List
 }
 
-// Migrate converts overrides to one manager's patch. The patch names each job once, in the order in which the
-// overrides first name them. It merges all overrides of the job and drops those without effect. The overrides must be
-// as their author wrote them, without the API server's defaults.
+// Migrate converts overrides to one manager's patch. The patch names each job once, in the order in
+// which the overrides first name them. It merges all overrides of the job and drops those without
+// effect. The overrides must be as their author wrote them, without the API server's defaults.
 //
-// If the input has a runtime, Migrate renders and compares both forms. It orders lists so that the result stays the
-// same. Trainer 2.1 merged one override after the other, each with its new items in front. A patch merges in one
-// step. Without a runtime, Migrate proves nothing, and orders lists for a runtime that has none of their items.
+// If the input has a runtime, Migrate renders and compares both forms. It orders lists so that the
+// result stays the same. Trainer 2.1 merged one override after the other, each with its new items
+// in front. A patch merges in one step. Without a runtime, Migrate proves nothing, and orders lists
+// for a runtime that has none of their items.
 //
-// Migrate rejects overrides that Trainer 2.1 rejects, or that could not run. It also rejects overrides that need two
-// patches: two mounts of one volume in one container. It does not change its input.
+// Migrate rejects overrides that Trainer 2.1 rejects, or that could not run. It also rejects
+// overrides that need two patches: two mounts of one volume in one container. It does not change
+// its input.
 func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 	if in.TrainJob == nil {
 		in.TrainJob = &trainer.TrainJob{}
@@ -57,7 +59,8 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 	if m.Findings.Err() != nil {
 		return m
 	}
-	// If the API server's default overrides an earlier override, only the second patch, with the defaults, keeps it.
+	// If the API server's default overrides an earlier override, only the second patch, with the
+	// defaults, keeps it.
 	for _, source := range []*legacy.Overrides{overrides, stored} {
 		job, found := migrated(in, source, manager)
 		if found.Err() != nil {
@@ -73,7 +76,8 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 			m.reject(overrides, found)
 			return m
 		}
-		if found = migration.Differences(ObjectOf(in.TrainJob), before.JobSet, after.JobSet, manager); found == nil {
+		if found = migration.Differences(ObjectOf(in.TrainJob), before.JobSet, after.JobSet,
+			manager); found == nil {
 			m.TrainJob, m.Proved = job, true
 			return m
 		}
@@ -84,15 +88,18 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 	return m
 }
 
-// renderOld renders the old form if there is a runtime, and else only checks the overrides. It reports the problems
-// of the overrides. If no JobSet results, it reports all errors. Both forms share all other problems of the TrainJob.
+// renderOld renders the old form if there is a runtime, and else only checks the overrides. It
+// reports the problems of the overrides. If no JobSet results, it reports all errors. Both forms
+// share all other problems of the TrainJob.
 func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 	var out *Output
 	if in.Runtime != nil {
 		out, _ = JobSet(in, Options{})
 	} else {
 		patches := overrides.Patches()
-		out = &Output{Findings: append(overrides.Check(), check.Patches(patched.Skeleton(patches), patches)...)}
+		out = &Output{
+			Findings: append(overrides.Check(),
+				check.Patches(patched.Skeleton(patches), patches)...)}
 		for i := range out.Findings {
 			f := &out.Findings[i]
 			f.Object = ObjectOf(in.TrainJob)
@@ -101,7 +108,9 @@ func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 	}
 	for _, f := range out.Findings {
 		of := isOfOverrides(f)
-		if f.Severity >= finding.Error && (of || in.Runtime != nil && out.JobSet == nil) || of && f.Severity >= finding.Warning && (f.Code == codes.SaidNothing || f.Code == codes.IgnoredMetadata) {
+		if f.Severity >= finding.Error && (of || in.Runtime != nil && out.JobSet == nil) ||
+			of && f.Severity >= finding.Warning &&
+				(f.Code == codes.SaidNothing || f.Code == codes.IgnoredMetadata) {
 			m.Findings = append(m.Findings, f)
 		}
 	}
@@ -115,7 +124,10 @@ func isOfOverrides(f finding.Finding) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { _, ok := runtimepatch.OverrideOf(c.Owner); return ok })
+	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool {
+		_, ok := runtimepatch.OverrideOf(c.Owner)
+		return ok
+	})
 }
 
 func renderNew(in Input, job *trainer.TrainJob) *Output {
@@ -154,7 +166,8 @@ func (m *Migration) reject(overrides *legacy.Overrides, found finding.List) {
 }
 
 // migrated returns the TrainJob with the patch.
-func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.TrainJob, finding.List) {
+func migrated(in Input, overrides *legacy.Overrides,
+	manager string) (*trainer.TrainJob, finding.List) {
 	job := *in.TrainJob
 	var template *trainer.JobSetTemplateSpec
 	if in.Runtime != nil {
@@ -164,7 +177,8 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	if err != nil {
 		// check.Patches reports merge errors before this. This is for the errors that it may miss.
 		return nil, finding.List{{
-			Code: codes.NotMigrated, Severity: finding.Error, Object: ObjectOf(in.TrainJob), Path: fieldpath.Fields("spec", "podTemplateOverrides"),
+			Code: codes.NotMigrated, Severity: finding.Error, Object: ObjectOf(in.TrainJob),
+			Path:    fieldpath.Fields("spec", "podTemplateOverrides"),
 			Message: overrides.Text(err.Error()), Remedy: finding.Remedy{Text: "fix the override"},
 		}}
 	}
@@ -179,7 +193,8 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	}
 	// The patch must work over a runtime with only the jobs and containers that it names.
 	var found finding.List
-	for _, f := range check.Patches(patched.Skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
+	for _, f := range check.Patches(patched.Skeleton(job.Spec.RuntimePatches),
+		job.Spec.RuntimePatches) {
 		if f.Severity >= finding.Error {
 			f.Object = ObjectOf(in.TrainJob)
 			found = append(found, f)

@@ -36,8 +36,8 @@ func decodeFile(t *testing.T, file string) *manifest.Document {
 	return documents[0]
 }
 
-// TestGuides renders each wish of testdata/legacy in both APIs. The JobSets are the same, and migrating the
-// old form gives the new one.
+// TestGuides renders each wish of testdata/legacy in both APIs. The JobSets are the same, and
+// migrating the old form gives the new one.
 func TestGuides(t *testing.T) {
 	runtime := decodeFile(t, filepath.Join(legacyFolder, "runtime.yaml")).Object.(*trainer.ClusterTrainingRuntime)
 	render.DefaultRuntime(&runtime.Spec, nil)
@@ -47,11 +47,13 @@ func TestGuides(t *testing.T) {
 	}
 	for _, file := range folders {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			old, today := decodeFile(t, file), decodeFile(t, filepath.Join(filepath.Dir(file), "new.yaml"))
+			old, today := decodeFile(t, file),
+				decodeFile(t, filepath.Join(filepath.Dir(file), "new.yaml"))
 			if old.Overrides == nil || today.Overrides != nil {
 				t.Fatal("the two forms are not of the two APIs")
 			}
-			in := render.Input{TrainJob: old.Object.(*trainer.TrainJob), Runtime: &runtime.Spec, Layers: old.Overrides}
+			in := render.Input{TrainJob: old.Object.(*trainer.TrainJob), Runtime: &runtime.Spec,
+				Layers: old.Overrides}
 			render.DefaultTrainJob(in.TrainJob, nil)
 			want := today.Object.(*trainer.TrainJob)
 			render.DefaultTrainJob(want, nil)
@@ -59,14 +61,16 @@ func TestGuides(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := render.JobSet(render.Input{TrainJob: want, Runtime: &runtime.Spec}, render.Options{})
+			after, err := render.JobSet(render.Input{TrainJob: want, Runtime: &runtime.Spec},
+				render.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(before.JobSet, after.JobSet); diff != "" {
 				t.Errorf("the two forms render otherwise (-old +new):\n%s", diff)
 			}
-			plain, err := render.JobSet(render.Input{TrainJob: in.TrainJob, Runtime: &runtime.Spec}, render.Options{})
+			plain, err := render.JobSet(render.Input{TrainJob: in.TrainJob, Runtime: &runtime.Spec},
+				render.Options{})
 			if err != nil || cmp.Equal(plain.JobSet, before.JobSet) {
 				t.Errorf("the wish changes nothing: %v", err)
 			}
@@ -74,7 +78,8 @@ func TestGuides(t *testing.T) {
 			if !m.Proved || m.Findings != nil {
 				t.Fatalf("not proved: %v", m.Findings)
 			}
-			if diff := cmp.Diff(want.Spec.RuntimePatches, m.TrainJob.Spec.RuntimePatches); diff != "" {
+			if diff := cmp.Diff(want.Spec.RuntimePatches,
+				m.TrainJob.Spec.RuntimePatches); diff != "" {
 				t.Errorf("it migrates to something else (-want +got):\n%s", diff)
 			}
 		})
@@ -84,7 +89,8 @@ func TestGuides(t *testing.T) {
 // TestMigrate is what migrating does beyond the guides.
 func TestMigrate(t *testing.T) {
 	volume := func(name string) corev1.Volume {
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+		return corev1.Volume{
+			Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 	}
 	runtime := &trainer.TrainingRuntimeSpec{}
 	runtime.Template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}, {Name: "eval"}}
@@ -102,7 +108,8 @@ func TestMigrate(t *testing.T) {
 		return targets
 	}
 	mount := func(path string) []legacy.ContainerOverride {
-		return []legacy.ContainerOverride{{Name: "c", VolumeMounts: []corev1.VolumeMount{{Name: "r1", MountPath: path}}}}
+		return []legacy.ContainerOverride{
+			{Name: "c", VolumeMounts: []corev1.VolumeMount{{Name: "r1", MountPath: path}}}}
 	}
 	empty := ""
 	tests := []struct {
@@ -119,15 +126,22 @@ func TestMigrate(t *testing.T) {
 			reason: "what said nothing needs no patch",
 		},
 		{
-			name:      "no targets",
-			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{TargetJobs: []legacy.TargetJob{}, Spec: &legacy.PodTemplateSpecOverride{ServiceAccountName: &empty}}}},
-			want:      func(p *trainer.JobSetTemplatePatch) bool { return p == nil }, findings: []finding.Code{codes.SaidNothing},
+			name: "no targets",
+			overrides: legacy.Overrides{
+				PodTemplateOverrides: []legacy.PodTemplateOverride{
+					{TargetJobs: []legacy.TargetJob{},
+						Spec: &legacy.PodTemplateSpecOverride{ServiceAccountName: &empty}}}},
+			want: func(p *trainer.JobSetTemplatePatch) bool {
+				return p == nil
+			}, findings: []finding.Code{codes.SaidNothing},
 			reason: "an override for no job never did anything, and the author is told",
 		},
 		{
 			name: "metadata that was never read",
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{
-				TargetJobs: target("node"), Metadata: &metav1.ObjectMeta{Finalizers: []string{"a.example/b"}, Labels: map[string]string{"a": "b"}},
+				TargetJobs: target("node"),
+				Metadata: &metav1.ObjectMeta{Finalizers: []string{"a.example/b"},
+					Labels: map[string]string{"a": "b"}},
 			}}},
 			want: func(p *trainer.JobSetTemplatePatch) bool {
 				return p.Spec.ReplicatedJobs[0].Template.Spec.Template.Metadata.Finalizers == nil
@@ -138,7 +152,8 @@ func TestMigrate(t *testing.T) {
 		{
 			name: "an empty service account",
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{
-				TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{ServiceAccountName: &empty},
+				TargetJobs: target("node"),
+				Spec:       &legacy.PodTemplateSpecOverride{ServiceAccountName: &empty},
 			}}},
 			want: func(p *trainer.JobSetTemplatePatch) bool {
 				name := p.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.ServiceAccountName
@@ -149,8 +164,12 @@ func TestMigrate(t *testing.T) {
 		{
 			name: "an order that needs the runtime's items",
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{
-				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Volumes: []corev1.Volume{volume("r2"), volume("n")}}},
-				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Volumes: []corev1.Volume{volume("n"), volume("r2")}}},
+				{TargetJobs: target("node"),
+					Spec: &legacy.PodTemplateSpecOverride{
+						Volumes: []corev1.Volume{volume("r2"), volume("n")}}},
+				{TargetJobs: target("node"),
+					Spec: &legacy.PodTemplateSpecOverride{
+						Volumes: []corev1.Volume{volume("n"), volume("r2")}}},
 			}},
 			want: func(p *trainer.JobSetTemplatePatch) bool {
 				var names []string
@@ -159,25 +178,34 @@ func TestMigrate(t *testing.T) {
 				}
 				return slices.Equal(names, []string{"r1", "n", "r2"})
 			},
-			reason: "the second override puts its new item behind an item of the runtime; one patch puts it in front unless it also names that",
+			reason: "the second override puts its new item behind an item of the runtime; one " +
+				"patch puts it in front unless it also names that",
 		},
 		{
 			name: "jobs in the order of the file",
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{
-				{TargetJobs: target("eval"), Spec: &legacy.PodTemplateSpecOverride{NodeSelector: map[string]string{"a": "b"}}},
-				{TargetJobs: target("node", "eval", "node"), Spec: &legacy.PodTemplateSpecOverride{NodeSelector: map[string]string{"c": "d"}}},
+				{TargetJobs: target("eval"),
+					Spec: &legacy.PodTemplateSpecOverride{
+						NodeSelector: map[string]string{"a": "b"}}},
+				{TargetJobs: target("node", "eval", "node"),
+					Spec: &legacy.PodTemplateSpecOverride{
+						NodeSelector: map[string]string{"c": "d"}}},
 			}},
 			want: func(p *trainer.JobSetTemplatePatch) bool {
 				jobs := p.Spec.ReplicatedJobs
-				return len(jobs) == 2 && jobs[0].Name == "eval" && len(jobs[0].Template.Spec.Template.Spec.NodeSelector) == 2 && jobs[1].Name == "node"
+				return len(jobs) == 2 && jobs[0].Name == "eval" &&
+					len(jobs[0].Template.Spec.Template.Spec.NodeSelector) == 2 &&
+					jobs[1].Name == "node"
 			},
 			reason: "one entry a job, and an override that names a job twice is laid over it once",
 		},
 		{
 			name: "two mounts of one volume",
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{
-				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
-				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
+				{TargetJobs: target("node"),
+					Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
+				{TargetJobs: target("node"),
+					Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
 			}},
 			rejected: true, findings: []finding.Code{codes.NotMigrated},
 			reason: "two overrides can mount a volume at two paths, and one patch cannot",
@@ -185,8 +213,10 @@ func TestMigrate(t *testing.T) {
 		{
 			name: "two mounts of one volume, without a runtime", unknown: true,
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{
-				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
-				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
+				{TargetJobs: target("node"),
+					Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
+				{TargetJobs: target("node"),
+					Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
 			}},
 			rejected: true, findings: []finding.Code{codes.NotMigrated},
 			reason: "what no runtime would help is refused without one",
@@ -194,23 +224,32 @@ func TestMigrate(t *testing.T) {
 		{
 			name: "a directive, without a runtime", unknown: true,
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{
-				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{NodeSelector: map[string]string{"$patch": "replace"}}},
+				{TargetJobs: target("node"),
+					Spec: &legacy.PodTemplateSpecOverride{
+						NodeSelector: map[string]string{"$patch": "replace"}}},
 			}},
 			rejected: true, findings: []finding.Code{codes.Directive},
 			reason: "a directive acts on the runtime, and would be lost",
 		},
 		{
-			name: "an unknown job", overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{TargetJobs: target("nod")}}},
-			rejected: true, findings: []finding.Code{codes.UnknownJob}, reason: "Trainer 2.1 refused it, and a patch would add the job",
+			name: "an unknown job",
+			overrides: legacy.Overrides{
+				PodTemplateOverrides: []legacy.PodTemplateOverride{{TargetJobs: target("nod")}}},
+			rejected: true, findings: []finding.Code{codes.UnknownJob},
+			reason: "Trainer 2.1 refused it, and a patch would add the job",
 		},
 		{
-			name: "without targetJobs", overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{}}},
-			rejected: true, findings: []finding.Code{codes.MissingField}, reason: "nobody can say which jobs are meant",
+			name:      "without targetJobs",
+			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{}}},
+			rejected:  true, findings: []finding.Code{codes.MissingField},
+			reason: "nobody can say which jobs are meant",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			in := render.Input{TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "tj", Namespace: "ns"}}, Runtime: runtime}
+			in := render.Input{
+				TrainJob: &trainer.TrainJob{
+					ObjectMeta: metav1.ObjectMeta{Name: "tj", Namespace: "ns"}}, Runtime: runtime}
 			if tt.unknown {
 				in.Runtime = nil
 			}
@@ -228,7 +267,8 @@ func TestMigrate(t *testing.T) {
 				t.Errorf("%s: findings\n%v\nwant %v", tt.reason, m.Findings, tt.findings)
 			}
 			if (m.TrainJob == nil) != tt.rejected || m.Proved != (!tt.rejected && !tt.unknown) {
-				t.Fatalf("%s: TrainJob %v, proved %t: %v", tt.reason, m.TrainJob, m.Proved, m.Findings)
+				t.Fatalf("%s: TrainJob %v, proved %t: %v", tt.reason, m.TrainJob, m.Proved,
+					m.Findings)
 			}
 			if tt.rejected {
 				return
@@ -246,8 +286,11 @@ func TestMigrate(t *testing.T) {
 
 // TestMigrate_Patches does not make a second author's patch of overrides.
 func TestMigrate_Patches(t *testing.T) {
-	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimePatches: []trainer.RuntimePatch{{Manager: "example.com/m"}}}}
-	m := render.Migrate(render.Input{TrainJob: job}, &legacy.Overrides{Labels: map[string]string{"a": "b"}}, "example.com/m")
+	job := &trainer.TrainJob{
+		Spec: trainer.TrainJobSpec{
+			RuntimePatches: []trainer.RuntimePatch{{Manager: "example.com/m"}}}}
+	m := render.Migrate(render.Input{TrainJob: job},
+		&legacy.Overrides{Labels: map[string]string{"a": "b"}}, "example.com/m")
 	if m.TrainJob != nil || len(m.Findings) != 1 || m.Findings[0].Code != codes.TwoAPIs {
 		t.Errorf("%v", m.Findings)
 	}

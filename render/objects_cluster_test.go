@@ -74,7 +74,9 @@ func compareInputWithCluster(t *testing.T, dir string, count tally) bool {
 		keep := func(objects []object) []object {
 			return slices.DeleteFunc(objects, func(o object) bool {
 				flux := o["kind"] != "JobSet" && strings.Contains(meta(o)["name"].(string), "flux")
-				return flux || !slices.Contains([]string{"JobSet", "ConfigMap", "Secret", "PodGroup"}, o["kind"].(string))
+				return flux ||
+					!slices.Contains([]string{"JobSet", "ConfigMap", "Secret", "PodGroup"},
+						o["kind"].(string))
 			})
 		}
 		level := func(objects []object) []object {
@@ -93,7 +95,8 @@ func compareInputWithCluster(t *testing.T, dir string, count tally) bool {
 		got = level(keep(got))
 		diff := differences(level(keep(readObjects(t, filepath.Join(dir, "want", file)))), got)
 		if _, err := os.Stat(filepath.Join(dir, "want/alt", file)); err == nil && len(diff) > 0 {
-			diff = differences(level(keep(readObjects(t, filepath.Join(dir, "want/alt", file)))), got)
+			diff = differences(
+				level(keep(readObjects(t, filepath.Join(dir, "want/alt", file)))), got)
 		}
 		count.add(t, kind, name, diff)
 	}
@@ -102,8 +105,8 @@ func compareInputWithCluster(t *testing.T, dir string, count tally) bool {
 	return true
 }
 
-// removeUnsayablePorts drops the protocol that the CRD fills in: the recorded cases leave it out where
-// the runtime does.
+// removeUnsayablePorts drops the protocol that the CRD fills in: the recorded cases leave it out
+// where the runtime does.
 func removeUnsayablePorts(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -120,17 +123,19 @@ func removeUnsayablePorts(value any) {
 	}
 }
 
-// readInput reads a file with a TrainJob, and the runtime from the same file or from the stock ones.
+// readInput reads a file with a TrainJob, and the runtime from the same file or from the stock
+// ones.
 func readInput(t *testing.T, file string) render.Input {
 	t.Helper()
 	files := []string{file}
 	var stock []string
-	err := filepath.WalkDir(stockRuntimes(t), func(path string, entry fs.DirEntry, err error) error {
-		if filepath.Ext(path) == ".yaml" && entry.Name() != "kustomization.yaml" {
-			stock = append(stock, path)
-		}
-		return err
-	})
+	err := filepath.WalkDir(stockRuntimes(t),
+		func(path string, entry fs.DirEntry, err error) error {
+			if filepath.Ext(path) == ".yaml" && entry.Name() != "kustomization.yaml" {
+				stock = append(stock, path)
+			}
+			return err
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

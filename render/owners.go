@@ -19,9 +19,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// ChildOwners returns the layers that set each field of the Jobs and Pods of a JobSet. A field from the JobSet's
-// template starts with its history there. The layers jobset and job add the writes of their controllers. The layer
-// default adds the API server's defaults.
+// ChildOwners returns the layers that set each field of the Jobs and Pods of a JobSet. A field from
+// the JobSet's template starts with its history there. The layers jobset and job add the writes of
+// their controllers. The layer default adds the API server's defaults.
 type ChildOwners struct {
 	js            *jobset.JobSet
 	owners        *merge.History
@@ -38,9 +38,10 @@ type ownedJob struct {
 	at       fieldpath.Path // path of the template in the JobSet
 }
 
-// OwnersOfChildren takes a JobSet and its owners, as JobSet returned them, and the options for its Jobs or Pods. It
-// does not change them. It returns the same errors as Jobs.
-func OwnersOfChildren(js *jobset.JobSet, owners *merge.History, opts JobsOptions) (*ChildOwners, error) {
+// OwnersOfChildren takes a JobSet and its owners, as JobSet returned them, and the options for its
+// Jobs or Pods. It does not change them. It returns the same errors as Jobs.
+func OwnersOfChildren(js *jobset.JobSet, owners *merge.History,
+	opts JobsOptions) (*ChildOwners, error) {
 	asked, err := children.New(js, children.Options(opts))
 	if err != nil {
 		return nil, err
@@ -53,9 +54,9 @@ func OwnersOfChildren(js *jobset.JobSet, owners *merge.History, opts JobsOptions
 	return &ChildOwners{js: js, owners: owners, withoutServer: plain, requested: asked}, nil
 }
 
-// Job yields the fields of a child Job that Jobs made, with their claims, as merge.History.All does for the JobSet.
-// Paths are relative to the Job, and sources refer to the inputs. No layer owns apiVersion and kind. It returns an
-// error if the JobSet has no such Job.
+// Job yields the fields of a child Job that Jobs made, with their claims, as merge.History.All does
+// for the JobSet. Paths are relative to the Job, and sources refer to the inputs. No layer owns
+// apiVersion and kind. It returns an error if the JobSet has no such Job.
 func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []merge.Claim], error) {
 	if job == nil {
 		job = &batchv1.Job{}
@@ -67,8 +68,8 @@ func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []merge.C
 	return fieldsWithin(owned.owners, owned.at), nil
 }
 
-// Pod yields the fields of a Pod that Pods made, with their claims. It returns an error if the JobSet has no such
-// Pod.
+// Pod yields the fields of a Pod that Pods made, with their claims. It returns an error if the
+// JobSet has no such Pod.
 func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []merge.Claim], error) {
 	if pod == nil {
 		pod = &corev1.Pod{}
@@ -93,7 +94,8 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []merge.Cl
 	made.Spec.Affinity, made.Spec.Priority = before.Spec.Affinity, before.Spec.Priority
 	made.Spec.TopologySpreadConstraints = before.Spec.TopologySpreadConstraints
 	made.Spec.TerminationGracePeriodSeconds = before.Spec.TerminationGracePeriodSeconds
-	made.Spec.InitContainers = withSecurityContexts(now.Spec.InitContainers, before.Spec.InitContainers)
+	made.Spec.InitContainers = withSecurityContexts(now.Spec.InitContainers,
+		before.Spec.InitContainers)
 	made.Spec.Containers = withSecurityContexts(now.Spec.Containers, before.Spec.Containers)
 	owners.WriteChanges(runtimepatch.JobLayer, at, before, made)
 	filled := now
@@ -106,7 +108,8 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []merge.Cl
 	return fieldsWithin(owners, at), nil
 }
 
-// withSecurityContexts returns copies of the containers with the security contexts of others, item by item.
+// withSecurityContexts returns copies of the containers with the security contexts of others, item
+// by item.
 func withSecurityContexts(containers, others []corev1.Container) []corev1.Container {
 	containers = slices.Clone(containers)
 	for i := range min(len(containers), len(others)) {
@@ -125,23 +128,30 @@ func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it has no label %s that is a number", jobset.JobIndexKey)
 	}
-	at := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return r.Name == replicatedJob })
+	at := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool {
+		return r.Name == replicatedJob
+	})
 	if at < 0 || index < 0 || index >= int(c.requested.Members[at].Replicas) {
-		return nil, fmt.Errorf("JobSet %s/%s has no Job %d of a replicated job %q", c.requested.Namespace, c.js.Name, index, replicatedJob)
+		return nil, fmt.Errorf("JobSet %s/%s has no Job %d of a replicated job %q",
+			c.requested.Namespace, c.js.Name, index, replicatedJob)
 	}
 	name := c.requested.Members[at].JobName(index)
 	if c.lastJob != nil && c.last == name {
 		return c.lastJob, nil
 	}
-	path := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", replicatedJob), fieldpath.Field("template")}
-	sent, stored := templateOf(c.withoutServer.Members[at].Job(index)), templateOf(c.requested.Members[at].Job(index))
+	path := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"),
+		fieldpath.Item("name", replicatedJob), fieldpath.Field("template")}
+	sent, stored := templateOf(c.withoutServer.Members[at].Job(index)),
+		templateOf(c.requested.Members[at].Job(index))
 	owners := c.owners.Fork(c.with(path, func(t *batchv1.JobTemplateSpec) { *t = stored }), path)
 	defaulted := c.withoutServer.Members[at].Template
-	owners.WriteChanges(runtimepatch.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
+	owners.WriteChanges(runtimepatch.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template,
+		defaulted)
 	owners.WriteChanges(runtimepatch.JobSetLayer, path, defaulted, sent)
 	// The Job API writes the labels with which a Job finds its Pods.
 	filled := stored
-	filled.Spec.Template.Labels, filled.Spec.Selector = sent.Spec.Template.Labels, sent.Spec.Selector
+	filled.Spec.Template.Labels, filled.Spec.Selector = sent.Spec.Template.Labels,
+		sent.Spec.Selector
 	owners.WriteChanges(runtimepatch.DefaultLayer, path, sent, filled)
 	owners.WriteChanges(runtimepatch.JobLayer, path, filled, stored)
 	c.last, c.lastJob = name, &ownedJob{owners, stored, path}
@@ -152,12 +162,15 @@ func templateOf(job *batchv1.Job) batchv1.JobTemplateSpec {
 	return *(&batchv1.JobTemplateSpec{ObjectMeta: job.ObjectMeta, Spec: job.Spec}).DeepCopy()
 }
 
-// with returns the JobSet as a template with the replicated job at the path alone, after change to it. A walk over the owners of a
-// child so omits the fields of the other jobs.
-func (c *ChildOwners) with(at fieldpath.Path, change func(*batchv1.JobTemplateSpec)) *trainer.JobSetTemplateSpec {
+// with returns the JobSet as a template with the replicated job at the path alone, after change to
+// it. A walk over the owners of a child so omits the fields of the other jobs.
+func (c *ChildOwners) with(at fieldpath.Path,
+	change func(*batchv1.JobTemplateSpec)) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{ObjectMeta: c.js.ObjectMeta, Spec: c.js.Spec}
 	_, name, _ := at[2].Item()
-	i := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return r.Name == name })
+	i := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool {
+		return r.Name == name
+	})
 	own := c.js.Spec.ReplicatedJobs[i]
 	change(&own.Template)
 	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{own}
@@ -171,7 +184,8 @@ func without(labels map[string]string, key string) map[string]string {
 }
 
 // fieldsWithin yields the fields below a path, with relative paths.
-func fieldsWithin(owners *merge.History, at fieldpath.Path) iter.Seq2[fieldpath.Path, []merge.Claim] {
+func fieldsWithin(owners *merge.History,
+	at fieldpath.Path) iter.Seq2[fieldpath.Path, []merge.Claim] {
 	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		for path, claims := range owners.All() {
 			if len(path) > len(at) && path.HasPrefix(at) && !yield(path[len(at):], claims) {

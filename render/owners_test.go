@@ -18,11 +18,12 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
-// TestOwnersOfEveryField checks the owners of every recorded input in both views. They name each leaf
-// of the JobSet and nothing else. The last claim has the leaf's value.
+// TestOwnersOfEveryField checks the owners of every recorded input in both views. They name each
+// leaf of the JobSet and nothing else. The last claim has the leaf's value.
 func TestOwnersOfEveryField(t *testing.T) {
 	layers := map[merge.Owner]int{}
-	for _, dir := range caseFolders(t, casefile.Shared(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
+	for _, dir := range caseFolders(
+		t, casefile.Shared(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
 		in := readInput(t, filepath.Join(dir, "input.yaml"))
 		for _, view := range []render.View{render.Applied, render.Stored} {
 			out, _ := render.JobSet(in, render.Options{OnConflict: render.Last, As: view})
@@ -44,7 +45,8 @@ func TestOwnersOfEveryField(t *testing.T) {
 					t.Errorf("%s: %s is set by %s, and is not there", dir, path, last.Owner)
 				case last.Value != nil && last.Value != any(merge.Presence{}):
 					if want := throughJSON(t, last.Value); !reflect.DeepEqual(want, got) {
-						t.Errorf("%s: %s is %v, and its last claim, by %s, %v", dir, path, got, last.Owner, want)
+						t.Errorf("%s: %s is %v, and its last claim, by %s, %v", dir, path, got,
+							last.Owner, want)
 					}
 				}
 			}
@@ -54,8 +56,12 @@ func TestOwnersOfEveryField(t *testing.T) {
 		}
 	}
 	for _, layer := range []merge.Owner{
-		runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.PolicyLayer("mpi"), runtimepatch.PolicyLayer("jax"),
-		runtimepatch.PolicyLayer("xgboost"), runtimepatch.PolicyLayer("flux"), runtimepatch.PolicyLayer("plain"), runtimepatch.SchedulerLayer("coscheduling"), runtimepatch.SchedulerLayer("volcano"),
+		runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer,
+		runtimepatch.PolicyLayer("torch"), runtimepatch.PolicyLayer("mpi"),
+		runtimepatch.PolicyLayer("jax"),
+		runtimepatch.PolicyLayer("xgboost"), runtimepatch.PolicyLayer("flux"),
+		runtimepatch.PolicyLayer("plain"), runtimepatch.SchedulerLayer("coscheduling"),
+		runtimepatch.SchedulerLayer("volcano"),
 	} {
 		if layers[layer] == 0 {
 			t.Errorf("no field of any case belongs to %s", layer)

@@ -20,21 +20,22 @@ import (
 	"github.com/trainweld/trainweld/render/internal/children"
 )
 
-// PodsOptions configures and filters Pods. The zero value gives every Pod that the Jobs start with, without the ids
-// that only a cluster knows.
+// PodsOptions configures and filters Pods. The zero value gives every Pod that the Jobs start with,
+// without the ids that only a cluster knows.
 type PodsOptions struct {
-	// JobsOptions apply to the Pods as to their Jobs; Companions have no effect here. Stored adds more for Pods: the
-	// Jobs' labels, the priority of a system PriorityClass, and the minimum termination grace period. It also adds
-	// the selectors of matchLabelKeys and mismatchLabelKeys, and AppArmor profiles from annotations.
+	// JobsOptions apply to the Pods as to their Jobs; Companions have no effect here. Stored adds
+	// more for Pods: the Jobs' labels, the priority of a system PriorityClass, and the minimum
+	// termination grace period. It also adds the selectors of matchLabelKeys and mismatchLabelKeys,
+	// and AppArmor profiles from annotations.
 	JobsOptions
-	// Job selects the Pods of one child Job, or of all Jobs of a replicated job, by name. The empty string selects
-	// all.
+	// Job selects the Pods of one child Job, or of all Jobs of a replicated job, by name. The empty
+	// string selects all.
 	Job string
-	// Indexes selects Pods by their index within their Job. Nil selects all. Pods without an index count in their
-	// order of creation.
+	// Indexes selects Pods by their index within their Job. Nil selects all. Pods without an index
+	// count in their order of creation.
 	Indexes *IndexRange
-	// AllIndexes adds the Pods that a Job creates as others finish, if its completions exceed its parallelism.
-	// Without it, only the initial Pods count.
+	// AllIndexes adds the Pods that a Job creates as others finish, if its completions exceed its
+	// parallelism. Without it, only the initial Pods count.
 	AllIndexes bool
 }
 
@@ -58,8 +59,8 @@ func ParseIndexRange(words string) (*IndexRange, error) {
 	return &IndexRange{from, to}, nil
 }
 
-// Select parses a selection of Pods: JOB, JOB/INDEX or /INDEX. INDEX is an index, a range such as 0..7,
-// or all for AllIndexes. Select returns an error for anything else.
+// Select parses a selection of Pods: JOB, JOB/INDEX or /INDEX. INDEX is an index, a range such as
+// 0..7, or all for AllIndexes. Select returns an error for anything else.
 func (opts *PodsOptions) Select(text string) error {
 	job, index, hasIndex := strings.Cut(text, "/")
 	opts.Job, opts.AllIndexes, opts.Indexes = job, index == "all", nil
@@ -71,10 +72,11 @@ func (opts *PodsOptions) Select(text string) error {
 	return err
 }
 
-// selected returns the children of a JobSet and the selection of their Pods. It returns an error for an invalid
-// selection.
+// selected returns the children of a JobSet and the selection of their Pods. It returns an error
+// for an invalid selection.
 func (opts PodsOptions) selected(js *jobset.JobSet) (*children.Family, children.Selection, error) {
-	s := children.Selection{Job: opts.Job, Indexes: (*children.IndexRange)(opts.Indexes), AllIndexes: opts.AllIndexes}
+	s := children.Selection{Job: opts.Job, Indexes: (*children.IndexRange)(opts.Indexes),
+		AllIndexes: opts.AllIndexes}
 	family, err := children.New(js, children.Options(opts.JobsOptions))
 	if err == nil {
 		err = s.Check(family)
@@ -82,22 +84,23 @@ func (opts PodsOptions) selected(js *jobset.JobSet) (*children.Family, children.
 	return family, s, err
 }
 
-// Pods yields the Pods that the Job controller of Kubernetes 1.36 makes for a JobSet's child Jobs. It applies the API
-// server and JobSet's Pod webhook to them. They have generateName, hostname, completion index, tracking finalizer,
-// priority label, and the affinities of exclusive placement. The order follows the replicated jobs, their Jobs and
-// their indexes.
+// Pods yields the Pods that the Job controller of Kubernetes 1.36 makes for a JobSet's child Jobs.
+// It applies the API server and JobSet's Pod webhook to them. They have generateName, hostname,
+// completion index, tracking finalizer, priority label, and the affinities of exclusive placement.
+// The order follows the replicated jobs, their Jobs and their indexes.
 //
-// Pods omits values that only a cluster knows. They are names, uids, nodes, and the priorities of custom
-// PriorityClasses, which Jobs reports. The node selector that sends the followers of an exclusive leader to its
-// topology domain is another one. The Pods of a suspended JobSet are the Pods after its resume. Jobs that are never
-// created, or that another controller manages, have no Pods.
+// Pods omits values that only a cluster knows. They are names, uids, nodes, and the priorities of
+// custom PriorityClasses, which Jobs reports. The node selector that sends the followers of an
+// exclusive leader to its topology domain is another one. The Pods of a suspended JobSet are the
+// Pods after its resume. Jobs that are never created, or that another controller manages, have no
+// Pods.
 //
-// Pods is a stream. It holds one Job's Pod template at a time, however many Pods there are. The Pods of one Job share
-// the memory of their specs, but no memory with js. A caller may change a Pod's metadata and the fields of its spec.
-// To change anything deeper, it must copy the Pod.
+// Pods is a stream. It holds one Job's Pod template at a time, however many Pods there are. The
+// Pods of one Job share the memory of their specs, but no memory with js. A caller may change a
+// Pod's metadata and the fields of its spec. To change anything deeper, it must copy the Pod.
 //
-// An error comes first and ends the stream. The causes are a nil js, an empty name, a selected Job that does not
-// exist, and an invalid range.
+// An error comes first and ends the stream. The causes are a nil js, an empty name, a selected Job
+// that does not exist, and an invalid range.
 func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 	return func(yield func(*corev1.Pod, error) bool) {
 		family, selected, err := opts.selected(js)
@@ -118,15 +121,16 @@ func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 	}
 }
 
-// PodRange is the Pods of one child Job. They differ only in their index. With exclusive placement, the Pod of index
-// 0 also differs in its affinity.
+// PodRange is the Pods of one child Job. They differ only in their index. With exclusive placement,
+// the Pod of index 0 also differs in its affinity.
 type PodRange struct {
 	// Pod is the first Pod.
 	Pod *corev1.Pod
 	IndexRange
 }
 
-// PodRanges yields a range for each Job with Pods from [Pods], in the same order. Its errors are the same.
+// PodRanges yields a range for each Job with Pods from [Pods], in the same order. Its errors are
+// the same.
 func PodRanges(js *jobset.JobSet, opts PodsOptions) iter.Seq2[PodRange, error] {
 	return func(yield func(PodRange, error) bool) {
 		family, selected, err := opts.selected(js)
@@ -148,8 +152,8 @@ func PodRanges(js *jobset.JobSet, opts PodsOptions) iter.Seq2[PodRange, error] {
 // MaxPods is the default limit for the Pods of one run.
 const MaxPods = 1_000_000
 
-// CountPods returns the number of Pods that [Pods] yields with the same arguments. It makes no Pods, and takes one
-// step for each replicated job. Its errors are the same.
+// CountPods returns the number of Pods that [Pods] yields with the same arguments. It makes no
+// Pods, and takes one step for each replicated job. Its errors are the same.
 func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 	family, selected, err := opts.selected(js)
 	if err != nil {
@@ -173,9 +177,9 @@ func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 	return count, nil
 }
 
-// TooManyPods returns a finding if a JobSet, or a run of several, has more Pods than the limit. Otherwise it returns nil. The
-// finding names the largest count of the JobSet, with the last claim of its owners. For a run, js is nil. For a JobSet of the
-// user, owners are nil.
+// TooManyPods returns a finding if a JobSet, or a run of several, has more Pods than the limit.
+// Otherwise it returns nil. The finding names the largest count of the JobSet, with the last claim
+// of its owners. For a run, js is nil. For a JobSet of the user, owners are nil.
 func TooManyPods(js *jobset.JobSet, owners *merge.History, count, limit int64) finding.List {
 	if count <= limit {
 		return nil
@@ -183,7 +187,8 @@ func TooManyPods(js *jobset.JobSet, owners *merge.History, count, limit int64) f
 	f := finding.Finding{
 		Code: codes.TooManyJobs, Severity: finding.Error,
 		Message: fmt.Sprintf("there would be %d Pods: must be at most %d", count, limit),
-		Remedy:  finding.Remedy{Text: "lower the number of nodes, or select Pods by their job and index"},
+		Remedy: finding.Remedy{
+			Text: "lower the number of nodes, or select Pods by their job and index"},
 	}
 	if js == nil {
 		return finding.List{f}
@@ -193,7 +198,9 @@ func TooManyPods(js *jobset.JobSet, owners *merge.History, count, limit int64) f
 	if len(js.Spec.ReplicatedJobs) == 0 {
 		return finding.List{f}
 	}
-	parallelism := func(r jobset.ReplicatedJob) int64 { return int64(ptr.Deref(r.Template.Spec.Parallelism, 1)) }
+	parallelism := func(r jobset.ReplicatedJob) int64 {
+		return int64(ptr.Deref(r.Template.Spec.Parallelism, 1))
+	}
 	largest := slices.MaxFunc(js.Spec.ReplicatedJobs, func(a, b jobset.ReplicatedJob) int {
 		return cmp.Compare(int64(a.Replicas)*parallelism(a), int64(b.Replicas)*parallelism(b))
 	})
@@ -214,25 +221,29 @@ func TooManyPods(js *jobset.JobSet, owners *merge.History, count, limit int64) f
 	return finding.List{f}
 }
 
-// HasEphemeralVolumes reports whether a Pod of the JobSet may have an ephemeral volume. The cluster makes a claim for
-// each of them.
+// HasEphemeralVolumes reports whether a Pod of the JobSet may have an ephemeral volume. The cluster
+// makes a claim for each of them.
 func HasEphemeralVolumes(js *jobset.JobSet) bool {
-	return js != nil && slices.ContainsFunc(js.Spec.ReplicatedJobs, func(job jobset.ReplicatedJob) bool {
-		return slices.ContainsFunc(job.Template.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil })
-	})
+	return js != nil &&
+		slices.ContainsFunc(js.Spec.ReplicatedJobs, func(job jobset.ReplicatedJob) bool {
+			return slices.ContainsFunc(job.Template.Spec.Template.Spec.Volumes,
+				func(v corev1.Volume) bool { return v.Ephemeral != nil })
+		})
 }
 
-// EphemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes of one Pod
-// (Kubernetes v1.36.3 pkg/controller/volume/ephemeral). A claim's name contains the name of the Pod, which ends in
-// characters that the cluster chooses; suffix replaces them. If the Pod has owner references, the claims refer to
-// the Pod, without its uid.
+// EphemeralClaims returns the volume claims that the cluster makes for the generic ephemeral
+// volumes of one Pod (Kubernetes v1.36.3 pkg/controller/volume/ephemeral). A claim's name contains
+// the name of the Pod, which ends in characters that the cluster chooses; suffix replaces them. If
+// the Pod has owner references, the claims refer to the Pod, without its uid.
 //
-// The claims are as the API server stores them. They share memory with the Pod, so they may round up its quantities;
-// a stored Pod has rounded quantities already.
+// The claims are as the API server stores them. They share memory with the Pod, so they may round
+// up its quantities; a stored Pod has rounded quantities already.
 func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
 	return children.EphemeralClaims(pod, suffix)
 }
 
-// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class. It
-// returns false for other classes.
-func SystemPriority(class string) (priority int32, known bool) { return children.SystemPriority(class) }
+// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod
+// without a class. It returns false for other classes.
+func SystemPriority(class string) (priority int32, known bool) {
+	return children.SystemPriority(class)
+}

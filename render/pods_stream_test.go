@@ -25,7 +25,8 @@ func shapedJobSet(seed int64) *jobset.JobSet {
 	js := &jobset.JobSet{}
 	js.Name, js.Namespace = "llm", "team"
 	for i := range 1 + random.IntN(4) {
-		rjob := jobset.ReplicatedJob{Name: string(rune('a' + i)), Replicas: int32(1 + random.IntN(3))}
+		rjob := jobset.ReplicatedJob{
+			Name: string(rune('a' + i)), Replicas: int32(1 + random.IntN(3))}
 		rjob.Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node"}}
 		number := func() *int32 {
 			if random.IntN(4) == 0 {
@@ -60,8 +61,11 @@ func TestSelectionsMakeTheWhole(t *testing.T) {
 		}
 		union := map[string]int{}
 		for _, child := range jobs(t, js, render.JobsOptions{}).Jobs {
-			for _, r := range []render.IndexRange{{First: 0, Last: cut}, {First: cut + 1, Last: cut + 1}, {First: cut + 2, Last: 1 << 30}} {
-				for _, pod := range pods(t, js, render.PodsOptions{AllIndexes: all, Job: child.Job.Name, Indexes: &r}) {
+			for _, r := range []render.IndexRange{
+				{First: 0, Last: cut}, {First: cut + 1, Last: cut + 1},
+				{First: cut + 2, Last: 1 << 30}} {
+				for _, pod := range pods(
+					t, js, render.PodsOptions{AllIndexes: all, Job: child.Job.Name, Indexes: &r}) {
 					union[pod.GenerateName]++
 				}
 			}
@@ -79,14 +83,18 @@ func TestEndpoints_Pods(t *testing.T) {
 	for range 300 {
 		js := shapedJobSet(r.Int64())
 		name, job, index := []string{"a", "b", "c", "e"}[r.IntN(4)], r.IntN(5)-1, r.IntN(8)-1
-		js.Spec.Coordinator = &jobset.Coordinator{ReplicatedJob: name, JobIndex: job, PodIndex: index}
+		js.Spec.Coordinator = &jobset.Coordinator{ReplicatedJob: name, JobIndex: job,
+			PodIndex: index}
 		out := jobs(t, js, render.JobsOptions{})
 		endpoint := out.Jobs[0].Job.Labels[jobset.CoordinatorKey]
 		exists := false
 		for _, pod := range pods(t, js, render.PodsOptions{AllIndexes: true}) {
-			exists = exists || pod.Spec.Hostname != "" && pod.Spec.Hostname+"."+pod.Spec.Subdomain == endpoint
+			exists = exists || pod.Spec.Hostname != "" && pod.Spec.Hostname+"."+
+				pod.Spec.Subdomain == endpoint
 		}
-		reported := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == codes.NoSuchPod })
+		reported := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool {
+			return f.Code == codes.NoSuchPod
+		})
 		if exists == reported {
 			t.Fatalf("%s: exists %v, reported %v", endpoint, exists, reported)
 		}
@@ -96,7 +104,9 @@ func TestEndpoints_Pods(t *testing.T) {
 // manyPods is one TrainJob's JobSet of 100,000 Pods with an ordinary container.
 func manyPods(t testing.TB) *jobset.JobSet {
 	js := jobSet(t, strings.Replace(oneNode, "image: trainer:1",
-		"image: trainer:1, command: [torchrun, train.py], env: [{name: PET_NNODES, value: '100000'}, {name: PET_MASTER_ADDR, value: llm-node-0-0.llm}], resources: {limits: {nvidia.com/gpu: 8}}", 1))
+		"image: trainer:1, command: [torchrun, train.py], env: [{name: PET_NNODES, value: "+
+			"'100000'}, {name: PET_MASTER_ADDR, value: llm-node-0-0.llm}], resources: {limits: "+
+			"{nvidia.com/gpu: 8}}", 1))
 	n := int32(100_000)
 	js.Spec.ReplicatedJobs[0].Template.Spec.Parallelism = &n
 	js.Spec.ReplicatedJobs[0].Template.Spec.Completions = &n

@@ -69,17 +69,25 @@ func TestIndexedPods(t *testing.T) {
 		{pod.Name, "", "the cluster chooses the name"},
 		{pod.Namespace, "team", "a Pod is in its Job's namespace"},
 		{pod.Labels["of"], "pod", "labels come from the Pod template"},
-		{strings.Join(pod.Finalizers, " "), "example.com/f batch.kubernetes.io/job-tracking", "the Job tracks its Pods by a finalizer, after the author's"},
-		{pod.Spec.Hostname, "llm-node-1-1", "the host is Job and index, whatever the template says"},
+		{strings.Join(pod.Finalizers, " "), "example.com/f batch.kubernetes.io/job-tracking",
+			"the Job tracks its Pods by a finalizer, after the author's"},
+		{pod.Spec.Hostname, "llm-node-1-1",
+			"the host is Job and index, whatever the template says"},
 		{pod.Spec.Subdomain, "llm", "the subdomain is the JobSet's"},
 		{pod.Labels["batch.kubernetes.io/job-completion-index"], "1", "the index is a label"},
 		{pod.Annotations["batch.kubernetes.io/job-completion-index"], "1", "and an annotation"},
-		{pod.Annotations["batch.kubernetes.io/job-index-failure-count"], "0", "failures count per index where they are limited so"},
+		{pod.Annotations["batch.kubernetes.io/job-index-failure-count"], "0",
+			"failures count per index where they are limited so"},
 		{pod.Labels["jobset.sigs.k8s.io/priority"], "0", "JobSet's webhook writes the priority"},
 		{pod.Labels["job-name"], "", "the Job API's labels are for Stored"},
-		{environment(pod.Spec.InitContainers[0]), "JOB_COMPLETION_INDEX=metadata.labels['batch.kubernetes.io/job-completion-index']", "init containers learn the index"},
-		{environment(pod.Spec.Containers[0]), "A=a JOB_COMPLETION_INDEX=metadata.labels['batch.kubernetes.io/job-completion-index']", "containers too, after their own variables"},
-		{environment(pod.Spec.Containers[1]), "JOB_COMPLETION_INDEX=mine", "unless they have that variable"},
+		{environment(pod.Spec.InitContainers[0]),
+			"JOB_COMPLETION_INDEX=metadata.labels['batch.kubernetes.io/job-completion-index']",
+			"init containers learn the index"},
+		{environment(pod.Spec.Containers[0]),
+			"A=a JOB_COMPLETION_INDEX=metadata.labels['batch.kubernetes.io/job-completion-index']",
+			"containers too, after their own variables"},
+		{environment(pod.Spec.Containers[1]), "JOB_COMPLETION_INDEX=mine",
+			"unless they have that variable"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q: %s", c.got, c.want, c.reason)
@@ -105,17 +113,21 @@ func environment(c corev1.Container) string {
 }
 
 func TestPodsWithoutIndex(t *testing.T) {
-	js := jobSet(t, strings.Replace(oneNode, "parallelism", "completionMode: NonIndexed\n        parallelism", 1))
+	js := jobSet(
+		t, strings.Replace(oneNode, "parallelism",
+			"completionMode: NonIndexed\n        parallelism", 1))
 	all := pods(t, js, render.PodsOptions{})
 	if got, want := podNames(all), "node-0- node-0-"; got != want {
 		t.Fatalf("Pods %s, want %s", got, want)
 	}
 	pod := all[1]
-	if _, ok := pod.Labels[batchv1.JobCompletionIndexAnnotation]; ok || pod.Spec.Hostname != "" || pod.Spec.Containers[0].Env != nil {
+	if _, ok := pod.Labels[batchv1.JobCompletionIndexAnnotation]; ok || pod.Spec.Hostname != "" ||
+		pod.Spec.Containers[0].Env != nil {
 		t.Errorf("labels %v, hostname %q, env %v: a Pod without an index has none of these",
 			pod.Labels, pod.Spec.Hostname, pod.Spec.Containers[0].Env)
 	}
-	if pod.Spec.Subdomain != "llm" || !slices.Equal(pod.Finalizers, []string{batchv1.JobTrackingFinalizer}) {
+	if pod.Spec.Subdomain != "llm" ||
+		!slices.Equal(pod.Finalizers, []string{batchv1.JobTrackingFinalizer}) {
 		t.Errorf("subdomain %q, finalizers %v", pod.Spec.Subdomain, pod.Finalizers)
 	}
 }
@@ -130,7 +142,8 @@ func TestPods_LongNames(t *testing.T) {
 	}{
 		{a, 1, a + "-node-0-0-", "58 characters fit"},
 		{a + "a", 1, a + "a-node--0-", "one more costs the Job's name its last character"},
-		{a, 12, a + "-node--11-", "a longer index costs the Job's name another, never the index its own"},
+		{a, 12, a + "-node--11-",
+			"a longer index costs the Job's name another, never the index its own"},
 	} {
 		js := jobSet(t, oneNode)
 		js.Name = c.name
@@ -152,7 +165,8 @@ func TestPodsOfAnExclusiveJob(t *testing.T) {
 	js.Annotations = map[string]string{jobset.ExclusiveKey: "rack"}
 	own := corev1.PodAffinityTerm{TopologyKey: "host"}
 	js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Affinity = &corev1.Affinity{
-		PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{own}},
+		PodAffinity: &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{own}},
 	}
 	all := pods(t, js, render.PodsOptions{})
 	leader, follower := all[0], all[1]
@@ -165,29 +179,36 @@ func TestPodsOfAnExclusiveJob(t *testing.T) {
 	if got, want := requirements(together[1]), "rack job-key In "+key; got != want {
 		t.Errorf("together %s, want %s", got, want)
 	}
-	if got, want := requirements(apart[0]), "rack job-key Exists , job-key NotIn "+key+", priority In 0"; got != want {
+	if got, want := requirements(apart[0]), "rack job-key Exists , job-key NotIn "+key+
+		", priority In 0"; got != want {
 		t.Errorf("apart %s, want %s", got, want)
 	}
 	if together[1].NamespaceSelector == nil || apart[0].NamespaceSelector == nil {
 		t.Error("placement is exclusive over all namespaces")
 	}
-	if diff := cmp.Diff(js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Affinity, follower.Spec.Affinity); diff != "" {
-		t.Errorf("a follower is placed by a node selector that only the cluster knows, not by affinity:\n%s", diff)
+	if diff := cmp.Diff(js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Affinity,
+		follower.Spec.Affinity); diff != "" {
+		t.Errorf("a follower is placed by a node selector that only the cluster knows, not by "+
+			"affinity:\n%s", diff)
 	}
 
 	js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.PriorityClassName = "somebody's"
-	for _, pod := range pods(t, js, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}})[:1] {
+	for _, pod := range pods(
+		t, js, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}})[:1] {
 		apart := pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		if _, ok := pod.Labels["jobset.sigs.k8s.io/priority"]; ok || pod.Spec.Priority != nil || len(apart[0].LabelSelector.MatchExpressions) != 2 {
+		if _, ok := pod.Labels["jobset.sigs.k8s.io/priority"]; ok || pod.Spec.Priority != nil ||
+			len(apart[0].LabelSelector.MatchExpressions) != 2 {
 			t.Error("the value of an unknown PriorityClass was invented")
 		}
 	}
 
 	js.Annotations[jobset.NodeSelectorStrategyKey] = "true"
 	for _, pod := range pods(t, js, render.PodsOptions{}) {
-		if _, ok := pod.Labels["jobset.sigs.k8s.io/priority"]; ok || pod.Spec.NodeSelector["alpha.jobset.sigs.k8s.io/namespaced-job"] != "team_llm-node-0" ||
+		if _, ok := pod.Labels["jobset.sigs.k8s.io/priority"]; ok ||
+			pod.Spec.NodeSelector["alpha.jobset.sigs.k8s.io/namespaced-job"] != "team_llm-node-0" ||
 			pod.Spec.Affinity.PodAntiAffinity != nil {
-			t.Errorf("labels %v, selector %v: with the node-selector strategy the webhook keeps away", pod.Labels, pod.Spec.NodeSelector)
+			t.Errorf("labels %v, selector %v: with the node-selector strategy the webhook keeps "+
+				"away", pod.Labels, pod.Spec.NodeSelector)
 		}
 	}
 }
@@ -195,7 +216,9 @@ func TestPodsOfAnExclusiveJob(t *testing.T) {
 func requirements(term corev1.PodAffinityTerm) string {
 	var out []string
 	for _, r := range term.LabelSelector.MatchExpressions {
-		out = append(out, fmt.Sprintf("%s %s %s", strings.TrimPrefix(r.Key, "jobset.sigs.k8s.io/"), r.Operator, strings.Join(r.Values, " ")))
+		out = append(
+			out, fmt.Sprintf("%s %s %s", strings.TrimPrefix(r.Key, "jobset.sigs.k8s.io/"),
+				r.Operator, strings.Join(r.Values, " ")))
 	}
 	return term.TopologyKey + " " + strings.Join(out, ", ")
 }
@@ -205,29 +228,38 @@ func TestStoredPods(t *testing.T) {
 		class, want string
 		value       int32
 	}{
-		{"", "0", 0}, {"system-node-critical", "2000001000", 2000001000}, {"system-cluster-critical", "2000000000", 2000000000},
+		{"", "0", 0}, {"system-node-critical", "2000001000", 2000001000},
+		{"system-cluster-critical", "2000000000", 2000000000},
 	} {
 		js := jobSet(t, oneNode)
 		spec := &js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec
 		grace := int64(-3)
 		spec.PriorityClassName, spec.TerminationGracePeriodSeconds = c.class, &grace
 		applied := pods(t, js, render.PodsOptions{})[0]
-		options := render.JobsOptions{Stored: true, OwnerReferences: true, JobUID: func(job string) types.UID { return types.UID("of " + job) }}
+		options := render.JobsOptions{Stored: true, OwnerReferences: true,
+			JobUID: func(job string) types.UID { return types.UID("of " + job) }}
 		stored := pods(t, js, render.PodsOptions{JobsOptions: options})[0]
-		if applied.Labels["jobset.sigs.k8s.io/priority"] != c.want || stored.Labels["jobset.sigs.k8s.io/priority"] != c.want {
-			t.Errorf("priority label %q, want %q", applied.Labels["jobset.sigs.k8s.io/priority"], c.want)
+		if applied.Labels["jobset.sigs.k8s.io/priority"] != c.want ||
+			stored.Labels["jobset.sigs.k8s.io/priority"] != c.want {
+			t.Errorf("priority label %q, want %q", applied.Labels["jobset.sigs.k8s.io/priority"],
+				c.want)
 		}
-		if p := stored.Spec.Priority; applied.Spec.Priority != nil || (p == nil) != (c.value == 0) || p != nil && *p != c.value {
-			t.Errorf("class %q: priority %v, want %d where the API writes it, and not the plain 0", c.class, p, c.value)
+		if p := stored.Spec.Priority; applied.Spec.Priority != nil ||
+			(p == nil) != (c.value == 0) || p != nil && *p != c.value {
+			t.Errorf("class %q: priority %v, want %d where the API writes it, and not the plain 0",
+				c.class, p, c.value)
 		}
-		if *applied.Spec.TerminationGracePeriodSeconds != -3 || *stored.Spec.TerminationGracePeriodSeconds != 1 {
+		if *applied.Spec.TerminationGracePeriodSeconds != -3 ||
+			*stored.Spec.TerminationGracePeriodSeconds != 1 {
 			t.Error("the API mends a negative grace period in the Pod")
 		}
-		if stored.Labels["job-name"] != "llm-node-0" || stored.Labels["batch.kubernetes.io/job-name"] != "llm-node-0" ||
+		if stored.Labels["job-name"] != "llm-node-0" ||
+			stored.Labels["batch.kubernetes.io/job-name"] != "llm-node-0" ||
 			stored.Labels["controller-uid"] != "of llm-node-0" {
 			t.Errorf("labels %v: the Job's labels reach its Pods", stored.Labels)
 		}
-		if len(stored.OwnerReferences) != 1 || stored.OwnerReferences[0].Name != "llm-node-0" || stored.OwnerReferences[0].UID != "of llm-node-0" {
+		if len(stored.OwnerReferences) != 1 || stored.OwnerReferences[0].Name != "llm-node-0" ||
+			stored.OwnerReferences[0].UID != "of llm-node-0" {
 			t.Errorf("owner %v", stored.OwnerReferences)
 		}
 	}
@@ -247,15 +279,23 @@ func TestPodsSelection(t *testing.T) {
 		opts         render.PodsOptions
 		want, reason string
 	}{
-		{render.PodsOptions{}, "data-0-0- node-0-0- node-0-1- node-1-0- node-1-1- queue-0- queue-0- queue-0-",
-			"each Job starts with its parallel Pods, as if the JobSet were resumed; a Job that never starts has none"},
-		{render.PodsOptions{AllIndexes: true}, "data-0-0- node-0-0- node-0-1- node-0-2- node-0-3- node-1-0- node-1-1- node-1-2- node-1-3- queue-0- queue-0- queue-0-",
+		{render.PodsOptions{},
+			"data-0-0- node-0-0- node-0-1- node-1-0- node-1-1- queue-0- queue-0- queue-0-",
+			"each Job starts with its parallel Pods, as if the JobSet were resumed; a Job that " +
+				"never starts has none"},
+		{render.PodsOptions{AllIndexes: true},
+			"data-0-0- node-0-0- node-0-1- node-0-2- node-0-3- node-1-0- node-1-1- node-1-2- " +
+				"node-1-3- queue-0- queue-0- queue-0-",
 			"further Pods start when these are done; without completions, no further ones start"},
-		{render.PodsOptions{Job: "node"}, "node-0-0- node-0-1- node-1-0- node-1-1-", "a replicated job is all its Jobs"},
+		{render.PodsOptions{Job: "node"}, "node-0-0- node-0-1- node-1-0- node-1-1-",
+			"a replicated job is all its Jobs"},
 		{render.PodsOptions{Job: "llm-node-1"}, "node-1-0- node-1-1-", "a Job is itself"},
-		{render.PodsOptions{Indexes: &render.IndexRange{First: 1, Last: 1}}, "node-0-1- node-1-1- queue-0-", "one index of each Job"},
-		{render.PodsOptions{Indexes: &render.IndexRange{First: 1, Last: 9}, AllIndexes: true, Job: "llm-node-0"}, "node-0-1- node-0-2- node-0-3-", "a range ends with the Job"},
-		{render.PodsOptions{Indexes: &render.IndexRange{First: 7, Last: 9}}, "", "an index that no Job has selects nothing"},
+		{render.PodsOptions{Indexes: &render.IndexRange{First: 1, Last: 1}},
+			"node-0-1- node-1-1- queue-0-", "one index of each Job"},
+		{render.PodsOptions{Indexes: &render.IndexRange{First: 1, Last: 9}, AllIndexes: true,
+			Job: "llm-node-0"}, "node-0-1- node-0-2- node-0-3-", "a range ends with the Job"},
+		{render.PodsOptions{Indexes: &render.IndexRange{First: 7, Last: 9}}, "",
+			"an index that no Job has selects nothing"},
 	} {
 		if got := podNames(pods(t, js, c.opts)); got != c.want {
 			t.Errorf("%+v: %s\nwant %s\n%s", c.opts, got, c.want, c.reason)
@@ -343,18 +383,23 @@ func TestEphemeralClaims(t *testing.T) {
 	js := jobSet(t, oneNode)
 	js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Volumes = []corev1.Volume{
 		{Name: "tmp"},
-		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
-			VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{"ReadWriteOnce"}}},
-		}}},
+		{Name: "scratch",
+			VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+				VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
+					Spec: corev1.PersistentVolumeClaimSpec{
+						AccessModes: []corev1.PersistentVolumeAccessMode{"ReadWriteOnce"}}},
+			}}},
 	}
 	pod := pods(t, js, render.PodsOptions{})[1]
 	claims := render.EphemeralClaims(pod, "x7k2p")
-	if len(claims) != 1 || claims[0].Name != "llm-node-0-1-x7k2p-scratch" || claims[0].Namespace != "team" ||
+	if len(claims) != 1 || claims[0].Name != "llm-node-0-1-x7k2p-scratch" ||
+		claims[0].Namespace != "team" ||
 		len(claims[0].Spec.AccessModes) != 1 || claims[0].OwnerReferences != nil {
 		t.Errorf("%+v", claims)
 	}
 	pod = pods(t, js, render.PodsOptions{JobsOptions: render.JobsOptions{OwnerReferences: true}})[1]
-	if owner := render.EphemeralClaims(pod, "x7k2p")[0].OwnerReferences; len(owner) != 1 || owner[0].Kind != "Pod" || owner[0].Name != "llm-node-0-1-x7k2p" {
+	if owner := render.EphemeralClaims(pod, "x7k2p")[0].OwnerReferences; len(owner) != 1 ||
+		owner[0].Kind != "Pod" || owner[0].Name != "llm-node-0-1-x7k2p" {
 		t.Errorf("owner %+v: a claim goes with its Pod", owner)
 	}
 }

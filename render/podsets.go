@@ -31,7 +31,8 @@ import (
 type PodSet struct {
 	Name  string `json:"name" doc:"The replicated job."`
 	Count int32  `json:"count" doc:"The number of Pods."`
-	// Requests are in Kueue's units: thousandths of a CPU, and whole units of everything else. A limit without a request counts as one.
+	// Requests are in Kueue's units: thousandths of a CPU, and whole units of everything else. A
+	// limit without a request counts as one.
 	Requests        corev1.ResourceList    `json:"requests,omitempty" doc:"The requests of one Pod."`
 	Limits          corev1.ResourceList    `json:"limits,omitempty" doc:"The limits of one Pod."`
 	TopologyRequest *TopologyRequest       `json:"topologyRequest,omitempty" doc:"The request of the topology annotations, as in a Workload."`
@@ -40,7 +41,8 @@ type PodSet struct {
 	Findings finding.List `json:"-"`
 }
 
-// TopologyRequest is Kueue's request for the topology of a Pod set. It has the fields of the one in a Workload.
+// TopologyRequest is Kueue's request for the topology of a Pod set. It has the fields of the one in
+// a Workload.
 type TopologyRequest struct {
 	Required                    *string           `json:"required,omitempty"`
 	Preferred                   *string           `json:"preferred,omitempty"`
@@ -63,9 +65,10 @@ type SliceConstraint struct {
 // mostPodSets is the number of Pod sets that a Workload takes.
 const mostPodSets = 18
 
-// PodSets returns the Pod sets that Kueue 0.18 and 0.19 count for a TrainJob, in their order. Kueue counts with the code of Trainer 2.2 on
-// every cluster. Findings of the sets name other Pods of the cluster, which runs Options.Release. The error holds every reason why the
-// cluster rejects the TrainJob, or why Kueue makes no Workload of it. RuntimeClasses and LimitRanges do not count.
+// PodSets returns the Pod sets that Kueue 0.18 and 0.19 count for a TrainJob, in their order. Kueue
+// counts with the code of Trainer 2.2 on every cluster. Findings of the sets name other Pods of the
+// cluster, which runs Options.Release. The error holds every reason why the cluster rejects the
+// TrainJob, or why Kueue makes no Workload of it. RuntimeClasses and LimitRanges do not count.
 func PodSets(in Input, o Options) ([]PodSet, error) {
 	out, err := JobSet(in, o)
 	if err != nil {
@@ -77,9 +80,11 @@ func PodSets(in Input, o Options) ([]PodSet, error) {
 	} else if in.Live != nil {
 		in.Runtime = in.Live
 	}
-	m := Merge(in, Options{Release: release.Kueue(), OnConflict: Last, ForceManagers: o.ForceManagers})
+	m := Merge(in,
+		Options{Release: release.Kueue(), OnConflict: Last, ForceManagers: o.ForceManagers})
 	if o.Release.Overrides != release.RuntimePatches {
-		return nil, m.noPodSets(fmt.Errorf("spec.runtimePatches does not exist in Trainer %s", o.Release.Name))
+		return nil, m.noPodSets(
+			fmt.Errorf("spec.runtimePatches does not exist in Trainer %s", o.Release.Name))
 	}
 	sets, err := m.podSets()
 	if err != nil {
@@ -104,7 +109,8 @@ func Totals(sets []PodSet) corev1.ResourceList {
 	return totals
 }
 
-// Requests returns the resources that the scheduler counts for a Pod. An API server copies limits to missing requests, so they count.
+// Requests returns the resources that the scheduler counts for a Pod. An API server copies limits
+// to missing requests, so they count.
 func Requests(spec *corev1.PodSpec) corev1.ResourceList {
 	if spec == nil {
 		return nil
@@ -122,29 +128,36 @@ func Requests(spec *corev1.PodSpec) corev1.ResourceList {
 	if counted.Resources != nil {
 		fill(counted.Resources)
 	}
-	return resourcehelper.PodRequests(&corev1.Pod{Spec: counted}, resourcehelper.PodResourcesOptions{})
+	return resourcehelper.PodRequests(&corev1.Pod{Spec: counted},
+		resourcehelper.PodResourcesOptions{})
 }
 
 // noPodSets returns the finding on a TrainJob of which Kueue makes no Workload.
 func (r *renderer) noPodSets(err error) finding.List {
 	return finding.List{{
-		Code: codes.NoPodSets, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec"),
-		Message: "Kueue makes no Workload of the TrainJob: " + err.Error(), Remedy: finding.Remedy{Text: "fix the runtime or the patches"},
+		Code: codes.NoPodSets, Severity: finding.Error, Object: r.trainJob(),
+		Path:    fieldpath.Fields("spec"),
+		Message: "Kueue makes no Workload of the TrainJob: " + err.Error(),
+		Remedy:  finding.Remedy{Text: "fix the runtime or the patches"},
 	}}
 }
 
-// podSets follows Kueue v0.19.2 pkg/controller/jobs/trainjob getChildJobSet. The policies give counts, the command, the arguments and Flux's
-// init container; nothing else that they write reaches the Workload.
+// podSets follows Kueue v0.19.2 pkg/controller/jobs/trainjob getChildJobSet. The policies give
+// counts, the command, the arguments and Flux's init container; nothing else that they write
+// reaches the Workload.
 func (m *Merging) podSets() ([]PodSet, error) {
 	if m.Result == nil {
 		return nil, cmp.Or(m.err, errors.New("its patches do not merge in Trainer 2.2"))
 	}
 	runtime := *m.in.Runtime
-	if p := runtime.PodGroupPolicy; p != nil { // Volcano writes an annotation only, which Kueue ignores
-		runtime.PodGroupPolicy = &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{Coscheduling: p.Coscheduling}}
+	// Volcano writes an annotation only, which Kueue ignores
+	if p := runtime.PodGroupPolicy; p != nil {
+		runtime.PodGroupPolicy = &trainer.PodGroupPolicy{
+			PodGroupPolicySource: trainer.PodGroupPolicySource{Coscheduling: p.Coscheduling}}
 	}
 	template := &m.Result.Template
-	input := mlpolicy.Input{Release: m.release, Earlier: m.in.Earlier, TrainJob: m.in.TrainJob, Runtime: &runtime, Template: shared(template)}
+	input := mlpolicy.Input{Release: m.release, Earlier: m.in.Earlier, TrainJob: m.in.TrainJob,
+		Runtime: &runtime, Template: shared(template)}
 	enforced := mlpolicy.NewJob(input)
 	if !mlpolicy.Enforce(enforced) {
 		return nil, errors.New("its policy fails in Trainer 2.2")
@@ -158,7 +171,9 @@ func (m *Merging) podSets() ([]PodSet, error) {
 		m.initializer(j, set)
 		m.trainer(j, set)
 		pod := &set.Template.Spec.Template.Spec
-		pod.InitContainers = append(pod.InitContainers, enforced.Sets[i].Template.Spec.Template.Spec.InitContainers[len(pod.InitContainers):]...)
+		pod.InitContainers = append(pod.InitContainers,
+			enforced.Sets[i].Template.Spec.Template.Spec.InitContainers[len(
+				pod.InitContainers):]...)
 		// The Go types of Trainer 2.2 lack the field in patches.
 		pod.TerminationGracePeriodSeconds = m.in.Runtime.Template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec.TerminationGracePeriodSeconds
 	}
@@ -179,8 +194,9 @@ func (m *Merging) podSets() ([]PodSet, error) {
 	return sets, nil
 }
 
-// shared returns a copy for the policies. As in Trainer 2.2, it shares the items of the lists that policies write. So an item that is
-// replaced in place reaches the template. An appended one does not. Lists have the capacity that decoding gives them, a power of two.
+// shared returns a copy for the policies. As in Trainer 2.2, it shares the items of the lists that
+// policies write. So an item that is replaced in place reaches the template. An appended one does
+// not. Lists have the capacity that decoding gives them, a power of two.
 func shared(template *trainer.JobSetTemplateSpec) *trainer.JobSetTemplateSpec {
 	policed := *template
 	policed.Spec.ReplicatedJobs = slices.Clone(template.Spec.ReplicatedJobs)
@@ -192,7 +208,8 @@ func shared(template *trainer.JobSetTemplateSpec) *trainer.JobSetTemplateSpec {
 		}
 		to := &policed.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
 		*to = *pod
-		to.Containers, to.InitContainers = slices.Clone(pod.Containers), slices.Clone(pod.InitContainers)
+		to.Containers, to.InitContainers = slices.Clone(pod.Containers),
+			slices.Clone(pod.InitContainers)
 	}
 	return &policed
 }
@@ -204,15 +221,19 @@ func grown[T any](list []T) []T {
 	return append(make([]T, 0, 1<<bits.Len(uint(len(list)-1))), list...)
 }
 
-// podSetOf follows Kueue v0.19.2 pkg/controller/jobs/jobset PodSets, and the defaults of the Workload's definition.
+// podSetOf follows Kueue v0.19.2 pkg/controller/jobs/jobset PodSets, and the defaults of the
+// Workload's definition.
 func podSetOf(job *jobset.ReplicatedJob) (set PodSet, err error) {
-	set = PodSet{Name: strings.ToLower(job.Name), Count: job.Replicas * *job.Template.Spec.Parallelism, Template: job.Template.Spec.Template}
+	set = PodSet{
+		Name: strings.ToLower(job.Name), Count: job.Replicas * *job.Template.Spec.Parallelism,
+		Template: job.Template.Spec.Template}
 	if set.TopologyRequest, err = topologyOf(set.Template.Annotations, job.Replicas); err != nil {
 		return set, err
 	}
 	defaults.PodTemplate(&set.Template.Spec)
 	defaults.PortProtocols(&set.Template.Spec, nil, nil)
-	set.Limits = resourcehelper.PodLimits(&corev1.Pod{Spec: set.Template.Spec}, resourcehelper.PodResourcesOptions{})
+	set.Limits = resourcehelper.PodLimits(&corev1.Pod{Spec: set.Template.Spec},
+		resourcehelper.PodResourcesOptions{})
 	set.Requests = queued(Requests(&set.Template.Spec))
 	return set, nil
 }
@@ -229,7 +250,8 @@ func queued(requests corev1.ResourceList) corev1.ResourceList {
 	return requests
 }
 
-// topologyOf reads the annotations of a Pod template as Kueue v0.19.2 pkg/controller/jobframework tas.go does.
+// topologyOf reads the annotations of a Pod template as Kueue v0.19.2 pkg/controller/jobframework
+// tas.go does.
 func topologyOf(annotations map[string]string, replicas int32) (*TopologyRequest, error) {
 	value := func(name string) *string {
 		if v, ok := annotations["kueue.x-k8s.io/"+name]; ok {
@@ -238,7 +260,8 @@ func topologyOf(annotations map[string]string, replicas int32) (*TopologyRequest
 		return nil
 	}
 	index, group := batchv1.JobCompletionIndexAnnotation, jobset.JobIndexKey
-	r := &TopologyRequest{PodIndexLabel: &index, SubGroupIndexLabel: &group, SubGroupCount: &replicas}
+	r := &TopologyRequest{PodIndexLabel: &index, SubGroupIndexLabel: &group,
+		SubGroupCount: &replicas}
 	required, preferred := value("podset-required-topology"), value("podset-preferred-topology")
 	switch free := value("podset-unconstrained-topology"); {
 	case required != nil:
@@ -248,7 +271,9 @@ func topologyOf(annotations map[string]string, replicas int32) (*TopologyRequest
 	case free != nil:
 		unconstrained, err := strconv.ParseBool(*free)
 		if err != nil {
-			return nil, fmt.Errorf("annotation kueue.x-k8s.io/podset-unconstrained-topology: invalid value %q: must be true or false", *free)
+			return nil, fmt.Errorf(
+				"annotation kueue.x-k8s.io/podset-unconstrained-topology: invalid value %q: must "+
+					"be true or false", *free)
 		}
 		r.Unconstrained = &unconstrained
 	}
@@ -259,31 +284,39 @@ func topologyOf(annotations map[string]string, replicas int32) (*TopologyRequest
 	if layers := value("podset-slice-required-topology-constraints"); layers != nil {
 		err := json.Unmarshal([]byte(*layers), &r.SliceConstraints)
 		if n := len(r.SliceConstraints); err != nil || n == 0 || n > 3 {
-			return nil, fmt.Errorf("annotation kueue.x-k8s.io/podset-slice-required-topology-constraints: invalid value %q: must be a list of 1 to 3 layers", *layers)
+			return nil, fmt.Errorf(
+				"annotation kueue.x-k8s.io/podset-slice-required-topology-constraints: invalid "+
+					"value %q: must be a list of 1 to 3 layers", *layers)
 		}
 	} else if slice != nil && size != nil {
 		n, err := strconv.ParseInt(*size, 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("annotation kueue.x-k8s.io/podset-slice-size: invalid value %q: must be a 32-bit integer", *size)
+			return nil, fmt.Errorf(
+				"annotation kueue.x-k8s.io/podset-slice-size: invalid value %q: must be a 32-bit "+
+					"integer", *size)
 		}
 		r.PodSetSliceRequiredTopology, r.PodSetSliceSize = slice, new(int32(n))
 	}
 	return r, nil
 }
 
-// compare reports each set that the cluster runs in other numbers. Kueue reads the live runtime, and the Trainer its snapshot. The jobs
-// may then differ, and the finding is about the runtime.
+// compare reports each set that the cluster runs in other numbers. Kueue reads the live runtime,
+// and the Trainer its snapshot. The jobs may then differ, and the finding is about the runtime.
 func (r *renderer) compare(sets []PodSet, js *jobset.JobSet, cluster *release.Release) {
 	jobs := js.Spec.ReplicatedJobs
 	named := func(name string) int {
-		return slices.IndexFunc(jobs, func(job jobset.ReplicatedJob) bool { return strings.ToLower(job.Name) == name })
+		return slices.IndexFunc(jobs, func(job jobset.ReplicatedJob) bool {
+			return strings.ToLower(job.Name) == name
+		})
 	}
 	warn := func(set *PodSet, f finding.Finding, name string, counts, runs any) {
 		f.Code, f.Severity = codes.QueueCounts, finding.Warning
-		f.Message = fmt.Sprintf("Kueue counts %v for replicated job %q; Trainer %s runs %v", counts, name, cluster.Name, runs)
+		f.Message = fmt.Sprintf("Kueue counts %v for replicated job %q; Trainer %s runs %v", counts,
+			name, cluster.Name, runs)
 		if r.in.Live != nil {
 			f.Message += " by its snapshot of the runtime"
-			f.Object, f.Path, f.Remedy.Text = r.trainJob(), fieldpath.Fields("spec", "runtimeRef"), "create the TrainJob again, or restore the runtime"
+			f.Object, f.Path, f.Remedy.Text = r.trainJob(), fieldpath.Fields("spec", "runtimeRef"),
+				"create the TrainJob again, or restore the runtime"
 		}
 		set.Findings = append(set.Findings, f)
 	}
@@ -291,21 +324,31 @@ func (r *renderer) compare(sets []PodSet, js *jobset.JobSet, cluster *release.Re
 		set := &sets[i]
 		count, runs, requests := fmt.Sprintf("%d Pods", set.Count), int64(0), set.Requests
 		if at := named(set.Name); at >= 0 {
-			runs = int64(max(1, jobs[at].Replicas)) * int64(*jobs[at].Template.Spec.Parallelism) // the JobSet API reads a lost zero as one
+			// the JobSet API reads a lost zero as one
+			runs = int64(max(1, jobs[at].Replicas)) * int64(*jobs[at].Template.Spec.Parallelism)
 			requests = queued(Requests(&jobs[at].Template.Spec.Template.Spec))
 		}
 		if int64(set.Count) != runs {
-			path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", set.Name))
-			warn(set, finding.Finding{Object: r.runtime(), Path: path, Remedy: finding.Remedy{Text: "set replicas to at least 1"}}, set.Name, count, runs)
+			path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(
+				fieldpath.Item("name", set.Name))
+			warn(set, finding.Finding{
+				Object: r.runtime(), Path: path,
+				Remedy: finding.Remedy{Text: "set replicas to at least 1"}}, set.Name, count, runs)
 		}
 		if counts, runs := requestsText(set.Requests), requestsText(requests); counts != runs {
-			path, remedy := fieldpath.Fields("spec", "trainer", "resourcesPerNode"), "set every resource in resourcesPerNode that the runtime sets"
-			warn(set, finding.Finding{Object: r.trainJob(), Path: path, Remedy: finding.Remedy{Text: remedy}}, set.Name, counts+" a Pod", runs)
+			path, remedy := fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
+				"set every resource in resourcesPerNode that the runtime sets"
+			warn(set, finding.Finding{Object: r.trainJob(), Path: path,
+				Remedy: finding.Remedy{Text: remedy}}, set.Name, counts+" a Pod", runs)
 		}
 	}
 	for i := range jobs {
-		if !slices.ContainsFunc(sets, func(set PodSet) bool { return set.Name == strings.ToLower(jobs[i].Name) }) { // in the snapshot only
-			warn(&sets[0], finding.Finding{}, jobs[i].Name, "no Pods", int64(max(1, jobs[i].Replicas))*int64(*jobs[i].Template.Spec.Parallelism))
+		// in the snapshot only
+		if !slices.ContainsFunc(sets, func(set PodSet) bool {
+			return set.Name == strings.ToLower(jobs[i].Name)
+		}) {
+			warn(&sets[0], finding.Finding{}, jobs[i].Name, "no Pods",
+				int64(max(1, jobs[i].Replicas))*int64(*jobs[i].Template.Spec.Parallelism))
 		}
 	}
 }

@@ -33,10 +33,13 @@ func ExamplePodSets() {
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"podSets": len(sets), "name": sets[0].Name, "count": sets[0].Count, "totals": render.Totals(sets)})
+		_ = json.NewEncoder(w).Encode(
+			map[string]any{"podSets": len(sets), "name": sets[0].Name, "count": sets[0].Count,
+				"totals": render.Totals(sets)})
 	}))
 	defer queue.Close()
-	answer, err := http.Post(queue.URL, "application/json", strings.NewReader(`{"metadata": {"name": "llm"}, "spec": {"trainer": {"numNodes": 4}}}`))
+	answer, err := http.Post(queue.URL, "application/json",
+		strings.NewReader(`{"metadata": {"name": "llm"}, "spec": {"trainer": {"numNodes": 4}}}`))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,16 +56,19 @@ func queuedRuntime() *trainer.TrainingRuntimeSpec {
 	jobs := &runtime.Template.Spec.ReplicatedJobs
 	*jobs = append(*jobs, twoStages().Spec.ReplicatedJobs[1])
 	node := &(*jobs)[0]
-	node.DependsOn, node.Template.Labels = nil, map[string]string{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+	node.DependsOn, node.Template.Labels = nil,
+		map[string]string{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
 	node.Template.Spec.Template.Spec.Containers[0].Resources = corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}, Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("8")},
+		Requests: corev1.ResourceList{"cpu": resource.MustParse("1")},
+		Limits:   corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("8")},
 	}
 	render.DefaultRuntime(runtime, nil)
 	return runtime
 }
 
 func TestPodSets_Findings(t *testing.T) {
-	annotate := func(name, value string) func(*trainer.TrainJob, *trainer.TrainingRuntimeSpec, *render.Options) {
+	annotate := func(
+		name, value string) func(*trainer.TrainJob, *trainer.TrainingRuntimeSpec, *render.Options) {
 		return func(_ *trainer.TrainJob, runtime *trainer.TrainingRuntimeSpec, _ *render.Options) {
 			runtime.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Annotations = map[string]string{"kueue.x-k8s.io/podset-" + name: value}
 		}
@@ -73,19 +79,29 @@ func TestPodSets_Findings(t *testing.T) {
 		want   string // the finding
 	}{
 		{"nothing", func(*trainer.TrainJob, *trainer.TrainingRuntimeSpec, *render.Options) {}, ""},
-		{"resources", func(job *trainer.TrainJob, _ *trainer.TrainingRuntimeSpec, _ *render.Options) {
-			job.Spec.Trainer = &trainer.Trainer{ResourcesPerNode: &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("3")}}}
-		}, `TW469 .spec.trainer.resourcesPerNode: Kueue counts cpu=3 a Pod for replicated job "node"; Trainer 2.3 runs cpu=3,nvidia.com/gpu=8`},
-		{"no replicas", func(_ *trainer.TrainJob, runtime *trainer.TrainingRuntimeSpec, _ *render.Options) {
-			runtime.Template.Spec.ReplicatedJobs[0].Replicas, runtime.Template.Spec.ReplicatedJobs[0].Template.Labels = 0, nil
-		}, `TW469 .spec.template.spec.replicatedJobs[name="node"]: Kueue counts 0 Pods for replicated job "node"; Trainer 2.3 runs 2`},
-		{"a release before patches", func(_ *trainer.TrainJob, _ *trainer.TrainingRuntimeSpec, o *render.Options) {
-			o.Release, _ = release.Parse("2.1")
-		}, `TW468 .spec: Kueue makes no Workload of the TrainJob: spec.runtimePatches does not exist in Trainer 2.1`},
-		{"no number", annotate("slice-size", "two"), ""}, // counts with slice-required-topology only
-		{"no boolean", annotate("unconstrained-topology", "yes"), `TW468 .spec: Kueue makes no Workload of the TrainJob: replicated job "node": annotation kueue.x-k8s.io/podset-unconstrained-topology: invalid value "yes": must be true or false`},
-		{"four layers", annotate("slice-required-topology-constraints", "[{},{},{},{}]"), `TW468 .spec: Kueue makes no Workload of the TrainJob: replicated job "node": annotation kueue.x-k8s.io/podset-slice-required-topology-constraints: invalid value "[{},{},{},{}]": must be a list of 1 to 3 layers`},
-		{"no jobs", func(_ *trainer.TrainJob, runtime *trainer.TrainingRuntimeSpec, _ *render.Options) {
+		{"resources",
+			func(job *trainer.TrainJob, _ *trainer.TrainingRuntimeSpec, _ *render.Options) {
+				job.Spec.Trainer = &trainer.Trainer{
+					ResourcesPerNode: &corev1.ResourceRequirements{
+						Requests: corev1.ResourceList{"cpu": resource.MustParse("3")}}}
+			}, `TW469 .spec.trainer.resourcesPerNode: Kueue counts cpu=3 a Pod for replicated job "node"; Trainer 2.3 runs cpu=3,nvidia.com/gpu=8`},
+		{"no replicas",
+			func(_ *trainer.TrainJob, runtime *trainer.TrainingRuntimeSpec, _ *render.Options) {
+				runtime.Template.Spec.ReplicatedJobs[0].Replicas,
+					runtime.Template.Spec.ReplicatedJobs[0].Template.Labels = 0, nil
+			}, `TW469 .spec.template.spec.replicatedJobs[name="node"]: Kueue counts 0 Pods for replicated job "node"; Trainer 2.3 runs 2`},
+		{"a release before patches",
+			func(_ *trainer.TrainJob, _ *trainer.TrainingRuntimeSpec, o *render.Options) {
+				o.Release, _ = release.Parse("2.1")
+			}, `TW468 .spec: Kueue makes no Workload of the TrainJob: spec.runtimePatches does not exist in Trainer 2.1`},
+		// counts with slice-required-topology only
+		{"no number", annotate("slice-size", "two"), ""},
+		{"no boolean", annotate("unconstrained-topology", "yes"),
+			`TW468 .spec: Kueue makes no Workload of the TrainJob: replicated job "node": annotation kueue.x-k8s.io/podset-unconstrained-topology: invalid value "yes": must be true or false`},
+		{"four layers", annotate("slice-required-topology-constraints", "[{},{},{},{}]"),
+			`TW468 .spec: Kueue makes no Workload of the TrainJob: replicated job "node": annotation kueue.x-k8s.io/podset-slice-required-topology-constraints: invalid value "[{},{},{},{}]": must be a list of 1 to 3 layers`},
+		{"no jobs", func(_ *trainer.TrainJob, runtime *trainer.TrainingRuntimeSpec,
+			_ *render.Options) {
 			runtime.Template.Spec.ReplicatedJobs = nil
 		}, `TW468 .spec: Kueue makes no Workload of the TrainJob: invalid number of Pod sets 0: must be 1 to 18`},
 	} {

@@ -24,13 +24,16 @@ func TestPolicyGoldens_Described(t *testing.T) {
 	}
 }
 
-// TestRuntimesWithoutDefaults renders runtimes without the defaults of their CRD, as a Go program may hand
-// them in. Where the controller would crash on a nil pointer, the CRD's default counts.
+// TestRuntimesWithoutDefaults renders runtimes without the defaults of their CRD, as a Go program
+// may hand them in. Where the controller would crash on a nil pointer, the CRD's default counts.
 func TestRuntimesWithoutDefaults(t *testing.T) {
 	for _, policies := range []string{
-		"{}", "{mlPolicy: {}}", "{mlPolicy: {torch: {}}}", "{mlPolicy: {torch: {envInjection: {}}}}", "{mlPolicy: {jax: {}}}",
-		"{mlPolicy: {xgboost: {}}}", "{mlPolicy: {mpi: {}}}", "{mlPolicy: {flux: {}}}", "{podGroupPolicy: {}}",
-		"{podGroupPolicy: {coscheduling: {}, volcano: {}}}", "{podGroupPolicy: {volcano: {networkTopology: {}}}}",
+		"{}", "{mlPolicy: {}}", "{mlPolicy: {torch: {}}}",
+		"{mlPolicy: {torch: {envInjection: {}}}}", "{mlPolicy: {jax: {}}}",
+		"{mlPolicy: {xgboost: {}}}", "{mlPolicy: {mpi: {}}}", "{mlPolicy: {flux: {}}}",
+		"{podGroupPolicy: {}}",
+		"{podGroupPolicy: {coscheduling: {}, volcano: {}}}",
+		"{podGroupPolicy: {volcano: {networkTopology: {}}}}",
 		"{mlPolicy: {torch: {}, mpi: {}, jax: {}, xgboost: {}, flux: {}}}",
 	} {
 		for _, trainerSection := range []*trainer.Trainer{nil, {}, {NumNodes: new(int32)}} {
@@ -39,7 +42,8 @@ func TestRuntimesWithoutDefaults(t *testing.T) {
 				for _, in := range []*render.Input{&sparse, &full} {
 					in.TrainJob, in.Runtime = &trainer.TrainJob{}, &trainer.TrainingRuntimeSpec{}
 					in.TrainJob.Spec.Trainer = trainerSection
-					for text, into := range map[string]any{policies: in.Runtime, jobs: &in.Runtime.Template.Spec.ReplicatedJobs} {
+					for text, into := range map[string]any{
+						policies: in.Runtime, jobs: &in.Runtime.Template.Spec.ReplicatedJobs} {
 						if err := yaml.Unmarshal([]byte(text), into); err != nil {
 							t.Fatal(err)
 						}
@@ -48,8 +52,9 @@ func TestRuntimesWithoutDefaults(t *testing.T) {
 				render.DefaultTrainJob(full.TrainJob, nil)
 				render.DefaultRuntime(full.Runtime, nil)
 				opts := render.Options{
-					As: render.Stored, OwnerReferences: true, Secrets: rand.Reader, FluxTemplates: texts("%s%s%s%s", "%s%s%s", "%s%s%s%s"),
-					FeatureGates: render.FeatureGates{TrainJobStatus: true},
+					As: render.Stored, OwnerReferences: true, Secrets: rand.Reader,
+					FluxTemplates: texts("%s%s%s%s", "%s%s%s", "%s%s%s%s"),
+					FeatureGates:  render.FeatureGates{TrainJobStatus: true},
 				}
 				got, _ := render.JobSet(sparse, opts)
 				want, _ := render.JobSet(full, opts)
@@ -59,7 +64,8 @@ func TestRuntimesWithoutDefaults(t *testing.T) {
 				if got.JobSet == nil {
 					continue
 				}
-				got.JobSet.Spec.Suspend = want.JobSet.Spec.Suspend // the TrainJob's default, not the runtime's
+				// the TrainJob's default, not the runtime's
+				got.JobSet.Spec.Suspend = want.JobSet.Spec.Suspend
 				g, w := typedObjects(t, got), typedObjects(t, want)
 				for _, o := range slices.Concat(g, w) {
 					if o["kind"] == "Secret" {

@@ -17,13 +17,14 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
-// TestProgramEqualsTheCluster runs the program over every recorded input, as a user would. It compares
-// the output of --to=jobs and --to=pods with the objects of a real control plane. The log has a table
-// of the cases per feature.
+// TestProgramEqualsTheCluster runs the program over every recorded input, as a user would. It
+// compares the output of --to=jobs and --to=pods with the objects of a real control plane. The log
+// has a table of the cases per feature.
 func TestProgramEqualsTheCluster(t *testing.T) {
 	testenv.LongOnly(t, "it runs the program some hundred times")
 	program := filepath.Join(t.TempDir(), "trainweld")
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/trainweld").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program,
+		"../cmd/trainweld").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	count := tally{}
@@ -53,7 +54,10 @@ func compareProgram(t *testing.T, program, dir, outcome string, count tally) {
 	}
 	run := func(flags ...string) []object {
 		var stdout, stderr bytes.Buffer
-		cmd := exec.Command(program, append([]string{"render", "-f", filepath.Join(dir, "input.yaml"), "-r", stockRuntimes(t), "-R", "--on-conflict=last", "--as=stored"}, flags...)...)
+		cmd := exec.Command(
+			program, append(
+				[]string{"render", "-f", filepath.Join(dir, "input.yaml"), "-r", stockRuntimes(t),
+					"-R", "--on-conflict=last", "--as=stored"}, flags...)...)
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		if err := cmd.Run(); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, stderr.String())
@@ -62,21 +66,25 @@ func compareProgram(t *testing.T, program, dir, outcome string, count tally) {
 		return levelAll(decodeStream(t, stdout.String()))
 	}
 	children := run("--to=jobs")
-	count.add(t, "service", name, differences(want("service.yaml", "Service"), ofKind(children, "Service")))
+	count.add(t, "service", name,
+		differences(want("service.yaml", "Service"), ofKind(children, "Service")))
 	count.add(t, "jobs", name, differences(want("jobs.yaml", "Job"), ofKind(children, "Job")))
 	if outcome == "suspended" {
 		return
 	}
-	count.add(t, "pvcs", name, differences(want("others.yaml", "PersistentVolumeClaim"), ofKind(children, "PersistentVolumeClaim")))
+	count.add(t, "pvcs", name,
+		differences(want("others.yaml", "PersistentVolumeClaim"),
+			ofKind(children, "PersistentVolumeClaim")))
 	wantPods, gotPods := want("pods.yaml", "Pod"), run("--to=pods", "--jobset-uid=UID")
 	count.add(t, "pods", name, differences(wantPods, recordable(wantPods, gotPods)))
 }
 
-// stockRuntimes is the folder of the runtimes that the trainer module ships, which some of the recorded
-// TrainJobs name.
+// stockRuntimes is the folder of the runtimes that the trainer module ships, which some of the
+// recorded TrainJobs name.
 func stockRuntimes(t *testing.T) string {
 	t.Helper()
-	return filepath.Join(testenv.ModuleDir(t, "github.com/kubeflow/trainer/v2"), "manifests/base/runtimes")
+	return filepath.Join(testenv.ModuleDir(t, "github.com/kubeflow/trainer/v2"),
+		"manifests/base/runtimes")
 }
 
 func decodeStream(t *testing.T, text string) []object {

@@ -8,10 +8,11 @@ import (
 	"github.com/trainweld/trainweld/render/internal/patched"
 )
 
-// prune removes metadata fields from patches that the TrainJob CRD does not have. The Go type has all metadata fields
-// of an object. The schema keeps only labels, annotations, finalizers, name and namespace (controller-gen's
-// generateEmbeddedObjectMeta). Package check has already warned of the other fields. The result is the patches
-// themselves if there is nothing to remove, and else a copy.
+// prune removes metadata fields from patches that the TrainJob CRD does not have. The Go type has
+// all metadata fields of an object. The schema keeps only labels, annotations, finalizers, name and
+// namespace (controller-gen's generateEmbeddedObjectMeta). Package check has already warned of the
+// other fields. The result is the patches themselves if there is nothing to remove, and else a
+// copy.
 func prune(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	pruned := patches
 	for i := range patches {
@@ -32,14 +33,17 @@ func prune(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 // hasDropped reports whether metadata holds a field that prune removes, even an empty list.
 func hasDropped(m *metav1.ObjectMeta) bool {
 	//lint:ignore SA1019 SelfLink is a field of the type still, and a patch may hold it.
-	return m.GenerateName != "" || m.SelfLink != "" || m.UID != "" || m.ResourceVersion != "" || m.Generation != 0 ||
-		m.CreationTimestamp != metav1.Time{} || m.DeletionTimestamp != nil || m.DeletionGracePeriodSeconds != nil ||
+	return m.GenerateName != "" || m.SelfLink != "" || m.UID != "" || m.ResourceVersion != "" ||
+		m.Generation != 0 ||
+		m.CreationTimestamp != metav1.Time{} || m.DeletionTimestamp != nil ||
+		m.DeletionGracePeriodSeconds != nil ||
 		m.OwnerReferences != nil || m.ManagedFields != nil
 }
 
 func kept(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers,
+		Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations,
+		Finalizers: m.Finalizers,
 	}
 }
 

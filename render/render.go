@@ -21,10 +21,12 @@
 //	pods.go              the Job controller's Pods
 //	owners.go            the layers that set the fields of Jobs and Pods
 //
-// A TrainJob of Trainer 2.1 comes with its layers (layers.go). Migrate converts it to today's API (migrate.go).
+// A TrainJob of Trainer 2.1 comes with its layers (layers.go). Migrate converts it to today's API
+// (migrate.go).
 //
-// Package internal/children makes the Jobs, the Service and the Pods. Package internal/migration makes the patch of
-// Migrate. Package internal/patched finds the parts of a runtime that patches name.
+// Package internal/children makes the Jobs, the Service and the Pods. Package internal/migration
+// makes the patch of Migrate. Package internal/patched finds the parts of a runtime that patches
+// name.
 //
 // Every function is pure: it uses no clock, no randomness and no environment.
 package render
@@ -48,13 +50,17 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// JobSet renders a TrainJob to the JobSet that the controller of the release applies. It does not change its input. The error is a finding.List with every finding of severity Error. The output is never nil and holds all
-// findings. If the controller would crash, or fail on every retry, a finding reports it and Output.JobSet is nil.
+// JobSet renders a TrainJob to the JobSet that the controller of the release applies. It does not
+// change its input. The error is a finding.List with every finding of severity Error. The output is
+// never nil and holds all findings. If the controller would crash, or fail on every retry, a
+// finding reports it and Output.JobSet is nil.
 func JobSet(in Input, opts Options) (*Output, error) { return Merge(in, opts).JobSet() }
 
-// Merging is a rendering whose patches are merged, and whose policies have not run yet. The Trainer's webhook judges this state.
+// Merging is a rendering whose patches are merged, and whose policies have not run yet. The
+// Trainer's webhook judges this state.
 type Merging struct {
-	// Result is the merged template with its owners. It is nil if the cluster merges nothing. JobSet takes it over.
+	// Result is the merged template with its owners. It is nil if the cluster merges nothing.
+	// JobSet takes it over.
 	Result *runtimepatch.Result
 	// Decisions are the conflicts that ForceManagers decided.
 	Decisions []conflict.Decision
@@ -70,7 +76,8 @@ type Merging struct {
 
 // Merge renders a TrainJob up to the merge of its patches. It does not change its input.
 func Merge(in Input, opts Options) *Merging {
-	m := &Merging{renderer: renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}, opts: opts}
+	m := &Merging{renderer: renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}},
+		opts: opts}
 	m.dropUnsupportedFields()
 	var ok bool
 	if m.all, m.remaining, m.Decisions, ok = m.resolvePatches(opts); !ok {
@@ -97,7 +104,8 @@ func (m *Merging) JobSet() (*Output, error) {
 	return m.out, m.out.Findings.Err()
 }
 
-// dropUnsupportedFields removes fields from the runtime that the JobSet of the release lacks, so that nobody owns them.
+// dropUnsupportedFields removes fields from the runtime that the JobSet of the release lacks, so
+// that nobody owns them.
 func (r *renderer) dropUnsupportedFields() {
 	if behaviour := r.release.JobSet; !behaviour.GroupLabels || !behaviour.Claims {
 		runtime := *r.in.Runtime
@@ -111,7 +119,8 @@ func (m *Merging) render() {
 	merged, opts := m.Result, m.opts
 	m.checkLayers()
 	m.check(m.all, m.remaining, m.Decisions, func(f finding.Finding) bool {
-		return opts.OnConflict == Last && f.Code == codes.OneMountPath && m.err == nil && keepsLastMount(&merged.Template, f.Path)
+		return opts.OnConflict == Last && f.Code == codes.OneMountPath && m.err == nil &&
+			keepsLastMount(&merged.Template, f.Path)
 	})
 	m.checkEnv()
 	if m.err != nil {
@@ -130,22 +139,25 @@ func (m *Merging) render() {
 	}
 }
 
-// noMerge returns the finding on a failed merge. The Trainer's webhook then crashes, and so rejects the TrainJob,
-// whatever check.Patches reports on the patch.
+// noMerge returns the finding on a failed merge. The Trainer's webhook then crashes, and so rejects
+// the TrainJob, whatever check.Patches reports on the patch.
 func (r *renderer) noMerge(err error) finding.Finding {
 	f := finding.Finding{
-		Code: codes.NoMerge, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
+		Code: codes.NoMerge, Severity: finding.Error, Object: r.trainJob(),
+		Path:    fieldpath.Fields("spec", "runtimePatches"),
 		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the manager's patch"},
 	}
 	if failed := (*runtimepatch.PatchError)(nil); errors.As(err, &failed) {
 		f.Path = runtimepatch.PatchPath(failed.Manager).Append(failed.Path...)
-		f.Message = fmt.Sprintf("the cluster fails to merge this patch and rejects the TrainJob: %s", failed.Err)
+		f.Message = fmt.Sprintf(
+			"the cluster fails to merge this patch and rejects the TrainJob: %s", failed.Err)
 		f.Remedy.Text = "fix this field of the patch"
 	}
 	return f
 }
 
-// patches returns all patches in the order of the merge. A release with overrides reads none of the TrainJob's.
+// patches returns all patches in the order of the merge. A release with overrides reads none of the
+// TrainJob's.
 func (r *renderer) patches() []trainer.RuntimePatch {
 	own := r.in.TrainJob.Spec.RuntimePatches
 	if r.release.Overrides != release.RuntimePatches && r.in.Layers == nil {
@@ -157,12 +169,14 @@ func (r *renderer) patches() []trainer.RuntimePatch {
 	return slices.Concat(own, r.in.Patches)
 }
 
-// resolvePatches returns all patches, the patches to merge, and the decisions of force. It returns false if the input has both
-// patches and layers, or patches that the release does not read.
-func (r *renderer) resolvePatches(opts Options) (patches, left []trainer.RuntimePatch, decisions []conflict.Decision, ok bool) {
+// resolvePatches returns all patches, the patches to merge, and the decisions of force. It returns
+// false if the input has both patches and layers, or patches that the release does not read.
+func (r *renderer) resolvePatches(opts Options) (patches, left []trainer.RuntimePatch,
+	decisions []conflict.Decision, ok bool) {
 	patches = r.patches()
 	if l := r.in.Layers; l != nil {
-		return l.Patches(), l.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil, !r.rejectBeside(patches)
+		return l.Patches(), l.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil,
+			!r.rejectBeside(patches)
 	}
 	if len(patches) > 0 && r.release.Overrides != release.RuntimePatches {
 		r.rejectFurther()
@@ -172,9 +186,10 @@ func (r *renderer) resolvePatches(opts Options) (patches, left []trainer.Runtime
 	return patches, left, decisions, true
 }
 
-// force lets managers win, and returns the remaining patches. If it fails, it returns the patches unchanged, and the
-// merge reports the error.
-func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]trainer.RuntimePatch, []conflict.Decision) {
+// force lets managers win, and returns the remaining patches. If it fails, it returns the patches
+// unchanged, and the merge reports the error.
+func (r *renderer) force(patches []trainer.RuntimePatch,
+	managers []string) ([]trainer.RuntimePatch, []conflict.Decision) {
 	left, decisions, err := runtimepatch.Force(&r.in.Runtime.Template, patches, managers...)
 	if err != nil {
 		return patches, nil
@@ -182,14 +197,17 @@ func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]t
 	return left, decisions
 }
 
-// check reports the problems of the patches, then the decisions of force. It skips errors of claims that gave way to
-// a manager. It lowers the severity to a warning if harmless accepts the finding.
-func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(finding.Finding) bool) {
+// check reports the problems of the patches, then the decisions of force. It skips errors of claims
+// that gave way to a manager. It lowers the severity to a warning if harmless accepts the finding.
+func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision,
+	harmless func(finding.Finding) bool) {
 	found := check.Patches(&r.in.Runtime.Template, patches)
 	if decisions != nil {
 		var still codes.Report
 		still.Add(check.Patches(&r.in.Runtime.Template, left)...)
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !still.Has(codes.KeyOf(f)) })
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool {
+			return f.Severity == finding.Error && !still.Has(codes.KeyOf(f))
+		})
 	}
 	for _, f := range found {
 		if harmless(f) {
@@ -208,26 +226,30 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 	r.decided(decisions)
 }
 
-// unreached states how a release whose merge adds no jobs treats a patch of a job that the runtime lacks.
+// unreached states how a release whose merge adds no jobs treats a patch of a job that the runtime
+// lacks.
 func (r *renderer) unreached(path fieldpath.Path) string {
 	_, name, _ := path[len(path)-1].Item()
 	effect := "does not merge the patch of it"
 	if r.release.Rules.Has(release.PatchedJobsExist) {
 		effect = "rejects the TrainJob"
 	}
-	return fmt.Sprintf("the runtime has no replicated job %q; Trainer %s %s", name, r.release.Name, effect)
+	return fmt.Sprintf("the runtime has no replicated job %q; Trainer %s %s", name, r.release.Name,
+		effect)
 }
 
 // setOwners turns the owners of the merge into the owners of the JobSet.
 func (r *renderer) setOwners(merged *runtimepatch.Result, as View) {
 	owners, template, js := merged.Owners, &merged.Template, r.out.JobSet
-	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace, Labels: js.Labels, Annotations: js.Annotations}
+	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace,
+		Labels: js.Labels, Annotations: js.Annotations}
 	for field, value := range map[string]string{"name": js.Name, "namespace": js.Namespace} {
 		path := fieldpath.Fields("metadata", field)
 		owners.Write(runtimepatch.TrainJobLayer, merge.Origin{Path: path}, path, nil, value)
 	}
 	if as == Stored {
-		owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), template.Spec, js.Spec)
+		owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), template.Spec,
+			js.Spec)
 	}
 	template.Spec = js.Spec
 	if r.in.Layers != nil {
@@ -236,10 +258,10 @@ func (r *renderer) setOwners(merged *runtimepatch.Result, as View) {
 	r.out.Owners = owners
 }
 
-// Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for each conflict that
-// Options.ForceManagers decided. Conflicts runs no other check of JobSet, and reads only Release, ForceManagers and OnConflict. If
-// the patches of a manager fail to merge, it returns the error and compares the other managers. It does not change
-// its input.
+// Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for
+// each conflict that Options.ForceManagers decided. Conflicts runs no other check of JobSet, and
+// reads only Release, ForceManagers and OnConflict. If the patches of a manager fail to merge, it
+// returns the error and compares the other managers. It does not change its input.
 func Conflicts(in Input, opts Options) finding.List {
 	r, merged, _ := patchesMerged(in, opts)
 	if merged == nil {
@@ -249,9 +271,10 @@ func Conflicts(in Input, opts Options) finding.List {
 	return r.out.Findings
 }
 
-// patchesMerged merges the patches of all managers. It returns the merge, nil if none succeeds, and the merged patches. The renderer
-// has the findings.
-func patchesMerged(in Input, opts Options) (*renderer, *runtimepatch.Result, []trainer.RuntimePatch) {
+// patchesMerged merges the patches of all managers. It returns the merge, nil if none succeeds, and
+// the merged patches. The renderer has the findings.
+func patchesMerged(in Input,
+	opts Options) (*renderer, *runtimepatch.Result, []trainer.RuntimePatch) {
 	r := &renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}
 	r.dropUnsupportedFields()
 	_, left, decisions, ok := r.resolvePatches(opts)
@@ -265,14 +288,17 @@ func patchesMerged(in Input, opts Options) (*renderer, *runtimepatch.Result, []t
 	return r, merged, left
 }
 
-// mostUnmergeable is the maximum number of managers whose patches Conflicts skips. Each costs one more merge.
+// mostUnmergeable is the maximum number of managers whose patches Conflicts skips. Each costs one
+// more merge.
 const mostUnmergeable = 8
 
-// mergeable skips and reports the patches that fail to merge, and merges the others. It returns the merge, nil if none
-// succeeds, the merged patches, and the decisions of force.
-func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*runtimepatch.Result, []trainer.RuntimePatch, []conflict.Decision) {
+// mergeable skips and reports the patches that fail to merge, and merges the others. It returns the
+// merge, nil if none succeeds, the merged patches, and the decisions of force.
+func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision,
+	opts Options) (*runtimepatch.Result, []trainer.RuntimePatch, []conflict.Decision) {
 	apply := func() (*runtimepatch.Result, error) {
-		return runtimepatch.Apply(&r.in.Runtime.Template, Applicable(r.release, &r.in.Runtime.Template, left), r.mergeOptions())
+		return runtimepatch.Apply(&r.in.Runtime.Template,
+			Applicable(r.release, &r.in.Runtime.Template, left), r.mergeOptions())
 	}
 	merged, err := apply()
 	for range mostUnmergeable {
@@ -281,7 +307,10 @@ func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.D
 			break
 		}
 		r.report(r.noMerge(err))
-		left, decisions = r.force(slices.DeleteFunc(slices.Clone(left), func(p trainer.RuntimePatch) bool { return p.Manager == failed.Manager }), opts.ForceManagers)
+		left, decisions = r.force(
+			slices.DeleteFunc(slices.Clone(left), func(p trainer.RuntimePatch) bool {
+				return p.Manager == failed.Manager
+			}), opts.ForceManagers)
 		merged, err = apply()
 	}
 	if err != nil {

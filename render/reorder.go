@@ -13,8 +13,9 @@ import (
 // mostReordered limits the policies whose orders are tried.
 const mostReordered = 5
 
-// Reordered returns the JobSet of a TrainJob with its variables in the order of the JobSet that exists, if the controller could emit them so:
-// it runs its policies in a random order, which each start changes. Else it returns js, the JobSet of the usual order.
+// Reordered returns the JobSet of a TrainJob with its variables in the order of the JobSet that
+// exists, if the controller could emit them so: it runs its policies in a random order, which each
+// start changes. Else it returns js, the JobSet of the usual order.
 func Reordered(in Input, opts Options, js, existing *jobset.JobSet) *jobset.JobSet {
 	if js == nil || existing == nil || sameOrder(js, existing) {
 		return js
@@ -53,7 +54,8 @@ func permutations(names []string) func(func([]string) bool) {
 				return yield(slices.Clone(done))
 			}
 			for i, name := range left {
-				if !permute(append(slices.Clip(done), name), slices.Delete(slices.Clone(left), i, i+1)) {
+				if !permute(append(slices.Clip(done), name),
+					slices.Delete(slices.Clone(left), i, i+1)) {
 					return false
 				}
 			}
@@ -63,14 +65,16 @@ func permutations(names []string) func(func([]string) bool) {
 	}
 }
 
-// sameOrder reports whether the variables that two JobSets have in common stand in one order in each container.
+// sameOrder reports whether the variables that two JobSets have in common stand in one order in
+// each container.
 func sameOrder(a, b *jobset.JobSet) bool {
 	others := map[[2]string][]corev1.EnvVar{}
 	for job, c := range containersOf(b) {
 		others[[2]string{job, c.Name}] = c.Env
 	}
 	for job, c := range containersOf(a) {
-		if other := others[[2]string{job, c.Name}]; !slices.Equal(common(c.Env, other), common(other, c.Env)) {
+		if other := others[[2]string{job, c.Name}]; !slices.Equal(common(c.Env, other),
+			common(other, c.Env)) {
 			return false
 		}
 	}

@@ -15,23 +15,26 @@ import (
 	"github.com/trainweld/trainweld/render/nearest"
 )
 
-// Runtimes holds runtimes and snapshots by kind, namespace and name. The zero value is empty and ready for use. It
-// keeps the added specs and does not change them.
+// Runtimes holds runtimes and snapshots by kind, namespace and name. The zero value is empty and
+// ready for use. It keeps the added specs and does not change them.
 type Runtimes struct {
 	known     map[fieldpath.Object]*trainer.TrainingRuntimeSpec
 	snapshots map[fieldpath.Object]*trainer.TrainingRuntimeSpec // by the TrainJob
 	index     *runtimeIndex                                     // of known
 }
 
-// runtimeIndex finds the names of runtimes that are near to another name. It is made for the first missing runtime.
+// runtimeIndex finds the names of runtimes that are near to another name. It is made for the first
+// missing runtime.
 type runtimeIndex struct {
 	once sync.Once
-	all  nearest.Names                      // as kind, namespace and name
-	of   map[fieldpath.Object]nearest.Names // the names by kind and namespace, which are objects without a name
-	has  map[string]fieldpath.Object        // a runtime of each name, the first in order
+	all  nearest.Names // as kind, namespace and name
+	// the names by kind and namespace, which are objects without a name
+	of  map[fieldpath.Object]nearest.Names
+	has map[string]fieldpath.Object // a runtime of each name, the first in order
 }
 
-// Add adds a runtime. It returns a finding for a duplicate kind, namespace and name, since the choice is ambiguous.
+// Add adds a runtime. It returns a finding for a duplicate kind, namespace and name, since the
+// choice is ambiguous.
 func (r *Runtimes) Add(id fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *finding.Finding {
 	if r == nil {
 		r = &Runtimes{}
@@ -40,20 +43,24 @@ func (r *Runtimes) Add(id fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *
 	return add(&r.known, id, spec)
 }
 
-// AddSnapshot adds the runtime that the controller keeps for a TrainJob since its creation. Find prefers it to the
-// runtime itself, whose later changes do not reach the job (Trainer v2.3.0 pkg/runtime/core snapshot.go). AddSnapshot
-// returns a finding for a second snapshot of one TrainJob.
-func (r *Runtimes) AddSnapshot(trainJob fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *finding.Finding {
+// AddSnapshot adds the runtime that the controller keeps for a TrainJob since its creation. Find
+// prefers it to the runtime itself, whose later changes do not reach the job (Trainer v2.3.0
+// pkg/runtime/core snapshot.go). AddSnapshot returns a finding for a second snapshot of one
+// TrainJob.
+func (r *Runtimes) AddSnapshot(trainJob fieldpath.Object,
+	spec *trainer.TrainingRuntimeSpec) *finding.Finding {
 	if r == nil {
 		r = &Runtimes{}
 	}
 	return add(&r.snapshots, trainJob, spec)
 }
 
-func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *finding.Finding {
+func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Object,
+	spec *trainer.TrainingRuntimeSpec) *finding.Finding {
 	if (*to)[id] != nil {
 		return &finding.Finding{
-			Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "name"),
+			Code: codes.DuplicateObject, Severity: finding.Error, Object: id,
+			Path:    fieldpath.Fields("metadata", "name"),
 			Message: fmt.Sprintf("duplicate object: %s", id),
 			Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
 		}
@@ -65,9 +72,9 @@ func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Obj
 	return nil
 }
 
-// Find returns the runtime of a TrainJob: its snapshot, or else the runtime of that kind, namespace and name. If the
-// runtime is missing, the finding lists the known runtimes. Another finding reports a reference to an object of
-// another kind.
+// Find returns the runtime of a TrainJob: its snapshot, or else the runtime of that kind, namespace
+// and name. If the runtime is missing, the finding lists the known runtimes. Another finding
+// reports a reference to an object of another kind.
 func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 	if r == nil {
 		r = &Runtimes{}
@@ -85,13 +92,19 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	if ref.APIGroup != nil {
 		group = *ref.APIGroup
 	}
-	if group != trainerGroup || id.Kind != trainer.TrainingRuntimeKind && id.Kind != trainer.ClusterTrainingRuntimeKind {
-		missing.Code, missing.Path = codes.UnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind")
-		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %q in group %q", id.Kind, group)
-		missing.Remedy.Text = fmt.Sprintf("use a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
+	if group != trainerGroup || id.Kind != trainer.TrainingRuntimeKind &&
+		id.Kind != trainer.ClusterTrainingRuntimeKind {
+		missing.Code, missing.Path = codes.UnknownRuntime,
+			fieldpath.Fields("spec", "runtimeRef", "kind")
+		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %q in group %q", id.Kind,
+			group)
+		missing.Remedy.Text = fmt.Sprintf(
+			"use a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
 		kinds := []string{trainer.TrainingRuntimeKind, trainer.ClusterTrainingRuntimeKind}
-		if near := nearest.To(id.Kind, kinds); near != "" && near != id.Kind && group == trainerGroup {
-			missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue, []string{near}, nearest.IsClear(id.Kind, near, kinds)
+		if near := nearest.To(id.Kind, kinds); near != "" && near != id.Kind &&
+			group == trainerGroup {
+			missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue,
+				[]string{near}, nearest.IsClear(id.Kind, near, kinds)
 		}
 		return nil, missing
 	}
@@ -110,9 +123,11 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 		return nil, missing
 	}
 	missing.Message = fmt.Sprintf("Not found: %s", id)
-	missing.Remedy = finding.Remedy{Do: finding.Provide, Options: []string{id.Kind}, Text: r.help(id)}
+	missing.Remedy = finding.Remedy{Do: finding.Provide, Options: []string{id.Kind},
+		Text: r.help(id)}
 	if near := r.near(id); near != "" {
-		missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue, []string{near}, true
+		missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue,
+			[]string{near}, true
 	}
 	return nil, missing
 }
@@ -127,7 +142,8 @@ func (r *Runtimes) indexed() *runtimeIndex {
 		var all []string
 		of := map[fieldpath.Object][]string{}
 		x.of, x.has = map[fieldpath.Object]nearest.Names{}, map[string]fieldpath.Object{}
-		for _, known := range slices.SortedFunc(maps.Keys(r.known), func(a, b fieldpath.Object) int { return strings.Compare(a.String(), b.String()) }) {
+		for _, known := range slices.SortedFunc(maps.Keys(r.known),
+			func(a, b fieldpath.Object) int { return strings.Compare(a.String(), b.String()) }) {
 			all = append(all, known.String())
 			group := fieldpath.Object{Kind: known.Kind, Namespace: known.Namespace}
 			of[group] = append(of[group], known.Name)
@@ -143,7 +159,8 @@ func (r *Runtimes) indexed() *runtimeIndex {
 	return x
 }
 
-// near returns the name of the known runtime that a name clearly means, or "". The runtime has the same kind and namespace.
+// near returns the name of the known runtime that a name clearly means, or "". The runtime has the
+// same kind and namespace.
 func (r *Runtimes) near(id fieldpath.Object) string {
 	x := r.indexed()
 	if _, ok := x.has[id.Name]; ok {
@@ -152,13 +169,15 @@ func (r *Runtimes) near(id fieldpath.Object) string {
 	names := x.of[fieldpath.Object{Kind: id.Kind, Namespace: id.Namespace}]
 	around := names.Around(id.Name)
 	near := nearest.To(id.Name, around)
-	if near == "" || !nearest.IsClear(id.Name, near, around) || names.IsLong() && !strings.EqualFold(id.Name, near) {
+	if near == "" || !nearest.IsClear(id.Name, near, around) ||
+		names.IsLong() && !strings.EqualFold(id.Name, near) {
 		return ""
 	}
 	return near
 }
 
-// help names the known runtimes that are nearest, the most likely one first. A program may add how to provide one.
+// help names the known runtimes that are nearest, the most likely one first. A program may add how
+// to provide one.
 func (r *Runtimes) help(id fieldpath.Object) string {
 	x := r.indexed()
 	if x.all.Len() == 0 {
@@ -171,20 +190,24 @@ func (r *Runtimes) help(id fieldpath.Object) string {
 	}); i >= 0 {
 		near = around[i]
 	}
-	// Authors often forget the kind, and it becomes ClusterTrainingRuntime. So a runtime of the same name precedes one of the
-	// same kind.
+	// Authors often forget the kind, and it becomes ClusterTrainingRuntime. So a runtime of the
+	// same name precedes one of the same kind.
 	if same, ok := x.has[id.Name]; ok {
 		near = same.String()
-		around = slices.Insert(slices.DeleteFunc(around, func(name string) bool { return name == near }), 0, near)
+		around = slices.Insert(slices.DeleteFunc(around, func(name string) bool {
+			return name == near
+		}), 0, near)
 	}
 	switch {
 	case near == "":
-		return fmt.Sprintf("reference a known one (%s), or add the runtime", listed(around, x.all.Len()))
+		return fmt.Sprintf("reference a known one (%s), or add the runtime",
+			listed(around, x.all.Len()))
 	case x.all.Len() == 1:
 		return fmt.Sprintf("did you mean %s? Otherwise add the runtime", near)
 	}
 	around = slices.DeleteFunc(around, func(name string) bool { return name == near })
-	return fmt.Sprintf("did you mean %s? Otherwise reference another one (%s), or add the runtime", near, listed(around, x.all.Len()-1))
+	return fmt.Sprintf("did you mean %s? Otherwise reference another one (%s), or add the runtime",
+		near, listed(around, x.all.Len()-1))
 }
 
 // listed joins the first of the names around another one. It says how many more of all there are.

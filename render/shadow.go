@@ -12,9 +12,10 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// shadowed reports values that a later layer replaces. They are managers' values under any layer after the patches,
-// and the runtime's values under a policy or a scheduler. It skips the runtime's values under spec.trainer and
-// spec.initializer, whose purpose is to replace them. Counts have findings of their own.
+// shadowed reports values that a later layer replaces. They are managers' values under any layer
+// after the patches, and the runtime's values under a policy or a scheduler. It skips the runtime's
+// values under spec.trainer and spec.initializer, whose purpose is to replace them. Counts have
+// findings of their own.
 func (r *renderer) shadowed(owners *merge.History) {
 	for f := range owners.Patched() {
 		if !f.Replaced() || isReported(f.Path()) {
@@ -37,9 +38,11 @@ func (r *renderer) shadowed(owners *merge.History) {
 			remedy.Path = claims[0].At
 		}
 		r.report(finding.Finding{
-			Code: codes.Shadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
-			Message: fmt.Sprintf("%s replaces the value of %s after all patches", last.Owner, strings.Join(lost, " and ")),
-			Remedy:  remedy,
+			Code: codes.Shadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(),
+			Claims: claims,
+			Message: fmt.Sprintf("%s replaces the value of %s after all patches", last.Owner,
+				strings.Join(lost, " and ")),
+			Remedy: remedy,
 		})
 	}
 }
@@ -52,8 +55,8 @@ func isLost(under, over merge.Owner) bool {
 	return over != runtimepatch.TrainJobLayer && over != under
 }
 
-// isReported reports whether a replaced field needs no finding here. Counts and ports have findings of their own.
-// torchtune and flux extend the existing command.
+// isReported reports whether a replaced field needs no finding here. Counts and ports have findings
+// of their own. torchtune and flux extend the existing command.
 func isReported(path fieldpath.Path) bool {
 	for _, step := range path {
 		switch name, _ := step.Field(); name {

@@ -11,8 +11,9 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// TestStoredPodTemplates renders one Pod template as the API server stores it in a Job and in a Pod. Fields that it
-// does not change are not in want; pod is set where the Pod differs from the Job.
+// TestStoredPodTemplates renders one Pod template as the API server stores it in a Job and in a
+// Pod. Fields that it does not change are not in want; pod is set where the Pod differs from the
+// Job.
 func TestStoredPodTemplates(t *testing.T) {
 	for _, tc := range []struct {
 		name, spec, job, pod string
@@ -30,13 +31,16 @@ func TestStoredPodTemplates(t *testing.T) {
 			job:    `{volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 2m}}}}}}, {name: w, emptyDir: {sizeLimit: 1500u}}]}`,
 			reason: "only lists of resources are rounded",
 		}, {
-			name: "the old name of an account", spec: `{serviceAccount: old}`, job: `{serviceAccount: old, serviceAccountName: old}`,
+			name: "the old name of an account", spec: `{serviceAccount: old}`,
+			job:    `{serviceAccount: old, serviceAccountName: old}`,
 			reason: "it is an alias",
 		}, {
-			name: "two names of an account", spec: `{serviceAccount: old, serviceAccountName: new}`, job: `{serviceAccount: new, serviceAccountName: new}`,
+			name: "two names of an account", spec: `{serviceAccount: old, serviceAccountName: new}`,
+			job:    `{serviceAccount: new, serviceAccountName: new}`,
 			reason: "the new name wins",
 		}, {
-			name: "the name of an account", spec: `{serviceAccountName: new}`, job: `{serviceAccountName: new}`,
+			name: "the name of an account", spec: `{serviceAccountName: new}`,
+			job:    `{serviceAccountName: new}`,
 			reason: "its mirror says nothing",
 		}, {
 			name:   "fields behind gates that are off",
@@ -60,15 +64,17 @@ func TestStoredPodTemplates(t *testing.T) {
 			pod:    `{securityContext: {appArmorProfile: {type: RuntimeDefault}}, initContainers: [{name: i, securityContext: {runAsUser: 1, appArmorProfile: {type: Unconfined}}}], containers: [{name: c, securityContext: {appArmorProfile: {type: Localhost, localhostProfile: mine}}}, {name: d}, {name: e}, {name: f}]}`,
 			reason: "the field wins, also the Pod's equal one, and an invalid value is ignored",
 		}, {
-			name:        "the field of a container next to an annotation",
-			annotations: map[string]string{"container.apparmor.security.beta.kubernetes.io/c": "unconfined"},
-			spec:        `{containers: [{name: c, securityContext: {appArmorProfile: {type: RuntimeDefault}}}]}`,
-			reason:      "the field wins",
+			name: "the field of a container next to an annotation",
+			annotations: map[string]string{
+				"container.apparmor.security.beta.kubernetes.io/c": "unconfined"},
+			spec:   `{containers: [{name: c, securityContext: {appArmorProfile: {type: RuntimeDefault}}}]}`,
+			reason: "the field wins",
 		}, {
-			name:        "profiles on Windows",
-			annotations: map[string]string{"container.apparmor.security.beta.kubernetes.io/c": "unconfined"},
-			spec:        `{os: {name: windows}, containers: [{name: c}]}`,
-			reason:      "it has no AppArmor",
+			name: "profiles on Windows",
+			annotations: map[string]string{
+				"container.apparmor.security.beta.kubernetes.io/c": "unconfined"},
+			spec:   `{os: {name: windows}, containers: [{name: c}]}`,
+			reason: "it has no AppArmor",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -83,16 +89,20 @@ func TestStoredPodTemplates(t *testing.T) {
 			template.Annotations, template.Spec = tc.annotations, podSpec(t, tc.spec)
 			opts := render.JobsOptions{Stored: true}
 			job := jobs(t, js, opts).Jobs[0].Job
-			if diff := cmp.Diff(specText(t, podSpec(t, tc.job)), specText(t, job.Spec.Template.Spec)); diff != "" {
+			if diff := cmp.Diff(specText(t, podSpec(t, tc.job)),
+				specText(t, job.Spec.Template.Spec)); diff != "" {
 				t.Errorf("%s: the Job's template differs (-want +got):\n%s", tc.reason, diff)
 			}
 			pod := pods(t, js, render.PodsOptions{JobsOptions: opts})[1]
-			if diff := cmp.Diff(specText(t, podSpec(t, tc.pod)), specText(t, pod.Spec)); diff != "" {
+			if diff := cmp.Diff(specText(t, podSpec(t, tc.pod)),
+				specText(t, pod.Spec)); diff != "" {
 				t.Errorf("%s: the Pod differs (-want +got):\n%s", tc.reason, diff)
 			}
 			sent := jobs(t, js, render.JobsOptions{}).Jobs[0].Job
-			if diff := cmp.Diff(specText(t, podSpec(t, tc.spec)), specText(t, sent.Spec.Template.Spec)); diff != "" {
-				t.Errorf("the Job as the controller sends it differs from its template (-want +got):\n%s", diff)
+			if diff := cmp.Diff(specText(t, podSpec(t, tc.spec)),
+				specText(t, sent.Spec.Template.Spec)); diff != "" {
+				t.Errorf("the Job as the controller sends it differs from its template (-want "+
+					"+got):\n%s", diff)
 			}
 		})
 	}
@@ -127,7 +137,8 @@ func specText(t *testing.T, spec corev1.PodSpec) string {
 // TestStoredAnnotations drops what an old kubelet would take for init containers.
 func TestStoredAnnotations(t *testing.T) {
 	js := jobSet(t, oneNode)
-	js.Spec.ReplicatedJobs[0].Template.Spec.Template.Annotations = map[string]string{"pod.beta.kubernetes.io/init-containers": "[]", "a": "b"}
+	js.Spec.ReplicatedJobs[0].Template.Spec.Template.Annotations = map[string]string{
+		"pod.beta.kubernetes.io/init-containers": "[]", "a": "b"}
 	opts := render.JobsOptions{Stored: true}
 	for kind, got := range map[string]map[string]string{
 		"Job": jobs(t, js, opts).Jobs[0].Job.Spec.Template.Annotations,
@@ -143,15 +154,26 @@ func TestStoredAnnotations(t *testing.T) {
 func TestStoredClaims(t *testing.T) {
 	const snapshot = `{apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}`
 	for _, tc := range []struct{ name, spec, want string }{
-		{"a snapshot", `dataSource: ` + snapshot, `{dataSource: ` + snapshot + `, dataSourceRef: ` + snapshot + `}`},
-		{"a claim", `dataSource: {apiGroup: "", kind: PersistentVolumeClaim, name: c}`, `{dataSource: {apiGroup: "", kind: PersistentVolumeClaim, name: c}, dataSourceRef: {apiGroup: "", kind: PersistentVolumeClaim, name: c}}`},
-		{"a claim of another group", `dataSource: {apiGroup: x.io, kind: PersistentVolumeClaim, name: c}`, `{}`},
+		{"a snapshot", `dataSource: ` + snapshot, `{dataSource: ` + snapshot + `, dataSourceRef: ` +
+			snapshot + `}`},
+		{"a claim", `dataSource: {apiGroup: "", kind: PersistentVolumeClaim, name: c}`,
+			`{dataSource: {apiGroup: "", kind: PersistentVolumeClaim, name: c}, dataSourceRef: {apiGroup: "", kind: PersistentVolumeClaim, name: c}}`},
+		{"a claim of another group",
+			`dataSource: {apiGroup: x.io, kind: PersistentVolumeClaim, name: c}`, `{}`},
 		{"a foreign kind", `dataSource: {apiGroup: x.io, kind: Populator, name: p}`, `{}`},
-		{"a foreign kind by reference", `dataSourceRef: {apiGroup: x.io, kind: Populator, name: p}`, `{dataSource: {apiGroup: x.io, kind: Populator, name: p}, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p}}`},
-		{"another namespace", `dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: other}`, `{}`},
-		{"another namespace next to a snapshot", `{dataSource: ` + snapshot + `, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: other}}`, `{dataSource: ` + snapshot + `, dataSourceRef: ` + snapshot + `}`},
-		{"an empty namespace", `dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: ""}`, `{dataSource: {apiGroup: x.io, kind: Populator, name: p}, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: ""}}`},
-		{"a quantity", `resources: {requests: {storage: 100u}}`, `resources: {requests: {storage: 1m}}`},
+		{"a foreign kind by reference", `dataSourceRef: {apiGroup: x.io, kind: Populator, name: p}`,
+			`{dataSource: {apiGroup: x.io, kind: Populator, name: p}, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p}}`},
+		{"another namespace",
+			`dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: other}`, `{}`},
+		{"another namespace next to a snapshot",
+			`{dataSource: ` + snapshot +
+				`, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: other}}`,
+			`{dataSource: ` + snapshot + `, dataSourceRef: ` + snapshot + `}`},
+		{"an empty namespace",
+			`dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: ""}`,
+			`{dataSource: {apiGroup: x.io, kind: Populator, name: p}, dataSourceRef: {apiGroup: x.io, kind: Populator, name: p, namespace: ""}}`},
+		{"a quantity", `resources: {requests: {storage: 100u}}`,
+			`resources: {requests: {storage: 1m}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			spec := func(text string) (s corev1.PersistentVolumeClaimSpec) {
@@ -167,7 +189,8 @@ func TestStoredClaims(t *testing.T) {
 				}
 				return string(out)
 			}
-			js := jobSet(t, oneNode+"  volumeClaimPolicies: [{templates: [{metadata: {name: data}}]}]")
+			js := jobSet(
+				t, oneNode+"  volumeClaimPolicies: [{templates: [{metadata: {name: data}}]}]")
 			js.Spec.VolumeClaimPolicies[0].Templates[0].Spec = spec(tc.spec)
 			got := jobs(t, js, render.JobsOptions{Stored: true}).Claims[0].Spec
 			if diff := cmp.Diff(text(spec(tc.want)), text(got)); diff != "" {
@@ -179,11 +202,17 @@ func TestStoredClaims(t *testing.T) {
 			}
 			pod := &corev1.Pod{}
 			pod.Name = "p"
-			pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: spec(tc.spec)}}}}}
-			if diff := cmp.Diff(text(spec(tc.want)), text(render.EphemeralClaims(pod, "")[0].Spec)); diff != "" {
+			pod.Spec.Volumes = []corev1.Volume{
+				{Name: "v", VolumeSource: corev1.VolumeSource{
+					Ephemeral: &corev1.EphemeralVolumeSource{
+						VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
+							Spec: spec(tc.spec)}}}}}
+			if diff := cmp.Diff(text(spec(tc.want)),
+				text(render.EphemeralClaims(pod, "")[0].Spec)); diff != "" {
 				t.Errorf("the claim of an ephemeral volume differs (-want +got):\n%s", diff)
 			}
-			if js.Spec.VolumeClaimPolicies[0].Templates[0].Spec.DataSource != nil && strings.HasPrefix(tc.spec, "dataSourceRef") {
+			if js.Spec.VolumeClaimPolicies[0].Templates[0].Spec.DataSource != nil &&
+				strings.HasPrefix(tc.spec, "dataSourceRef") {
 				t.Error("the JobSet was changed")
 			}
 		})

@@ -18,18 +18,20 @@ type Rules struct {
 	Unions map[reflect.Type][]Union
 	// Defaults are the values of fields that nobody sets: see PodRules.
 	Defaults *Defaults
-	// Only restricts the fields of a struct that a patch may set. Its keys are paths of field names from the root, such as
-	// "metadata" or "spec.template".
+	// Only restricts the fields of a struct that a patch may set. Its keys are paths of field names
+	// from the root, such as "metadata" or "spec.template".
 	Only map[string][]string
-	// AllowDuplicateKeys allows a patch to hold two items of one merge key. A strategic merge combines the two, or keeps both if the base
-	// lacks the list. Without AllowDuplicateKeys they are an error.
+	// AllowDuplicateKeys allows a patch to hold two items of one merge key. A strategic merge
+	// combines the two, or keeps both if the base lacks the list. Without AllowDuplicateKeys they
+	// are an error.
 	AllowDuplicateKeys bool
 }
 
-// Compile reads from struct tags and rules how the values of a Go type merge. It pairs the type's fields with the fields of
-// patch, the mirroring type of patches. If patches have the same type, patch is template; without patches it is nil. Compile
-// reads the tags of Kubernetes: json, patchStrategy, patchMergeKey. A type may contain itself. The error names a rule or a merge
-// key that leads to no field.
+// Compile reads from struct tags and rules how the values of a Go type merge. It pairs the type's
+// fields with the fields of patch, the mirroring type of patches. If patches have the same type,
+// patch is template; without patches it is nil. Compile reads the tags of Kubernetes: json,
+// patchStrategy, patchMergeKey. A type may contain itself. The error names a rule or a merge key
+// that leads to no field.
 func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	if template == nil {
 		return nil, errors.New("there is no type to compile")
@@ -50,7 +52,8 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	return t, nil
 }
 
-// misnamed returns an error for the first wrong rule. Its type is not within the compiled type, or lacks a field of the rule.
+// misnamed returns an error for the first wrong rule. Its type is not within the compiled type, or
+// lacks a field of the rule.
 func (c *compiler) misnamed() error {
 	var problems []string
 	check := func(rule string, of reflect.Type, fields ...string) {
@@ -62,7 +65,8 @@ func (c *compiler) misnamed() error {
 		}
 		for _, name := range fields {
 			if t.Field(name) == nil {
-				problems = append(problems, fmt.Sprintf("rule for %v: %s: there is no field %q", of, rule, name))
+				problems = append(
+					problems, fmt.Sprintf("rule for %v: %s: there is no field %q", of, rule, name))
 			}
 		}
 	}
@@ -71,7 +75,8 @@ func (c *compiler) misnamed() error {
 	}
 	for of, unions := range c.rules.Unions {
 		if !slices.ContainsFunc(c.structs, func(t *Type) bool { return t.goType == of }) {
-			problems = append(problems, fmt.Sprintf("rule for %v: unions: there is no field of this type", of))
+			problems = append(
+				problems, fmt.Sprintf("rule for %v: unions: there is no field of this type", of))
 		}
 		for _, u := range unions {
 			rule := fmt.Sprintf("union %q", u.Name)
@@ -87,8 +92,8 @@ func (c *compiler) misnamed() error {
 	return errors.New(slices.Min(problems)) // maps have no order
 }
 
-// restrict allows patches only the named fields of the struct at a path. Fields share types, so restrict copies the types on
-// the path.
+// restrict allows patches only the named fields of the struct at a path. Fields share types, so
+// restrict copies the types on the path.
 func (c *compiler) restrict(t *Type, path, only []string) error {
 	i := slices.IndexFunc(t.Fields, func(f *StructField) bool { return f.Name == path[0] })
 	if i < 0 {
@@ -101,7 +106,9 @@ func (c *compiler) restrict(t *Type, path, only []string) error {
 	t.Fields = slices.Clone(t.Fields)
 	t.Fields[i] = &field
 	t.patchable = slices.Clone(t.patchable)
-	if j := slices.IndexFunc(t.patchable, func(f *StructField) bool { return f.Name == path[0] }); j >= 0 {
+	if j := slices.IndexFunc(t.patchable, func(f *StructField) bool {
+		return f.Name == path[0]
+	}); j >= 0 {
 		t.patchable[j] = &field
 	}
 	if len(path) > 1 {
@@ -131,8 +138,8 @@ type compiler struct {
 	keyed   []*Type // the list-maps
 }
 
-// finish sets the parts of types that need the fields of all types: a type may contain itself. It returns an error for a merge key that
-// the items lack.
+// finish sets the parts of types that need the fields of all types: a type may contain itself. It
+// returns an error for a merge key that the items lack.
 func (c *compiler) finish() error {
 	for _, t := range c.keyed {
 		if t.key = t.Elem.Field(t.Key); t.key == nil {
@@ -210,7 +217,8 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 	}
 }
 
-// tagged returns the type of a field whose own tags decide how its values merge. Other fields do not share this type.
+// tagged returns the type of a field whose own tags decide how its values merge. Other fields do
+// not share this type.
 func (c *compiler) tagged(t *Type, of reflect.Type, tag reflect.StructTag) *Type {
 	strategy, key := tag.Get("patchStrategy"), tag.Get("patchMergeKey")
 	list := t.Kind == Atomic
@@ -232,7 +240,8 @@ func (c *compiler) tagged(t *Type, of reflect.Type, tag reflect.StructTag) *Type
 	}
 	keyed := *t
 	keyed.Key, keyed.Kind = key, Set
-	keyed.Elem = c.compile(t.goType.Elem(), elem(t.patchType)) // t lacks it while its items are compiled, which may hold such a list
+	// t lacks it while its items are compiled, which may hold such a list
+	keyed.Elem = c.compile(t.goType.Elem(), elem(t.patchType))
 	if key != "" {
 		keyed.Kind = ListMap
 		c.keyed = append(c.keyed, &keyed)
@@ -247,8 +256,8 @@ type goField struct {
 	slot Slot
 }
 
-// goFields lists the fields that encoding/json would write for a struct, with inlined structs in place. The index sequence
-// outer leads to the struct within the outer types.
+// goFields lists the fields that encoding/json would write for a struct, with inlined structs in
+// place. The index sequence outer leads to the struct within the outer types.
 func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField {
 	isOptional := false
 	if len(outerTypes) > 0 {
@@ -270,10 +279,14 @@ func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField
 			index = slices.Concat(outer, index)
 		}
 		switch {
-		case name == "-" || !f.IsExported() && !(f.Anonymous && indirect(f.Type).Kind() == reflect.Struct):
+		case name == "-" ||
+			!f.IsExported() && !(f.Anonymous && indirect(f.Type).Kind() == reflect.Struct):
 		case name == "" && f.Anonymous && indirect(f.Type).Kind() == reflect.Struct:
 			if inner := indirect(f.Type); !slices.Contains(outerTypes, inner) && inner != t {
-				fields = append(fields, goFields(inner, index, append(outerTypes[:len(outerTypes):len(outerTypes)], t)...)...)
+				fields = append(
+					fields, goFields(
+						inner, index,
+						append(outerTypes[:len(outerTypes):len(outerTypes)], t)...)...)
 			}
 		default:
 			if name == "" {
@@ -321,14 +334,17 @@ func elem(t reflect.Type) reflect.Type {
 	return t.Elem()
 }
 
-// encodesItself reports whether the type writes its own JSON, as quantities and times do. A merge treats it as one value.
+// encodesItself reports whether the type writes its own JSON, as quantities and times do. A merge
+// treats it as one value.
 func encodesItself(t reflect.Type) bool {
 	marshaler := reflect.TypeFor[json.Marshaler]()
 	return t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler)
 }
 
-// declaresScalar reports whether a type with its own JSON declares a JSON type other than object. Quantities and times do.
+// declaresScalar reports whether a type with its own JSON declares a JSON type other than object.
+// Quantities and times do.
 func declaresScalar(t reflect.Type) bool {
 	declared, ok := reflect.New(t).Interface().(interface{ OpenAPISchemaType() []string })
-	return ok && len(declared.OpenAPISchemaType()) > 0 && !slices.Contains(declared.OpenAPISchemaType(), "object")
+	return ok && len(declared.OpenAPISchemaType()) > 0 &&
+		!slices.Contains(declared.OpenAPISchemaType(), "object")
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Defaults are the values of fields that nobody sets: see PodRules. They never change, and many goroutines may use them. A nil one has
-// none.
+// Defaults are the values of fields that nobody sets: see PodRules. They never change, and many
+// goroutines may use them. A nil one has none.
 type Defaults struct{ of map[reflect.Type]*defaulter }
 
 // defaulter holds the defaults of a struct type, and of the structs within it.
@@ -24,16 +24,17 @@ type defaulter struct {
 type fieldDefault struct {
 	name  string
 	value any
-	of    func(around []reflect.Value) any // for a value that depends on the structs around the field, the last of which holds it
+	// for a value that depends on the structs around the field, the last of which holds it
+	of    func(around []reflect.Value) any
 	index int
 }
 
-// Fill sets the fields without a value in an object, a pointer to a struct. As in the API server, a zero counts as no value unless a pointer
-// leads to it. Objects of other types stay as they are.
+// Fill sets the fields without a value in an object, a pointer to a struct. As in the API server, a
+// zero counts as no value unless a pointer leads to it. Objects of other types stay as they are.
 func (d *Defaults) Fill(object any) { d.each(object, fieldDefault.fill, nil) }
 
-// Clear removes the values that Fill would set, so that a live object compares equal to one that nobody filled. Of a volume without a source,
-// Fill makes an empty directory, which Clear keeps.
+// Clear removes the values that Fill would set, so that a live object compares equal to one that
+// nobody filled. Of a volume without a source, Fill makes an empty directory, which Clear keeps.
 func (d *Defaults) Clear(object any) { d.each(object, nil, fieldDefault.clear) }
 
 // each calls before on each field with a default, outside in, and after, inside out.
@@ -44,7 +45,8 @@ func (d *Defaults) each(object any, before, after func(fieldDefault, []reflect.V
 	}
 }
 
-func (d *Defaults) walk(v reflect.Value, around []reflect.Value, before, after func(fieldDefault, []reflect.Value)) {
+func (d *Defaults) walk(v reflect.Value, around []reflect.Value, before,
+	after func(fieldDefault, []reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
@@ -131,7 +133,8 @@ func (f fieldDefault) clear(around []reflect.Value) {
 	}
 }
 
-// defaultsOf returns the defaults of the visited struct types, and of those within them; nil for none.
+// defaultsOf returns the defaults of the visited struct types, and of those within them; nil for
+// none.
 func defaultsOf(visited []reflect.Type) *Defaults {
 	d := &Defaults{map[reflect.Type]*defaulter{}}
 	for _, t := range visited {
@@ -139,12 +142,15 @@ func defaultsOf(visited []reflect.Type) *Defaults {
 		for i := range own {
 			own[i].index = -1
 			for at := range t.NumField() {
-				if name, _, _ := strings.Cut(t.Field(at).Tag.Get("json"), ","); name == own[i].name {
+				if name, _, _ := strings.Cut(t.Field(at).Tag.Get("json"),
+					","); name == own[i].name {
 					own[i].index = at
 				}
 			}
 		}
-		d.of[t] = &defaulter{own: slices.DeleteFunc(own, func(f fieldDefault) bool { return f.index < 0 })}
+		d.of[t] = &defaulter{own: slices.DeleteFunc(own, func(f fieldDefault) bool {
+			return f.index < 0
+		})}
 	}
 	for changed := true; changed; {
 		changed = false
@@ -157,26 +163,31 @@ func defaultsOf(visited []reflect.Type) *Defaults {
 				for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
 					inner = inner.Elem()
 				}
-				if in := d.of[inner]; in != nil && len(in.own)+len(in.structs) > 0 && !slices.Contains(d.of[t].structs, i) {
+				if in := d.of[inner]; in != nil && len(in.own)+len(in.structs) > 0 &&
+					!slices.Contains(d.of[t].structs, i) {
 					d.of[t].structs, changed = append(d.of[t].structs, i), true
 				}
 			}
 		}
 	}
-	maps.DeleteFunc(d.of, func(_ reflect.Type, in *defaulter) bool { return len(in.own)+len(in.structs) == 0 })
+	maps.DeleteFunc(d.of, func(_ reflect.Type, in *defaulter) bool {
+		return len(in.own)+len(in.structs) == 0
+	})
 	if len(d.of) == 0 {
 		return nil
 	}
 	return d
 }
 
-// podDefaults returns the defaults of a type in Pod templates and specs of Jobs, by the type's name. The sources are Kubernetes v1.36.3
-// pkg/apis/core/v1/defaults.go and pkg/apis/batch/v1/defaults.go. It omits the requests of a Pod and the counts of a Job, because these
-// follow from other fields.
+// podDefaults returns the defaults of a type in Pod templates and specs of Jobs, by the type's
+// name. The sources are Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and
+// pkg/apis/batch/v1/defaults.go. It omits the requests of a Pod and the counts of a Job, because
+// these follow from other fields.
 func podDefaults(t reflect.Type) []fieldDefault {
 	static := func(namesAndValues ...any) (all []fieldDefault) {
 		for i := 0; i < len(namesAndValues); i += 2 {
-			all = append(all, fieldDefault{name: namesAndValues[i].(string), value: namesAndValues[i+1]})
+			all = append(
+				all, fieldDefault{name: namesAndValues[i].(string), value: namesAndValues[i+1]})
 		}
 		return all
 	}
@@ -202,9 +213,13 @@ func podDefaults(t reflect.Type) []fieldDefault {
 	const fileMode = 0o644
 	switch t.PkgPath() + "." + t.Name() {
 	case "k8s.io/api/core/v1.PodSpec":
-		return append(static("dnsPolicy", "ClusterFirst", "restartPolicy", "Always", "schedulerName", "default-scheduler", "securityContext", map[string]any{},
-			"terminationGracePeriodSeconds", 30),
-			fieldDefault{name: "serviceAccount", of: func(around []reflect.Value) any { return last(around, "ServiceAccountName").String() }},
+		return append(
+			static("dnsPolicy", "ClusterFirst", "restartPolicy", "Always", "schedulerName",
+				"default-scheduler", "securityContext", map[string]any{},
+				"terminationGracePeriodSeconds", 30),
+			fieldDefault{name: "serviceAccount", of: func(around []reflect.Value) any {
+				return last(around, "ServiceAccountName").String()
+			}},
 			fieldDefault{name: "enableServiceLinks", of: func(around []reflect.Value) any {
 				if podSpec(around).IsValid() {
 					return true
@@ -212,19 +227,24 @@ func podDefaults(t reflect.Type) []fieldDefault {
 				return nil
 			}})
 	case "k8s.io/api/core/v1.Container", "k8s.io/api/core/v1.EphemeralContainerCommon":
-		return append(static("terminationMessagePath", "/dev/termination-log", "terminationMessagePolicy", "File"),
+		return append(
+			static("terminationMessagePath", "/dev/termination-log", "terminationMessagePolicy",
+				"File"),
 			fieldDefault{name: "imagePullPolicy", of: image("Image")})
 	case "k8s.io/api/core/v1.ImageVolumeSource":
 		return []fieldDefault{{name: "pullPolicy", of: image("Reference")}}
 	case "k8s.io/api/core/v1.ContainerPort":
-		return append(static("protocol", "TCP"), fieldDefault{name: "hostPort", of: func(around []reflect.Value) any {
-			if spec := podSpec(around); spec.IsValid() && spec.FieldByName("HostNetwork").Bool() {
-				return int(last(around, "ContainerPort").Int())
-			}
-			return nil
-		}})
+		return append(static("protocol", "TCP"),
+			fieldDefault{name: "hostPort", of: func(around []reflect.Value) any {
+				if spec := podSpec(around); spec.IsValid() &&
+					spec.FieldByName("HostNetwork").Bool() {
+					return int(last(around, "ContainerPort").Int())
+				}
+				return nil
+			}})
 	case "k8s.io/api/core/v1.Probe":
-		return static("timeoutSeconds", 1, "periodSeconds", 10, "successThreshold", 1, "failureThreshold", 3)
+		return static("timeoutSeconds", 1, "periodSeconds", 10, "successThreshold", 1,
+			"failureThreshold", 3)
 	case "k8s.io/api/core/v1.HTTPGetAction":
 		return static("path", "/", "scheme", "HTTP")
 	case "k8s.io/api/core/v1.GRPCAction":
@@ -244,14 +264,16 @@ func podDefaults(t reflect.Type) []fieldDefault {
 			}
 			return map[string]any{}
 		}}}
-	case "k8s.io/api/core/v1.ConfigMapVolumeSource", "k8s.io/api/core/v1.SecretVolumeSource", "k8s.io/api/core/v1.DownwardAPIVolumeSource", "k8s.io/api/core/v1.ProjectedVolumeSource":
+	case "k8s.io/api/core/v1.ConfigMapVolumeSource", "k8s.io/api/core/v1.SecretVolumeSource",
+		"k8s.io/api/core/v1.DownwardAPIVolumeSource", "k8s.io/api/core/v1.ProjectedVolumeSource":
 		return static("defaultMode", fileMode)
 	case "k8s.io/api/core/v1.ServiceAccountTokenProjection":
 		return static("expirationSeconds", 3600)
 	case "k8s.io/api/core/v1.HostPathVolumeSource":
 		return static("type", "")
 	case "k8s.io/api/core/v1.AzureDiskVolumeSource":
-		return static("cachingMode", "ReadWrite", "fsType", "ext4", "readOnly", false, "kind", "Shared")
+		return static("cachingMode", "ReadWrite", "fsType", "ext4", "readOnly", false, "kind",
+			"Shared")
 	case "k8s.io/api/core/v1.ISCSIVolumeSource":
 		return static("iscsiInterface", "default")
 	case "k8s.io/api/core/v1.RBDVolumeSource":
@@ -261,7 +283,8 @@ func podDefaults(t reflect.Type) []fieldDefault {
 	case "k8s.io/api/core/v1.PersistentVolumeClaimSpec":
 		return static("volumeMode", "Filesystem")
 	case "k8s.io/api/batch/v1.JobSpec":
-		return append(static("completionMode", "NonIndexed", "manualSelector", false, "suspend", false),
+		return append(
+			static("completionMode", "NonIndexed", "manualSelector", false, "suspend", false),
 			fieldDefault{name: "backoffLimit", of: func(around []reflect.Value) any {
 				if has(around, "BackoffLimitPerIndex") {
 					return math.MaxInt32

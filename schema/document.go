@@ -10,8 +10,9 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// This file reads the OpenAPI v3 documents of an API server. The server makes the schema of its applies of the same documents
-// (kube-openapi pkg/schemaconv). It takes the types of lists from the struct tags of the API types if no extension states them.
+// This file reads the OpenAPI v3 documents of an API server. The server makes the schema of its
+// applies of the same documents (kube-openapi pkg/schemaconv). It takes the types of lists from the
+// struct tags of the API types if no extension states them.
 
 // document holds the schemas of a document by name.
 type document map[string]map[string]any
@@ -37,24 +38,29 @@ func (d document) kind(of []runtimeschema.GroupVersionKind) (*Type, error) {
 	}
 	is := func(v any) bool {
 		kind, _ := v.(map[string]any)
-		return kind["group"] == of[0].Group && kind["version"] == of[0].Version && kind["kind"] == of[0].Kind
+		return kind["group"] == of[0].Group && kind["version"] == of[0].Version &&
+			kind["kind"] == of[0].Kind
 	}
 	for _, name := range sortedKeys(d) {
-		if kinds, _ := d[name]["x-kubernetes-group-version-kind"].([]any); !slices.ContainsFunc(kinds, is) {
+		if kinds, _ := d[name]["x-kubernetes-group-version-kind"].([]any); !slices.ContainsFunc(
+			kinds, is) {
 			continue
 		}
 		c := newOpenAPI()
 		c.document = d
 		t := c.finish(c.named(name, nil))
 		if t.Kind != Struct && t.Kind != Map {
-			return nil, fmt.Errorf("components.schemas[%s]: must be an object that merges by field", name)
+			return nil, fmt.Errorf("components.schemas[%s]: must be an object that merges by field",
+				name)
 		}
 		return t, nil
 	}
-	return nil, fmt.Errorf("components.schemas: no schema has the kind %s of %s", of[0].Kind, of[0].GroupVersion())
+	return nil, fmt.Errorf("components.schemas: no schema has the kind %s of %s", of[0].Kind,
+		of[0].GroupVersion())
 }
 
-// reference returns the name of the schema to which a schema refers. A reference with a default lies in the only schema of an allOf.
+// reference returns the name of the schema to which a schema refers. A reference with a default
+// lies in the only schema of an allOf.
 func reference(s map[string]any) (name string, ok bool) {
 	ref, ok := s["$ref"].(string)
 	if all, _ := s["allOf"].([]any); !ok && len(all) == 1 {
@@ -81,8 +87,8 @@ func (d document) strategy(s map[string]any) (kind any, keys []string) {
 	return s["x-kubernetes-patch-strategy"], nil
 }
 
-// named returns the type of a named schema. Its fields are set by finish, since schemas may refer to each other. A reference can
-// override whether objects merge.
+// named returns the type of a named schema. Its fields are set by finish, since schemas may refer
+// to each other. A reference can override whether objects merge.
 func (c *openAPI) named(name string, override any) *Type {
 	for i := 0; ; i++ { // through references to references, which may lead to themselves
 		next, ok := reference(c.document[name])

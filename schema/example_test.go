@@ -12,7 +12,8 @@ import (
 
 func Example() {
 	deployment := schema.TypeOf(reflect.TypeFor[appsv1.Deployment]())
-	containers, err := deployment.Resolve(fieldpath.Fields("spec", "template", "spec", "containers"))
+	containers, err := deployment.Resolve(
+		fieldpath.Fields("spec", "template", "spec", "containers"))
 	if err != nil {
 		return
 	}

@@ -17,7 +17,8 @@ import (
 func pullPolicy(image string) string {
 	name, _, hasDigest := strings.Cut(image, "@")
 	_, tag, hasTag := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ":")
-	if tag == "latest" || !hasTag && !hasDigest { // else the answer is one, whether the name parses or not
+	// else the answer is one, whether the name parses or not
+	if tag == "latest" || !hasTag && !hasDigest {
 		if tag, err := ParseImage(image); err == nil && tag == "latest" {
 			return "Always"
 		}
@@ -42,7 +43,8 @@ var imageName = sync.OnceValue(func() *regexp.Regexp {
 		word   = `[A-Za-z][A-Za-z0-9]*`
 		digest = word + `(?:[-_+.]` + word + `)*:[a-fA-F0-9]{32,}`
 	)
-	return regexp.MustCompile(`^(?:` + domain + `/)?(` + part + `(?:/` + part + `)*)(?::(` + tag + `))?(?:@(` + digest + `))?$`)
+	return regexp.MustCompile(`^(?:` + domain + `/)?(` + part + `(?:/` + part + `)*)(?::(` + tag +
+		`))?(?:@(` + digest + `))?$`)
 })
 
 // imageID matches the identifier of an image, which is not a name.
@@ -60,11 +62,13 @@ func ParseImage(image string) (tag string, err error) {
 
 func parseImage(image string) (tag string, err error) {
 	if imageID().MatchString(image) {
-		return "", fmt.Errorf("invalid repository name (%s), cannot specify 64-byte hexadecimal strings", image)
+		return "", fmt.Errorf(
+			"invalid repository name (%s), cannot specify 64-byte hexadecimal strings", image)
 	}
 	domain, remote := splitImage(image)
 	if path, _, _ := strings.Cut(remote, ":"); strings.ToLower(path) != path {
-		return "", fmt.Errorf("invalid reference format: repository name (%s) must be lowercase", path)
+		return "", fmt.Errorf("invalid reference format: repository name (%s) must be lowercase",
+			path)
 	}
 	name := domain + "/" + remote
 	m := imageName().FindStringSubmatch(name)
@@ -106,7 +110,8 @@ func splitImage(image string) (domain, remote string) {
 		return hubDomain, hubLibrary + image
 	case domain == "index.docker.io":
 		domain = hubDomain
-	case domain != "localhost" && !strings.ContainsAny(domain, ".:") && strings.ToLower(domain) == domain:
+	case domain != "localhost" && !strings.ContainsAny(domain, ".:") &&
+		strings.ToLower(domain) == domain:
 		domain, remote = hubDomain, image
 	}
 	if domain == hubDomain && !strings.Contains(remote, "/") {

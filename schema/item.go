@@ -9,13 +9,14 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Merges reports whether the parts of values merge: the fields of a Struct, the entries of a Map, and the items of a ListMap or a
-// Set. It is false for nil.
+// Merges reports whether the parts of values merge: the fields of a Struct, the entries of a Map,
+// and the items of a ListMap or a Set. It is false for nil.
 func (t *Type) Merges() bool {
 	return t != nil && slices.Contains([]Kind{Struct, Map, ListMap, Set}, t.Kind)
 }
 
-// HasItems reports whether the type is a list that merges item by item: a ListMap or a Set. It is false for nil.
+// HasItems reports whether the type is a list that merges item by item: a ListMap or a Set. It is
+// false for nil.
 func (t *Type) HasItems() bool { return t != nil && (t.Kind == ListMap || t.Kind == Set) }
 
 // For returns how a value of decoded JSON merges. In an Untyped field that depends on the value.
@@ -33,8 +34,8 @@ func (t *Type) For(value any) *Type {
 	}
 }
 
-// Item returns the step to an item of a ListMap by its merge keys, or to an element of a Set. The item is decoded JSON. The result is
-// false for an item without a key, and for other types.
+// Item returns the step to an item of a ListMap by its merge keys, or to an element of a Set. The
+// item is decoded JSON. The result is false for an item without a key, and for other types.
 func (t *Type) Item(item any) (fieldpath.Step, bool) {
 	switch {
 	case t == nil:

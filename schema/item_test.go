@@ -13,7 +13,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestType_Item finds the items of lists by their keys, and compares with the paths that a merge gives them.
+// TestType_Item finds the items of lists by their keys, and compares with the paths that a merge
+// gives them.
 func TestType_Item(t *testing.T) {
 	pod := schema.TypeOf(reflect.TypeFor[corev1.PodSpec]())
 	port := schema.TypeOf(reflect.TypeFor[struct {
@@ -40,12 +41,14 @@ func TestType_Item(t *testing.T) {
 		{"containers", pod.Inner("containers"), `{"image": "x"}`, ""},
 		{"containers", pod.Inner("containers"), `{"name": {}}`, ""},
 		{"containers", pod.Inner("containers"), `"a"`, ""},
-		{"ports", pod.Inner("containers").Elem.Inner("ports"), `{"containerPort": 80}`, `[containerPort="80"]`},
+		{"ports", pod.Inner("containers").Elem.Inner("ports"), `{"containerPort": 80}`,
+			`[containerPort="80"]`},
 		{"ports of an int or a string", port, `{"port": 80}`, `[port=80]`},
 		{"ports of an int or a string", port, `{"port": "80"}`, `[port="80"]`},
 		{"tolerations", pod.Inner("tolerations"), `{"key": "a"}`, ""},
 		{"several", definition.Inner("several"), `{"port": 80}`, `[port=80,protocol="TCP"]`},
-		{"several", definition.Inner("several"), `{"port": 80, "protocol": null}`, `[port=80,protocol=null]`},
+		{"several", definition.Inner("several"), `{"port": 80, "protocol": null}`,
+			`[port=80,protocol=null]`},
 		{"several", definition.Inner("several"), `{"protocol": "UDP"}`, `[protocol="UDP"]`},
 		{"several", definition.Inner("several"), `{"port": [], "protocol": "UDP"}`, ""},
 		{"one", definition.Inner("one"), `{"on": true}`, `[on=true]`},
@@ -63,7 +66,8 @@ func TestType_Item(t *testing.T) {
 		if got := step.String(); ok != (tc.want != "") || ok && got != tc.want {
 			t.Errorf("%s: Item(%s) = %s, %v, want %q", tc.list, tc.item, got, ok, tc.want)
 		}
-		if _, isObject := item.(map[string]any); !ok || !isObject || definition.Inner(tc.list) == nil {
+		if _, isObject := item.(map[string]any); !ok || !isObject ||
+			definition.Inner(tc.list) == nil {
 			continue
 		}
 		patch := merge.Object{tc.list: []any{item}}

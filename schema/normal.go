@@ -74,7 +74,8 @@ func emptyOf(t reflect.Type) any {
 	if t.Kind() == reflect.Struct && !encodesItself(t) {
 		object := map[string]any{}
 		for _, g := range goFields(t, nil) {
-			isThere := !g.slot.OmitEmpty || g.typ.Kind() == reflect.Struct // omitempty omits no struct
+			// omitempty omits no struct
+			isThere := !g.slot.OmitEmpty || g.typ.Kind() == reflect.Struct
 			if isThere && !g.slot.OmitZero && !g.slot.isOptional {
 				object[g.name] = emptyOf(g.typ)
 			}

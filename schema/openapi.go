@@ -18,18 +18,21 @@ import (
 	"github.com/trainweld/trainweld/internal/yamltext"
 )
 
-// ParseOpenAPI reads how the objects of a kind merge under server-side apply, from JSON or YAML. The data is one document of three;
-// empty documents around it do not count:
+// ParseOpenAPI reads how the objects of a kind merge under server-side apply, from JSON or YAML.
+// The data is one document of three; empty documents around it do not count:
 //
 //   - a CustomResourceDefinition of apiextensions.k8s.io/v1. The default version is the stored one.
 //   - the openAPIV3Schema of one of its versions.
-//   - an OpenAPI v3 document, as an API server prints it: kubectl get --raw /openapi/v3/apis/apps/v1. It must name a kind.
+//   - an OpenAPI v3 document, as an API server prints it: kubectl get --raw
+//     /openapi/v3/apis/apps/v1. It must name a kind.
 //
-// ParseOpenAPI does not ask whether an API server accepts the schema. What a schema does not say merges leniently: a value without a type
-// by its JSON, and a list without usable keys as a whole. ParseOpenAPI ignores a definition's schema of apiVersion, kind and metadata,
-// because every object shares them. Aliases may expand a document to 3 MiB.
+// ParseOpenAPI does not ask whether an API server accepts the schema. What a schema does not say
+// merges leniently: a value without a type by its JSON, and a list without usable keys as a whole.
+// ParseOpenAPI ignores a definition's schema of apiVersion, kind and metadata, because every object
+// shares them. Aliases may expand a document to 3 MiB.
 //
-// The types of fields have no slots in a Go type. They merge objects: see ForObject in package merge.
+// The types of fields have no slots in a Go type. They merge objects: see ForObject in package
+// merge.
 func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, error) {
 	read, err := documentOf(data)
 	if err != nil {
@@ -109,7 +112,8 @@ func onlyYAML(data []byte) (only []byte, err error) {
 var errSeveral = errors.New("there is more than one document")
 
 // versionOf finds the schema of a version in a definition.
-func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (map[string]any, error) {
+func versionOf(definition map[string]any,
+	of []runtimeschema.GroupVersionKind) (map[string]any, error) {
 	if kind := definition["kind"]; kind != "CustomResourceDefinition" {
 		return nil, fmt.Errorf("kind: must be CustomResourceDefinition, and is %v", kind)
 	}
@@ -124,13 +128,16 @@ func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (
 	if len(of) > 0 {
 		wanted = of[0]
 	}
-	if names := asSchema(spec["names"]); wanted.Kind != "" && (names["kind"] != wanted.Kind || spec["group"] != wanted.Group) {
-		return nil, fmt.Errorf("spec.names.kind: must be %s of %s, and is %v of %v", wanted.Kind, wanted.Group, names["kind"], spec["group"])
+	if names := asSchema(spec["names"]); wanted.Kind != "" &&
+		(names["kind"] != wanted.Kind || spec["group"] != wanted.Group) {
+		return nil, fmt.Errorf("spec.names.kind: must be %s of %s, and is %v of %v", wanted.Kind,
+			wanted.Group, names["kind"], spec["group"])
 	}
 	versions, _ := spec["versions"].([]any)
 	for i, v := range versions {
 		v, _ := v.(map[string]any)
-		if wanted.Version != "" && v["name"] != wanted.Version || wanted.Version == "" && v["storage"] != true && len(versions) > 1 {
+		if wanted.Version != "" && v["name"] != wanted.Version ||
+			wanted.Version == "" && v["storage"] != true && len(versions) > 1 {
 			continue
 		}
 		validation, _ := v["schema"].(map[string]any)
@@ -146,19 +153,21 @@ func versionOf(definition map[string]any, of []runtimeschema.GroupVersionKind) (
 	return nil, errors.New("spec.versions: there is no version that is stored")
 }
 
-// Open returns the type of objects without a schema: objects merge by key, and every other value is replaced.
+// Open returns the type of objects without a schema: objects merge by key, and every other value is
+// replaced.
 func Open() *Type { return newOpenAPI().free.Object }
 
 // openAPI compiles a schema. Definitions repeat a few types often, so it makes one of each.
 type openAPI struct {
-	document                                       document         // nil for a definition
-	types                                          map[string]*Type // of the document, by name
-	pending                                        []pending
-	lists                                          []*Type         // the list-maps by one key
-	nonNull                                        map[*Type]*Type // the scalars that are never null, by those that may be
+	document document         // nil for a definition
+	types    map[string]*Type // of the document, by name
+	pending  []pending
+	lists    []*Type // the list-maps by one key
+	// the scalars that are never null, by those that may be
+	nonNull                                        map[*Type]*Type
 	any, text, number, whole, boolean, intOrString *Type
-	// free is a value that only its JSON describes: objects merge by key, and all else is replaced. Within a list of such
-	// values the type is opaque, and objects are replaced as well.
+	// free is a value that only its JSON describes: objects merge by key, and all else is replaced.
+	// Within a list of such values the type is opaque, and objects are replaced as well.
 	free, opaque *Type
 	meta         *Type
 }
@@ -189,8 +198,9 @@ func (c *openAPI) root(s map[string]any) *Type {
 	return c.finish(c.object(s, s[keepsUnknown] == true, true))
 }
 
-// value returns the type of a schema. Only a definition refuses null, where it states a type, and no default takes the place of the null.
-// The flag free states that an outer schema keeps unknown fields, and so do all inner ones.
+// value returns the type of a schema. Only a definition refuses null, where it states a type, and
+// no default takes the place of the null. The flag free states that an outer schema keeps unknown
+// fields, and so do all inner ones.
 func (c *openAPI) value(s map[string]any, free bool) *Type {
 	t := c.nullable(s, free)
 	hasType := s["type"] != nil || s[intOrString] == true
@@ -229,7 +239,8 @@ func (c *openAPI) nullable(s map[string]any, free bool) *Type {
 	case "boolean":
 		return c.boolean
 	case "string":
-		if format := s["format"]; format == nil || format == "" || format == "byte" || c.document == nil {
+		if format := s["format"]; format == nil || format == "" || format == "byte" ||
+			c.document == nil {
 			return c.text
 		}
 		return c.any // an API server accepts any scalar here when it merges
@@ -237,14 +248,16 @@ func (c *openAPI) nullable(s map[string]any, free bool) *Type {
 		if s[intOrString] == true && c.document == nil {
 			return c.intOrString
 		}
-		if len(subschemas(s, "properties")) == 0 && s["additionalProperties"] == nil && s["items"] == nil {
+		if len(subschemas(s, "properties")) == 0 && s["additionalProperties"] == nil &&
+			s["items"] == nil {
 			return c.free
 		}
 		return &Type{Kind: Untyped, Object: c.object(s, free, false), List: c.list(s, free)}
 	}
 }
 
-// object returns the type of a schema's objects. isObject reports that these are Kubernetes objects, with kind and metadata.
+// object returns the type of a schema's objects. isObject reports that these are Kubernetes
+// objects, with kind and metadata.
 func (c *openAPI) object(s map[string]any, free, isObject bool) *Type {
 	t := &Type{Kind: Struct}
 	properties := subschemas(s, "properties")
@@ -252,7 +265,8 @@ func (c *openAPI) object(s map[string]any, free, isObject bool) *Type {
 	required, _ := s["required"].([]any)
 	add := func(name string, of *Type, def any) {
 		isRequired := c.document != nil && slices.Contains(required, any(name))
-		compiled = append(compiled, StructField{Name: name, Type: of, Default: def, Required: isRequired})
+		compiled = append(
+			compiled, StructField{Name: name, Type: of, Default: def, Required: isRequired})
 	}
 	for name, property := range properties {
 		if !isObject || name != "apiVersion" && name != "kind" && name != "metadata" {
@@ -319,7 +333,8 @@ func (c *openAPI) list(s map[string]any, free bool) *Type {
 	return t
 }
 
-// setKeys sets the key of a list-map. A list without keys, or whose items cannot have them, merges as a whole.
+// setKeys sets the key of a list-map. A list without keys, or whose items cannot have them, merges
+// as a whole.
 func (t *Type) setKeys() {
 	items := t.Elem.granular()
 	isUnusable := func(name string) bool {
@@ -355,9 +370,13 @@ func (c *openAPI) objectMeta() *Type {
 		required[i].Default = ""
 	}
 	owner.withFields(append(required, fields(c.boolean, "controller", "blockOwnerDeletion")...))
-	owners := &Type{Kind: ListMap, Key: "uid", Keys: []string{"uid"}, Elem: &Type{Kind: Atomic, Object: owner}}
-	entry.withFields(append(append(fields(c.text, "manager", "operation", "apiVersion", "fieldsType", "subresource"),
-		fields(c.any, "time")...), StructField{Name: "fieldsV1", Type: &Type{Kind: Map, Elem: c.free}}))
+	owners := &Type{Kind: ListMap, Key: "uid", Keys: []string{"uid"},
+		Elem: &Type{Kind: Atomic, Object: owner}}
+	entry.withFields(
+		append(append(
+			fields(c.text, "manager", "operation", "apiVersion", "fieldsType", "subresource"),
+			fields(c.any, "time")...),
+			StructField{Name: "fieldsV1", Type: &Type{Kind: Map, Elem: c.free}}))
 	all := fields(c.text, "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion")
 	all = append(all, fields(c.number, "generation", "deletionGracePeriodSeconds")...)
 	all = append(all, fields(c.any, "creationTimestamp", "deletionTimestamp")...)
@@ -450,9 +469,10 @@ func jsonName(v any) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// TypeOf compiles the merge schema of any API type from its struct tags, by the rules of JobSetTemplate. It serves comparisons
-// and merges of whole objects, such as Jobs and Pods. None of its fields is patchable. A pointer stands for its target. A type
-// may contain itself, as does then its Type. The Type of a nil type is nil. Every call compiles again: keep the result.
+// TypeOf compiles the merge schema of any API type from its struct tags, by the rules of
+// JobSetTemplate. It serves comparisons and merges of whole objects, such as Jobs and Pods. None of
+// its fields is patchable. A pointer stands for its target. A type may contain itself, as does then
+// its Type. The Type of a nil type is nil. Every call compiles again: keep the result.
 func TypeOf(t reflect.Type) *Type {
 	compiled, _ := Compile(t, nil, Rules{}) // only rules can fail
 	return compiled

@@ -44,7 +44,8 @@ const portsSchema = `{
 
 // definition is a CustomResourceDefinition of two versions, the second of which is stored.
 func definition(served, stored string) string {
-	return fmt.Sprintf(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"group": "example.com", "versions": [
+	return fmt.Sprintf(
+		`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"group": "example.com", "versions": [
 		{"name": "v1", "served": true, "storage": false, "schema": {"openAPIV3Schema": %s}},
 		{"name": "v2", "served": true, "storage": true, "schema": {"openAPIV3Schema": %s}}]}}`, served, stored)
 }
@@ -94,7 +95,8 @@ func TestParseOpenAPIOfVersions(t *testing.T) {
 	for _, test := range []struct {
 		of    []runtimeschema.GroupVersionKind
 		field string
-	}{{nil, "data"}, {[]runtimeschema.GroupVersionKind{{Version: "v2"}}, "data"}, {[]runtimeschema.GroupVersionKind{{Version: "v1"}}, "spec"}} {
+	}{{nil, "data"}, {[]runtimeschema.GroupVersionKind{{Version: "v2"}}, "data"},
+		{[]runtimeschema.GroupVersionKind{{Version: "v1"}}, "spec"}} {
 		root, err := schema.ParseOpenAPI(both, test.of...)
 		if err != nil || root.Field(test.field) == nil {
 			t.Errorf("of %v: %v, field %s: %v", test.of, err, test.field, root.Field(test.field))
@@ -104,12 +106,18 @@ func TestParseOpenAPIOfVersions(t *testing.T) {
 
 func TestParseOpenAPI_Invalid(t *testing.T) {
 	for name, test := range map[string]struct{ schema, want string }{
-		"no JSON":           {`{`, "read the definition: unexpected EOF"},
-		"a list":            {`[]`, "read the definition: must be an object, and is a list"},
-		"another kind":      {`{"kind": "Pod", "spec": {}}`, "kind: must be CustomResourceDefinition, and is Pod"},
-		"an old definition": {`{"kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1beta1"}`, "apiVersion: must be apiextensions.k8s.io/v1, and is apiextensions.k8s.io/v1beta1"},
-		"no versions":       {`{"kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1"}`, "spec.versions: there is no version that is stored"},
-		"no schema":         {definition(portsSchema, "null"), "spec.versions[1].schema.openAPIV3Schema: required"},
+		"no JSON": {`{`, "read the definition: unexpected EOF"},
+		"a list":  {`[]`, "read the definition: must be an object, and is a list"},
+		"another kind": {
+			`{"kind": "Pod", "spec": {}}`, "kind: must be CustomResourceDefinition, and is Pod"},
+		"an old definition": {
+			`{"kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1beta1"}`,
+			"apiVersion: must be apiextensions.k8s.io/v1, and is apiextensions.k8s.io/v1beta1"},
+		"no versions": {
+			`{"kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1"}`,
+			"spec.versions: there is no version that is stored"},
+		"no schema": {
+			definition(portsSchema, "null"), "spec.versions[1].schema.openAPIV3Schema: required"},
 	} {
 		_, err := schema.ParseOpenAPI([]byte(test.schema))
 		if err == nil || err.Error() != test.want {
@@ -118,27 +126,39 @@ func TestParseOpenAPI_Invalid(t *testing.T) {
 	}
 }
 
-// TestParseOpenAPI_Lenient reads schemas that no API server accepts. What they do not say merges by its JSON, or as a whole.
+// TestParseOpenAPI_Lenient reads schemas that no API server accepts. What they do not say merges by
+// its JSON, or as a whole.
 func TestParseOpenAPI_Lenient(t *testing.T) {
 	const items = `"items": {"type": "object", "properties": {"k": {"type": "string"}, "o": {"type": "object"}}}`
 	for name, test := range map[string]struct{ schema, want string }{
-		"no type":               {`{}`, "untyped"},
-		"an unknown type":       {`{"type": "list"}`, "untyped"},
-		"a reference":           {`{"$ref": "#/properties/a"}`, "untyped"},
-		"a type in a junctor":   {`{"type": "object", "anyOf": [{"type": "string"}], "properties": {"k": {}}}`, "struct"},
-		"no schema":             {`5`, "invalid"},
-		"no items":              {`{"type": "array"}`, "atomic"},
-		"a map without keys":    {`{"type": "array", "x-kubernetes-list-type": "map", ` + items + `}`, "atomic"},
-		"a map without items":   {`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}`, "atomic"},
-		"a map of texts":        {`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {"type": "string"}}`, "atomic"},
-		"an unknown key":        {`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["x"], ` + items + `}`, "atomic"},
-		"a key that is no word": {`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "o"], ` + items + `}`, "atomic"},
-		"an optional key":       {`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], ` + items + `}`, "list-map by k"},
-		"another list":          {`{"type": "array", "x-kubernetes-list-type": "bag", ` + items + `}`, "atomic"},
-		"another map":           {`{"type": "object", "x-kubernetes-map-type": "whole", "additionalProperties": {"type": "string"}}`, "map"},
-		"properties and more":   {`{"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": {"type": "string"}}`, "struct"},
+		"no type":         {`{}`, "untyped"},
+		"an unknown type": {`{"type": "list"}`, "untyped"},
+		"a reference":     {`{"$ref": "#/properties/a"}`, "untyped"},
+		"a type in a junctor": {
+			`{"type": "object", "anyOf": [{"type": "string"}], "properties": {"k": {}}}`, "struct"},
+		"no schema": {`5`, "invalid"},
+		"no items":  {`{"type": "array"}`, "atomic"},
+		"a map without keys": {
+			`{"type": "array", "x-kubernetes-list-type": "map", ` + items + `}`, "atomic"},
+		"a map without items": {
+			`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}`, "atomic"},
+		"a map of texts": {
+			`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {"type": "string"}}`, "atomic"},
+		"an unknown key": {
+			`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["x"], ` + items + `}`, "atomic"},
+		"a key that is no word": {
+			`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "o"], ` + items + `}`, "atomic"},
+		"an optional key": {
+			`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], ` + items + `}`, "list-map by k"},
+		"another list": {
+			`{"type": "array", "x-kubernetes-list-type": "bag", ` + items + `}`, "atomic"},
+		"another map": {
+			`{"type": "object", "x-kubernetes-map-type": "whole", "additionalProperties": {"type": "string"}}`, "map"},
+		"properties and more": {
+			`{"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": {"type": "string"}}`, "struct"},
 	} {
-		root, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"a": ` + test.schema + `}}`))
+		root, err := schema.ParseOpenAPI(
+			[]byte(`{"type": "object", "properties": {"a": ` + test.schema + `}}`))
 		if got := root.Inner("a").String(); err != nil || got != test.want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, test.want)
 		}
@@ -156,7 +176,8 @@ func TestParseOpenAPI_Linear(t *testing.T) {
 		t.Fatal(err)
 	}
 	deep := func(n int, end string) string {
-		return strings.Repeat(`{"type":"object","properties":{"a":`, n) + end + strings.Repeat("}}", n)
+		return strings.Repeat(`{"type":"object","properties":{"a":`, n) + end +
+			strings.Repeat("}}", n)
 	}
 	for name, text := range map[string]string{
 		"many properties":            string(data),
@@ -164,8 +185,10 @@ func TestParseOpenAPI_Linear(t *testing.T) {
 		"400 levels":                 deep(400, `{"type":"string"}`),
 		"4,000 levels":               deep(4000, `{}`),
 		"10,000 levels":              deep(10_000, `{}`),
-		"many branches": `{"type":"object","properties":` + string(data[len(`{"properties":`):len(data)-len(`,"type":"object"}`)]) +
-			`,"anyOf":[` + strings.Repeat(`{"properties":{"p1":{"minLength":1}}},`, 20_000) + `{}]}`,
+		"many branches": `{"type":"object","properties":` +
+			string(data[len(`{"properties":`):len(data)-len(`,"type":"object"}`)]) +
+			`,"anyOf":[` + strings.Repeat(`{"properties":{"p1":{"minLength":1}}},`, 20_000) +
+			`{}]}`,
 	} {
 		start := time.Now()
 		_, err := schema.ParseOpenAPI([]byte(text))
@@ -178,7 +201,8 @@ func TestParseOpenAPI_Linear(t *testing.T) {
 	}
 }
 
-// TestParseOpenAPI_YAML reads the same types from YAML as from JSON. Several documents, duplicate keys and other values are errors.
+// TestParseOpenAPI_YAML reads the same types from YAML as from JSON. Several documents, duplicate
+// keys and other values are errors.
 func TestParseOpenAPI_YAML(t *testing.T) {
 	const text = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -203,7 +227,9 @@ spec:
 			}
 		}
 	}
-	if got, err := schema.ParseOpenAPI([]byte("{type: object, properties: {a: {type: string}}}")); err != nil || got.Field("a") == nil {
+	if got, err := schema.ParseOpenAPI(
+		[]byte("{type: object, properties: {a: {type: string}}}")); err != nil ||
+		got.Field("a") == nil {
 		t.Errorf("a schema in braces: %v, %v", got, err)
 	}
 	for bad, want := range map[string]string{
@@ -214,9 +240,11 @@ spec:
 		"- a\n":                                  "must be an object, and is a list",
 		"a: [\n":                                 "read the definition: ",
 		"type: object\nproperties: &a {b: *a}\n": "read the definition: ",
-		"a: &a " + strings.Repeat("x", 1<<20) + "\nb: [*a, *a, *a]\n": "its aliases expand it to more than 3 MiB",
+		"a: &a " + strings.Repeat("x", 1<<20) +
+			"\nb: [*a, *a, *a]\n": "its aliases expand it to more than 3 MiB",
 	} {
-		if _, err := schema.ParseOpenAPI([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := schema.ParseOpenAPI([]byte(bad)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("ParseOpenAPI(%.80q) = %v, want %q", bad, err, want)
 		}
 	}

@@ -2,10 +2,11 @@ package schema
 
 import "reflect"
 
-// PodRules returns the unions of the API types that a Go type holds. Examples are the handlers of a probe and the sources of a volume. It
-// also returns the defaults of the type's Pod templates and Jobs. Struct tags declare neither. The rules come from the API server's
-// validation and defaults (Kubernetes v1.36 pkg/apis). They are found by the names of the types, so they hold for each version of
-// k8s.io/api. A merge that names no rules has these.
+// PodRules returns the unions of the API types that a Go type holds. Examples are the handlers of a
+// probe and the sources of a volume. It also returns the defaults of the type's Pod templates and
+// Jobs. Struct tags declare neither. The rules come from the API server's validation and defaults
+// (Kubernetes v1.36 pkg/apis). They are found by the names of the types, so they hold for each
+// version of k8s.io/api. A merge that names no rules has these.
 func PodRules(root reflect.Type) Rules {
 	r := Rules{Unions: map[reflect.Type][]Union{}}
 	seen, structs := map[reflect.Type]bool{}, []reflect.Type(nil)
@@ -76,8 +77,11 @@ func unionsOf(t reflect.Type) []Union {
 	case "k8s.io/api/core/v1.VolumeMount":
 		return []Union{{Name: "sub-path", Members: []string{"subPath", "subPathExpr"}}}
 	case "k8s.io/api/core/v1.SeccompProfile", "k8s.io/api/core/v1.AppArmorProfile":
-		return []Union{{Name: "profile", Members: []string{"localhostProfile"}, Discriminator: "type", When: "Localhost"}}
-	case "k8s.io/api/apps/v1.DeploymentStrategy", "k8s.io/api/apps/v1.DaemonSetUpdateStrategy", "k8s.io/api/apps/v1.StatefulSetUpdateStrategy":
+		return []Union{
+			{Name: "profile", Members: []string{"localhostProfile"}, Discriminator: "type",
+				When: "Localhost"}}
+	case "k8s.io/api/apps/v1.DeploymentStrategy", "k8s.io/api/apps/v1.DaemonSetUpdateStrategy",
+		"k8s.io/api/apps/v1.StatefulSetUpdateStrategy":
 		return []Union{chosen("RollingUpdate", "rollingUpdate")}
 	case "k8s.io/api/autoscaling/v2.MetricSpec":
 		return []Union{

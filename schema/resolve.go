@@ -61,7 +61,8 @@ func (t *Type) fieldNames() string {
 func (t *Type) resolve(p, at fieldpath.Path) (path fieldpath.Path, lacking *Type, problem string) {
 	path, of := at, t
 	for _, step := range p {
-		if name, isField := step.Field(); isField && name != anyName && of.isList() && of.Kind != Set {
+		if name, isField := step.Field(); isField && name != anyName && of.isList() &&
+			of.Kind != Set {
 			path, of = path.Append(fieldpath.Any()), of.child(fieldpath.Any())
 		}
 		in := of.forStep(step)
@@ -191,7 +192,8 @@ func (t *Type) meantElement(step fieldpath.Step) (meant fieldpath.Step, problem 
 
 // isText reports whether the keys and elements of a type are compared as texts.
 func isText(t *Type) bool {
-	return t != nil && (t.JSON == "string" || t.goType != nil && indirect(t.goType).Kind() != reflect.Struct)
+	return t != nil &&
+		(t.JSON == "string" || t.goType != nil && indirect(t.goType).Kind() != reflect.Struct)
 }
 
 // meantItem is meant for a list-map.
@@ -245,8 +247,8 @@ func wordOf(value any) string {
 	return fmt.Sprint(value)
 }
 
-// Replaced returns the shortest beginning of a path, itself not included, whose value merges whole. It
-// returns nil if there is none.
+// Replaced returns the shortest beginning of a path, itself not included, whose value merges whole.
+// It returns nil if there is none.
 func (t *Type) Replaced(p fieldpath.Path) fieldpath.Path {
 	for i, step := range p {
 		if t = t.forStep(step); t == nil {

@@ -7,9 +7,10 @@
 //	}
 //	fmt.Println(deployment.Lookup(containers)) // list-map by name
 //
-// A [Type] is data, and never changes. [TypeOf] and [Compile] read it from the struct tags of a Go type, [ParseOpenAPI] from a
-// CustomResourceDefinition or from the document of an API server, and [Open] knows no fields. [PodRules] has what the tags of
-// Kubernetes' types lack. [Type.Resolve] reads the paths that people write.
+// A [Type] is data, and never changes. [TypeOf] and [Compile] read it from the struct tags of a Go
+// type, [ParseOpenAPI] from a CustomResourceDefinition or from the document of an API server, and
+// [Open] knows no fields. [PodRules] has what the tags of Kubernetes' types lack. [Type.Resolve]
+// reads the paths that people write.
 package schema
 
 import (
@@ -34,7 +35,8 @@ const (
 	ListMap
 	// Set values are lists of strings that merge by union.
 	Set
-	// Atomic values are lists that a patch replaces whole, or objects with the same rule in a definition.
+	// Atomic values are lists that a patch replaces whole, or objects with the same rule in a
+	// definition.
 	Atomic
 	// Untyped values merge by their JSON: by Object or List, and otherwise as a Scalar.
 	Untyped
@@ -73,26 +75,31 @@ type Type struct {
 	Key string
 	// Keys are the merge keys of a ListMap of a definition. If there are several, Key is empty.
 	Keys []string
-	// Elem is the type of the items of a ListMap, Set or Atomic, and of the values of a Map. In a Struct it is the type of
-	// fields that Fields does not name. It is nil if such fields are forbidden.
+	// Elem is the type of the items of a ListMap, Set or Atomic, and of the values of a Map. In a
+	// Struct it is the type of fields that Fields does not name. It is nil if such fields are
+	// forbidden.
 	Elem *Type
-	// Object and List describe how objects and lists merge in an Untyped field. An Atomic with Object replaces objects.
+	// Object and List describe how objects and lists merge in an Untyped field. An Atomic with
+	// Object replaces objects.
 	Object, List *Type
-	// JSON is the JSON type of a definition's Scalar: "string", "number", "integer", "boolean", IntOrString, or "" for any of them.
+	// JSON is the JSON type of a definition's Scalar: "string", "number", "integer", "boolean",
+	// IntOrString, or "" for any of them.
 	JSON string
-	// NonNull states that an API server refuses a null that an apply leaves here, and has no default for it. Only definitions set it.
+	// NonNull states that an API server refuses a null that an apply leaves here, and has no
+	// default for it. Only definitions set it.
 	NonNull bool
 	// Fields are the fields of a Struct in the order of the API type, inlined structs in place.
 	Fields []*StructField
 	// Unions are the groups of fields of a Struct of which an object may set only one.
 	Unions []Union
 
-	// Raw marks a Scalar that writes its own JSON, which may be an object of any shape. Two objects merge name by name, unless
-	// Whole is set: then the patch's object replaces the other one.
+	// Raw marks a Scalar that writes its own JSON, which may be an object of any shape. Two objects
+	// merge name by name, unless Whole is set: then the patch's object replaces the other one.
 	Raw, Whole bool
 	// Own marks a Scalar whose Go type reads and writes its own JSON.
 	Own bool
-	// Plain marks a Struct that rules restrict, and its maps. There, a key with a $ is an ordinary key.
+	// Plain marks a Struct that rules restrict, and its maps. There, a key with a $ is an ordinary
+	// key.
 	Plain bool
 
 	goType    reflect.Type
@@ -117,19 +124,20 @@ type StructField struct {
 	Patch *Slot
 	// Default is the merge key of an item that omits it; nil for none. Only definitions set it.
 	Default any
-	// Required states that an API server rejects an object without the field. Only OpenAPI documents set it: a definition judges its own
-	// objects.
+	// Required states that an API server rejects an object without the field. Only OpenAPI
+	// documents set it: a definition judges its own objects.
 	Required bool
 
 	empty any // the JSON of the field's zero value
 }
 
-// A Union is a group of fields of which an object may set only one. The cluster keeps the fields that all patches set, and then
-// rejects an object with two of them.
+// A Union is a group of fields of which an object may set only one. The cluster keeps the fields
+// that all patches set, and then rejects an object with two of them.
 type Union struct {
 	// Name names the group in messages, such as "source".
 	Name string
-	// Members are the names of the fields. In a union with a discriminator they belong to its value in When.
+	// Members are the names of the fields. In a union with a discriminator they belong to its value
+	// in When.
 	Members []string
 	// Discriminator is the field that names the member in use, or "".
 	Discriminator string
@@ -162,9 +170,9 @@ func (s *Slot) IsPointer() bool { return s != nil && s.kind == reflect.Pointer }
 // IsAlways reports whether the encoding always has the field.
 func (s *Slot) IsAlways() bool { return !s.OmitZero && (!s.OmitEmpty || s.kind == reflect.Struct) }
 
-// Of returns the slot's value in a struct and reports whether JSON would hold the field at all. A field without omitempty is
-// always encoded, and a nil pointer or list there encodes as null. The value is invalid if parent is not a struct, or within a
-// nil embedded pointer.
+// Of returns the slot's value in a struct and reports whether JSON would hold the field at all. A
+// field without omitempty is always encoded, and a nil pointer or list there encodes as null. The
+// value is invalid if parent is not a struct, or within a nil embedded pointer.
 func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
 	if s == nil || len(s.Index) == 0 || parent.Kind() != reflect.Struct {
 		return reflect.Value{}, false
@@ -259,8 +267,9 @@ func (t *Type) Inner(name string) *Type {
 	return t.Elem
 }
 
-// Step returns the step to the field of a Struct or the entry of a Map by its name. An object without a schema, or of a nil
-// type, does not distinguish the two. Then a name of letters, digits, "-", "_" and "$" is a Field, any other a Key.
+// Step returns the step to the field of a Struct or the entry of a Map by its name. An object
+// without a schema, or of a nil type, does not distinguish the two. Then a name of letters, digits,
+// "-", "_" and "$" is a Field, any other a Key.
 func (t *Type) Step(name string) fieldpath.Step {
 	if t != nil && t.Object != nil {
 		t = t.Object
@@ -274,7 +283,8 @@ func (t *Type) Step(name string) fieldpath.Step {
 
 // isNotInName reports whether no field name contains a character.
 func isNotInName(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '$'
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' &&
+		r != '-' && r != '$'
 }
 
 // KeyField returns the field of a ListMap's items that holds their merge key.
@@ -293,8 +303,8 @@ func (t *Type) GoType() reflect.Type {
 	return t.goType
 }
 
-// Patchable returns the fields of a Struct that a manager may patch, in the order of Fields. The slice is shared: do not change
-// it.
+// Patchable returns the fields of a Struct that a manager may patch, in the order of Fields. The
+// slice is shared: do not change it.
 func (t *Type) Patchable() []*StructField {
 	if t == nil {
 		return nil
@@ -302,7 +312,8 @@ func (t *Type) Patchable() []*StructField {
 	return t.patchable
 }
 
-// EmbedsPointer reports whether the Go struct embeds a pointer. Its encoding has the fields of that only if one of them is set.
+// EmbedsPointer reports whether the Go struct embeds a pointer. Its encoding has the fields of that
+// only if one of them is set.
 func (t *Type) EmbedsPointer() bool { return t.optional }
 
 // Sorted returns the fields of a Struct by name. The slice is shared: do not change it.
@@ -313,10 +324,13 @@ func (t *Type) Sorted() []*StructField {
 	case t.sorted != nil:
 		return t.sorted
 	}
-	return slices.SortedFunc(slices.Values(t.Fields), func(a, b *StructField) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(slices.Values(t.Fields), func(a, b *StructField) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 }
 
-// Lookup returns the type of the field at a path from t, or nil. Positions within atomic lists lead to the type of their items.
+// Lookup returns the type of the field at a path from t, or nil. Positions within atomic lists lead
+// to the type of their items.
 func (t *Type) Lookup(path fieldpath.Path) *Type {
 	for _, step := range path {
 		if t == nil {

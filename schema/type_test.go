@@ -74,7 +74,8 @@ func TestTypeOf_RecursiveList(t *testing.T) {
 	all := schema.TypeOf(reflect.TypeFor[stepList]()).Field("all").Type
 	steps := all.Elem.Field("steps").Type
 	if steps.Elem != all.Elem || steps.KeyField() == nil || steps.KeyField() != all.KeyField() {
-		t.Errorf("a list in a list is %v by %+v, want a list-map by the field name", steps, steps.KeyField())
+		t.Errorf("a list in a list is %v by %+v, want a list-map by the field name", steps,
+			steps.KeyField())
 	}
 }
 
@@ -85,17 +86,20 @@ func TestTypeOf_Recursive(t *testing.T) {
 		t.Fatalf("steps is %+v, want a list-map of the type itself", steps)
 	}
 	if key := steps.Type.KeyField(); key == nil || key.Name != "name" {
-		t.Errorf("KeyField() = %+v, want the field name, which the type declares after the list", key)
+		t.Errorf("KeyField() = %+v, want the field name, which the type declares after the list",
+			key)
 	}
 	if zone := compiled.Field("zone"); zone == nil || zone.Type.Kind != schema.Scalar {
 		t.Errorf("Field(zone) = %+v, want the scalar of the embedded struct", zone)
 	}
-	deep := fieldpath.Fields("steps").Append(fieldpath.Item("name", "a")).Append(fieldpath.Fields("next", "next", "name")...)
+	deep := fieldpath.Fields("steps").Append(fieldpath.Item("name", "a")).Append(
+		fieldpath.Fields("next", "next", "name")...)
 	if name := compiled.Lookup(deep); name == nil || name.Kind != schema.Scalar {
 		t.Errorf("Lookup(%s) = %v, want a scalar", deep, name)
 	}
 	for typ, want := range map[reflect.Type]schema.Kind{
-		reflect.TypeFor[lists](): schema.Atomic, reflect.TypeFor[tree](): schema.Map, reflect.TypeFor[pointers](): schema.Scalar,
+		reflect.TypeFor[lists](): schema.Atomic, reflect.TypeFor[tree](): schema.Map,
+		reflect.TypeFor[pointers](): schema.Scalar,
 	} {
 		if got := schema.TypeOf(typ); got.Kind != want {
 			t.Errorf("TypeOf(%s) = %v, want %v", typ, got, want)
@@ -108,7 +112,9 @@ func TestTypeOf_Recursive(t *testing.T) {
 	if value, encoded := slot.Of(reflect.ValueOf(step{})); value.IsValid() || encoded {
 		t.Errorf("Of(no embedded struct) = %v, %v, want no value", value, encoded)
 	}
-	if value, encoded := slot.Of(reflect.ValueOf(step{embedded: &embedded{embedded: nil, Zone: "z"}})); !encoded || value.String() != "z" {
+	if value, encoded := slot.Of(
+		reflect.ValueOf(step{embedded: &embedded{embedded: nil, Zone: "z"}})); !encoded ||
+		value.String() != "z" {
 		t.Errorf("Of(embedded struct) = %v, %v, want z", value, encoded)
 	}
 }
@@ -146,26 +152,32 @@ func TestSlot(t *testing.T) {
 	typ := schema.TypeOf(reflect.TypeFor[slotted]())
 	part := &slottedPart{Name: "p"}
 	full := &slotted{
-		slottedInline: slottedInline{Flag: true}, SlottedEmbedded: &SlottedEmbedded{Inner: *part}, Note: "n", Pointer: part, Twice: &part, InPlace: *part,
-		Zero: *part, List: []slottedPart{*part}, Pointers: []*slottedPart{part}, ByNumber: []slottedPart{*part}, Map: map[string]string{"a": "b"},
+		slottedInline: slottedInline{Flag: true}, SlottedEmbedded: &SlottedEmbedded{Inner: *part},
+		Note: "n", Pointer: part, Twice: &part, InPlace: *part,
+		Zero: *part, List: []slottedPart{*part}, Pointers: []*slottedPart{part},
+		ByNumber: []slottedPart{*part}, Map: map[string]string{"a": "b"},
 	}
 	for _, f := range typ.Fields {
-		if value, encoded := f.Template.Of(reflect.ValueOf(full).Elem()); !encoded || value.IsZero() && f.Name != "name" {
+		if value, encoded := f.Template.Of(reflect.ValueOf(full).Elem()); !encoded ||
+			value.IsZero() && f.Name != "name" {
 			t.Errorf("%s of a full struct: Of = %v, %v", f.Name, value, encoded)
 		}
 		// Without omitempty a field is there.
 		always := f.Name == "name" || f.Name == "inPlace" || f.Name == "list"
 		empty := &slotted{Map: map[string]string{}, Pointers: []*slottedPart{}}
-		if value, encoded := f.Template.Of(reflect.ValueOf(empty).Elem()); encoded != always || value.IsValid() == (f.Name == "inner") {
+		if value, encoded := f.Template.Of(reflect.ValueOf(empty).Elem()); encoded != always ||
+			value.IsValid() == (f.Name == "inner") {
 			t.Errorf("%s of an empty struct: Of = %v, %v, want %v", f.Name, value, encoded, always)
 		}
 	}
-	if value, encoded := typ.Fields[0].Template.Of(reflect.ValueOf(full)); value.IsValid() || encoded {
+	if value, encoded := typ.Fields[0].Template.Of(reflect.ValueOf(full)); value.IsValid() ||
+		encoded {
 		t.Error("a slot has a value in a pointer")
 	}
 }
 
-// TestStructField_Put shows that an object has the fields that the encoding of a Go value has, and no other ones.
+// TestStructField_Put shows that an object has the fields that the encoding of a Go value has, and
+// no other ones.
 func TestStructField_Put(t *testing.T) {
 	typ := schema.TypeOf(reflect.TypeFor[slotted]())
 	encoded := func(value any) (object map[string]any) {

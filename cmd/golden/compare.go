@@ -28,18 +28,22 @@ type wantedObject struct {
 
 var errAliases = errors.New("has aliases")
 
-// wantedObjects returns the objects of a file. It rejects aliases, which could expand it to any size.
+// wantedObjects returns the objects of a file. It rejects aliases, which could expand it to any
+// size.
 func wantedObjects(data []byte) ([]wantedObject, error) {
 	var objects []wantedObject
 	var hasAlias func(n *node.Node) bool
-	hasAlias = func(n *node.Node) bool { return n.Kind == node.AliasNode || slices.ContainsFunc(n.Content, hasAlias) }
+	hasAlias = func(n *node.Node) bool {
+		return n.Kind == node.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
+	}
 	for _, text := range strings.Split("\n"+string(data), "\n---\n") {
 		var o unstructured.Unstructured
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
 		var document node.Node
-		if strings.Contains(text, "*") && (node.Unmarshal([]byte(text), &document) != nil || hasAlias(&document)) {
+		if strings.Contains(text, "*") &&
+			(node.Unmarshal([]byte(text), &document) != nil || hasAlias(&document)) {
 			return nil, errAliases
 		}
 		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
@@ -50,8 +54,8 @@ func wantedObjects(data []byte) ([]wantedObject, error) {
 	return objects, nil
 }
 
-// as returns the object as a value of the other's type. With strict, it returns an error for a field that the type
-// lacks.
+// as returns the object as a value of the other's type. With strict, it returns an error for a
+// field that the type lacks.
 func (w wantedObject) as(other any, strict bool) (any, error) {
 	if _, ok := other.(*unstructured.Unstructured); ok {
 		o := &unstructured.Unstructured{}
@@ -86,7 +90,9 @@ type comparedObjects struct {
 
 func pair(old []wantedObject, new []renderedObject) comparedObjects {
 	p := comparedObjects{old: map[objectKey]*wantedObject{}, new: map[objectKey]*renderedObject{}}
-	for i, k := range keysOf(new, func(o renderedObject) objectKey { return objectKeyOf(o.value) }) {
+	for i, k := range keysOf(new, func(o renderedObject) objectKey {
+		return objectKeyOf(o.value)
+	}) {
 		p.keys = append(p.keys, k)
 		p.new[k] = &new[i]
 	}
@@ -99,8 +105,8 @@ func pair(old []wantedObject, new []renderedObject) comparedObjects {
 	return p
 }
 
-// explain returns the differences between the objects of a file and the rendered ones, by merge key. It names the
-// layers that set the fields.
+// explain returns the differences between the objects of a file and the rendered ones, by merge
+// key. It names the layers that set the fields.
 func explain(opts Options, old []byte, new []renderedObject) []Line {
 	objects, err := wantedObjects(old)
 	if err != nil {
@@ -114,7 +120,8 @@ func explain(opts Options, old []byte, new []renderedObject) []Line {
 		case o == nil:
 			owners, err := n.owners()
 			if err != nil {
-				lines = append(lines, Line{'+', fmt.Sprintf("%s is new, from an unknown layer: %v", k, err)})
+				lines = append(
+					lines, Line{'+', fmt.Sprintf("%s is new, from an unknown layer: %v", k, err)})
 				continue
 			}
 			lines = append(lines, Line{'+', k.String() + " is new" + by(n.place, owners.Of(nil))})
@@ -125,7 +132,8 @@ func explain(opts Options, old []byte, new []renderedObject) []Line {
 		}
 	}
 	if lines == nil {
-		lines = []Line{{' ', "the objects are equal, but the text differs: another order, or comments"}}
+		lines = []Line{
+			{' ', "the objects are equal, but the text differs: another order, or comments"}}
 	}
 	return lines
 }
@@ -140,7 +148,8 @@ func explainObject(opts Options, k objectKey, old wantedObject, new renderedObje
 		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
 	}
 	// The file records no owners, so use the rendered object's owners.
-	changes, err := diff.Compare(before, new.value, diff.Options{Mask: !opts.ShowValues, Before: owners, After: owners})
+	changes, err := diff.Compare(before, new.value,
+		diff.Options{Mask: !opts.ShowValues, Before: owners, After: owners})
 	if err != nil {
 		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
 	}
@@ -172,7 +181,8 @@ func explainChange(c diff.Change, new renderedObject) []Line {
 	lines := []Line{{' ', head + by(new.place, c.After)}}
 	before, beforeIsText := c.Old.(string)
 	after, afterIsText := c.New.(string)
-	if beforeIsText && afterIsText && strings.Contains(before, "\n") && strings.Contains(after, "\n") {
+	if beforeIsText && afterIsText && strings.Contains(before, "\n") &&
+		strings.Contains(after, "\n") {
 		for _, l := range unified([]byte(before), []byte(after)) {
 			lines = append(lines, Line{l.Mark, "    " + l.Text})
 		}
@@ -223,7 +233,8 @@ func valueLines(mark byte, value any) []Line {
 func unified(old, new []byte) []Line {
 	var lines []Line
 	hunks := 0
-	for line := range strings.SplitSeq(strings.TrimSuffix(string(linediff.Diff("a", old, "b", new)), "\n"), "\n") {
+	for line := range strings.SplitSeq(
+		strings.TrimSuffix(string(linediff.Diff("a", old, "b", new)), "\n"), "\n") {
 		if strings.HasPrefix(line, "@@ ") {
 			if hunks++; hunks > 1 {
 				lines = append(lines, Line{' ', "..."})
@@ -296,7 +307,8 @@ func encodeObjects(objects []any) []byte {
 	return b.Bytes()
 }
 
-// Diff returns a unified diff between the file and the result of Update. It masks values, so it is only for reading.
+// Diff returns a unified diff between the file and the result of Update. It masks values, so it is
+// only for reading.
 func (c *Change) Diff() string {
 	if c == nil {
 		return ""
@@ -310,7 +322,8 @@ func (c *Change) Diff() string {
 	}
 	text := string(linediff.Diff(old, c.shownOld, new, c.shownNew))
 	if text == "" {
-		return fmt.Sprintf("--- %s\n+++ %s\nThe objects are equal, but the text differs.\n", old, new)
+		return fmt.Sprintf("--- %s\n+++ %s\nThe objects are equal, but the text differs.\n",
+			old, new)
 	}
 	_, text, _ = strings.Cut(text, "\n") // the first line is a command
 	return text

@@ -14,13 +14,15 @@
 //	torch/four-nodes/want/default_llm.yaml  all objects of TrainJob default/llm
 //	torch/four-nodes/want/findings.txt      the errors and warnings, if any
 //
-// Inputs are the *.yaml, *.yml and *.json files of the folder itself. Runtimes may also be in any folder above it, up
-// to the tested one. TrainJobs of other folders are not inputs. A folder is a case if it contains a TrainJob or a
-// want folder. The package skips folders and files whose names begin with a dot.
+// Inputs are the *.yaml, *.yml and *.json files of the folder itself. Runtimes may also be in any
+// folder above it, up to the tested one. TrainJobs of other folders are not inputs. A folder is a
+// case if it contains a TrainJob or a want folder. The package skips folders and files whose names
+// begin with a dot.
 //
-// The files of want are the files that "trainweld render --output-dir want" writes, one for each TrainJob without
-// errors. All *.yaml, *.yml and *.json files in want, and findings.txt, belong to the case. The case fails if one of
-// them has no rendered counterpart. The package ignores other files and folders in want.
+// The files of want are the files that "trainweld render --output-dir want" writes, one for each
+// TrainJob without errors. All *.yaml, *.yml and *.json files in want, and findings.txt, belong to
+// the case. The case fails if one of them has no rendered counterpart. The package ignores other
+// files and folders in want.
 //
 // # Options
 //
@@ -40,15 +42,16 @@
 //	job: node/0..1          # of Pods: only these of the job
 //	jobset-uid: 5e0c3a52-5f4e-4d0e-9d3b-0d6b1c9f5b11
 //
-// It applies to its folder and all folders below. A file in a folder below overrides it, and a file in want itself
-// overrides both. Paths are relative to the folder of the file, and must stay within the tested folder. The package
-// never makes Secrets, and so never writes them. Without trainer-version, the nearest trainweld.yaml names the
-// release. It is in a folder of the case or above it.
+// It applies to its folder and all folders below. A file in a folder below overrides it, and a file
+// in want itself overrides both. Paths are relative to the folder of the file, and must stay within
+// the tested folder. The package never makes Secrets, and so never writes them. Without
+// trainer-version, the nearest trainweld.yaml names the release. It is in a folder of the case or
+// above it.
 //
 // # Comparing
 //
-// Files are compared byte by byte, except for line ends. A difference names the merge key, and each field with the
-// layer that sets it now.
+// Files are compared byte by byte, except for line ends. A difference names the merge key, and each
+// field with the layer that sets it now.
 package golden
 
 import (
@@ -75,7 +78,8 @@ const Findings = "findings.txt"
 
 // Case is a folder with inputs and their expected objects.
 type Case struct {
-	// Name is the path of the folder below the searched one, with slashes; "." is the searched folder itself.
+	// Name is the path of the folder below the searched one, with slashes; "." is the searched
+	// folder itself.
 	Name string
 
 	fsys   fs.FS
@@ -84,10 +88,11 @@ type Case struct {
 	above  []string // input files of the folders above, the outermost first
 }
 
-// Find returns the cases in a folder and below it, sorted by name. The argument folder is the prefix of file names in
-// messages about the cases, and may be empty.
+// Find returns the cases in a folder and below it, sorted by name. The argument folder is the
+// prefix of file names in messages about the cases, and may be empty.
 //
-// It returns an error if a folder or a file cannot be read. Case.Run reports the problems within the files.
+// It returns an error if a folder or a file cannot be read. Case.Run reports the problems within
+// the files.
 func Find(fsys fs.FS, folder string) ([]*Case, error) {
 	if fsys == nil {
 		return nil, &fs.PathError{Op: "open", Path: folder, Err: fs.ErrNotExist}
@@ -105,7 +110,8 @@ func Find(fsys fs.FS, folder string) ([]*Case, error) {
 // appendCases appends the folder, if it is a case, and the cases below it.
 func appendCases(c *Case, cases *[]*Case) error {
 	if strings.Count(c.Name, "/") >= host.MostNested {
-		return fmt.Errorf("%s lies in %d folders: cases must lie in fewer", c.at(c.Name), host.MostNested)
+		return fmt.Errorf("%s lies in %d folders: cases must lie in fewer", c.at(c.Name),
+			host.MostNested)
 	}
 	entries, err := fs.ReadDir(c.fsys, c.Name)
 	if err != nil {
@@ -132,7 +138,8 @@ func appendCases(c *Case, cases *[]*Case) error {
 		}
 	}
 	for _, name := range below {
-		next := &Case{Name: name, fsys: c.fsys, folder: c.folder, above: slices.Concat(c.above, c.inputs)}
+		next := &Case{Name: name, fsys: c.fsys, folder: c.folder,
+			above: slices.Concat(c.above, c.inputs)}
 		if err := appendCases(next, cases); err != nil {
 			return err
 		}
@@ -157,7 +164,8 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// isRegularFile reports whether the entry is a file or a link to one. It returns an error for a link that its file system does not follow.
+// isRegularFile reports whether the entry is a file or a link to one. It returns an error for a
+// link that its file system does not follow.
 func isRegularFile(fsys fs.FS, name string) (bool, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -222,5 +230,6 @@ func (c *Case) wanted() (map[string][]byte, error) {
 
 // isOurs reports whether rendering may write a file of this name to want.
 func isOurs(name string) bool {
-	return !strings.HasPrefix(name, ".") && name != optionsFile && (isManifest(name) || name == Findings)
+	return !strings.HasPrefix(name, ".") && name != optionsFile &&
+		(isManifest(name) || name == Findings)
 }

@@ -26,7 +26,8 @@ func (k *foundKinds) read(fsys fs.FS, file string) error {
 		return nil
 	}
 	data, err := ownfile.ReadInput(fsys, file)
-	if err != nil || !bytes.Contains(data, []byte(trainer.TrainJobKind)) && !manifest.MayHoldRuntime(data) {
+	if err != nil || !bytes.Contains(data, []byte(trainer.TrainJobKind)) &&
+		!manifest.MayHoldRuntime(data) {
 		return err
 	}
 	documents, findings := manifest.Decode(file, data)
@@ -34,7 +35,8 @@ func (k *foundKinds) read(fsys fs.FS, file string) error {
 		k.job = k.job || d.ID.Kind == trainer.TrainJobKind
 		k.runtime = k.runtime || workspace.IsRuntime(d.ID)
 	}
-	k.job = k.job || len(documents) == 0 && findings.Err() != nil && bytes.Contains(data, []byte("kind: "+trainer.TrainJobKind))
+	k.job = k.job || len(documents) == 0 && findings.Err() != nil &&
+		bytes.Contains(data, []byte("kind: "+trainer.TrainJobKind))
 	return nil
 }
 
@@ -49,7 +51,8 @@ type caseInput struct {
 
 // load reads the files of a case.
 func (c *Case) load(opts options) (*caseInput, error) {
-	flags := workspace.Flags{Release: opts.jobSet.Release, Namespace: opts.namespace, Spelled: opts.to != "jobset", Steady: true}
+	flags := workspace.Flags{Release: opts.jobSet.Release, Namespace: opts.namespace,
+		Spelled: opts.to != "jobset", Steady: true}
 	in := &caseInput{Input: workspace.New(flags), opts: opts, flags: flags}
 	for _, file := range c.above {
 		if err := in.readFile(c, file, &in.above); err != nil {
@@ -77,7 +80,8 @@ func (c *Case) load(opts options) (*caseInput, error) {
 	return in, nil
 }
 
-// readFile adds the contents of one file, and appends its findings to found. It skips TrainJobs of files above.
+// readFile adds the contents of one file, and appends its findings to found. It skips TrainJobs of
+// files above.
 func (in *caseInput) readFile(c *Case, file string, found *finding.List) error {
 	if slices.Contains(in.opts.patches, file) || in.IsConfig(c.fsys, file) {
 		return nil

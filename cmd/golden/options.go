@@ -27,8 +27,8 @@ type options struct {
 	pods          render.PodsOptions
 }
 
-// options reads the options.yaml files of the case, the nearest last, and adds the problems in them to the
-// result.
+// options reads the options.yaml files of the case, the nearest last, and adds the problems in them
+// to the result.
 func (c *Case) options(to *Result) (options, error) {
 	opts := options{to: "jobset"}
 	for _, folder := range append(c.folders(), path.Join(c.Name, wantFolder)) {
@@ -42,7 +42,8 @@ func (c *Case) options(to *Result) (options, error) {
 		}
 		r := optionsReader{c: c, file: file, opts: &opts}
 		r.read(data)
-		to.Failures, to.Warnings = append(to.Failures, r.problems...), append(to.Warnings, r.warnings...)
+		to.Failures, to.Warnings = append(to.Failures, r.problems...),
+			append(to.Warnings, r.warnings...)
 	}
 	opts.pods.Stored = opts.jobSet.As == render.Stored
 	opts.pods.OwnerReferences = opts.jobSet.OwnerReferences
@@ -67,7 +68,8 @@ func (r *optionsReader) reject(n *yaml.Node, format string, args ...any) {
 
 func (r *optionsReader) failure(n *yaml.Node, format string, args ...any) Failure {
 	return Failure{
-		Position: fieldpath.Position{File: r.c.at(r.file), Line: n.Line, Column: n.Column}, Message: fmt.Sprintf(format, args...),
+		Position: fieldpath.Position{File: r.c.at(r.file), Line: n.Line, Column: n.Column},
+		Message:  fmt.Sprintf(format, args...),
 	}
 }
 
@@ -75,9 +77,13 @@ func (r *optionsReader) failure(n *yaml.Node, format string, args ...any) Failur
 func (r *optionsReader) read(data []byte) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
-		unreadable := Failure{Position: fieldpath.Position{File: r.c.at(r.file)}, Message: err.Error()}
-		if _, found := manifest.Decode(r.c.at(r.file), data); len(found) > 0 { // it knows the place and the help
-			unreadable = Failure{Position: found[0].Position, Message: found[0].Message + "; " + found[0].Remedy.Text}
+		unreadable := Failure{Position: fieldpath.Position{File: r.c.at(r.file)},
+			Message: err.Error()}
+		// it knows the place and the help
+		if _, found := manifest.Decode(r.c.at(r.file), data); len(found) > 0 {
+			unreadable = Failure{
+				Position: found[0].Position,
+				Message:  found[0].Message + "; " + found[0].Remedy.Text}
 		}
 		r.problems = append(r.problems, unreadable)
 		return
@@ -103,7 +109,8 @@ func (r *optionsReader) read(data []byte) {
 		keys = append(keys, root.Content[i].Value)
 	}
 	if len(keys) > 0 && !nearest.Any(keys, slices.Collect(maps.Keys(all))) {
-		r.reject(root, "has none of the options %s", strings.Join(names, ", ")) // the file may be any, so no key is repeated
+		// the file may be any, so no key is repeated
+		r.reject(root, "has none of the options %s", strings.Join(names, ", "))
 		return
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
@@ -129,7 +136,9 @@ func (r *optionsReader) read(data []byte) {
 				r.reject(value, "%s: %v", key.Value, err)
 			}
 			if option.Instead != "" {
-				r.warnings = append(r.warnings, r.failure(key, "%s is gone with the next release: use %s", key.Value, option.Instead))
+				r.warnings = append(
+					r.warnings, r.failure(key, "%s is gone with the next release: use %s",
+						key.Value, option.Instead))
 			}
 		}
 		seen[key.Value] = true
@@ -164,7 +173,8 @@ func word(n *yaml.Node, allowed ...string) (string, error) {
 	if err != nil || slices.Contains(allowed, value) {
 		return value, err
 	}
-	err = fmt.Errorf("unsupported value %q: supported values: %s", value, strings.Join(allowed, ", "))
+	err = fmt.Errorf("unsupported value %q: supported values: %s", value,
+		strings.Join(allowed, ", "))
 	if near := nearest.To(value, allowed); near != "" {
 		err = fmt.Errorf("%w; did you mean %s?", err, near)
 	}

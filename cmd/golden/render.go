@@ -68,13 +68,14 @@ func (in *caseInput) render() (*rendering, error) {
 	return r, nil
 }
 
-// findingsText returns the content of findings.txt, with a line for each finding. It omits positions, which change
-// with every comment in the inputs.
+// findingsText returns the content of findings.txt, with a line for each finding. It omits
+// positions, which change with every comment in the inputs.
 func findingsText(findings finding.List, notes bool) []byte {
 	var shown finding.List
 	for _, f := range findings {
 		if f.Severity > finding.Note || notes {
-			f.Position, f.Message = fieldpath.Position{}, strings.Join(strings.Fields(f.Message), " ")
+			f.Position, f.Message = fieldpath.Position{},
+				strings.Join(strings.Fields(f.Message), " ")
 			shown = append(shown, f)
 		}
 	}
@@ -103,7 +104,8 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 	found := in.foundAbove(named, missing != nil)
 	if missing != nil {
 		missing.Position = j.Document.Position(missing.Path)
-		if !in.Broken[named] || found.Err() == nil && in.Findings.Err() == nil { // else the runtime's own findings give the reason
+		// else the runtime's own findings give the reason
+		if !in.Broken[named] || found.Err() == nil && in.Findings.Err() == nil {
 			found = append(found, *missing)
 		}
 		return nil, found
@@ -111,37 +113,46 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 	opts := in.opts.jobSet
 	opts.Release = j.Release()
 	// The error repeats the findings.
-	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
+	out, _ := render.JobSet(
+		render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j),
+			Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
 	found = append(append(found, in.ReleaseFindings(j, opts.OnConflict)...), out.Findings...)
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found
 	}
 	place := func(c merge.Claim) merge.Claim { return in.Claim(j, c) }
 	if in.opts.to == "jobset" {
-		objects := []renderedObject{{out.JobSet, func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, place}}
+		objects := []renderedObject{
+			{out.JobSet, func() (*diff.Owners, error) {
+				return diff.OwnersOf(out.Owners), nil
+			}, place}}
 		for _, companion := range out.Companions {
 			if companion.GetObjectKind().GroupVersionKind().Kind == "Secret" {
 				continue // never written, and not made without a source of randomness
 			}
 			layer, _ := owned.Companion(spec, companion)
-			objects = append(objects, renderedObject{companion, func() (*diff.Owners, error) { return diff.OwnedBy(merge.Claim{Owner: layer}), nil }, place})
+			objects = append(objects, renderedObject{companion, func() (*diff.Owners, error) {
+				return diff.OwnedBy(merge.Claim{Owner: layer}), nil
+			}, place})
 		}
 		return objects, found
 	}
 	before := out.JobSet.Spec.DeepCopy()
 	ports.Spell(out.JobSet, spec)
-	out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
+	out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before,
+		out.JobSet.Spec)
 	objects, more := in.children(out, opts.Release, place)
 	return objects, append(found, more...)
 }
 
-// foundAbove returns the findings in files above that concern a case. They are those on its runtime. If the runtime
-// is missing, they are all errors that may be the reason.
+// foundAbove returns the findings in files above that concern a case. They are those on its
+// runtime. If the runtime is missing, they are all errors that may be the reason.
 func (in *caseInput) foundAbove(runtime fieldpath.Object, missing bool) finding.List {
 	var found finding.List
 	for _, f := range in.above {
 		of := in.flags.InNamespace(f.Object)
-		if of == runtime || missing && f.Severity >= finding.Error && of.Kind != trainer.TrainJobKind {
+		if of == runtime || missing && f.Severity >= finding.Error &&
+			of.Kind != trainer.TrainJobKind {
 			found = append(found, f)
 		}
 	}
@@ -149,7 +160,8 @@ func (in *caseInput) foundAbove(runtime fieldpath.Object, missing bool) finding.
 }
 
 // children returns the Jobs with the Service and the claims, or the Pods.
-func (in *caseInput) children(out *render.Output, r *release.Release, place func(merge.Claim) merge.Claim) ([]renderedObject, finding.List) {
+func (in *caseInput) children(out *render.Output, r *release.Release,
+	place func(merge.Claim) merge.Claim) ([]renderedObject, finding.List) {
 	opts := in.opts.pods
 	opts.Release, opts.Companions = r, out.Companions
 	made, err := render.Jobs(out.JobSet, opts.JobsOptions)
@@ -159,7 +171,9 @@ func (in *caseInput) children(out *render.Output, r *release.Release, place func
 	owners := owned.Children(out.JobSet, out.Owners, opts.JobsOptions)
 	var objects []renderedObject
 	add := func(child any) {
-		objects = append(objects, renderedObject{child, func() (*diff.Owners, error) { return owners(child) }, place})
+		objects = append(objects, renderedObject{child, func() (*diff.Owners, error) {
+			return owners(child)
+		}, place})
 	}
 	if in.opts.to == "jobs" {
 		for _, child := range made.Jobs {
@@ -200,12 +214,15 @@ func (in *caseInput) children(out *render.Output, r *release.Release, place func
 // noChildren returns the finding on a JobSet whose Jobs and Pods cannot be made.
 func noChildren(js *jobset.JobSet, err error) finding.Finding {
 	return finding.Finding{
-		Code: codes.NoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
-		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the job and the index of options.yaml"},
+		Code: codes.NoName, Severity: finding.Error,
+		Object:  fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+		Message: err.Error(),
+		Remedy:  finding.Remedy{Text: "fix the job and the index of options.yaml"},
 	}
 }
 
-// randomSuffix replaces the end of a Pod's name, which only a cluster knows, as in trainweld render.
+// randomSuffix replaces the end of a Pod's name, which only a cluster knows, as in trainweld
+// render.
 const randomSuffix = "RAND"
 
 // objectKeyOf returns the kind and the name of an object, or the prefix of its name.
@@ -222,8 +239,8 @@ func objectKeyOf(value any) objectKey {
 	return key
 }
 
-// objectKey identifies an object in a file. Pods of a Job share the prefix of their names, so they also have a
-// number.
+// objectKey identifies an object in a file. Pods of a Job share the prefix of their names, so they
+// also have a number.
 type objectKey struct {
 	group, kind, namespace, name string
 	number                       int

@@ -18,8 +18,8 @@ import (
 
 // Options configures the run of a case. The zero value masks the values of environment variables.
 type Options struct {
-	// Release is the release of the Trainer for all cases. If it is nil, the options of a case or the nearest
-	// trainweld.yaml name one. Else it is the latest one.
+	// Release is the release of the Trainer for all cases. If it is nil, the options of a case or
+	// the nearest trainweld.yaml name one. Else it is the latest one.
 	Release *release.Release
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
@@ -35,17 +35,20 @@ type Result struct {
 	Warnings []Failure
 	// Changes are the files of want that Update would write and remove, by name.
 	Changes []Change
-	// Expected are the findings of severity Error from rendering the case. Their remedies name the options of a case.
+	// Expected are the findings of severity Error from rendering the case. Their remedies name the
+	// options of a case.
 	Expected finding.List
 }
 
 // Failure is a difference between a case and its expected files, or a problem of the case.
 type Failure struct {
-	// Position is the file or folder, and the place in it if known. Its path starts with the searched folder.
+	// Position is the file or folder, and the place in it if known. Its path starts with the
+	// searched folder.
 	Position fieldpath.Position
 	// Message describes the failure in one sentence without a final stop.
 	Message string
-	// Update is the effect of Update on the failure, such as "writes it". It is empty if Update does nothing.
+	// Update is the effect of Update on the failure, such as "writes it". It is empty if Update
+	// does nothing.
 	Update string
 	// Lines show the differences.
 	Lines []Line
@@ -66,7 +69,8 @@ func (l Line) String() string { return strings.TrimRight(string(l.Mark)+" "+l.Te
 type Change struct {
 	// File is its path, starting with the searched folder. Name is the path below that folder.
 	File, Name string
-	// Old is the present content, nil for a missing file. New is the rendered content, nil for a file to remove.
+	// Old is the present content, nil for a missing file. New is the rendered content, nil for a
+	// file to remove.
 	Old, New []byte
 
 	// irregular means that the entry is not a regular file, so that it is not read.
@@ -80,18 +84,23 @@ func (r *Result) Passed() bool { return r == nil || len(r.Failures) == 0 }
 
 // Changed reports whether a file of want, such as Findings, is among the changes.
 func (r *Result) Changed(name string) bool {
-	return r != nil && slices.ContainsFunc(r.Changes, func(c Change) bool { return path.Base(c.File) == name })
+	return r != nil && slices.ContainsFunc(r.Changes, func(c Change) bool {
+		return path.Base(c.File) == name
+	})
 }
 
-// Updatable reports whether Update makes a failed case pass. It does so if the case could be rendered.
+// Updatable reports whether Update makes a failed case pass. It does so if the case could be
+// rendered.
 func (r *Result) Updatable() bool { return r == nil || len(r.Failures) == 0 || len(r.Changes) > 0 }
 
 func (r *Result) fail(file, format string, args ...any) {
-	r.Failures = append(r.Failures, Failure{Position: fieldpath.Position{File: file}, Message: fmt.Sprintf(format, args...)})
+	r.Failures = append(
+		r.Failures, Failure{Position: fieldpath.Position{File: file},
+			Message: fmt.Sprintf(format, args...)})
 }
 
-// Run renders a case and compares the result with want. The result holds the problems of the case. Run returns an
-// error only if it cannot read a file, or if Find did not return the case.
+// Run renders a case and compares the result with want. The result holds the problems of the case.
+// Run returns an error only if it cannot read a file, or if Find did not return the case.
 func (c *Case) Run(opts Options) (*Result, error) {
 	if c == nil || c.fsys == nil {
 		return nil, errors.New("the case is not a result of Find")
@@ -124,7 +133,9 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		r.fail(c.at(c.Name), "%v", err)
 		return r, nil
 	}
-	r.Expected = got.findings.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
+	r.Expected = got.findings.Where(func(f finding.Finding) bool {
+		return f.Severity >= finding.Error
+	})
 	for i, f := range r.Expected {
 		r.Expected[i].Remedy.Text = help(f)
 	}
@@ -186,7 +197,8 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 func helpFor(c *Change, findings finding.List) []Line {
 	var lines []Line
 	for _, f := range findings {
-		if line := findingLine(f) + "\n"; help(f) == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
+		if line := findingLine(f) + "\n"; help(f) == "" || bytes.Contains(c.Old, []byte(line)) ||
+			!bytes.Contains(c.New, []byte(line)) {
 			continue
 		}
 		text := string(f.Code)
@@ -204,7 +216,9 @@ func help(f finding.Finding) string {
 	case r.Do == finding.LetOneWin && f.Code == codes.Union:
 		return r.Text + "; to render with one manager's member, set force-manager in options.yaml"
 	case r.Do == finding.LetOneWin:
-		return r.Text + "; to let the last patch win, as in the cluster, set on-conflict: last in options.yaml; to let another manager win, set force-manager"
+		return r.Text +
+			"; to let the last patch win, as in the cluster, set on-conflict: last in " +
+			"options.yaml; to let another manager win, set force-manager"
 	case codes.AssumesRuntime(f):
 		return r.Text + ": set trainer-version in options.yaml, or stock: true in trainweld.yaml"
 	case f.Code == codes.NoRuntime && r.Do != finding.Edit:

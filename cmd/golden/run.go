@@ -16,13 +16,14 @@ import (
 // updateFlag is the name of the flag, as in most packages with golden files.
 const updateFlag = "update"
 
-// UpdateFlag defines the flag -update for the tests of a package, unless it exists, and reports whether it existed.
-// Call it before flags are parsed: in the initialization of a package-level variable of the test, as in
+// UpdateFlag defines the flag -update for the tests of a package, unless it exists, and reports
+// whether it existed. Call it before flags are parsed: in the initialization of a package-level
+// variable of the test, as in
 //
 //	var _ = golden.UpdateFlag()
 //
-// or in TestMain. A package that defines a boolean flag of this name needs no call: Run reads that flag. Importing
-// this package defines nothing.
+// or in TestMain. A package that defines a boolean flag of this name needs no call: Run reads that
+// flag. Importing this package defines nothing.
 func UpdateFlag() bool {
 	if flag.Lookup(updateFlag) != nil {
 		return true
@@ -45,11 +46,13 @@ func updating() bool {
 	return on
 }
 
-// Run runs every case in a folder and below it as a parallel subtest. Each folder on the path of a case is also a
-// subtest of that name. So go test -run finds the case by its path. With the flag -update (see UpdateFlag), Run
-// writes the rendered files instead of failing. It fails without any case.
+// Run runs every case in a folder and below it as a parallel subtest. Each folder on the path of a
+// case is also a subtest of that name. So go test -run finds the case by its path. With the flag
+// -update (see UpdateFlag), Run writes the rendered files instead of failing. It fails without any
+// case.
 //
-// A file may be a link to another file of its repository, or without a repository of the working directory. A link out of it fails.
+// A file may be a link to another file of its repository, or without a repository of the working
+// directory. A link out of it fails.
 //
 // At most one Options may follow, such as Options{ShowValues: true}.
 func Run(t *testing.T, dir string, opts ...Options) {
@@ -81,10 +84,12 @@ func runTree(t *testing.T, r runner, folder string, cases []*Case) {
 			cases = cases[1:]
 			continue
 		}
-		step, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(cases[0].Name, folder), "/"), "/")
+		step, _, _ := strings.Cut(
+			strings.TrimPrefix(strings.TrimPrefix(cases[0].Name, folder), "/"), "/")
 		below := path.Join(folder, step)
 		n := 0
-		for n < len(cases) && (cases[n].Name == below || strings.HasPrefix(cases[n].Name, below+"/")) {
+		for n < len(cases) &&
+			(cases[n].Name == below || strings.HasPrefix(cases[n].Name, below+"/")) {
 			n++
 		}
 		these := cases[:n]
@@ -130,12 +135,13 @@ func (of runner) run(t *testing.T, c *Case) {
 	}
 }
 
-// Update writes the changes of a result below the searched folder, so that want has the rendered files. An error
-// before all new files are complete leaves everything as it was. It does not touch unchanged files, or files of other cases. A
-// killed run may have changed some files, each one completely.
+// Update writes the changes of a result below the searched folder, so that want has the rendered
+// files. An error before all new files are complete leaves everything as it was. It does not touch
+// unchanged files, or files of other cases. A killed run may have changed some files, each one
+// completely.
 //
-// It follows no links below the folder. It replaces a link in the place of a file. A link in the place of want is an
-// error.
+// It follows no links below the folder. It replaces a link in the place of a file. A link in the
+// place of want is an error.
 func Update(folder string, r *Result) (err error) {
 	if r == nil || r.Case == nil {
 		return errors.New("the run has no result of a case")
@@ -156,5 +162,7 @@ func Update(folder string, r *Result) (err error) {
 			changes.Delete(c.Name)
 		}
 	}
-	return wholefile.Write([]wholefile.Changes{changes}, func() error { return nil }, func(int, int) {})
+	return wholefile.Write([]wholefile.Changes{changes}, func() error {
+		return nil
+	}, func(int, int) {})
 }

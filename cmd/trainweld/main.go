@@ -1,5 +1,5 @@
-// Command trainweld computes, offline, the objects that a Kubeflow TrainJob becomes in a cluster. See
-// the README, or run it with --help.
+// Command trainweld computes, offline, the objects that a Kubeflow TrainJob becomes in a cluster.
+// See the README, or run it with --help.
 package main
 
 import (

@@ -25,11 +25,14 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 // process.
 func TestMain(m *testing.M) {
 	build.Serve()
-	testscript.Main(testenv.Tests{M: m}, map[string]func(){"worker": work, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
+	testscript.Main(testenv.Tests{M: m},
+		map[string]func(){"worker": work, "trainweld": main, "kubectl-trainweld": main,
+			"kubectl_complete-trainweld": main})
 }
 
 // TestScripts runs the scripts of testdata/script, one a feature. Each has the files of
-// testdata/shared next to its own, which go before them. Besides testscript's own commands there are:
+// testdata/shared next to its own, which go before them. Besides testscript's own commands there
+// are:
 //
 //	section NAME               start a part in the folder NAME: it holds the files NAME/..., and the shared ones
 //	exits STATUS COMMAND...    run a command, which must end with this very status. The program runs in a worker, and in a run at
@@ -43,8 +46,8 @@ func TestMain(m *testing.M) {
 //	age FILE, aged FILE        make a file very old; assert that it still is
 //	empty DIR                  assert that a directory is empty
 func TestScripts(t *testing.T) {
-	// Each command of a script is a process, which starts slowly under the race detector. So it runs only
-	// scripts that read many files.
+	// Each command of a script is a process, which starts slowly under the race detector. So it
+	// runs only scripts that read many files.
 	dir, files := filepath.Join("testdata", "script"), []string(nil)
 	if testenv.Race {
 		dir = ""
@@ -64,7 +67,9 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("GOGC", "400") // the processes are small and short, and a tenth of their time went into collecting garbage
+			// the processes are small and short, and a tenth of their time went into collecting
+			// garbage
+			env.Setenv("GOGC", "400")
 			all := slices.Clone(names)
 			for _, variable := range env.Vars {
 				name, _, _ := strings.Cut(variable, "=")
@@ -142,7 +147,8 @@ func section(ts *testscript.TestScript, neg bool, args []string) {
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	arguments(ts, neg, args, 2)
 	status := 0
-	if programs := []string{"trainweld", "kubectl-trainweld", "kubectl_complete-trainweld"}; !testenv.Long() && slices.Contains(programs, args[1]) {
+	if programs := []string{"trainweld", "kubectl-trainweld",
+		"kubectl_complete-trainweld"}; !testenv.Long() && slices.Contains(programs, args[1]) {
 		status = runInWorker(ts, args[1:])
 	} else {
 		err := ts.Exec(args[1], args[2:]...)
@@ -182,7 +188,8 @@ func repeat(ts *testscript.TestScript, neg bool, args []string) {
 		text, err = strconv.Unquote(`"` + args[2] + `"`)
 	}
 	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(text, number(ts, args[1]))), 0o666))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(text, number(ts, args[1]))),
+		0o666))
 }
 
 func sparse(ts *testscript.TestScript, neg bool, args []string) {
@@ -198,7 +205,8 @@ func copies(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(dir, 0o777))
 	for i := range number(ts, args[2]) {
 		n := strconv.Itoa(100 + i + 1)[1:]
-		ts.Check(os.WriteFile(filepath.Join(dir, n+".yaml"), bytes.ReplaceAll(text, []byte("{N}"), []byte(n)), 0o666))
+		ts.Check(os.WriteFile(filepath.Join(dir, n+".yaml"),
+			bytes.ReplaceAll(text, []byte("{N}"), []byte(n)), 0o666))
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/cli"
 )
 
-// worker is a process that runs the command lines of scripts one after the other. A process for each would take ten times as long. The
-// working directory and the environment belong to a process. So scripts that run at the same time have different workers.
+// worker is a process that runs the command lines of scripts one after the other. A process for
+// each would take ten times as long. The working directory and the environment belong to a process.
+// So scripts that run at the same time have different workers.
 type worker struct {
 	stdin io.WriteCloser
 	in    *gob.Encoder
@@ -58,8 +59,10 @@ func work() {
 		}
 		var stdout, stderr bytes.Buffer
 		here := *p
-		here.Stdin, here.Stdout, here.Stderr, here.Terminal = bytes.NewReader(l.Stdin), &stdout, &stderr, false
-		if err := out.Encode(outcome{cli.Run(&here, l.Words), stdout.Bytes(), stderr.Bytes()}); err != nil {
+		here.Stdin, here.Stdout, here.Stderr, here.Terminal = bytes.NewReader(l.Stdin), &stdout,
+			&stderr, false
+		if err := out.Encode(
+			outcome{cli.Run(&here, l.Words), stdout.Bytes(), stderr.Bytes()}); err != nil {
 			panic(err)
 		}
 	}
@@ -126,7 +129,9 @@ func runInWorker(ts *testscript.TestScript, words []string) int {
 			l.Env = append(l.Env, name+"="+value)
 		}
 	}
-	readsStdin := func(word string) bool { return word == "fn" || word == "-" || strings.HasSuffix(word, "=-") }
+	readsStdin := func(word string) bool {
+		return word == "fn" || word == "-" || strings.HasSuffix(word, "=-")
+	}
 	if slices.ContainsFunc(words, readsStdin) {
 		ts.Check(ts.Exec("cat")) // only a process gets what the command stdin sets
 		l.Stdin = []byte(ts.ReadFile("stdout"))
@@ -160,7 +165,8 @@ func variables(t *testing.T, scripts string) (names []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range name.FindAllString(strings.Join(lines.FindAllString(string(text), -1), "\n"), -1) {
+		for _, found := range name.FindAllString(
+			strings.Join(lines.FindAllString(string(text), -1), "\n"), -1) {
 			names = append(names, strings.TrimSuffix(found, "="))
 		}
 	}

@@ -1,5 +1,6 @@
-// Package printable answers which text a terminal, a log and a page may show. Inputs may hold control characters, characters that
-// change the writing direction, invalid UTF-8, and commands of workflow runners.
+// Package printable answers which text a terminal, a log and a page may show. Inputs may hold
+// control characters, characters that change the writing direction, invalid UTF-8, and commands of
+// workflow runners.
 //
 //	fmt.Fprintln(w, printable.Line(message))
 //	fmt.Fprintln(w, "wrote", printable.Name(file))
@@ -19,9 +20,10 @@ import (
 	"unicode/utf8"
 )
 
-// String makes text safe for a terminal and for a line of a log. It writes control characters, invisible ones, line
-// ends and characters that change the writing direction as Go escapes. It writes invalid UTF-8 as U+FFFD. It breaks the marks
-// that workflow runners recognize anywhere in a line.
+// String makes text safe for a terminal and for a line of a log. It writes control characters,
+// invisible ones, line ends and characters that change the writing direction as Go escapes. It
+// writes invalid UTF-8 as U+FFFD. It breaks the marks that workflow runners recognize anywhere in a
+// line.
 func String(text string) string {
 	if !isPrintable(text) {
 		var b strings.Builder
@@ -40,11 +42,13 @@ func String(text string) string {
 	return text
 }
 
-// Name makes the name of a file safe, as git does in its output. It quotes a name with a control character, another one that no
-// report shows, a quote or a backslash. The quotes are double, with the escapes of C. Windows separates folders with backslashes.
+// Name makes the name of a file safe, as git does in its output. It quotes a name with a control
+// character, another one that no report shows, a quote or a backslash. The quotes are double, with
+// the escapes of C. Windows separates folders with backslashes.
 func Name(name string) string {
 	isSeparator := filepath.Separator == '\\'
-	if String(name) == name && !strings.Contains(name, `"`) && (isSeparator || !strings.Contains(name, `\`)) {
+	if String(name) == name && !strings.Contains(name, `"`) &&
+		(isSeparator || !strings.Contains(name, `\`)) {
 		return name
 	}
 	return Quoted(name)
@@ -92,7 +96,9 @@ var marks = [...]string{"##[", "##vso[", "##teamcity["}
 
 // StartsCommand reports whether text starts with a mark that runners recognize.
 func StartsCommand(text string) bool {
-	return slices.ContainsFunc(marks[:], func(mark string) bool { return strings.HasPrefix(text, mark) })
+	return slices.ContainsFunc(marks[:], func(mark string) bool {
+		return strings.HasPrefix(text, mark)
+	})
 }
 
 // Line is String for the start of a line. Runners skip blanks before the colons of a command.
@@ -105,7 +111,9 @@ func Line(text string) string {
 }
 
 func isPrintable(text string) bool {
-	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !Shows(r) }) < 0
+	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool {
+		return !Shows(r)
+	}) < 0
 }
 
 // Shows reports whether a character may be written unchanged.

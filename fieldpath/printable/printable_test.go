@@ -12,8 +12,10 @@ import (
 
 func TestString(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain é 日本": "plain é 日本", "a\nb\tc\r": `a\nb\tc\r`, "\x1b[31m": `\x1b[31m`, "\u202e\u2028": `\u202e\u2028`,
-		"\U000e0001": `\U000e0001`, "\uffff": `\uffff`, "a\xffb": "a\ufffdb", "##[error]": `#\x23[error]`, "::error::x": "::error::x",
+		"plain é 日本": "plain é 日本", "a\nb\tc\r": `a\nb\tc\r`, "\x1b[31m": `\x1b[31m`,
+		"\u202e\u2028": `\u202e\u2028`,
+		"\U000e0001":   `\U000e0001`, "\uffff": `\uffff`, "a\xffb": "a\ufffdb",
+		"##[error]": `#\x23[error]`, "::error::x": "::error::x",
 	} {
 		if got := printable.String(text); got != want {
 			t.Errorf("String(%q) = %q, want %q", text, got, want)
@@ -24,20 +26,24 @@ func TestString(t *testing.T) {
 func TestName(t *testing.T) {
 	for name, want := range map[string]string{
 		"a b/é-日本.yaml": "a b/é-日本.yaml", "": "", "::x": "::x", "#[": "#[",
-		"a\nb": `"a\nb"`, "\a\b\t\v\f\r": `"\a\b\t\v\f\r"`, "\x00\x1b[31m\x7f": `"\000\033[31m\177"`, "é\n": `"é\n"`,
-		"\u202ea": `"\342\200\256a"`, "a\xffb": `"a\377b"`, "\ufffd": "\ufffd", `a"b`: `"a\"b"`, "a##[error]": `"a\043#[error]"`,
+		"a\nb": `"a\nb"`, "\a\b\t\v\f\r": `"\a\b\t\v\f\r"`,
+		"\x00\x1b[31m\x7f": `"\000\033[31m\177"`, "é\n": `"é\n"`,
+		"\u202ea": `"\342\200\256a"`, "a\xffb": `"a\377b"`, "\ufffd": "\ufffd", `a"b`: `"a\"b"`,
+		"a##[error]": `"a\043#[error]"`,
 	} {
 		if got := printable.Name(name); got != want {
 			t.Errorf("Name(%q) = %s, want %s", name, got, want)
 		}
 	}
-	if want := map[bool]string{true: `a\b`, false: `"a\\b"`}[filepath.Separator == '\\']; printable.Name(`a\b`) != want {
+	if want := map[bool]string{
+		true: `a\b`, false: `"a\\b"`}[filepath.Separator == '\\']; printable.Name(`a\b`) != want {
 		t.Errorf("Name(%s) = %s, want %s", `a\b`, printable.Name(`a\b`), want)
 	}
 }
 
 func TestLine(t *testing.T) {
-	for text, want := range map[string]string{"::error::x": `\x3a:error::x`, "  ::x": `  \x3a:x`, "a ::x": "a ::x", "": "", "a\n\x1b": `a\n\x1b`} {
+	for text, want := range map[string]string{"::error::x": `\x3a:error::x`, "  ::x": `  \x3a:x`,
+		"a ::x": "a ::x", "": "", "a\n\x1b": `a\n\x1b`} {
 		if got := printable.Line(text); got != want {
 			t.Errorf("Line(%q) = %q, want %q", text, got, want)
 		}
@@ -45,7 +51,8 @@ func TestLine(t *testing.T) {
 }
 
 func TestStartsCommand(t *testing.T) {
-	for text, want := range map[string]bool{"##[x": true, "##vso[": true, "##teamcity[a": true, "#[": false, "a##[": false, "": false} {
+	for text, want := range map[string]bool{"##[x": true, "##vso[": true, "##teamcity[a": true,
+		"#[": false, "a##[": false, "": false} {
 		if got := printable.StartsCommand(text); got != want {
 			t.Errorf("StartsCommand(%q) = %v, want %v", text, got, want)
 		}
@@ -53,7 +60,8 @@ func TestStartsCommand(t *testing.T) {
 }
 
 func TestQuoted(t *testing.T) {
-	for name, want := range map[string]string{"a b": `"a b"`, "a\xff\"\n": `"a\377\"\n"`, "": `""`} {
+	for name, want := range map[string]string{"a b": `"a b"`, "a\xff\"\n": `"a\377\"\n"`,
+		"": `""`} {
 		if got := printable.Quoted(name); got != want {
 			t.Errorf("Quoted(%q) = %s, want %s", name, got, want)
 		}
@@ -66,8 +74,10 @@ func TestError(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("%s: %w", odd, &fs.PathError{Op: "open", Path: odd, Err: fs.ErrNotExist}), quoted + ": open " + quoted + ": file does not exist"},
-		{&os.LinkError{Op: "rename", Old: odd, New: "b", Err: fs.ErrExist}, "rename " + quoted + " b: file already exists"},
+		{fmt.Errorf("%s: %w", odd, &fs.PathError{Op: "open", Path: odd, Err: fs.ErrNotExist}),
+			quoted + ": open " + quoted + ": file does not exist"},
+		{&os.LinkError{Op: "rename", Old: odd, New: "b", Err: fs.ErrExist},
+			"rename " + quoted + " b: file already exists"},
 		{&fs.PathError{Op: "open", Err: fs.ErrExist}, "open : file already exists"},
 		{fs.ErrExist, "file already exists"},
 	} {

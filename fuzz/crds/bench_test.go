@@ -17,7 +17,8 @@ import (
 // jobSet is an object of a size that people have: three replicated jobs of two containers each.
 func jobSet(t testing.TB) merge.Object {
 	container := func(name string) string {
-		return fmt.Sprintf(`{"name": %q, "image": "registry.example.com/train:1", "command": ["python", "train.py"], "env": [
+		return fmt.Sprintf(
+			`{"name": %q, "image": "registry.example.com/train:1", "command": ["python", "train.py"], "env": [
 			{"name": "A", "value": "1"}, {"name": "B", "value": "2"}, {"name": "C", "value": "3"}],
 			"resources": {"limits": {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": 8}, "requests": {"cpu": "8", "memory": "64Gi"}},
 			"ports": [{"containerPort": 80}, {"containerPort": 8080, "protocol": "TCP", "name": "metrics"}],
@@ -28,14 +29,16 @@ func jobSet(t testing.TB) merge.Object {
 		if i > 0 {
 			jobs += ","
 		}
-		jobs += fmt.Sprintf(`{"name": %q, "replicas": 1, "template": {"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {
+		jobs += fmt.Sprintf(
+			`{"name": %q, "replicas": 1, "template": {"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {
 			"backoffLimit": 0, "completions": 4, "parallelism": 4, "completionMode": "Indexed",
 			"template": {"metadata": {"labels": {"app": "train", "tier": "x"}, "annotations": {"x": "y"}}, "spec": {
 				"restartPolicy": "Never", "nodeSelector": {"pool": "gpu", "zone": "a"}, "serviceAccountName": "train",
 				"containers": [%s, %s], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}, {"name": "shm", "emptyDir": {"medium": "Memory"}}],
 				"tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}]}}}}}`, name, container("main"), container("sidecar"))
 	}
-	return read(t, `{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "train", "labels": {"x": "1"}}, "spec": {
+	return read(t,
+		`{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "train", "labels": {"x": "1"}}, "spec": {
 		"network": {"enableDNSHostnames": true}, "successPolicy": {"operator": "All", "targetReplicatedJobs": ["node"]}, "replicatedJobs": [`+jobs+`]}}`)
 }
 
@@ -43,7 +46,9 @@ func jobSet(t testing.TB) merge.Object {
 func patches(t testing.TB, n int) []merge.Object {
 	all := make([]merge.Object, n)
 	for i := range all {
-		all[i] = read(t, fmt.Sprintf(`{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "train", "labels": {"team-%d": "x"}}, "spec": {
+		all[i] = read(
+			t, fmt.Sprintf(
+				`{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "train", "labels": {"team-%d": "x"}}, "spec": {
 			"replicatedJobs": [{"name": "node", "template": {"spec": {"parallelism": %d, "template": {"metadata": {"labels": {"tier": "t%d"}}, "spec": {
 				"nodeSelector": {"zone": "z%d"}, "containers": [{"name": "main", "env": [{"name": "A", "value": "%d"}, {"name": "N%d", "value": "1"}]}],
 				"volumes": [{"name": "extra-%d", "emptyDir": {}}]}}}}}]}}`, i, i+4, i, i, i, i, i))
@@ -94,15 +99,17 @@ func (s *server) apply(t testing.TB, base merge.Object, patches []merge.Object) 
 	return fields
 }
 
-// BenchmarkObject merges patches into a JobSet by its definition, with owners and FieldsV1. It compares with
-// structured-merge-diff for the same forced applies. The server's reading and writing of requests, and of managedFields
-// between the applies, is omitted.
+// BenchmarkObject merges patches into a JobSet by its definition, with owners and FieldsV1. It
+// compares with structured-merge-diff for the same forced applies. The server's reading and writing
+// of requests, and of managedFields between the applies, is omitted.
 func BenchmarkObject(b *testing.B) {
 	d, err := compile("JobSet", files(b)["JobSet-2.3"])
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &server{d, serverside.Of(fieldpath.APIVersion(d.kind.GroupVersion().String()), d.kind.Kind, d.converter)}
+	s := &server{
+		d, serverside.Of(fieldpath.APIVersion(d.kind.GroupVersion().String()), d.kind.Kind,
+			d.converter)}
 	base := jobSet(b)
 	for _, n := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", n), func(b *testing.B) {
@@ -123,7 +130,10 @@ func BenchmarkObject(b *testing.B) {
 				}
 				return nil
 			}}
-			upstream := &roundrobin.Side{Name: "upstream", Run: func() error { s.apply(b, base, patches); return nil }}
+			upstream := &roundrobin.Side{Name: "upstream", Run: func() error {
+				s.apply(b, base, patches)
+				return nil
+			}}
 			roundrobin.Take(b, []*roundrobin.Side{owned, upstream})
 			for _, side := range []*roundrobin.Side{owned, upstream} {
 				b.ReportMetric(side.Quick()/1000, "µs/"+side.Name)

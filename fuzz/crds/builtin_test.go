@@ -16,14 +16,16 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestBuiltInKinds compares the table of testdata/README.md with every kind of k8s.io/api. The table lists the fields in which a
-// strategic merge and server-side apply differ.
+// TestBuiltInKinds compares the table of testdata/README.md with every kind of k8s.io/api. The
+// table lists the fields in which a strategic merge and server-side apply differ.
 func TestBuiltInKinds(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/client-go").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "applyconfigurations", "internal", "internal.go"))
+	source, err := os.ReadFile(
+		filepath.Join(strings.TrimSpace(string(dir)), "applyconfigurations", "internal",
+			"internal.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +35,11 @@ func TestBuiltInKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := comparison{schema: &parser.Schema, seen: map[*schema.Type]bool{}, fields: map[string]map[string]bool{}}
+	c := comparison{schema: &parser.Schema, seen: map[*schema.Type]bool{},
+		fields: map[string]map[string]bool{}}
 	for gvk, goType := range scheme.Scheme.AllKnownTypes() {
-		name := "io.k8s." + strings.ReplaceAll(goType.PkgPath()[len("k8s.io/"):], "/", ".") + "." + gvk.Kind
+		name := "io.k8s." + strings.ReplaceAll(goType.PkgPath()[len("k8s.io/"):], "/", ".") + "." +
+			gvk.Kind
 		if strings.HasPrefix(goType.PkgPath(), "k8s.io/api/") {
 			if named, ok := c.schema.FindNamedType(name); ok {
 				c.compare(schema.TypeOf(goType), named.Atom)
@@ -52,7 +56,8 @@ func TestBuiltInKinds(t *testing.T) {
 		rows = append(rows, fmt.Sprintf("| %s | %s |\n", rules, strings.Join(names, ", ")))
 	}
 	slices.Sort(rows)
-	want := "| strategic merge | server-side apply | fields |\n|---|---|---|\n" + strings.Join(rows, "")
+	want := "| strategic merge | server-side apply | fields |\n|---|---|---|\n" +
+		strings.Join(rows, "")
 	docs, err := os.ReadFile("testdata/README.md")
 	if err != nil {
 		t.Fatal(err)

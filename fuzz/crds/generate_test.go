@@ -8,13 +8,14 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// generator draws objects and patches of one definition. Its patches meet: of each type a case uses few fields, and of each
-// scalar few values.
+// generator draws objects and patches of one definition. Its patches meet: of each type a case uses
+// few fields, and of each scalar few values.
 type generator struct {
 	*rand.Rand
 	root *schema.Type
 	seed uint64
-	// wild is the share of values that may be of the wrong type, unknown, without a key or named twice.
+	// wild is the share of values that may be of the wrong type, unknown, without a key or named
+	// twice.
 	wild   float64
 	budget int
 }
@@ -181,7 +182,8 @@ func (g *generator) list(t *schema.Type, depth int) any {
 			}
 			for _, name := range t.Keys {
 				f := of.Field(name)
-				if f.Default != nil && g.chance(0.4) || len(t.Keys) > 1 && g.chance(0.1) && key != "" {
+				if f.Default != nil && g.chance(0.4) || len(t.Keys) > 1 && g.chance(0.1) &&
+					key != "" {
 					delete(fields, name)
 				} else {
 					fields[name] = g.key(f.Type)

@@ -71,7 +71,9 @@ func (p *patcher) pointer(v any) string {
 func (p *patcher) patch(document any) []merge.Operation {
 	var all []merge.Operation
 	for range 1 + p.IntN(4) {
-		o := merge.Operation{Op: pick(&p.generator, "add", "remove", "replace", "move", "copy", "test"), Path: p.pointer(document)}
+		o := merge.Operation{
+			Op:   pick(&p.generator, "add", "remove", "replace", "move", "copy", "test"),
+			Path: p.pointer(document)}
 		switch o.Op {
 		case "add", "replace":
 			o.Value = p.json(2)
@@ -107,15 +109,16 @@ func at(v any, pointer string) any {
 	return copyOf(v)
 }
 
-// apply applies a patch as the API server does, and reports whether that panics. The library panics if it
-// tests a list with a null.
+// apply applies a patch as the API server does, and reports whether that panics. The library panics
+// if it tests a list with a null.
 func apply(patch jsonpatch.Patch, document string) (out []byte, panics bool, err error) {
 	defer func() { panics = recover() != nil }()
 	out, err = patch.Apply([]byte(document))
 	return out, false, err
 }
 
-// TestJSONPatch compares JSON patches with the library of the API server: the objects, and which patches fail.
+// TestJSONPatch compares JSON patches with the library of the API server: the objects, and which
+// patches fail.
 func TestJSONPatch(t *testing.T) {
 	p := &patcher{generator{Rand: rand.New(rand.NewPCG(number(t, "TRAINWELD_SEED", 1), 2))}}
 	applied := 0
@@ -141,7 +144,8 @@ func TestJSONPatch(t *testing.T) {
 			continue
 		}
 		before := canonical([]any{document, parsed})
-		result, err := merge.StrategicObject(nil, document, []merge.Patch{{Manager: "m", Value: parsed}})
+		result, err := merge.StrategicObject(nil, document,
+			[]merge.Patch{{Manager: "m", Value: parsed}})
 		if (err == nil) != (upstream == nil) {
 			t.Fatalf("%s\npatch %s\nupstream %v, we %v", canonical(document), text, upstream, err)
 		}
@@ -174,19 +178,22 @@ func TestJSONPatch(t *testing.T) {
 	}
 }
 
-// TestJSONPatch_Owners compares the managed fields of JSON patches with the managed fields of updates.
+// TestJSONPatch_Owners compares the managed fields of JSON patches with the managed fields of
+// updates.
 func TestJSONPatch_Owners(t *testing.T) {
 	all := files(t)
 	d, err := compile("JobSet", all["JobSet-2.3"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := merge.Object{"apiVersion": d.kind.GroupVersion().String(), "kind": d.kind.Kind, "metadata": merge.Object{"name": "it"}}
+	live := merge.Object{"apiVersion": d.kind.GroupVersion().String(), "kind": d.kind.Kind,
+		"metadata": merge.Object{"name": "it"}}
 	m := managedfieldstest.NewTestFieldManager(d.converter, d.kind)
 	for i, text := range []string{
 		`[{"op": "add", "path": "/spec", "value": {"replicatedJobs": [{"name": "a", "replicas": 1}, {"name": "b"}]}}]`,
 		`[{"op": "replace", "path": "/spec/replicatedJobs/0/replicas", "value": 2}]`,
-		"- {op: move, from: /spec/replicatedJobs/1, path: /spec/replicatedJobs/0}\n- {op: add, path: /metadata/labels, value: {x: z}}",
+		"- {op: move, from: /spec/replicatedJobs/1, path: /spec/replicatedJobs/0}\n- {op: add, " +
+			"path: /metadata/labels, value: {x: z}}",
 		`[{"op": "remove", "path": "/spec/replicatedJobs/1"}, {"op": "copy", "from": "/metadata/labels", "path": "/metadata/annotations"}]`,
 	} {
 		patch, err := merge.ReadPatch(manager(i%2), []byte(text))
@@ -197,10 +204,12 @@ func TestJSONPatch_Owners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Update(&unstructured.Unstructured{Object: unowned(result.Value)}, manager(i%2)); err != nil {
+		if err := m.Update(&unstructured.Unstructured{Object: unowned(result.Value)},
+			manager(i%2)); err != nil {
 			t.Fatal(err)
 		}
-		if difference := differ(t, m.Live().(*unstructured.Unstructured).Object, result.Value); difference != "" {
+		if difference := differ(t, m.Live().(*unstructured.Unstructured).Object,
+			result.Value); difference != "" {
 			t.Fatalf("patch %d: %s", i, difference)
 		}
 		live = result.Value

@@ -51,7 +51,8 @@ func builtIn(t testing.TB, of runtimeschema.GroupVersion, data []byte) (all []*d
 	}
 	for name, s := range document.Components.Schemas {
 		kinds, _ := s.Extensions["x-kubernetes-group-version-kind"].([]any)
-		if _, ok := s.Properties["metadata"]; !ok || len(kinds) != 1 || strings.HasSuffix(name, "List") {
+		if _, ok := s.Properties["metadata"]; !ok || len(kinds) != 1 ||
+			strings.HasSuffix(name, "List") {
 			continue
 		}
 		kind := of.WithKind(kinds[0].(map[string]any)["kind"].(string))
@@ -62,12 +63,15 @@ func builtIn(t testing.TB, of runtimeschema.GroupVersion, data []byte) (all []*d
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		all = append(all, &definition{name: kind.String(), kind: kind, typ: typ, nullable: typ, converter: converter})
+		all = append(
+			all, &definition{name: kind.String(), kind: kind, typ: typ, nullable: typ,
+				converter: converter})
 	}
 	return all
 }
 
-// TestServerSideApplyOfBuiltInKinds is TestServerSideApply for the kinds of Kubernetes itself, by the documents of an API server.
+// TestServerSideApplyOfBuiltInKinds is TestServerSideApply for the kinds of Kubernetes itself, by
+// the documents of an API server.
 func TestServerSideApplyOfBuiltInKinds(t *testing.T) {
 	seed := number(t, "TRAINWELD_SEED", 1)
 	kinds := 0
@@ -95,7 +99,8 @@ func TestServerSideApplyOfBuiltInKinds(t *testing.T) {
 	}
 }
 
-// TestServerSideApplyOfServedDefinitions is TestServerSideApply for definitions by the documents that the API server makes of them.
+// TestServerSideApplyOfServedDefinitions is TestServerSideApply for definitions by the documents
+// that the API server makes of them.
 func TestServerSideApplyOfServedDefinitions(t *testing.T) {
 	seed := number(t, "TRAINWELD_SEED", 1)
 	all := files(t)

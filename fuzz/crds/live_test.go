@@ -47,7 +47,8 @@ func owners(t testing.TB, object merge.Object) map[string]*fieldpath.Set {
 	u := unstructured.Unstructured{Object: deepCopy(object)}
 	sets := map[string]*fieldpath.Set{}
 	for _, entry := range u.GetManagedFields() {
-		name := fmt.Sprint(entry.Manager, " ", entry.Operation, " ", entry.APIVersion, " ", entry.FieldsType)
+		name := fmt.Sprint(entry.Manager, " ", entry.Operation, " ", entry.APIVersion, " ",
+			entry.FieldsType)
 		if sets[name] != nil {
 			t.Fatalf("two entries of %s", name)
 		}
@@ -70,7 +71,8 @@ func differ(t testing.TB, want, got merge.Object) string {
 			return fmt.Sprintf("we lack the owner %s of\n%s", name, ws[name])
 		}
 		if !ws[name].Equals(gs[name]) {
-			return fmt.Sprintf("%s owns upstream, and not with us:\n%s\nand with us alone:\n%s", name, ws[name].Difference(gs[name]), gs[name].Difference(ws[name]))
+			return fmt.Sprintf("%s owns upstream, and not with us:\n%s\nand with us alone:\n%s",
+				name, ws[name].Difference(gs[name]), gs[name].Difference(ws[name]))
 		}
 	}
 	for name := range gs {
@@ -81,7 +83,8 @@ func differ(t testing.TB, want, got merge.Object) string {
 	return ""
 }
 
-// causes are the conflicts of an apply without force: each manager that loses, and the one that wins, with the field.
+// causes are the conflicts of an apply without force: each manager that loses, and the one that
+// wins, with the field.
 func causes(err error, winner string) map[string]bool {
 	found := map[string]bool{}
 	var status *apierrors.StatusError
@@ -196,8 +199,8 @@ func unowned(object merge.Object) merge.Object {
 	return object
 }
 
-// sequence compares the owners of a live object with upstream's after each of several steps. It also compares the owners of all
-// applies at once.
+// sequence compares the owners of a live object with upstream's after each of several steps. It
+// also compares the owners of all applies at once.
 func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps int) {
 	m := managedfieldstest.NewFakeFieldManager(d.converter, d.kind)
 	g.seed, g.wild = g.Uint64(), 0
@@ -215,7 +218,8 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		case s.update && g.chance(0.7):
 			s.object = thinned(g, unowned(live)).(merge.Object)
 		}
-		if _, err := merge.Apply(d.nullable, nil, []merge.Patch{{Manager: "a", Value: s.object}}); err != nil {
+		if _, err := merge.Apply(d.nullable, nil,
+			[]merge.Patch{{Manager: "a", Value: s.object}}); err != nil {
 			s.object = g.object() // two items lack their keys
 		}
 		if s.update && g.chance(0.2) {
@@ -259,14 +263,17 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 		}
 		got := overlaps(result)
 		maps.Copy(total, want)
-		if winner := merge.Manager(s.manager); slices.ContainsFunc(conflict.Find(result.History), func(c conflict.Conflict) bool {
-			return c.Kind == conflict.Overlap && c.Claims[len(c.Claims)-1].Owner != winner
-		}) {
+		if winner := merge.Manager(s.manager); slices.ContainsFunc(conflict.Find(result.History),
+			func(c conflict.Conflict) bool {
+				return c.Kind == conflict.Overlap && c.Claims[len(c.Claims)-1].Owner != winner
+			}) {
 			t.Errorf("of %s, seed %d: another manager wins than %s", d.name, g.seed, s.manager)
 		}
 		if !count.compare(want, got) {
 			logSteps(t, all)
-			t.Errorf("of %s, seed %d, before %s\nupstream's conflicts %v\nours %v\nafter %s", d.name, g.seed, canonical(live), sorted(want), sorted(got), canonical(unowned(result.Value)))
+			t.Errorf("of %s, seed %d, before %s\nupstream's conflicts %v\nours %v\nafter %s",
+				d.name, g.seed, canonical(live), sorted(want), sorted(got),
+				canonical(unowned(result.Value)))
 		}
 		live = result.Value
 		steps++
@@ -293,12 +300,14 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 	}
 	if got := overlaps(result); !count.compare(total, got) {
 		logSteps(t, all)
-		t.Errorf("of %s, seed %d, in one merge:\nupstream's conflicts %v\nours %v", d.name, g.seed, sorted(total), sorted(got))
+		t.Errorf("of %s, seed %d, in one merge:\nupstream's conflicts %v\nours %v", d.name, g.seed,
+			sorted(total), sorted(got))
 	}
 	return steps
 }
 
-// TestManaged compares sequences of applies and updates with an API server's field manager: the object, and its managed fields.
+// TestManaged compares sequences of applies and updates with an API server's field manager: the
+// object, and its managed fields.
 func TestManaged(t *testing.T) {
 	seed := number(t, "TRAINWELD_SEED", 1)
 	var kinds []*definition

@@ -35,8 +35,10 @@ func nullable(data []byte) (*schema.Type, error) {
 	return root, nil
 }
 
-// merge merges patches. It compares the refusal of a null with the API server's validation of the result, which it returns then too.
-func (d *definition) merge(t testing.TB, base merge.Object, patches []merge.Patch, o ...merge.Option) (*merge.Result[merge.Object], error) {
+// merge merges patches. It compares the refusal of a null with the API server's validation of the
+// result, which it returns then too.
+func (d *definition) merge(t testing.TB, base merge.Object, patches []merge.Patch,
+	o ...merge.Option) (*merge.Result[merge.Object], error) {
 	t.Helper()
 	result, err := merge.Apply(d.typ, base, patches, o...)
 	var wrong *merge.TypeError
@@ -50,13 +52,14 @@ func (d *definition) merge(t testing.TB, base merge.Object, patches []merge.Patc
 	_, isUpdate := patches[len(patches)-1].Value.(merge.JSONPatch)
 	null := d.refusesNull(base, result.Value, isUpdate)
 	if isRefused != (null != "") {
-		t.Fatalf("of %s: validation says of a null %q, and we %v:\nbase %s\nresult %s", d.name, null, wrong, canonical(base), canonical(result.Value))
+		t.Fatalf("of %s: validation says of a null %q, and we %v:\nbase %s\nresult %s", d.name,
+			null, wrong, canonical(base), canonical(result.Value))
 	}
 	return result, nil
 }
 
-// refusesNull returns the message of the API server's validation on a null in an object that has changed, or "". The server drops nulls
-// from an update.
+// refusesNull returns the message of the API server's validation on a null in an object that has
+// changed, or "". The server drops nulls from an update.
 func (d *definition) refusesNull(before, after merge.Object, isUpdate bool) string {
 	before, after = deepCopy(before), deepCopy(after)
 	for _, object := range []merge.Object{before, after} {
@@ -68,7 +71,8 @@ func (d *definition) refusesNull(before, after merge.Object, isUpdate bool) stri
 		defaulting.Default(object, d.schema)
 	}
 	unchanged := common.NewCorrelatedObject(after, before, &model.Structural{Structural: d.schema})
-	for _, err := range validation.ValidateCustomResourceUpdate(nil, after, before, d.types, validation.WithRatcheting(unchanged)) {
+	for _, err := range validation.ValidateCustomResourceUpdate(nil, after, before, d.types,
+		validation.WithRatcheting(unchanged)) {
 		if ofType.MatchString(err.Detail) && strings.HasSuffix(err.Detail, ofNull) {
 			return err.Error()
 		}

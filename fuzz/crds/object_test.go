@@ -33,26 +33,31 @@ func number(t testing.TB, variable string, otherwise uint64) uint64 {
 func (d *definition) compare(t testing.TB, p pair) bool {
 	t.Helper()
 	want := d.upstream(p)
-	if want.rejected < 0 && !p.updated && strings.Contains(fmt.Sprint(want.err), "duplicate entries") {
+	if want.rejected < 0 && !p.updated &&
+		strings.Contains(fmt.Sprint(want.err), "duplicate entries") {
 		p.updated = true // nobody can apply such a base, and a live object may be one
 		want = d.upstream(p)
 	}
 	got, result := d.ours(t, p)
-	if want.err == nil && strings.Contains(fmt.Sprint(got.err), "must be a scalar, as a merge key") {
+	if want.err == nil &&
+		strings.Contains(fmt.Sprint(got.err), "must be a scalar, as a merge key") {
 		return false // docs/differences.md, "Managed fields"
 	}
 	inputs := append([]merge.Object{p.base}, p.patches...)
-	if wrong := (*merge.TypeError)(nil); (want.err == nil || want.rejected > got.rejected) && errors.As(got.err, &wrong) && d.refusesBy(inputs[got.rejected+1], true) {
+	if wrong := (*merge.TypeError)(nil); (want.err == nil || want.rejected > got.rejected) &&
+		errors.As(got.err, &wrong) && d.refusesBy(inputs[got.rejected+1], true) {
 		d.refused++
 		return false // the field manager takes some types that validation refuses afterwards
 	}
 	if want.err == nil && got.err == nil {
 		if i := slices.IndexFunc(inputs, d.refuses); i >= 0 {
-			t.Fatalf("of %s: validation refuses a type in %s, and we do not: %s", d.name, canonical(inputs[i]), d.reason)
+			t.Fatalf("of %s: validation refuses a type in %s, and we do not: %s", d.name,
+				canonical(inputs[i]), d.reason)
 		}
 	}
 	if difference := compare(want, got, p.updated); difference != "" {
-		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(p.base), canonical(p.patches), difference)
+		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(p.base), canonical(p.patches),
+			difference)
 	}
 	if result != nil {
 		d.laws(t, p, result)
@@ -60,7 +65,8 @@ func (d *definition) compare(t testing.TB, p pair) bool {
 	return want.err == nil
 }
 
-// laws checks the laws of every merge. The result shares no memory with the inputs, and is the same again. A conflict is reported if and only if the order of two patches matters.
+// laws checks the laws of every merge. The result shares no memory with the inputs, and is the same
+// again. A conflict is reported if and only if the order of two patches matters.
 func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Object]) {
 	t.Helper()
 	base := d.whole(p.base)
@@ -71,14 +77,16 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 	inputs := canonical([]any{base, p.patches})
 	again, err := merge.Apply(d.nullable, base, layers)
 	if err != nil || canonical(again.Value) != canonical(result.Value) {
-		t.Fatalf("of %s: another merge: %v\n%s\nbefore\n%s", d.name, err, canonical(again), canonical(result.Value))
+		t.Fatalf("of %s: another merge: %v\n%s\nbefore\n%s", d.name, err, canonical(again),
+			canonical(result.Value))
 	}
 	patches := map[merge.Owner]any{}
 	for i, patch := range p.patches {
 		patches[merge.Manager(manager(i))] = patch
 	}
 	if wrong := origins.Wrong(d.typ, base, result.Value, result.History, patches); wrong != nil {
-		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(base), canonical(p.patches), strings.Join(wrong, "\n"))
+		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(base), canonical(p.patches),
+			strings.Join(wrong, "\n"))
 	}
 	scribble(again.Value)
 	if now := canonical([]any{base, p.patches}); now != inputs {
@@ -99,7 +107,9 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 	}
 	differs := canonical(unordered(d.typ, one.Value)) != canonical(unordered(d.typ, other.Value))
 	if found := conflict.Find(one.History); (len(found) > 0) != differs {
-		t.Fatalf("of %s: conflicts %v, and the order matters is %t:\nbase %s\npatches %s\n%s\n%s", d.name, found, differs, canonical(base), canonical(p.patches[:2]), canonical(one.Value), canonical(other.Value))
+		t.Fatalf("of %s: conflicts %v, and the order matters is %t:\nbase %s\npatches %s\n%s\n%s",
+			d.name, found, differs, canonical(base), canonical(p.patches[:2]), canonical(one.Value),
+			canonical(other.Value))
 	}
 }
 
@@ -166,7 +176,8 @@ func unordered(t *schema.Type, v any) any {
 	return v
 }
 
-// TestServerSideApplyOfRandomSchemas is TestServerSideApply for schemas that nobody has written yet.
+// TestServerSideApplyOfRandomSchemas is TestServerSideApply for schemas that nobody has written
+// yet.
 func TestServerSideApplyOfRandomSchemas(t *testing.T) {
 	seed := number(t, "TRAINWELD_SEED", 1)
 	s := &schemas{Rand: rand.New(rand.NewPCG(seed, 1))}
@@ -186,7 +197,8 @@ func TestServerSideApplyOfRandomSchemas(t *testing.T) {
 	}
 }
 
-// TestServerSideApply compares forced applies: the object, the fields of each manager, and the rejected patches.
+// TestServerSideApply compares forced applies: the object, the fields of each manager, and the
+// rejected patches.
 func TestServerSideApply(t *testing.T) {
 	seed := number(t, "TRAINWELD_SEED", 1)
 	all := files(t)
@@ -207,7 +219,8 @@ func TestServerSideApply(t *testing.T) {
 					rejected++
 				}
 			}
-			t.Logf("%d merged, %d refused, %d of them for the types alone", merged, rejected, d.refused)
+			t.Logf("%d merged, %d refused, %d of them for the types alone", merged, rejected,
+				d.refused)
 		})
 	}
 }

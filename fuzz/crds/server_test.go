@@ -1,5 +1,5 @@
-// Package crds_test compares the merge of objects with an API server's merge. The server's own field manager runs over a type
-// converter that is made of the same definition.
+// Package crds_test compares the merge of objects with an API server's merge. The server's own
+// field manager runs over a type converter that is made of the same definition.
 package crds_test
 
 import (
@@ -47,12 +47,14 @@ type definition struct {
 }
 
 // ofType matches the message on a value of a wrong type, and none on its format.
-var ofType = regexp.MustCompile(`must be of type (array|boolean|integer|number|object|string)(,[a-z]+)*:`)
+var ofType = regexp.MustCompile(
+	`must be of type (array|boolean|integer|number|object|string)(,[a-z]+)*:`)
 
 // ofNull ends the message on a null.
 const ofNull = `: "null"`
 
-// refuses reports whether the API server's validation refuses the type of a value in an input. The server judges nulls in results.
+// refuses reports whether the API server's validation refuses the type of a value in an input. The
+// server judges nulls in results.
 func (d *definition) refuses(object merge.Object) bool { return d.refusesBy(object, false) }
 
 // refusesBy is refuses, also of a number by its format.
@@ -61,8 +63,11 @@ func (d *definition) refusesBy(object merge.Object, formats bool) bool {
 		return false // an OpenAPI document, of whose types the API server's decoder judges
 	}
 	for _, err := range validation.ValidateCustomResource(nil, deepCopy(object), d.types) {
-		isOfTypes := err.Type == field.ErrorTypeTypeInvalid && (formats || ofType.MatchString(err.Detail)) || formats && strings.Contains(err.Detail, "Checked value must be of type")
-		if isOfTypes && err.BadValue != nil && err.BadValue != "null" && !strings.HasPrefix(err.Field, "metadata") && !strings.HasSuffix(err.Detail, ofNull) {
+		isOfTypes := err.Type == field.ErrorTypeTypeInvalid &&
+			(formats || ofType.MatchString(err.Detail)) ||
+			formats && strings.Contains(err.Detail, "Checked value must be of type")
+		if isOfTypes && err.BadValue != nil && err.BadValue != "null" &&
+			!strings.HasPrefix(err.Field, "metadata") && !strings.HasSuffix(err.Detail, ofNull) {
 			d.reason = err.Error()
 			return true
 		}
@@ -71,9 +76,11 @@ func (d *definition) refusesBy(object merge.Object, formats bool) bool {
 }
 
 // typesOf returns the validator of a version's schema, and the schema.
-func typesOf(version *apiextensions.CustomResourceDefinitionVersion) (validation.SchemaValidator, *structural.Structural, error) {
+func typesOf(version *apiextensions.CustomResourceDefinitionVersion) (validation.SchemaValidator,
+	*structural.Structural, error) {
 	internal := &internalextensions.JSONSchemaProps{}
-	if err := apiextensions.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, internal, nil); err != nil {
+	if err := apiextensions.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+		version.Schema.OpenAPIV3Schema, internal, nil); err != nil {
 		return nil, nil, err
 	}
 	s, err := structural.NewStructural(internal)
@@ -101,12 +108,14 @@ func files(t testing.TB) map[string][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all[strings.TrimSuffix(filepath.Base(name), ".json.gz")], err = io.ReadAll(r); err != nil {
+		if all[strings.TrimSuffix(filepath.Base(name), ".json.gz")], err = io.ReadAll(
+			r); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, r := range release.Known() {
-		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet"} {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime",
+			"JobSet"} {
 			if all[kind+"-"+r.Name], err = r.Definition(kind); err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +131,9 @@ func compile(name string, data []byte) (*definition, error) {
 		return nil, err
 	}
 	version := crd.Spec.Versions[0].Name
-	d := &definition{name: name, kind: runtimeschema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}}
+	d := &definition{
+		name: name, kind: runtimeschema.GroupVersionKind{Group: crd.Spec.Group, Version: version,
+			Kind: crd.Spec.Names.Kind}}
 	var err error
 	if d.typ, err = schema.ParseOpenAPI(data); err != nil {
 		return nil, err
@@ -140,11 +151,13 @@ func compile(name string, data []byte) (*definition, error) {
 	if d.served, err = json.Marshal(openAPI); err != nil {
 		return nil, err
 	}
-	d.converter, err = managedfields.NewTypeConverter(openAPI.Components.Schemas, crd.Spec.PreserveUnknownFields)
+	d.converter, err = managedfields.NewTypeConverter(openAPI.Components.Schemas,
+		crd.Spec.PreserveUnknownFields)
 	return d, err
 }
 
-// outcome is the result of patches: an object and each manager's fields, or the number of the rejected patch.
+// outcome is the result of patches: an object and each manager's fields, or the number of the
+// rejected patch.
 type outcome struct {
 	object   string
 	fields   map[string]*fieldpath.Set
@@ -237,7 +250,8 @@ func (d *definition) ours(t testing.TB, p pair) (outcome, *merge.Result[merge.Ob
 // compare says how two outcomes differ, "" for not at all.
 func compare(want, got outcome, updated bool) string {
 	if (want.err == nil) != (got.err == nil) || want.rejected != got.rejected {
-		return fmt.Sprintf("upstream refuses %d: %v\nwe refuse %d: %v", want.rejected, want.err, got.rejected, got.err)
+		return fmt.Sprintf("upstream refuses %d: %v\nwe refuse %d: %v", want.rejected, want.err,
+			got.rejected, got.err)
 	}
 	if want.err != nil {
 		return ""
@@ -265,7 +279,8 @@ func compare(want, got outcome, updated bool) string {
 			g = fieldpath.NewSet()
 		}
 		if !w.Equals(g) {
-			return fmt.Sprintf("%s owns upstream, and not with us:\n%s\nand with us alone:\n%s", name, w.Difference(g), g.Difference(w))
+			return fmt.Sprintf("%s owns upstream, and not with us:\n%s\nand with us alone:\n%s",
+				name, w.Difference(g), g.Difference(w))
 		}
 	}
 	return ""

@@ -78,7 +78,10 @@ func (g *schemas) value(depth int) map[string]any {
 		case 0:
 			s["anyOf"] = []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}}
 		case 1:
-			s["allOf"] = []any{map[string]any{"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}}}, map[string]any{"minLength": 1}}
+			s["allOf"] = []any{
+				map[string]any{
+					"anyOf": []any{map[string]any{"type": "integer"},
+						map[string]any{"type": "string"}}}, map[string]any{"minLength": 1}}
 		}
 	case 4:
 		s["x-kubernetes-preserve-unknown-fields"] = true
@@ -133,7 +136,8 @@ func (g *schemas) list(s map[string]any, depth int) {
 		s["x-kubernetes-list-type"] = "set"
 		s["items"] = map[string]any{"type": g.one("string", "integer", "boolean")}
 		if g.chance(0.2) {
-			s["items"] = map[string]any{"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": map[string]any{"type": "string"}}
+			s["items"] = map[string]any{"type": "object", "x-kubernetes-map-type": "atomic",
+				"additionalProperties": map[string]any{"type": "string"}}
 		}
 	default:
 		s["x-kubernetes-list-type"] = "map"
@@ -208,14 +212,23 @@ func (g *schemas) mar(s map[string]any, depth int) {
 	defer func() { g.marring = false }()
 	keyword := []any{
 		"type", g.one("", "null", "text", "array", "object", "string", "integer"),
-		"nullable", true, "$ref", g.one("#", "#/properties/a"), "items", g.value(min(depth, 1) - 1), "items", []any{map[string]any{"type": "string"}},
-		"properties", g.properties(1), "additionalProperties", g.chance(0.5), "additionalProperties", g.value(0),
-		"x-kubernetes-preserve-unknown-fields", g.chance(0.5), "x-kubernetes-embedded-resource", true, "x-kubernetes-int-or-string", true,
-		"x-kubernetes-list-type", g.one("set", "map", "atomic", "other"), "x-kubernetes-map-type", g.one("atomic", "granular", "other"),
-		"x-kubernetes-list-map-keys", []any{g.one("a", "b", "k")}, "uniqueItems", g.chance(0.5), "pattern", g.one("a(", "a*"),
-		"title", "t", "description", "d", "id", "i", "definitions", map[string]any{"a": map[string]any{}}, "patternProperties", map[string]any{"a": map[string]any{}},
-		"additionalItems", true, "dependencies", map[string]any{"a": []any{"b"}}, "anyOf", []any{map[string]any{"type": "string"}},
-		"not", map[string]any{"type": "string"}, "not", map[string]any{"properties": map[string]any{"zz": map[string]any{}}},
+		"nullable", true, "$ref", g.one("#", "#/properties/a"), "items", g.value(min(depth, 1) - 1),
+		"items", []any{map[string]any{"type": "string"}},
+		"properties", g.properties(1), "additionalProperties", g.chance(0.5),
+		"additionalProperties", g.value(0),
+		"x-kubernetes-preserve-unknown-fields", g.chance(0.5), "x-kubernetes-embedded-resource",
+		true, "x-kubernetes-int-or-string", true,
+		"x-kubernetes-list-type", g.one("set", "map", "atomic", "other"), "x-kubernetes-map-type",
+		g.one("atomic", "granular", "other"),
+		"x-kubernetes-list-map-keys", []any{g.one("a", "b", "k")}, "uniqueItems", g.chance(0.5),
+		"pattern", g.one("a(", "a*"),
+		"title", "t", "description", "d", "id", "i", "definitions",
+		map[string]any{"a": map[string]any{}}, "patternProperties",
+		map[string]any{"a": map[string]any{}},
+		"additionalItems", true, "dependencies", map[string]any{"a": []any{"b"}}, "anyOf",
+		[]any{map[string]any{"type": "string"}},
+		"not", map[string]any{"type": "string"}, "not",
+		map[string]any{"properties": map[string]any{"zz": map[string]any{}}},
 		"properties", map[string]any{"metadata": map[string]any{"type": g.one("object", "string")}},
 	}
 	i := 2 * g.IntN(len(keyword)/2)
@@ -229,10 +242,15 @@ func (g *schemas) mar(s map[string]any, depth int) {
 // wrapped is a definition with a schema.
 func wrapped(root any) []byte {
 	data, err := json.Marshal(map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things.example.com"},
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "things.example.com"},
 		"spec": map[string]any{
-			"group": "example.com", "scope": "Namespaced", "names": map[string]any{"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
-			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": root}}},
+			"group": "example.com", "scope": "Namespaced",
+			"names": map[string]any{"plural": "things", "singular": "thing", "kind": "Thing",
+				"listKind": "ThingList"},
+			"versions": []any{
+				map[string]any{"name": "v1", "served": true, "storage": true,
+					"schema": map[string]any{"openAPIV3Schema": root}}},
 		},
 		"status": map[string]any{"storedVersions": []any{"v1"}},
 	})
@@ -250,14 +268,15 @@ func isRefused(data []byte) bool {
 	}
 	v1.SetDefaults_CustomResourceDefinition(crd)
 	v1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
-	if err := v1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, internal, nil); err != nil {
+	if err := v1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(
+		crd, internal, nil); err != nil {
 		return true
 	}
 	return len(validation.ValidateCustomResourceDefinition(context.Background(), internal)) > 0
 }
 
-// TestLenient reads schemas that apiextensions refuses in a few places, and merges objects by them. It takes random schemas, and real ones
-// with flaws. No schema is an error, and no merge panics.
+// TestLenient reads schemas that apiextensions refuses in a few places, and merges objects by them.
+// It takes random schemas, and real ones with flaws. No schema is an error, and no merge panics.
 func TestLenient(t *testing.T) {
 	g := &schemas{Rand: rand.New(rand.NewPCG(number(t, "TRAINWELD_SEED", 1), 0))}
 	cases := int(number(t, "TRAINWELD_SCHEMAS", 2000))
@@ -293,7 +312,9 @@ func TestLenient(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, canonical(root))
 		}
-		p := pair{base: merge.Object{"a": "b"}, patches: []merge.Object{{"a": merge.Object{"c": nil}}}} // the root may merge whole
+		// the root may merge whole
+		p := pair{base: merge.Object{"a": "b"},
+			patches: []merge.Object{{"a": merge.Object{"c": nil}}}}
 		if typ.Field("metadata") != nil {
 			p = (&generator{Rand: g.Rand, root: typ}).pair()
 		}

@@ -17,9 +17,12 @@ import (
 // flavorSelector returns the selector of a Pod for the labels of a flavor.
 //
 //go:linkname flavorSelector sigs.k8s.io/kueue/pkg/scheduler/flavorassigner.flavorSelector
-func flavorSelector(spec *corev1.PodSpec, allowedKeys sets.Set[string]) nodeaffinity.RequiredNodeAffinity
+func flavorSelector(spec *corev1.PodSpec,
+	allowedKeys sets.Set[string]) nodeaffinity.RequiredNodeAffinity
 
-// getPodSetsInfoFromStatus makes what an admission adds to the Pods. Kueue does not export it. The empty assembly file lets it have no body.
+// getPodSetsInfoFromStatus makes what an admission adds to the Pods. Kueue does not export it. The
+// empty assembly file lets it have no body.
 //
 //go:linkname getPodSetsInfoFromStatus sigs.k8s.io/kueue/pkg/controller/jobframework.getPodSetsInfoFromStatus
-func getPodSetsInfoFromStatus(ctx context.Context, c client.Client, w *kueue.Workload) ([]podset.PodSetInfo, error)
+func getPodSetsInfoFromStatus(ctx context.Context, c client.Client,
+	w *kueue.Workload) ([]podset.PodSetInfo, error)

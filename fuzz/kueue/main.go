@@ -1,6 +1,7 @@
-// Command kueue answers with the code of Kueue 0.19.2, which links Trainer 2.2.1. It returns the Pod sets of a TrainJob, their requests, and
-// the patch of an admission. It is a program of its own, since trainweld links a later Trainer. It reads questions from standard input as JSON, one
-// a line, and answers each with a line. Package upstream asks it.
+// Command kueue answers with the code of Kueue 0.19.2, which links Trainer 2.2.1. It returns the
+// Pod sets of a TrainJob, their requests, and the patch of an admission. It is a program of its
+// own, since trainweld links a later Trainer. It reads questions from standard input as JSON, one a
+// line, and answers each with a line. Package upstream asks it.
 package main
 
 import (
@@ -39,7 +40,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// question is a TrainJob with its runtime, as they are stored. With a Workload that has an admission, it also asks for the patch.
+// question is a TrainJob with its runtime, as they are stored. With a Workload that has an
+// admission, it also asks for the patch.
 type question struct {
 	TrainJob *trainer.TrainJob               `json:"trainJob"`
 	Runtime  *trainer.ClusterTrainingRuntime `json:"runtime"`
@@ -58,7 +60,8 @@ type answer struct {
 }
 
 func main() {
-	definitions := flag.String("definitions", "", "the folder of Kueue's custom resource definitions")
+	definitions := flag.String("definitions", "",
+		"the folder of Kueue's custom resource definitions")
 	flag.Parse()
 	klog.SetLogger(logr.Discard()) // a number that overflows prints a stack
 	log.SetLogger(logr.Discard())
@@ -70,7 +73,8 @@ func main() {
 
 func serve(definitions string) error {
 	types := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(types), trainer.AddToScheme(types), kueue.AddToScheme(types)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(types), trainer.AddToScheme(types),
+		kueue.AddToScheme(types)); err != nil {
 		return err
 	}
 	c := &cluster{Client: fake.NewClientBuilder().WithScheme(types).Build()}
@@ -147,15 +151,20 @@ func (c *cluster) answer(ctx context.Context, q question) (a answer) {
 
 // isFit is the part of the flavor assigner that needs no ClusterQueue.
 func isFit(spec *corev1.PodSpec, flavor *kueue.ResourceFlavor) bool {
-	_, untolerated := schedulinghelpers.FindMatchingUntoleratedTaint(logr.Discard(), flavor.Spec.NodeTaints, append(spec.Tolerations, flavor.Spec.Tolerations...), func(t *corev1.Taint) bool {
-		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
-	}, true)
+	_, untolerated := schedulinghelpers.FindMatchingUntoleratedTaint(logr.Discard(),
+		flavor.Spec.NodeTaints, append(spec.Tolerations, flavor.Spec.Tolerations...),
+		func(t *corev1.Taint) bool {
+			return t.Effect == corev1.TaintEffectNoSchedule ||
+				t.Effect == corev1.TaintEffectNoExecute
+		}, true)
 	selector := flavorSelector(spec, sets.KeySet(flavor.Spec.NodeLabels))
-	match, err := selector.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: flavor.Spec.NodeLabels}})
+	match, err := selector.Match(
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: flavor.Spec.NodeLabels}})
 	return !untolerated && match && err == nil
 }
 
-// cluster is the client of an API server with the objects of a question. It has no LimitRange and no RuntimeClass.
+// cluster is the client of an API server with the objects of a question. It has no LimitRange and
+// no RuntimeClass.
 type cluster struct {
 	client.Client
 	question
@@ -166,7 +175,8 @@ func (c *cluster) IndexField(context.Context, client.Object, string, client.Inde
 	return nil
 }
 
-func (c *cluster) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+func (c *cluster) Get(_ context.Context, key client.ObjectKey, into client.Object,
+	_ ...client.GetOption) error {
 	switch o := into.(type) {
 	case *trainer.ClusterTrainingRuntime:
 		c.Runtime.DeepCopyInto(o)
@@ -182,9 +192,13 @@ func (c *cluster) Get(_ context.Context, key client.ObjectKey, into client.Objec
 	return apierrors.NewNotFound(schema.GroupResource{Resource: fmt.Sprintf("%T", into)}, key.Name)
 }
 
-func (c *cluster) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+func (c *cluster) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return nil
+}
 
-func (c *cluster) Update(context.Context, client.Object, ...client.UpdateOption) error { return nil }
+func (c *cluster) Update(context.Context, client.Object, ...client.UpdateOption) error {
+	return nil
+}
 
 // Create fills in the defaults of the definition, as the dry run of an API server does.
 func (c *cluster) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
@@ -223,7 +237,8 @@ func workloadSchema(folder string) (*structural.Structural, error) {
 			continue
 		}
 		internal := &apiextensions.JSONSchemaProps{}
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, internal, nil); err != nil {
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+			v.Schema.OpenAPIV3Schema, internal, nil); err != nil {
 			return nil, err
 		}
 		return structural.NewStructural(internal)

@@ -1,4 +1,5 @@
-// Package operators_test runs other programs' tests of their merges through merge. The cases are data: see testdata.
+// Package operators_test runs other programs' tests of their merges through merge. The cases are
+// data: see testdata.
 package operators_test
 
 import (
@@ -42,7 +43,8 @@ type program struct {
 // table holds the cases of one test of a program. Wants are the policies of the program's merge.
 type table struct {
 	File, Test, Type string
-	// Values states that a patch of the program is a Go value. Its JSON also holds empty fields without omitempty.
+	// Values states that a patch of the program is a Go value. Its JSON also holds empty fields
+	// without omitempty.
 	Values bool
 	Wants  map[string]string
 	Cases  []testCase
@@ -59,19 +61,26 @@ type testCase struct {
 	Differs string
 }
 
-// reason is an entry of a closed list. The engine lacks a policy, the program has a bug, or the difference is intended.
+// reason is an entry of a closed list. The engine lacks a policy, the program has a bug, or the
+// difference is intended.
 type reason struct{ Kind, Says, Thread string }
 
 // types are the types of the merged values. A value of another type is JSON.
 var types = map[string]any{
-	"Container": corev1.Container{}, "DaemonSet": appsv1.DaemonSet{}, "Deployment": appsv1.Deployment{}, "HorizontalPodAutoscaler": autoscalingv2.HorizontalPodAutoscaler{},
-	"Job": batchv1.Job{}, "PodDisruptionBudget": policyv1.PodDisruptionBudget{}, "PodSpec": corev1.PodSpec{}, "PodTemplateSpec": corev1.PodTemplateSpec{},
-	"Service": corev1.Service{}, "ServiceSpec": corev1.ServiceSpec{}, "StatefulSet": appsv1.StatefulSet{},
+	"Container": corev1.Container{}, "DaemonSet": appsv1.DaemonSet{},
+	"Deployment":              appsv1.Deployment{},
+	"HorizontalPodAutoscaler": autoscalingv2.HorizontalPodAutoscaler{},
+	"Job":                     batchv1.Job{}, "PodDisruptionBudget": policyv1.PodDisruptionBudget{},
+	"PodSpec": corev1.PodSpec{}, "PodTemplateSpec": corev1.PodTemplateSpec{},
+	"Service": corev1.Service{}, "ServiceSpec": corev1.ServiceSpec{},
+	"StatefulSet": appsv1.StatefulSet{},
 }
 
-// policies are the policies that a program may want, with their values. The value of protected is a list of fields.
+// policies are the policies that a program may want, with their values. The value of protected is a
+// list of fields.
 var policies = map[string][]string{
-	"unions": {"last", "error"}, "empty": {"skip"}, "order": {"base"}, "defaults": {"rules"}, "protected": {}, "protectedError": {"true"}, "precedence": {"first", "base", "error"},
+	"unions": {"last", "error"}, "empty": {"skip"}, "order": {"base"}, "defaults": {"rules"},
+	"protected": {}, "protectedError": {"true"}, "precedence": {"first", "base", "error"},
 }
 
 func TestOperators(t *testing.T) {
@@ -90,7 +99,9 @@ func TestOperators(t *testing.T) {
 		for _, tb := range p.Tables {
 			for _, c := range tb.Cases {
 				counts[c.Differs]++
-				t.Run(strings.Join([]string{p.Program, tb.Test, c.Name}, "/"), func(t *testing.T) { check(t, tb, c, reasons) })
+				t.Run(strings.Join([]string{p.Program, tb.Test, c.Name}, "/"), func(t *testing.T) {
+					check(t, tb, c, reasons)
+				})
 			}
 		}
 		row(&document, fmt.Sprintf("[%s](%s/tree/%s)", p.Program, p.Repository, p.Revision), counts)
@@ -103,35 +114,43 @@ func TestOperators(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(reasons)) {
 		r := reasons[name]
-		if all[name] == 0 || r.Says == "" || r.Kind != "bug" && r.Kind != "intended" || (r.Kind == "bug") != strings.HasPrefix(r.Thread, "https://") {
+		if all[name] == 0 || r.Says == "" || r.Kind != "bug" && r.Kind != "intended" ||
+			(r.Kind == "bug") != strings.HasPrefix(r.Thread, "https://") {
 			t.Errorf("reason %s has no case, or is invalid: %+v", name, r)
 		}
-		document.WriteString(strings.TrimSuffix(fmt.Sprintf("\n- *%s* (%s): %s %s", name, r.Kind, r.Says, r.Thread), " "))
+		document.WriteString(
+			strings.TrimSuffix(fmt.Sprintf("\n- *%s* (%s): %s %s", name, r.Kind, r.Says, r.Thread),
+				" "))
 	}
 	compareTable(t, document.String()+"\n")
 }
 
-// row writes a line of the table and returns the number of cases. Counts are the cases by reason, "" for equal ones.
+// row writes a line of the table and returns the number of cases. Counts are the cases by reason,
+// "" for equal ones.
 func row(to *strings.Builder, name string, counts map[string]int) (cases int) {
 	var parts []string
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		cases += counts[reason]
 		parts = append(parts, fmt.Sprintf("%d %s", counts[reason], reason))
 	}
-	fmt.Fprintf(to, "| %s | %d | %d | %s |\n", name, cases, counts[""], strings.Join(parts[1:], ", "))
+	fmt.Fprintf(to, "| %s | %d | %d | %s |\n", name, cases, counts[""],
+		strings.Join(parts[1:], ", "))
 	return cases
 }
 
 // compareTable compares the table of the document with the one of the cases, or writes it.
 func compareTable(t *testing.T, table string) {
-	const file, begin, end = "testdata/README.md", "<!-- operators -->\n", "<!-- end of operators -->\n"
+	const file, begin, end = "testdata/README.md", "<!-- operators -->\n",
+		"<!-- end of operators -->\n"
 	data, err := os.ReadFile(file)
 	before, rest, _ := strings.Cut(string(data), begin)
 	_, after, found := strings.Cut(rest, end)
 	if want := before + begin + table + end + after; *update && found {
 		err = os.WriteFile(file, []byte(want), 0o644)
 	} else if string(data) != want {
-		err = fmt.Errorf("the table of %s is missing or outdated: run go test -update, and read the difference", file)
+		err = fmt.Errorf(
+			"the table of %s is missing or outdated: run go test -update, and read the difference",
+			file)
 	}
 	if err != nil {
 		t.Error(err)
@@ -145,7 +164,8 @@ func read(t *testing.T, file string, into any) {
 	}
 }
 
-// check compares merge with the program, and with the strategic merge that most of the programs call.
+// check compares merge with the program, and with the strategic merge that most of the programs
+// call.
 func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 	for name, value := range tb.Wants {
 		if !slices.Contains(policies[name], value) && (name != "protected" || value == "") {
@@ -163,25 +183,32 @@ func check(t *testing.T, tb table, c testCase, reasons map[string]reason) {
 	}
 	if typ != nil {
 		got, _, err := mergeCase(t, typ, tb, c)
-		if want, failed := strategic(t, typ, tb, c); (err == nil) != (failed == nil) || err == nil && !equality.Semantic.DeepEqual(got, want) {
-			t.Errorf("differs from a strategic merge\n got %s, error %v\nwant %s, error %v", text(got), err, text(want), failed)
+		if want, failed := strategic(t, typ, tb, c); (err == nil) != (failed == nil) ||
+			err == nil && !equality.Semantic.DeepEqual(got, want) {
+			t.Errorf("differs from a strategic merge\n got %s, error %v\nwant %s, error %v",
+				text(got), err, text(want), failed)
 		}
 	}
 	want := decode(t, typ, c.Result)
-	if tb.Wants["defaults"] != "" { // the result stands for the object that the API server makes of it
+	// the result stands for the object that the API server makes of it
+	if tb.Wants["defaults"] != "" {
 		schema.PodRules(typ).Defaults.Fill(want)
 	}
-	isEqual := (err != nil) == c.Fails && slices.Equal(conflicts, c.Conflicts) && (c.Result == nil || equality.Semantic.DeepEqual(got, want))
+	isEqual := (err != nil) == c.Fails && slices.Equal(conflicts, c.Conflicts) &&
+		(c.Result == nil || equality.Semantic.DeepEqual(got, want))
 	if isEqual != (c.Differs == "") {
-		t.Errorf("is equal = %v, want %v\n got %s, conflicts %q, error %v\nwant %s", isEqual, c.Differs == "", text(got), conflicts, err, text(c))
+		t.Errorf("is equal = %v, want %v\n got %s, conflicts %q, error %v\nwant %s", isEqual,
+			c.Differs == "", text(got), conflicts, err, text(c))
 	}
 }
 
 // optionsOf returns the options that a program wants.
 func optionsOf(t *testing.T, wants map[string]string) (o []merge.Option) {
 	for option, of := range map[string]merge.Option{
-		"order base": merge.KeepOrder(), "unions last": merge.Unions(merge.Last), "unions error": merge.Unions(merge.Error),
-		"empty skip": merge.SkipEmpty(), "defaults rules": merge.Defaults(), "precedence first": merge.First(), "precedence base": merge.BaseWins(),
+		"order base": merge.KeepOrder(), "unions last": merge.Unions(merge.Last),
+		"unions error": merge.Unions(merge.Error),
+		"empty skip":   merge.SkipEmpty(), "defaults rules": merge.Defaults(),
+		"precedence first": merge.First(), "precedence base": merge.BaseWins(),
 	} {
 		if name, value, _ := strings.Cut(option, " "); wants[name] == value {
 			o = append(o, of)
@@ -202,7 +229,8 @@ func optionsOf(t *testing.T, wants map[string]string) (o []merge.Option) {
 }
 
 // mergeCase merges a case. If two writers are an error, the base is one of them.
-func mergeCase(t *testing.T, typ reflect.Type, tb table, c testCase, o ...merge.Option) (value any, conflicts []string, err error) {
+func mergeCase(t *testing.T, typ reflect.Type, tb table, c testCase,
+	o ...merge.Option) (value any, conflicts []string, err error) {
 	base, patches := decode(t, typ, c.Base), []any{}
 	if tb.Wants["precedence"] == "error" {
 		base, patches = decode(t, typ, nil), []any{decode(t, nil, c.Base)}
@@ -242,7 +270,8 @@ func strategic(t *testing.T, typ reflect.Type, tb table, c testCase) (value any,
 		if tb.Values {
 			patch = []byte(text(decode(t, typ, patch)))
 		}
-		if merged, err = strategicpatch.StrategicMergePatch(merged, patch, reflect.New(typ).Interface()); err != nil {
+		if merged, err = strategicpatch.StrategicMergePatch(merged, patch,
+			reflect.New(typ).Interface()); err != nil {
 			return nil, err
 		}
 	}

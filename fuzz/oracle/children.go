@@ -10,12 +10,13 @@ import (
 // Children are a JobSet as it is stored, and the objects that its controller creates.
 type Children struct {
 	JobSet Object `json:"jobSet"`
-	// Created are the Jobs, the Service and the claims as they are sent, with their kinds, sorted by name.
+	// Created are the Jobs, the Service and the claims as they are sent, with their kinds, sorted
+	// by name.
 	Created []Object `json:"created,omitempty"`
 }
 
-// Children returns the JobSet with the defaults of its definition and of its mutating webhook. It also returns the
-// objects that the release's JobSet controller creates for it.
+// Children returns the JobSet with the defaults of its definition and of its mutating webhook. It
+// also returns the objects that the release's JobSet controller creates for it.
 func (o *Oracle) Children(object Object) (*Children, error) {
 	if o.jobSet == nil {
 		return nil, errNoJobSet
@@ -37,7 +38,9 @@ func (o *Oracle) Children(object Object) (*Children, error) {
 		asJSON["kind"] = reflect.TypeOf(created).Elem().Name()
 		children.Created = append(children.Created, asJSON)
 	}
-	slices.SortFunc(children.Created, func(a, b Object) int { return cmp.Compare(nameOf(a), nameOf(b)) })
+	slices.SortFunc(children.Created, func(a, b Object) int {
+		return cmp.Compare(nameOf(a), nameOf(b))
+	})
 	return children, nil
 }
 
@@ -46,8 +49,8 @@ func nameOf(o Object) string {
 	return fmt.Sprint(o["kind"], " ", metadata["name"])
 }
 
-// DefaultJobSet returns a JobSet as the API server stores a new one. It sets the definition's defaults, then the
-// defaults of the mutating webhook.
+// DefaultJobSet returns a JobSet as the API server stores a new one. It sets the definition's
+// defaults, then the defaults of the mutating webhook.
 func (o *Oracle) DefaultJobSet(object Object) (Object, error) {
 	defaulted, err := o.Default(object)
 	if err != nil {

@@ -37,7 +37,8 @@ func readDefinitions(m Modules) (definitions, error) {
 	all := definitions{}
 	for folder, pattern := range map[string]string{
 		m.Trainer: filepath.Join("manifests", "base", "crds", "trainer.kubeflow.org_*.yaml"),
-		m.JobSet:  filepath.Join("config", "components", "crd", "bases", "jobset.x-k8s.io_jobsets.yaml"),
+		m.JobSet: filepath.Join("config", "components", "crd", "bases",
+			"jobset.x-k8s.io_jobsets.yaml"),
 	} {
 		if folder == "" {
 			continue
@@ -48,7 +49,8 @@ func readDefinitions(m Modules) (definitions, error) {
 			return nil, err
 		}
 		if len(files) == 0 {
-			return nil, fmt.Errorf("no definitions match %s: is it the directory of the module?", pattern)
+			return nil, fmt.Errorf("no definitions match %s: is it the directory of the module?",
+				pattern)
 		}
 		for _, file := range files {
 			if err := all.read(file); err != nil {
@@ -75,7 +77,8 @@ func (all definitions) Define(data []byte) error {
 	}
 	internal := &apiextensions.JSONSchemaProps{}
 	v1 := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1, internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+		v1, internal, nil); err != nil {
 		return err
 	}
 	d := &definition{namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped}
@@ -100,8 +103,8 @@ func (all definitions) of(object Object) (*definition, error) {
 	return all[kind], nil
 }
 
-// Prune returns the object without the fields that its definition lacks. The API server does so for a client that is not
-// strict. Prune does not change the object.
+// Prune returns the object without the fields that its definition lacks. The API server does so for
+// a client that is not strict. Prune does not change the object.
 func (all definitions) Prune(object Object) (Object, error) {
 	d, err := all.of(object)
 	if err != nil {
@@ -115,8 +118,8 @@ func (all definitions) Prune(object Object) (Object, error) {
 	return out, nil
 }
 
-// Default returns the object as the API server stores it: pruned, and with the definition's defaults. It does not change the
-// object.
+// Default returns the object as the API server stores it: pruned, and with the definition's
+// defaults. It does not change the object.
 func (all definitions) Default(object Object) (Object, error) {
 	out, err := all.Prune(object)
 	if err != nil {
@@ -134,8 +137,8 @@ func Copy(object Object) (Object, error) {
 	return out, Convert(object, &out)
 }
 
-// Convert converts a Go value to another through JSON, as Kubernetes decodes it. Integers stay integers, and names are
-// case-sensitive.
+// Convert converts a Go value to another through JSON, as Kubernetes decodes it. Integers stay
+// integers, and names are case-sensitive.
 func Convert(from, to any) error {
 	data, err := json.Marshal(from)
 	if err != nil {

@@ -1,8 +1,9 @@
 // Package oracle answers with the code of one release of the Trainer and of its JobSet.
 //
-// Two versions of one module cannot be in one program. So this package compiles against each release, and a small program links it with a
-// release. These programs are in fuzz/releases. The package fuzz/upstream links it with the latest one. The
-// packages training and jobs adapt the Go signatures that differ.
+// Two versions of one module cannot be in one program. So this package compiles against each
+// release, and a small program links it with a release. These programs are in fuzz/releases. The
+// package fuzz/upstream links it with the latest one. The packages training and jobs adapt the Go
+// signatures that differ.
 //
 //	o, err := oracle.New(training.Code{…}, jobs.Code{…}, oracle.Modules{Trainer: trainerDir, JobSet: jobSetDir})
 //	if err != nil {

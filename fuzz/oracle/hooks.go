@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// Hold replaces the cluster's objects with stored runtimes and JobSets, and with all PriorityClasses that they name. It sets up
-// the Trainer's webhooks over them.
+// Hold replaces the cluster's objects with stored runtimes and JobSets, and with all
+// PriorityClasses that they name. It sets up the Trainer's webhooks over them.
 func (o *Oracle) Hold(objects ...Object) error {
 	if o.trainer == nil {
 		return errNoTrainer
@@ -36,7 +36,8 @@ func (o *Oracle) Hold(objects ...Object) error {
 		builder.WithObjects(class)
 	}
 	o.hooks = map[string]*admission.Webhook{}
-	return o.trainer.Hooks(&manager{scheme: o.scheme, client: builder.Build(), hooks: o.hooks}, indexer{builder})
+	return o.trainer.Hooks(&manager{scheme: o.scheme, client: builder.Build(), hooks: o.hooks},
+		indexer{builder})
 }
 
 // priorityClasses gathers the names of all PriorityClasses that are named anywhere in a value.
@@ -64,15 +65,17 @@ func (o *Oracle) hooksFor(kind string) map[string]*admission.Webhook {
 	return o.hooks
 }
 
-// AdmitJobSet sends a JobSet to the validating webhook, and returns the reason for which it rejects.
+// AdmitJobSet sends a JobSet to the validating webhook, and returns the reason for which it
+// rejects.
 func (o *Oracle) AdmitJobSet(object, old Object) (rejected string, err error) {
 	_, rejected, err = o.admit(o.jobSetHooks, "/validate"+hooksOf("JobSet"), object, old)
 	return rejected, err
 }
 
-// admit sends an object to a webhook. It returns the object that the webhook makes, or the reason for which it rejects. The API
-// server takes a panic as a rejection.
-func (o *Oracle) admit(hooks map[string]*admission.Webhook, path string, object, old Object) (out Object, rejected string, err error) {
+// admit sends an object to a webhook. It returns the object that the webhook makes, or the reason
+// for which it rejects. The API server takes a panic as a rejection.
+func (o *Oracle) admit(hooks map[string]*admission.Webhook, path string, object,
+	old Object) (out Object, rejected string, err error) {
 	hook := hooks[path]
 	if hook == nil {
 		return nil, "", fmt.Errorf("there is no webhook %s", path)
@@ -81,7 +84,8 @@ func (o *Oracle) admit(hooks map[string]*admission.Webhook, path string, object,
 	if err != nil {
 		return nil, "", err
 	}
-	request := admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Create, Object: apiruntime.RawExtension{Raw: raw}}
+	request := admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Create,
+		Object: apiruntime.RawExtension{Raw: raw}}
 	if old != nil {
 		was, err := json.Marshal(old)
 		if err != nil {
@@ -110,7 +114,8 @@ func (o *Oracle) admit(hooks map[string]*admission.Webhook, path string, object,
 	return out, "", Convert(json.RawMessage(raw), &out)
 }
 
-func handle(hook *admission.Webhook, request admissionv1.AdmissionRequest) (response admission.Response) {
+func handle(hook *admission.Webhook,
+	request admissionv1.AdmissionRequest) (response admission.Response) {
 	defer func() {
 		if r := recover(); r != nil {
 			response = admission.Denied(fmt.Sprintf("panic: %v", r))

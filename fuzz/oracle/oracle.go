@@ -40,8 +40,8 @@ type JobSet interface {
 // Modules are the directories of the two modules. They hold the definitions. An empty one has none.
 type Modules struct{ Trainer, JobSet string }
 
-// Oracle runs the code of a release. Its methods must not run concurrently: the Trainer keeps its runtimes in package
-// variables.
+// Oracle runs the code of a release. Its methods must not run concurrently: the Trainer keeps its
+// runtimes in package variables.
 type Oracle struct {
 	definitions
 
@@ -53,10 +53,12 @@ type Oracle struct {
 	warnings    []string // of the webhooks, since the last Apply began
 }
 
-// New returns the oracle of a release. Its cluster holds nothing. One of trainer and jobSet may be nil.
+// New returns the oracle of a release. Its cluster holds nothing. One of trainer and jobSet may be
+// nil.
 func New(trainer Trainer, jobSet JobSet, modules Modules) (*Oracle, error) {
 	ctrl.SetLogger(logr.Discard()) // avoids a complaint of controller-runtime
-	o := &Oracle{trainer: trainer, jobSet: jobSet, scheme: apiruntime.NewScheme(), jobSetHooks: map[string]*admission.Webhook{}}
+	o := &Oracle{trainer: trainer, jobSet: jobSet, scheme: apiruntime.NewScheme(),
+		jobSetHooks: map[string]*admission.Webhook{}}
 	adders := []func(*apiruntime.Scheme) error{clientscheme.AddToScheme}
 	if trainer != nil {
 		adders = append(adders, trainer.AddToScheme)
@@ -74,7 +76,9 @@ func New(trainer Trainer, jobSet JobSet, modules Modules) (*Oracle, error) {
 		return nil, err
 	}
 	if jobSet != nil {
-		if err := jobSet.Hooks(&manager{scheme: o.scheme, client: o.cluster().Build(), hooks: o.jobSetHooks}); err != nil {
+		if err := jobSet.Hooks(
+			&manager{scheme: o.scheme, client: o.cluster().Build(), hooks: o.jobSetHooks}); err !=
+			nil {
 			return nil, fmt.Errorf("set up JobSet's webhooks: %w", err)
 		}
 	}
@@ -84,11 +88,14 @@ func New(trainer Trainer, jobSet JobSet, modules Modules) (*Oracle, error) {
 	return o, o.Hold()
 }
 
-func (o *Oracle) cluster() *fake.ClientBuilder { return fake.NewClientBuilder().WithScheme(o.scheme) }
+func (o *Oracle) cluster() *fake.ClientBuilder {
+	return fake.NewClientBuilder().WithScheme(o.scheme)
+}
 
 // Outcome is the release's result for one TrainJob.
 type Outcome struct {
-	// Objects are the objects that the controller would apply, in the order in which it returned them.
+	// Objects are the objects that the controller would apply, in the order in which it returned
+	// them.
 	Objects []Object `json:"objects,omitempty"`
 	// Failed is the error or the panic of the controller, if it returned no objects.
 	Failed string `json:"failed,omitempty"`
@@ -96,11 +103,13 @@ type Outcome struct {
 	Rejected []string `json:"refused,omitempty"`
 }
 
-var errNoTrainer, errNoJobSet = errors.New("this oracle has no Trainer"), errors.New("this oracle has no JobSet")
+var errNoTrainer, errNoJobSet = errors.New("this oracle has no Trainer"),
+	errors.New("this oracle has no JobSet")
 
-// Render handles a TrainJob as a cluster with the runtime does. It drops fields that the definitions lack, sets defaults, asks
-// the Trainer's validation, and builds the objects. It changes no argument. A nil runtime means that the cluster has none. Each of the
-// later runtimes then replaces the one before in the cluster, and the controller builds the objects again.
+// Render handles a TrainJob as a cluster with the runtime does. It drops fields that the
+// definitions lack, sets defaults, asks the Trainer's validation, and builds the objects. It
+// changes no argument. A nil runtime means that the cluster has none. Each of the later runtimes
+// then replaces the one before in the cluster, and the controller builds the objects again.
 func (o *Oracle) Render(trainJob, runtime Object, later ...Object) (outcome Outcome) {
 	if o.trainer == nil {
 		return Outcome{Failed: errNoTrainer.Error()}
@@ -141,24 +150,27 @@ func (o *Oracle) Render(trainJob, runtime Object, later ...Object) (outcome Outc
 		}
 		builder.WithObjects(object)
 	}
-	// The framework asks for its indexes before it gets a client. A client without indexes suffices there, since rendering
-	// looks up objects by name only.
+	// The framework asks for its indexes before it gets a client. A client without indexes suffices
+	// there, since rendering looks up objects by name only.
 	cluster := cached{builder.Build()}
 	outcome = o.trainer.Build(cluster, indexer{builder}, job)
 	for _, next := range later {
 		if err := o.replace(cluster, next); err != nil {
 			return Outcome{Failed: err.Error()}
 		}
-		outcome = o.trainer.Build(cluster, indexer{o.cluster()}, job) // a builder takes an index once
+		// a builder takes an index once
+		outcome = o.trainer.Build(cluster, indexer{o.cluster()}, job)
 	}
 	return outcome
 }
 
-// cached is a client whose objects have their kinds, as a manager's cache returns them. A snapshot of a runtime keeps the kind.
+// cached is a client whose objects have their kinds, as a manager's cache returns them. A snapshot
+// of a runtime keeps the kind.
 type cached struct{ client.Client }
 
 // Get reads an object.
-func (c cached) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+func (c cached) Get(ctx context.Context, key client.ObjectKey, object client.Object,
+	opts ...client.GetOption) error {
 	if err := c.Client.Get(ctx, key, object, opts...); err != nil {
 		return err
 	}
@@ -177,7 +189,8 @@ func (o *Oracle) replace(cluster client.Client, object Object) error {
 		return err
 	}
 	before := o.trainer.Empty(object["kind"].(string))
-	if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(held), before); err != nil {
+	if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(held),
+		before); err != nil {
 		return err
 	}
 	held.SetResourceVersion(before.GetResourceVersion())
@@ -204,7 +217,8 @@ func (o *Oracle) typed(object Object) (client.Object, error) {
 // indexer gives a fake client the indexes that a manager's cache would have.
 type indexer struct{ builder *fake.ClientBuilder }
 
-func (i indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
+func (i indexer) IndexField(_ context.Context, object client.Object, field string,
+	extract client.IndexerFunc) error {
 	i.builder.WithIndex(object, field, extract)
 	return nil
 }

@@ -22,8 +22,8 @@ type Process struct {
 	out     *bufio.Reader
 }
 
-// Start builds the program in the directory of a nested module into the folder bin, and starts it. A program that is there
-// already is not built again.
+// Start builds the program in the directory of a nested module into the folder bin, and starts it.
+// A program that is there already is not built again.
 func Start(dir, bin string) (*Process, error) {
 	program, err := filepath.Abs(filepath.Join(bin, filepath.Base(dir)))
 	if err != nil {
@@ -35,7 +35,8 @@ func Start(dir, bin string) (*Process, error) {
 			return nil, err
 		}
 	}
-	listed, err := run(dir, "list", "-m", "-f", "{{.Path}}={{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset")
+	listed, err := run(dir, "list", "-m", "-f", "{{.Path}}={{.Dir}}",
+		"github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset")
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,8 @@ func Start(dir, bin string) (*Process, error) {
 func run(dir string, args ...string) (string, error) {
 	command := exec.Command("go", args...)
 	command.Dir, command.Stderr = dir, os.Stderr
-	command.Env = append(command.Environ(), "GOWORK=off") // go.work does not name the modules of releases
+	// go.work does not name the modules of releases
+	command.Env = append(command.Environ(), "GOWORK=off")
 	out, err := command.Output()
 	if err != nil {
 		return "", fmt.Errorf("go %s in %s: %w", args[0], dir, err)

@@ -21,7 +21,8 @@ type Question struct {
 	Prune    Object   `json:"prune,omitempty"`
 }
 
-// Pair is a TrainJob and its runtime; a nil runtime means that the cluster has none. Later are the runtimes that replace it, stored.
+// Pair is a TrainJob and its runtime; a nil runtime means that the cluster has none. Later are the
+// runtimes that replace it, stored.
 type Pair struct {
 	TrainJob Object   `json:"trainJob"`
 	Runtime  Object   `json:"runtime,omitempty"`
@@ -82,8 +83,8 @@ func (o *Oracle) Ask(q Question) (a Answer, err error) {
 	return a, err
 }
 
-// Main is the main function of a release's program. Its flags name the directories of the modules. One of trainer and jobSet may
-// be nil.
+// Main is the main function of a release's program. Its flags name the directories of the modules.
+// One of trainer and jobSet may be nil.
 func Main(trainer Trainer, jobSet JobSet) {
 	var modules Modules
 	flag.StringVar(&modules.Trainer, "trainer", "", "the directory of the Trainer's module")

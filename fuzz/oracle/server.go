@@ -27,9 +27,10 @@ import (
 // Namespace is the namespace of requests for objects that name none.
 const Namespace = "ns"
 
-// Apply creates an object, or updates old, as an API server with the release's definitions and webhooks does. It is strict
-// about unknown fields, as kubectl asks. It returns the object as stored, or the reasons for which it is rejected. It sends
-// an object to the namespace that kubectl chooses: the new object's, or the old object's in an update.
+// Apply creates an object, or updates old, as an API server with the release's definitions and
+// webhooks does. It is strict about unknown fields, as kubectl asks. It returns the object as
+// stored, or the reasons for which it is rejected. It sends an object to the namespace that kubectl
+// chooses: the new object's, or the old object's in an update.
 func (o *Oracle) Apply(object, old Object) (stored Object, rejected []string, err error) {
 	o.warnings = nil
 	d, err := o.of(object)
@@ -46,27 +47,32 @@ func (o *Oracle) Apply(object, old Object) (stored Object, rejected []string, er
 	}
 	kind := object["kind"].(string)
 	path, hooks := hooksOf(kind), o.hooksFor(kind)
-	if hooks["/mutate"+path] != nil && (old == nil || kind != "JobSet") { // JobSet's webhook mutates on creation only
+	// JobSet's webhook mutates on creation only
+	if hooks["/mutate"+path] != nil && (old == nil || kind != "JobSet") {
 		mutated, denied, err := o.admit(hooks, "/mutate"+path, decoded, old)
 		if denied != "" || err != nil {
 			return nil, []string{denied}, err
 		}
-		// Unlike in a request, the server drops neither nulls nor unknown fields of an object that a webhook made.
+		// Unlike in a request, the server drops neither nulls nor unknown fields of an object that
+		// a webhook made.
 		defaulting.Default(mutated, d.schema)
 		decoded = mutated
 	}
 	prepare(decoded)
-	if u := (&unstructured.Unstructured{Object: decoded}); old == nil && u.GetGenerateName() != "" && u.GetName() == "" {
+	if u := (&unstructured.Unstructured{Object: decoded}); old == nil &&
+		u.GetGenerateName() != "" && u.GetName() == "" {
 		u.SetName(names.SimpleNameGenerator.GenerateName(u.GetGenerateName()))
 	}
 	if rejected, err = o.Validate(decoded, old); len(rejected) > 0 || err != nil {
 		return nil, rejected, err
 	}
 	// From Trainer 2.3 on, the webhooks' configuration omits runtimes with a label.
-	if isRuntime(kind) && o.trainer.SkipsLabeled() && unchecked(decoded) && (old == nil || unchecked(old)) {
+	if isRuntime(kind) && o.trainer.SkipsLabeled() && unchecked(decoded) &&
+		(old == nil || unchecked(old)) {
 		return decoded, nil, nil
 	}
-	if _, denied, err := o.admit(hooks, "/validate"+path, decoded, old); denied != "" || err != nil {
+	if _, denied, err := o.admit(hooks, "/validate"+path, decoded, old); denied != "" ||
+		err != nil {
 		return nil, []string{denied}, err
 	}
 	return decoded, nil, nil
@@ -91,8 +97,10 @@ func (o *Oracle) Form(object Object) (rejected bool) {
 	return len(errs) > 0 || err != nil
 }
 
-// Decode reads the object of a request to a namespace. It rejects unknown fields, and fills in defaults.
-func (o *Oracle) Decode(object Object, requested string) (decoded Object, rejected []string, err error) {
+// Decode reads the object of a request to a namespace. It rejects unknown fields, and fills in
+// defaults.
+func (o *Oracle) Decode(object Object,
+	requested string) (decoded Object, rejected []string, err error) {
 	d, err := o.of(object)
 	if err != nil {
 		return nil, nil, err
@@ -100,20 +108,25 @@ func (o *Oracle) Decode(object Object, requested string) (decoded Object, reject
 	if decoded, err = Copy(object); err != nil {
 		return nil, nil, err
 	}
-	metadata, _, unknown, err := objectmeta.GetObjectMetaWithOptions(decoded, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	metadata, _, unknown, err := objectmeta.GetObjectMetaWithOptions(
+		decoded, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		return nil, []string{err.Error()}, nil
 	}
-	unknown = append(unknown, pruning.PruneWithOptions(decoded, d.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
+	unknown = append(
+		unknown, pruning.PruneWithOptions(decoded, d.schema, true,
+			structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	if len(unknown) > 0 {
 		return nil, []string{"unknown fields " + strings.Join(unknown, ", ")}, nil
 	}
 	defaulting.PruneNonNullableNullsWithoutDefaults(decoded, d.schema)
-	if err, _ := objectmeta.CoerceWithOptions(nil, decoded, d.schema, false, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true}); err != nil {
+	if err, _ := objectmeta.CoerceWithOptions(nil, decoded, d.schema, false,
+		objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true}); err != nil {
 		return nil, []string{err.Error()}, nil
 	}
 	if metadata != nil {
-		if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(rest.ExpectedNamespaceForScope(requested, d.namespaced), metadata); err != nil {
+		if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(
+			rest.ExpectedNamespaceForScope(requested, d.namespaced), metadata); err != nil {
 			return nil, []string{err.Error()}, nil
 		}
 		if err := objectmeta.SetObjectMeta(decoded, metadata); err != nil {
@@ -132,8 +145,8 @@ func (o *Oracle) Schema(kind string) *structural.Structural {
 	return o.definitions[kind].schema
 }
 
-// prepare clears the fields that an API server does not take from the author of an object. They are the status, which is
-// written separately, and the fields that the server writes.
+// prepare clears the fields that an API server does not take from the author of an object. They are
+// the status, which is written separately, and the fields that the server writes.
 func prepare(object Object) {
 	delete(object, "status")
 	metadata, _ := object["metadata"].(Object)
@@ -141,7 +154,8 @@ func prepare(object Object) {
 	delete(metadata, "generation")
 }
 
-// Validate returns the reasons for which the API server does not store an object, apart from webhooks.
+// Validate returns the reasons for which the API server does not store an object, apart from
+// webhooks.
 func (o *Oracle) Validate(object, old Object) (rejected []string, err error) {
 	d, err := o.of(object)
 	if err != nil {
@@ -160,21 +174,27 @@ func (d *definition) validate(object, old Object) (field.ErrorList, error) {
 	var rules []cel.Option
 	var before any
 	if old == nil {
-		if version, err := strconv.ParseUint((&unstructured.Unstructured{Object: object}).GetResourceVersion(), 10, 64); err == nil && version > 0 {
+		if version, err := strconv.ParseUint(
+			(&unstructured.Unstructured{Object: object}).GetResourceVersion(), 10,
+			64); err == nil && version > 0 {
 			return field.ErrorList{field.Forbidden(at.Child("resourceVersion"), "on create")}, nil
 		}
-		errs = apivalidation.ValidateObjectMetaAccessor(&unstructured.Unstructured{Object: object}, d.namespaced, apivalidation.NameIsDNSSubdomain, at)
+		errs = apivalidation.ValidateObjectMetaAccessor(&unstructured.Unstructured{Object: object},
+			d.namespaced, apivalidation.NameIsDNSSubdomain, at)
 		errs = append(errs, validation.ValidateCustomResource(nil, object, d.validator)...)
 	} else {
 		before = old
-		correlated := common.NewCorrelatedObject(object, old, &model.Structural{Structural: d.schema})
+		correlated := common.NewCorrelatedObject(
+			object, old, &model.Structural{Structural: d.schema})
 		rules = append(rules, cel.WithRatcheting(correlated))
 		now, then, err := metadataOf(object, old)
 		if err != nil {
 			return nil, err
 		}
 		errs = apivalidation.ValidateObjectMetaAccessorUpdate(now, then, at)
-		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, object, old, d.validator, validation.WithRatcheting(correlated))...)
+		errs = append(
+			errs, validation.ValidateCustomResourceUpdate(nil, object, old, d.validator,
+				validation.WithRatcheting(correlated))...)
 	}
 	errs = append(errs, objectmeta.Validate(nil, object, d.schema, false)...)
 	if old == nil || len(listtype.ValidateListSetsAndMaps(nil, d.schema, old)) == 0 {
@@ -182,11 +202,13 @@ func (d *definition) validate(object, old Object) (field.ErrorList, error) {
 	}
 	for _, err := range errs {
 		switch err.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
+			field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
 			return errs, nil
 		}
 	}
-	broken, _ := d.rules.Validate(context.Background(), nil, d.schema, object, before, celconfig.RuntimeCELCostBudget, rules...)
+	broken, _ := d.rules.Validate(context.Background(), nil, d.schema, object, before,
+		celconfig.RuntimeCELCostBudget, rules...)
 	return append(errs, broken...), nil
 }
 

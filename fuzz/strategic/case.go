@@ -1,4 +1,5 @@
-// Package strategic answers: does the engine lay patches over a value of any Go type as the API machinery does?
+// Package strategic answers: does the engine lay patches over a value of any Go type as the API
+// machinery does?
 //
 // Bases and patches are random values of every kind of k8s.io/api and of some custom resources.
 //
@@ -63,7 +64,8 @@ func newBase(from rand.Source) (*Case, *generator) {
 			m.Type = pick(g, kinds()...)
 		}
 	}
-	base, err := Decode(m.Type, Encode(g.make(m.Type))) // what a cluster or a file holds has been decoded
+	// what a cluster or a file holds has been decoded
+	base, err := Decode(m.Type, Encode(g.make(m.Type)))
 	if err != nil {
 		panic(err)
 	}
@@ -71,8 +73,10 @@ func newBase(from rand.Source) (*Case, *generator) {
 	return m, g
 }
 
-// ForCases holds a law for as many cases as are asked for, and returns their number. It prints the smallest cases that break it.
-func ForCases(t *testing.T, cases uint64, newCase func(rand.Source) *Case, law func(*Case) (broken string)) uint64 {
+// ForCases holds a law for as many cases as are asked for, and returns their number. It prints the
+// smallest cases that break it.
+func ForCases(t *testing.T, cases uint64, newCase func(rand.Source) *Case,
+	law func(*Case) (broken string)) uint64 {
 	cases = testenv.Cases(t, cases)
 	first := testenv.Seed(t) * 1_000_003
 	if only, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
@@ -104,13 +108,16 @@ func (m *Case) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s\n  base  %s\n", m.Type, Encode(m.Base))
 	for _, patch := range m.Patches {
-		fmt.Fprintf(&s, "  %-5s %s\n", map[bool]string{true: "patch", false: "typed"}[reflect.TypeOf(patch) == reflect.TypeFor[object]()], Encode(patch))
+		fmt.Fprintf(&s, "  %-5s %s\n",
+			map[bool]string{
+				true: "patch", false: "typed"}[reflect.TypeOf(patch) == reflect.TypeFor[object]()],
+			Encode(patch))
 	}
 	return s.String()
 }
 
-// canonical returns a value's JSON after decoding it once. A pointer to a zero time is encoded as null, which decodes as a nil
-// pointer. Names in a raw extension come in any order.
+// canonical returns a value's JSON after decoding it once. A pointer to a zero time is encoded as
+// null, which decodes as a nil pointer. Names in a raw extension come in any order.
 func Canonical(t reflect.Type, value any) []byte {
 	again, err := Decode(t, Encode(value))
 	if err != nil {
@@ -119,8 +126,8 @@ func Canonical(t reflect.Type, value any) []byte {
 	return Encode(JSON(again))
 }
 
-// stricter reports whether the engine rejects a patch that upstream sometimes accepts. The reasons are in docs/differences.md,
-// and TestStricter shows each of them.
+// stricter reports whether the engine rejects a patch that upstream sometimes accepts. The reasons
+// are in docs/differences.md, and TestStricter shows each of them.
 func IsStricter(m *Case) bool {
 	found := false
 	for _, patch := range m.Patches {
@@ -148,7 +155,8 @@ func deletesNoList(v any) bool {
 	case object:
 		for name, value := range v {
 			_, isList := value.([]any)
-			if strings.HasPrefix(name, "$deleteFromPrimitiveList/") && !isList || deletesNoList(value) {
+			if strings.HasPrefix(name, "$deleteFromPrimitiveList/") && !isList ||
+				deletesNoList(value) {
 				return true
 			}
 		}
@@ -160,7 +168,9 @@ func deletesNoList(v any) bool {
 
 // directs reports whether a patch holds a directive.
 func Directs(m *Case) bool {
-	return slices.ContainsFunc(m.Patches, func(patch any) bool { return bytes.Contains(Encode(patch), []byte(`"$`)) })
+	return slices.ContainsFunc(m.Patches, func(patch any) bool {
+		return bytes.Contains(Encode(patch), []byte(`"$`))
+	})
 }
 
 // keyedLists visits the lists within a value of a type that merge by a key.
@@ -204,8 +214,8 @@ func Upstream(m *Case) (result any, failedAt int, err error) {
 	return result, 0, nil
 }
 
-// identityTaken is the API server's answer to a patch that takes the kind or the name from an object: it cannot decode the result, or
-// its name is not the request's.
+// identityTaken is the API server's answer to a patch that takes the kind or the name from an
+// object: it cannot decode the result, or its name is not the request's.
 func identityTaken(m *Case, patch, result any) error {
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		if fieldNamed(m.Type, name) == nil {
@@ -223,22 +233,24 @@ func identityTaken(m *Case, patch, result any) error {
 		was, is object
 		name    string
 	}{{was, is, "apiVersion"}, {was, is, "kind"}, {wasMeta, isMeta, "name"}} {
-		if text, _ := of.was[of.name].(string); text != "" && (of.is[of.name] == nil || of.is[of.name] == "") {
+		if text, _ := of.was[of.name].(string); text != "" &&
+			(of.is[of.name] == nil || of.is[of.name] == "") {
 			return fmt.Errorf("the object has no %s", of.name)
 		}
 	}
 	return nil
 }
 
-// strategicMerge lays one patch over a value. Upstream panics where it compares what cannot be compared; an API server answers
-// with an error then.
+// strategicMerge lays one patch over a value. Upstream panics where it compares what cannot be
+// compared; an API server answers with an error then.
 func strategicMerge(t reflect.Type, value, patch any) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()
-	merged, err := strategicpatch.StrategicMergePatch(Encode(value), Encode(patch), reflect.Zero(t).Interface())
+	merged, err := strategicpatch.StrategicMergePatch(Encode(value), Encode(patch),
+		reflect.Zero(t).Interface())
 	if err != nil {
 		return nil, err
 	}

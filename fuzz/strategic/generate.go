@@ -16,8 +16,8 @@ import (
 
 type object = map[string]any
 
-// generator makes values of any Go type with Kubernetes' struct tags, and patches to them. Words are few, so that keys and
-// values of a base and its patches meet.
+// generator makes values of any Go type with Kubernetes' struct tags, and patches to them. Words
+// are few, so that keys and values of a base and its patches meet.
 type generator struct {
 	rng *rand.Rand
 	// focus has the fields that the base and the patches of one case are about.
@@ -78,7 +78,8 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// isHidden reports whether a field stands in a struct that JSON does not inline, but names or omits.
+// isHidden reports whether a field stands in a struct that JSON does not inline, but names or
+// omits.
 func isHidden(t reflect.Type, index []int) bool {
 	for i := 1; i < len(index); i++ {
 		name, _, _ := strings.Cut(t.FieldByIndex(index[:i]).Tag.Get("json"), ",")
@@ -125,31 +126,39 @@ func (g *generator) about(of reflect.Type, f field) bool {
 
 // texts are JSON values of which each type that reads its own JSON takes some.
 var texts = []string{
-	`"a"`, `"b"`, `1`, `2`, `80`, `true`, `false`, `{}`, `null`, `"1s"`, `"1Gi"`, `"1024Mi"`, `"500m"`, `0.5`, `"0"`, `"8080"`, `"5%"`,
-	`"2026-01-01T00:00:00Z"`, `"2026-01-02T00:00:00Z"`, `"2026-01-01T00:00:00.000001Z"`, `"10.0.0.0/8"`,
-	`{"a":1}`, `{"a":2,"b":{"c":"x"}}`, `{"a":{"d":null},"l":[1,2]}`, `["a"]`, `[{"a":1}]`, `{"type":"object"}`, `{"type":"string","enum":["a"]}`,
+	`"a"`, `"b"`, `1`, `2`, `80`, `true`, `false`, `{}`, `null`, `"1s"`, `"1Gi"`, `"1024Mi"`,
+	`"500m"`, `0.5`, `"0"`, `"8080"`, `"5%"`,
+	`"2026-01-01T00:00:00Z"`, `"2026-01-02T00:00:00Z"`, `"2026-01-01T00:00:00.000001Z"`,
+	`"10.0.0.0/8"`,
+	`{"a":1}`, `{"a":2,"b":{"c":"x"}}`, `{"a":{"d":null},"l":[1,2]}`, `["a"]`, `[{"a":1}]`,
+	`{"type":"object"}`, `{"type":"string","enum":["a"]}`,
 	`{"f:metadata":{"f:labels":{}}}`,
 }
 
 // frees are JSON values for fields of any type. A float64 does not hold all of the integers.
-var frees = append([]string{`9007199254740993`, `-9007199254740993`, `{"a":9007199254740993}`, `[9007199254740993]`, `9007199254740993.0`}, texts...)
+var frees = append(
+	[]string{`9007199254740993`, `-9007199254740993`, `{"a":9007199254740993}`,
+		`[9007199254740993]`, `9007199254740993.0`}, texts...)
 
 var textsCache sync.Map
 
-// textsFor returns the entries of texts that a type takes. It returns nil if the type does not read its own JSON.
+// textsFor returns the entries of texts that a type takes. It returns nil if the type does not read
+// its own JSON.
 func textsFor(t reflect.Type) []string {
 	if known, ok := textsCache.Load(t); ok {
 		return known.([]string)
 	}
 	var taken []string
 	pointer := reflect.PointerTo(t)
-	if pointer.Implements(reflect.TypeFor[json.Unmarshaler]()) || pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+	if pointer.Implements(reflect.TypeFor[json.Unmarshaler]()) ||
+		pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		for _, text := range texts {
 			made := reflect.New(t).Interface()
 			if json.Unmarshal([]byte(text), made) != nil {
 				continue
 			}
-			if again, err := json.Marshal(made); err == nil && json.Unmarshal(again, reflect.New(t).Interface()) == nil {
+			if again, err := json.Marshal(made); err == nil &&
+				json.Unmarshal(again, reflect.New(t).Interface()) == nil {
 				taken = append(taken, text)
 			}
 		}
@@ -203,7 +212,8 @@ func (g *generator) value(v reflect.Value, depth int) {
 			return
 		}
 		var free any
-		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(pick(g, frees...)), &free); err != nil {
+		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(pick(g, frees...)),
+			&free); err != nil {
 			panic(err)
 		}
 		if free != nil {
@@ -249,7 +259,8 @@ func (g *generator) slice(v reflect.Value, depth int) {
 }
 
 // keysInUse are the fields by which lists of Kubernetes' APIs merge.
-var keysInUse = []string{"name", "containerPort", "type", "mountPath", "devicePath", "topologyKey", "key", "ip", "uid", "port", "resourceName", "portNumber"}
+var keysInUse = []string{"name", "containerPort", "type", "mountPath", "devicePath", "topologyKey",
+	"key", "ip", "uid", "port", "resourceName", "portNumber"}
 
 // tidy gives each item of a list a key of its own, mostly.
 func (g *generator) tidy(list reflect.Value, n int) reflect.Value {
@@ -318,8 +329,8 @@ func (g *generator) make(t reflect.Type) any {
 	return made.Interface()
 }
 
-// object returns a random patch as an object: a value of the type with few fields. It has nulls and directives if directives is
-// set, and invalid values if wild is set.
+// object returns a random patch as an object: a value of the type with few fields. It has nulls and
+// directives if directives is set, and invalid values if wild is set.
 func (g *generator) object(t reflect.Type, directives, wild bool) object {
 	o := JSON(g.make(t)).(object)
 	g.thin(o)
@@ -359,7 +370,8 @@ func sortedNames(o object) []string {
 	return names
 }
 
-// twist puts nulls and directives into a value of a patch, of type t. If the value is an item of a list, key is the list's merge key.
+// twist puts nulls and directives into a value of a patch, of type t. If the value is an item of a
+// list, key is the list's merge key.
 func (g *generator) twist(t reflect.Type, key string, v any, directives, wild bool) {
 	t = indirect(t)
 	switch v := v.(type) {
@@ -403,7 +415,9 @@ func (g *generator) twist(t reflect.Type, key string, v any, directives, wild bo
 
 // wrong is a value that few fields take.
 func (g *generator) wrong() any {
-	return pick[any](g, "x", int64(5), true, 1.5, nil, object{}, object{"a": nil, "b": "x"}, []any{}, []any{"a", nil}, []any{object{"name": "a"}}, []any{[]any{}}, object{"$patch": "delete"})
+	return pick[any](g, "x", int64(5), true, 1.5, nil, object{}, object{"a": nil, "b": "x"},
+		[]any{}, []any{"a", nil}, []any{object{"name": "a"}}, []any{[]any{}},
+		object{"$patch": "delete"})
 }
 
 func (g *generator) twistList(t reflect.Type, key string, list []any, directives, wild bool) []any {
@@ -419,7 +433,8 @@ func (g *generator) twistList(t reflect.Type, key string, list []any, directives
 		}
 	}
 	e := indirect(inner)
-	if !directives || key == "" && !wild || e.Kind() != reflect.Struct || textsFor(e) != nil || !g.chance(0.12) {
+	if !directives || key == "" && !wild || e.Kind() != reflect.Struct || textsFor(e) != nil ||
+		!g.chance(0.12) {
 		return list
 	}
 	if key == "" {
@@ -519,7 +534,8 @@ func lists(t reflect.Type, o object) (all []field) {
 func (g *generator) order(t reflect.Type, o object, wild bool) {
 	all := lists(t, o)
 	if len(all) == 0 || wild && g.chance(0.02) {
-		o["$setElementOrder/"+pick(g, "a", "name", "unknown", "")] = pick[any](g, []any{}, "x", []any{"a"})
+		o["$setElementOrder/"+pick(g, "a", "name", "unknown", "")] = pick[any](g, []any{}, "x",
+			[]any{"a"})
 		return
 	}
 	f := all[0]
@@ -565,8 +581,9 @@ func (g *generator) order(t reflect.Type, o object, wild bool) {
 	}
 }
 
-// deletions puts $deleteFromPrimitiveList into an object. If the object also has the list that it names, upstream's result
-// depends on the order of a Go map. It does not if $setElementOrder names the list as well.
+// deletions puts $deleteFromPrimitiveList into an object. If the object also has the list that it
+// names, upstream's result depends on the order of a Go map. It does not if $setElementOrder names
+// the list as well.
 func (g *generator) deletions(t reflect.Type, o object, wild bool) {
 	name := "a"
 	if all := lists(t, o); len(all) > 0 && !(wild && g.chance(0.1)) {

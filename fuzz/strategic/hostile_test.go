@@ -23,20 +23,35 @@ func TestBadPatches(t *testing.T) {
 		patch any
 		want  string
 	}{
-		{object{"spec": object{"replicas": math.NaN()}}, `.spec.replicas: is no JSON: json: unsupported value: NaN`},
-		{object{"spec": object{"replicas": "3"}}, `.spec.replicas: must be a number, and is a string`},
-		{object{"spec": object{"replicas": int64(1 << 40)}}, `.spec.replicas: must be a number, and is number 1099511627776`},
+		{object{"spec": object{"replicas": math.NaN()}},
+			`.spec.replicas: is no JSON: json: unsupported value: NaN`},
+		{object{"spec": object{"replicas": "3"}},
+			`.spec.replicas: must be a number, and is a string`},
+		{object{"spec": object{"replicas": int64(1 << 40)}},
+			`.spec.replicas: must be a number, and is number 1099511627776`},
 		{object{"spec": "x"}, `.spec: must be an object, and is a string`},
-		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"image": "b"}}}}}}, `.spec.template.spec.containers[0]: an item without its merge key cannot be merged; give it a "name"`},
-		{object{"spec": object{"template": object{"spec": object{"containers": []any{nil}}}}}, `.spec.template.spec.containers[0]: must be an object`},
-		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "main", "image": int64(1)}}}}}}, `.spec.template.spec.containers[name="main"].image: must be a string, and is a number`},
-		{object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "main", "$patch": "remove"}}}}}}, `.spec.template.spec.containers[0]: $patch: unknown directive "remove" for an item`},
+		{object{"spec": object{
+			"template": object{"spec": object{"containers": []any{object{"image": "b"}}}}}},
+			`.spec.template.spec.containers[0]: an item without its merge key cannot be merged; give it a "name"`},
+		{object{"spec": object{"template": object{"spec": object{"containers": []any{nil}}}}},
+			`.spec.template.spec.containers[0]: must be an object`},
+		{object{"spec": object{
+			"template": object{
+				"spec": object{"containers": []any{object{"name": "main", "image": int64(1)}}}}}},
+			`.spec.template.spec.containers[name="main"].image: must be a string, and is a number`},
+		{object{"spec": object{
+			"template": object{
+				"spec": object{"containers": []any{object{"name": "main", "$patch": "remove"}}}}}},
+			`.spec.template.spec.containers[0]: $patch: unknown directive "remove" for an item`},
 		{object{"spec": object{"$patch": "remove"}}, `.spec: $patch: unknown directive "remove"`},
-		{object{"spec": object{"$retainKeys": []any{"paused"}, "replicas": int64(1)}}, `.spec: $retainKeys does not name "replicas", which the patch sets`},
-		{object{"metadata": object{"labels": object{"a": object{}}}}, `.metadata.labels["a"]: must be a string, and is an object`},
+		{object{"spec": object{"$retainKeys": []any{"paused"}, "replicas": int64(1)}},
+			`.spec: $retainKeys does not name "replicas", which the patch sets`},
+		{object{"metadata": object{"labels": object{"a": object{}}}},
+			`.metadata.labels["a"]: must be a string, and is an object`},
 		{&corev1.Pod{}, `is *v1.Pod, and must be v1.Deployment or an object`},
 	} {
-		_, err := apply(&Case{Type: reflect.TypeFor[appsv1.Deployment](), Base: base, Patches: []any{c.patch}})
+		_, err := apply(
+			&Case{Type: reflect.TypeFor[appsv1.Deployment](), Base: base, Patches: []any{c.patch}})
 		if err == nil || strings.TrimPrefix(err.Error(), "patch of manager/0: ") != c.want {
 			t.Errorf("%v: %v, want %s", c.patch, err, c.want)
 		}
@@ -48,18 +63,22 @@ func TestBadPatches(t *testing.T) {
 	}
 }
 
-// TestLargePatches checks that the time grows at most linearly with the depth and length of a patch.
+// TestLargePatches checks that the time grows at most linearly with the depth and length of a
+// patch.
 func TestLargePatches(t *testing.T) {
 	container := func(key func(int) string) func(n int) []any {
 		return func(n int) []any {
 			items := make([]any, n)
 			for i := range items {
-				items[i] = object{"name": key(i), "image": "a", "env": []any{object{"name": "E", "value": "1"}}}
+				items[i] = object{
+					"name": key(i), "image": "a", "env": []any{object{"name": "E", "value": "1"}}}
 			}
 			return items
 		}
 	}
-	one, each := container(func(int) string { return "a" }), container(func(i int) string { return fmt.Sprint(i) })
+	one, each := container(func(int) string { return "a" }), container(func(i int) string {
+		return fmt.Sprint(i)
+	})
 	pod := func(items []any) any {
 		return object{"spec": object{"containers": items, "$setElementOrder/containers": items}}
 	}
@@ -68,22 +87,39 @@ func TestLargePatches(t *testing.T) {
 		for range levels {
 			bottom = object{"properties": object{"a": bottom}}
 		}
-		return object{"spec": object{"versions": []any{object{"name": "v1", "schema": object{"openAPIV3Schema": bottom}}}}}
+		return object{
+			"spec": object{
+				"versions": []any{
+					object{"name": "v1", "schema": object{"openAPIV3Schema": bottom}}}}}
 	}
 	empty := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{}}}
-	definition, pods := reflect.TypeFor[apiextensions.CustomResourceDefinition](), reflect.TypeFor[corev1.Pod]()
+	definition, pods := reflect.TypeFor[apiextensions.CustomResourceDefinition](),
+		reflect.TypeFor[corev1.Pod]()
 	for name, m := range map[string]*Case{
-		"deep":                 {Type: definition, Base: &apiextensions.CustomResourceDefinition{}, Patches: []any{crd(9_000, object{"type": "string"}), crd(9_000, object{"type": "object"})}},
-		"deep and wrong":       {Type: definition, Base: &apiextensions.CustomResourceDefinition{}, Patches: []any{crd(9_000, object{"type": object{}})}},
-		"unknown":              {Type: pods, Base: &corev1.Pod{}, Patches: []any{object{"x": crd(9_000, 1)}}},
-		"twice":                {Type: pods, Base: empty, Patches: []any{pod(one(30_000)), typed(each(10))}},
-		"twice, merged":        {Type: pods, Base: typed(each(10)), Patches: []any{pod(one(30_000))}},
-		"twice, typed":         {Type: pods, Base: typed(each(10)), Patches: []any{typed(one(30_000))}},
-		"one key below":        {Type: pods, Base: typed(one(30_000)), Patches: []any{pod(each(10))}},
-		"each key twice below": {Type: pods, Base: typed(append(each(15_000), each(15_000)...)), Patches: []any{pod(each(10)), typed(each(10)), pod(each(10))}},
-		"twice, at last":       {Type: pods, Base: &corev1.Pod{}, Patches: []any{typed(each(30_000)), typed(one(30_000))}},
-		"keys":                 {Type: pods, Base: empty, Patches: []any{pod(each(30_000)), pod(each(30_000))}},
-		"keys, typed":          {Type: pods, Base: typed(each(30_000)), Patches: []any{typed(each(30_000)), typed(each(30_000))}},
+		"deep": {Type: definition, Base: &apiextensions.CustomResourceDefinition{},
+			Patches: []any{crd(9_000, object{"type": "string"}),
+				crd(9_000, object{"type": "object"})}},
+		"deep and wrong": {Type: definition, Base: &apiextensions.CustomResourceDefinition{},
+			Patches: []any{crd(9_000, object{"type": object{}})}},
+		"unknown": {
+			Type: pods, Base: &corev1.Pod{}, Patches: []any{object{"x": crd(9_000, 1)}}},
+		"twice": {
+			Type: pods, Base: empty, Patches: []any{pod(one(30_000)), typed(each(10))}},
+		"twice, merged": {Type: pods, Base: typed(each(10)),
+			Patches: []any{pod(one(30_000))}},
+		"twice, typed": {Type: pods, Base: typed(each(10)),
+			Patches: []any{typed(one(30_000))}},
+		"one key below": {Type: pods, Base: typed(one(30_000)),
+			Patches: []any{pod(each(10))}},
+		"each key twice below": {Type: pods, Base: typed(append(each(15_000), each(15_000)...)),
+			Patches: []any{pod(each(10)), typed(each(10)), pod(each(10))}},
+		"twice, at last": {
+			Type: pods, Base: &corev1.Pod{},
+			Patches: []any{typed(each(30_000)), typed(one(30_000))}},
+		"keys": {
+			Type: pods, Base: empty, Patches: []any{pod(each(30_000)), pod(each(30_000))}},
+		"keys, typed": {Type: pods, Base: typed(each(30_000)),
+			Patches: []any{typed(each(30_000)), typed(each(30_000))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			types() // outside of the time
@@ -118,13 +154,27 @@ func TestStricter(t *testing.T) {
 	ends := &corev1.Pod{Spec: corev1.PodSpec{ActiveDeadlineSeconds: &seconds}}
 	containers := func(items ...any) any { return object{"spec": object{"containers": items}} }
 	for name, m := range map[string]*Case{
-		"a key that is null":          {Type: pods, Base: base, Patches: []any{containers(object{"name": nil, "image": "x"})}},
-		"two items of one key":        {Type: pods, Base: base, Patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
-		"two items, and no such list": {Type: pods, Base: &corev1.Pod{}, Patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
-		"two items of an empty key":   {Type: pods, Base: base, Patches: []any{containers(object{"name": ""}, object{"name": ""})}},
-		"a key that is an object":     {Type: pods, Base: &corev1.Pod{}, Patches: []any{containers(object{"name": object{"$patch": "delete"}})}},
-		"a number as elements":        {Type: pods, Base: ends, Patches: []any{object{"spec": object{"$deleteFromPrimitiveList/activeDeadlineSeconds": 1.5}}}},
-		"two typed items":             {Type: pods, Base: base, Patches: []any{copyOf(pods, containers(object{"name": "b"}, object{"name": "b"}))}},
+		"a key that is null": {
+			Type: pods, Base: base, Patches: []any{containers(object{"name": nil, "image": "x"})}},
+		"two items of one key": {
+			Type: pods, Base: base,
+			Patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
+		"two items, and no such list": {
+			Type: pods, Base: &corev1.Pod{},
+			Patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
+		"two items of an empty key": {
+			Type: pods, Base: base,
+			Patches: []any{containers(object{"name": ""}, object{"name": ""})}},
+		"a key that is an object": {
+			Type: pods, Base: &corev1.Pod{},
+			Patches: []any{containers(object{"name": object{"$patch": "delete"}})}},
+		"a number as elements": {
+			Type: pods, Base: ends,
+			Patches: []any{
+				object{"spec": object{"$deleteFromPrimitiveList/activeDeadlineSeconds": 1.5}}}},
+		"two typed items": {
+			Type: pods, Base: base,
+			Patches: []any{copyOf(pods, containers(object{"name": "b"}, object{"name": "b"}))}},
 	} {
 		_, err := apply(m)
 		if _, _, theirs := Upstream(m); err == nil || theirs != nil || !IsStricter(m) {

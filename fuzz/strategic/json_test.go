@@ -88,8 +88,8 @@ func rfc7386(target, patch any) any {
 	return merged
 }
 
-// hasNullInList reports whether a list holds an object with a null. The library drops most of these, and the RFC says
-// nothing of them.
+// hasNullInList reports whether a list holds an object with a null. The library drops most of
+// these, and the RFC says nothing of them.
 func hasNullInList(patches []merge.Object) bool {
 	var within func(v any, inList bool) bool
 	within = func(v any, inList bool) bool {
@@ -108,7 +108,8 @@ func hasNullInList(patches []merge.Object) bool {
 	return slices.ContainsFunc(patches, func(p merge.Object) bool { return within(p, false) })
 }
 
-// TestJSONMerge compares with the algorithm of the RFC and with the library of the API server. It also checks the law of overlaps.
+// TestJSONMerge compares with the algorithm of the RFC and with the library of the API server. It
+// also checks the law of overlaps.
 func TestJSONMerge(t *testing.T) {
 	overlaps := 0
 	for seed := range uint64(20_000) {
@@ -129,8 +130,10 @@ func TestJSONMerge(t *testing.T) {
 		if !reflect.DeepEqual(any(result.Value), want) {
 			t.Fatalf("seed %d: %s\nmerged to %v, want %v", seed, before, result.Value, want)
 		}
-		if want := upstreamJSON(t, m); !hasNullInList(m.patches) && !reflect.DeepEqual(result.Value, want) {
-			t.Fatalf("seed %d: %s\nmerged to %v, and the library to %v", seed, before, result.Value, want)
+		if want := upstreamJSON(t, m); !hasNullInList(m.patches) &&
+			!reflect.DeepEqual(result.Value, want) {
+			t.Fatalf("seed %d: %s\nmerged to %v, and the library to %v", seed, before, result.Value,
+				want)
 		}
 		if after, _ := json.Marshal([]any{m.base, m.patches}); string(after) != string(before) {
 			t.Fatalf("seed %d: the inputs changed from\n%s\nto\n%s", seed, before, after)
@@ -145,7 +148,8 @@ func TestJSONMerge(t *testing.T) {
 			differs = differs || !reflect.DeepEqual(other.Value, result.Value)
 		})
 		if differs != (len(found) > 0) {
-			t.Fatalf("seed %d: %s\nthe order decides: %v, and the overlaps are %v", seed, before, differs, found)
+			t.Fatalf("seed %d: %s\nthe order decides: %v, and the overlaps are %v", seed, before,
+				differs, found)
 		}
 		if differs {
 			overlaps++
@@ -154,7 +158,8 @@ func TestJSONMerge(t *testing.T) {
 		for i, patch := range m.patches {
 			patches[merge.Manager(fmt.Sprint("manager-", i))] = patch
 		}
-		if wrong := origins.Wrong(schema.Open(), m.base, result.Value, result.History, patches); wrong != nil {
+		if wrong := origins.Wrong(schema.Open(), m.base, result.Value, result.History,
+			patches); wrong != nil {
 			t.Fatalf("seed %d: %s\n%s", seed, before, wrong)
 		}
 		for path, claims := range result.History.All() {
@@ -162,9 +167,12 @@ func TestJSONMerge(t *testing.T) {
 				continue
 			}
 			if got, ok := jsonAt(result.Value, path); !ok {
-				t.Fatalf("seed %d: %s\n%s has claims %v and is not there", seed, before, path, claims)
-			} else if _, isPresence := claims[len(claims)-1].Value.(merge.Presence); !isPresence && !reflect.DeepEqual(got, claims[len(claims)-1].Value) {
-				t.Fatalf("seed %d: %s\n%s is %v, and the last claim is %v", seed, before, path, got, claims)
+				t.Fatalf("seed %d: %s\n%s has claims %v and is not there", seed, before, path,
+					claims)
+			} else if _, isPresence := claims[len(claims)-1].Value.(merge.Presence); !isPresence &&
+				!reflect.DeepEqual(got, claims[len(claims)-1].Value) {
+				t.Fatalf("seed %d: %s\n%s is %v, and the last claim is %v", seed, before, path, got,
+					claims)
 			}
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
 )
 
-// kinds are all types of k8s.io/api that an object can have, and types of other APIs that people patch.
+// kinds are all types of k8s.io/api that an object can have, and types of other APIs that people
+// patch.
 var kinds = sync.OnceValue(func() []reflect.Type {
 	seen := map[reflect.Type]bool{}
 	for _, t := range scheme.Scheme.AllKnownTypes() {
@@ -31,7 +32,8 @@ var kinds = sync.OnceValue(func() []reflect.Type {
 		reflect.TypeFor[ray.RayCluster](),
 		reflect.TypeFor[kueue.Workload](),
 		edgesType,
-		reflect.TypeFor[apiextensions.CustomResourceDefinition](), // which holds a type that contains itself
+		// which holds a type that contains itself
+		reflect.TypeFor[apiextensions.CustomResourceDefinition](),
 	} {
 		seen[t] = true
 	}
@@ -49,8 +51,9 @@ var kinds = sync.OnceValue(func() []reflect.Type {
 
 var edgesType = reflect.TypeFor[edges]()
 
-// edges has the fields that few types have. They are values with their own JSON that a patch replaces, and merge keys that are
-// numbers or strings. They are also values of any type, and merge keys or lists that the encoding may omit.
+// edges has the fields that few types have. They are values with their own JSON that a patch
+// replaces, and merge keys that are numbers or strings. They are also values of any type, and merge
+// keys or lists that the encoding may omit.
 type edges struct {
 	Raw     runtime.RawExtension  `json:"raw,omitzero" patchStrategy:"replace"`
 	Pointer *runtime.RawExtension `json:"pointer,omitempty" patchStrategy:"replace"`

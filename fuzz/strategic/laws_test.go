@@ -41,11 +41,13 @@ func newManagers(directives bool) func(rand.Source) *Case {
 	}
 }
 
-// TestOverlapIsOrder checks that an overlap is reported if and only if the order of the patches changes the value. The order inside
-// list-maps and sets does not count.
+// TestOverlapIsOrder checks that an overlap is reported if and only if the order of the patches
+// changes the value. The order inside list-maps and sets does not count.
 func TestOverlapIsOrder(t *testing.T) {
 	t.Run("plain", func(t *testing.T) { ForCases(t, 3_000, newManagers(false), overlapIsOrder) })
-	t.Run("directives", func(t *testing.T) { ForCases(t, 3_000, newManagers(true), overlapIsOrder) })
+	t.Run("directives", func(t *testing.T) {
+		ForCases(t, 3_000, newManagers(true), overlapIsOrder)
+	})
 }
 
 func overlapIsOrder(m *Case) string {
@@ -72,7 +74,8 @@ func overlapIsOrder(m *Case) string {
 	case !allTake || takesLiterally(m) || len(found) == 0 && m.dropsWhole():
 	case len(found) == 0 && other != "":
 		return fmt.Sprintf("no overlap is reported, and the order decides:\n  %s\n  %s", one, other)
-	case len(found) > 0 && other == "" && slices.ContainsFunc(found, func(c conflict.Conflict) bool { return !m.isOfParts(c) }):
+	case len(found) > 0 && other == "" &&
+		slices.ContainsFunc(found, func(c conflict.Conflict) bool { return !m.isOfParts(c) }):
 		return fmt.Sprintf("every order gives the same value, and overlaps are reported: %v", found)
 	}
 	return ""
@@ -108,24 +111,26 @@ func TestIdenticalPatches(t *testing.T) {
 	})
 }
 
-// takesLiterally reports whether a patch has $patch or null in an item that the base lacks and another patch meets. Upstream drops this
-// value if the list does not exist yet, or if the item exists. It keeps the value in an item that it adds. docs/differences.md names
-// this and the conflicts of isOfParts. TestOverlapIsOrder_Cases shows them.
+// takesLiterally reports whether a patch has $patch or null in an item that the base lacks and
+// another patch meets. Upstream drops this value if the list does not exist yet, or if the item
+// exists. It keeps the value in an item that it adds. docs/differences.md names this and the
+// conflicts of isOfParts. TestOverlapIsOrder_Cases shows them.
 func takesLiterally(m *Case) bool {
 	patches := make([]any, len(m.Patches))
 	for i, patch := range m.Patches {
 		patches[i] = JSON(patch)
 	}
 	for i, patch := range patches {
-		if holdsLiteral(types()[m.Type], JSON(m.Base), patch, slices.Delete(slices.Clone(patches), i, i+1), false) {
+		if holdsLiteral(types()[m.Type], JSON(m.Base), patch,
+			slices.Delete(slices.Clone(patches), i, i+1), false) {
 			return true
 		}
 	}
 	return false
 }
 
-// holdsLiteral checks a value of a patch. The base and the others are the values of the base and the other patches in its place. If the
-// value is within such an item, inItem is true.
+// holdsLiteral checks a value of a patch. The base and the others are the values of the base and
+// the other patches in its place. If the value is within such an item, inItem is true.
 func holdsLiteral(t *schema.Type, base, v any, others []any, inItem bool) bool {
 	switch v := v.(type) {
 	case object:
@@ -139,7 +144,10 @@ func holdsLiteral(t *schema.Type, base, v any, others []any, inItem bool) bool {
 			} else if isMap && t != nil {
 				of = t.Elem
 			}
-			if inItem && isMap && value == nil || holdsLiteral(of, fieldOf(base, name), value, mapped(others, func(other any) any { return fieldOf(other, name) }), inItem) {
+			if inItem && isMap && value == nil ||
+				holdsLiteral(of, fieldOf(base, name), value, mapped(others, func(other any) any {
+					return fieldOf(other, name)
+				}), inItem) {
 				return true
 			}
 		}
@@ -158,7 +166,9 @@ func holdsLiteral(t *schema.Type, base, v any, others []any, inItem bool) bool {
 				if items, _ := base.([]any); len(items) == 0 {
 					meeting = others
 				}
-				literal = old == nil && slices.ContainsFunc(meeting, func(other any) bool { return other != nil })
+				literal = old == nil && slices.ContainsFunc(meeting, func(other any) bool {
+					return other != nil
+				})
 			}
 			if holdsLiteral(elemOf(t), old, item, same, literal) {
 				return true
@@ -191,8 +201,8 @@ func itemOf(list any, key string, value any) any {
 	return nil
 }
 
-// dropsAt reports whether a patch has $patch: replace and other fields in an object. Upstream drops the object if the base lacks it or
-// another patch has emptied it.
+// dropsAt reports whether a patch has $patch: replace and other fields in an object. Upstream drops
+// the object if the base lacks it or another patch has emptied it.
 func (m *Case) dropsAt(path fieldpath.Path) bool {
 	return slices.ContainsFunc(m.Patches, func(patch any) bool {
 		o, _ := fieldAt(JSON(patch), path).(object)
@@ -200,8 +210,9 @@ func (m *Case) dropsAt(path fieldpath.Path) bool {
 	})
 }
 
-// dropsWhole reports whether a patch has $patch: replace and other fields in an object that the base lacks. Another patch sets some of
-// these fields there, to the same values. Upstream drops the object, but obeys the directive after the other patch.
+// dropsWhole reports whether a patch has $patch: replace and other fields in an object that the
+// base lacks. Another patch sets some of these fields there, to the same values. Upstream drops the
+// object, but obeys the directive after the other patch.
 func (m *Case) dropsWhole() bool {
 	var drops func(base, patch, other any) bool
 	drops = func(base, patch, other any) bool {
@@ -225,11 +236,14 @@ func (m *Case) dropsWhole() bool {
 	}
 	base := JSON(m.Base)
 	return slices.ContainsFunc(m.Patches, func(patch any) bool {
-		return slices.ContainsFunc(m.Patches, func(other any) bool { return drops(base, JSON(patch), JSON(other)) })
+		return slices.ContainsFunc(m.Patches, func(other any) bool {
+			return drops(base, JSON(patch), JSON(other))
+		})
 	})
 }
 
-// replacesList reports whether a patch has $patch: replace as a list item, and another patch has an empty list.
+// replacesList reports whether a patch has $patch: replace as a list item, and another patch has an
+// empty list.
 func (m *Case) replacesList(path fieldpath.Path) bool {
 	replaces, isEmpty := false, false
 	for _, patch := range m.Patches {
@@ -259,15 +273,17 @@ func elemOf(t *schema.Type) *schema.Type {
 	return t.Elem
 }
 
-// isOfParts reports whether a conflict is between parts of a value that has one claim. The parts are names in JSON of any shape, or
-// elements that $deleteFromPrimitiveList removes from an atomic list. They can also be fields that upstream drops with a $patch.
+// isOfParts reports whether a conflict is between parts of a value that has one claim. The parts
+// are names in JSON of any shape, or elements that $deleteFromPrimitiveList removes from an atomic
+// list. They can also be fields that upstream drops with a $patch.
 func (m *Case) isOfParts(c conflict.Conflict) bool {
 	for _, path := range c.Fields {
 		if len(path) == 0 {
 			continue
 		}
 		name, isField := path[len(path)-1].Field()
-		if isField && bytes.Contains(Encode(m.Patches), []byte(`"$deleteFromPrimitiveList/`+name+`"`)) {
+		if isField &&
+			bytes.Contains(Encode(m.Patches), []byte(`"$deleteFromPrimitiveList/`+name+`"`)) {
 			return true
 		}
 	}
@@ -291,7 +307,8 @@ func permute(patches []any, try func([]any) bool) bool {
 			return try(order)
 		}
 		for i := range left {
-			if !place(append(slices.Clone(order), left[i]), slices.Delete(slices.Clone(left), i, i+1)) {
+			if !place(append(slices.Clone(order), left[i]),
+				slices.Delete(slices.Clone(left), i, i+1)) {
 				return false
 			}
 		}
@@ -344,90 +361,142 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 		patches []string
 		found   bool
 	}{
-		{"a null in an item of a list that the base lacks", reflect.TypeFor[storagev1.CSINode](), `{}`,
-			[]string{`{"spec":{"drivers":[{"name":"e","topologyKeys":null}]}}`, `{"spec":{"drivers":[{"name":"e","topologyKeys":["d"]}]}}`}, true},
-		{"a struct by value is encoded in any case", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
-			[]string{`{"spec":{"limited":{"lendablePercent":80,"limitResponse":{}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, false},
+		{"a null in an item of a list that the base lacks", reflect.TypeFor[storagev1.CSINode](),
+			`{}`,
+			[]string{`{"spec":{"drivers":[{"name":"e","topologyKeys":null}]}}`,
+				`{"spec":{"drivers":[{"name":"e","topologyKeys":["d"]}]}}`}, true},
+		{"a struct by value is encoded in any case",
+			reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
+			[]string{`{"spec":{"limited":{"lendablePercent":80,"limitResponse":{}}}}`,
+				`{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, false},
 		{"so is an empty string", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
-			[]string{`{"spec":{"priorityLevelConfiguration":{"name":""}}}`, `{"spec":null}`}, false},
+			[]string{`{"spec":{"priorityLevelConfiguration":{"name":""}}}`, `{"spec":null}`},
+			false},
 		{"but not in a pointer", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
 			[]string{`{"spec":{"distinguisherMethod":{"type":""}}}`, `{"spec":null}`}, true},
 		{"the pointer that the null takes away", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
-			[]string{`{"spec":{"distinguisherMethod":{"type":""}}}`, `{"spec":{"distinguisherMethod":null}}`}, true},
-		{"$patch that is dropped with its object, except after another patch", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
-			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, true},
-		{"a pointer that the manager of the null also sets", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{"spec":{"limited":{}}}`,
-			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, false},
-		{"a pointer to a struct in which only a null is said", reflect.TypeFor[appsv1.ReplicaSet](), `{}`,
-			[]string{`{"spec":{"selector":null}}`, `{"spec":{"selector":{"matchLabels":{"c":null}}}}`}, true},
+			[]string{`{"spec":{"distinguisherMethod":{"type":""}}}`,
+				`{"spec":{"distinguisherMethod":null}}`}, true},
+		{"$patch that is dropped with its object, except after another patch",
+			reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
+			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`,
+				`{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, true},
+		{"a pointer that the manager of the null also sets",
+			reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{"spec":{"limited":{}}}`,
+			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`,
+				`{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, false},
+		{"a pointer to a struct in which only a null is said", reflect.TypeFor[appsv1.ReplicaSet](),
+			`{}`,
+			[]string{`{"spec":{"selector":null}}`,
+				`{"spec":{"selector":{"matchLabels":{"c":null}}}}`}, true},
 		{"an empty map that null does not mean", reflect.TypeFor[mpi.MPIJob](), `{}`,
 			[]string{`{"spec":{"mpiReplicaSpecs":{}}}`, `{"spec":{"mpiReplicaSpecs":null}}`}, true},
-		{"duplicates that an empty set removes, which its type omits", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"metadata":{"finalizers":["c","c"]}}`, `{"metadata":{"finalizers":[]}}`}, true},
-		{"duplicates that go in any case, since an empty set is there", reflect.TypeFor[edges](), `{}`,
+		{"duplicates that an empty set removes, which its type omits",
+			reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"finalizers":["c","c"]}}`, `{"metadata":{"finalizers":[]}}`},
+			true},
+		{"duplicates that go in any case, since an empty set is there", reflect.TypeFor[edges](),
+			`{}`,
 			[]string{`{"ends":["c","c"]}`, `{"ends":[]}`}, false},
 		{"an empty list that null does not mean", reflect.TypeFor[storagev1.CSINode](), `{}`,
 			[]string{`{"spec":{"drivers":[]}}`, `{"spec":{"drivers":null}}`}, true},
 		{"an empty list that is replaced whole", reflect.TypeFor[corev1.PodExecOptions](), `{}`,
 			[]string{`{"command":[]}`, `{"command":null}`}, true},
-		{"bytes that are not null", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+		{"bytes that are not null", reflect.TypeFor[certificatesv1.CertificateSigningRequest](),
+			`{}`,
 			[]string{`{"spec":{"request":null}}`, `{"spec":{"request":""}}`}, true},
-		{"values of a type that reads its own JSON", reflect.TypeFor[appsv1.ControllerRevision](), `{}`,
+		{"values of a type that reads its own JSON", reflect.TypeFor[appsv1.ControllerRevision](),
+			`{}`,
 			[]string{`{"data":false}`, `{"data":["a"]}`}, true},
 		{"$patch in a map", reflect.TypeFor[corev1.Service](), `{"spec":{"selector":{"a":"b"}}}`,
-			[]string{`{"spec":{"selector":{"$patch":"replace"}}}`, `{"spec":{"selector":{"d":"c"}}}`}, true},
+			[]string{`{"spec":{"selector":{"$patch":"replace"}}}`,
+				`{"spec":{"selector":{"d":"c"}}}`}, true},
 		{"$patch in an object, and the object itself", reflect.TypeFor[corev1.PodList](), `{}`,
-			[]string{`{"metadata":{"shardInfo":{"$patch":"replace"}}}`, `{"metadata":{"shardInfo":{}}}`}, false},
+			[]string{`{"metadata":{"shardInfo":{"$patch":"replace"}}}`,
+				`{"metadata":{"shardInfo":{}}}`}, false},
 		{"$patch in an object that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"spec":{"affinity":{"nodeAffinity":{"$patch":"delete"}}}}`, `{"spec":{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}}}`}, false},
-		{"$patch in a map that the base lacks, and a part of the map", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"metadata":{"annotations":{"c":"b"}}}`, `{"metadata":{"annotations":{"$patch":"replace","a":"c","c":"b"}}}`}, false},
+			[]string{`{"spec":{"affinity":{"nodeAffinity":{"$patch":"delete"}}}}`,
+				`{"spec":{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}}}`}, false},
+		{"$patch in a map that the base lacks, and a part of the map",
+			reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"annotations":{"c":"b"}}}`,
+				`{"metadata":{"annotations":{"$patch":"replace","a":"c","c":"b"}}}`}, false},
 		{"$patch in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"spec":{"volumes":[{"$patch":"replace"},{"name":"a"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
-		{"a deletion in an empty list", reflect.TypeFor[storagev1.CSINode](), `{"spec":{"drivers":[]}}`,
-			[]string{`{"spec":{"drivers":[{"$patch":"delete","name":"d"}]}}`, `{"spec":{"drivers":null}}`}, true},
-		{"a deletion of an item that the list lacks", reflect.TypeFor[storagev1.CSINode](), `{"spec":{"drivers":[{"name":"e"}]}}`,
-			[]string{`{"spec":{"drivers":[{"$patch":"delete","name":"d"}]}}`, `{"spec":{"drivers":null}}`}, true},
-		{"$patch in a list, of which an empty one is left", reflect.TypeFor[storagev1.CSINode](), `{}`,
-			[]string{`{"spec":{"drivers":[{"$patch":"delete"}]}}`, `{"spec":{"drivers":null}}`}, true},
+			[]string{`{"spec":{"volumes":[{"$patch":"replace"},{"name":"a"}]}}`,
+				`{"spec":{"volumes":[{"name":"b"}]}}`}, true},
+		{"a deletion in an empty list", reflect.TypeFor[storagev1.CSINode](),
+			`{"spec":{"drivers":[]}}`,
+			[]string{`{"spec":{"drivers":[{"$patch":"delete","name":"d"}]}}`,
+				`{"spec":{"drivers":null}}`}, true},
+		{"a deletion of an item that the list lacks", reflect.TypeFor[storagev1.CSINode](),
+			`{"spec":{"drivers":[{"name":"e"}]}}`,
+			[]string{`{"spec":{"drivers":[{"$patch":"delete","name":"d"}]}}`,
+				`{"spec":{"drivers":null}}`}, true},
+		{"$patch in a list, of which an empty one is left", reflect.TypeFor[storagev1.CSINode](),
+			`{}`,
+			[]string{`{"spec":{"drivers":[{"$patch":"delete"}]}}`, `{"spec":{"drivers":null}}`},
+			true},
 		{"a map of which nulls leave nothing", reflect.TypeFor[mpi.MPIJob](), `{}`,
-			[]string{`{"spec":{"mpiReplicaSpecs":null}}`, `{"spec":{"mpiReplicaSpecs":{"b":null}}}`}, true},
-		{"a list that is replaced whole, in an order of its own", reflect.TypeFor[metav1.PatchOptions](), `{}`,
-			[]string{`{"dryRun":["b","c"]}`, `{"dryRun":["c","b"],"$setElementOrder/dryRun":["b","c","b"]}`}, false},
-		{"the order alone of a list that is replaced whole", reflect.TypeFor[metav1.PatchOptions](), `{"dryRun":["c","b"]}`,
+			[]string{`{"spec":{"mpiReplicaSpecs":null}}`,
+				`{"spec":{"mpiReplicaSpecs":{"b":null}}}`}, true},
+		{"a list that is replaced whole, in an order of its own",
+			reflect.TypeFor[metav1.PatchOptions](), `{}`,
+			[]string{`{"dryRun":["b","c"]}`,
+				`{"dryRun":["c","b"],"$setElementOrder/dryRun":["b","c","b"]}`}, false},
+		{"the order alone of a list that is replaced whole", reflect.TypeFor[metav1.PatchOptions](),
+			`{"dryRun":["c","b"]}`,
 			[]string{`{"dryRun":["c","b"]}`, `{"$setElementOrder/dryRun":["b","c"]}`}, true},
 		{"an item that is deleted and added", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"b"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
+			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"b"}]}}`,
+				`{"spec":{"volumes":[{"name":"b"}]}}`}, true},
 		{"an item that is deleted, and another one", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"a"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, false},
-		{"an item that one patch deletes and adds, and another adds", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"a"}]}}`,
+				`{"spec":{"volumes":[{"name":"b"}]}}`}, false},
+		{"an item that one patch deletes and adds, and another adds", reflect.TypeFor[corev1.Pod](),
+			`{}`,
 			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"b"},{"name":"b","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, false},
 		{"$retainKeys and a field that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"metadata":{"$retainKeys":["name"],"name":"a"}}`, `{"metadata":{"generateName":"b"}}`}, true},
+			[]string{`{"metadata":{"$retainKeys":["name"],"name":"a"}}`,
+				`{"metadata":{"generateName":"b"}}`}, true},
 		{"$retainKeys in an object that the base lacks", reflect.TypeFor[appsv1.Deployment](), `{}`,
 			[]string{`{"spec":{"strategy":{"rollingUpdate":{"$retainKeys":["maxSurge"],"maxSurge":1}}}}`, `{"spec":{"strategy":{"rollingUpdate":{"maxUnavailable":1}}}}`}, true},
 		{"$retainKeys and a field that it names", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"metadata":{"$retainKeys":["name","generateName"],"name":"a"}}`, `{"metadata":{"generateName":"b"}}`}, false},
-		{"$retainKeys in a map", reflect.TypeFor[corev1.Service](), `{"spec":{"selector":{"a":"b"}}}`,
-			[]string{`{"spec":{"selector":{"$retainKeys":["a"],"a":"b"}}}`, `{"spec":{"selector":{"d":"c"}}}`}, true},
-		{"elements that are deleted from a list that the base lacks", reflect.TypeFor[corev1.Namespace](), `{}`,
-			[]string{`{"spec":{"$deleteFromPrimitiveList/finalizers":["c"]}}`, `{"spec":{"finalizers":["c"]}}`}, true},
+			[]string{`{"metadata":{"$retainKeys":["name","generateName"],"name":"a"}}`,
+				`{"metadata":{"generateName":"b"}}`}, false},
+		{"$retainKeys in a map", reflect.TypeFor[corev1.Service](),
+			`{"spec":{"selector":{"a":"b"}}}`,
+			[]string{`{"spec":{"selector":{"$retainKeys":["a"],"a":"b"}}}`,
+				`{"spec":{"selector":{"d":"c"}}}`}, true},
+		{"elements that are deleted from a list that the base lacks",
+			reflect.TypeFor[corev1.Namespace](), `{}`,
+			[]string{`{"spec":{"$deleteFromPrimitiveList/finalizers":["c"]}}`,
+				`{"spec":{"finalizers":["c"]}}`}, true},
 		{"elements other than the deleted ones", reflect.TypeFor[corev1.Namespace](), `{}`,
-			[]string{`{"metadata":{"$deleteFromPrimitiveList/finalizers":["c"]}}`, `{"metadata":{"finalizers":["d"]}}`}, false},
+			[]string{`{"metadata":{"$deleteFromPrimitiveList/finalizers":["c"]}}`,
+				`{"metadata":{"finalizers":["d"]}}`}, false},
 		{"elements of a list that is replaced whole", reflect.TypeFor[metav1.CreateOptions](), `{}`,
 			[]string{`{"$deleteFromPrimitiveList/dryRun":["b"]}`, `{"dryRun":["c"]}`}, true},
 		{"names in JSON of any shape", reflect.TypeFor[metav1.WatchEvent](), `{}`,
 			[]string{`{"object":{}}`, `{"object":{"type":"object"}}`}, true},
-		{"a directive in an item of a list that the base may lack", reflect.TypeFor[corev1.Pod](), `{}`,
-			[]string{`{"spec":{"containers":[{"name":"a","env":[{"$patch":"delete"}]}]}}`, `{"spec":{"containers":[{"name":"b"}]}}`}, false},
-		{"a deletion with an order, in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+		{"a directive in an item of a list that the base may lack", reflect.TypeFor[corev1.Pod](),
+			`{}`,
+			[]string{`{"spec":{"containers":[{"name":"a","env":[{"$patch":"delete"}]}]}}`,
+				`{"spec":{"containers":[{"name":"b"}]}}`}, false},
+		{"a deletion with an order, in a list that the base lacks", reflect.TypeFor[corev1.Pod](),
+			`{}`,
 			[]string{`{"spec":{"$setElementOrder/volumes":[{"name":"b"}],"volumes":[{"$patch":"delete","name":"b"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
-		{"$retainKeys in a map of lists that the base lacks", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
-			[]string{`{"spec":{"extra":{"$retainKeys":["a"],"a":["b"]}}}`, `{"spec":{"extra":{"b":["c"]}}}`}, true},
-		{"such a map, in the same patch of two managers", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
-			[]string{`{"spec":{"extra":{"$retainKeys":["a"]}}}`, `{"spec":{"extra":{"$retainKeys":["a"]}}}`}, false},
-		{"a directive in a map of lists that the base may lack", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
-			[]string{`{"spec":{"extra":{"$deleteFromPrimitiveList/a":["a"]}}}`, `{"spec":{"extra":{"b":[]}}}`}, true},
+		{"$retainKeys in a map of lists that the base lacks",
+			reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"extra":{"$retainKeys":["a"],"a":["b"]}}}`,
+				`{"spec":{"extra":{"b":["c"]}}}`}, true},
+		{"such a map, in the same patch of two managers",
+			reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"extra":{"$retainKeys":["a"]}}}`,
+				`{"spec":{"extra":{"$retainKeys":["a"]}}}`}, false},
+		{"a directive in a map of lists that the base may lack",
+			reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"extra":{"$deleteFromPrimitiveList/a":["a"]}}}`,
+				`{"spec":{"extra":{"b":[]}}}`}, true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := &Case{Type: c.typ}
@@ -498,7 +567,8 @@ func pure(m *Case) string {
 		return "a change of the inputs changed the result"
 	}
 	if now := ownersText(merged.History); now != owners {
-		return fmt.Sprintf("a change of the inputs changed the claims from\n%s\nto\n%s", owners, now)
+		return fmt.Sprintf("a change of the inputs changed the claims from\n%s\nto\n%s",
+			owners, now)
 	}
 	return ""
 }
@@ -584,7 +654,8 @@ func (c *choices) Uint64() uint64 {
 	if len(c.data) < 2 {
 		return c.rest.Uint64()
 	}
-	choice := uint64(binary.LittleEndian.Uint16(c.data)) << 48 // the generator looks at the high bits
+	// the generator looks at the high bits
+	choice := uint64(binary.LittleEndian.Uint16(c.data)) << 48
 	c.data = c.data[2:]
 	return choice | c.rest.Uint64()>>16
 }

@@ -52,24 +52,35 @@ func TestEqualsUpstream(t *testing.T) {
 func TestEqualsUpstream_Cases(t *testing.T) {
 	for reason, patches := range map[string][]any{
 		"an empty patch drops twins": {
-			object{"metadata": object{"finalizers": []any{"c", "c"}}}, object{"metadata": object{"finalizers": []any{}}},
+			object{"metadata": object{"finalizers": []any{"c", "c"}}},
+			object{"metadata": object{"finalizers": []any{}}},
 		},
 		"a null $patch, in an order": {
-			object{"status": object{"$setElementOrder/conditions": []any{}, "conditions": []any{object{"$patch": nil}}}},
+			object{"status": object{"$setElementOrder/conditions": []any{},
+				"conditions": []any{object{"$patch": nil}}}},
 		},
 		"a key that is empty": {
-			object{"spec": object{"containers": []any{object{"name": ""}}}}, object{"spec": object{"containers": []any{object{"name": "", "image": "a"}}}},
+			object{"spec": object{"containers": []any{object{"name": ""}}}},
+			object{"spec": object{"containers": []any{object{"name": "", "image": "a"}}}},
 		},
 	} {
-		if differs, rejected := compare(&Case{Type: reflect.TypeFor[corev1.Pod](), Base: &corev1.Pod{}, Patches: patches}); differs != "" || rejected {
+		if differs, rejected := compare(
+			&Case{Type: reflect.TypeFor[corev1.Pod](), Base: &corev1.Pod{},
+				Patches: patches}); differs != "" || rejected {
 			t.Errorf("%s: refused %v, %s", reason, rejected, differs)
 		}
 	}
 	for reason, patch := range map[string]any{
-		"an item without a key, in an order of none": object{"spec": object{"$setElementOrder/containers": []any{}, "containers": []any{object{"image": "a"}}}},
-		"an item without a key, in an order":         object{"spec": object{"$setElementOrder/containers": []any{object{"name": "a"}}, "containers": []any{object{"image": "a"}}}},
+		"an item without a key, in an order of none": object{
+			"spec": object{"$setElementOrder/containers": []any{},
+				"containers": []any{object{"image": "a"}}}},
+		"an item without a key, in an order": object{
+			"spec": object{"$setElementOrder/containers": []any{object{"name": "a"}},
+				"containers": []any{object{"image": "a"}}}},
 	} {
-		if differs, rejected := compare(&Case{Type: reflect.TypeFor[corev1.Pod](), Base: &corev1.Pod{}, Patches: []any{patch}}); differs != "" || !rejected {
+		if differs, rejected := compare(
+			&Case{Type: reflect.TypeFor[corev1.Pod](), Base: &corev1.Pod{},
+				Patches: []any{patch}}); differs != "" || !rejected {
 			t.Errorf("%s: refused %v, %s", reason, rejected, differs)
 		}
 	}
@@ -87,15 +98,18 @@ func compare(m *Case) (differs string, rejected bool) {
 	case errors.Is(err, errPanic):
 		return fmt.Sprintf("the engine: %v", err), wantErr != nil
 	case wantErr != nil && err == nil:
-		return fmt.Sprintf("upstream refuses patch %d (%v), and the engine does not", failedAt, wantErr), true
+		return fmt.Sprintf("upstream refuses patch %d (%v), and the engine does not", failedAt,
+			wantErr), true
 	case wantErr == nil && err != nil && IsStricter(m):
 		return "", true
 	case wantErr == nil && err != nil:
 		return fmt.Sprintf("the engine refuses it (%v), and upstream does not", err), false
 	case wantErr != nil && errors.As(err, &failed) && failed.Index != failedAt && !IsStricter(m):
-		return fmt.Sprintf("upstream refuses patch %d (%v), and the engine %v", failedAt, wantErr, err), true
+		return fmt.Sprintf("upstream refuses patch %d (%v), and the engine %v", failedAt, wantErr,
+			err), true
 	case wantErr == nil:
-		if made := Canonical(m.Type, got.Value); !bytes.Equal(made, wanted) && !(IsStricter(m) && Directs(m)) {
+		if made := Canonical(m.Type, got.Value); !bytes.Equal(made, wanted) &&
+			!(IsStricter(m) && Directs(m)) {
 			return fmt.Sprintf("the engine makes\n  %s\nand upstream\n  %s", made, wanted), false
 		}
 	}
@@ -108,7 +122,10 @@ var errPanic = errors.New("panic")
 func apply(m *Case) (result *merge.Result[any], err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanic, p, strings.Join(regexp.MustCompile(`engine/\w+\.go:\d+`).FindAllString(string(debug.Stack()), 5), " "))
+			err = fmt.Errorf("%w: %v\n%s", errPanic, p,
+				strings.Join(
+					regexp.MustCompile(`engine/\w+\.go:\d+`).FindAllString(string(debug.Stack()),
+						5), " "))
 		}
 	}()
 	return merge.Strategic(&m.Base, layered(m), rules())

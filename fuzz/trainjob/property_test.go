@@ -22,11 +22,13 @@ import (
 	"github.com/trainweld/trainweld/render/trainjob"
 )
 
-// same says how two TrainJobs differ. Where metadata has fields as raw JSON, its spaces do not count.
+// same says how two TrainJobs differ. Where metadata has fields as raw JSON, its spaces do not
+// count.
 func same(a, b *trainer.TrainJob) string {
 	return cmp.Diff(a, b, cmp.Comparer(func(a, b metav1.FieldsV1) bool {
 		var x, y bytes.Buffer
-		return json.Compact(&x, a.GetRawBytes()) == nil && json.Compact(&y, b.GetRawBytes()) == nil && x.String() == y.String()
+		return json.Compact(&x, a.GetRawBytes()) == nil &&
+			json.Compact(&y, b.GetRawBytes()) == nil && x.String() == y.String()
 	}))
 }
 
@@ -52,15 +54,20 @@ func TestReadsBack(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			if diff := same(job, read(t, fmt.Sprintf("seed-%d", seed), text.Bytes())); diff != "" {
-				t.Fatalf("seed %d: %v reads back as another (-made +read):\n%s\n%s", seed, format, diff, text.String())
+				t.Fatalf("seed %d: %v reads back as another (-made +read):\n%s\n%s", seed, format,
+					diff, text.String())
 			}
 			twin, _ := trainjob.New("torch-distributed", generated(seed)...)
-			if err := manifest.Encode(&again, format, twin); err != nil || !bytes.Equal(text.Bytes(), again.Bytes()) {
-				t.Fatalf("seed %d: equal options make other bytes (%v):\n%s\n%s", seed, err, text.String(), again.String())
+			if err := manifest.Encode(&again, format, twin); err != nil ||
+				!bytes.Equal(text.Bytes(), again.Bytes()) {
+				t.Fatalf("seed %d: equal options make other bytes (%v):\n%s\n%s", seed, err,
+					text.String(), again.String())
 			}
 		}
-		if copied, findings := trainjob.New("torch-distributed", optionsOf(job)...); copied == nil || same(job, copied) != "" {
-			t.Fatalf("seed %d: its own parts make another TrainJob: %v\n%s", seed, findings, same(job, copied))
+		if copied, findings := trainjob.New("torch-distributed",
+			optionsOf(job)...); copied == nil || same(job, copied) != "" {
+			t.Fatalf("seed %d: its own parts make another TrainJob: %v\n%s", seed, findings,
+				same(job, copied))
 		}
 	}
 	if made < cases/5 {
@@ -69,8 +76,9 @@ func TestReadsBack(t *testing.T) {
 	t.Logf("%d of %d", made, cases)
 }
 
-// TestAdmitted: what New makes of generated options is admitted, as far as that does not hang on the runtime. Only a runtime gives sense
-// to the values of generated patches, so it looks at the rest of the TrainJob.
+// TestAdmitted: what New makes of generated options is admitted, as far as that does not hang on
+// the runtime. Only a runtime gives sense to the values of generated patches, so it looks at the
+// rest of the TrainJob.
 func TestAdmitted(t *testing.T) {
 	made := 0
 	patches := fieldpath.Fields("spec", "runtimePatches")
@@ -98,7 +106,8 @@ func TestAdmitted(t *testing.T) {
 // generated are options as a person may give them, and patches of package fuzz.
 func generated(seed uint64) []trainjob.Option {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	words := []string{"a", "yes", "0x1f", "multi\nline", "1e3", "# no comment", "torch.run", "~", " x "}
+	words := []string{"a", "yes", "0x1f", "multi\nline", "1e3", "# no comment", "torch.run", "~",
+		" x "}
 	word := func() string { return words[rng.IntN(len(words))] }
 	some := func() []string {
 		list := []string{}
@@ -114,7 +123,9 @@ func generated(seed uint64) []trainjob.Option {
 		}
 	}
 	add(func() trainjob.Option { return trainjob.Namespace("team-a") })
-	add(func() trainjob.Option { return trainjob.RuntimeKind(trainjob.RuntimeKinds()[rng.IntN(2)]) })
+	add(func() trainjob.Option {
+		return trainjob.RuntimeKind(trainjob.RuntimeKinds()[rng.IntN(2)])
+	})
 	add(func() trainjob.Option { return trainjob.Labels{"yes": "no", "example.com/a": "1.0"} })
 	add(func() trainjob.Option { return trainjob.Annotations{"note": word(), "Upper": word()} })
 	add(func() trainjob.Option { return trainjob.TrainerImage(word()) })
@@ -125,7 +136,8 @@ func generated(seed uint64) []trainjob.Option {
 	add(func() trainjob.Option { return trainjob.TrainerEnv{Name: "A", Value: word()} })
 	add(func() trainjob.Option { return trainjob.TrainerEnv{Name: "B"} })
 	add(func() trainjob.Option {
-		all := trainjob.ResourcesPerNode{"cpu": "1500m", "Memory": "1024Mi", "gpu": "8", "storage": "1e3", "hugepages-2Mi": "4Mi"}
+		all := trainjob.ResourcesPerNode{"cpu": "1500m", "Memory": "1024Mi", "gpu": "8",
+			"storage": "1e3", "hugepages-2Mi": "4Mi"}
 		for name := range maps.Clone(all) {
 			if (seed+uint64(len(name)))%3 == 0 {
 				delete(all, name)
@@ -135,15 +147,19 @@ func generated(seed uint64) []trainjob.Option {
 	})
 	// Now and then something that New has to reject, lest admission finds it.
 	rejected := []trainjob.Option{
-		trainjob.Name("7b"), trainjob.Name("Llm"), trainjob.Labels{"a": "x y"}, trainjob.TrainerImage(strings.Repeat("i", 501)),
-		trainjob.TrainerCommand(make([]string, 129)), trainjob.ActiveDeadlineSeconds(-1), trainjob.RuntimeKind("Runtime"),
+		trainjob.Name("7b"), trainjob.Name("Llm"), trainjob.Labels{"a": "x y"},
+		trainjob.TrainerImage(strings.Repeat("i", 501)),
+		trainjob.TrainerCommand(make([]string, 129)), trainjob.ActiveDeadlineSeconds(-1),
+		trainjob.RuntimeKind("Runtime"),
 		trainjob.TrainerEnv{Name: "B", Value: "twice"}, trainjob.RuntimePatch{Manager: "me"},
 	}
 	if rng.IntN(3) == 0 {
 		options = append(options, rejected[rng.IntN(len(rejected))])
 	}
 	for _, patch := range fuzz.Merge(seed, fuzz.Options{Checked: true}).Patches {
-		options = append(options, trainjob.RuntimePatch{Manager: patch.Manager, TrainingRuntimeSpec: patch.TrainingRuntimeSpec})
+		options = append(
+			options, trainjob.RuntimePatch{
+				Manager: patch.Manager, TrainingRuntimeSpec: patch.TrainingRuntimeSpec})
 	}
 	return options
 }
@@ -151,7 +167,8 @@ func generated(seed uint64) []trainjob.Option {
 // optionsOf are the options that a TrainJob shows.
 func optionsOf(job *trainer.TrainJob) []trainjob.Option {
 	options := []trainjob.Option{
-		trainjob.Name(job.Name), trainjob.Namespace(job.Namespace), trainjob.Labels(job.Labels), trainjob.Annotations(job.Annotations),
+		trainjob.Name(job.Name), trainjob.Namespace(job.Namespace), trainjob.Labels(job.Labels),
+		trainjob.Annotations(job.Annotations),
 	}
 	if job.Spec.RuntimeRef.Kind != nil {
 		options = append(options, trainjob.RuntimeKind(*job.Spec.RuntimeRef.Kind))
@@ -184,7 +201,9 @@ func optionsOf(job *trainer.TrainJob) []trainjob.Option {
 		}
 	}
 	for _, p := range job.Spec.RuntimePatches {
-		options = append(options, trainjob.RuntimePatch{Manager: p.Manager, TrainingRuntimeSpec: p.TrainingRuntimeSpec})
+		options = append(
+			options, trainjob.RuntimePatch{
+				Manager: p.Manager, TrainingRuntimeSpec: p.TrainingRuntimeSpec})
 	}
 	return options
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-var version = flag.String("release", "", "the `version` of the release of the Trainer to compare with; empty for the latest one")
+var version = flag.String("release", "",
+	"the `version` of the release of the Trainer to compare with; empty for the latest one")
 
 // started is the earlier release that the tests compare with, if there is one.
 var started struct {
@@ -39,14 +40,17 @@ func TestMain(m *testing.M) {
 
 // modules are the directories of the latest release's modules.
 var modules = sync.OnceValues(func() (oracle.Modules, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2",
+		"sigs.k8s.io/jobset").Output()
 	dirs := append(strings.Fields(string(out)), "", "")
 	return oracle.Modules{Trainer: dirs[0], JobSet: dirs[1]}, err
 })
 
-// linkedRelease returns the release whose code this program links, or nil for an unknown one. make upstream links a later one.
+// linkedRelease returns the release whose code this program links, or nil for an unknown one. make
+// upstream links a later one.
 func linkedRelease() *release.Release {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "github.com/kubeflow/trainer/v2").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}",
+		"github.com/kubeflow/trainer/v2").Output()
 	if err != nil {
 		return nil
 	}
@@ -59,7 +63,8 @@ func released(t *testing.T) *upstream.Upstream {
 	t.Helper()
 	started.once.Do(func() {
 		linked := linkedRelease()
-		if *version == "" || linked != nil && strings.TrimPrefix(*version, "v") == linked.Version || linked != nil && *version == linked.Name {
+		if *version == "" || linked != nil && strings.TrimPrefix(*version, "v") == linked.Version ||
+			linked != nil && *version == linked.Name {
 			var of oracle.Modules
 			if of, started.err = modules(); started.err == nil {
 				started.Upstream, started.err = upstream.Latest(of)
@@ -125,7 +130,8 @@ func (s *apiServer) hold(objects ...upstream.Object) {
 	s.must(s.Hold(slices.DeleteFunc(objects, func(o upstream.Object) bool { return o == nil })...))
 }
 
-// apply creates an object, or updates old. It returns the stored object, or the reasons of a rejection.
+// apply creates an object, or updates old. It returns the stored object, or the reasons of a
+// rejection.
 func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, rejected []string) {
 	s.t.Helper()
 	stored, rejected, err := s.Apply(object, old)
@@ -136,7 +142,8 @@ func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, 
 // rejectsForm reports whether the server rejects a new object for its form, before any webhook.
 func (s *apiServer) rejectsForm(object upstream.Object) bool {
 	s.t.Helper()
-	if kind, _ := object["kind"].(string); kind != "TrainJob" && !strings.HasSuffix(kind, "TrainingRuntime") {
+	if kind, _ := object["kind"].(string); kind != "TrainJob" &&
+		!strings.HasSuffix(kind, "TrainingRuntime") {
 		return true
 	}
 	rejected, err := s.Form(object)

@@ -30,8 +30,9 @@ type input struct {
 	rejected bool
 }
 
-// TestCases compares the renderings of the module's own examples and of a folder of cases. A case that trainweld rejects
-// and upstream renders must be in differences.txt. No other case may be in the file.
+// TestCases compares the renderings of the module's own examples and of a folder of cases. A case
+// that trainweld rejects and upstream renders must be in differences.txt. No other case may be in
+// the file.
 func TestCases(t *testing.T) {
 	differences, err := upstream.Differences(differencesFile)
 	if err != nil {
@@ -51,15 +52,18 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestExamples compares the renderings of a release's own examples and of TrainJobs for its stock runtimes. The release
-// rejects every object that trainweld rejects.
+// TestExamples compares the renderings of a release's own examples and of TrainJobs for its stock
+// runtimes. The release rejects every object that trainweld rejects.
 func TestExamples(t *testing.T) {
 	for _, in := range slices.Concat(examples(t), stock(t)) {
-		t.Run(in.name, func(t *testing.T) { compareCase(t, in, nil, map[upstream.Difference]bool{}) })
+		t.Run(in.name, func(t *testing.T) {
+			compareCase(t, in, nil, map[upstream.Difference]bool{})
+		})
 	}
 }
 
-func compareCase(t *testing.T, in input, differences []upstream.Difference, needed map[upstream.Difference]bool) {
+func compareCase(t *testing.T, in input, differences []upstream.Difference,
+	needed map[upstream.Difference]bool) {
 	o := released(t)
 	kinds, rendered := upstream.Kinds(in.runtime)
 	if !rendered {
@@ -84,7 +88,8 @@ func compareCase(t *testing.T, in input, differences []upstream.Difference, need
 		}
 		clusterRejects := in.rejected || want.Failed != "" || len(want.Rejected) > 0
 		if !listed && !clusterRejects {
-			t.Errorf("trainweld refuses what upstream renders, and %s does not list it:\n%v", differencesFile, got.Rejected)
+			t.Errorf("trainweld refuses what upstream renders, and %s does not list it:\n%v",
+				differencesFile, got.Rejected)
 		}
 		t.Logf("refused: %v; upstream: %q, %s", got.Codes(), want.Rejected, want.Failed)
 	}
@@ -103,9 +108,10 @@ func compareCase(t *testing.T, in input, differences []upstream.Difference, need
 	}
 }
 
-// variant compares with upstream's result. If that differs, it compares with further results, because upstream's plugins
-// run in the order of a Go map.
-func variant(o *upstream.Upstream, want oracle.Outcome, in input, got upstream.Rendered, kinds []string) (string, error) {
+// variant compares with upstream's result. If that differs, it compares with further results,
+// because upstream's plugins run in the order of a Go map.
+func variant(o *upstream.Upstream, want oracle.Outcome, in input, got upstream.Rendered,
+	kinds []string) (string, error) {
 	const variants = 24
 	diff, err := upstream.Diff(want.Objects, got.Objects, kinds)
 	for range variants {
@@ -139,12 +145,13 @@ func examples(t *testing.T) (inputs []input) {
 			}
 		}
 	}
-	err := filepath.WalkDir(filepath.Join(dir, "manifests", "base", "runtimes"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && filepath.Ext(path) == ".yaml" && d.Name() != "kustomization.yaml" {
-			keep(read(t, path))
-		}
-		return err
-	})
+	err := filepath.WalkDir(filepath.Join(dir, "manifests", "base", "runtimes"),
+		func(path string, d fs.DirEntry, err error) error {
+			if err == nil && filepath.Ext(path) == ".yaml" && d.Name() != "kustomization.yaml" {
+				keep(read(t, path))
+			}
+			return err
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +183,8 @@ func examples(t *testing.T) (inputs []input) {
 	return selected(t, inputs)
 }
 
-// stock returns TrainJobs for each runtime that the release installs. They are minimal, or have counts and devices.
+// stock returns TrainJobs for each runtime that the release installs. They are minimal, or have
+// counts and devices.
 func stock(t *testing.T) (inputs []input) {
 	t.Helper()
 	data, err := released(t).Release.Runtimes()
@@ -190,21 +198,26 @@ func stock(t *testing.T) (inputs []input) {
 	gpus := upstream.Object{"limits": upstream.Object{"nvidia.com/gpu": int64(2)}}
 	for _, runtime := range runtimes.Items {
 		for name, trainer := range map[string]upstream.Object{
-			"small":  {},
-			"nodes":  {"numNodes": int64(2)},
-			"counts": {"numNodes": int64(2), "numProcPerNode": int64(2), "image": "example.com/train:1", "args": []any{"epochs=2"}},
-			"gpus":   {"numNodes": int64(1), "numProcPerNode": int64(2), "resourcesPerNode": gpus},
+			"small": {},
+			"nodes": {"numNodes": int64(2)},
+			"counts": {"numNodes": int64(2), "numProcPerNode": int64(2),
+				"image": "example.com/train:1", "args": []any{"epochs=2"}},
+			"gpus": {"numNodes": int64(1), "numProcPerNode": int64(2), "resourcesPerNode": gpus},
 		} {
-			spec := upstream.Object{"runtimeRef": upstream.Object{"name": nameOf(runtime)}, "trainer": trainer}
+			spec := upstream.Object{"runtimeRef": upstream.Object{"name": nameOf(runtime)},
+				"trainer": trainer}
 			if strings.HasPrefix(nameOf(runtime), "torchtune") {
 				trainer["command"] = []any{"tune", "run"}
 				spec["initializer"] = upstream.Object{
-					"dataset": upstream.Object{"storageUri": "hf://tatsu-lab/alpaca/data"}, "model": upstream.Object{"storageUri": "hf://meta-llama/Llama-3.2-1B-Instruct"},
+					"dataset": upstream.Object{"storageUri": "hf://tatsu-lab/alpaca/data"},
+					"model": upstream.Object{
+						"storageUri": "hf://meta-llama/Llama-3.2-1B-Instruct"},
 				}
 			}
 			inputs = append(inputs, input{
 				name: "runtimes/" + nameOf(runtime) + "/" + name, runtime: runtime,
-				trainJob: upstream.Object{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": upstream.Object{"name": "tj"}, "spec": spec},
+				trainJob: upstream.Object{"apiVersion": "trainer.kubeflow.org/v1alpha1",
+					"kind": "TrainJob", "metadata": upstream.Object{"name": "tj"}, "spec": spec},
 			})
 		}
 	}
@@ -214,7 +227,8 @@ func stock(t *testing.T) (inputs []input) {
 // cases are the cases of the folder whose runtime trainweld renders.
 func cases(t *testing.T) (inputs []input) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(casefile.Shared(t, casesFolder), "*", "trainjob.yaml"))
+	files, err := filepath.Glob(
+		filepath.Join(casefile.Shared(t, casesFolder), "*", "trainjob.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases in %s: %v", casesFolder, err)
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/trainweld/trainweld/fuzz/oracle"
 )
 
-// Typed returns the object after a pass through the typed API. Upstream's apply configurations can hold empty values that the
-// typed API cannot, and that have no effect. Typed omits owner references.
+// Typed returns the object after a pass through the typed API. Upstream's apply configurations can
+// hold empty values that the typed API cannot, and that have no effect. Typed omits owner
+// references.
 func Typed(object Object) (Object, error) {
 	var typed any
 	apiVersion, _ := object["apiVersion"].(string)
@@ -46,8 +47,8 @@ func Typed(object Object) (Object, error) {
 	return out, nil
 }
 
-// Diff returns the differences between two sets of objects of the given kinds, with a minus before upstream's lines. It returns
-// "" if they are equal.
+// Diff returns the differences between two sets of objects of the given kinds, with a minus before
+// upstream's lines. It returns "" if they are equal.
 func Diff(want, got []Object, kinds []string) (string, error) {
 	wanted, err := byName(want, kinds)
 	if err != nil {
@@ -72,7 +73,8 @@ func byName(objects []Object, kinds []string) (map[string]any, error) {
 			return nil, err
 		}
 		metadata, _ := typed["metadata"].(map[string]any)
-		id := fmt.Sprintf("%s %v %v/%v", kind, typed["apiVersion"], metadata["namespace"], metadata["name"])
+		id := fmt.Sprintf("%s %v %v/%v", kind, typed["apiVersion"], metadata["namespace"],
+			metadata["name"])
 		if _, twice := out[id]; twice {
 			return nil, fmt.Errorf("%s is there twice", id)
 		}

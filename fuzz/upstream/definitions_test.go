@@ -11,15 +11,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestDefinitions wants the definitions of a release to say what its modules ship: names, scope, subresources and schemas. Only
-// the descriptions are missing.
+// TestDefinitions wants the definitions of a release to say what its modules ship: names, scope,
+// subresources and schemas. Only the descriptions are missing.
 func TestDefinitions(t *testing.T) {
 	u := released(t)
 	for kind, shipped := range map[string]struct{ module, file string }{
-		"TrainJob":               {u.Modules.Trainer, "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"},
-		"TrainingRuntime":        {u.Modules.Trainer, "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml"},
-		"ClusterTrainingRuntime": {u.Modules.Trainer, "manifests/base/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml"},
-		"JobSet":                 {u.Modules.JobSet, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"},
+		"TrainJob": {
+			u.Modules.Trainer, "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"},
+		"TrainingRuntime": {
+			u.Modules.Trainer, "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml"},
+		"ClusterTrainingRuntime": {
+			u.Modules.Trainer,
+			"manifests/base/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml"},
+		"JobSet": {
+			u.Modules.JobSet, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"},
 	} {
 		text, err := os.ReadFile(filepath.Join(shipped.module, shipped.file))
 		if err != nil {

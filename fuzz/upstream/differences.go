@@ -10,7 +10,8 @@ import (
 
 // Difference is one deliberate rejection of differences.txt: an input that upstream renders.
 type Difference struct {
-	// Case is the name of the case that shows it, or "" in the tables that describe inputs in words.
+	// Case is the name of the case that shows it, or "" in the tables that describe inputs in
+	// words.
 	Case string
 	// Code is trainweld's code for it.
 	Code string
@@ -18,10 +19,12 @@ type Difference struct {
 	Reason string
 }
 
-// A table of cases starts with | case | code | reason |. A row of any table has a code in its second column.
+// A table of cases starts with | case | code | reason |. A row of any table has a code in its
+// second column.
 var (
 	tableOfCases = regexp.MustCompile(`^\|\s*case\s*\|\s*code\s*\|`)
-	row          = regexp.MustCompile("^\\|\\s*`?([^|`]+)[^|]*\\|\\s*`?(TW\\d+)`?\\s*\\|\\s*(.+?)\\s*\\|$")
+	row          = regexp.MustCompile(
+		"^\\|\\s*`?([^|`]+)[^|]*\\|\\s*`?(TW\\d+)`?\\s*\\|\\s*(.+?)\\s*\\|$")
 )
 
 // Differences reads the tables of the document.

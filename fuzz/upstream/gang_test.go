@@ -20,25 +20,29 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// gangs draws TrainJobs with a gang, whose fields are within the limits of a PodGroup, at them and beyond.
+// gangs draws TrainJobs with a gang, whose fields are within the limits of a PodGroup, at them and
+// beyond.
 type gangs struct{ *rand.Rand }
 
 func draw[T any](g gangs, values ...T) T { return values[g.IntN(len(values))] }
 
 func (g gangs) name() string {
 	long := strings.Repeat("a", 252)
-	return draw(g, "q", "Q_1", "a.b", "a..b", "-a", "a-", "A", "a b", "ü", "1", long, long+"b", long+"bc", strings.Repeat("a.", 126)+"a", strings.Repeat("a.", 127)+"a")
+	return draw(g, "q", "Q_1", "a.b", "a..b", "-a", "a-", "A", "a b", "ü", "1", long, long+"b",
+		long+"bc", strings.Repeat("a.", 126)+"a", strings.Repeat("a.", 127)+"a")
 }
 
 func (g gangs) quantity() any {
-	return draw[any](g, int64(1), "1", "100m", "0.5", "1e3", "1Ki", "0", "9223372036854775807", "1000000000000000000000", "0.0000000001")
+	return draw[any](g, int64(1), "1", "100m", "0.5", "1e3", "1Ki", "0", "9223372036854775807",
+		"1000000000000000000000", "0.0000000001")
 }
 
 func (g gangs) resources() upstream.Object {
 	o := upstream.Object{"requests": upstream.Object{"cpu": g.quantity(), "memory": g.quantity()}}
 	if g.IntN(2) == 0 {
 		q := draw[any](g, int64(1), int64(8))
-		o["requests"].(upstream.Object)["example.com/gpu"], o["limits"] = q, upstream.Object{"example.com/gpu": q}
+		o["requests"].(upstream.Object)["example.com/gpu"], o["limits"] = q,
+			upstream.Object{"example.com/gpu": q}
 	}
 	return o
 }
@@ -49,15 +53,20 @@ func (g gangs) pair() (job, runtime upstream.Object) {
 		volcano := upstream.Object{}
 		if g.IntN(2) == 0 {
 			set(volcano, draw[any](g, nil, "hard", "soft"), "networkTopology", "mode")
-			set(volcano, draw[any](g, nil, int64(-1), int64(0), int64(2), int64(-1<<31), int64(1)<<40), "networkTopology", "highestTierAllowed")
+			set(volcano, draw[any](g, nil, int64(-1), int64(0), int64(2), int64(-1<<31),
+				int64(1)<<40), "networkTopology", "highestTierAllowed")
 		}
 		policy["volcano"] = volcano
 	} else {
 		policy["coscheduling"] = upstream.Object{}
-		set(policy, draw[any](g, nil, int64(-1), int64(0), int64(60), int64(1<<31-1)), "coscheduling", "scheduleTimeoutSeconds")
+		set(policy, draw[any](g, nil, int64(-1), int64(0), int64(60), int64(1<<31-1)),
+			"coscheduling", "scheduleTimeoutSeconds")
 	}
 	pod := func(container string) upstream.Object {
-		spec := upstream.Object{"containers": []any{upstream.Object{"name": container, "image": "example.com/a", "resources": g.resources()}}}
+		spec := upstream.Object{
+			"containers": []any{
+				upstream.Object{"name": container, "image": "example.com/a",
+					"resources": g.resources()}}}
 		if g.IntN(3) == 0 {
 			spec["priorityClassName"] = g.name()
 		}
@@ -75,21 +84,27 @@ func (g gangs) pair() (job, runtime upstream.Object) {
 		jobs = append(jobs, replicated("other", ""))
 	}
 	runtime = upstream.Object{
-		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": upstream.Object{"name": "r"},
+		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime",
+		"metadata": upstream.Object{"name": "r"},
 		"spec": upstream.Object{
-			"mlPolicy": upstream.Object{"numNodes": draw[any](g, int64(1), int64(3))}, "podGroupPolicy": policy,
-			"template": upstream.Object{"spec": upstream.Object{"replicatedJobs": jobs}},
+			"mlPolicy":       upstream.Object{"numNodes": draw[any](g, int64(1), int64(3))},
+			"podGroupPolicy": policy,
+			"template":       upstream.Object{"spec": upstream.Object{"replicatedJobs": jobs}},
 		},
 	}
 	if g.IntN(2) == 0 {
-		set(runtime, g.name(), "spec", "template", "metadata", "annotations", "scheduling.volcano.sh/queue-name")
+		set(runtime, g.name(), "spec", "template", "metadata", "annotations",
+			"scheduling.volcano.sh/queue-name")
 	}
 	job = upstream.Object{
-		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": upstream.Object{"name": "j", "namespace": serverNamespace},
-		"spec": upstream.Object{"runtimeRef": upstream.Object{"name": "r"}, "suspend": g.IntN(2) == 0},
+		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+		"metadata": upstream.Object{"name": "j", "namespace": serverNamespace},
+		"spec": upstream.Object{"runtimeRef": upstream.Object{"name": "r"},
+			"suspend": g.IntN(2) == 0},
 	}
 	if g.IntN(2) == 0 {
-		set(job, draw[any](g, int64(-1), int64(0), int64(1), int64(2), int64(1<<31-1)), "spec", "trainer", "numNodes")
+		set(job, draw[any](g, int64(-1), int64(0), int64(1), int64(2), int64(1<<31-1)), "spec",
+			"trainer", "numNodes")
 	}
 	if g.IntN(3) == 0 {
 		set(job, g.resources(), "spec", "trainer", "resourcesPerNode")
@@ -108,7 +123,8 @@ func podGroupValidator(t *testing.T, group string) validation.SchemaValidator {
 	if err := json.Unmarshal(text, crd); err != nil {
 		t.Fatal(err)
 	}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+		crd.Spec.Versions[0].Schema.OpenAPIV3Schema, internal, nil); err != nil {
 		t.Fatal(err)
 	}
 	validator, _, err := validation.NewSchemaValidator(internal)
@@ -118,8 +134,9 @@ func podGroupValidator(t *testing.T, group string) validation.SchemaValidator {
 	return validator
 }
 
-// TestGangs compares the rejected fields of PodGroups. One side validates the PodGroups that the Trainer's code makes by their
-// definitions. The other side is package admission. TRAINWELD_GANGS sets the number of pairs.
+// TestGangs compares the rejected fields of PodGroups. One side validates the PodGroups that the
+// Trainer's code makes by their definitions. The other side is package admission. TRAINWELD_GANGS
+// sets the number of pairs.
 func TestGangs(t *testing.T) {
 	server := newAPIServer(t)
 	groups := map[string]validation.SchemaValidator{}
@@ -157,18 +174,22 @@ func TestGangs(t *testing.T) {
 			}
 			made++
 			group, _, _ := strings.Cut(object["apiVersion"].(string), "/")
-			for _, e := range validation.ValidateCustomResource(nil, asJSON(t, object), groups[group]) {
+			for _, e := range validation.ValidateCustomResource(nil, asJSON(t, object),
+				groups[group]) {
 				want = append(want, "."+e.Field)
 				invalid[group+" "+e.Field]++
 			}
 		}
 		ctx := context.Background()
-		held, found := admission.AdmitRuntime(ctx, server.Release, asJSON(t, runtime), serverNamespace)
+		held, found := admission.AdmitRuntime(ctx, server.Release, asJSON(t, runtime),
+			serverNamespace)
 		if found.Err() != nil {
 			continue // a stricter error, which the verdicts judge
 		}
 		var got []string
-		for _, f := range admission.Check(ctx, admission.Input{Release: server.Release, TrainJob: asJSON(t, job), Runtime: held, Namespace: serverNamespace}) {
+		for _, f := range admission.Check(
+			ctx, admission.Input{Release: server.Release, TrainJob: asJSON(t, job), Runtime: held,
+				Namespace: serverNamespace}) {
 			if f.Object.Kind == "PodGroup" && f.Severity == finding.Error {
 				got = append(got, f.Path.String())
 			}
@@ -177,11 +198,13 @@ func TestGangs(t *testing.T) {
 		slices.Sort(got)
 		if want, got = slices.Compact(want), slices.Compact(got); !slices.Equal(want, got) {
 			text, _ := json.MarshalIndent([]upstream.Object{runtime, job}, "", "  ")
-			t.Errorf("rejected fields of the PodGroup: %q, want %q of\n%s\nupstream: %s", got, want, text, strconv.Quote(outcome.Failed))
+			t.Errorf("rejected fields of the PodGroup: %q, want %q of\n%s\nupstream: %s", got, want,
+				text, strconv.Quote(outcome.Failed))
 		}
 	}
 	t.Logf("%d PodGroups of %d pairs, rejected fields: %v", made, n, invalid)
 	if made < int(n)/2 || len(invalid) < 5 && n >= 500 {
-		t.Errorf("%d PodGroups of %d pairs, rejected fields: %v: the generator makes too few", made, n, invalid)
+		t.Errorf("%d PodGroups of %d pairs, rejected fields: %v: the generator makes too few", made,
+			n, invalid)
 	}
 }

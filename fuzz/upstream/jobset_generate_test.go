@@ -26,12 +26,17 @@ func generateJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
 		return documentJobSet(t, r)
 	}
 	maybe := func(oneIn int) bool { return r.IntN(oneIn) == 0 }
-	js := &jobset.JobSet{TypeMeta: metav1.TypeMeta{APIVersion: jobset.SchemeGroupVersion.String(), Kind: "JobSet"}, ObjectMeta: metav1.ObjectMeta{
-		Name: oneOf(r, "llm", "a", "tj-1"), Namespace: oneOf(r, "default", "team-a"), UID: types.UID("uid-of-the-set"),
-		Labels: someLabels(r), Annotations: withPlacement(r, someLabels(r)),
-	}}
+	js := &jobset.JobSet{
+		TypeMeta: metav1.TypeMeta{APIVersion: jobset.SchemeGroupVersion.String(), Kind: "JobSet"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: oneOf(r, "llm", "a", "tj-1"), Namespace: oneOf(r, "default", "team-a"),
+			UID:    types.UID("uid-of-the-set"),
+			Labels: someLabels(r), Annotations: withPlacement(r, someLabels(r)),
+		}}
 	if maybe(3) {
-		js.Spec.Network = &jobset.Network{Subdomain: oneOf(r, "", "net"), EnableDNSHostnames: maybeBool(r), PublishNotReadyAddresses: maybeBool(r)}
+		js.Spec.Network = &jobset.Network{
+			Subdomain: oneOf(r, "", "net"), EnableDNSHostnames: maybeBool(r),
+			PublishNotReadyAddresses: maybeBool(r)}
 	}
 	js.Spec.Suspend = maybeBool(r)
 	names := []string{"data", "node", "side", "eval"}[:1+r.IntN(4)]
@@ -39,21 +44,27 @@ func generateJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
 		js.Spec.StartupPolicy = &jobset.StartupPolicy{StartupPolicyOrder: jobset.InOrder}
 	}
 	if maybe(4) {
-		js.Spec.FailurePolicy = &jobset.FailurePolicy{MaxRestarts: 1, Rules: []jobset.FailurePolicyRule{
-			{Action: jobset.FailJobSet}, {Name: "named", Action: jobset.RestartJobSet},
-		}}
+		js.Spec.FailurePolicy = &jobset.FailurePolicy{
+			MaxRestarts: 1, Rules: []jobset.FailurePolicyRule{
+				{Action: jobset.FailJobSet}, {Name: "named", Action: jobset.RestartJobSet},
+			}}
 	}
 	if maybe(4) {
-		js.Spec.Coordinator = &jobset.Coordinator{ReplicatedJob: names[0], JobIndex: r.IntN(2), PodIndex: r.IntN(2)}
+		js.Spec.Coordinator = &jobset.Coordinator{ReplicatedJob: names[0], JobIndex: r.IntN(2),
+			PodIndex: r.IntN(2)}
 	}
 	for range r.IntN(3) {
 		policy := jobset.VolumeClaimPolicy{}
 		for _, name := range names[:r.IntN(2)] {
 			policy.Templates = append(policy.Templates, corev1.PersistentVolumeClaim{
-				ObjectMeta: metav1.ObjectMeta{Name: name + fmt.Sprint(len(js.Spec.VolumeClaimPolicies)), Labels: someLabels(r), Annotations: someLabels(r)},
+				ObjectMeta: metav1.ObjectMeta{
+					Name:   name + fmt.Sprint(len(js.Spec.VolumeClaimPolicies)),
+					Labels: someLabels(r), Annotations: someLabels(r)},
 				Spec: corev1.PersistentVolumeClaimSpec{
 					AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-					Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+					Resources: corev1.VolumeResourceRequirements{
+						Requests: corev1.ResourceList{
+							corev1.ResourceStorage: resource.MustParse("1Gi")}},
 				},
 			})
 		}
@@ -67,13 +78,18 @@ func generateJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
 		js.Spec.VolumeClaimPolicies = append(js.Spec.VolumeClaimPolicies, policy)
 	}
 	for i, name := range names {
-		rjob := jobset.ReplicatedJob{Name: name, GroupName: oneOf(r, "", "", "default", "workers"), Replicas: int32(r.IntN(4))}
+		rjob := jobset.ReplicatedJob{Name: name, GroupName: oneOf(r, "", "", "default", "workers"),
+			Replicas: int32(r.IntN(4))}
 		if i > 0 && js.Spec.StartupPolicy == nil && maybe(3) {
 			for _, target := range names[r.IntN(i):i] {
-				rjob.DependsOn = append(rjob.DependsOn, jobset.DependsOn{Name: target, Status: oneOf(r, jobset.DependencyComplete, jobset.DependencyReady)})
+				rjob.DependsOn = append(rjob.DependsOn,
+					jobset.DependsOn{
+						Name:   target,
+						Status: oneOf(r, jobset.DependencyComplete, jobset.DependencyReady)})
 			}
 		}
-		rjob.Template.ObjectMeta = metav1.ObjectMeta{Labels: someLabels(r), Annotations: withPlacement(r, someLabels(r))}
+		rjob.Template.ObjectMeta = metav1.ObjectMeta{
+			Labels: someLabels(r), Annotations: withPlacement(r, someLabels(r))}
 		rjob.Template.Spec = generateJob(r, js)
 		js.Spec.ReplicatedJobs = append(js.Spec.ReplicatedJobs, rjob)
 	}
@@ -87,7 +103,9 @@ func documentJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
 	read, js := &jobset.JobSet{}, &jobset.JobSet{}
 	convert(t, template, read)
 	convert(t, read, js) // without the empty values that no typed client sends
-	if slices.ContainsFunc(js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return len(r.DependsOn) > 0 }) || js.Spec.StartupPolicy != nil {
+	if slices.ContainsFunc(js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool {
+		return len(r.DependsOn) > 0
+	}) || js.Spec.StartupPolicy != nil {
 		js.Spec.SuccessPolicy = nil // or the JobSet succeeds before its last Jobs are created
 	}
 	for i := range js.Spec.ReplicatedJobs {
@@ -98,21 +116,27 @@ func documentJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
 	return js
 }
 
-// withoutLabelKeys clears the fields of which the API server, and no webhook, makes expressions of a Pod's selectors.
+// withoutLabelKeys clears the fields of which the API server, and no webhook, makes expressions of
+// a Pod's selectors.
 func withoutLabelKeys(affinity *corev1.Affinity) {
 	if affinity == nil {
 		return
 	}
 	both := cmp.Or(affinity.PodAffinity, &corev1.PodAffinity{})
 	anti := cmp.Or(affinity.PodAntiAffinity, &corev1.PodAntiAffinity{})
-	for _, terms := range [][]corev1.PodAffinityTerm{both.RequiredDuringSchedulingIgnoredDuringExecution, anti.RequiredDuringSchedulingIgnoredDuringExecution} {
+	for _, terms := range [][]corev1.PodAffinityTerm{
+		both.RequiredDuringSchedulingIgnoredDuringExecution,
+		anti.RequiredDuringSchedulingIgnoredDuringExecution} {
 		for i := range terms {
 			terms[i].MatchLabelKeys, terms[i].MismatchLabelKeys = nil, nil
 		}
 	}
-	for _, terms := range [][]corev1.WeightedPodAffinityTerm{both.PreferredDuringSchedulingIgnoredDuringExecution, anti.PreferredDuringSchedulingIgnoredDuringExecution} {
+	for _, terms := range [][]corev1.WeightedPodAffinityTerm{
+		both.PreferredDuringSchedulingIgnoredDuringExecution,
+		anti.PreferredDuringSchedulingIgnoredDuringExecution} {
 		for i := range terms {
-			terms[i].PodAffinityTerm.MatchLabelKeys, terms[i].PodAffinityTerm.MismatchLabelKeys = nil, nil
+			terms[i].PodAffinityTerm.MatchLabelKeys,
+				terms[i].PodAffinityTerm.MismatchLabelKeys = nil, nil
 		}
 	}
 }
@@ -125,12 +149,14 @@ func generateJob(r *rand.Rand, js *jobset.JobSet) batchv1.JobSpec {
 		i := int32(1 + r.IntN(n))
 		return &i
 	}
-	job := batchv1.JobSpec{Parallelism: number(3), Completions: number(4), BackoffLimit: number(3), Suspend: maybeBool(r)}
+	job := batchv1.JobSpec{Parallelism: number(3), Completions: number(4), BackoffLimit: number(3),
+		Suspend: maybeBool(r)}
 	if r.IntN(4) == 0 {
 		mode := oneOf(r, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
 		job.CompletionMode = &mode
 	}
-	job.Template.ObjectMeta = metav1.ObjectMeta{Labels: someLabels(r), Annotations: withPlacement(r, someLabels(r))}
+	job.Template.ObjectMeta = metav1.ObjectMeta{
+		Labels: someLabels(r), Annotations: withPlacement(r, someLabels(r))}
 	if r.IntN(5) == 0 {
 		job.Template.Finalizers = []string{"example.com/f"}
 	}
@@ -143,23 +169,30 @@ func generateJob(r *rand.Rand, js *jobset.JobSet) batchv1.JobSpec {
 		pod.Tolerations = []corev1.Toleration{{Key: "spot", Operator: corev1.TolerationOpExists}}
 	}
 	if r.IntN(4) == 0 {
-		term := corev1.PodAffinityTerm{TopologyKey: "host", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}}
+		term := corev1.PodAffinityTerm{
+			TopologyKey:   "host",
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}}
 		pod.Affinity = &corev1.Affinity{}
 		if r.IntN(2) == 0 {
-			pod.Affinity.PodAffinity = &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}
+			pod.Affinity.PodAffinity = &corev1.PodAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}
 		} else {
-			pod.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}
+			pod.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}
 		}
 	}
 	if r.IntN(3) == 0 {
-		pod.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+		pod.Volumes = []corev1.Volume{
+			{Name: "tmp",
+				VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	}
 	container := func(name string) corev1.Container {
 		c := corev1.Container{Name: name, Image: "image"}
 		for _, policy := range js.Spec.VolumeClaimPolicies {
 			for _, template := range policy.Templates {
 				if r.IntN(2) == 0 {
-					c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: template.Name, MountPath: "/" + template.Name})
+					c.VolumeMounts = append(c.VolumeMounts,
+						corev1.VolumeMount{Name: template.Name, MountPath: "/" + template.Name})
 				}
 			}
 		}
@@ -167,11 +200,14 @@ func generateJob(r *rand.Rand, js *jobset.JobSet) batchv1.JobSpec {
 			c.Env = []corev1.EnvVar{{Name: "JOB_COMPLETION_INDEX", Value: "x"}}
 		}
 		if r.IntN(3) == 0 {
-			c.Ports = []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 81, Protocol: corev1.ProtocolUDP}}
+			c.Ports = []corev1.ContainerPort{
+				{ContainerPort: 80}, {ContainerPort: 81, Protocol: corev1.ProtocolUDP}}
 		}
 		if r.IntN(4) == 0 {
 			service := "s"
-			c.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 9, Service: oneOf(r, nil, &service)}}}
+			c.LivenessProbe = &corev1.Probe{
+				ProbeHandler: corev1.ProbeHandler{
+					GRPC: &corev1.GRPCAction{Port: 9, Service: oneOf(r, nil, &service)}}}
 		}
 		return c
 	}
@@ -197,7 +233,8 @@ func someLabels(r *rand.Rand) map[string]string {
 	if r.IntN(2) == 0 {
 		return nil
 	}
-	all := map[string]string{"app": "x", "team": "y", jobset.JobSetNameKey: "other", jobset.JobIndexKey: "7", "trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+	all := map[string]string{"app": "x", "team": "y", jobset.JobSetNameKey: "other",
+		jobset.JobIndexKey: "7", "trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
 	out := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if r.IntN(3) == 0 {

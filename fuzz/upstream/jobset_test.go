@@ -20,11 +20,13 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-var jobSets = flag.Int("jobsets", 500, "how many generated JobSets to compare with JobSet's own controller and webhooks")
+var jobSets = flag.Int("jobsets", 500,
+	"how many generated JobSets to compare with JobSet's own controller and webhooks")
 
 // TestJobSetChildren compares this project's results for generated JobSets with the results of
-// JobSet's code. It compares the defaults of the CRD and the mutating webhook. It compares the Jobs,
-// Service and claims that the reconciler creates. It also compares the changes of the Pod webhook.
+// JobSet's code. It compares the defaults of the CRD and the mutating webhook. It compares the
+// Jobs, Service and claims that the reconciler creates. It also compares the changes of the Pod
+// webhook.
 func TestJobSetChildren(t *testing.T) {
 	server := newAPIServer(t)
 	jobs, pods := 0, 0
@@ -48,15 +50,19 @@ func TestJobSetChildren(t *testing.T) {
 		for _, o := range children.Created {
 			want[o["kind"].(string)+" "+nameOf(o)] = server.child(o)
 		}
-		out, err := render.Jobs(stored, render.JobsOptions{Release: server.Release, OwnerReferences: true})
+		out, err := render.Jobs(
+			stored, render.JobsOptions{Release: server.Release, OwnerReferences: true})
 		if out == nil { // an error that is a finding leaves the output
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if by := stored.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 			// This project shows what another controller would make, and says so.
-			warned := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == codes.ManagedElsewhere })
+			warned := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool {
+				return f.Code == codes.ManagedElsewhere
+			})
 			if len(want) > 0 || !warned {
-				t.Fatalf("seed %d: of a JobSet that %s manages upstream makes %d objects, and a finding says so: %v", seed, *by, len(want), warned)
+				t.Fatalf("seed %d: of a JobSet that %s manages upstream makes %d objects, and a "+
+					"finding says so: %v", seed, *by, len(want), warned)
 			}
 			continue
 		}
@@ -134,13 +140,15 @@ func objectsAsJSON(t *testing.T, objects map[string]client.Object) map[string]an
 
 // comparePods removes the webhook's changes from the first Pods of each Job, and lets the webhook
 // make them again. It returns how many it compared.
-func (s *apiServer) comparePods(t *testing.T, seed uint64, js *jobset.JobSet, out *render.JobsOutput) (compared int) {
+func (s *apiServer) comparePods(t *testing.T, seed uint64, js *jobset.JobSet,
+	out *render.JobsOutput) (compared int) {
 	t.Helper()
 	templates := map[string]corev1.PodSpec{}
 	for _, child := range slices.Concat(out.Jobs, out.Later) {
 		templates[child.Job.Name] = child.Job.Spec.Template.Spec
 	}
-	options := render.PodsOptions{JobsOptions: render.JobsOptions{Release: s.Release, Stored: true}, Indexes: &render.IndexRange{First: 0, Last: 1}}
+	options := render.PodsOptions{JobsOptions: render.JobsOptions{Release: s.Release, Stored: true},
+		Indexes: &render.IndexRange{First: 0, Last: 1}}
 	for pod, err := range render.Pods(js, options) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -160,7 +168,8 @@ func (s *apiServer) comparePods(t *testing.T, seed uint64, js *jobset.JobSet, ou
 		s.must(oracle.Convert(mutated, admitted))
 		admitted.Spec.Priority = pod.Spec.Priority
 		if diff := cmp.Diff(admitted, pod); diff != "" {
-			t.Fatalf("seed %d: Pod %s (-upstream +ours):\n%s\n%s", seed, pod.GenerateName, diff, jobSetYAML(js))
+			t.Fatalf("seed %d: Pod %s (-upstream +ours):\n%s\n%s", seed, pod.GenerateName, diff,
+				jobSetYAML(js))
 		}
 		compared++
 	}

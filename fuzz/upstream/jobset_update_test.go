@@ -22,9 +22,10 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestJobSetUpdates compares verdicts on changed JobSets, applied server-side twice by one manager. One verdict comes
-// from the JobSet module's definition and webhook, the other from package admission. One part of a generated JobSet
-// is changed, removed or added, most often in a Pod template. The JobSet is suspended, running or changing between the two.
+// TestJobSetUpdates compares verdicts on changed JobSets, applied server-side twice by one manager.
+// One verdict comes from the JobSet module's definition and webhook, the other from package
+// admission. One part of a generated JobSet is changed, removed or added, most often in a Pod
+// template. The JobSet is suspended, running or changing between the two.
 func TestJobSetUpdates(t *testing.T) {
 	server := latest(t)
 	definition, err := release.Latest().Definition("JobSet")
@@ -49,19 +50,22 @@ func TestJobSetUpdates(t *testing.T) {
 		rejected = reapply(t, server, applier, stored, old, changed)
 		var errs finding.List
 		for _, f := range admission.UpdateJobSet(t.Context(), nil, old, changed, serverNamespace) {
-			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == codes.Immutable
+			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" ||
+				f.Code == codes.Immutable
 			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {
 				errs = append(errs, f)
 			}
 		}
-		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(rejected) > 0, len(errs) > 0)]++
+		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(rejected) > 0,
+			len(errs) > 0)]++
 		if (len(rejected) > 0) != (len(errs) > 0) {
 			was, _ := yaml.Marshal(old)
 			is, err := yaml.Marshal(changed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Errorf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, rejected, errs, was, is)
+			t.Errorf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, rejected, errs,
+				was, is)
 			if wrong++; wrong >= mostWrong {
 				break
 			}
@@ -72,7 +76,8 @@ func TestJobSetUpdates(t *testing.T) {
 	}
 }
 
-// TestJobSetReplacements compares verdicts on stored JobSets that a client replaces whole, in each release.
+// TestJobSetReplacements compares verdicts on stored JobSets that a client replaces whole, in each
+// release.
 func TestJobSetReplacements(t *testing.T) {
 	server := newAPIServer(t)
 	verdicts, wrong := map[string]int{}, 0
@@ -95,23 +100,28 @@ func TestJobSetReplacements(t *testing.T) {
 		}
 		_, rejected = server.apply(replaced, stored)
 		var errs finding.List
-		for _, f := range admission.UpdateJobSet(t.Context(), server.Release, stored, changed, serverNamespace) {
-			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == codes.Immutable || f.Code == codes.UnknownOldObject
-			if f.Code == codes.WrongType && strings.HasSuffix(f.Message, "not null") && !endsInItem(f.Path) {
+		for _, f := range admission.UpdateJobSet(t.Context(), server.Release, stored, changed,
+			serverNamespace) {
+			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" ||
+				f.Code == codes.Immutable || f.Code == codes.UnknownOldObject
+			if f.Code == codes.WrongType && strings.HasSuffix(f.Message, "not null") &&
+				!endsInItem(f.Path) {
 				continue // server-side apply leaves the null of a field, and a replacement does not
 			}
 			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {
 				errs = append(errs, f)
 			}
 		}
-		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(rejected) > 0, len(errs) > 0)]++
+		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(rejected) > 0,
+			len(errs) > 0)]++
 		if (len(rejected) > 0) != (len(errs) > 0) {
 			was, _ := yaml.Marshal(stored)
 			is, err := yaml.Marshal(changed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Errorf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, rejected, errs, was, is)
+			t.Errorf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, rejected, errs,
+				was, is)
 			if wrong++; wrong >= mostWrong {
 				break
 			}
@@ -122,9 +132,9 @@ func TestJobSetReplacements(t *testing.T) {
 	}
 }
 
-// keepDefaults adds to a changed part of a JobSet the stored values that it lacks and that a creation
-// fills in alike. A replacement loses what only the webhook for new JobSets fills in. UpdateJobSet
-// assumes an apply, which keeps it.
+// keepDefaults adds to a changed part of a JobSet the stored values that it lacks and that a
+// creation fills in alike. A replacement loses what only the webhook for new JobSets fills in.
+// UpdateJobSet assumes an apply, which keeps it.
 func keepDefaults(changed, stored, created any) {
 	switch stored := stored.(type) {
 	case upstream.Object:
@@ -167,8 +177,10 @@ func endsInItem(path fieldpath.Path) bool {
 	return isItem
 }
 
-// reapply applies a changed JobSet over the one that its manager applied before, and returns why it is rejected.
-func reapply(t *testing.T, o *oracle.Oracle, applier *serverside.Server, stored, old, changed upstream.Object) []string {
+// reapply applies a changed JobSet over the one that its manager applied before, and returns why it
+// is rejected.
+func reapply(t *testing.T, o *oracle.Oracle, applier *serverside.Server, stored, old,
+	changed upstream.Object) []string {
 	t.Helper()
 	schema := o.Schema("JobSet")
 	decoded, rejected, err := o.Decode(changed, serverNamespace)
@@ -179,7 +191,8 @@ func reapply(t *testing.T, o *oracle.Oracle, applier *serverside.Server, stored,
 		return rejected
 	}
 	created := asJSON(t, old)
-	defaulting.PruneNonNullableNullsWithoutDefaults(created, schema) // an apply over an object that exists keeps its nulls
+	// an apply over an object that exists keeps its nulls
+	defaulting.PruneNonNullableNullsWithoutDefaults(created, schema)
 	said := func(o upstream.Object) upstream.Object {
 		o = asJSON(t, o)
 		metadata, _ := o["metadata"].(upstream.Object)
@@ -240,10 +253,12 @@ func changedJobSet(t *testing.T, seed uint64) (old, changed upstream.Object, wha
 }
 
 // changeJobSet makes one change of a JobSet.
-func changeJobSet(t *testing.T, m mutator, old upstream.Object) (changed upstream.Object, what string) {
+func changeJobSet(t *testing.T, m mutator,
+	old upstream.Object) (changed upstream.Object, what string) {
 	t.Helper()
 	changed = asJSON(t, old)
-	switch what = pick(m, "nothing", "a value", "a value", "Pods", "Pods", "Pods", "a rule", "jobs"); what {
+	switch what = pick(m, "nothing", "a value", "a value", "Pods", "Pods", "Pods", "a rule",
+		"jobs"); what {
 	case "a value":
 		m.change(changed)
 	case "Pods":
@@ -271,25 +286,33 @@ func changeJobSet(t *testing.T, m mutator, old upstream.Object) (changed upstrea
 	return asJSON(t, changed), what
 }
 
-// changePods changes one or two fields of a Pod template that may be mutable, or metadata around it.
+// changePods changes one or two fields of a Pod template that may be mutable, or metadata around
+// it.
 func changePods(m mutator, job upstream.Object) {
 	pod := []string{"template", "spec", "template"}
 	for range 1 + m.IntN(2) {
 		switch m.IntN(8) {
 		case 0, 1:
-			set(job, pick[any](m, nil, upstream.Object{"new": "x"}, upstream.Object{}), append(pod, "metadata", pick(m, "labels", "annotations"))...)
+			set(job, pick[any](m, nil, upstream.Object{"new": "x"}, upstream.Object{}),
+				append(pod, "metadata", pick(m, "labels", "annotations"))...)
 		case 2:
 			set(job, upstream.Object{}, append(pod, "metadata")...)
 		case 3:
-			set(job, pick[any](m, nil, upstream.Object{"new": "x"}, upstream.Object{}), append(pod, "spec", "nodeSelector")...)
+			set(job, pick[any](m, nil, upstream.Object{"new": "x"}, upstream.Object{}),
+				append(pod, "spec", "nodeSelector")...)
 		case 4:
-			set(job, pick[any](m, nil, []any{}, []any{upstream.Object{"operator": "Exists"}}), append(pod, "spec", "tolerations")...)
+			set(job, pick[any](m, nil, []any{}, []any{upstream.Object{"operator": "Exists"}}),
+				append(pod, "spec", "tolerations")...)
 		case 5:
-			set(job, pick[any](m, nil, []any{}, []any{upstream.Object{"name": "a.b/c"}}), append(pod, "spec", "schedulingGates")...)
+			set(job, pick[any](m, nil, []any{}, []any{upstream.Object{"name": "a.b/c"}}),
+				append(pod, "spec", "schedulingGates")...)
 		case 6:
-			set(job, pick[any](m, nil, upstream.Object{}, upstream.Object{"labels": upstream.Object{"new": "x"}}), "template", "metadata")
+			set(job, pick[any](m, nil, upstream.Object{},
+				upstream.Object{"labels": upstream.Object{"new": "x"}}), "template", "metadata")
 		default:
-			set(job, pick[any](m, nil, upstream.Object{}, upstream.Object{"nodeAffinity": upstream.Object{}}), append(pod, "spec", "affinity")...)
+			set(job, pick[any](m, nil, upstream.Object{},
+				upstream.Object{"nodeAffinity": upstream.Object{}}),
+				append(pod, "spec", "affinity")...)
 		}
 	}
 }

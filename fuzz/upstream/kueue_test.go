@@ -41,7 +41,8 @@ func startKueue(t *testing.T) *kueue {
 	t.Helper()
 	goIn := func(args ...string) string {
 		command := exec.Command("go", args...)
-		command.Dir, command.Env, command.Stderr = filepath.Join("..", "kueue"), append(os.Environ(), "GOWORK=off"), os.Stderr
+		command.Dir, command.Env, command.Stderr = filepath.Join("..", "kueue"),
+			append(os.Environ(), "GOWORK=off"), os.Stderr
 		out, err := command.Output()
 		if err != nil {
 			t.Fatalf("go %s: %v", strings.Join(args, " "), err)
@@ -50,7 +51,8 @@ func startKueue(t *testing.T) *kueue {
 	}
 	k := &kueue{program: filepath.Join(t.TempDir(), "kueue")}
 	goIn("build", "-o", k.program, ".")
-	k.definitions = filepath.Join(goIn("list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kueue"), "config", "components", "crd", "bases")
+	k.definitions = filepath.Join(goIn("list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kueue"),
+		"config", "components", "crd", "bases")
 	k.start(t)
 	t.Cleanup(func() { k.stop(t) })
 	return k
@@ -81,7 +83,8 @@ func (k *kueue) stop(t *testing.T) {
 	}
 }
 
-// again asks a new process. The Trainer's policies run in an order that is random in each process; an item replaced in place shows it.
+// again asks a new process. The Trainer's policies run in an order that is random in each process;
+// an item replaced in place shows it.
 func (k *kueue) again(t *testing.T, question any) kueueAnswer {
 	t.Helper()
 	k.stop(t)
@@ -129,14 +132,17 @@ func eachCase(t *testing.T, variable string, cases uint64, check func(seed uint6
 	}
 }
 
-// TestPodSets compares the Pod sets of generated pairs, and what they request, with Kueue's own. TRAINWELD_PODSET asks for one pair.
+// TestPodSets compares the Pod sets of generated pairs, and what they request, with Kueue's own.
+// TRAINWELD_PODSET asks for one pair.
 func TestPodSets(t *testing.T) {
 	k := startKueue(t)
 	compared, failed, rejected, warned, cases := 0, 0, 0, 0, 0
 	eachCase(t, "TRAINWELD_PODSET", 8000, func(seed uint64) {
 		cases++
 		pair := queuedPair(t, seed)
-		sets, err := render.PodSets(render.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec}, render.Options{OnConflict: render.Last})
+		sets, err := render.PodSets(
+			render.Input{TrainJob: pair.TrainJob, Runtime: &pair.Runtime.Spec},
+			render.Options{OnConflict: render.Last})
 		list, _ := err.(finding.List)
 		if err != nil && (len(list) != 1 || list[0].Code != codes.NoPodSets) {
 			rejected++
@@ -182,9 +188,11 @@ func TestPodSets(t *testing.T) {
 		}
 		compared++
 	})
-	t.Logf("%d pairs: %d equal to Kueue, %d where both fail, %d rejected by the cluster; %d sets with findings", cases, compared, failed, rejected, warned)
+	t.Logf("%d pairs: %d equal to Kueue, %d where both fail, %d rejected by the cluster; %d sets "+
+		"with findings", cases, compared, failed, rejected, warned)
 	if cases > 100 && (compared < cases/3 || failed == 0 || warned == 0) {
-		t.Errorf("%d compared, %d failed, %d warned: the generator makes too little of one kind", compared, failed, warned)
+		t.Errorf("%d compared, %d failed, %d warned: the generator makes too little of one kind",
+			compared, failed, warned)
 	}
 }
 
@@ -205,7 +213,8 @@ func reencode(t *testing.T, from, into any) {
 	}
 }
 
-// queuedPair returns a pair as an API server stores it, with annotations of Kueue, resources and replicas.
+// queuedPair returns a pair as an API server stores it, with annotations of Kueue, resources and
+// replicas.
 func queuedPair(t *testing.T, seed uint64) *fuzz.Pair {
 	pair := fuzz.Render(seed, fuzz.PairOptions{Policies: upstream.Policies()})
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -222,7 +231,9 @@ func queuedPair(t *testing.T, seed uint64) *fuzz.Pair {
 			pod.Spec.NodeSelector, pod.Spec.Tolerations = someEntries(r), someTolerations(r)
 		}
 		if r.IntN(3) == 0 {
-			pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: someTerms(r)}}
+			pod.Spec.Affinity = &corev1.Affinity{
+				NodeAffinity: &corev1.NodeAffinity{
+					RequiredDuringSchedulingIgnoredDuringExecution: someTerms(r)}}
 		}
 		for c := range pod.Spec.Containers {
 			if r.IntN(2) == 0 {
@@ -235,9 +246,11 @@ func queuedPair(t *testing.T, seed uint64) *fuzz.Pair {
 		if pair.TrainJob.Spec.Trainer == nil {
 			pair.TrainJob.Spec.Trainer = &trainer.Trainer{}
 		}
-		pair.TrainJob.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{Requests: someResources(r), Limits: someResources(r)}
+		pair.TrainJob.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{
+			Requests: someResources(r), Limits: someResources(r)}
 	}
-	stored := &fuzz.Pair{Seed: seed, Runtime: &trainer.ClusterTrainingRuntime{}, TrainJob: &trainer.TrainJob{}}
+	stored := &fuzz.Pair{Seed: seed, Runtime: &trainer.ClusterTrainingRuntime{},
+		TrainJob: &trainer.TrainJob{}}
 	reencode(t, pair.Runtime, stored.Runtime) // Go types lose empty lists
 	reencode(t, pair.TrainJob, stored.TrainJob)
 	return stored
@@ -245,9 +258,11 @@ func queuedPair(t *testing.T, seed uint64) *fuzz.Pair {
 
 func someResources(r *rand.Rand) corev1.ResourceList {
 	list := corev1.ResourceList{}
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, "nvidia.com/gpu"} {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory,
+		"nvidia.com/gpu"} {
 		if r.IntN(2) == 0 {
-			list[name] = resource.MustParse([]string{"0", "1", "1500m", "2Gi", "333", "100u"}[r.IntN(6)])
+			list[name] = resource.MustParse(
+				[]string{"0", "1", "1500m", "2Gi", "333", "100u"}[r.IntN(6)])
 		}
 	}
 	if len(list) == 0 {
@@ -264,11 +279,15 @@ func annotate(r *rand.Rand, annotations *map[string]string) {
 		name   string
 		values []string
 	}{
-		{"required-topology", []string{"block", "rack"}}, {"preferred-topology", []string{"rack"}}, {"group-name", []string{"g"}},
+		{"required-topology", []string{"block", "rack"}}, {"preferred-topology", []string{"rack"}},
+		{"group-name", []string{"g"}},
 		{"unconstrained-topology", []string{"true", "false", "T", "true", "false", "yes"}},
-		{"slice-required-topology", []string{"rack"}}, {"slice-size", []string{"2", "3", "4", "-1", "two", "99999999999"}},
+		{"slice-required-topology", []string{"rack"}},
+		{"slice-size", []string{"2", "3", "4", "-1", "two", "99999999999"}},
 		{"slice-required-topology-constraints", []string{
-			`[{"topology":"rack","size":2}]`, `[{"topology":"a","size":4},{"topology":"b","size":2},{}]`, `[]`, `{`, `[{},{},{},{}]`, `[{"size":"2"}]`,
+			`[{"topology":"rack","size":2}]`,
+			`[{"topology":"a","size":4},{"topology":"b","size":2},{}]`, `[]`, `{`, `[{},{},{},{}]`,
+			`[{"size":"2"}]`,
 		}},
 	} {
 		if r.IntN(6) == 0 {
@@ -277,7 +296,8 @@ func annotate(r *rand.Rand, annotations *map[string]string) {
 	}
 }
 
-// TestAdmissions compares the patch of generated admissions, and the flavors that fit, with Kueue's own. TRAINWELD_ADMISSION asks for one.
+// TestAdmissions compares the patch of generated admissions, and the flavors that fit, with Kueue's
+// own. TRAINWELD_ADMISSION asks for one.
 func TestAdmissions(t *testing.T) {
 	k := startKueue(t)
 	admitted, rejected, either, fit, unfit, cases := 0, 0, 0, 0, 0, 0
@@ -291,13 +311,16 @@ func TestAdmissions(t *testing.T) {
 		cases++
 		r := rand.New(rand.NewPCG(seed, 3))
 		flavors, w := someFlavors(r), someAdmission(r, pair.TrainJob, sets)
-		at := slices.IndexFunc(pair.TrainJob.Spec.RuntimePatches, func(p trainer.RuntimePatch) bool { return p.Manager == render.KueueManager })
+		at := slices.IndexFunc(pair.TrainJob.Spec.RuntimePatches,
+			func(p trainer.RuntimePatch) bool { return p.Manager == render.KueueManager })
 		got, err := render.Admit(in, sets, w, flavors)
 		if at < 0 { // as Kueue's webhook leaves it
 			at = len(pair.TrainJob.Spec.RuntimePatches)
-			pair.TrainJob.Spec.RuntimePatches = append(pair.TrainJob.Spec.RuntimePatches, trainer.RuntimePatch{Manager: render.KueueManager})
+			pair.TrainJob.Spec.RuntimePatches = append(pair.TrainJob.Spec.RuntimePatches,
+				trainer.RuntimePatch{Manager: render.KueueManager})
 		}
-		spec := &pair.TrainJob.Spec.RuntimePatches[at].TrainingRuntimeSpec // Kueue crashes on an entry of its own without it
+		// Kueue crashes on an entry of its own without it
+		spec := &pair.TrainJob.Spec.RuntimePatches[at].TrainingRuntimeSpec
 		if *spec == nil {
 			*spec = &trainer.TrainingRuntimeSpecPatch{}
 		}
@@ -307,7 +330,8 @@ func TestAdmissions(t *testing.T) {
 		if (*spec).Template.Spec == nil {
 			(*spec).Template.Spec = &trainer.JobSetSpecPatch{}
 		}
-		question := map[string]any{"trainJob": pair.TrainJob, "runtime": pair.Runtime, "flavors": flavors, "workload": w}
+		question := map[string]any{"trainJob": pair.TrainJob, "runtime": pair.Runtime,
+			"flavors": flavors, "workload": w}
 		a := k.ask(t, question)
 		if len(a.Fits) != len(sets) {
 			t.Fatalf("admission %d: Kueue counts no Pod sets: %s", seed, a.Error)
@@ -316,9 +340,11 @@ func TestAdmissions(t *testing.T) {
 			for n, flavor := range flavors {
 				set := sets[i]
 				set.TopologyRequest = nil
-				_, err := render.Assign(pair.TrainJob, []render.PodSet{set}, map[string]string{set.Name: flavor.Name}, flavors)
+				_, err := render.Assign(pair.TrainJob, []render.PodSet{set},
+					map[string]string{set.Name: flavor.Name}, flavors)
 				if (err == nil) != a.Fits[i][n] {
-					t.Errorf("admission %d, set %s, flavor %s: Assign() = %v, Kueue fits %t", seed, set.Name, flavor.Name, err, a.Fits[i][n])
+					t.Errorf("admission %d, set %s, flavor %s: Assign() = %v, Kueue fits %t", seed,
+						set.Name, flavor.Name, err, a.Fits[i][n])
 				}
 				if fit++; err != nil {
 					fit, unfit = fit-1, unfit+1
@@ -340,7 +366,8 @@ func TestAdmissions(t *testing.T) {
 			return
 		}
 		want := plainJSON(t, got.TrainJob.Spec.RuntimePatches[at])
-		for n := 0; n < 100 && a.Error == "" && !cmp.Equal(a.Patch, want); n++ { // the flavors of a set come in random order
+		// the flavors of a set come in random order
+		for n := 0; n < 100 && a.Error == "" && !cmp.Equal(a.Patch, want); n++ {
 			a = k.ask(t, question)
 		}
 		if diff := cmp.Diff(a.Patch, want); diff != "" || a.Error != "" {
@@ -348,8 +375,10 @@ func TestAdmissions(t *testing.T) {
 		}
 		admitted++
 	})
-	t.Logf("%d admissions: %d patches equal to Kueue's, %d fail in both, %d with either value; %d flavors fit, %d do not", cases, admitted, rejected, either, fit, unfit)
-	if cases > 100 && (admitted < cases/4 || rejected == 0 || either == 0 || fit == 0 || unfit == 0) {
+	t.Logf("%d admissions: %d patches equal to Kueue's, %d fail in both, %d with either value; "+
+		"%d flavors fit, %d do not", cases, admitted, rejected, either, fit, unfit)
+	if cases > 100 && (admitted < cases/4 || rejected == 0 || either == 0 || fit == 0 ||
+		unfit == 0) {
 		t.Error("the generator makes too little of one kind")
 	}
 }
@@ -368,8 +397,13 @@ func someEntries(r *rand.Rand) map[string]string {
 func someTolerations(r *rand.Rand) (all []corev1.Toleration) {
 	for range r.IntN(3) {
 		all = append(all, corev1.Toleration{
-			Key: []string{"", "spot", "gpu"}[r.IntN(3)], Operator: []corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt}[r.IntN(4)],
-			Value: []string{"", "1", "x"}[r.IntN(3)], Effect: []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}[r.IntN(3)],
+			Key: []string{"", "spot", "gpu"}[r.IntN(3)],
+			Operator: []corev1.TolerationOperator{
+				"", corev1.TolerationOpEqual, corev1.TolerationOpExists,
+				corev1.TolerationOpLt}[r.IntN(4)],
+			Value: []string{"", "1", "x"}[r.IntN(3)],
+			Effect: []corev1.TaintEffect{
+				"", corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}[r.IntN(3)],
 		})
 	}
 	return all
@@ -379,11 +413,14 @@ func someFlavors(r *rand.Rand) []render.ResourceFlavor {
 	flavors := make([]render.ResourceFlavor, 4)
 	for i := range flavors {
 		f := &flavors[i]
-		f.Name, f.Spec.NodeLabels, f.Spec.Tolerations = fmt.Sprint("flavor-", i), someEntries(r), someTolerations(r)
+		f.Name, f.Spec.NodeLabels, f.Spec.Tolerations = fmt.Sprint("flavor-", i), someEntries(r),
+			someTolerations(r)
 		for range r.IntN(3) {
 			f.Spec.NodeTaints = append(f.Spec.NodeTaints, corev1.Taint{
 				Key: []string{"spot", "gpu"}[r.IntN(2)], Value: []string{"", "1", "x"}[r.IntN(3)],
-				Effect: []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute, corev1.TaintEffectPreferNoSchedule}[r.IntN(3)],
+				Effect: []corev1.TaintEffect{
+					corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute,
+					corev1.TaintEffectPreferNoSchedule}[r.IntN(3)],
 			})
 		}
 	}
@@ -393,12 +430,14 @@ func someFlavors(r *rand.Rand) []render.ResourceFlavor {
 func someAdmission(r *rand.Rand, job *trainer.TrainJob, sets []render.PodSet) *render.Workload {
 	w := &render.Workload{}
 	w.Name, w.Namespace = "trainjob-x", job.Namespace
-	w.OwnerReferences = []metav1.OwnerReference{{Kind: trainer.TrainJobKind, Name: job.Name, UID: job.UID}}
+	w.OwnerReferences = []metav1.OwnerReference{
+		{Kind: trainer.TrainJobKind, Name: job.Name, UID: job.UID}}
 	w.Spec.QueueName = []string{"", "queue"}[r.IntN(2)]
 	if r.IntN(4) == 0 {
 		w.Labels = map[string]string{"kueue.x-k8s.io/multikueue-origin": "m"}
 	}
-	w.Status.Admission = &render.Admission{ClusterQueue: []string{"cluster", "not.a.label", ""}[r.IntN(3)]}
+	w.Status.Admission = &render.Admission{
+		ClusterQueue: []string{"cluster", "not.a.label", ""}[r.IntN(3)]}
 	for _, set := range sets {
 		a := render.PodSetAssignment{Name: set.Name, Flavors: map[string]string{}}
 		for _, resource := range []string{"cpu", "memory", "nvidia.com/gpu"} {
@@ -419,7 +458,8 @@ func someAdmission(r *rand.Rand, job *trainer.TrainJob, sets []render.PodSet) *r
 		for _, set := range sets {
 			if r.IntN(2) == 0 {
 				check.PodSetUpdates = append(check.PodSetUpdates, render.PodSetUpdate{
-					Name: set.Name, Labels: someEntries(r), Annotations: someEntries(r), NodeSelector: someEntries(r), Tolerations: someTolerations(r),
+					Name: set.Name, Labels: someEntries(r), Annotations: someEntries(r),
+					NodeSelector: someEntries(r), Tolerations: someTolerations(r),
 				})
 			}
 		}
@@ -433,9 +473,14 @@ func someTerms(r *rand.Rand) *corev1.NodeSelector {
 	for range r.IntN(3) {
 		term := corev1.NodeSelectorTerm{}
 		for range r.IntN(3) {
-			operators := []corev1.NodeSelectorOperator{corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt, "Like"}
+			operators := []corev1.NodeSelectorOperator{
+				corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists,
+				corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt,
+				"Like"}
 			term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{
-				Key: []string{"pool", "zone", "other"}[r.IntN(3)], Operator: operators[r.IntN(len(operators))], Values: [][]string{nil, {"a"}, {"a", "b"}, {"0"}}[r.IntN(4)],
+				Key:      []string{"pool", "zone", "other"}[r.IntN(3)],
+				Operator: operators[r.IntN(len(operators))],
+				Values:   [][]string{nil, {"a"}, {"a", "b"}, {"0"}}[r.IntN(4)],
 			})
 		}
 		selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, term)

@@ -14,9 +14,9 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// TestMigrated gives migrated TrainJobs to the Trainer's own code. That code must make the same JobSet as trainweld
-// makes of their old forms. TestPairs compares the old forms with the code of Trainer 2.1. TRAINWELD_MIGRATED sets
-// the number of TrainJobs.
+// TestMigrated gives migrated TrainJobs to the Trainer's own code. That code must make the same
+// JobSet as trainweld makes of their old forms. TestPairs compares the old forms with the code of
+// Trainer 2.1. TRAINWELD_MIGRATED sets the number of TrainJobs.
 func TestMigrated(t *testing.T) {
 	o := latest(t)
 	n, ok := testenv.Number(t, "TRAINWELD_MIGRATED")
@@ -74,9 +74,11 @@ func migrated(t *testing.T, o *oracle.Oracle, seed uint64) bool {
 	}
 	after := o.Render(job, runtime)
 	if after.Failed != "" {
-		t.Fatalf("old pair %d: upstream does not render what it is migrated to: %v", seed, after.Failed)
+		t.Fatalf("old pair %d: upstream does not render what it is migrated to: %v", seed,
+			after.Failed)
 	}
-	diff, err := upstream.Diff(after.Objects, []upstream.Object{objectOf(t, before.JobSet)}, []string{"JobSet"})
+	diff, err := upstream.Diff(after.Objects, []upstream.Object{objectOf(t, before.JobSet)},
+		[]string{"JobSet"})
 	if err != nil {
 		t.Fatal(err)
 	}

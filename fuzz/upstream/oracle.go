@@ -1,7 +1,8 @@
-// Package upstream compares trainweld with the code of each release of the Trainer and of its JobSet.
+// Package upstream compares trainweld with the code of each release of the Trainer and of its
+// JobSet.
 //
-// The code runs behind package oracle. The latest release runs in this program. An earlier one runs in a separate program, in
-// the folders of fuzz/releases:
+// The code runs behind package oracle. The latest release runs in this program. An earlier one runs
+// in a separate program, in the folders of fuzz/releases:
 //
 //	u, err := upstream.Latest(modules)    // or upstream.Start("2.2", "../..", dir)
 //	if err != nil {
@@ -9,16 +10,18 @@
 //	}
 //	outcome, err := u.Render(trainJob, runtime) // both as JSON objects
 //
-// The package's tests compare trainweld's renderings with it. The inputs are the TrainJobs of the module's own examples, the
-// cases of a folder, and generated pairs. A failure prints the smallest pair that still differs and the command to repeat it:
+// The package's tests compare trainweld's renderings with it. The inputs are the TrainJobs of the
+// module's own examples, the cases of a folder, and generated pairs. A failure prints the smallest
+// pair that still differs and the command to repeat it:
 //
 //	TRAINWELD_PAIR=42 go test -run TestPairs .      one pair
 //	TRAINWELD_SEED=7 go test -run TestPairs .       another series of pairs
 //	TRAINWELD_PAIRS=20000 go test -run TestPairs .  a longer one
 //	go test -run TestPairs . -release 2.2           an earlier release
 //
-// Another comparison asks an API server whether it accepts generated and mutated objects. The server has the definitions and
-// the webhooks of the release. The comparison covers new objects and changes, and compares package admission's verdict:
+// Another comparison asks an API server whether it accepts generated and mutated objects. The
+// server has the definitions and the webhooks of the release. The comparison covers new objects and
+// changes, and compares package admission's verdict:
 //
 //	TRAINWELD_VERDICT=42 go test -run TestVerdicts .                            one case
 //	TRAINWELD_SEED=5000 TRAINWELD_VERDICTS=5000 go test -run TestVerdicts .     the cases 5000 to 9999
@@ -60,7 +63,8 @@ type Upstream struct {
 	Release *release.Release
 	// Modules are the directories of its modules.
 	Modules oracle.Modules
-	// API decodes objects by the release. It is nil for the latest one, as without --trainer-version.
+	// API decodes objects by the release. It is nil for the latest one, as without
+	// --trainer-version.
 	API *manifest.API
 
 	// Warnings are the webhooks' warnings about the last object that Apply created or updated.
@@ -78,7 +82,8 @@ type asker interface {
 func New(modules oracle.Modules) (*oracle.Oracle, error) {
 	trainer := training.Code{
 		Types: []func(*apiruntime.Scheme) error{coscheduling.AddToScheme, volcano.AddToScheme},
-		Runtimes: func(ctx context.Context, c client.Client, indexer client.FieldIndexer) (map[string]trainerruntime.Runtime, error) {
+		Runtimes: func(ctx context.Context, c client.Client,
+			indexer client.FieldIndexer) (map[string]trainerruntime.Runtime, error) {
 			return core.New(ctx, c, indexer, &configapi.Configuration{})
 		},
 		Labeled: true,
@@ -98,12 +103,15 @@ func Latest(modules oracle.Modules) (*Upstream, error) {
 	return &Upstream{Release: release.Latest(), Modules: modules, trainer: o, jobSet: o}, err
 }
 
-// programs are the modules of the earlier releases. The last one of a release has its JobSet. fuzz/releases/renew makes those in bin.
+// programs are the modules of the earlier releases. The last one of a release has its JobSet.
+// fuzz/releases/renew makes those in bin.
 var programs = map[string][]string{
-	"2.0": {"bin/releases/v20"}, "2.1": {"bin/releases/v21"}, "2.2": {"fuzz/releases/v22", "fuzz/releases/v22jobset"},
+	"2.0": {"bin/releases/v20"}, "2.1": {"bin/releases/v21"},
+	"2.2": {"fuzz/releases/v22", "fuzz/releases/v22jobset"},
 }
 
-// Start builds the programs of an earlier release into a directory, and starts them. Their modules are in the repository.
+// Start builds the programs of an earlier release into a directory, and starts them. Their modules
+// are in the repository.
 func Start(version, repository, dir string) (*Upstream, error) {
 	r, err := release.Parse(version)
 	if err != nil {
@@ -141,7 +149,8 @@ func (u *Upstream) Stop() (err error) {
 
 // Render handles a TrainJob as a cluster with the runtime does: see oracle.Oracle.
 func (u *Upstream) Render(trainJob, runtime Object, later ...Object) (oracle.Outcome, error) {
-	a, err := u.trainer.Ask(oracle.Question{Render: &oracle.Pair{TrainJob: trainJob, Runtime: runtime, Later: later}})
+	a, err := u.trainer.Ask(
+		oracle.Question{Render: &oracle.Pair{TrainJob: trainJob, Runtime: runtime, Later: later}})
 	if err != nil {
 		return oracle.Outcome{}, err
 	}
@@ -160,7 +169,8 @@ func (u *Upstream) Hold(objects ...Object) error {
 	return err
 }
 
-// Apply creates an object, or updates old. It returns the object as stored, or the reasons for which it is rejected.
+// Apply creates an object, or updates old. It returns the object as stored, or the reasons for
+// which it is rejected.
 func (u *Upstream) Apply(object, old Object) (stored Object, rejected []string, err error) {
 	a, err := u.of(object).Ask(oracle.Question{Apply: &oracle.Request{Object: object, Old: old}})
 	u.Warnings = a.Warnings

@@ -15,8 +15,8 @@ import (
 )
 
 // TestPairs compares the renderings of generated pairs: half of them the same in every run, half of
-// them new. TRAINWELD_PAIRS says how many, TRAINWELD_SEED which new ones, and TRAINWELD_PAIR asks for a
-// single one.
+// them new. TRAINWELD_PAIRS says how many, TRAINWELD_SEED which new ones, and TRAINWELD_PAIR asks
+// for a single one.
 func TestPairs(t *testing.T) {
 	differences, err := upstream.Differences(differencesFile)
 	if err != nil {
@@ -44,7 +44,8 @@ func TestPairs(t *testing.T) {
 	for range n / 2 {
 		p.check(t, fresh.Uint64())
 	}
-	t.Logf("%d pairs: %d equal, %d refused by the definitions, %d by both sides, refused by trainweld alone: %v", n, p.equal, p.early, p.both, p.rejected)
+	t.Logf("%d pairs: %d equal, %d refused by the definitions, %d by both sides, refused by "+
+		"trainweld alone: %v", n, p.equal, p.early, p.both, p.rejected)
 	if p.server.Release.Overrides == release.PodTemplateOverrides {
 		t.Logf("%d of them with several overrides for one job", p.overlapping)
 		if p.overlapping < int(n)/20 {
@@ -52,7 +53,8 @@ func TestPairs(t *testing.T) {
 		}
 	}
 	if p.equal < int(n)/2 {
-		t.Errorf("only %d of %d pairs were compared: the generator makes too much that nobody renders", p.equal, n)
+		t.Errorf("only %d of %d pairs were compared: the generator makes too much that nobody "+
+			"renders", p.equal, n)
 	}
 }
 
@@ -109,12 +111,14 @@ func (p *pairs) check(t *testing.T, seed uint64) {
 	if p.wrong++; p.wrong == mostWrong {
 		defer t.Fatalf("%d pairs differ: the others are omitted", p.wrong)
 	}
-	t.Errorf("pair %d: %s\n\nthe smallest pair that still does (%d steps smaller; %s):\n%s\nrun it again: cd fuzz/upstream && TRAINWELD_PAIR=%d go test -run '^TestPairs$' .%s",
-		seed, broken, steps, keep(t, fmt.Sprintf("pair-%d", seed), pairYAML(pair)), pairYAML(pair), seed, again())
+	t.Errorf("pair %d: %s\n\nthe smallest pair that still does (%d steps smaller; %s):\n%s\nrun "+
+		"it again: cd fuzz/upstream && TRAINWELD_PAIR=%d go test -run '^TestPairs$' .%s",
+		seed, broken, steps, keep(t, fmt.Sprintf("pair-%d", seed), pairYAML(pair)), pairYAML(pair),
+		seed, again())
 }
 
-// generate makes a pair. For an earlier release it has only fields of that release. Every third pair of the latest
-// release tests fields that releases treat differently.
+// generate makes a pair. For an earlier release it has only fields of that release. Every third
+// pair of the latest release tests fields that releases treat differently.
 func (p *pairs) generate(t *testing.T, seed uint64) *fuzz.Documents {
 	t.Helper()
 	options := fuzz.DocumentOptions{Policies: upstream.Policies(), Changes: int(seed % 2)}
@@ -186,11 +190,13 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 			}
 		}
 		if !listed {
-			return fmt.Sprintf("trainweld refuses what upstream renders: %v\n%v", got.Codes(), got.Rejected)
+			return fmt.Sprintf("trainweld refuses what upstream renders: %v\n%v", got.Codes(),
+				got.Rejected)
 		}
 	}
 	if len(got.Objects) == 0 {
-		return fmt.Sprintf("trainweld has no objects beside its refusal: %v\n%v", got.Codes(), got.Rejected)
+		return fmt.Sprintf("trainweld has no objects beside its refusal: %v\n%v", got.Codes(),
+			got.Rejected)
 	}
 	diff, err := variant(p.server.Upstream, want, in, got, kinds)
 	if err != nil {
@@ -210,8 +216,9 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 
 func pairYAML(pair *fuzz.Documents) string { return string(pair.YAML()) }
 
-// regressions holds pairs of a runtime and a TrainJob in one file each that once rendered otherwise than upstream. A
-// generated pair that fails is shrunk and written there. Fix the bug, name the file after it, and commit the file.
+// regressions holds pairs of a runtime and a TrainJob in one file each that once rendered otherwise
+// than upstream. A generated pair that fails is shrunk and written there. Fix the bug, name the
+// file after it, and commit the file.
 const regressions = "../../testdata/regressions"
 
 // TestRegressions compares the pairs that once failed.
@@ -229,7 +236,9 @@ func TestRegressions(t *testing.T) {
 				in.runtime = o
 			}
 		}
-		t.Run(in.name, func(t *testing.T) { compareCase(t, in, nil, map[upstream.Difference]bool{}) })
+		t.Run(in.name, func(t *testing.T) {
+			compareCase(t, in, nil, map[upstream.Difference]bool{})
+		})
 	}
 }
 

@@ -11,8 +11,8 @@ type rendered struct {
 	kinds  []string
 }
 
-// renders are the policies that trainweld renders, and the kinds of objects to compare for runtimes with them. This is the only
-// such list in the module.
+// renders are the policies that trainweld renders, and the kinds of objects to compare for runtimes
+// with them. This is the only such list in the module.
 var renders = []rendered{
 	{fuzz.Plain, []string{"JobSet"}},
 	{fuzz.Torch, []string{"JobSet"}},
@@ -32,7 +32,8 @@ func Policies() (policies []fuzz.Policy) {
 	return policies
 }
 
-// Kinds returns the kinds of objects to compare for a runtime, and reports whether trainweld renders all of its policies.
+// Kinds returns the kinds of objects to compare for a runtime, and reports whether trainweld
+// renders all of its policies.
 func Kinds(runtime Object) (kinds []string, all bool) {
 	for _, policy := range policiesOf(runtime) {
 		i := slices.IndexFunc(renders, func(r rendered) bool { return r.policy == policy })
@@ -44,7 +45,8 @@ func Kinds(runtime Object) (kinds []string, all bool) {
 	return kinds, true
 }
 
-// policiesOf reads a runtime's policies: one for its workload, Plain by default, and the policies of its pod group.
+// policiesOf reads a runtime's policies: one for its workload, Plain by default, and the policies
+// of its pod group.
 func policiesOf(runtime Object) (policies []fuzz.Policy) {
 	ml := dig(runtime, "spec", "mlPolicy")
 	for _, policy := range []fuzz.Policy{fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux} {

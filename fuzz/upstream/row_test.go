@@ -14,11 +14,14 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestRow asks a release's own code about each switch that turns in it. For each pair it renders with the release's row, and with each
-// switch back in the position before. A switch is confirmed if only its own position gives the code's objects, and wrong if only the one
-// before does. The list says so, and which marks can go. Rules of webhooks do not show in objects: TestVerdicts has them.
+// TestRow asks a release's own code about each switch that turns in it. For each pair it renders
+// with the release's row, and with each switch back in the position before. A switch is confirmed
+// if only its own position gives the code's objects, and wrong if only the one before does. The
+// list says so, and which marks can go. Rules of webhooks do not show in objects: TestVerdicts has
+// them.
 //
-// The row that the confirmed switches give, from the release before, must be the one that stands, but for what no pair shows.
+// The row that the confirmed switches give, from the release before, must be the one that stands,
+// but for what no pair shows.
 func TestRow(t *testing.T) {
 	server := newAPIServer(t)
 	r := server.Release
@@ -82,7 +85,8 @@ func TestRow(t *testing.T) {
 			missing = append(missing, s.ID)
 		}
 	}
-	t.Logf("of %d pairs, %d compared. The confirmed switches turn Trainer %s into %s but for: %s", n, compared, before.Name, r.Name, strings.Join(missing, ", "))
+	t.Logf("of %d pairs, %d compared. The confirmed switches turn Trainer %s into %s but for: %s",
+		n, compared, before.Name, r.Name, strings.Join(missing, ", "))
 }
 
 type turnedSwitch struct {
@@ -99,7 +103,8 @@ func under(u *upstream.Upstream, r release.Release) *upstream.Upstream {
 }
 
 // outcomesOf asks the release's own code several times.
-func outcomesOf(t *testing.T, u *upstream.Upstream, pair *fuzz.Documents, times int) (all []oracle.Outcome) {
+func outcomesOf(t *testing.T, u *upstream.Upstream, pair *fuzz.Documents,
+	times int) (all []oracle.Outcome) {
 	t.Helper()
 	for range times {
 		outcome, err := u.Render(pair.TrainJob, pair.Runtime)
@@ -111,8 +116,10 @@ func outcomesOf(t *testing.T, u *upstream.Upstream, pair *fuzz.Documents, times 
 	return all
 }
 
-// agrees reports whether trainweld makes the objects of one of the outcomes, with the data of a release.
-func agrees(t *testing.T, with *upstream.Upstream, pair *fuzz.Documents, outcomes []oracle.Outcome) bool {
+// agrees reports whether trainweld makes the objects of one of the outcomes, with the data of a
+// release.
+func agrees(t *testing.T, with *upstream.Upstream, pair *fuzz.Documents,
+	outcomes []oracle.Outcome) bool {
 	t.Helper()
 	got, err := upstream.Trainweld(with, pair.TrainJob, pair.Runtime)
 	if err != nil {

@@ -35,8 +35,8 @@ func (r Rendered) Codes() []string {
 	return slices.Compact(codes)
 }
 
-// Trainweld reads a TrainJob and its runtime as the program does. It renders them as the cluster would: the last patch wins. A
-// nil runtime means that none exists.
+// Trainweld reads a TrainJob and its runtime as the program does. It renders them as the cluster
+// would: the last patch wins. A nil runtime means that none exists.
 func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 	in := render.Input{}
 	var runtimes render.Runtimes
@@ -71,11 +71,15 @@ func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 				if o.Namespace == "" && in.TrainJob != nil {
 					o.Namespace = in.TrainJob.Namespace
 				}
-				runtimes.Add(fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: o.Namespace, Name: o.Name}, &o.Spec)
+				runtimes.Add(
+					fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: o.Namespace,
+						Name: o.Name}, &o.Spec)
 			case *trainer.ClusterTrainingRuntime:
 				render.DefaultRuntime(&o.Spec, d.Sets)
 				in.Earlier.TorchNumProcPerNode = d.Earlier.TorchNumProcPerNode
-				runtimes.Add(fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec)
+				runtimes.Add(
+					fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name},
+					&o.Spec)
 			}
 		}
 	}
@@ -88,10 +92,12 @@ func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 	}
 	in.Runtime = spec
 	out, _ := render.JobSet(in, render.Options{
-		Release:       u.Release,
-		OnConflict:    render.Last,
-		Secrets:       rand.Reader,
-		FluxTemplates: os.DirFS(filepath.Join(u.Modules.Trainer, "pkg", "runtime", "framework", "plugins", "flux", "templates")),
+		Release:    u.Release,
+		OnConflict: render.Last,
+		Secrets:    rand.Reader,
+		FluxTemplates: os.DirFS(
+			filepath.Join(u.Modules.Trainer, "pkg", "runtime", "framework", "plugins", "flux",
+				"templates")),
 	})
 	r := Rendered{Rejected: failing(out.Findings)}
 	if out.JobSet == nil {
@@ -115,7 +121,9 @@ func companions(out *render.Output) (objects []any) {
 }
 
 func failing(findings finding.List) finding.List {
-	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return f.Severity < finding.Error })
+	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
+		return f.Severity < finding.Error
+	})
 }
 
 func dig(object Object, fields ...string) Object {

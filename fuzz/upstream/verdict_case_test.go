@@ -19,8 +19,8 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
-// verdictCase holds the objects to apply in order: a runtime, a changed runtime, a TrainJob, and a changed
-// TrainJob. The changed objects may be missing.
+// verdictCase holds the objects to apply in order: a runtime, a changed runtime, a TrainJob, and a
+// changed TrainJob. The changed objects may be missing.
 type verdictCase struct {
 	runtime, changedRuntime upstream.Object
 	job, changedJob         upstream.Object
@@ -28,13 +28,14 @@ type verdictCase struct {
 	aims []string
 }
 
-// parts are the objects that there are, by the names of their files. With --old, the program takes the old
-// ones first.
+// parts are the objects that there are, by the names of their files. With --old, the program takes
+// the old ones first.
 func (c *verdictCase) parts() map[string]*upstream.Object {
 	if c.changedRuntime == nil && c.changedJob == nil {
 		return map[string]*upstream.Object{"runtime.yaml": &c.runtime, "job.yaml": &c.job}
 	}
-	parts := map[string]*upstream.Object{"runtime.yaml": &c.runtime, "old-job.yaml": &c.job, "job.yaml": &c.changedJob}
+	parts := map[string]*upstream.Object{"runtime.yaml": &c.runtime, "old-job.yaml": &c.job,
+		"job.yaml": &c.changedJob}
 	if c.changedJob == nil {
 		parts = map[string]*upstream.Object{"runtime.yaml": &c.runtime, "job.yaml": &c.job}
 	}
@@ -47,7 +48,8 @@ func (c *verdictCase) parts() map[string]*upstream.Object {
 func (c *verdictCase) clone(t *testing.T) *verdictCase {
 	small := &verdictCase{aims: c.aims}
 	for from, to := range map[*upstream.Object]*upstream.Object{
-		&c.runtime: &small.runtime, &c.changedRuntime: &small.changedRuntime, &c.job: &small.job, &c.changedJob: &small.changedJob,
+		&c.runtime: &small.runtime, &c.changedRuntime: &small.changedRuntime, &c.job: &small.job,
+		&c.changedJob: &small.changedJob,
 	} {
 		if *from != nil {
 			*to = asJSON(t, *from)
@@ -68,8 +70,9 @@ func newGenerator(t *testing.T, server *apiServer) *generator {
 	return &generator{t: t, server: server, recorded: recordedPairs(t)}
 }
 
-// generate makes a case: a generated pair, or a pair that a cluster once accepted. It makes a change that
-// aims at a rule, or at none. Usually it changes one of the four objects, so that all others are accepted.
+// generate makes a case: a generated pair, or a pair that a cluster once accepted. It makes a
+// change that aims at a rule, or at none. Usually it changes one of the four objects, so that all
+// others are accepted.
 func (g *generator) generate(seed uint64) *verdictCase {
 	r := rand.New(rand.NewPCG(seed, 17))
 	c := g.today(seed, r)
@@ -153,7 +156,8 @@ func (g *generator) pair(r *rand.Rand) (job, runtime upstream.Object) {
 	return job, runtime
 }
 
-// mostTries bounds the search for a generated runtime that the server takes: every other one will do.
+// mostTries bounds the search for a generated runtime that the server takes: every other one will
+// do.
 const mostTries = 4
 
 // rendered is a generated pair.
@@ -173,7 +177,10 @@ func (g *generator) document(seed uint64, options fuzz.DocumentOptions) *fuzz.Do
 // recordedPairs returns the pairs that a real control plane accepted.
 func recordedPairs(t *testing.T) (pairs [][2]upstream.Object) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/cluster", "input.yaml", "want/outcome.txt"), "*", "input.yaml"))
+	files, err := filepath.Glob(
+		filepath.Join(
+			casefile.Shared(t, "../../testdata/cluster", "input.yaml", "want/outcome.txt"), "*",
+			"input.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
 	}
@@ -182,7 +189,8 @@ func recordedPairs(t *testing.T) (pairs [][2]upstream.Object) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := string(outcome); strings.HasPrefix(text, "rejected") || strings.HasPrefix(text, "blocked") {
+		if text := string(outcome); strings.HasPrefix(text, "rejected") ||
+			strings.HasPrefix(text, "blocked") {
 			continue
 		}
 		var pair [2]upstream.Object
@@ -216,7 +224,8 @@ func (c *verdictCase) shrink(t *testing.T, wrong func(*verdictCase) bool) *verdi
 				small := c.clone(t)
 				var spots []spot
 				mutator{}.spots(*small.parts()[name], &spots)
-				if i >= len(spots) || spots[i].key == spots[i].top || !spots[i].drop() || !wrong(small) {
+				if i >= len(spots) || spots[i].key == spots[i].top || !spots[i].drop() ||
+					!wrong(small) {
 					continue
 				}
 				*c, again = *small, true
@@ -229,8 +238,9 @@ func (c *verdictCase) shrink(t *testing.T, wrong func(*verdictCase) bool) *verdi
 	return c
 }
 
-// verdictRegressions holds cases that once had two verdicts, an archive each. A generated case that fails
-// is shrunk and written there. Fix the bug, name the archive after it, and commit the archive.
+// verdictRegressions holds cases that once had two verdicts, an archive each. A generated case that
+// fails is shrunk and written there. Fix the bug, name the archive after it, and commit the
+// archive.
 const verdictRegressions = "../../testdata/verdicts"
 
 // keep writes the case where the program can read it, and says how to run that.
@@ -244,8 +254,11 @@ func (c *verdictCase) keep(t *testing.T, seed uint64, latest bool) string {
 		}
 		archive.Files = append(archive.Files, txtar.File{Name: name, Data: data})
 	}
-	slices.SortFunc(archive.Files, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
-	file, text := filepath.Join(verdictRegressions, fmt.Sprintf("seed-%d.txtar", seed)), txtar.Format(&archive)
+	slices.SortFunc(archive.Files, func(a, b txtar.File) int {
+		return strings.Compare(a.Name, b.Name)
+	})
+	file, text := filepath.Join(verdictRegressions, fmt.Sprintf("seed-%d.txtar", seed)),
+		txtar.Format(&archive)
 	if !latest {
 		return fmt.Sprintf("\n%s", text)
 	}
@@ -256,7 +269,9 @@ func (c *verdictCase) keep(t *testing.T, seed uint64, latest bool) string {
 	if c.changedJob != nil {
 		old = " --old old-job.yaml"
 	}
-	return fmt.Sprintf("\n%s\nit is kept in %s: unpack it, and run trainweld check -n %s%s -r runtime.yaml job.yaml", text, file, serverNamespace, old)
+	return fmt.Sprintf(
+		"\n%s\nit is kept in %s: unpack it, and run trainweld check -n %s%s -r runtime.yaml "+
+			"job.yaml", text, file, serverNamespace, old)
 }
 
 // readVerdictCase reads what keep wrote.

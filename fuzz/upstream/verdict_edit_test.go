@@ -74,14 +74,18 @@ func addPatch(m mutator, job upstream.Object, template upstream.Object) bool {
 // patchPod adds a patch for the Pods of a job of the runtime, or of an unknown job.
 func patchPod(m mutator, job, runtime upstream.Object, pod upstream.Object) bool {
 	name := "ghost"
-	if jobs := list(runtime, "spec", "template", "spec", "replicatedJobs"); len(jobs) > 0 && m.IntN(8) > 0 {
+	if jobs := list(runtime, "spec", "template", "spec", "replicatedJobs"); len(jobs) > 0 &&
+		m.IntN(8) > 0 {
 		if o, ok := jobs[m.IntN(len(jobs))].(upstream.Object); ok {
 			name, _ = o["name"].(string)
 		}
 	}
-	inPod := upstream.Object{"template": upstream.Object{"spec": upstream.Object{"template": upstream.Object{"spec": pod}}}}
+	inPod := upstream.Object{
+		"template": upstream.Object{
+			"spec": upstream.Object{"template": upstream.Object{"spec": pod}}}}
 	inPod["name"] = name
-	return addPatch(m, job, upstream.Object{"spec": upstream.Object{"replicatedJobs": []any{inPod}}})
+	return addPatch(
+		m, job, upstream.Object{"spec": upstream.Object{"replicatedJobs": []any{inPod}}})
 }
 
 // patchContainer adds a patch of a container.

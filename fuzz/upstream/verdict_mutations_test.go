@@ -62,20 +62,28 @@ func (s spot) drop() bool {
 // junk is a value that some field somewhere does not take, or that means something to a rule.
 func (m mutator) junk() any {
 	values := []any{
-		nil, "", "x", "Bad_Name", "a b", strings.Repeat("y", 300), int64(0), int64(-1), int64(2), int64(3_000_000_000), 2.5, true, false,
-		[]any{}, upstream.Object{}, []any{upstream.Object{}}, []any{"a", "a"}, "example.com/m", "s3://b", "tune", "2024-01-02T03:04:05Z",
-		"trainer", "node", "launcher", "PET_NNODES", "DMLC_TASK_ID", "OMPI_MCA_plm_rsh_args", "flux-installer", "dataset-initializer",
-		"kueue.x-k8s.io/multikueue", "500m", "$patch", upstream.Object{"$patch": "x"}, upstream.Object{"$patch": "delete"}, upstream.Object{"a": "b"},
+		nil, "", "x", "Bad_Name", "a b", strings.Repeat("y", 300), int64(0), int64(-1), int64(2),
+		int64(3_000_000_000), 2.5, true, false,
+		[]any{}, upstream.Object{}, []any{upstream.Object{}}, []any{"a", "a"}, "example.com/m",
+		"s3://b", "tune", "2024-01-02T03:04:05Z",
+		"trainer", "node", "launcher", "PET_NNODES", "DMLC_TASK_ID", "OMPI_MCA_plm_rsh_args",
+		"flux-installer", "dataset-initializer",
+		"kueue.x-k8s.io/multikueue", "500m", "$patch", upstream.Object{"$patch": "x"},
+		upstream.Object{"$patch": "delete"}, upstream.Object{"a": "b"},
 	}
 	return values[m.IntN(len(values))]
 }
 
 // someFields are names that mean something in one place or another.
 var someFields = []string{
-	"suspend", "managedBy", "trainer", "activeDeadlineSeconds", "numNodes", "numProcPerNode", "replicas", "env", "time", "labels", "finalizers",
-	"command", "args", "image", "storageUri", "initializer", "initContainers", "priorityClassName", "dependsOn", "startupPolicy",
-	"replicatedJobs", "coordinator", "network", "terminationGracePeriodSeconds", "imagePullSecrets", "nodeSelector", "tolerations",
-	"schedulingGates", "serviceAccountName", "name", "mountPath", "runtimePatches", "metadata", "template", "volumes", "securityContext",
+	"suspend", "managedBy", "trainer", "activeDeadlineSeconds", "numNodes", "numProcPerNode",
+	"replicas", "env", "time", "labels", "finalizers",
+	"command", "args", "image", "storageUri", "initializer", "initContainers", "priorityClassName",
+	"dependsOn", "startupPolicy",
+	"replicatedJobs", "coordinator", "network", "terminationGracePeriodSeconds", "imagePullSecrets",
+	"nodeSelector", "tolerations",
+	"schedulingGates", "serviceAccountName", "name", "mountPath", "runtimePatches", "metadata",
+	"template", "volumes", "securityContext",
 }
 
 // mutate changes one or two values somewhere in the object.
@@ -120,8 +128,8 @@ func (m mutator) mutateAt(at spot) {
 	}
 }
 
-// change makes a change that is often allowed: it replaces a string or a number, or removes an item. Now
-// and then it mutates.
+// change makes a change that is often allowed: it replaces a string or a number, or removes an
+// item. Now and then it mutates.
 func (m mutator) change(o upstream.Object) {
 	if m.IntN(3) == 0 {
 		m.mutate(o)
@@ -131,7 +139,8 @@ func (m mutator) change(o upstream.Object) {
 	m.spots(o["spec"], &all)
 	if m.IntN(2) == 0 { // in the patches: most of the rest cannot be changed at all
 		patches := slices.DeleteFunc(slices.Clone(all), func(s spot) bool {
-			return !slices.Contains([]string{"runtimePatches", "podTemplateOverrides", "podSpecOverrides"}, s.top)
+			return !slices.Contains(
+				[]string{"runtimePatches", "podTemplateOverrides", "podSpecOverrides"}, s.top)
 		})
 		if len(patches) > 0 {
 			all = patches

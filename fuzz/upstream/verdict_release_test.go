@@ -11,13 +11,21 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// earlierRejections are the rejections of earlier releases only, and the rejections with other codes there.
+// earlierRejections are the rejections of earlier releases only, and the rejections with other
+// codes there.
 var earlierRejections = []rejection{
-	{"names on create", regexp.MustCompile(`metadata\.name: Invalid value: .*DNS-1035`), []finding.Code{codes.BrokenRule}},
-	{"patched jobs", regexp.MustCompile(`must not have (targetJob|replicated job) that doesn't exist`), []finding.Code{codes.UnknownJob}},
-	{"patched containers", regexp.MustCompile(`must not have (initContainer|container) that doesn't exist`), []finding.Code{codes.UnknownJob}},
-	{"torch's processes", regexp.MustCompile(`must have an int value or`), []finding.Code{codes.BadValue}},
-	{"mpi's processes", regexp.MustCompile(`must have an int value for MPI`), []finding.Code{codes.WrongType}},
+	{"names on create", regexp.MustCompile(`metadata\.name: Invalid value: .*DNS-1035`),
+		[]finding.Code{codes.BrokenRule}},
+	{"patched jobs",
+		regexp.MustCompile(`must not have (targetJob|replicated job) that doesn't exist`),
+		[]finding.Code{codes.UnknownJob}},
+	{"patched containers",
+		regexp.MustCompile(`must not have (initContainer|container) that doesn't exist`),
+		[]finding.Code{codes.UnknownJob}},
+	{"torch's processes", regexp.MustCompile(`must have an int value or`),
+		[]finding.Code{codes.BadValue}},
+	{"mpi's processes", regexp.MustCompile(`must have an int value for MPI`),
+		[]finding.Code{codes.WrongType}},
 	{"merges", regexp.MustCompile(`panic: `), []finding.Code{codes.NoMerge, codes.TorchTune}},
 }
 
@@ -28,29 +36,41 @@ func rejectionsOf(r *release.Release) []rejection {
 	}
 	all := slices.Clone(earlierRejections)
 	for _, known := range rejections {
-		if !slices.ContainsFunc(earlierRejections, func(e rejection) bool { return e.rule == known.rule }) {
+		if !slices.ContainsFunc(earlierRejections, func(e rejection) bool {
+			return e.rule == known.rule
+		}) {
 			all = append(all, known)
 		}
 	}
 	return all
 }
 
-// earlierBreaks are changes that aim at what only earlier releases have. The objects have been translated before.
+// earlierBreaks are changes that aim at what only earlier releases have. The objects have been
+// translated before.
 var earlierBreaks = []func(m mutator, job, runtime upstream.Object) bool{
 	func(m mutator, job, runtime upstream.Object) bool {
-		set(runtime, upstream.Object{pick(m, "torch", "mpi"): upstream.Object{}}, "spec", "mlPolicy")
-		return set(job, pick[any](m, "auto", "cpu", "gpu", "many", "4", int64(1), int64(2), 1.5), "spec", "trainer", "numProcPerNode")
+		set(runtime, upstream.Object{pick(m, "torch", "mpi"): upstream.Object{}}, "spec",
+			"mlPolicy")
+		return set(job, pick[any](m, "auto", "cpu", "gpu", "many", "4", int64(1), int64(2), 1.5),
+			"spec", "trainer", "numProcPerNode")
 	},
 	func(m mutator, _, runtime upstream.Object) bool {
-		return set(runtime, upstream.Object{"numProcPerNode": pick[any](m, "auto", "cpu", "gpu", "many", "4", int64(1), int64(2), 1.5)}, "spec", "mlPolicy", "torch")
+		return set(runtime,
+			upstream.Object{
+				"numProcPerNode": pick[any](m, "auto", "cpu", "gpu", "many", "4", int64(1),
+					int64(2), 1.5)}, "spec", "mlPolicy", "torch")
 	},
 	func(m mutator, job, runtime upstream.Object) bool {
 		set(job, int64(1+m.IntN(2)), "spec", "trainer", "numProcPerNode")
-		return breakTorchTune(m, job, runtime) && set(job, pick[any](m, nil, int64(1), int64(2), "auto", "gpu"), "spec", "trainer", "numProcPerNode")
+		return breakTorchTune(m, job, runtime) &&
+			set(job, pick[any](m, nil, int64(1), int64(2), "auto", "gpu"), "spec", "trainer",
+				"numProcPerNode")
 	},
 	func(m mutator, job, runtime upstream.Object) bool {
-		set(runtime, upstream.Object{pick(m, "torch", "mpi"): upstream.Object{}}, "spec", "mlPolicy")
-		set(job, []any{variable(pick(m, "PET_NNODES", "OMPI_MCA_plm_rsh_args"))}, "spec", "trainer", "env")
+		set(runtime, upstream.Object{pick(m, "torch", "mpi"): upstream.Object{}}, "spec",
+			"mlPolicy")
+		set(job, []any{variable(pick(m, "PET_NNODES", "OMPI_MCA_plm_rsh_args"))}, "spec", "trainer",
+			"env")
 		return set(job, pick[any](m, nil, int64(2)), "spec", "trainer", "numProcPerNode")
 	},
 	func(m mutator, job, _ upstream.Object) bool {
@@ -59,7 +79,8 @@ var earlierBreaks = []func(m mutator, job, runtime upstream.Object) bool{
 	func(m mutator, _, runtime upstream.Object) bool {
 		return eachJob(runtime, func(job upstream.Object) {
 			job["name"], job["replicas"] = pick(m, "launcher", "node"), int64(1+m.IntN(2))
-			set(job, pick[any](m, nil, "trainer"), "template", "metadata", "labels", "trainer.kubeflow.org/trainjob-ancestor-step")
+			set(job, pick[any](m, nil, "trainer"), "template", "metadata", "labels",
+				"trainer.kubeflow.org/trainjob-ancestor-step")
 		})
 	},
 	func(m mutator, job, _ upstream.Object) bool {
@@ -69,17 +90,20 @@ var earlierBreaks = []func(m mutator, job, runtime upstream.Object) bool{
 				continue
 			}
 			if m.IntN(2) == 0 {
-				return set(job, append(slices.Clone(overrides), overrides[m.IntN(len(overrides))]), "spec", field)
+				return set(job, append(slices.Clone(overrides), overrides[m.IntN(len(overrides))]),
+					"spec", field)
 			}
 			targets := list(overrides[0], "targetJobs")
-			return set(overrides[0], append(slices.Clone(targets), upstream.Object{"name": pick(m, "node", "ghost", "launcher")}), "targetJobs")
+			return set(overrides[0],
+				append(slices.Clone(targets),
+					upstream.Object{"name": pick(m, "node", "ghost", "launcher")}), "targetJobs")
 		}
 		return false
 	},
 }
 
-// translate turns a case of the latest release into one of the server's. Its patches become overrides. Most of the fields that
-// the release lacks go, since little else would be met.
+// translate turns a case of the latest release into one of the server's. Its patches become
+// overrides. Most of the fields that the release lacks go, since little else would be met.
 func (g *generator) translate(c *verdictCase, r *rand.Rand) {
 	m := mutator{r}
 	keep := r.IntN(8) == 0
@@ -88,7 +112,9 @@ func (g *generator) translate(c *verdictCase, r *rand.Rand) {
 			continue
 		}
 		overridden(*part, g.server.Release.Overrides)
-		if kind, _ := (*part)["kind"].(string); !keep && slices.Contains([]string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"}, kind) {
+		if kind, _ := (*part)["kind"].(string); !keep &&
+			slices.Contains([]string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"},
+				kind) {
 			if pruned, err := g.server.Prune(*part); err == nil && pruned != nil {
 				*part = pruned
 			}
@@ -109,7 +135,8 @@ func (g *generator) translate(c *verdictCase, r *rand.Rand) {
 	}
 }
 
-// overridden rewrites the patches of a TrainJob as the overrides of a release. Values of other types stay what they are.
+// overridden rewrites the patches of a TrainJob as the overrides of a release. Values of other
+// types stay what they are.
 func overridden(job upstream.Object, as release.Overrides) {
 	spec, _ := job["spec"].(upstream.Object)
 	value, has := spec["runtimePatches"]

@@ -18,11 +18,11 @@ import (
 // longRun is how many cases meet every rule, with some to spare.
 const longRun = 10_000
 
-// TestVerdicts compares verdicts on new and on changed runtimes and TrainJobs. One verdict comes from the
-// Trainer's shipped definitions and its own webhooks. The other comes from package admission, without the
-// findings that docs/differences.md calls stricter. TRAINWELD_VERDICTS sets the number of cases.
-// TRAINWELD_SEED sets the first seed, so that a long run can be cut into pieces. TRAINWELD_VERDICT selects
-// a single case.
+// TestVerdicts compares verdicts on new and on changed runtimes and TrainJobs. One verdict comes
+// from the Trainer's shipped definitions and its own webhooks. The other comes from package
+// admission, without the findings that docs/differences.md calls stricter. TRAINWELD_VERDICTS sets
+// the number of cases. TRAINWELD_SEED sets the first seed, so that a long run can be cut into
+// pieces. TRAINWELD_VERDICT selects a single case.
 func TestVerdicts(t *testing.T) {
 	v := newVerdicts(t)
 	if seed, ok := testenv.Number(t, "TRAINWELD_VERDICT"); ok {
@@ -52,7 +52,8 @@ func TestVerdicts(t *testing.T) {
 	for _, code := range admission.StricterCodes() {
 		t.Logf("%7d  %s", v.stricter[code], code)
 		if n >= longRun && v.server.latest() && v.stricter[code] == 0 {
-			t.Errorf("no object that upstream takes has %s: either the generator misses it, or the code is not stricter", code)
+			t.Errorf("no object that upstream takes has %s: either the generator misses it, or "+
+				"the code is not stricter", code)
 		}
 	}
 }
@@ -88,11 +89,13 @@ func newVerdicts(t *testing.T) *verdicts {
 	server := newAPIServer(t)
 	return &verdicts{
 		t: t, server: server, generator: newGenerator(t, server),
-		coverage: coverage{map[string]int{}}, steps: map[string]int{}, stricter: map[finding.Code]int{},
+		coverage: coverage{map[string]int{}}, steps: map[string]int{},
+		stricter: map[finding.Code]int{},
 	}
 }
 
-// check compares the verdicts on one case, and fails the test with the smallest one that still differs.
+// check compares the verdicts on one case, and fails the test with the smallest one that still
+// differs.
 func (v *verdicts) check(seed uint64) {
 	v.t.Helper()
 	c := v.generator.generate(seed)
@@ -102,8 +105,11 @@ func (v *verdicts) check(seed uint64) {
 	}
 	v.wrong++
 	quiet := newCounts(v)
-	small := c.clone(v.t).shrink(v.t, func(small *verdictCase) bool { return kindOf(quiet.compare(small)) == kindOf(text) })
-	v.t.Errorf("seed %d (aimed at %v): %s\n\nthe smallest case that still does: %s\nrun it again: cd fuzz/upstream && TRAINWELD_VERDICT=%d go test -run '^TestVerdicts$' .%s",
+	small := c.clone(v.t).shrink(v.t, func(small *verdictCase) bool {
+		return kindOf(quiet.compare(small)) == kindOf(text)
+	})
+	v.t.Errorf("seed %d (aimed at %v): %s\n\nthe smallest case that still does: %s\nrun it "+
+		"again: cd fuzz/upstream && TRAINWELD_VERDICT=%d go test -run '^TestVerdicts$' .%s",
 		seed, c.aims, quiet.compare(small), small.keep(v.t, seed, v.server.latest()), seed, again())
 }
 
@@ -111,12 +117,13 @@ func (v *verdicts) check(seed uint64) {
 func newCounts(v *verdicts) *verdicts {
 	return &verdicts{
 		t: v.t, server: v.server,
-		coverage: coverage{map[string]int{}}, steps: map[string]int{}, stricter: map[finding.Code]int{},
+		coverage: coverage{map[string]int{}}, steps: map[string]int{},
+		stricter: map[finding.Code]int{},
 	}
 }
 
-// compare applies the objects of the case to both sides, one after the other. It says where they differ, in
-// its first line in the same words for the same difference.
+// compare applies the objects of the case to both sides, one after the other. It says where they
+// differ, in its first line in the same words for the same difference.
 func (v *verdicts) compare(c *verdictCase) string {
 	ctx := v.t.Context()
 	v.server.hold()
@@ -129,7 +136,8 @@ func (v *verdicts) compare(c *verdictCase) string {
 		return "" // that the runtime is missing is for the caller to say, who looks for it
 	}
 	v.server.hold(stored)
-	in := admission.Input{Release: v.server.Release, TrainJob: c.job, Runtime: runtime, Namespace: serverNamespace}
+	in := admission.Input{Release: v.server.Release, TrainJob: c.job, Runtime: runtime,
+		Namespace: serverNamespace}
 	job, rejected := v.server.apply(c.job, nil)
 	if text := v.step("create a TrainJob", rejected, admission.Check(ctx, in)); text != "" {
 		return text
@@ -138,7 +146,8 @@ func (v *verdicts) compare(c *verdictCase) string {
 	held := stored
 	if stored != nil && c.changedRuntime != nil {
 		updated, rejected := v.server.apply(c.changedRuntime, stored)
-		after, found := admission.UpdateRuntime(ctx, v.server.Release, c.runtime, c.changedRuntime, serverNamespace)
+		after, found := admission.UpdateRuntime(ctx, v.server.Release, c.runtime, c.changedRuntime,
+			serverNamespace)
 		if text := v.step("update a runtime", rejected, found); text != "" {
 			return text
 		}
@@ -154,13 +163,15 @@ func (v *verdicts) compare(c *verdictCase) string {
 	_, rejected = v.server.apply(c.changedJob, job)
 	out := in
 	out.TrainJob, out.Runtime = c.changedJob, changed
-	return v.step("update a "+state(job)+" TrainJob to be "+state(c.changedJob), rejected, admission.Update(ctx, in, out))
+	return v.step("update a "+state(job)+" TrainJob to be "+state(c.changedJob), rejected,
+		admission.Update(ctx, in, out))
 }
 
 // jobSetsOf returns the JobSet of a TrainJob that runs in this cluster: its Pods are active.
 func (v *verdicts) jobSetsOf(job upstream.Object) []upstream.Object {
 	spec, _ := job["spec"].(upstream.Object)
-	elsewhere := v.server.Release.ManagedBy && spec["managedBy"] != "trainer.kubeflow.org/trainjob-controller"
+	elsewhere := v.server.Release.ManagedBy &&
+		spec["managedBy"] != "trainer.kubeflow.org/trainjob-controller"
 	if state(job) != "running" || elsewhere {
 		return nil
 	}
@@ -168,7 +179,8 @@ func (v *verdicts) jobSetsOf(job upstream.Object) []upstream.Object {
 	return []upstream.Object{{
 		"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
 		"metadata": upstream.Object{"name": metadata["name"], "namespace": metadata["namespace"]},
-		"status":   upstream.Object{"replicatedJobsStatus": []any{upstream.Object{"name": "node", "active": int64(1)}}},
+		"status": upstream.Object{
+			"replicatedJobsStatus": []any{upstream.Object{"name": "node", "active": int64(1)}}},
 	}}
 }
 
@@ -194,7 +206,8 @@ func (v *verdicts) step(what string, rejected []string, found finding.List) stri
 	}
 	switch {
 	case len(rejected) > 0 && len(errs) == 0:
-		return fmt.Sprintf("%s: upstream refuses it\n%s\nfound:\n%v", what, strings.Join(rejected, "\n"), found)
+		return fmt.Sprintf("%s: upstream refuses it\n%s\nfound:\n%v", what,
+			strings.Join(rejected, "\n"), found)
 	case len(rejected) == 0 && len(errs) > 0:
 		return fmt.Sprintf("%s: upstream takes it\n%v", what, errs)
 	case len(rejected) == 0:
@@ -205,8 +218,10 @@ func (v *verdicts) step(what string, rejected []string, found finding.List) stri
 		return ""
 	}
 	v.steps[what+": refused"]++
-	if missing := v.coverage.count(rejectionsOf(v.server.Release), rejected, errs); len(missing) > 0 {
-		return fmt.Sprintf("%s: refused for other reasons %q\n%s\nfound:\n%v", what, missing, strings.Join(rejected, "\n"), errs)
+	if missing := v.coverage.count(rejectionsOf(v.server.Release), rejected, errs); len(
+		missing) > 0 {
+		return fmt.Sprintf("%s: refused for other reasons %q\n%s\nfound:\n%v", what, missing,
+			strings.Join(rejected, "\n"), errs)
 	}
 	return ""
 }

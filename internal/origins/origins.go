@@ -14,11 +14,12 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Wrong describes each value of a merged object that a claim of the wrong layer is in force on. A value
-// that differs from the base's, at the same identity, is a patch's. The others are the base's, unless a
-// patch names them. The inputs are decoded JSON, and values are the scalars, the atomic values, and the
-// objects and lists without members.
-func Wrong(t *schema.Type, base, merged any, o *merge.History, patches map[merge.Owner]any) []string {
+// Wrong describes each value of a merged object that a claim of the wrong layer is in force on. A
+// value that differs from the base's, at the same identity, is a patch's. The others are the
+// base's, unless a patch names them. The inputs are decoded JSON, and values are the scalars, the
+// atomic values, and the objects and lists without members.
+func Wrong(t *schema.Type, base, merged any, o *merge.History,
+	patches map[merge.Owner]any) []string {
 	claims := map[string][]merge.Claim{}
 	for path, of := range o.All() {
 		claims[path.String()] = of
@@ -30,7 +31,8 @@ func Wrong(t *schema.Type, base, merged any, o *merge.History, patches map[merge
 	for _, text := range slices.Sorted(maps.Keys(after.values)) {
 		is, was := after.values[text], before.values[text]
 		if is.made && was.path == nil || before.isTwice(is.path) {
-			continue // a field that its Go type always encodes, or an item whose key the base has twice
+			// a field that its Go type always encodes, or an item whose key the base has twice
+			continue
 		}
 		of := claims[text]
 		if was.text == is.text {
@@ -39,14 +41,19 @@ func Wrong(t *schema.Type, base, merged any, o *merge.History, patches map[merge
 			}
 			last := of[len(of)-1].Owner
 			if isPatched(last) && !reaches(t, patches[last], is.path) {
-				wrong = append(wrong, fmt.Sprintf("%s is the base's, and %s did not name it", text, last))
+				wrong = append(
+					wrong, fmt.Sprintf("%s is the base's, and %s did not name it", text, last))
 			}
 			continue
 		}
 		if of == nil {
-			wrong = append(wrong, fmt.Sprintf("%s was %q, is %s, and nobody claims it", text, was.text, is.text))
+			wrong = append(
+				wrong, fmt.Sprintf("%s was %q, is %s, and nobody claims it", text, was.text,
+					is.text))
 		} else if last := of[len(of)-1].Owner; !isPatched(last) {
-			wrong = append(wrong, fmt.Sprintf("%s was %q, is %s, and the claim of %s is in force", text, was.text, is.text, last))
+			wrong = append(
+				wrong, fmt.Sprintf("%s was %q, is %s, and the claim of %s is in force", text,
+					was.text, is.text, last))
 		}
 	}
 	return wrong
@@ -100,7 +107,9 @@ type originValues struct {
 	twice  map[string]bool // the lists in which items share a key
 }
 
-func newOriginValues() originValues { return originValues{map[string]originValue{}, map[string]bool{}} }
+func newOriginValues() originValues {
+	return originValues{map[string]originValue{}, map[string]bool{}}
+}
 
 func (o originValues) isTwice(path fieldpath.Path) bool {
 	for n := range path {
@@ -189,7 +198,8 @@ func (o originValues) items(t *schema.Type, list []any, path fieldpath.Path) {
 		for name, value := range fields {
 			if in := of.Inner(name); in != nil && name != t.Key && !slices.Contains(t.Keys, name) {
 				f := of.Field(name)
-				o.add(in, value, at.Append(of.Step(name)), f != nil && of.GoType() != nil && !f.Template.IsPointer())
+				o.add(in, value, at.Append(of.Step(name)), f != nil && of.GoType() != nil &&
+					!f.Template.IsPointer())
 			}
 		}
 	}

@@ -1,6 +1,8 @@
-// Package roundrobin compares the speed of several ways on a busy machine. Only benchmarks import it.
+// Package roundrobin compares the speed of several ways on a busy machine. Only benchmarks import
+// it.
 //
-// All sides take turns within one run, so a slow phase of the machine slows all of them. Read the ratios.
+// All sides take turns within one run, so a slow phase of the machine slows all of them. Read the
+// ratios.
 //
 //	sides := []*roundrobin.Side{{Name: "DeepCopy", Run: deepCopy}, {Name: "Apply", Run: apply}}
 //	roundrobin.Compare(b, "a Pod", sides)
@@ -26,7 +28,8 @@ type Side struct {
 	cpu []float64 // the processor time of it, in turns of Whole
 }
 
-// Quick returns the lower quartile of the turns, in nanoseconds per run. Other programs only make a turn slower.
+// Quick returns the lower quartile of the turns, in nanoseconds per run. Other programs only make a
+// turn slower.
 func (s *Side) Quick() float64 {
 	sorted := slices.Sorted(slices.Values(s.ns))
 	return sorted[len(sorted)/4]
@@ -37,7 +40,8 @@ func (s *Side) Allocations() int {
 	return int(testing.AllocsPerRun(5, func() { _ = s.Run() }))
 }
 
-// Take gives every side forty turns of some milliseconds in each round of the benchmark, in alternation.
+// Take gives every side forty turns of some milliseconds in each round of the benchmark, in
+// alternation.
 func Take(b *testing.B, sides []*Side) {
 	b.Helper()
 	const turns, turn = 40, 4 * time.Millisecond
@@ -57,8 +61,8 @@ func Take(b *testing.B, sides []*Side) {
 	b.ReportMetric(0, "ns/op") // hides the time of a round of all sides
 }
 
-// Compare takes the turns and reports every side as a multiple of the first one. It logs a table with the allocations. It
-// fails the benchmark on an error of a side.
+// Compare takes the turns and reports every side as a multiple of the first one. It logs a table
+// with the allocations. It fails the benchmark on an error of a side.
 func Compare(b *testing.B, title string, sides []*Side) {
 	b.Helper()
 	Take(b, sides)
@@ -66,7 +70,8 @@ func Compare(b *testing.B, title string, sides []*Side) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "\n%-32s %12s %10s %10s\n", title, "ns", floor.Name+"=1", "allocs")
 	for _, s := range sides {
-		fmt.Fprintf(&table, "  %-30s %12.0f %10.2f %10d\n", s.Name, s.Quick(), s.Quick()/floor.Quick(), s.Allocations())
+		fmt.Fprintf(&table, "  %-30s %12.0f %10.2f %10d\n", s.Name, s.Quick(),
+			s.Quick()/floor.Quick(), s.Allocations())
 		b.ReportMetric(s.Quick()/floor.Quick(), s.Name+"/"+floor.Name)
 	}
 	b.Log(strings.TrimSuffix(table.String(), "\n")) // a benchmark shows ten lines

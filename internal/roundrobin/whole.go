@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Whole runs every side once in each of n turns, for sides that take seconds or all cores. It counts the processor time on all
-// cores, in the program and in the kernel. Other programs disturb it less than the wall time.
+// Whole runs every side once in each of n turns, for sides that take seconds or all cores. It
+// counts the processor time on all cores, in the program and in the kernel. Other programs disturb
+// it less than the wall time.
 func Whole(b *testing.B, n int, sides ...*Side) {
 	b.Helper()
 	for range b.N * n {
@@ -34,7 +35,8 @@ func Whole(b *testing.B, n int, sides ...*Side) {
 	b.ReportMetric(0, "ns/op") // hides the time of a round of all sides
 }
 
-// CPU returns the lower quartile of the processor time of a run, in nanoseconds. Only Whole counts it.
+// CPU returns the lower quartile of the processor time of a run, in nanoseconds. Only Whole counts
+// it.
 func (s *Side) CPU() float64 {
 	sorted := slices.Sorted(slices.Values(s.cpu))
 	return sorted[len(sorted)/4]

@@ -2,5 +2,6 @@
 
 package testenv
 
-// Race reports whether the race detector is active. Under it, processes are slow and share no memory with the test.
+// Race reports whether the race detector is active. Under it, processes are slow and share no
+// memory with the test.
 const Race = true

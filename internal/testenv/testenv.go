@@ -1,5 +1,5 @@
-// Package testenv reads the settings of a test run. These are numbers in the environment such as TRAINWELD_SEED, the race
-// detector, and the source folders of modules. Only tests import it.
+// Package testenv reads the settings of a test run. These are numbers in the environment such as
+// TRAINWELD_SEED, the race detector, and the source folders of modules. Only tests import it.
 //
 //	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 //	if testenv.Race {
@@ -19,8 +19,9 @@ import (
 	"testing"
 )
 
-// Tests are the tests of a package whose cases are small and leave much garbage. Collecting it took up to a third of the time. So
-// their heap may grow first, by as much as the program allows itself for a check. GOGC takes precedence.
+// Tests are the tests of a package whose cases are small and leave much garbage. Collecting it took
+// up to a third of the time. So their heap may grow first, by as much as the program allows itself
+// for a check. GOGC takes precedence.
 type Tests struct{ *testing.M }
 
 // Run runs the tests, and returns the status for os.Exit.
@@ -31,8 +32,8 @@ func (t Tests) Run() int {
 	return t.M.Run()
 }
 
-// Number returns the number in an environment variable, and whether it is set. It fails the test if the variable is not a
-// number.
+// Number returns the number in an environment variable, and whether it is set. It fails the test if
+// the variable is not a number.
 func Number(t testing.TB, variable string) (n uint64, ok bool) {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -66,8 +67,8 @@ func LongOnly(t testing.TB, reason string) {
 	}
 }
 
-// Cases returns the number of random cases of a law. It is n in a run at full length, and a twentieth of n in every other
-// run. TRAINWELD_CASES sets another number.
+// Cases returns the number of random cases of a law. It is n in a run at full length, and a
+// twentieth of n in every other run. TRAINWELD_CASES sets another number.
 func Cases(t testing.TB, n uint64) uint64 {
 	t.Helper()
 	if !Long() {
@@ -76,8 +77,8 @@ func Cases(t testing.TB, n uint64) uint64 {
 	return NumberOr(t, "TRAINWELD_CASES", n)
 }
 
-// Every returns the distance of the recorded cases that a test looks at. It is 1 in a run at full length. It is n in every other
-// run and under the race detector.
+// Every returns the distance of the recorded cases that a test looks at. It is 1 in a run at full
+// length. It is n in every other run and under the race detector.
 func Every(n int) int {
 	if Long() && !Race {
 		return 1
@@ -85,9 +86,9 @@ func Every(n int) int {
 	return n
 }
 
-// Seed returns and logs the seed of a random test, so that a failure shows how to repeat it. Runs have a fixed seed, or that in
-// TRAINWELD_SEED. Runs of the night set it to random: then each test has a new one, and writes it before it runs, since a crash loses the
-// log.
+// Seed returns and logs the seed of a random test, so that a failure shows how to repeat it. Runs
+// have a fixed seed, or that in TRAINWELD_SEED. Runs of the night set it to random: then each test
+// has a new one, and writes it before it runs, since a crash loses the log.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	if os.Getenv("TRAINWELD_SEED") == "random" {

@@ -26,9 +26,11 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestSeed_Everywhere: no test draws from the global source of random numbers, which no seed repeats.
+// TestSeed_Everywhere: no test draws from the global source of random numbers, which no seed
+// repeats.
 func TestSeed_Everywhere(t *testing.T) {
-	unseeded := regexp.MustCompile(`\brand\.(Uint64|Uint64N|Uint32|Uint32N|Int|IntN|Intn|Int64|Int64N|Int32N|N|Float64|Perm|Shuffle)\(`)
+	unseeded := regexp.MustCompile(
+		`\brand\.(Uint64|Uint64N|Uint32|Uint32N|Int|IntN|Intn|Int64|Int64N|Int32N|N|Float64|Perm|Shuffle)\(`)
 	root := "../.."
 	tests := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -40,7 +42,8 @@ func TestSeed_Everywhere(t *testing.T) {
 			return err
 		}
 		tests++
-		if found := unseeded.Find(text); found != nil && strings.Contains(string(text), `"math/rand`) {
+		if found := unseeded.Find(text); found != nil &&
+			strings.Contains(string(text), `"math/rand`) {
 			t.Errorf("%s calls %s…), want a source of testenv.Seed", path, found)
 		}
 		return nil

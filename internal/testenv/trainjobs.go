@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// WriteTrainJobs writes a runtime and as many TrainJobs, a file each, to a new directory. The TrainJobs differ in their names and a
-// label, and have no findings.
+// WriteTrainJobs writes a runtime and as many TrainJobs, a file each, to a new directory. The
+// TrainJobs differ in their names and a label, and have no findings.
 func WriteTrainJobs(t testing.TB, jobs int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -19,9 +19,9 @@ func WriteTrainJobs(t testing.TB, jobs int) (dir string) {
 	return dir
 }
 
-// WriteRepository writes ten runtimes and the given number of TrainJobs, a file each, to a new directory. The
-// directory resembles the repository of a platform. It has a folder runtimes, and a folder jobs with nested folders
-// of a hundred TrainJobs.
+// WriteRepository writes ten runtimes and the given number of TrainJobs, a file each, to a new
+// directory. The directory resembles the repository of a platform. It has a folder runtimes, and a
+// folder jobs with nested folders of a hundred TrainJobs.
 func WriteRepository(t testing.TB, jobs int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -33,12 +33,15 @@ func WriteRepository(t testing.TB, jobs int) (dir string) {
 		WriteIn(t, dir, fmt.Sprintf("runtimes/torch-%d.yaml", i), named(Runtime, i))
 	}
 	for i := range jobs {
-		WriteIn(t, dir, filepath.Join("jobs", fmt.Sprintf("%02d/%02d/job-%05d.yaml", i/1000, i/100%10, i)), named(TrainJob(i), i))
+		WriteIn(t, dir,
+			filepath.Join("jobs", fmt.Sprintf("%02d/%02d/job-%05d.yaml", i/1000, i/100%10, i)),
+			named(TrainJob(i), i))
 	}
 	return dir
 }
 
-// TrainJob returns a TrainJob with patches of two managers. Its name and its labels have the number. It references Runtime.
+// TrainJob returns a TrainJob with patches of two managers. Its name and its labels have the
+// number. It references Runtime.
 func TrainJob(number int) string {
 	return strings.ReplaceAll(trainJob, "NNN", fmt.Sprintf("%05d", number))
 }

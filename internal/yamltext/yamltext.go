@@ -14,7 +14,8 @@ const mostExpanded = 3 << 20
 
 var errExpands = errors.New("its aliases expand it to more than 3 MiB")
 
-// ToJSON converts one document. It rejects duplicate keys, and aliases that expand the document to more than mostExpanded.
+// ToJSON converts one document. It rejects duplicate keys, and aliases that expand the document to
+// more than mostExpanded.
 func ToJSON(text []byte) ([]byte, error) {
 	if bytes.IndexByte(text, '*') >= 0 && bytes.IndexByte(text, '&') >= 0 {
 		var value any

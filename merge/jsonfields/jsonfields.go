@@ -1,5 +1,5 @@
-// Package jsonfields lists the fields of Go structs by the rules of encoding/json. It knows their names, inlined structs, and
-// the merge keys of lists.
+// Package jsonfields lists the fields of Go structs by the rules of encoding/json. It knows their
+// names, inlined structs, and the merge keys of lists.
 package jsonfields
 
 import (
@@ -36,7 +36,9 @@ func (s Structs) Of(t reflect.Type) []Field {
 // Field returns a field by its exact name, and whether it exists.
 func (s Structs) Field(t reflect.Type, name string) (Field, bool) {
 	fields := s.Of(t)
-	i, ok := slices.BinarySearchFunc(fields, name, func(f Field, name string) int { return strings.Compare(f.Name, name) })
+	i, ok := slices.BinarySearchFunc(fields, name, func(f Field, name string) int {
+		return strings.Compare(f.Name, name)
+	})
 	if !ok {
 		return Field{}, false
 	}
@@ -68,7 +70,8 @@ func fieldsOf(t reflect.Type) []Field {
 		case name == "":
 			name = f.Name
 		}
-		field := Field{Name: name, Index: f.Index, Type: f.Type, Reference: typeName(t) == "k8s.io/api/core/v1.LocalObjectReference" && name == "name"}
+		field := Field{Name: name, Index: f.Index, Type: f.Type,
+			Reference: typeName(t) == "k8s.io/api/core/v1.LocalObjectReference" && name == "name"}
 		for _, option := range strings.Split(options, ",") {
 			field.OmitEmpty = field.OmitEmpty || option == "omitempty"
 			field.OmitZero = field.OmitZero || option == "omitzero"
@@ -93,18 +96,21 @@ func fieldsOf(t reflect.Type) []Field {
 	return fields
 }
 
-// patchMergeKey returns the merge key of the Trainer's own list-maps. Their Go types lack the tag (Trainer v2.3.0
-// pkg/apis/trainer/v1alpha1, +listMapKey), and they merge like the lists that they mirror.
+// patchMergeKey returns the merge key of the Trainer's own list-maps. Their Go types lack the tag
+// (Trainer v2.3.0 pkg/apis/trainer/v1alpha1, +listMapKey), and they merge like the lists that they
+// mirror.
 func patchMergeKey(item reflect.Type) string {
 	switch typeName(item) {
 	case trainerTypes + "RuntimePatch":
 		return "manager"
-	case trainerTypes + "ReplicatedJobPatch", trainerTypes + "ContainerPatch", trainerTypes + "JobStatus",
+	case trainerTypes + "ReplicatedJobPatch", trainerTypes + "ContainerPatch",
+		trainerTypes + "JobStatus",
 		"github.com/trainweld/trainweld/legacy.ContainerOverride":
 		return "name"
 	case "k8s.io/api/core/v1.VolumeMount":
 		return "mountPath"
-	case "k8s.io/api/core/v1.EnvVar", "k8s.io/api/core/v1.Volume", "k8s.io/api/core/v1.PodSchedulingGate",
+	case "k8s.io/api/core/v1.EnvVar", "k8s.io/api/core/v1.Volume",
+		"k8s.io/api/core/v1.PodSchedulingGate",
 		"k8s.io/api/core/v1.LocalObjectReference":
 		return "name"
 	case "k8s.io/apimachinery/pkg/apis/meta/v1.Condition":
@@ -137,8 +143,10 @@ func Concrete(t reflect.Type) reflect.Type {
 	return t
 }
 
-// DecodesItself reports whether values of the type have their own decoder, such as quantities and times.
+// DecodesItself reports whether values of the type have their own decoder, such as quantities and
+// times.
 func DecodesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) ||
+		p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }

@@ -1,5 +1,5 @@
-// Package quantity checks whether a quantity is safe to parse. The parser of Kubernetes computes the value, and an exponent of
-// eight digits takes it hours.
+// Package quantity checks whether a quantity is safe to parse. The parser of Kubernetes computes
+// the value, and an exponent of eight digits takes it hours.
 package quantity
 
 import (
@@ -20,8 +20,8 @@ const (
 	MaxExponent = 999
 )
 
-// Check returns an error for a quantity that is too long, or whose exponent is too large. It accepts all other strings,
-// including invalid quantities.
+// Check returns an error for a quantity that is too long, or whose exponent is too large. It
+// accepts all other strings, including invalid quantities.
 func Check(text string) error {
 	text = strings.TrimSpace(text)
 	if len(text) > MaxLength {
@@ -33,7 +33,8 @@ func Check(text string) error {
 	}
 	exponent := strings.TrimLeft(strings.TrimLeft(text[i+1:], "+-"), "0")
 	if len(exponent) > len(fmt.Sprint(MaxExponent)) && strings.Trim(exponent, "0123456789") == "" {
-		return fmt.Errorf("invalid value %q: must have an exponent between -%d and %d", text, MaxExponent, MaxExponent)
+		return fmt.Errorf("invalid value %q: must have an exponent between -%d and %d", text,
+			MaxExponent, MaxExponent)
 	}
 	return nil
 }
@@ -46,8 +47,8 @@ func Parse(text string) (resource.Quantity, error) {
 	return resource.ParseQuantity(text)
 }
 
-// MayExceed reports whether JSON or YAML may hold a quantity that Check rejects. It scans the text only, so it is fast. A true
-// may be wrong, a false never is.
+// MayExceed reports whether JSON or YAML may hold a quantity that Check rejects. It scans the text
+// only, so it is fast. A true may be wrong, a false never is.
 func MayExceed(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if !isNumber(text[i]) {
@@ -79,7 +80,8 @@ func MayExceed(text []byte) bool {
 
 func isNumber(c byte) bool { return '0' <= c && c <= '9' || c == '.' || c == '+' || c == '-' }
 
-// isWithin reports whether a number directly behind the text belongs to a word, such as the digest of an image.
+// isWithin reports whether a number directly behind the text belongs to a word, such as the digest
+// of an image.
 func isWithin(before []byte) bool {
 	if len(before) == 0 {
 		return false
@@ -91,8 +93,8 @@ func isWithin(before []byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '/' || c == '@'
 }
 
-// Decodable returns an error if a value in the form of encoding/json holds a quantity that Check rejects. Check each value
-// before decoding JSON into the type.
+// Decodable returns an error if a value in the form of encoding/json holds a quantity that Check
+// rejects. Check each value before decoding JSON into the type.
 func Decodable(value any, t reflect.Type) error { return check(jsonfields.Structs{}, value, t) }
 
 func check(structs jsonfields.Structs, value any, t reflect.Type) error {
@@ -133,7 +135,8 @@ func check(structs jsonfields.Structs, value any, t reflect.Type) error {
 	return nil
 }
 
-// Unmarshal decodes JSON with the function decode. It returns the error of Decodable if MayExceed is true.
+// Unmarshal decodes JSON with the function decode. It returns the error of Decodable if MayExceed
+// is true.
 func Unmarshal(text []byte, into any, decode func([]byte, any) error) error {
 	if MayExceed(text) {
 		var value any

@@ -12,8 +12,10 @@ import (
 
 func TestCheck(t *testing.T) {
 	for text, safe := range map[string]bool{
-		"": true, "1": true, "100m": true, "1E": true, "1e3": true, "1e-999": true, "1E+999": true, "1e0000003": true, "word": true, "1e": true,
-		"1e1000": false, "1e-99999999": false, "1e99999999": false, " 1E+99999999 ": false, "1e0000099999": false,
+		"": true, "1": true, "100m": true, "1E": true, "1e3": true, "1e-999": true, "1E+999": true,
+		"1e0000003": true, "word": true, "1e": true,
+		"1e1000": false, "1e-99999999": false, "1e99999999": false, " 1E+99999999 ": false,
+		"1e0000099999":          false,
 		strings.Repeat("1", 65): false, "0." + strings.Repeat("0", 63): false,
 	} {
 		if err := quantity.Check(text); (err == nil) != safe {
@@ -21,7 +23,8 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"1e99999999", "1e-99999999"} {
-		if _, err := quantity.Parse(text); err == nil || !strings.Contains(err.Error(), "must have an exponent between -999 and 999") {
+		if _, err := quantity.Parse(text); err == nil ||
+			!strings.Contains(err.Error(), "must have an exponent between -999 and 999") {
 			t.Errorf("Parse(%q) = %v", text, err)
 		}
 	}
@@ -29,9 +32,12 @@ func TestCheck(t *testing.T) {
 
 func TestMayExceed(t *testing.T) {
 	for text, may := range map[string]bool{
-		`{"cpu":"1e99999999"}`: true, `{"cpu": 1e-99999999}`: true, `{"cpu":1E+99999999}`: true, "cpu: 1e99999999": true, `{"cpu":" 1e99999999 "}`: true,
-		`{"cpu":"` + strings.Repeat("9", 65) + `"}`: true, `{"cpu":"` + strings.Repeat("9", 40) + "." + strings.Repeat("9", 25) + `"}`: true,
-		`{"cpu":"1e300"}`: false, `{"cpu":"100m","memory":"4Gi"}`: false, `{"image":"a@sha256:3e12345678"}`: false, `{"image":"a:ab3e12345678"}`: false,
+		`{"cpu":"1e99999999"}`: true, `{"cpu": 1e-99999999}`: true, `{"cpu":1E+99999999}`: true,
+		"cpu: 1e99999999": true, `{"cpu":" 1e99999999 "}`: true,
+		`{"cpu":"` + strings.Repeat("9", 65) + `"}`: true, `{"cpu":"` + strings.Repeat("9", 40) +
+			"." + strings.Repeat("9", 25) + `"}`: true,
+		`{"cpu":"1e300"}`: false, `{"cpu":"100m","memory":"4Gi"}`: false,
+		`{"image":"a@sha256:3e12345678"}`: false, `{"image":"a:ab3e12345678"}`: false,
 	} {
 		if got := quantity.MayExceed([]byte(text)); got != may {
 			t.Errorf("MayExceed(%s) = %t, want %t", text, got, may)

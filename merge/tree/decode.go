@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/merge/quantity"
 )
 
-// Decode sets the value that into points to, which must be a zero value. It reports whether it converted the whole value, and
-// leaves a zero value otherwise.
+// Decode sets the value that into points to, which must be a zero value. It reports whether it
+// converted the whole value, and leaves a zero value otherwise.
 func Decode(value any, into any) bool {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -25,7 +25,8 @@ func Decode(value any, into any) bool {
 	return false
 }
 
-// Read sets the value that into points to, which must be a zero value, as Decode does, or else by way of its JSON.
+// Read sets the value that into points to, which must be a zero value, as Decode does, or else by
+// way of its JSON.
 func Read(value any, into any) error {
 	if Decode(value, into) {
 		return nil

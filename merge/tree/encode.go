@@ -23,7 +23,8 @@ func Fields(value any) (fields map[string]any, err error) {
 	return fields, err
 }
 
-// Value returns any value as JSON: what decoding its text returns. The value may be JSON itself, which is not copied.
+// Value returns any value as JSON: what decoding its text returns. The value may be JSON itself,
+// which is not copied.
 func Value(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, string, bool, int64, float64, map[string]any, []any:
@@ -77,7 +78,8 @@ func copyOf(value any) any {
 	return value
 }
 
-// Encode returns the fields of a struct, which value points to. It reports whether it converted the whole value.
+// Encode returns the fields of a struct, which value points to. It reports whether it converted the
+// whole value.
 func Encode(value any) (map[string]any, bool) {
 	v := reflect.ValueOf(value)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -216,7 +218,8 @@ func (s *shape) encodeSelf(v reflect.Value) (any, bool) {
 	if err != nil {
 		return nil, false
 	}
-	if last := len(data) - 1; last > 0 && data[0] == '"' && data[last] == '"' && isPlain(string(data[1:last])) {
+	if last := len(data) - 1; last > 0 && data[0] == '"' && data[last] == '"' &&
+		isPlain(string(data[1:last])) {
 		return string(data[1:last]), true
 	}
 	var value any

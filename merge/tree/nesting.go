@@ -2,8 +2,8 @@ package tree
 
 import "reflect"
 
-// Nesting finds a value that contains itself, as encoding/json does. Below a certain depth it looks at the places of the values
-// around.
+// Nesting finds a value that contains itself, as encoding/json does. Below a certain depth it looks
+// at the places of the values around.
 type Nesting struct {
 	depth  int
 	around map[place]bool
@@ -22,10 +22,12 @@ func placeOf(v reflect.Value) place {
 	return place{v.Pointer(), v.Len()}
 }
 
-// mostUnwatched is the depth from which on Nesting looks at places, so that few values need memory for that.
+// mostUnwatched is the depth from which on Nesting looks at places, so that few values need memory
+// for that.
 const mostUnwatched = 1000
 
-// Enter begins a pointer, a list or a map. It reports whether that contains itself; otherwise Leave ends it.
+// Enter begins a pointer, a list or a map. It reports whether that contains itself; otherwise Leave
+// ends it.
 func (n *Nesting) Enter(v reflect.Value) (isCyclic bool) {
 	n.depth++
 	if !n.watches(v) {
@@ -49,7 +51,8 @@ func (n *Nesting) Leave(v reflect.Value) {
 	n.depth--
 }
 
-// watches reports whether Enter looks at the place of a value. An empty list may have the place of another one.
+// watches reports whether Enter looks at the place of a value. An empty list may have the place of
+// another one.
 func (n *Nesting) watches(v reflect.Value) bool {
 	return n.depth > mostUnwatched && (v.Kind() == reflect.Pointer || v.Len() > 0)
 }

@@ -1,11 +1,12 @@
-// Package tree converts between the Go types of an API and decoded JSON. It returns what encoding the value and decoding
-// the text would return, without the text.
+// Package tree converts between the Go types of an API and decoded JSON. It returns what encoding
+// the value and decoding the text would return, without the text.
 //
 //	fields, ok := tree.Encode(job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into a map
 //	ok = tree.Decode(fields, &job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into job
 //
-// It converts only what cannot fail. It reports false for every other value, and JSON then has the result or the error. Decode also
-// leaves to JSON the values that an API server rejects or drops. These are fields that a struct lacks, and null values of a map.
+// It converts only what cannot fail. It reports false for every other value, and JSON then has the
+// result or the error. Decode also leaves to JSON the values that an API server rejects or drops.
+// These are fields that a struct lacks, and null values of a map.
 package tree
 
 import (
@@ -19,11 +20,12 @@ import (
 	"github.com/trainweld/trainweld/merge/jsonfields"
 )
 
-// shapes remembers the shape of each type, as encoding/json does. The result of a conversion does not depend on it.
+// shapes remembers the shape of each type, as encoding/json does. The result of a conversion does
+// not depend on it.
 var shapes sync.Map // from reflect.Type to *shape
 
-// shape describes a type. A type is analyzed on its first use, and the type of a field when a value has that field. Before, only
-// of is set.
+// shape describes a type. A type is analyzed on its first use, and the type of a field when a value
+// has that field. Before, only of is set.
 type shape struct {
 	of      reflect.Type
 	once    sync.Once
@@ -88,7 +90,8 @@ func (s *shape) analyze() {
 
 func (s *shape) member(f jsonfields.Field) member {
 	m := member{Field: f, shape: shapeOf(f.Type)}
-	m.isZero = f.OmitZero && reflect.PointerTo(f.Type).Implements(reflect.TypeFor[interface{ IsZero() bool }]())
+	m.isZero = f.OmitZero &&
+		reflect.PointerTo(f.Type).Implements(reflect.TypeFor[interface{ IsZero() bool }]())
 	t := s.of
 	for _, i := range f.Index {
 		if t.Kind() != reflect.Struct {
@@ -113,8 +116,10 @@ func (m *member) in(v reflect.Value) (at reflect.Value, ok bool) {
 
 func formOf(t reflect.Type) form {
 	p := reflect.PointerTo(t)
-	encodes, decodes := p.Implements(reflect.TypeFor[json.Marshaler]()), p.Implements(reflect.TypeFor[json.Unmarshaler]())
-	isText := p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	encodes, decodes := p.Implements(reflect.TypeFor[json.Marshaler]()),
+		p.Implements(reflect.TypeFor[json.Unmarshaler]())
+	isText := p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) ||
+		p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 	switch {
 	case t.Kind() == reflect.Pointer:
 		return pointer

@@ -13,12 +13,13 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// aloneName is the name of the TrainJob that CheckAlone judges. It is short, since a longer one could exceed limits that a shorter one
-// does not.
+// aloneName is the name of the TrainJob that CheckAlone judges. It is short, since a longer one
+// could exceed limits that a shorter one does not.
 const aloneName = "job"
 
-// CheckAlone judges a runtime by itself: with a TrainJob that sets nothing. It returns the findings whose cause is in the runtime, each at
-// the field of the runtime, except those of AdmitRuntime and WithoutImage. The input has no TrainJob, no patches and no layers.
+// CheckAlone judges a runtime by itself: with a TrainJob that sets nothing. It returns the findings
+// whose cause is in the runtime, each at the field of the runtime, except those of AdmitRuntime and
+// WithoutImage. The input has no TrainJob, no patches and no layers.
 func CheckAlone(ctx context.Context, in Input) finding.List {
 	r := in.Runtime
 	if r == nil {
@@ -39,7 +40,9 @@ func CheckAlone(ctx context.Context, in Input) finding.List {
 		}
 		path := f.Path.String()
 		switch {
-		case slices.ContainsFunc(withoutImage, func(w finding.Finding) bool { return w.Path.String() == path }):
+		case slices.ContainsFunc(withoutImage, func(w finding.Finding) bool {
+			return w.Path.String() == path
+		}):
 		case f.Severity < finding.Error:
 			warnings.add(f)
 		default:
@@ -58,7 +61,8 @@ func CheckAlone(ctx context.Context, in Input) finding.List {
 func sourceInRuntime(f finding.Finding) fieldpath.Path {
 	switch n := len(f.Claims); {
 	case f.Code == codes.JobSetName && f.Path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")):
-		return fieldpath.Fields("spec", "template").Append(f.Path...) // the TrainJob's name is as short as any
+		// the TrainJob's name is as short as any
+		return fieldpath.Fields("spec", "template").Append(f.Path...)
 	case n == 0:
 		return nil
 	case f.Code == codes.Shadowed && runtimepatch.FromRuntime(f.Claims[0]):
@@ -69,7 +73,8 @@ func sourceInRuntime(f finding.Finding) fieldpath.Path {
 	return nil
 }
 
-// plainJob returns a TrainJob that sets nothing. The flux policy requires numNodes, which is then the runtime's.
+// plainJob returns a TrainJob that sets nothing. The flux policy requires numNodes, which is then
+// the runtime's.
 func (r *Runtime) plainJob(in Input) map[string]any {
 	section := map[string]any{}
 	if policy := r.spec.MLPolicy; policy != nil && policy.Flux != nil {
@@ -81,10 +86,12 @@ func (r *Runtime) plainJob(in Input) map[string]any {
 	}
 	return map[string]any{
 		"apiVersion": trainer.GroupVersion.String(), "kind": trainer.TrainJobKind,
-		"metadata": map[string]any{"name": aloneName, "namespace": cmp.Or(r.id.Namespace, in.namespace())},
+		"metadata": map[string]any{
+			"name": aloneName, "namespace": cmp.Or(r.id.Namespace, in.namespace())},
 		"spec": map[string]any{
-			"runtimeRef": map[string]any{"apiGroup": trainer.GroupVersion.Group, "kind": r.id.Kind, "name": r.id.Name},
-			"trainer":    section,
+			"runtimeRef": map[string]any{"apiGroup": trainer.GroupVersion.Group, "kind": r.id.Kind,
+				"name": r.id.Name},
+			"trainer": section,
 		},
 	}
 }

@@ -25,10 +25,11 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// AdmitBuiltIn returns the errors of the API server for a new object of a kind of Kubernetes itself. It judges Pods, Jobs, and the
-// Pod templates of other kinds. Of Services, Ingresses and NetworkPolicies, it judges names, ports, keys and unions, and of a
-// PersistentVolumeClaim its spec. It returns nil for other kinds. The fields are as decoded from JSON or YAML. A finding has no
-// object.
+// AdmitBuiltIn returns the errors of the API server for a new object of a kind of Kubernetes
+// itself. It judges Pods, Jobs, and the Pod templates of other kinds. Of Services, Ingresses and
+// NetworkPolicies, it judges names, ports, keys and unions, and of a PersistentVolumeClaim its
+// spec. It returns nil for other kinds. The fields are as decoded from JSON or YAML. A finding has
+// no object.
 func AdmitBuiltIn(apiVersion, kind string, fields map[string]any) finding.List {
 	object := newBuiltIn(apiVersion + " " + kind)
 	if object == nil {
@@ -40,13 +41,16 @@ func AdmitBuiltIn(apiVersion, kind string, fields map[string]any) finding.List {
 		err = quantity.Unmarshal(text, object, kjson.UnmarshalCaseSensitivePreserveInts)
 	}
 	if err != nil {
-		return finding.List{{Code: codes.WrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}}
+		return finding.List{
+			{Code: codes.WrongType, Severity: finding.Error, Message: err.Error(),
+				Remedy: finding.Remedy{Text: "correct the value"}}}
 	}
 	judge(object, func(code finding.Code, path fieldpath.Path, message, help string) {
 		if code == codes.NoImage && message == apirule.Missing("") {
 			help = "set the image" // no TrainJob can
 		}
-		found.add(finding.Finding{Code: code, Severity: finding.Error, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
+		found.add(finding.Finding{Code: code, Severity: finding.Error, Path: path, Message: message,
+			Remedy: finding.Remedy{Text: help}})
 	})
 	return found.all
 }
@@ -100,7 +104,8 @@ func judge(object any, report apirule.Reporter) {
 		netapi.CheckService(o, report)
 	case *corev1.ReplicationController:
 		template := cmp.Or(o.Spec.Template, &corev1.PodTemplateSpec{})
-		judgeReplicas(&metav1.LabelSelector{MatchLabels: o.Spec.Selector}, template, "ReplicationController", report)
+		judgeReplicas(&metav1.LabelSelector{MatchLabels: o.Spec.Selector}, template,
+			"ReplicationController", report)
 	case *appsv1.Deployment:
 		judgeReplicas(o.Spec.Selector, &o.Spec.Template, "ReplicaSet", report)
 	case *appsv1.ReplicaSet:
@@ -112,7 +117,8 @@ func judge(object any, report apirule.Reporter) {
 		judgeReplicas(o.Spec.Selector, &o.Spec.Template, "StatefulSet", report)
 	case *batchv1.Job:
 		if o.Spec.Completions == nil && o.Spec.Parallelism == nil {
-			o.Spec.Completions, o.Spec.Parallelism = ptr.To[int32](1), ptr.To[int32](1) // the defaults
+			// the defaults
+			o.Spec.Completions, o.Spec.Parallelism = ptr.To[int32](1), ptr.To[int32](1)
 		}
 		judgeJob(o, report)
 	case *batchv1.CronJob:
@@ -127,11 +133,14 @@ func judge(object any, report apirule.Reporter) {
 }
 
 func judgeTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
-	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")), report)
+	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")),
+		report)
 	podapi.CheckTemplate(template, at, report)
-	if r := template.Spec.Resources; r != nil && r.Claims != nil && len(r.Claims) == 0 { // a controller would not send it
+	// a controller would not send it
+	if r := template.Spec.Resources; r != nil && r.Claims != nil && len(r.Claims) == 0 {
 		report(codes.Resources, at.Append(fieldpath.Fields("spec", "resources", "claims")...),
-			apirule.Forbidden("claims may not be set for Resources at pod-level"), "remove the empty list")
+			apirule.Forbidden("claims may not be set for Resources at pod-level"),
+			"remove the empty list")
 	}
 }
 
@@ -139,14 +148,16 @@ func judgeTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report a
 func judgePods(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
 	judgeTemplate(template, at, report)
 	if policy := template.Spec.RestartPolicy; policy != "" {
-		apirule.OneOf(report, codes.RestartPolicy, at.Append(fieldpath.Fields("spec", "restartPolicy")...), policy,
+		apirule.OneOf(report, codes.RestartPolicy,
+			at.Append(fieldpath.Fields("spec", "restartPolicy")...), policy,
 			corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
 	}
 }
 
 func judgeJob(job *batchv1.Job, report apirule.Reporter) {
 	if spec := &job.Spec.Template.Spec; spec.RestartPolicy == "" {
-		spec.RestartPolicy = corev1.RestartPolicyAlways // the default of a Pod, which JobSet replaces
+		// the default of a Pod, which JobSet replaces
+		spec.RestartPolicy = corev1.RestartPolicyAlways
 	}
 	jobapi.Check(job, report)
 }
@@ -156,36 +167,44 @@ func judgeCronJob(cron *batchv1.CronJob, report apirule.Reporter) {
 	job := &batchv1.Job{Spec: cron.Spec.JobTemplate.Spec}
 	at := fieldpath.Fields("spec", "jobTemplate")
 	if job.Spec.Selector != nil {
-		report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "selector")...), apirule.InvalidObject("`selector` will be auto-generated"), "remove it")
+		report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "selector")...),
+			apirule.InvalidObject("`selector` will be auto-generated"), "remove it")
 	}
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
-		report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "manualSelector")...), apirule.Unsupported("true", "nil", "false"), "remove it")
+		report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "manualSelector")...),
+			apirule.Unsupported("true", "nil", "false"), "remove it")
 	}
 	job.Spec.Selector, job.Spec.ManualSelector = nil, nil
 	judgeJob(job, apirule.Within(at, report))
 }
 
-// judgeReplicas reports the errors of a template whose Pods always run (Kubernetes v1.36.3 pkg/apis/apps/validation). The kind is
-// the one that the API server names.
-func judgeReplicas(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, kind string, report apirule.Reporter) {
+// judgeReplicas reports the errors of a template whose Pods always run (Kubernetes v1.36.3
+// pkg/apis/apps/validation). The kind is the one that the API server names.
+func judgeReplicas(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, kind string,
+	report apirule.Reporter) {
 	at := fieldpath.Fields("spec", "template")
 	judgeTemplate(template, at, report)
 	s, err := metav1.LabelSelectorAsSelector(selector)
-	if err == nil && (!s.Empty() || kind == "DaemonSet") && !s.Matches(labels.Set(template.Labels)) {
+	if err == nil && (!s.Empty() || kind == "DaemonSet") &&
+		!s.Matches(labels.Set(template.Labels)) {
 		report(codes.BadLabel, at.Append(fieldpath.Fields("metadata", "labels")...),
-			apirule.InvalidObject("`selector` does not match template `labels`"), "set the labels that the selector has")
+			apirule.InvalidObject("`selector` does not match template `labels`"),
+			"set the labels that the selector has")
 	}
 	spec := at.Append(fieldpath.Field("spec"))
 	if policy := template.Spec.RestartPolicy; policy != "" && policy != corev1.RestartPolicyAlways {
-		report(codes.RestartPolicy, spec.Append(fieldpath.Field("restartPolicy")), apirule.Unsupported(policy, corev1.RestartPolicyAlways), "remove it")
+		report(codes.RestartPolicy, spec.Append(fieldpath.Field("restartPolicy")),
+			apirule.Unsupported(policy, corev1.RestartPolicyAlways), "remove it")
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
 		report(codes.PodSpec, spec.Append(fieldpath.Field("activeDeadlineSeconds")),
-			apirule.Forbidden(fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", kind)), "remove it")
+			apirule.Forbidden(fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", kind)),
+			"remove it")
 	}
 }
 
-// ownVolumes changes the template of a StatefulSet as its controller does: each claim is a volume, and the controller names the host.
+// ownVolumes changes the template of a StatefulSet as its controller does: each claim is a volume,
+// and the controller names the host.
 func ownVolumes(spec *appsv1.StatefulSetSpec) {
 	pod := &spec.Template.Spec
 	pod.Hostname, pod.Subdomain = "", ""
@@ -195,7 +214,8 @@ func ownVolumes(spec *appsv1.StatefulSetSpec) {
 		has := func(v corev1.Volume) bool { return v.Name == name }
 		pod.Volumes = slices.DeleteFunc(pod.Volumes, has)
 		if !slices.ContainsFunc(volumes, has) {
-			source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
+			source := corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
 			volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: source})
 		}
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// Check sends a TrainJob through admission and through the controllers, and returns all findings. An error is an
-// object that the cluster rejects, now or when a controller creates it. A TrainJob that can never run, and a conflict
-// between managers, are errors as well. AdmitRuntime returns the findings on the runtime itself; Check does not
-// repeat them.
+// Check sends a TrainJob through admission and through the controllers, and returns all findings.
+// An error is an object that the cluster rejects, now or when a controller creates it. A TrainJob
+// that can never run, and a conflict between managers, are errors as well. AdmitRuntime returns the
+// findings on the runtime itself; Check does not repeat them.
 //
 // Check is pure. The context only ends long evaluations of rules.
 func Check(ctx context.Context, in Input) finding.List {
@@ -39,7 +39,8 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	fields, err := withPatches(c.in.TrainJob, c.in.Patches, c.in.Earlier.Patched)
 	if err != nil {
 		c.add(finding.Finding{
-			Code: codes.WrongType, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
+			Code: codes.WrongType, Severity: finding.Error,
+			Path:    fieldpath.Fields("spec", "runtimePatches"),
 			Message: err.Error(), Remedy: finding.Remedy{Text: "fix the patch"},
 		})
 	}
@@ -81,8 +82,10 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	c.respelled(sent, stamped)
 }
 
-// withPatches returns the TrainJob with further patches after its own, and with the fields that their Go types lack.
-func withPatches(job map[string]any, patches []trainer.RuntimePatch, added map[string]map[string]any) (map[string]any, error) {
+// withPatches returns the TrainJob with further patches after its own, and with the fields that
+// their Go types lack.
+func withPatches(job map[string]any, patches []trainer.RuntimePatch,
+	added map[string]map[string]any) (map[string]any, error) {
 	spec, ok := job["spec"].(map[string]any)
 	own, isList := spec["runtimePatches"].([]any)
 	if len(patches) == 0 || !ok || !isList && spec["runtimePatches"] != nil {
@@ -95,7 +98,8 @@ func withPatches(job map[string]any, patches []trainer.RuntimePatch, added map[s
 			return job, err
 		}
 		if more := added[patches[i].Manager]; more != nil {
-			runtimepatch.LayOver(mapOf(mapOf(patch, "trainingRuntimeSpec"), "template"), runtime.DeepCopyJSON(more))
+			runtimepatch.LayOver(mapOf(mapOf(patch, "trainingRuntimeSpec"), "template"),
+				runtime.DeepCopyJSON(more))
 		}
 		own = append(own, patch)
 	}
@@ -104,8 +108,8 @@ func withPatches(job map[string]any, patches []trainer.RuntimePatch, added map[s
 	return job, nil
 }
 
-// mostPatches is the maximum number of patches for follow. The schema rejects more than 16. Each patch costs as much
-// as all patches merged before it.
+// mostPatches is the maximum number of patches for follow. The schema rejects more than 16. Each
+// patch costs as much as all patches merged before it.
 const mostPatches = 256
 
 // checkControllers applies the Trainer's validating webhook and then the controllers.
@@ -115,7 +119,8 @@ func (c *checker) checkControllers(ctx context.Context) {
 	}
 }
 
-// validate applies the Trainer's validating webhook. It returns false without a runtime to make objects from.
+// validate applies the Trainer's validating webhook. It returns false without a runtime to make
+// objects from.
 func (c *checker) validate() bool {
 	if c.typed == nil || c.in.Runtime == nil || len(c.typed.Spec.RuntimePatches) > mostPatches {
 		return false
@@ -125,7 +130,8 @@ func (c *checker) validate() bool {
 	}
 	if !c.in.IsAccepted && c.in.Runtime.findings.Err() != nil {
 		c.report(codes.RuntimeRejected, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
-			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", c.in.Runtime.id), "fix the runtime, or reference another one")
+			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it",
+				c.in.Runtime.id), "fix the runtime, or reference another one")
 	}
 	if c.merge(); c.merged != nil {
 		c.webhook()
@@ -146,12 +152,15 @@ func (c *checker) make(ctx context.Context) {
 		if f.Code == codes.LeftOut || f.Severity == finding.Error && c.reported(f) {
 			continue // an object that rendering omits does not matter here
 		}
-		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.rejected.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
+		if f.Severity < finding.Error &&
+			(f.Object == c.in.Runtime.id && c.rejected.has(f.Object, f.Path) ||
+				f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // a consequence of a rejected value
 		}
 		if f.Code == codes.NeverResumed && !c.managedElsewhere() {
 			if f.Severity = finding.Error; c.job.release.RuntimeRead == release.LiveRuntime {
-				f.Severity, f.Message = finding.Warning, f.Message+"; the runtime may still change before"
+				f.Severity, f.Message = finding.Warning,
+					f.Message+"; the runtime may still change before"
 			}
 		}
 		if f.Severity == finding.Error && c.isManagedElsewhere(c.output, f.Code) {
@@ -176,12 +185,14 @@ func (c *checker) make(ctx context.Context) {
 
 // Errors of rendering that only a Job shows, and errors that only the Trainer's controller shows.
 var (
-	ofJobs    = []finding.Code{codes.ValueAndValueFrom, codes.EnvWithoutName, codes.TwoSources, codes.FluxCommand}
-	ofTrainer = []finding.Code{codes.PortsTakenForOne, codes.FluxNodes, codes.MPIImplementation, codes.Hostfile}
+	ofJobs = []finding.Code{codes.ValueAndValueFrom, codes.EnvWithoutName, codes.TwoSources,
+		codes.FluxCommand}
+	ofTrainer = []finding.Code{codes.PortsTakenForOne, codes.FluxNodes, codes.MPIImplementation,
+		codes.Hostfile}
 )
 
-// isManagedElsewhere reports whether the error never occurs in this cluster, since another controller manages the TrainJob or
-// its JobSet.
+// isManagedElsewhere reports whether the error never occurs in this cluster, since another
+// controller manages the TrainJob or its JobSet.
 func (c *checker) isManagedElsewhere(out *render.Output, code finding.Code) bool {
 	if c.job.release.ManagedBy && out.Findings.Of(codes.ManagedByOther) != nil {
 		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
@@ -189,7 +200,8 @@ func (c *checker) isManagedElsewhere(out *render.Output, code finding.Code) bool
 	return slices.Contains(ofJobs, code) && out.JobSet != nil && isOfOtherController(out.JobSet)
 }
 
-// refersToRuntime reports a TrainJob that names another runtime than the given one, or an invalid one.
+// refersToRuntime reports a TrainJob that names another runtime than the given one, or an invalid
+// one.
 func (c *checker) refersToRuntime() bool {
 	var known render.Runtimes
 	known.Add(c.in.Runtime.id, &c.in.Runtime.spec)
@@ -200,20 +212,25 @@ func (c *checker) refersToRuntime() bool {
 	return missing == nil
 }
 
-// ignoredRuntime warns that a changed runtime does not reach an existing TrainJob. It also warns that Kueue counts the Pods of the changed
-// runtime.
+// ignoredRuntime warns that a changed runtime does not reach an existing TrainJob. It also warns
+// that Kueue counts the Pods of the changed runtime.
 func (c *checker) ignoredRuntime(kept, r *Runtime) {
-	if kept == nil || c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
+	if kept == nil || c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept ||
+		r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
 		return
 	}
 	if !c.makesOther(kept, r) {
 		return
 	}
 	c.report(codes.UpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
-		fmt.Sprintf("%s has changed: the Trainer uses its snapshot from the creation of the TrainJob", r.id), "delete the TrainJob, and create it again to use the changed runtime")
+		fmt.Sprintf("%s has changed: the Trainer uses its snapshot from the creation of the "+
+			"TrainJob", r.id),
+		"delete the TrainJob, and create it again to use the changed runtime")
 	in := c.renderInput(kept)
 	in.Live = &r.spec
-	sets, _ := render.PodSets(in, render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates})
+	sets, _ := render.PodSets(
+		in, render.Options{Release: c.in.Release, OnConflict: render.Last,
+			ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates})
 	for _, set := range sets {
 		for _, f := range set.Findings {
 			if c.typed.Labels[render.QueueLabel] == "" {
@@ -226,8 +243,11 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 
 // makesOther reports whether the TrainJob makes other objects of another runtime.
 func (c *checker) makesOther(kept, r *Runtime) bool {
-	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
+	opts := render.Options{Release: c.in.Release, OnConflict: render.Last,
+		ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
 	was, _ := render.JobSet(c.renderInput(kept), opts)
 	is, _ := render.JobSet(c.renderInput(r), opts)
-	return was.JobSet == nil || is.JobSet == nil || !equality.Semantic.DeepEqual(was.JobSet, is.JobSet) || !equality.Semantic.DeepEqual(was.Companions, is.Companions)
+	return was.JobSet == nil || is.JobSet == nil ||
+		!equality.Semantic.DeepEqual(was.JobSet, is.JobSet) ||
+		!equality.Semantic.DeepEqual(was.Companions, is.Companions)
 }

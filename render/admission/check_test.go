@@ -24,35 +24,48 @@ func TestWarnings(t *testing.T) {
 		reason    string
 	}{
 		{
-			name: "label taken away", job: patch(`{metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: ""}}}`),
-			want: codes.AncestorMoved, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.metadata.labels["trainer.kubeflow.org/trainjob-ancestor-step"]`,
+			name: "label taken away",
+			job: patch(
+				`{metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: ""}}}`),
+			want:   codes.AncestorMoved,
+			path:   `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.metadata.labels["trainer.kubeflow.org/trainjob-ancestor-step"]`,
 			reason: "spec.trainer then goes nowhere",
 		},
 		{
-			name: "privileged", job: patchYAML("{spec: {containers: [{name: logs, securityContext: {privileged: true}}]}}"),
-			want: codes.PrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="logs"].securityContext.privileged`,
+			name: "privileged",
+			job: patchYAML(
+				"{spec: {containers: [{name: logs, securityContext: {privileged: true}}]}}"),
+			want:   codes.PrivilegedPatch,
+			path:   `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="logs"].securityContext.privileged`,
 			reason: "a patch hands out the node",
 		},
 		{
 			name: "hostPath", job: patchYAML("{spec: {volumes: [{name: h, hostPath: {path: /}}]}}"),
-			want: codes.PrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="h"].hostPath`,
+			want:   codes.PrivilegedPatch,
+			path:   `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="h"].hostPath`,
 			reason: "as does a mount of it",
 		},
 		{
 			name: "empty patch", job: "\n\truntimePatches: [{manager: example.com/m}]\n",
-			want: codes.IdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it says nothing",
+			want: codes.IdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`,
+			reason: "it says nothing",
 		},
 		{
 			name: "idle patch", job: patchYAML("{spec: {containers: [{name: logs}]}}"),
-			want: codes.IdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it names an item that the runtime has",
+			want: codes.IdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`,
+			reason: "it names an item that the runtime has",
 		},
 		{
 			name: "list that a patch cannot clear", job: patchYAML("{spec: {containers: []}}"),
-			want: codes.IdlePatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers`,
+			want:   codes.IdlePatch,
+			path:   `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers`,
 			reason: "the runtime's containers stay",
 		},
 		{
-			name: "null that clears nothing", job: patchYAML("{metadata: {labels: null}, spec: {nodeSelector: {a: b}, securityContext: null, volumes: []}}"),
+			name: "null that clears nothing",
+			job: patchYAML(
+				"{metadata: {labels: null}, spec: {nodeSelector: {a: b}, securityContext: null, " +
+					"volumes: []}}"),
 			reason: "the runtime has no values to clear",
 		},
 		{
@@ -64,15 +77,18 @@ func TestWarnings(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			text := torchRuntime
 			if strings.Contains(c.name, "PriorityClass") {
-				text = strings.Replace(text, "\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriorityClassName: high\n\t\t\t\t\t\t\t\tcontainers:", 1)
+				text = strings.Replace(text, "\t\t\t\t\t\t\t\tcontainers:",
+					"\t\t\t\t\t\t\t\tpriorityClassName: high\n\t\t\t\t\t\t\t\tcontainers:", 1)
 			}
 			found := admission.Check(t.Context(), admission.Input{
-				TrainJob: object(t, jobYAML("\ttrainer: {}\n"+c.job)), Runtime: admitted(t, text), PriorityClasses: c.classes,
+				TrainJob: object(t, jobYAML("\ttrainer: {}\n"+c.job)), Runtime: admitted(t, text),
+				PriorityClasses: c.classes,
 			})
 			if err := found.Err(); err != nil {
 				t.Error(err)
 			}
-			own := []finding.Code{codes.AncestorMoved, codes.PrivilegedPatch, codes.IdlePatch, codes.NoPriorityClass}
+			own := []finding.Code{codes.AncestorMoved, codes.PrivilegedPatch, codes.IdlePatch,
+				codes.NoPriorityClass}
 			var got []string
 			for _, f := range found {
 				if !slices.Contains(own, f.Code) {
@@ -107,17 +123,21 @@ func patch(job string) string {
 // Further patches are judged as if they stood in the TrainJob. The input stays as it is.
 func TestFurtherPatches(t *testing.T) {
 	job := object(t, jobYAML("\ttrainer: {}\n"))
-	in := admission.Input{TrainJob: job, Runtime: admitted(t, torchRuntime), Patches: []trainer.RuntimePatch{{
-		Manager: "example.com/m",
-		TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{
-			Metadata: &metav1.ObjectMeta{Labels: map[string]string{"team": "not valid!"}},
-		}},
-	}}}
+	in := admission.Input{TrainJob: job, Runtime: admitted(t, torchRuntime),
+		Patches: []trainer.RuntimePatch{{
+			Manager: "example.com/m",
+			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+				Template: &trainer.JobSetTemplatePatch{
+					Metadata: &metav1.ObjectMeta{Labels: map[string]string{"team": "not valid!"}},
+				}},
+		}}}
 	found := admission.Check(t.Context(), in)
 	if got := codesOf(found); !slices.Equal(got, []string{"TW503"}) {
 		t.Errorf("%v, want the label of the JobSet to be refused\n%v", got, found)
 	}
-	source := found[slices.IndexFunc(found, func(f finding.Finding) bool { return f.Code == codes.BadMetadata })].Claims[0].At.String()
+	source := found[slices.IndexFunc(found, func(f finding.Finding) bool {
+		return f.Code == codes.BadMetadata
+	})].Claims[0].At.String()
 	if want := `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.metadata.labels["team"]`; source != want {
 		t.Errorf("it comes from %s, want %s", source, want)
 	}
@@ -126,8 +146,8 @@ func TestFurtherPatches(t *testing.T) {
 	}
 }
 
-// Every finding on the recorded cases names its object and a remedy. A finding on an object that the files
-// lack names the field of the files that it comes from.
+// Every finding on the recorded cases names its object and a remedy. A finding on an object that
+// the files lack names the field of the files that it comes from.
 func TestFindingsAreComplete(t *testing.T) {
 	stock := stockRuntimes(t)
 	for _, c := range append(readCases(t, "r7-*"), readCases(t, "c1-*")...) {
@@ -139,7 +159,8 @@ func TestFindingsAreComplete(t *testing.T) {
 					t.Errorf("%s: no path or no help: %v", c.name, f)
 				}
 			default:
-				if len(f.Claims) == 0 || len(f.Claims[len(f.Claims)-1].At) == 0 || f.Severity == finding.Error && f.Remedy.Text == "" {
+				if len(f.Claims) == 0 || len(f.Claims[len(f.Claims)-1].At) == 0 ||
+					f.Severity == finding.Error && f.Remedy.Text == "" {
 					t.Errorf("%s: no source or no help: %v", c.name, f)
 				}
 			}
@@ -147,8 +168,8 @@ func TestFindingsAreComplete(t *testing.T) {
 	}
 }
 
-// The same input gives the same findings in the same order. The order in which the API server's code finds them does not
-// matter.
+// The same input gives the same findings in the same order. The order in which the API server's
+// code finds them does not matter.
 func TestFindingsHaveAnOrder(t *testing.T) {
 	job := object(t, jobYAML(`
 	runtimePatches:
@@ -161,7 +182,9 @@ func TestFindingsHaveAnOrder(t *testing.T) {
 		t.Fatalf("%d findings leave no order: %v", len(first), first)
 	}
 	for range 20 {
-		if again := admission.Check(t.Context(), admission.Input{TrainJob: job, Runtime: runtime}); again.Error() != first.Error() {
+		if again := admission.Check(
+			t.Context(), admission.Input{TrainJob: job, Runtime: runtime}); again.Error() !=
+			first.Error() {
 			t.Fatalf("%v\nand then\n%v", first, again)
 		}
 	}
@@ -171,11 +194,15 @@ func TestFindingsHaveAnOrder(t *testing.T) {
 func TestOddInputs(t *testing.T) {
 	runtime := admitted(t, torchRuntime)
 	for _, text := range []string{
-		"{}", "{kind: TrainJob}", "{kind: TrainJob, metadata: 3}", "{kind: TrainJob, metadata: {name: 3}, spec: x}",
+		"{}", "{kind: TrainJob}", "{kind: TrainJob, metadata: 3}",
+		"{kind: TrainJob, metadata: {name: 3}, spec: x}",
 		"{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, spec: {runtimePatches: x}}",
-		"{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a}, spec: {runtimeRef: {name: torch}, runtimePatches: [null, {manager: a.b/c, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{}]}}}}]}}",
+		"{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a}, spec: " +
+			"{runtimeRef: {name: torch}, runtimePatches: [null, {manager: a.b/c, " +
+			"trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{}]}}}}]}}",
 	} {
-		in := admission.Input{TrainJob: object(t, text), Runtime: runtime, Patches: []trainer.RuntimePatch{{}}}
+		in := admission.Input{TrainJob: object(t, text), Runtime: runtime,
+			Patches: []trainer.RuntimePatch{{}}}
 		if admission.Check(t.Context(), in).Err() == nil {
 			t.Errorf("%s passes", text)
 		}
@@ -185,20 +212,26 @@ func TestOddInputs(t *testing.T) {
 	}
 }
 
-// A cluster makes a name of generateName before it looks at the object. That there is none yet is rejected
-// here alone, and everything else as the cluster does.
+// A cluster makes a name of generateName before it looks at the object. That there is none yet is
+// rejected here alone, and everything else as the cluster does.
 func TestGenerateName(t *testing.T) {
 	for _, c := range []struct{ metadata, spec, want, reason string }{
 		{"{generateName: llm-}", "", "TW407", "a cluster takes it"},
-		{"{generateName: a.llm-}", "", "TW407 TW502", "every name made of it has a dot, which the Trainer refuses"},
+		{"{generateName: a.llm-}", "", "TW407 TW502",
+			"every name made of it has a dot, which the Trainer refuses"},
 		{"{generateName: llm_}", "", "TW407 TW502 TW503", "no name can be made of it"},
-		{"{generateName: llm-}", "\ttrainer: {numNodes: x}\n", "TW103 TW407", "the rest is looked at as well"},
-		{"{name: llm, generateName: llm_}", "", "TW503", "a bad generateName is rejected next to a name"},
+		{"{generateName: llm-}", "\ttrainer: {numNodes: x}\n", "TW103 TW407",
+			"the rest is looked at as well"},
+		{"{name: llm, generateName: llm_}", "", "TW503",
+			"a bad generateName is rejected next to a name"},
 		{"{name: '', generateName: ''}", "", "TW503", "there is nothing to make a name of"},
-		{"{generateName: " + strings.Repeat("a", 63) + "}", "", "TW407", "it is cut before the suffix"},
+		{"{generateName: " + strings.Repeat("a", 63) + "}", "", "TW407",
+			"it is cut before the suffix"},
 	} {
 		text := strings.Replace(jobYAML(c.spec), "{name: llm, namespace: default}", c.metadata, 1)
-		found := admission.Check(t.Context(), admission.Input{TrainJob: object(t, text), Runtime: admitted(t, torchRuntime)})
+		found := admission.Check(
+			t.Context(), admission.Input{
+				TrainJob: object(t, text), Runtime: admitted(t, torchRuntime)})
 		if got := strings.Join(codesOf(found), " "); got != c.want {
 			t.Errorf("%s: %s, want %s: %s\n%v", c.metadata, got, c.want, c.reason, found.Err())
 		}
@@ -216,38 +249,47 @@ func TestCheck_ListItems(t *testing.T) {
 			env[i] = map[string]any{}
 		}
 		found := admission.Check(context.Background(), admission.Input{TrainJob: map[string]any{
-			"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": map[string]any{"name": "a"},
-			"spec": map[string]any{"runtimeRef": map[string]any{"name": "a"}, "trainer": map[string]any{"env": env}},
+			"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+			"metadata": map[string]any{"name": "a"},
+			"spec": map[string]any{"runtimeRef": map[string]any{"name": "a"},
+				"trainer": map[string]any{"env": env}},
 		}})
-		if len(found) != 1 || found[0].Code != codes.Syntax || !strings.Contains(found[0].Message, want) {
+		if len(found) != 1 || found[0].Code != codes.Syntax ||
+			!strings.Contains(found[0].Message, want) {
 			t.Errorf("got %d findings, the first of them %.300v, want %s", len(found), found, want)
 		}
 	}
 }
 
-// A manager in ForceManagers wins its conflicts before anything is judged. The values that lose are not
-// judged.
+// A manager in ForceManagers wins its conflicts before anything is judged. The values that lose are
+// not judged.
 func TestForceManagers(t *testing.T) {
 	label := func(manager, team string) trainer.RuntimePatch {
 		return trainer.RuntimePatch{
 			Manager: manager,
-			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{
-				Metadata: &metav1.ObjectMeta{Labels: map[string]string{"team": team}},
-			}},
+			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+				Template: &trainer.JobSetTemplatePatch{
+					Metadata: &metav1.ObjectMeta{Labels: map[string]string{"team": team}},
+				}},
 		}
 	}
-	patches := []trainer.RuntimePatch{label("good.example.com/m", "a"), label("bad.example.com/m", "not valid!")}
+	patches := []trainer.RuntimePatch{label("good.example.com/m", "a"),
+		label("bad.example.com/m", "not valid!")}
 	for _, tc := range []struct {
 		force  []string
 		want   []finding.Code
 		reason string
 	}{
-		{nil, []finding.Code{codes.Overlap, codes.BadMetadata}, "the last one is judged, and the conflict names the other one"},
-		{[]string{"good.example.com/m"}, []finding.Code{codes.Forced}, "the bad label has given way, and that its patch is idle now needs no words"},
-		{[]string{"bad.example.com/m"}, []finding.Code{codes.Forced, codes.BadMetadata}, "the winner's value is judged"},
+		{nil, []finding.Code{codes.Overlap, codes.BadMetadata},
+			"the last one is judged, and the conflict names the other one"},
+		{[]string{"good.example.com/m"}, []finding.Code{codes.Forced},
+			"the bad label has given way, and that its patch is idle now needs no words"},
+		{[]string{"bad.example.com/m"}, []finding.Code{codes.Forced, codes.BadMetadata},
+			"the winner's value is judged"},
 	} {
 		found := admission.Check(t.Context(), admission.Input{
-			TrainJob: object(t, jobYAML("\ttrainer: {}\n")), Runtime: admitted(t, torchRuntime), Patches: patches, ForceManagers: tc.force,
+			TrainJob: object(t, jobYAML("\ttrainer: {}\n")), Runtime: admitted(t, torchRuntime),
+			Patches: patches, ForceManagers: tc.force,
 		})
 		var got []finding.Code
 		for _, f := range found {
@@ -261,12 +303,16 @@ func TestForceManagers(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck measures one TrainJob with two patches. Its definitions are compiled and its runtime is admitted
-// before.
+// BenchmarkCheck measures one TrainJob with two patches. Its definitions are compiled and its
+// runtime is admitted before.
 func BenchmarkCheck(b *testing.B) {
 	t := &testing.T{}
 	runtime, _ := admission.AdmitRuntime(b.Context(), nil, object(t, torchRuntime), "default")
-	in := admission.Input{TrainJob: object(t, jobYAML("\ttrainer: {}\n"+patchYAML("{spec: {nodeSelector: {a: b}, volumes: [{name: v, emptyDir: {}}]}}"))), Runtime: runtime}
+	in := admission.Input{
+		TrainJob: object(
+			t, jobYAML("\ttrainer: {}\n"+
+				patchYAML("{spec: {nodeSelector: {a: b}, volumes: [{name: v, emptyDir: {}}]}}"))),
+		Runtime: runtime}
 	admission.Check(b.Context(), in)
 	b.ReportAllocs()
 	for b.Loop() {

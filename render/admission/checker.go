@@ -18,30 +18,34 @@ import (
 type Input struct {
 	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
 	Release *release.Release
-	// TrainJob is the object as decoded from JSON or YAML, or as Encode returns it for a Go value. Check does not
-	// change it. For an earlier release it is an object of its definition, with the overrides that it reads.
+	// TrainJob is the object as decoded from JSON or YAML, or as Encode returns it for a Go value.
+	// Check does not change it. For an earlier release it is an object of its definition, with the
+	// overrides that it reads.
 	TrainJob map[string]any
-	// Runtime is the runtime that the TrainJob names. If it is nil, Check checks only the TrainJob itself. The caller
-	// reports a missing runtime.
+	// Runtime is the runtime that the TrainJob names. If it is nil, Check checks only the TrainJob
+	// itself. The caller reports a missing runtime.
 	Runtime *Runtime
 	// IsAccepted means that the cluster accepts the runtime, whatever its own findings say.
 	IsAccepted bool
-	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. Check warns if they differ.
+	// Live is the runtime in the cluster, if Runtime is the Trainer's snapshot of it. Check warns
+	// if they differ.
 	Live *Runtime
 	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
 	Patches []trainer.RuntimePatch
-	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
-	// today's API. See render.Input. A Release with overrides ignores Layers, and reads them in TrainJob.
+	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is
+	// nil for one of today's API. See render.Input. A Release with overrides ignores Layers, and
+	// reads them in TrainJob.
 	Layers render.Layers
-	// Earlier holds fields of earlier releases, see render.Input. With a Release, Check takes these from TrainJob and
-	// Runtime instead.
+	// Earlier holds fields of earlier releases, see render.Input. With a Release, Check takes these
+	// from TrainJob and Runtime instead.
 	Earlier legacy.Earlier
 	// Namespace is the namespace of an object without one; the empty string means "default".
 	Namespace string
 	// OnConflict selects how to report conflicts between managers.
 	OnConflict render.OnConflict
-	// ForceManagers are managers that win all their conflicts, each with a warning, see runtimepatch.Force. The cluster has
-	// no such option, so Check then checks a TrainJob after these decisions.
+	// ForceManagers are managers that win all their conflicts, each with a warning, see
+	// runtimepatch.Force. The cluster has no such option, so Check then checks a TrainJob after
+	// these decisions.
 	ForceManagers []string
 	// FeatureGates are the feature gates of the Trainer's controller.
 	FeatureGates render.FeatureGates
@@ -58,8 +62,8 @@ func (in Input) namespace() string {
 	return in.Namespace
 }
 
-// Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. AdmitRuntime returns one. Any
-// number of concurrent checks can share it.
+// Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. AdmitRuntime
+// returns one. Any number of concurrent checks can share it.
 type Runtime struct {
 	id         fieldpath.Object
 	spec       trainer.TrainingRuntimeSpec
@@ -91,8 +95,8 @@ type checker struct {
 	// overrides are the overrides of a release that reads them instead of patches.
 	overrides *legacy.Overrides
 	merging   *render.Merging
-	// merged is the runtime's template with all patches, and later with the writes of the policies. It is nil if the cluster's merge
-	// fails.
+	// merged is the runtime's template with all patches, and later with the writes of the policies.
+	// It is nil if the cluster's merge fails.
 	merged *runtimepatch.Result
 	output *render.Output // nil before the policies
 	owners fieldOwners
@@ -103,7 +107,8 @@ type checker struct {
 	rejected findings
 }
 
-// cause is an error on the TrainJob or its runtime that causes later errors, and its field in the JobSet.
+// cause is an error on the TrainJob or its runtime that causes later errors, and its field in the
+// JobSet.
 type cause struct {
 	finding int
 	at      fieldpath.Path
@@ -129,7 +134,8 @@ func (c *checker) release() *release.Release { return c.in.Release.Or() }
 
 // renderInput returns the TrainJob over a runtime.
 func (c *checker) renderInput(r *Runtime) render.Input {
-	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier}
+	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers,
+		Earlier: c.in.Earlier}
 	if c.in.Release != nil {
 		in.Earlier.TorchNumProcPerNode = r.processes
 	}
@@ -144,31 +150,40 @@ func (c *checker) merge() {
 
 func (c *checker) options() render.Options {
 	return render.Options{
-		Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates,
+		Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers,
+		FeatureGates: c.in.FeatureGates,
 	}
 }
 
 // report adds a finding on the TrainJob.
-func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
-	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
+func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, message,
+	help string) {
+	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path,
+		Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
-// reported reports whether a finding of another package repeats an earlier one. The earlier one has the same code, at
-// the field or above it. For variables to inject, the webhook reports another field.
+// reported reports whether a finding of another package repeats an earlier one. The earlier one has
+// the same code, at the field or above it. For variables to inject, the webhook reports another
+// field.
 func (c *checker) reported(f finding.Finding) bool {
 	if f.Code == codes.EnvInjection {
-		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code) // the path that the webhook prints
+		// the path that the webhook prints
+		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code)
 	}
 	return c.findings.reported(f) || c.rejected.reported(f)
 }
 
-// managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another controller.
+// managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another
+// controller.
 func (c *checker) managedElsewhere() bool {
 	if !c.job.release.ManagedBy {
 		return false
 	}
-	by := finding.Finding{Code: codes.ManagedByOther, Object: c.job.id, Path: fieldpath.Fields("spec", "managedBy")}
-	return c.findings.reported(by) && c.errorAt(fieldRefOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
+	by := finding.Finding{Code: codes.ManagedByOther, Object: c.job.id,
+		Path: fieldpath.Fields("spec", "managedBy")}
+	return c.findings.reported(by) && c.errorAt(fieldRefOf(by), func(e *finding.Finding) bool {
+		return e.Code == by.Code
+	}) < 0
 }
 
 // result returns the findings, except those that another one explains.

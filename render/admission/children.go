@@ -34,21 +34,24 @@ func (c *checker) jobs(js *jobset.JobSet) {
 		}
 		if f.Object.Kind == "ConfigMap" {
 			// The policy makes this ConfigMap, and the runtime sets most of its input.
-			f.Claims = append(f.Claims, merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: fieldpath.Fields("spec", "mlPolicy")})
+			f.Claims = append(
+				f.Claims, merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{},
+					At: fieldpath.Fields("spec", "mlPolicy")})
 			c.add(f)
 			continue
 		}
 		c.addDownstream(f, f.Path)
 	}
 	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
-	checkJobs(c.in.Release, js, made, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.addDownstream)
+	checkJobs(c.in.Release, js, made,
+		fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.addDownstream)
 	for _, f := range render.Images(js, nil) {
 		c.addDownstream(f, f.Path)
 	}
 }
 
-// withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Another finding reports
-// numNodes, so the addresses of these Pods need none.
+// withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Another
+// finding reports numNodes, so the addresses of these Pods need none.
 func (c *checker) withNodes(js *jobset.JobSet) *jobset.JobSet {
 	if t := c.typed.Spec.Trainer; t == nil || t.NumNodes == nil || *t.NumNodes > 0 {
 		return js
@@ -70,14 +73,16 @@ func (c *checker) takesNumNodes(job *jobset.ReplicatedJob) bool {
 	return job.Template.Labels[mlpolicy.Ancestor] == mlpolicy.Trainer
 }
 
-// jobsOf returns one Job of each replicated job as the API server stores it, and the findings of package render. It returns nil
-// for a JobSet without a name.
+// jobsOf returns one Job of each replicated job as the API server stores it, and the findings of
+// package render. It returns nil for a JobSet without a name.
 func jobsOf(r *release.Release, js *jobset.JobSet, companions []runtime.Object) *render.JobsOutput {
-	out, _ := render.Jobs(oneOfEach(js), render.JobsOptions{Release: r, Stored: true, Companions: companions})
+	out, _ := render.Jobs(oneOfEach(js),
+		render.JobsOptions{Release: r, Stored: true, Companions: companions})
 	return out
 }
 
-// jobFindings returns package render's findings on the Jobs, without notes for readers of the rendered objects.
+// jobFindings returns package render's findings on the Jobs, without notes for readers of the
+// rendered objects.
 func jobFindings(out *render.JobsOutput) finding.List {
 	if out == nil {
 		return nil
@@ -85,7 +90,8 @@ func jobFindings(out *render.JobsOutput) finding.List {
 	return out.Findings.Of(codes.NoSuchPod, codes.NeverCreated, codes.ManagedElsewhere)
 }
 
-// oneOfEach returns the JobSet with at most one replica of each job, since all replicas are alike. It shares the other values.
+// oneOfEach returns the JobSet with at most one replica of each job, since all replicas are alike.
+// It shares the other values.
 func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
 	shared := *js
 	small := &shared
@@ -96,9 +102,11 @@ func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
 	return small
 }
 
-// checkJobs reports the errors of the API server when controllers create the JobSet's Jobs, volume claims and Pods.
-// The findings name these objects. add also gets the field of the JobSet. The argument out is the result of jobsOf.
-func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
+// checkJobs reports the errors of the API server when controllers create the JobSet's Jobs, volume
+// claims and Pods. The findings name these objects. add also gets the field of the JobSet. The
+// argument out is the result of jobsOf.
+func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id fieldpath.Object,
+	add func(finding.Finding, fieldpath.Path)) {
 	if out == nil {
 		return
 	}
@@ -113,9 +121,12 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 	for i, child := range slices.Concat(out.Jobs, out.Later) {
 		at := jobPath(child.ReplicatedJob).Append(fieldpath.Field("template"))
 		object := fieldpath.Object{Kind: "Job", Namespace: id.Namespace, Name: child.Job.Name}
-		later := suspended && i >= len(out.Jobs) // the controller creates the Job after the JobSet is resumed
+		// the controller creates the Job after the JobSet is resumed
+		later := suspended && i >= len(out.Jobs)
 		jobapi.Check(child.Job, func(code finding.Code, path fieldpath.Path, message, help string) {
-			f := finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: jobapi.PrintedPath(code, path), Message: message, Remedy: finding.Remedy{Text: help}}
+			f := finding.Finding{Code: code, Severity: finding.Error, Object: object,
+				Path: jobapi.PrintedPath(code, path), Message: message,
+				Remedy: finding.Remedy{Text: help}}
 			if template := fieldpath.Fields("spec", "template"); later && path.HasPrefix(template) {
 				f = beforeResume(f, path[len(template):])
 			}
@@ -127,11 +138,16 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 		for j := range js.Spec.VolumeClaimPolicies[i].Templates {
 			claim := out.Claims[0]
 			out.Claims = out.Claims[1:]
-			at := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j))
-			object := fieldpath.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace, Name: claim.Name}
-			podapi.CheckClaim(claim, func(code finding.Code, path fieldpath.Path, message, help string) {
-				add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
-			})
+			at := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i),
+				fieldpath.Field("templates"), fieldpath.Index(j))
+			object := fieldpath.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace,
+				Name: claim.Name}
+			podapi.CheckClaim(
+				claim, func(code finding.Code, path fieldpath.Path, message, help string) {
+					add(finding.Finding{Code: code, Severity: finding.Error, Object: object,
+						Path:    path,
+						Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
+				})
 		}
 	}
 }
@@ -141,35 +157,46 @@ func isOfOtherController(js *jobset.JobSet) bool {
 	return js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName
 }
 
-// mutableInPods returns the fields of a Pod template that a suspended JobSet allows to change (JobSet v0.12.0 pkg/webhooks). Kueue sets them
-// with a patch of the TrainJob, or in the JobSet itself.
+// mutableInPods returns the fields of a Pod template that a suspended JobSet allows to change
+// (JobSet v0.12.0 pkg/webhooks). Kueue sets them with a patch of the TrainJob, or in the JobSet
+// itself.
 func mutableInPods() []fieldpath.Path {
 	return []fieldpath.Path{
 		fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
-		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
+		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"),
+		fieldpath.Fields("spec", "schedulingGates"),
 	}
 }
 
-// beforeResume returns a finding on an object that a controller creates when the JobSet resumes. path is its field of the Pod
-// template. The cluster will reject the object, unless the field can change before.
+// beforeResume returns a finding on an object that a controller creates when the JobSet resumes.
+// path is its field of the Pod template. The cluster will reject the object, unless the field can
+// change before.
 func beforeResume(f finding.Finding, path fieldpath.Path) finding.Finding {
 	if slices.ContainsFunc(mutableInPods(), path.HasPrefix) {
 		f.Severity = finding.Warning
-		f.Message += "; the cluster rejects it when the job resumes, unless Kueue or another manager changes the field before"
+		f.Message += "; the cluster rejects it when the job resumes, unless Kueue or another " +
+			"manager changes the field before"
 	}
 	return f
 }
 
-// checkPods reports the errors of the API server when the Job controller creates the first Pod of each Job.
-func checkPods(r *release.Release, js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
-	for pod, err := range render.Pods(oneOfEach(js), render.PodsOptions{JobsOptions: render.JobsOptions{Release: r}, Indexes: &render.IndexRange{}}) {
+// checkPods reports the errors of the API server when the Job controller creates the first Pod of
+// each Job.
+func checkPods(r *release.Release, js *jobset.JobSet, id fieldpath.Object,
+	add func(finding.Finding, fieldpath.Path)) {
+	for pod, err := range render.Pods(oneOfEach(js),
+		render.PodsOptions{JobsOptions: render.JobsOptions{Release: r},
+			Indexes: &render.IndexRange{}}) {
 		if err != nil {
 			return
 		}
-		object := fieldpath.Object{Kind: "Pod", Namespace: id.Namespace, Name: strings.TrimSuffix(pod.GenerateName, "-")}
-		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(fieldpath.Fields("template", "spec", "template")...)
+		object := fieldpath.Object{Kind: "Pod", Namespace: id.Namespace,
+			Name: strings.TrimSuffix(pod.GenerateName, "-")}
+		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(
+			fieldpath.Fields("template", "spec", "template")...)
 		report := func(code finding.Code, path fieldpath.Path, message, help string) {
-			f := finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}
+			f := finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path,
+				Message: message, Remedy: finding.Remedy{Text: help}}
 			if suspendedJobSet(js) {
 				f = beforeResume(f, path)
 			}
@@ -185,14 +212,16 @@ func suspendedJobSet(js *jobset.JobSet) bool { return js.Spec.Suspend != nil && 
 // classes are the names of the classes in the inputs.
 type classes struct{ priority, runtime []string }
 
-// unknownClasses warns of PriorityClasses and RuntimeClasses that the inputs lack. A cluster without the class
-// rejects the Pods, and under the volcano policy the TrainJob.
+// unknownClasses warns of PriorityClasses and RuntimeClasses that the inputs lack. A cluster
+// without the class rejects the Pods, and under the volcano policy the TrainJob.
 func (c *checker) unknownClasses(js *jobset.JobSet, known classes) {
 	for i := range js.Spec.ReplicatedJobs {
 		job := &js.Spec.ReplicatedJobs[i]
 		spec := &job.Template.Spec.Template.Spec
-		if _, system := render.SystemPriority(spec.PriorityClassName); !system && !slices.Contains(known.priority, spec.PriorityClassName) {
-			c.unknownClass(js, job, codes.NoPriorityClass, "PriorityClass", "priorityClassName", spec.PriorityClassName)
+		if _, system := render.SystemPriority(spec.PriorityClassName); !system &&
+			!slices.Contains(known.priority, spec.PriorityClassName) {
+			c.unknownClass(js, job, codes.NoPriorityClass, "PriorityClass", "priorityClassName",
+				spec.PriorityClassName)
 		}
 		if name := spec.RuntimeClassName; name != nil && !slices.Contains(known.runtime, *name) {
 			c.unknownClass(js, job, codes.NoRuntimeClass, "RuntimeClass", "runtimeClassName", *name)
@@ -200,12 +229,18 @@ func (c *checker) unknownClasses(js *jobset.JobSet, known classes) {
 	}
 }
 
-func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, code finding.Code, kind, field, name string) {
-	path := jobPath(job.Name).Append(fieldpath.Fields("template", "spec", "template", "spec", field)...)
+func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, code finding.Code,
+	kind, field, name string) {
+	path := jobPath(job.Name).Append(
+		fieldpath.Fields("template", "spec", "template", "spec", field)...)
 	c.add(finding.Finding{
-		Code: code, Severity: finding.Warning, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, Path: path,
-		Message: fmt.Sprintf("Not found: %s %q: a cluster without it creates no Pod of job %q", kind, name, job.Name),
-		Remedy:  finding.Remedy{Do: finding.Provide, Options: []string{kind}, Text: fmt.Sprintf("add the manifest of the %s, or create it in the cluster", kind)},
-		Claims:  []merge.Claim{c.origin(path)},
+		Code: code, Severity: finding.Warning,
+		Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+		Path:   path,
+		Message: fmt.Sprintf("Not found: %s %q: a cluster without it creates no Pod of job %q",
+			kind, name, job.Name),
+		Remedy: finding.Remedy{Do: finding.Provide, Options: []string{kind},
+			Text: fmt.Sprintf("add the manifest of the %s, or create it in the cluster", kind)},
+		Claims: []merge.Claim{c.origin(path)},
 	})
 }

@@ -11,9 +11,10 @@ import (
 // immutable is the rule of an immutable field. The API server skips it on creation.
 const immutable = "self == oldSelf"
 
-// rulesOnCreate returns the validator of an embedded definition without the parts that find nothing on creation. It removes
-// fields whose only rule is immutability. From the schema of a rule, it removes the properties that the rule does not name. The
-// validator copies all properties each time that a rule reads one. TestRulesOnCreate compares it with the whole validator.
+// rulesOnCreate returns the validator of an embedded definition without the parts that find nothing
+// on creation. It removes fields whose only rule is immutability. From the schema of a rule, it
+// removes the properties that the rule does not name. The validator copies all properties each time
+// that a rule reads one. TestRulesOnCreate compares it with the whole validator.
 func rulesOnCreate(v *cel.Validator, s *structuralschema.Structural) *cel.Validator {
 	if v == nil || s == nil || len(v.AllOfValidators) > 0 {
 		return v
@@ -27,7 +28,8 @@ func rulesOnCreate(v *cel.Validator, s *structuralschema.Structural) *cel.Valida
 	small := *v
 	small.Items = rulesOnCreate(v.Items, s.Items)
 	if s.AdditionalProperties != nil {
-		small.AdditionalProperties = rulesOnCreate(v.AdditionalProperties, s.AdditionalProperties.Structural)
+		small.AdditionalProperties = rulesOnCreate(v.AdditionalProperties,
+			s.AdditionalProperties.Structural)
 	}
 	small.Properties = nil
 	for name, within := range v.Properties {
@@ -41,7 +43,8 @@ func rulesOnCreate(v *cel.Validator, s *structuralschema.Structural) *cel.Valida
 	}
 	if text != "" {
 		small.Schema = named(s, text)
-		if s.Properties["apiVersion"].Type != "" { // the root, for which the validator adds the fields of every object
+		// the root, for which the validator adds the fields of every object
+		if s.Properties["apiVersion"].Type != "" {
 			small.Schema = model.WithTypeAndObjectMeta(small.Schema)
 		}
 		return &small
@@ -60,7 +63,8 @@ func named(s *structuralschema.Structural, text string) *structuralschema.Struct
 	small := *s
 	small.Items = named(s.Items, text)
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
-		small.AdditionalProperties = &structuralschema.StructuralOrBool{Structural: named(s.AdditionalProperties.Structural, text)}
+		small.AdditionalProperties = &structuralschema.StructuralOrBool{
+			Structural: named(s.AdditionalProperties.Structural, text)}
 	}
 	if s.Properties == nil {
 		return &small

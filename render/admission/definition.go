@@ -38,7 +38,8 @@ type compiled struct {
 	fast             *fastSchema
 	rules            *cel.Validator
 	onCreate         *cel.Validator // the rules that an object without an old one can break
-	// server applies objects of the kind. Its methods only read it, since concurrent checks share it.
+	// server applies objects of the kind. Its methods only read it, since concurrent checks share
+	// it.
 	server func() *serverside.Server
 }
 
@@ -47,21 +48,22 @@ const (
 	podGroupKind = "PodGroup"
 )
 
-// definitions are the compiled definitions by their origin. Each compiles on first use: that takes a tenth of a second, and
-// most runs need two of them.
+// definitions are the compiled definitions by their origin. Each compiles on first use: that takes
+// a tenth of a second, and most runs need two of them.
 var definitions sync.Map // from origin to func() *compiled
 
 // origin identifies a definition. Releases with the same schema share it.
 type origin struct{ schema, kind string }
 
-// definition returns the definition of TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSet in a release. It reports a
-// release without definitions, and returns nil for it.
+// definition returns the definition of TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSet
+// in a release. It reports a release without definitions, and returns nil for it.
 func (fs *findings) definition(r *release.Release, kind string) *definition {
 	d := &definition{release: *r.Or(), asked: r != nil}
 	var err error
 	if d.compiled, err = compiledOf(&d.release, kind); err != nil {
 		fs.add(finding.Finding{
-			Code: codes.UnknownVersion, Severity: finding.Error, Object: fieldpath.Object{Kind: kind},
+			Code: codes.UnknownVersion, Severity: finding.Error,
+			Object:  fieldpath.Object{Kind: kind},
 			Message: err.Error(), Remedy: finding.Remedy{Text: "use a release of package release"},
 		})
 		return nil
@@ -85,11 +87,14 @@ func compiledOf(r *release.Release, kind string) (*compiled, error) {
 }
 
 func compiledOnce(from origin, text []byte) *compiled {
-	c, _ := definitions.LoadOrStore(from, sync.OnceValue(func() *compiled { return load(from.kind, text) }))
+	c, _ := definitions.LoadOrStore(from, sync.OnceValue(func() *compiled {
+		return load(from.kind, text)
+	}))
 	return c.(func() *compiled)()
 }
 
-// podGroupOf returns the definition of the PodGroup of an API group, or nil for a group without one.
+// podGroupOf returns the definition of the PodGroup of an API group, or nil for a group without
+// one.
 func podGroupOf(r *release.Release, group string) *definition {
 	text, err := release.PodGroup(group)
 	if err != nil {
@@ -101,8 +106,9 @@ func podGroupOf(r *release.Release, group string) *definition {
 // has reports whether the release has a rule.
 func (d *definition) has(rule release.Rule) bool { return d.release.Rules.Has(rule) }
 
-// load compiles an embedded definition as an API server does on its creation (apiextensions-apiserver v0.36.3
-// pkg/apiserver). A test covers all embedded definitions, so a failure means a broken build and panics.
+// load compiles an embedded definition as an API server does on its creation
+// (apiextensions-apiserver v0.36.3 pkg/apiserver). A test covers all embedded definitions, so a
+// failure means a broken build and panics.
 func load(kind string, text []byte) *compiled {
 	d, err := compile(text)
 	if err != nil {
@@ -127,13 +133,16 @@ func compile(text []byte) (*compiled, error) {
 	return compileVersion(crd, &crd.Spec.Versions[0])
 }
 
-// compileVersion compiles one version of a definition. It accepts the schema that an API server accepts.
-func compileVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion) (*compiled, error) {
+// compileVersion compiles one version of a definition. It accepts the schema that an API server
+// accepts.
+func compileVersion(crd *apiextensionsv1.CustomResourceDefinition,
+	version *apiextensionsv1.CustomResourceDefinitionVersion) (*compiled, error) {
 	if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
 		return nil, fmt.Errorf("version %s has no schema", version.Name)
 	}
 	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+		version.Schema.OpenAPIV3Schema, &internal, nil); err != nil {
 		return nil, err
 	}
 	structural, err := structuralschema.NewStructural(&internal)

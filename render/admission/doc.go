@@ -8,8 +8,8 @@
 //
 // # Stages
 //
-// Each stage is a file, in the order of the cluster. A cluster stops at the first stage that rejects the object,
-// perhaps hours later. Check runs all of them.
+// Each stage is a file, in the order of the cluster. A cluster stops at the first stage that
+// rejects the object, perhaps hours later. Check runs all of them.
 //
 //	definition.go       the custom resource definitions, embedded
 //	create.go           the rules of a definition that matter for a new object
@@ -26,21 +26,23 @@
 //	update.go           all stages again, for a change, with reapply.go
 //	warnings.go         accepted input that is probably a mistake, with idle.go
 //
-// Check also returns the findings of other packages. Package check and package conflict report on the patches, and
-// package render on the results of the policies.
+// Check also returns the findings of other packages. Package check and package conflict report on
+// the patches, and package render on the results of the policies.
 //
 // # The fields of findings
 //
-// Findings of the first stages name a field of the TrainJob or its runtime. Later ones name the JobSet, Job or other
-// object that the cluster would reject. They name the same field as the cluster. Their claims name the field of the
-// input that the value comes from. The last claim is the most relevant.
+// Findings of the first stages name a field of the TrainJob or its runtime. Later ones name the
+// JobSet, Job or other object that the cluster would reject. They name the same field as the
+// cluster. Their claims name the field of the input that the value comes from. The last claim is
+// the most relevant.
 //
 // # Limits
 //
-// A file does not show the rest of the cluster. Check knows nothing of other objects of the same name, quotas, other
-// webhooks and existing Secrets. It assumes that alpha feature gates of Kubernetes and
-// JobSet are off. Kubernetes is 1.36 in every release.
-// Without a release, the Trainer is 2.3.0 and JobSet 0.12.0.
+// A file does not show the rest of the cluster. Check knows nothing of other objects of the same
+// name, quotas, other webhooks and existing Secrets. It assumes that alpha feature gates of
+// Kubernetes and JobSet are off. Kubernetes is 1.36 in every release. Without a release, the
+// Trainer is 2.3.0 and JobSet 0.12.0.
 //
-// This package links the API server's own validation, which is large. Only a program should import it.
+// This package links the API server's own validation, which is large. Only a program should import
+// it.
 package admission

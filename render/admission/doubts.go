@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
-// Unlabeled returns a warning if no job of the runtime has the trainer's label. The cluster accepts such a runtime. It writes
-// the image, the command and the arguments of its TrainJobs into no job.
+// Unlabeled returns a warning if no job of the runtime has the trainer's label. The cluster accepts
+// such a runtime. It writes the image, the command and the arguments of its TrainJobs into no job.
 func (r *Runtime) Unlabeled() *finding.Finding {
 	if r == nil {
 		return nil
@@ -24,18 +24,23 @@ func (r *Runtime) Unlabeled() *finding.Finding {
 		return nil
 	}
 	path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs")
-	if at := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == mlpolicy.Node }); at >= 0 || len(jobs) == 1 {
+	if at := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool {
+		return j.Name == mlpolicy.Node
+	}); at >= 0 || len(jobs) == 1 {
 		path = path.Append(fieldpath.Item("name", jobs[max(at, 0)].Name))
 	}
 	return &finding.Finding{
 		Code: codes.NoTrainerLabel, Severity: finding.Warning, Object: r.id, Path: path,
-		Message: "no job has the trainer's label: image, command and args of a TrainJob have no effect",
-		Remedy:  finding.Remedy{Text: fmt.Sprintf("label the template of the job that trains with %s: %s", mlpolicy.Ancestor, mlpolicy.Trainer)},
+		Message: "no job has the trainer's label: image, command and args of a TrainJob have no " +
+			"effect",
+		Remedy: finding.Remedy{
+			Text: fmt.Sprintf("label the template of the job that trains with %s: %s",
+				mlpolicy.Ancestor, mlpolicy.Trainer)},
 	}
 }
 
-// WithoutImage returns a finding on each container without an image. A TrainJob can set the image of the trainer's container only,
-// so any other one is an error.
+// WithoutImage returns a finding on each container without an image. A TrainJob can set the image
+// of the trainer's container only, so any other one is an error.
 func (r *Runtime) WithoutImage() finding.List {
 	if r == nil {
 		return nil
@@ -45,27 +50,37 @@ func (r *Runtime) WithoutImage() finding.List {
 	for i := range jobs {
 		job := &jobs[i]
 		pod := &job.Template.Spec.Template.Spec
-		at := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
-		found = append(found, r.withoutImage(pod.InitContainers, at.Append(fieldpath.Field("initContainers")), false)...)
-		found = append(found, r.withoutImage(pod.Containers, at.Append(fieldpath.Field("containers")), isTrainer(*job))...)
+		at := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(
+			fieldpath.Item("name", job.Name)).Append(
+			fieldpath.Fields("template", "spec", "template", "spec")...)
+		found = append(
+			found, r.withoutImage(pod.InitContainers, at.Append(fieldpath.Field("initContainers")),
+				false)...)
+		found = append(
+			found, r.withoutImage(pod.Containers, at.Append(fieldpath.Field("containers")),
+				isTrainer(*job))...)
 	}
 	return found
 }
 
-func (r *Runtime) withoutImage(containers []corev1.Container, list fieldpath.Path, trainer bool) finding.List {
+func (r *Runtime) withoutImage(containers []corev1.Container, list fieldpath.Path,
+	trainer bool) finding.List {
 	var found finding.List
 	for _, c := range containers {
 		if c.Image != "" {
 			continue
 		}
 		f := finding.Finding{
-			Code: codes.RuntimeImage, Severity: finding.Error, Object: r.id, Path: list.Append(fieldpath.Item("name", c.Name), fieldpath.Field("image")),
+			Code: codes.RuntimeImage, Severity: finding.Error, Object: r.id,
+			Path:    list.Append(fieldpath.Item("name", c.Name), fieldpath.Field("image")),
 			Message: fmt.Sprintf("container %q has no image, and no TrainJob can set it", c.Name),
 			Remedy:  finding.Remedy{Text: "set the image in the runtime"},
 		}
 		if trainer && c.Name == mlpolicy.Node {
 			f.Severity = finding.Warning
-			f.Message = fmt.Sprintf("container %q has no image: a TrainJob without spec.trainer.image cannot run", c.Name)
+			f.Message = fmt.Sprintf(
+				"container %q has no image: a TrainJob without spec.trainer.image cannot run",
+				c.Name)
 			f.Remedy.Text = "set a default image in the runtime"
 		}
 		found = append(found, f)

@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// decodeJob decodes the TrainJob into today's Go types. The fields of an earlier release go to the input's layers and
-// earlier fields, if its controller reads them.
+// decodeJob decodes the TrainJob into today's Go types. The fields of an earlier release go to the
+// input's layers and earlier fields, if its controller reads them.
 func (c *checker) decodeJob(o *object) (*trainer.TrainJob, error) {
 	today, processes, err := o.withoutProcesses("spec", "trainer", "numProcPerNode")
 	if err != nil {
@@ -19,8 +19,8 @@ func (c *checker) decodeJob(o *object) (*trainer.TrainJob, error) {
 	}
 	typed := &trainer.TrainJob{}
 	if err = today.as(typed); err != nil && o.release.Overrides != release.RuntimePatches {
-		// The API server drops the status of a request before validating webhooks. Only the webhook that stamps
-		// patches sees it.
+		// The API server drops the status of a request before validating webhooks. Only the webhook
+		// that stamps patches sees it.
 		typed = &trainer.TrainJob{}
 		err = today.withoutStatus().as(typed)
 	}
@@ -45,7 +45,8 @@ func (c *checker) decodeJob(o *object) (*trainer.TrainJob, error) {
 	return typed, nil
 }
 
-// overrides decodes the overrides of an earlier release, with the labels and annotations for the JobSet.
+// overrides decodes the overrides of an earlier release, with the labels and annotations for the
+// JobSet.
 func (o *object) overrides() (*legacy.Overrides, error) {
 	var fields struct {
 		Spec struct {
@@ -64,8 +65,9 @@ func (o *object) overrides() (*legacy.Overrides, error) {
 	return overrides, nil
 }
 
-// withoutProcesses returns the object without the field at a path, and the value of the field. It removes the field only if
-// the definition allows an integer or a string. Today's Go types have an integer there, or no field.
+// withoutProcesses returns the object without the field at a path, and the value of the field. It
+// removes the field only if the definition allows an integer or a string. Today's Go types have an
+// integer there, or no field.
 func (o *object) withoutProcesses(path ...string) (*object, *intstr.IntOrString, error) {
 	schema, fields := o.schema, o.fields
 	last := len(path) - 1

@@ -10,8 +10,9 @@ import (
 	"github.com/trainweld/trainweld/render/nearest"
 )
 
-// enums are the long lists of supported values in a schema. The API server's validator puts all values into each error: n wrong
-// items of n values take n*n texts. This package checks these lists itself, and names a few values.
+// enums are the long lists of supported values in a schema. The API server's validator puts all
+// values into each error: n wrong items of n values take n*n texts. This package checks these lists
+// itself, and names a few values.
 type enums struct {
 	has           map[string]bool // nil for a value that may be any
 	names         nearest.Names
@@ -26,8 +27,8 @@ const (
 	andMore, moreValues = " and ", " more"
 )
 
-// cutEnums moves the long lists of supported strings out of a schema. It returns nil if there are none. It leaves lists within allOf,
-// anyOf, oneOf and not to the validator.
+// cutEnums moves the long lists of supported strings out of a schema. It returns nil if there are
+// none. It leaves lists within allOf, anyOf, oneOf and not to the validator.
 func cutEnums(s *apiextensions.JSONSchemaProps) *enums {
 	var cut enums
 	if s.Type == "string" && len(s.Enum) > namedValues {
@@ -62,8 +63,9 @@ func cutEnums(s *apiextensions.JSONSchemaProps) *enums {
 	return &cut
 }
 
-// validate returns an error for each value that its list lacks. Like the API server, it accepts values that an update does not
-// change. On creation, old is nil. Otherwise it correlates the value with the stored one.
+// validate returns an error for each value that its list lacks. Like the API server, it accepts
+// values that an update does not change. On creation, old is nil. Otherwise it correlates the value
+// with the stored one.
 func (e *enums) validate(at *field.Path, value any, old *common.CorrelatedObject) field.ErrorList {
 	if e == nil || old != nil && old.CachedDeepEqual() {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// TestEnums compares the findings on long lists of supported values with the findings of the API server's validator. The validator
-// has the whole lists. The findings name ten values.
+// TestEnums compares the findings on long lists of supported values with the findings of the API
+// server's validator. The validator has the whole lists. The findings name ten values.
 func TestEnums(t *testing.T) {
 	long := make([]string, 40)
 	for i := range long {
@@ -49,7 +49,8 @@ func TestEnums(t *testing.T) {
 	}
 	at := func(c *compiled, fields, old string) []string {
 		var found findings
-		o := &object{definition: &definition{compiled: c}, fields: decoded(t, fields), names: itemNames{}}
+		o := &object{definition: &definition{compiled: c}, fields: decoded(t, fields),
+			names: itemNames{}}
 		var before *object
 		if old != "" {
 			before = &object{definition: o.definition, fields: decoded(t, old), names: itemNames{}}
@@ -58,7 +59,8 @@ func TestEnums(t *testing.T) {
 		var got []string
 		for _, f := range found.all {
 			got = append(got, fmt.Sprint(f.Code, f.Path, f.Message))
-			if n := strings.Count(f.Remedy.Text, `"value-`); f.Code == codes.BadValue && c == cut && n > namedValues {
+			if n := strings.Count(f.Remedy.Text, `"value-`); f.Code == codes.BadValue && c == cut &&
+				n > namedValues {
 				t.Errorf("%s: the help names %d values, want %d", f.Path, n, namedValues)
 			}
 		}
@@ -70,11 +72,15 @@ func TestEnums(t *testing.T) {
 		{fields: `{"one": "value-40", "few": "c", "list": ["value-1", "x", "y", ""], "map": {"a.b": "z", "c": "value-1"}}`},
 		{fields: `{"one": 5, "list": [null, ["value-1"], {}, true], "map": {"a": 1.5}}`},
 		{fields: `{"keyed": [{"name": "a", "mode": "x"}, {"name": "b"}, {"name": "c", "mode": "value-2"}]}`},
-		{fields: `{"one": "x", "list": ["x"], "map": {"a": "x"}}`, old: `{"one": "x", "list": ["x"], "map": {"a": "x"}}`},
-		{fields: `{"one": "y", "list": ["x", "y"], "map": {"a": "x", "b": "y"}}`, old: `{"one": "x", "list": ["x"], "map": {"a": "x", "b": "x"}}`},
-		{fields: `{"keyed": [{"name": "b", "mode": "y"}, {"name": "a", "mode": "x"}]}`, old: `{"keyed": [{"name": "a", "mode": "x"}, {"name": "b", "mode": "x"}]}`},
+		{fields: `{"one": "x", "list": ["x"], "map": {"a": "x"}}`,
+			old: `{"one": "x", "list": ["x"], "map": {"a": "x"}}`},
+		{fields: `{"one": "y", "list": ["x", "y"], "map": {"a": "x", "b": "y"}}`,
+			old: `{"one": "x", "list": ["x"], "map": {"a": "x", "b": "x"}}`},
+		{fields: `{"keyed": [{"name": "b", "mode": "y"}, {"name": "a", "mode": "x"}]}`,
+			old: `{"keyed": [{"name": "a", "mode": "x"}, {"name": "b", "mode": "x"}]}`},
 	} {
-		if got, want := at(cut, tc.fields, tc.old), at(whole, tc.fields, tc.old); !slices.Equal(got, want) {
+		if got, want := at(cut, tc.fields, tc.old),
+			at(whole, tc.fields, tc.old); !slices.Equal(got, want) {
 			t.Errorf("%s after %s:\n got %q\nwant %q", tc.fields, tc.old, got, want)
 		}
 	}
@@ -87,7 +93,8 @@ func compileWhole(crd *apiextensionsv1.CustomResourceDefinition) (*compiled, err
 		return nil, err
 	}
 	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+		crd.Spec.Versions[0].Schema.OpenAPIV3Schema, &internal, nil); err != nil {
 		return nil, err
 	}
 	c.enums = nil

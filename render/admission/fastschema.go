@@ -13,9 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// fastSchema is a schema, compiled to recognize plainly valid values. The validator of the API server builds validators for every value
-// again, and most values are valid. It still judges all other values: it alone knows the errors and their words. So do the API
-// server's functions that prune a value and fill in its defaults.
+// fastSchema is a schema, compiled to recognize plainly valid values. The validator of the API
+// server builds validators for every value again, and most values are valid. It still judges all
+// other values: it alone knows the errors and their words. So do the API server's functions that
+// prune a value and fill in its defaults.
 type fastSchema struct {
 	// undecided marks a schema with a rule that only the validator knows.
 	undecided bool
@@ -48,7 +49,8 @@ type defaultValue struct {
 
 // compileFast compiles a schema. It leaves rules undecided that definitions of the API rarely have.
 func compileFast(s *structuralschema.Structural) *fastSchema {
-	p := &fastSchema{kind: s.Type, nullable: s.Nullable, orString: s.XIntOrString, least: math.MinInt64, most: math.MaxInt64}
+	p := &fastSchema{kind: s.Type, nullable: s.Nullable, orString: s.XIntOrString,
+		least: math.MinInt64, most: math.MaxInt64}
 	if s.Items != nil {
 		p.items = compileFast(s.Items)
 	}
@@ -70,7 +72,8 @@ func compileFast(s *structuralschema.Structural) *fastSchema {
 			p.others = compileFast(s.AdditionalProperties.Structural)
 		}
 		p.open = p.open || s.AdditionalProperties.Structural == nil
-		p.undecided = p.undecided || s.AdditionalProperties.Structural == nil && !s.AdditionalProperties.Bool
+		p.undecided = p.undecided || s.AdditionalProperties.Structural == nil &&
+			!s.AdditionalProperties.Bool
 	}
 	if s.XListType != nil {
 		p.isSet = *s.XListType == "set"
@@ -88,14 +91,17 @@ func compileFast(s *structuralschema.Structural) *fastSchema {
 // restrict adds the rules on values.
 func (p *fastSchema) restrict(v *structuralschema.ValueValidation) {
 	p.isTime = p.kind == "string" && v.Format == "date-time"
-	isKnownFormat := v.Format == "" || p.isTime || p.kind == "integer" && (v.Format == "int32" || v.Format == "int64")
+	isKnownFormat := v.Format == "" || p.isTime ||
+		p.kind == "integer" && (v.Format == "int32" || v.Format == "int64")
 	p.undecided = p.undecided || !isKnownFormat || v.UniqueItems || v.MultipleOf != nil ||
-		v.AllOf != nil || v.OneOf != nil || v.Not != nil || v.AnyOf != nil && !p.orString || v.ExclusiveMinimum || v.ExclusiveMaximum
+		v.AllOf != nil || v.OneOf != nil || v.Not != nil || v.AnyOf != nil && !p.orString ||
+		v.ExclusiveMinimum || v.ExclusiveMaximum
 	if v.Format == "int32" {
 		p.least, p.most = math.MinInt32, math.MaxInt32
 	}
 	for _, bound := range []*float64{v.Minimum, v.Maximum} {
-		if bound != nil && (*bound != math.Trunc(*bound) || math.Abs(*bound) > 1<<53 || p.kind != "integer") {
+		if bound != nil && (*bound != math.Trunc(*bound) || math.Abs(*bound) > 1<<53 ||
+			p.kind != "integer") {
 			p.undecided = true
 			return
 		}
@@ -106,7 +112,8 @@ func (p *fastSchema) restrict(v *structuralschema.ValueValidation) {
 	if v.Maximum != nil {
 		p.most = min(p.most, int64(*v.Maximum))
 	}
-	limits := map[string][2]*int64{"string": {v.MinLength, v.MaxLength}, "array": {v.MinItems, v.MaxItems}, "object": {v.MinProperties, v.MaxProperties}}
+	limits := map[string][2]*int64{"string": {v.MinLength, v.MaxLength},
+		"array": {v.MinItems, v.MaxItems}, "object": {v.MinProperties, v.MaxProperties}}
 	if limit := limits[p.kind]; limit[0] != nil {
 		p.least = *limit[0]
 	}
@@ -140,12 +147,18 @@ func (p *fastSchema) accepts(value any) bool {
 	case map[string]any:
 		return p.kind == "object" && p.enum == nil && p.within(len(v)) && p.acceptsFields(v)
 	case []any:
-		return p.kind == "array" && p.enum == nil && p.within(len(v)) && p.distinct(v) && (p.items == nil || !slices.ContainsFunc(v, func(item any) bool { return !p.items.accepts(item) }))
+		return p.kind == "array" && p.enum == nil && p.within(len(v)) && p.distinct(v) &&
+			(p.items == nil || !slices.ContainsFunc(v, func(item any) bool {
+				return !p.items.accepts(item)
+			}))
 	case string:
-		return (p.kind == "string" || p.kind == "" && p.orString) && (p.kind == "" || p.within(utf8.RuneCountInString(v))) &&
-			(p.enum == nil || p.enum[v]) && (p.pattern == nil || p.pattern.MatchString(v)) && (!p.isTime || isTime(v))
+		return (p.kind == "string" || p.kind == "" && p.orString) &&
+			(p.kind == "" || p.within(utf8.RuneCountInString(v))) &&
+			(p.enum == nil || p.enum[v]) && (p.pattern == nil || p.pattern.MatchString(v)) &&
+			(!p.isTime || isTime(v))
 	case int64:
-		return (p.kind == "integer" || p.kind == "" && p.orString) && p.enum == nil && p.least <= v && v <= p.most
+		return (p.kind == "integer" || p.kind == "" && p.orString) && p.enum == nil &&
+			p.least <= v && v <= p.most
 	case bool:
 		return p.kind == "boolean" && p.enum == nil
 	}
@@ -179,7 +192,8 @@ func (p *fastSchema) acceptsFields(fields map[string]any) bool {
 	return true
 }
 
-// mistakes counts the plain mistakes in a value: missing fields, and scalars of a wrong type or value.
+// mistakes counts the plain mistakes in a value: missing fields, and scalars of a wrong type or
+// value.
 func (p *fastSchema) mistakes(value any) (n int) {
 	if p == nil {
 		return 0
@@ -292,8 +306,9 @@ func (p *fastSchema) distinct(list []any) bool {
 	return true
 }
 
-// withDefaults returns a decoded object with its defaults, except in its own metadata. The result shares all values without defaults
-// with fields, which it does not change. It returns false for an object that the API server may prune, or whose numbers it converts.
+// withDefaults returns a decoded object with its defaults, except in its own metadata. The result
+// shares all values without defaults with fields, which it does not change. It returns false for an
+// object that the API server may prune, or whose numbers it converts.
 func (p *fastSchema) withDefaults(fields map[string]any) (map[string]any, bool) {
 	if p.open || fields == nil {
 		return nil, false
@@ -330,7 +345,8 @@ func (p *fastSchema) field(name string) *fastSchema {
 	return p.others
 }
 
-// withValueDefaults is withDefaults for a value of a known schema. It reports whether the result is another one.
+// withValueDefaults is withDefaults for a value of a known schema. It reports whether the result is
+// another one.
 func (p *fastSchema) withValueDefaults(value any) (filled any, isNew, ok bool) {
 	if p == nil {
 		return nil, false, false

@@ -22,11 +22,14 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// drawn returns a random value of a schema. Most are valid, and few are of another type or outside of a limit.
+// drawn returns a random value of a schema. Most are valid, and few are of another type or outside
+// of a limit.
 func drawn(r *rand.Rand, s *structuralschema.Structural, depth int) any {
 	const oneIn = 60
 	if r.IntN(oneIn) == 0 {
-		odd := []any{nil, true, "", "x", strings.Repeat("é", 300), int64(-1), int64(0), int64(1 << 40), 1.5, 2.0, map[string]any{}, []any{}, map[string]any{"": nil}, []any{nil, "x"}}
+		odd := []any{nil, true, "", "x", strings.Repeat("é", 300), int64(-1), int64(0),
+			int64(1 << 40), 1.5, 2.0, map[string]any{}, []any{}, map[string]any{"": nil},
+			[]any{nil, "x"}}
 		return odd[r.IntN(len(odd))]
 	}
 	kind := s.Type
@@ -38,7 +41,9 @@ func drawn(r *rand.Rand, s *structuralschema.Structural, depth int) any {
 		fields := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			property := s.Properties[name]
-			if depth > 0 && (r.IntN(4) == 0 || name == "spec" || name == "template") || s.ValueValidation != nil && slices.Contains(s.ValueValidation.Required, name) && r.IntN(oneIn) > 0 {
+			if depth > 0 && (r.IntN(4) == 0 || name == "spec" || name == "template") ||
+				s.ValueValidation != nil && slices.Contains(s.ValueValidation.Required, name) &&
+					r.IntN(oneIn) > 0 {
 				fields[name] = drawn(r, &property, depth-1)
 			}
 		}
@@ -55,7 +60,9 @@ func drawn(r *rand.Rand, s *structuralschema.Structural, depth int) any {
 		}
 		return list
 	case "string":
-		texts := []string{"a", "example.com/a", "1Gi", "100m", "2026-11-23T10:00:00Z", "2026-02-30T10:00:00Z", "2026-11-23T24:00:00Z", "Always", "trainer.kubeflow.org/trainjob-controller"}
+		texts := []string{"a", "example.com/a", "1Gi", "100m", "2026-11-23T10:00:00Z",
+			"2026-02-30T10:00:00Z", "2026-11-23T24:00:00Z", "Always",
+			"trainer.kubeflow.org/trainjob-controller"}
 		if s.ValueValidation != nil && len(s.ValueValidation.Enum) > 0 {
 			return s.ValueValidation.Enum[r.IntN(len(s.ValueValidation.Enum))].Object
 		}
@@ -69,13 +76,14 @@ func drawn(r *rand.Rand, s *structuralschema.Structural, depth int) any {
 	}
 }
 
-// TestPlain draws values of the definitions of all releases. The API server's validator takes each plainly valid one, and none with
-// mistakes.
+// TestPlain draws values of the definitions of all releases. The API server's validator takes each
+// plainly valid one, and none with mistakes.
 func TestPlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	cases := testenv.Cases(t, 1000)
 	for _, of := range release.Known() {
-		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", jobSetKind} {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime",
+			jobSetKind} {
 			d, err := compiledOf(&of, kind)
 			if err != nil {
 				t.Fatal(err)
@@ -86,7 +94,8 @@ func TestPlain(t *testing.T) {
 				errs := validation.ValidateCustomResource(nil, value, d.validator)
 				errs = append(errs, structuralobjectmeta.Validate(nil, value, d.schema, false)...)
 				fields, _ := value.(map[string]any)
-				errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, d.schema, fields)...)
+				errs = append(
+					errs, structurallisttype.ValidateListSetsAndMaps(nil, d.schema, fields)...)
 				if n := d.fast.mistakes(value); n > 0 && len(errs) == 0 {
 					t.Fatalf("%s %s: %d mistakes, but valid\n%v", of.Name, kind, n, value)
 				}
@@ -100,18 +109,21 @@ func TestPlain(t *testing.T) {
 				}
 			}
 			if taken == 0 || rejected == 0 {
-				t.Errorf("%s %s: %d values taken, %d left to the validator", of.Name, kind, taken, rejected)
+				t.Errorf("%s %s: %d values taken, %d left to the validator", of.Name, kind, taken,
+					rejected)
 			}
 		}
 	}
 }
 
-// TestRulesOnCreate draws values of the definitions of all releases. The rules for new objects find what all rules find.
+// TestRulesOnCreate draws values of the definitions of all releases. The rules for new objects find
+// what all rules find.
 func TestRulesOnCreate(t *testing.T) {
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	cases := testenv.Cases(t, 1000)
 	for _, of := range release.Known() {
-		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", jobSetKind} {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime",
+			jobSetKind} {
 			d, err := compiledOf(&of, kind)
 			if err != nil {
 				t.Fatal(err)
@@ -119,8 +131,10 @@ func TestRulesOnCreate(t *testing.T) {
 			broken := 0
 			for range cases {
 				value := drawn(r, d.schema, 3+r.IntN(12))
-				want, _ := d.rules.Validate(t.Context(), nil, d.schema, value, nil, celconfig.RuntimeCELCostBudget)
-				got, _ := d.onCreate.Validate(t.Context(), nil, d.schema, value, nil, celconfig.RuntimeCELCostBudget)
+				want, _ := d.rules.Validate(t.Context(), nil, d.schema, value, nil,
+					celconfig.RuntimeCELCostBudget)
+				got, _ := d.onCreate.Validate(t.Context(), nil, d.schema, value, nil,
+					celconfig.RuntimeCELCostBudget)
 				if fmt.Sprint(inOrder(want)) != fmt.Sprint(inOrder(got)) {
 					t.Fatalf("%s %s: found %v, want %v\n%v", of.Name, kind, got, want, value)
 				}
@@ -133,13 +147,14 @@ func TestRulesOnCreate(t *testing.T) {
 	}
 }
 
-// TestPlain_Fill draws values of the definitions of all releases. Where fill returns true, the API server's functions prune nothing and
-// fill in the same defaults. The drawn value stays as it is.
+// TestPlain_Fill draws values of the definitions of all releases. Where fill returns true, the API
+// server's functions prune nothing and fill in the same defaults. The drawn value stays as it is.
 func TestPlain_Fill(t *testing.T) {
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	cases := testenv.Cases(t, 6000)
 	for _, of := range release.Known() {
-		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", jobSetKind} {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime",
+			jobSetKind} {
 			d, err := compiledOf(&of, kind)
 			if err != nil {
 				t.Fatal(err)
@@ -152,14 +167,17 @@ func TestPlain_Fill(t *testing.T) {
 				}
 				want := clone(got).(map[string]any)
 				got = clone(got).(map[string]any)
-				// The fields of every object stay as they are. Their schema is open here, and closed for the API server's functions.
+				// The fields of every object stay as they are. Their schema is open here, and
+				// closed for the API server's functions.
 				for _, name := range []string{"apiVersion", "kind", "metadata"} {
 					delete(want, name)
 					delete(got, name)
 				}
-				unknown := structuralpruning.PruneWithOptions(want, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+				unknown := structuralpruning.PruneWithOptions(want, d.schema, true,
+					structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 				structuraldefaulting.PruneNonNullableNullsWithoutDefaults(want, d.schema)
-				if err := structuralobjectmeta.Coerce(nil, want, d.schema, false, false); err != nil {
+				if err := structuralobjectmeta.Coerce(nil, want, d.schema, false,
+					false); err != nil {
 					t.Fatal(err)
 				}
 				structuraldefaulting.Default(want, d.schema)
@@ -172,7 +190,8 @@ func TestPlain_Fill(t *testing.T) {
 				case !isFilled:
 					left++
 				case len(unknown) > 0 || !reflect.DeepEqual(result, want):
-					t.Fatalf("%s %s: fill(%v) = %v, want %v without %v", of.Name, kind, before, result, want, unknown)
+					t.Fatalf("%s %s: fill(%v) = %v, want %v without %v", of.Name, kind, before,
+						result, want, unknown)
 				default:
 					filled++
 				}

@@ -17,14 +17,16 @@ type findings struct {
 
 // findingIndex finds findings by object, field, code and claim. It indexes the list lazily.
 type findingIndex struct {
-	indexed      int // number of indexed findings
-	at           map[codeRef]int
-	keys         map[codes.Key]int
-	caused       map[consequence]int
-	errors       map[fieldRef][]int // positions in the list
-	claims       map[claimed][]int  // positions of errors in a JobSet or a PodGroup, by the last claim
-	errorsWithin map[fieldRef]int   // number of errors at the field or within it; nil before the first use
-	paths        map[string]int     // number of errors at the path, in any object
+	indexed int // number of indexed findings
+	at      map[codeRef]int
+	keys    map[codes.Key]int
+	caused  map[consequence]int
+	errors  map[fieldRef][]int // positions in the list
+	// positions of errors in a JobSet or a PodGroup, by the last claim
+	claims map[claimed][]int
+	// number of errors at the field or within it; nil before the first use
+	errorsWithin map[fieldRef]int
+	paths        map[string]int // number of errors at the path, in any object
 }
 
 // fieldRef is a field of an object. place is a code at such a field.
@@ -121,28 +123,35 @@ func (fs *findings) add(found ...finding.Finding) {
 		x := fs.catchUp()
 		k := codes.KeyOf(f)
 		// A key without a message decides alone.
-		if x.keys[k] == 0 && (k.Message == "" || len(f.Claims) == 0 || x.caused[consequenceOf(f)] == 0) {
+		if x.keys[k] == 0 &&
+			(k.Message == "" || len(f.Claims) == 0 || x.caused[consequenceOf(f)] == 0) {
 			fs.all = append(fs.all, f)
 		}
 	}
 }
 
 // reject adds an error.
-func (fs *findings) reject(code finding.Code, object fieldpath.Object, path fieldpath.Path, message, help string) {
-	fs.add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
+func (fs *findings) reject(code finding.Code, object fieldpath.Object, path fieldpath.Path, message,
+	help string) {
+	fs.add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path,
+		Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
 // has reports whether there is an error at the path of the object, or above it.
 func (fs *findings) has(object fieldpath.Object, path fieldpath.Path, codes ...finding.Code) bool {
-	return fs.firstError(object, path, func(f *finding.Finding) bool { return len(codes) == 0 || slices.Contains(codes, f.Code) }) >= 0
+	return fs.firstError(object, path, func(f *finding.Finding) bool {
+		return len(codes) == 0 || slices.Contains(codes, f.Code)
+	}) >= 0
 }
 
-// firstError returns the position of the first error at the path of the object or above it, or -1. The error must
-// meet the condition.
-func (fs *findings) firstError(object fieldpath.Object, path fieldpath.Path, meets func(*finding.Finding) bool) int {
+// firstError returns the position of the first error at the path of the object or above it, or -1.
+// The error must meet the condition.
+func (fs *findings) firstError(object fieldpath.Object, path fieldpath.Path,
+	meets func(*finding.Finding) bool) int {
 	first := -1
 	for n := range len(path) + 1 {
-		if i := fs.errorAt(fieldRef{object, path[:n].String()}, meets); first < 0 || i >= 0 && i < first {
+		if i := fs.errorAt(fieldRef{object, path[:n].String()}, meets); first < 0 ||
+			i >= 0 && i < first {
 			first = i
 		}
 	}
@@ -160,7 +169,8 @@ func (fs *findings) errorAt(at fieldRef, meets func(*finding.Finding) bool) int 
 	return first
 }
 
-// errorAbove reports whether any object has an error at the path or above it. It ignores errors at the first steps.
+// errorAbove reports whether any object has an error at the path or above it. It ignores errors at
+// the first steps.
 func (fs *findings) errorAbove(path fieldpath.Path, except int) bool {
 	x := fs.catchUp()
 	for n := except + 1; n <= len(path); n++ {
@@ -171,8 +181,8 @@ func (fs *findings) errorAbove(path fieldpath.Path, except int) bool {
 	return false
 }
 
-// claimed returns the position of the first error in a JobSet or a PodGroup with this last claim, or -1. It compares
-// layer and source.
+// claimed returns the position of the first error in a JobSet or a PodGroup with this last claim,
+// or -1. It compares layer and source.
 func (fs *findings) claimed(c merge.Claim) int {
 	if known := fs.catchUp().claims[claimOf(c)]; len(known) > 0 {
 		return slices.Min(known)
@@ -194,7 +204,8 @@ func (fs *findings) errorWithin(object fieldpath.Object, path fieldpath.Path) bo
 	return x.errorsWithin[fieldRef{object, path.String()}] > 0
 }
 
-// reported reports whether there is a finding of the same code at the path of the object or above it.
+// reported reports whether there is a finding of the same code at the path of the object or above
+// it.
 func (fs *findings) reported(f finding.Finding) bool {
 	x := fs.catchUp()
 	for n := range len(f.Path) + 1 {

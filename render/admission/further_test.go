@@ -37,7 +37,8 @@ func kindsOf(t *testing.T, text string) []*admission.Kind {
 
 func TestKinds(t *testing.T) {
 	kinds := kindsOf(t, queueDefinition)
-	if len(kinds) != 2 || kinds[0].Version != "v1" || kinds[1].Version != "v2" || kinds[0].Group != "example.com" || kinds[0].Kind != "Queue" || kinds[0].Namespaced {
+	if len(kinds) != 2 || kinds[0].Version != "v1" || kinds[1].Version != "v2" ||
+		kinds[0].Group != "example.com" || kinds[0].Kind != "Queue" || kinds[0].Namespaced {
 		t.Fatalf("Kinds = %+v, want the served versions v1 and v2 of the cluster's Queue", kinds)
 	}
 	if _, err := kinds[1].Admit(context.Background(), map[string]any{}, ""); err == nil {
@@ -56,20 +57,27 @@ func TestKind_Admit(t *testing.T) {
 		want     []string
 	}{
 		{"valid", `{"spec": {"weight": 1, "labels": {"a": {"size": "x"}}}}`, nil},
-		{"unknown field", `{"spec": {"weight": 1, "wieght": 2}}`, []string{`TW101 .spec.wieght did you mean "weight"?`}},
-		{"unknown field of a map's value", `{"spec": {"weight": 1, "labels": {"a": {"sise": "x"}}}}`, []string{`TW101 .spec.labels["a"].sise did you mean "size"?`}},
-		{"unknown field that resembles none", `{"spec": {"weight": 1, "other": 2}}`, []string{"TW101 .spec.other remove the field, or correct its name"}},
-		{"wrong type", `{"spec": {"weight": "1"}}`, []string{"TW103 .spec.weight set a value of that type"}},
+		{"unknown field", `{"spec": {"weight": 1, "wieght": 2}}`,
+			[]string{`TW101 .spec.wieght did you mean "weight"?`}},
+		{"unknown field of a map's value",
+			`{"spec": {"weight": 1, "labels": {"a": {"sise": "x"}}}}`,
+			[]string{`TW101 .spec.labels["a"].sise did you mean "size"?`}},
+		{"unknown field that resembles none", `{"spec": {"weight": 1, "other": 2}}`,
+			[]string{"TW101 .spec.other remove the field, or correct its name"}},
+		{"wrong type", `{"spec": {"weight": "1"}}`,
+			[]string{"TW103 .spec.weight set a value of that type"}},
 		{"missing field", `{"spec": {}}`, []string{"TW500 .spec.weight set it"}},
 		{"limit", `{"spec": {"weight": 10}}`, []string{"TW501 .spec.weight use a supported value"}},
-		{"rule", `{"spec": {"weight": 7}}`, []string{"TW502 .spec change the values to satisfy the rule"}},
+		{"rule", `{"spec": {"weight": 7}}`,
+			[]string{"TW502 .spec change the values to satisfy the rule"}},
 	} {
 		group.Go(func() { // one kind serves concurrent checks
 			fields := map[string]any{}
 			if err := json.Unmarshal([]byte(tc.in), &fields); err != nil {
 				t.Error(err)
 			}
-			fields["apiVersion"], fields["kind"], fields["metadata"] = "example.com/v1", "Queue", map[string]any{"name": "a"}
+			fields["apiVersion"], fields["kind"], fields["metadata"] = "example.com/v1", "Queue",
+				map[string]any{"name": "a"}
 			found, err := kind.Admit(context.Background(), fields, "default")
 			if err != nil {
 				t.Errorf("%s: %v", tc.name, err)

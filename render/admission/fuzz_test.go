@@ -10,25 +10,31 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// FuzzKinds reads any definition, and sends any object through its admission. The verdict is the same each time, names the faults,
-// and leaves the object as it is.
+// FuzzKinds reads any definition, and sends any object through its admission. The verdict is the
+// same each time, names the faults, and leaves the object as it is.
 func FuzzKinds(f *testing.F) {
-	for _, object := range []string{`{"spec": {"weight": 1}}`, `{"spec": {"weight": 7, "labels": {"a": {"sise": "x"}}}}`, `{}`, `{"spec": null, "metadata": []}`} {
+	for _, object := range []string{
+		`{"spec": {"weight": 1}}`, `{"spec": {"weight": 7, "labels": {"a": {"sise": "x"}}}}`, `{}`,
+		`{"spec": null, "metadata": []}`} {
 		f.Add([]byte(queueDefinition), []byte(object))
 	}
 	of := func(schema string) string {
 		return `{"spec": {"group": "g", "names": {"kind": "K"}, "versions": [{"name": "v1", "served": true, "schema": {"openAPIV3Schema": ` + schema + `}}]}}`
 	}
 	for _, schema := range []string{
-		`{"type": "object", "properties": {"a": {"type": "integer", "default": "x"}}}`, `{"type": "object", "x-kubernetes-validations": [{"rule": "self.a.all(x, x.all(y, y > 1))"}]}`,
-		`{"type": "object", "properties": {"a": {"type": "string", "pattern": "(a+)+$"}}}`, `{"type": "object", "properties": {"a": {"$ref": "#"}}}`, `{"type": "array", "items": {"type": "object"}}`, `null`,
+		`{"type": "object", "properties": {"a": {"type": "integer", "default": "x"}}}`,
+		`{"type": "object", "x-kubernetes-validations": [{"rule": "self.a.all(x, x.all(y, y > 1))"}]}`,
+		`{"type": "object", "properties": {"a": {"type": "string", "pattern": "(a+)+$"}}}`,
+		`{"type": "object", "properties": {"a": {"$ref": "#"}}}`,
+		`{"type": "array", "items": {"type": "object"}}`, `null`,
 		`{"type": "object", "x-kubernetes-preserve-unknown-fields": true, "not": {"required": ["a"]}, "anyOf": [{"minProperties": 1}, {}]}`,
 	} {
 		f.Add([]byte(of(schema)), []byte(`{"a": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaab"}`))
 	}
 	f.Fuzz(func(t *testing.T, definition, object []byte) {
 		var fields, value map[string]any
-		if len(definition) > 1<<13 || len(object) > 1<<13 || json.Unmarshal(definition, &fields) != nil || json.Unmarshal(object, &value) != nil {
+		if len(definition) > 1<<13 || len(object) > 1<<13 ||
+			json.Unmarshal(definition, &fields) != nil || json.Unmarshal(object, &value) != nil {
 			t.Skip("no definition or no object")
 		}
 		kinds, err := admission.Kinds(fields)

@@ -29,12 +29,15 @@ type facts struct {
 	acts   map[merge.Owner]bool // a value of the patch is the last change of a field
 }
 
-// facts reads the history of the merge. An item of the runtime that a patch only names is not a value of the patch.
+// facts reads the history of the merge. An item of the runtime that a patch only names is not a
+// value of the patch.
 func (c *checker) facts() facts {
 	f := facts{map[merge.Owner]bool{}, map[merge.Owner]bool{}, map[merge.Owner]bool{}}
 	for path, claims := range c.merged.Owners.Reached() {
 		last := len(claims) - 1
-		if _, isField := path[len(path)-1].Field(); !isField && claims[0].Owner == runtimepatch.RuntimeLayer && claims[last].Value == any(merge.Presence{}) {
+		if _, isField := path[len(path)-1].Field(); !isField &&
+			claims[0].Owner == runtimepatch.RuntimeLayer &&
+			claims[last].Value == any(merge.Presence{}) {
 			continue
 		}
 		first := map[string]merge.Owner{} // by the value
@@ -63,7 +66,8 @@ func (c *checker) facts() facts {
 	return f
 }
 
-// isChange reports whether the last claim on a field certainly makes another result than the layer below it.
+// isChange reports whether the last claim on a field certainly makes another result than the layer
+// below it.
 func isChange(path fieldpath.Path, claims []merge.Claim) bool {
 	last := claims[len(claims)-1]
 	var below any // null, as absent
@@ -77,7 +81,8 @@ func isChange(path fieldpath.Path, claims []merge.Claim) bool {
 	return differ(last.Value, below) && !(isField && last.Value == any(merge.Presence{}))
 }
 
-// differ reports whether two values certainly make two results. The results may treat an empty value as an absent one.
+// differ reports whether two values certainly make two results. The results may treat an empty
+// value as an absent one.
 func differ(a, b any) bool {
 	switch {
 	case a == nil && b == nil:
@@ -86,19 +91,22 @@ func differ(a, b any) bool {
 		return differ(b, nil)
 	case b == nil:
 		v := reflect.ValueOf(a)
-		isEmpty := v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
+		isEmpty := v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) &&
+			v.Len() == 0
 		return !isEmpty || v.Type() == reflect.TypeFor[merge.Presence]()
 	default:
 		return reflect.TypeOf(a) == reflect.TypeOf(b) && !equality.Semantic.DeepEqual(a, b)
 	}
 }
 
-// mostCompared is the maximum number of patches for idle, which may merge once more for each. The schema rejects more.
+// mostCompared is the maximum number of patches for idle, which may merge once more for each. The
+// schema rejects more.
 const mostCompared = 16
 
-// idle returns the warnings on patches that do not change the result. A patch that makes the last change of a field does. Of any
-// other one, a merge without it decides. A patch that sets a value of another patch is not idle: managers that agree each keep
-// their own patch. A patch is not reported if another finding tells why it has no effect: it tries to clear a field, loses a
+// idle returns the warnings on patches that do not change the result. A patch that makes the last
+// change of a field does. Of any other one, a merge without it decides. A patch that sets a value
+// of another patch is not idle: managers that agree each keep their own patch. A patch is not
+// reported if another finding tells why it has no effect: it tries to clear a field, loses a
 // conflict, or is of a replicated job that the release skips.
 func (c *checker) idle() finding.List {
 	patches := c.typed.Spec.RuntimePatches
@@ -116,12 +124,15 @@ func (c *checker) idle() finding.List {
 	report := func(i int, message string, isCertain bool) {
 		found = append(found, finding.Finding{
 			Code: codes.IdlePatch, Severity: finding.Warning, Object: c.job.id,
-			Path:    fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patches[i].Manager)),
-			Message: message, Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it", IsCertain: isCertain},
+			Path: fieldpath.Fields("spec", "runtimePatches").Append(
+				fieldpath.Item("manager", patches[i].Manager)),
+			Message: message,
+			Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove it", IsCertain: isCertain},
 		})
 	}
 	for i, patch := range patches {
-		layer, isRepeated := merge.Manager(patch.Manager), times[patch.Manager] > 1 // then their claims are one layer's
+		// then their claims are one layer's
+		layer, isRepeated := merge.Manager(patch.Manager), times[patch.Manager] > 1
 		if c.isSkipped(patches[i : i+1]) {
 			continue
 		}
@@ -131,7 +142,8 @@ func (c *checker) idle() finding.List {
 		}
 		clears := c.cannotClear(patch.Manager)
 		found = append(found, clears...)
-		if clears != nil || facts.shares[layer] || facts.acts[layer] && !isRepeated || c.hasLost(layer) || !c.isIdle(i) {
+		if clears != nil || facts.shares[layer] || facts.acts[layer] && !isRepeated ||
+			c.hasLost(layer) || !c.isIdle(i) {
 			continue
 		}
 		// Of two patches that are idle because of each other, only the first is certain to go.
@@ -143,16 +155,20 @@ func (c *checker) idle() finding.List {
 		case !facts.sets[layer]:
 			report(i, "patch sets no field: empty values and nulls set none", isCertain)
 		case !disputes()[patch.Manager]:
-			report(i, "patch has no effect: the runtime or another patch already sets the same values, or a later patch replaces them", isCertain)
+			report(i, "patch has no effect: the runtime or another patch already sets the same "+
+				"values, or a later patch replaces them", isCertain)
 		}
 	}
 	return found
 }
 
-// hasLost reports whether a decision of force took a claim of the layer. Another finding reports it.
+// hasLost reports whether a decision of force took a claim of the layer. Another finding reports
+// it.
 func (c *checker) hasLost(layer merge.Owner) bool {
 	return slices.ContainsFunc(c.merging.Decisions, func(d conflict.Decision) bool {
-		return slices.ContainsFunc(d.Lost, func(claim merge.Claim) bool { return claim.Owner == layer })
+		return slices.ContainsFunc(d.Lost, func(claim merge.Claim) bool {
+			return claim.Owner == layer
+		})
 	})
 }
 
@@ -162,7 +178,8 @@ func (c *checker) isIdle(gone ...int) bool {
 	job.Spec.RuntimePatches = nil
 	for i := range c.typed.Spec.RuntimePatches {
 		if !slices.Contains(gone, i) {
-			job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, c.typed.Spec.RuntimePatches[i])
+			job.Spec.RuntimePatches = append(job.Spec.RuntimePatches,
+				c.typed.Spec.RuntimePatches[i])
 		}
 	}
 	in := c.renderInput(c.in.Runtime)
@@ -188,8 +205,8 @@ func conflictManagers(owners *merge.History) map[string]bool {
 	return managers
 }
 
-// cannotClear returns the warnings on empty fields of the TrainJob's own patch for which the result has a value. The
-// controller encodes its Go type of the patch, which omits such fields.
+// cannotClear returns the warnings on empty fields of the TrainJob's own patch for which the result
+// has a value. The controller encodes its Go type of the patch, which omits such fields.
 func (c *checker) cannotClear(manager string) finding.List {
 	spec := mapOf(c.in.TrainJob, "spec")
 	list, _ := spec["runtimePatches"].([]any)
@@ -210,13 +227,16 @@ func (c *checker) cannotClear(manager string) finding.List {
 		return nil
 	}
 	var found finding.List
-	emptied(runtimepatch.JobSetTemplate(), written, result, runtimepatch.PatchPath(manager), func(path fieldpath.Path, value any) {
-		found = append(found, finding.Finding{
-			Code: codes.IdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path,
-			Message: fmt.Sprintf("a patch cannot clear this field: %s has no effect", nameEmpty(value)),
-			Remedy:  finding.Remedy{Text: "remove the value from the runtime or the other patch"},
+	emptied(runtimepatch.JobSetTemplate(), written, result, runtimepatch.PatchPath(manager),
+		func(path fieldpath.Path, value any) {
+			found = append(found, finding.Finding{
+				Code: codes.IdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path,
+				Message: fmt.Sprintf("a patch cannot clear this field: %s has no effect",
+					nameEmpty(value)),
+				Remedy: finding.Remedy{
+					Text: "remove the value from the runtime or the other patch"},
+			})
 		})
-	})
 	return found
 }
 
@@ -235,7 +255,8 @@ func hasEmpty(value any) bool {
 	return false
 }
 
-// isEmptyValue reports whether encoding/json omits a value from a field with omitempty, or an absent pointer.
+// isEmptyValue reports whether encoding/json omits a value from a field with omitempty, or an
+// absent pointer.
 func isEmptyValue(value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -268,12 +289,14 @@ func nameEmpty(value any) string {
 	return fmt.Sprint(value)
 }
 
-// wrappers are the fields that lead to a Pod template. There a null is an empty YAML key, which nobody means to clear the template.
+// wrappers are the fields that lead to a Pod template. There a null is an empty YAML key, which
+// nobody means to clear the template.
 var wrappers = []string{"metadata", "spec", "template"}
 
-// emptied reports the fields of a patch that are empty while the result has a value. A pointer keeps its empty value, and an empty
-// struct is not an attempt to clear the struct.
-func emptied(t *schema.Type, patch, result map[string]any, path fieldpath.Path, report func(fieldpath.Path, any)) {
+// emptied reports the fields of a patch that are empty while the result has a value. A pointer
+// keeps its empty value, and an empty struct is not an attempt to clear the struct.
+func emptied(t *schema.Type, patch, result map[string]any, path fieldpath.Path,
+	report func(fieldpath.Path, any)) {
 	for _, f := range t.Patchable() {
 		value, isSet := patch[f.Name]
 		has, at := result[f.Name], path.Append(fieldpath.Field(f.Name))
@@ -281,14 +304,17 @@ func emptied(t *schema.Type, patch, result map[string]any, path fieldpath.Path, 
 		case !isSet || isEmptyValue(has):
 		case !isEmptyValue(value):
 			emptiedWithin(f.Type, value, has, at, report)
-		case value == nil && slices.Contains(wrappers, f.Name), value != nil && f.Type.Kind == schema.Struct, value != nil && f.Type.Kind == schema.Scalar && f.Patch.IsPointer():
+		case value == nil && slices.Contains(wrappers, f.Name),
+			value != nil && f.Type.Kind == schema.Struct,
+			value != nil && f.Type.Kind == schema.Scalar && f.Patch.IsPointer():
 		default:
 			report(at, value)
 		}
 	}
 }
 
-func emptiedWithin(t *schema.Type, value, has any, at fieldpath.Path, report func(fieldpath.Path, any)) {
+func emptiedWithin(t *schema.Type, value, has any, at fieldpath.Path,
+	report func(fieldpath.Path, any)) {
 	switch value := value.(type) {
 	case map[string]any:
 		within, _ := has.(map[string]any)

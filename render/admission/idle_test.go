@@ -45,12 +45,13 @@ spec:
 								- {name: side, image: x, resources: {limits: {cpu: 1}}}
 `
 
-// TestIdle_Law holds that random patches are idle if and only if the result is the same without them. Patches that share values, and
-// those of a conflict, are exceptions.
+// TestIdle_Law holds that random patches are idle if and only if the result is the same without
+// them. Patches that share values, and those of a conflict, are exceptions.
 func TestIdle_Law(t *testing.T) {
 	runtime := admitted(t, idleRuntime)
 	var spec trainer.ClusterTrainingRuntime
-	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(idleRuntime, "\t", "  ")), &spec); err != nil {
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(idleRuntime, "\t", "  ")),
+		&spec); err != nil {
 		t.Fatal(err)
 	}
 	template := &spec.Spec.Template
@@ -62,43 +63,58 @@ func TestIdle_Law(t *testing.T) {
 		var patches []trainer.RuntimePatch
 		for i := range managers {
 			var patch trainer.RuntimePatch
-			text := fmt.Sprintf(`{"manager":"example.com/m%d","trainingRuntimeSpec":{"template":%s}}`, i, drawnPatch(r))
+			text := fmt.Sprintf(
+				`{"manager":"example.com/m%d","trainingRuntimeSpec":{"template":%s}}`, i,
+				drawnPatch(r))
 			if err := json.Unmarshal([]byte(text), &patch); err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 			patches = append(patches, patch)
 		}
 		result := merged(t, template, patches)
-		found := admission.Check(t.Context(), admission.Input{TrainJob: object(t, jobYAML("\ttrainer: {}\n")), Runtime: runtime, Patches: patches})
+		found := admission.Check(
+			t.Context(), admission.Input{TrainJob: object(t, jobYAML("\ttrainer: {}\n")),
+				Runtime: runtime, Patches: patches})
 		for i := range patches {
-			isIdle := equality.Semantic.DeepEqual(result, merged(t, template, slices.Delete(slices.Clone(patches), i, i+1)))
+			isIdle := equality.Semantic.DeepEqual(
+				result, merged(t, template, slices.Delete(slices.Clone(patches), i, i+1)))
 			isReported := slices.ContainsFunc(found, func(f finding.Finding) bool {
 				_, manager, _ := f.Path[len(f.Path)-1].Item()
 				return f.Code == codes.IdlePatch && manager == patches[i].Manager
 			})
 			inConflict := slices.ContainsFunc(found, func(f finding.Finding) bool {
-				return f.Code == codes.Overlap && slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { return c.Owner == merge.Manager(patches[i].Manager) })
+				return f.Code == codes.Overlap &&
+					slices.ContainsFunc(f.Claims, func(c merge.Claim) bool {
+						return c.Owner == merge.Manager(patches[i].Manager)
+					})
 			})
 			if isReported {
 				reported++
 			} else {
 				silent++
 			}
-			if isReported && (!isIdle || inConflict) || isIdle && !isReported && !inConflict && !sharesValue(patches, i) {
+			if isReported && (!isIdle || inConflict) || isIdle && !isReported && !inConflict &&
+				!sharesValue(patches, i) {
 				text, _ := json.Marshal(patches)
-				t.Fatalf("seed %d: patch %d is reported: %v, and idle: %v\n%s", seed, i, isReported, isIdle, text)
+				t.Fatalf("seed %d: patch %d is reported: %v, and idle: %v\n%s", seed, i, isReported,
+					isIdle, text)
 			}
 		}
 	}
 	if least := int(cases / 20); reported < least || silent < least {
-		t.Errorf("%d patches are reported and %d are not: the test draws too few of one", reported, silent)
+		t.Errorf("%d patches are reported and %d are not: the test draws too few of one", reported,
+			silent)
 	}
 }
 
-// TestIdle_SkippedJob holds that a patch which the release skips, because the runtime lacks its job, is neither empty nor idle.
+// TestIdle_SkippedJob holds that a patch which the release skips, because the runtime lacks its
+// job, is neither empty nor idle.
 func TestIdle_SkippedJob(t *testing.T) {
 	const labels = `template: {metadata: {labels: {team: ml}}}`
-	runtime, v22 := admitted(t, idleRuntime), release.Known()[slices.IndexFunc(release.Known(), func(r release.Release) bool { return r.Name == "2.2" })]
+	runtime, v22 := admitted(t, idleRuntime),
+		release.Known()[slices.IndexFunc(release.Known(), func(r release.Release) bool {
+			return r.Name == "2.2"
+		})]
 	for _, tc := range []struct {
 		jobs string
 		want []finding.Code
@@ -106,11 +122,16 @@ func TestIdle_SkippedJob(t *testing.T) {
 		{"[{name: nodes, " + labels + "}]", []finding.Code{codes.UnknownJob}},
 		{"[{name: nodes}]", []finding.Code{codes.UnknownJob}},
 		{"[{name: nodes, " + labels + "}, {name: node}]", []finding.Code{codes.UnknownJob}},
-		{"[{name: nodes, " + labels + "}, {name: node, " + labels + "}]", []finding.Code{codes.UnknownJob}},
+		{"[{name: nodes, " + labels + "}, {name: node, " + labels + "}]",
+			[]finding.Code{codes.UnknownJob}},
 		{"[{name: node}]", []finding.Code{codes.IdlePatch}},
 	} {
-		patch := "\truntimePatches: [{manager: example.com/m, trainingRuntimeSpec: {template: {spec: {replicatedJobs: " + tc.jobs + "}}}}]\n"
-		found := admission.Check(t.Context(), admission.Input{Release: &v22, TrainJob: object(t, jobYAML("\ttrainer: {}\n"+patch)), Runtime: runtime})
+		patch := "\truntimePatches: [{manager: example.com/m, trainingRuntimeSpec: {template: " +
+			"{spec: {replicatedJobs: " + tc.jobs + "}}}}]\n"
+		found := admission.Check(
+			t.Context(), admission.Input{
+				Release: &v22, TrainJob: object(t, jobYAML("\ttrainer: {}\n"+patch)),
+				Runtime: runtime})
 		var got []finding.Code
 		for _, f := range found {
 			got = append(got, f.Code)
@@ -121,7 +142,8 @@ func TestIdle_SkippedJob(t *testing.T) {
 	}
 }
 
-func merged(t *testing.T, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
+func merged(t *testing.T, template *trainer.JobSetTemplateSpec,
+	patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
 	t.Helper()
 	result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{})
 	if err != nil {
@@ -175,8 +197,8 @@ func leaves(patch trainer.RuntimePatch) map[string]bool {
 	return found
 }
 
-// drawnPatch draws a patch of the JobSet template in any order. It has values and items that idleRuntime has, has otherwise, or
-// lacks.
+// drawnPatch draws a patch of the JobSet template in any order. It has values and items that
+// idleRuntime has, has otherwise, or lacks.
 func drawnPatch(r *rand.Rand) string {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	items := func(draw func(name string) string, names ...string) string {
@@ -200,16 +222,23 @@ func drawnPatch(r *rand.Rand) string {
 	named := func(name string) string { return fmt.Sprintf(`{"name":"%s"}`, name) }
 	env := func(name string) string { return fmt.Sprintf(`{"name":"%s",%s}`, name, value("value")) }
 	container := func(name string) string {
-		fields := some(value("workingDir"), `"env":`+items(env, "a", "b", "c"), `"resources":{"limits":{"cpu":`+pick("1", `"1000m"`, "2")+`}}`)
-		return strings.Replace(strings.Replace(fields, "{", fmt.Sprintf(`{"name":"%s",`, name), 1), ",}", "}", 1)
+		fields := some(value("workingDir"), `"env":`+items(env, "a", "b", "c"),
+			`"resources":{"limits":{"cpu":`+pick("1", `"1000m"`, "2")+`}}`)
+		return strings.Replace(strings.Replace(fields, "{", fmt.Sprintf(`{"name":"%s",`, name), 1),
+			",}", "}", 1)
 	}
 	pod := some(
-		`"nodeSelector":`+some(value("a"), value("b")), `"tolerations":`+pick(`[{"key":"a"}]`, `[{"key":"b"}]`, `[]`),
+		`"nodeSelector":`+some(value("a"), value("b")),
+		`"tolerations":`+pick(`[{"key":"a"}]`, `[{"key":"b"}]`, `[]`),
 		`"volumes":`+items(func(name string) string {
-			return fmt.Sprintf(`{"name":"%s",%s}`, name, pick(`"emptyDir":{}`, `"emptyDir":{"medium":"Memory"}`))
+			return fmt.Sprintf(`{"name":"%s",%s}`, name,
+				pick(`"emptyDir":{}`, `"emptyDir":{"medium":"Memory"}`))
 		}, "a", "b", "c"),
-		`"imagePullSecrets":`+items(named, "a", "b"), `"containers":`+items(container, "node", "side"),
+		`"imagePullSecrets":`+items(named, "a", "b"),
+		`"containers":`+items(container, "node", "side"),
 	)
-	jobs := fmt.Sprintf(`"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":%s}}}}]}`, pod)
+	jobs := fmt.Sprintf(
+		`"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":%s}}}}]}`,
+		pod)
 	return "{" + pick(`"metadata":{"labels":`+some(value("a"), value("b"))+`},`, "") + jobs + "}"
 }

@@ -29,8 +29,8 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 	if d == nil {
 		return nil
 	}
-	// With the defaults of its webhook, the JobSet needs no encoding after them. But a request loses a null, which the webhook would
-	// write again.
+	// With the defaults of its webhook, the JobSet needs no encoding after them. But a request
+	// loses a null, which the webhook would write again.
 	fields, err := Encode(d.mutated(c.output.JobSet))
 	if err == nil && hasNull(fields) {
 		fields, err = Encode(c.output.JobSet)
@@ -62,10 +62,12 @@ func hasNull(value any) bool {
 	return value == nil
 }
 
-// claimAsPrinted returns the path of a JobSet field as the webhook prints it. It differs for the names of claims.
+// claimAsPrinted returns the path of a JobSet field as the webhook prints it. It differs for the
+// names of claims.
 func claimAsPrinted(path fieldpath.Path) fieldpath.Path {
 	const depth = 5 // .spec.volumeClaimPolicies[0].templates[0]
-	if len(path) != depth+2 || !path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) || path[depth+1] != fieldpath.Field("name") {
+	if len(path) != depth+2 || !path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) ||
+		path[depth+1] != fieldpath.Field("name") {
 		return path
 	}
 	printed := slices.Clone(path[:depth+1])
@@ -73,13 +75,15 @@ func claimAsPrinted(path fieldpath.Path) fieldpath.Path {
 	return printed
 }
 
-// AdmitJobSet sends a JobSet through admission and through its controller. The stages are its definition, the JobSet
-// webhook, the Jobs, volume claims and Pods. The object is as decoded from JSON or YAML; AdmitJobSet does not change
-// it. The argument namespace is its namespace if it has none; the empty string means "default".
+// AdmitJobSet sends a JobSet through admission and through its controller. The stages are its
+// definition, the JobSet webhook, the Jobs, volume claims and Pods. The object is as decoded from
+// JSON or YAML; AdmitJobSet does not change it. The argument namespace is its namespace if it has
+// none; the empty string means "default".
 //
-// Check does this for the JobSet of a TrainJob. A finding on a Job, a Pod or a claim refers to the field of the
-// JobSet in its claim.
-func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string) finding.List {
+// Check does this for the JobSet of a TrainJob. A finding on a Job, a Pod or a claim refers to the
+// field of the JobSet in its claim.
+func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
+	namespace string) finding.List {
 	js, rejected := admitJobSet(ctx, r, fields, cmp.Or(namespace, "default"))
 	if js == nil {
 		return rejected
@@ -87,14 +91,16 @@ func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 	return childFindings(r, js, rejected)
 }
 
-// childFindings adds the findings on the objects that the JobSet's controller makes to those on the JobSet.
+// childFindings adds the findings on the objects that the JobSet's controller makes to those on the
+// JobSet.
 func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List) finding.List {
 	found, before := &findings{all: rejected}, &findings{all: rejected}
 	id := fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
 	full := *js // here replicas have their default, but package render takes 0 for missing
-	full.Spec.ReplicatedJobs = slices.DeleteFunc(slices.Clone(js.Spec.ReplicatedJobs), func(job jobset.ReplicatedJob) bool {
-		return job.Replicas == 0
-	})
+	full.Spec.ReplicatedJobs = slices.DeleteFunc(slices.Clone(js.Spec.ReplicatedJobs),
+		func(job jobset.ReplicatedJob) bool {
+			return job.Replicas == 0
+		})
 	made := jobsOf(r, &full, nil)
 	for _, f := range jobFindings(made) {
 		if !before.errorWithin(id, f.Path) {
@@ -105,18 +111,21 @@ func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List)
 		source := path
 		if made, ok := derivedFrom(&js.Spec, path); ok {
 			source = made
-			if before.errorWithin(id, made) || before.errorWithin(id, path[:3].Append(fieldpath.Field("name"))) {
+			if before.errorWithin(id, made) ||
+				before.errorWithin(id, path[:3].Append(fieldpath.Field("name"))) {
 				return // the cluster rejects the name first
 			}
 		}
-		f.Claims = []merge.Claim{{Owner: runtimepatch.JobSetLayer, Value: merge.Presence{}, At: source}}
+		f.Claims = []merge.Claim{
+			{Owner: runtimepatch.JobSetLayer, Value: merge.Presence{}, At: source}}
 		found.add(f)
 	})
 	return found.all
 }
 
 // admitJobSet sends a JobSet through its own admission.
-func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string) (*jobset.JobSet, finding.List) {
+func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
+	namespace string) (*jobset.JobSet, finding.List) {
 	found := &findings{}
 	d := found.definition(r, jobSetKind)
 	if d == nil {
@@ -146,27 +155,30 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 		case code == codes.JobSetGate && found.has(o.id, path, codes.BadValue):
 			return // the release has no such feature gate
 		}
-		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
+		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path,
+			Message: message, Remedy: finding.Remedy{Text: help}})
 	})
 	return js, found.all
 }
 
-// mutate returns the JobSet after its mutating webhook. The webhook sends the API server a patch only if it changes
-// the JobSet.
+// mutate returns the JobSet after its mutating webhook. The webhook sends the API server a patch
+// only if it changes the JobSet.
 func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
 	full := o.mutated(js)
 	// Defaults of these fields are the most frequent ones, and a deep comparison reaches them last.
 	was, is := &js.Spec, &full.Spec
-	hasDefaults := was.Network == nil && is.Network != nil || was.SuccessPolicy == nil && is.SuccessPolicy != nil ||
+	hasDefaults := was.Network == nil && is.Network != nil ||
+		was.SuccessPolicy == nil && is.SuccessPolicy != nil ||
 		was.StartupPolicy == nil && is.StartupPolicy != nil
-	if !hasDefaults && (reflect.DeepEqual(is, was) || equality.Semantic.DeepEqual(is, was)) { // the first is faster, and mostly true
+	// the first is faster, and mostly true
+	if !hasDefaults && (reflect.DeepEqual(is, was) || equality.Semantic.DeepEqual(is, was)) {
 		return full, nil
 	}
 	return full, o.reencode(full)
 }
 
-// mutated returns the JobSet after its mutating webhook. The Go type cannot distinguish an explicit 0 or "" from a
-// missing field. After the definition's defaults, an empty field must be explicit.
+// mutated returns the JobSet after its mutating webhook. The Go type cannot distinguish an explicit
+// 0 or "" from a missing field. After the definition's defaults, an empty field must be explicit.
 func (d *definition) mutated(js *jobset.JobSet) *jobset.JobSet {
 	full := render.DefaultJobSetOf(&d.release, js)
 	for i := range js.Spec.ReplicatedJobs {
@@ -176,17 +188,19 @@ func (d *definition) mutated(js *jobset.JobSet) *jobset.JobSet {
 	return full
 }
 
-// checkJobSet applies the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all alpha feature gates
-// off. It skips the checks that the definition's schema covers.
+// checkJobSet applies the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all
+// alpha feature gates off. It skips the checks that the definition's schema covers.
 func (d *definition) checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	spec := &js.Spec
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
 		report(codes.JobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
-			"InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled", "use Recreate or BlockingRecreate")
+			"InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is "+
+				"disabled", "use Recreate or BlockingRecreate")
 	}
 	checkNetwork(spec.Network, report)
 	if spec.ManagedBy != nil {
-		apirule.ManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"), codes.JobSetManagedBy, report)
+		apirule.ManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"),
+			codes.JobSetManagedBy, report)
 	}
 	earlier := map[string]bool{}
 	for i := range spec.ReplicatedJobs {
@@ -209,11 +223,14 @@ func checkNetwork(network *jobset.Network, report apirule.Reporter) {
 	if network == nil || network.Subdomain == "" {
 		return
 	}
-	problems := labelProblems(network.Subdomain, ".spec.network.subdomain is too long, must be less than 63 characters")
-	apirule.Valid(report, codes.JobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"), network.Subdomain, problems, nameHelp)
+	problems := labelProblems(network.Subdomain,
+		".spec.network.subdomain is too long, must be less than 63 characters")
+	apirule.Valid(report, codes.JobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
+		network.Subdomain, problems, nameHelp)
 }
 
-// labelProblems returns the JobSet webhook's messages on an invalid DNS label. It has a message of its own for a long one.
+// labelProblems returns the JobSet webhook's messages on an invalid DNS label. It has a message of
+// its own for a long one.
 func labelProblems(name, tooLong string) []string {
 	problems := validation.IsDNS1035Label(name)
 	if len(name) > validation.DNS1035LabelMaxLength {
@@ -226,16 +243,20 @@ func labelProblems(name, tooLong string) []string {
 const podSuffix = "-abcde"
 
 // checkReplicatedJob checks the longest names that JobSet generates from a job's name.
-func (d *definition) checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule.Reporter) {
+func (d *definition) checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob,
+	report apirule.Reporter) {
 	path := jobPath(job.Name)
 	spec := &job.Template.Spec
 	if p := spec.Parallelism; p != nil && int64(*p)*int64(job.Replicas) > math.MaxInt32 {
 		report(codes.JobSetTooLarge, path.Append(fieldpath.Field("replicas")),
-			fmt.Sprintf("the product of replicas and parallelism must not exceed %d for replicatedJob '%s'", math.MaxInt32, job.Name), "lower replicas or parallelism")
+			fmt.Sprintf("the product of replicas and parallelism must not exceed %d for "+
+				"replicatedJob '%s'", math.MaxInt32, job.Name), "lower replicas or parallelism")
 	}
 	if d.has(release.JobSetGroup) {
-		problems := labelProblems(job.GroupName, ".spec.replicatedJob[].groupName is too long, must be less than 63 characters")
-		apirule.Valid(report, codes.JobSetName, path.Append(fieldpath.Field("groupName")), job.GroupName, problems, nameHelp)
+		problems := labelProblems(job.GroupName,
+			".spec.replicatedJob[].groupName is too long, must be less than 63 characters")
+		apirule.Valid(report, codes.JobSetName, path.Append(fieldpath.Field("groupName")),
+			job.GroupName, problems, nameHelp)
 	}
 	longest := fmt.Sprintf("%s-%s-%d", jobSet, job.Name, job.Replicas-1)
 	if !checkGenerated("job", longest, path, report) {
@@ -243,34 +264,46 @@ func (d *definition) checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob
 	}
 	indexed := spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 	if indexed && spec.Completions != nil {
-		checkGenerated("pod", fmt.Sprintf("%s-%d%s", longest, *spec.Completions-1, podSuffix), path, report)
+		checkGenerated("pod", fmt.Sprintf("%s-%d%s", longest, *spec.Completions-1, podSuffix), path,
+			report)
 	}
 }
 
-// checkGenerated checks the name of a Job or Pod that JobSet will create. It returns false if the name is invalid.
+// checkGenerated checks the name of a Job or Pod that JobSet will create. It returns false if the
+// name is invalid.
 func checkGenerated(kind, name string, path fieldpath.Path, report apirule.Reporter) bool {
-	problems := labelProblems(name, fmt.Sprintf("JobSet name is too long, %s names generated for this JobSet will exceed 63 characters", kind))
+	problems := labelProblems(
+		name, fmt.Sprintf(
+			"JobSet name is too long, %s names generated for this JobSet will exceed 63 characters",
+			kind))
 	help := "use lower-case letters, digits and dashes in the name of the replicated job"
 	if over := len(name) - validation.DNS1035LabelMaxLength; over > 0 {
-		help = fmt.Sprintf("shorten the TrainJob's name, or that of the replicated job, by %d", over)
+		help = fmt.Sprintf("shorten the TrainJob's name, or that of the replicated job, by %d",
+			over)
 	}
-	apirule.Valid(report, codes.JobSetName, path.Append(fieldpath.Field("name")), name, problems, help)
+	apirule.Valid(report, codes.JobSetName, path.Append(fieldpath.Field("name")), name, problems,
+		help)
 	return len(problems) == 0
 }
 
-func (d *definition) checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report apirule.Reporter) {
+func (d *definition) checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool,
+	report apirule.Reporter) {
 	path := jobPath(job.Name).Append(fieldpath.Field("dependsOn"))
 	if first && job.DependsOn != nil {
-		report(codes.JobSetDependsOn, path, "DependsOn can't be set for the first ReplicatedJob", "move the job after the jobs that it depends on")
+		report(codes.JobSetDependsOn, path, "DependsOn can't be set for the first ReplicatedJob",
+			"move the job after the jobs that it depends on")
 	}
-	if !first && job.DependsOn != nil && len(job.DependsOn) == 0 && d.has(release.JobSetDependency) {
-		report(codes.JobSetDependsOn, path, apirule.Missing("JobSet's webhook panics on an empty list"), "remove the field")
+	if !first && job.DependsOn != nil && len(job.DependsOn) == 0 &&
+		d.has(release.JobSetDependency) {
+		report(codes.JobSetDependsOn, path,
+			apirule.Missing("JobSet's webhook panics on an empty list"), "remove the field")
 	}
 	for _, dependency := range job.DependsOn {
 		// The webhook lets a job depend on itself. Package render reports that it never starts.
 		if !earlier[dependency.Name] {
 			report(codes.JobSetDependsOn, path.Append(fieldpath.Item("name", dependency.Name)),
-				fmt.Sprintf("replicatedJob: %s cannot depend on replicatedJob: %s", job.Name, dependency.Name), "use an earlier job, or move the job after it")
+				fmt.Sprintf("replicatedJob: %s cannot depend on replicatedJob: %s", job.Name,
+					dependency.Name), "use an earlier job, or move the job after it")
 		}
 	}
 }

@@ -27,11 +27,13 @@ const (
 	total // of all nodes
 )
 
-// launchProgram is a program that starts processes on all nodes. The names of its options have no leading dashes, and dashes within.
+// launchProgram is a program that starts processes on all nodes. The names of its options have no
+// leading dashes, and dashes within.
 type launchProgram struct {
 	commands [][]string
 	counts   map[string]launched
-	// flags have no value, and valued have one. An option of neither ends the reading: its next word may be its value.
+	// flags have no value, and valued have one. An option of neither ends the reading: its next
+	// word may be its value.
 	flags, valued []string
 	// pairs are options with two values.
 	pairs []string
@@ -42,19 +44,25 @@ type launchProgram struct {
 	ofMPI       bool
 }
 
-// launchPrograms returns the programs: torchrun (torch.distributed.run), accelerate launch, deepspeed and Open MPI's mpirun.
+// launchPrograms returns the programs: torchrun (torch.distributed.run), accelerate launch,
+// deepspeed and Open MPI's mpirun.
 func launchPrograms() []launchProgram {
 	return []launchProgram{
 		{
 			commands: [][]string{
-				{"torchrun"}, {"python", "-m", "torch.distributed.run"}, {"python3", "-m", "torch.distributed.run"},
-				{"python", "-m", "torch.distributed.launch"}, {"python3", "-m", "torch.distributed.launch"},
+				{"torchrun"}, {"python", "-m", "torch.distributed.run"},
+				{"python3", "-m", "torch.distributed.run"},
+				{"python", "-m", "torch.distributed.launch"},
+				{"python3", "-m", "torch.distributed.launch"},
 			},
 			counts: map[string]launched{"nnodes": nodes, "nproc-per-node": perNode},
-			flags:  []string{"standalone", "m", "module", "no-python", "run-path", "use-env", "virtual-local-rank"},
+			flags: []string{"standalone", "m", "module", "no-python", "run-path", "use-env",
+				"virtual-local-rank"},
 			valued: []string{
-				"rdzv-backend", "rdzv-endpoint", "rdzv-id", "rdzv-conf", "max-restarts", "monitor-interval", "start-method", "role", "log-dir", "r",
-				"redirects", "t", "tee", "local-ranks-filter", "node-rank", "master-addr", "master-port", "local-addr", "logs-specs",
+				"rdzv-backend", "rdzv-endpoint", "rdzv-id", "rdzv-conf", "max-restarts",
+				"monitor-interval", "start-method", "role", "log-dir", "r",
+				"redirects", "t", "tee", "local-ranks-filter", "node-rank", "master-addr",
+				"master-port", "local-addr", "logs-specs",
 				"event-log-handler", "numa-binding", "signals-to-handle",
 			},
 			abbreviates: true,
@@ -63,13 +71,17 @@ func launchPrograms() []launchProgram {
 			commands: [][]string{{"accelerate", "launch"}},
 			counts:   map[string]launched{"num-machines": nodes, "num-processes": total},
 			flags: []string{
-				"cpu", "multi-gpu", "tpu", "use-deepspeed", "use-fsdp", "use-megatron-lm", "debug", "q", "quiet", "m", "module", "no-python",
+				"cpu", "multi-gpu", "tpu", "use-deepspeed", "use-fsdp", "use-megatron-lm", "debug",
+				"q", "quiet", "m", "module", "no-python",
 				"same-network", "dynamo-use-fullgraph", "dynamo-use-dynamic", "enable-cpu-affinity",
 			},
 			valued: []string{
-				"config-file", "machine-rank", "main-process-ip", "main-process-port", "mixed-precision", "num-cpu-threads-per-process", "gpu-ids",
-				"dynamo-backend", "dynamo-mode", "rdzv-backend", "rdzv-conf", "max-restarts", "monitor-interval", "role", "log-dir", "tee",
-				"deepspeed-config-file", "zero-stage", "gradient-accumulation-steps", "gradient-clipping", "deepspeed-hostfile",
+				"config-file", "machine-rank", "main-process-ip", "main-process-port",
+				"mixed-precision", "num-cpu-threads-per-process", "gpu-ids",
+				"dynamo-backend", "dynamo-mode", "rdzv-backend", "rdzv-conf", "max-restarts",
+				"monitor-interval", "role", "log-dir", "tee",
+				"deepspeed-config-file", "zero-stage", "gradient-accumulation-steps",
+				"gradient-clipping", "deepspeed-hostfile",
 				"deepspeed-multinode-launcher",
 			},
 			abbreviates: true,
@@ -78,22 +90,27 @@ func launchPrograms() []launchProgram {
 			commands: [][]string{{"deepspeed"}},
 			counts:   map[string]launched{"num-nodes": nodes, "num-gpus": perNode},
 			flags: []string{
-				"module", "no-python", "no-local-rank", "elastic-training", "force-multi", "save-pid", "no-ssh", "no-ssh-check", "bind-cores-to-rank",
+				"module", "no-python", "no-local-rank", "elastic-training", "force-multi",
+				"save-pid", "no-ssh", "no-ssh-check", "bind-cores-to-rank",
 			},
 			valued: []string{
-				"master-port", "master-addr", "launcher", "launcher-args", "autotuning", "enable-each-rank-log", "bind-core-list", "ssh-port", "node-rank",
+				"master-port", "master-addr", "launcher", "launcher-args", "autotuning",
+				"enable-each-rank-log", "bind-core-list", "ssh-port", "node-rank",
 			},
 			elsewhere:   []string{"H", "hostfile", "i", "include", "e", "exclude"},
 			abbreviates: true,
 		},
 		{
 			commands: [][]string{{"mpirun"}, {"mpiexec"}},
-			counts:   map[string]launched{"np": total, "n": total, "c": total, "npernode": perNode, "N": perNode},
+			counts: map[string]launched{"np": total, "n": total, "c": total, "npernode": perNode,
+				"N": perNode},
 			flags: []string{
-				"allow-run-as-root", "oversubscribe", "v", "q", "verbose", "quiet", "tag-output", "timestamp-output", "report-bindings", "display-map",
+				"allow-run-as-root", "oversubscribe", "v", "q", "verbose", "quiet", "tag-output",
+				"timestamp-output", "report-bindings", "display-map",
 				"display-allocation", "bynode", "byslot",
 			},
-			valued:    []string{"x", "map-by", "bind-to", "rank-by", "wdir", "wd", "prefix", "output-filename", "timeout"},
+			valued: []string{"x", "map-by", "bind-to", "rank-by", "wdir", "wd", "prefix",
+				"output-filename", "timeout"},
 			pairs:     []string{"mca", "gmca"},
 			elsewhere: []string{"H", "host", "hostfile", "machinefile", "default-hostfile"},
 			ofMPI:     true,
@@ -117,12 +134,14 @@ func (n launchCount) value() string {
 	return strconv.Itoa(n.least)
 }
 
-// launchOf returns the program that the words start, and the numbers that they give it. It reads plain words alone, until the first one
-// that may be the program's own. Of two equal options the last one counts.
+// launchOf returns the program that the words start, and the numbers that they give it. It reads
+// plain words alone, until the first one that may be the program's own. Of two equal options the
+// last one counts.
 func launchOf(words []string) (*launchProgram, []launchCount) {
 	for _, p := range launchPrograms() {
 		for _, command := range p.commands {
-			if len(words) >= len(command) && path.Base(words[0]) == command[0] && slices.Equal(words[1:len(command)], command[1:]) {
+			if len(words) >= len(command) && path.Base(words[0]) == command[0] &&
+				slices.Equal(words[1:len(command)], command[1:]) {
 				return &p, p.read(words, len(command))
 			}
 		}
@@ -202,15 +221,16 @@ func (p *launchProgram) fullName(name string) string {
 	return name
 }
 
-// launch warns of numbers on the command line of the trainer that differ from the TrainJob's. They win over the variables of a policy, so
-// that nodes wait for each other, or GPUs are idle.
+// launch warns of numbers on the command line of the trainer that differ from the TrainJob's. They
+// win over the variables of a policy, so that nodes wait for each other, or GPUs are idle.
 func (c *checker) launch() {
 	jobs := c.output.JobSet.Spec.ReplicatedJobs
 	at := slices.IndexFunc(jobs, isTrainer)
 	if at < 0 {
 		return
 	}
-	i := slices.IndexFunc(jobs[at].Template.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == mlpolicy.Node })
+	i := slices.IndexFunc(jobs[at].Template.Spec.Template.Spec.Containers,
+		func(c corev1.Container) bool { return c.Name == mlpolicy.Node })
 	if i < 0 {
 		return
 	}
@@ -223,41 +243,53 @@ func (c *checker) launch() {
 		return
 	}
 	policy := c.in.Runtime.spec.MLPolicy
-	if ofMPI := policy != nil && policy.MPI != nil; program.ofMPI && !ofMPI || ofMPI && !program.ofMPI && program.commands[0][0] != "deepspeed" {
+	if ofMPI := policy != nil && policy.MPI != nil; program.ofMPI && !ofMPI ||
+		ofMPI && !program.ofMPI && program.commands[0][0] != "deepspeed" {
 		return
 	}
 	size := c.launchSize(&jobs[at], container)
-	whole := counts[0].of != nodes && size.nodes == 1 || counts[0].of == nodes && counts[0].least <= size.nodes && size.nodes <= counts[0].most
+	whole := counts[0].of != nodes && size.nodes == 1 ||
+		counts[0].of == nodes && counts[0].least <= size.nodes && size.nodes <= counts[0].most
 	for _, n := range counts {
 		text, has := "", 0
 		switch {
 		case n.of == nodes && size.nodes > 0:
-			text, has = fmt.Sprintf("starts on %s nodes by %s, but numNodes is %d", n.value(), n.option, size.nodes), size.nodes
+			text, has = fmt.Sprintf("starts on %s nodes by %s, but numNodes is %d", n.value(),
+				n.option, size.nodes), size.nodes
 		case n.of == perNode && size.perNode > 0:
-			text, has = fmt.Sprintf("starts %s processes a node by %s, but %s", n.value(), n.option, size.perNodeText), size.perNode
+			text, has = fmt.Sprintf("starts %s processes a node by %s, but %s", n.value(), n.option,
+				size.perNodeText), size.perNode
 		case n.of == total && size.nodes > 0 && size.perNode > 0 && (whole || program.ofMPI):
 			has = size.nodes * size.perNode
-			text = fmt.Sprintf("starts %s processes by %s, but %d nodes with %d each have %d", n.value(), n.option, size.nodes, size.perNode, has)
+			text = fmt.Sprintf("starts %s processes by %s, but %d nodes with %d each have %d",
+				n.value(), n.option, size.nodes, size.perNode, has)
 		}
 		if text != "" && (has < n.least || has > n.most) {
-			c.reportLaunch(jobs[at].Name, container, n, strings.Join(program.commands[0], " ")+" "+text, has)
+			c.reportLaunch(jobs[at].Name, container, n, strings.Join(program.commands[0], " ")+" "+
+				text, has)
 		}
 	}
 }
 
-func (c *checker) reportLaunch(job string, container *corev1.Container, n launchCount, message string, has int) {
+func (c *checker) reportLaunch(job string, container *corev1.Container, n launchCount,
+	message string, has int) {
 	field := "command"
 	if n.word >= len(container.Command) {
 		field = "args"
 	}
-	claim := c.origin(jobPath(job).Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...).Append(fieldpath.Item("name", container.Name), fieldpath.Field(field)))
+	claim := c.origin(
+		jobPath(job).Append(
+			fieldpath.Fields("template", "spec", "template", "spec", "containers")...).Append(
+			fieldpath.Item("name", container.Name), fieldpath.Field(field)))
 	f := finding.Finding{
 		Code: codes.LaunchShape, Severity: finding.Warning, Object: c.job.id, Path: claim.At,
-		Message: message, Remedy: finding.Remedy{Text: fmt.Sprintf("remove %s, or set it to %d", n.option, has)},
+		Message: message,
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("remove %s, or set it to %d", n.option, has)},
 	}
 	if runtimepatch.FromRuntime(claim) {
 		f.Object = c.in.Runtime.id
-		if t := c.typed.Spec.Trainer; t != nil && (t.NumNodes != nil || t.NumProcPerNode != nil || t.ResourcesPerNode != nil) {
+		if t := c.typed.Spec.Trainer; t != nil &&
+			(t.NumNodes != nil || t.NumProcPerNode != nil || t.ResourcesPerNode != nil) {
 			f.Message += fmt.Sprintf(" in %s", c.job.id)
 		}
 	}
@@ -292,7 +324,9 @@ func (c *checker) launchSize(job *jobset.ReplicatedJob, container *corev1.Contai
 		n := intstr.FromInt32(*t.NumProcPerNode)
 		given = &n
 	}
-	slots := slices.IndexFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == "OMPI_MCA_orte_set_default_slots" })
+	slots := slices.IndexFunc(container.Env, func(e corev1.EnvVar) bool {
+		return e.Name == "OMPI_MCA_orte_set_default_slots"
+	})
 	switch gpus := mlpolicy.GPUs(container.Resources); {
 	case given != nil:
 		if size.perNode = given.IntValue(); size.perNode > 0 {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLaunchOf reads command lines of the four programs. A word is read only if it is certainly the program's own.
+// TestLaunchOf reads command lines of the four programs. A word is read only if it is certainly the
+// program's own.
 func TestLaunchOf(t *testing.T) {
 	for _, tc := range []struct{ line, want string }{
 		{"torchrun --nnodes=4 --nproc-per-node=8 train.py", "--nnodes 4, --nproc-per-node 8"},
@@ -30,13 +31,16 @@ func TestLaunchOf(t *testing.T) {
 		{"torchrun", ""},
 		{"sh -c torchrun --nnodes=4", ""},
 		{"python train.py --nnodes=4", ""},
-		{"accelerate launch --num_machines 2 --num-processes=16 --mixed_precision bf16 train.py", "--num_machines 2, --num-processes 16"},
-		{"accelerate launch --multi_gpu --num_processes=8 train.py --num_machines=3", "--num_processes 8"},
+		{"accelerate launch --num_machines 2 --num-processes=16 --mixed_precision bf16 train.py",
+			"--num_machines 2, --num-processes 16"},
+		{"accelerate launch --multi_gpu --num_processes=8 train.py --num_machines=3",
+			"--num_processes 8"},
 		{"accelerate config --num_machines 2", ""},
 		{"deepspeed --num_nodes=2 --num_gpus 4 train.py", "--num_nodes 2, --num_gpus 4"},
 		{"deepspeed --hostfile=hosts --num_nodes=2 train.py", ""},
 		{"mpirun -np 4 python train.py", "-np 4"},
-		{"mpirun --allow-run-as-root --mca btl tcp -x PATH -n 4 -N 2 python train.py", "-N 2, -n 4"},
+		{"mpirun --allow-run-as-root --mca btl tcp -x PATH -n 4 -N 2 python train.py",
+			"-N 2, -n 4"},
 		{"mpirun -np 1 a : -np 3 b", ""},
 		{"mpirun -H a,b -np 4 python", ""},
 		{"mpirun --npernode 2 python -n 3", "--npernode 2"},

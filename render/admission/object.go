@@ -38,9 +38,9 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// decode handles a request as the API server does: it prunes unknown fields, drops invalid nulls and fills in
-// defaults. It does not change raw; the object may share values with it. It reports the pruned fields, which strict field
-// validation rejects.
+// decode handles a request as the API server does: it prunes unknown fields, drops invalid nulls
+// and fills in defaults. It does not change raw; the object may share values with it. It reports
+// the pruned fields, which strict field validation rejects.
 func (d *definition) decode(raw map[string]any, namespace string, found *findings) *object {
 	filled, isFilled := d.fast.withDefaults(raw)
 	if !isFilled {
@@ -58,8 +58,11 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	}
 	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
 		found.add(finding.Finding{
-			Code: codes.UnknownVersion, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("apiVersion"),
-			Message: fmt.Sprintf("Unsupported value: %q: %s has no such version", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, IsCertain: true, Text: "set apiVersion: " + d.apiVersion},
+			Code: codes.UnknownVersion, Severity: finding.Error, Object: o.id,
+			Path:    fieldpath.Fields("apiVersion"),
+			Message: fmt.Sprintf("Unsupported value: %q: %s has no such version", got, d.kind),
+			Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion},
+				IsCertain: true, Text: "set apiVersion: " + d.apiVersion},
 		})
 		o.fields["apiVersion"] = d.apiVersion
 	}
@@ -67,11 +70,13 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	if err != nil {
 		o.undecodable = true
 		found.reject(codes.WrongType, o.id, fieldpath.Fields("metadata"),
-			fmt.Sprintf("cannot be decoded: %s", unmarshalProblem(err)), "quote the values of labels and annotations")
+			fmt.Sprintf("cannot be decoded: %s", unmarshalProblem(err)),
+			"quote the values of labels and annotations")
 		return o
 	}
 	if metadata != nil {
-		// The API server takes the namespace from the request, and drops it for a cluster-scoped kind.
+		// The API server takes the namespace from the request, and drops it for a cluster-scoped
+		// kind.
 		metadata.Namespace = o.id.Namespace
 		// The API server maintains these fields and ignores them in a request.
 		metadata.Generation, metadata.ManagedFields = 0, nil
@@ -79,14 +84,18 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		if metadata.Name == "" && metadata.GenerateName != "" {
 			metadata.Name = generatedName(metadata.GenerateName)
 			found.add(finding.Finding{
-				Code: codes.NoName, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
-				Message: "metadata.generateName gives a different name on every create; dependent objects cannot be rendered",
-				Remedy:  finding.Remedy{Do: finding.SetValue, Text: "set metadata.name"},
+				Code: codes.NoName, Severity: finding.Error, Object: o.id,
+				Path: fieldpath.Fields("metadata", "name"),
+				Message: "metadata.generateName gives a different name on every create; " +
+					"dependent objects cannot be rendered",
+				Remedy: finding.Remedy{Do: finding.SetValue, Text: "set metadata.name"},
 			})
 		}
 	}
 	if !isFilled {
-		unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
+		unknown = append(
+			unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true,
+				structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	}
 	for _, path := range unknown {
 		found.add(o.unknownField(o.path(path, raw)))
@@ -108,9 +117,9 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	return o
 }
 
-// Stored returns a TrainJob as the API server keeps it, and as the expressions of admission policies see it: without
-// unknown fields and invalid nulls, and with defaults. r is the release; nil means the latest one. It returns false
-// for an object that cannot be decoded.
+// Stored returns a TrainJob as the API server keeps it, and as the expressions of admission
+// policies see it: without unknown fields and invalid nulls, and with defaults. r is the release;
+// nil means the latest one. It returns false for an object that cannot be decoded.
 func Stored(r *release.Release, fields map[string]any, namespace string) (map[string]any, bool) {
 	found := &findings{}
 	d := found.definition(r, trainer.TrainJobKind)
@@ -121,22 +130,26 @@ func Stored(r *release.Release, fields map[string]any, namespace string) (map[st
 	return o.fields, !o.undecodable
 }
 
-// decodeMetadata returns the metadata, or nil for an object without metadata, and the paths of unknown fields.
+// decodeMetadata returns the metadata, or nil for an object without metadata, and the paths of
+// unknown fields.
 func (o *object) decodeMetadata() (metadata *metav1.ObjectMeta, unknown []string, err error) {
 	if metadata = new(metav1.ObjectMeta); tree.Decode(o.fields["metadata"], metadata) {
 		return metadata, nil, nil
 	}
-	metadata, _, unknown, err = structuralobjectmeta.GetObjectMetaWithOptions(o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	metadata, _, unknown, err = structuralobjectmeta.GetObjectMetaWithOptions(
+		o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	return metadata, unknown, err
 }
 
-// unknownField returns the finding on a field that the definition lacks. If the caller named a release, the finding names it,
-// and the releases that have the field.
+// unknownField returns the finding on a field that the definition lacks. If the caller named a
+// release, the finding names it, and the releases that have the field.
 func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 	f := finding.Finding{
 		Code: codes.UnknownField, Severity: finding.Error, Object: o.id, Path: path,
-		Message: fmt.Sprintf("unknown field of %s: the API server drops it, or rejects it under strict validation", o.kind),
-		Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove the field, or correct its name"},
+		Message: fmt.Sprintf(
+			"unknown field of %s: the API server drops it, or rejects it under strict validation",
+			o.kind),
+		Remedy: finding.Remedy{Do: finding.Remove, Text: "remove the field, or correct its name"},
 	}
 	if !o.asked {
 		return f
@@ -163,7 +176,9 @@ func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 	case o.kind != trainer.TrainJobKind || len(names) != ofSpec:
 	case overrides == release.RuntimePatches && slices.Contains(legacy.Fields(), names[1]):
 		f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite it as spec.runtimePatches"}
-	case slices.ContainsFunc(having, func(r release.Release) bool { return names[1] == string(r.Overrides) }):
+	case slices.ContainsFunc(having, func(r release.Release) bool {
+		return names[1] == string(r.Overrides)
+	}):
 		f.Remedy = finding.Remedy{Text: fmt.Sprintf("use spec.%s instead", overrides)}
 	}
 	return f
@@ -172,8 +187,8 @@ func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 // definedFields are the fields of all releases, for messages.
 var definedFields release.Definitions
 
-// generatedName returns a name like the names that an API server generates before all other checks (apiserver v0.36.3
-// pkg/storage/names).
+// generatedName returns a name like the names that an API server generates before all other checks
+// (apiserver v0.36.3 pkg/storage/names).
 func generatedName(prefix string) string {
 	const longest, suffix = 63, "xxxxx"
 	return prefix[:min(len(prefix), longest-len(suffix))] + suffix
@@ -191,8 +206,9 @@ func (o *object) as(into any) error {
 	return quantity.Unmarshal(text, into, kjson.UnmarshalCaseSensitivePreserveInts)
 }
 
-// reencode merges the Go value into the object, as a mutating webhook does with its changes. Fields of the encoding
-// win, and fields that it omits stay (controller-runtime v0.24.1 pkg/webhook/admission).
+// reencode merges the Go value into the object, as a mutating webhook does with its changes. Fields
+// of the encoding win, and fields that it omits stay (controller-runtime v0.24.1
+// pkg/webhook/admission).
 func (o *object) reencode(value any) error {
 	encoded, err := tree.Fields(value)
 	if err != nil {
@@ -200,8 +216,8 @@ func (o *object) reencode(value any) error {
 	}
 	overlay(o.fields, encoded)
 	o.fields = encoded
-	// The API server fills in defaults after the webhook. It prunes unknown fields and nulls only from requests. So
-	// it rejects a null that the Go type writes for a missing field.
+	// The API server fills in defaults after the webhook. It prunes unknown fields and nulls only
+	// from requests. So it rejects a null that the Go type writes for a missing field.
 	if filled, ok := o.fast.withDefaults(o.fields); ok {
 		o.fields = filled
 	} else {
@@ -233,8 +249,8 @@ func overlay(under, over any) {
 	}
 }
 
-// These limit the list items and the mistakes of one object. The validator of the API server compares each
-// error with all others, and takes minutes for tens of thousands.
+// These limit the list items and the mistakes of one object. The validator of the API server
+// compares each error with all others, and takes minutes for tens of thousands.
 const (
 	maxItems    = 16_384
 	maxMistakes = 1024
@@ -257,25 +273,29 @@ func listItems(value any) int {
 	return n
 }
 
-// validate checks the object as the API server does before it stores it: metadata, schema, unique keys of lists,
-// rules. With an old object it is an update, and rules see both objects. It then accepts an unchanged invalid value
-// where the API server does (apiextensions-apiserver v0.36.3 pkg/registry/customresource).
+// validate checks the object as the API server does before it stores it: metadata, schema, unique
+// keys of lists, rules. With an old object it is an update, and rules see both objects. It then
+// accepts an unchanged invalid value where the API server does (apiextensions-apiserver v0.36.3
+// pkg/registry/customresource).
 func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if o.undecodable {
 		return
 	}
 	if n := listItems(o.fields); n > maxItems {
 		found.reject(codes.Syntax, o.id, nil,
-			fmt.Sprintf("has %d list items: must be at most %d", n, maxItems), "remove items, or split the object")
+			fmt.Sprintf("has %d list items: must be at most %d", n, maxItems),
+			"remove items, or split the object")
 		return
 	}
 	if n := o.fast.mistakes(o.fields); n > maxMistakes {
 		found.reject(codes.Syntax, o.id, nil,
-			fmt.Sprintf("has %d missing fields and wrong values: must have at most %d", n, maxMistakes), "write the object by its definition")
+			fmt.Sprintf("has %d missing fields and wrong values: must have at most %d", n,
+				maxMistakes), "write the object by its definition")
 		return
 	}
 	inMetadata := slices.CompactFunc(inOrder(o.metadata(old)), func(a, b *field.Error) bool {
-		return a.Type == b.Type && a.Field == b.Field && a.Type == field.ErrorTypeInvalid && reflect.DeepEqual(a.BadValue, b.BadValue)
+		return a.Type == b.Type && a.Field == b.Field && a.Type == field.ErrorTypeInvalid &&
+			reflect.DeepEqual(a.BadValue, b.BadValue)
 	})
 	for _, err := range inMetadata {
 		found.add(o.metadataFinding(err))
@@ -298,15 +318,19 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 			errs = validation.ValidateCustomResource(nil, fields, o.validator)
 		}
 	} else {
-		correlated = common.NewCorrelatedObject(fields, old.fields, &model.Structural{Structural: o.schema})
+		correlated = common.NewCorrelatedObject(fields, old.fields,
+			&model.Structural{Structural: o.schema})
 		rules = append(rules, cel.WithRatcheting(correlated))
-		errs = validation.ValidateCustomResourceUpdate(nil, fields, old.fields, o.validator, validation.WithRatcheting(correlated))
+		errs = validation.ValidateCustomResourceUpdate(nil, fields, old.fields, o.validator,
+			validation.WithRatcheting(correlated))
 	}
 	if !isPlain {
 		errs = append(errs, o.enums.validate(nil, fields, correlated)...)
 		errs = append(errs, structuralobjectmeta.Validate(nil, fields, o.schema, false)...)
 	}
-	if !isPlain && (old == nil || len(structurallisttype.ValidateListSetsAndMaps(nil, o.schema, old.fields)) == 0) {
+	if !isPlain &&
+		(old == nil ||
+			len(structurallisttype.ValidateListSetsAndMaps(nil, o.schema, old.fields)) == 0) {
 		errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, o.schema, fields)...)
 	}
 	for _, err := range inOrder(errs) {
@@ -320,7 +344,8 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if old != nil {
 		before, validator = old.fields, o.rules
 	}
-	broken, _ := validator.Validate(ctx, nil, o.schema, fields, before, celconfig.RuntimeCELCostBudget, rules...)
+	broken, _ := validator.Validate(ctx, nil, o.schema, fields, before,
+		celconfig.RuntimeCELCostBudget, rules...)
 	for _, err := range inOrder(broken) {
 		found.add(o.ruleFinding(err, old != nil))
 	}
@@ -329,7 +354,8 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 // inOrder sorts errors by field. The API server's order depends on Go maps.
 func inOrder(errs field.ErrorList) field.ErrorList {
 	slices.SortStableFunc(errs, func(a, b *field.Error) int {
-		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
+		return cmp.Or(strings.Compare(a.Field, b.Field),
+			strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
 	})
 	return errs
 }
@@ -341,8 +367,10 @@ func (o *object) rejectVersion(found *findings) {
 		return
 	}
 	found.add(finding.Finding{
-		Code: codes.BadMetadata, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "resourceVersion"),
-		Message: "forbidden on create", Remedy: finding.Remedy{Do: finding.Remove, IsCertain: true, Text: "remove the field"},
+		Code: codes.BadMetadata, Severity: finding.Error, Object: o.id,
+		Path:    fieldpath.Fields("metadata", "resourceVersion"),
+		Message: "forbidden on create",
+		Remedy:  finding.Remedy{Do: finding.Remove, IsCertain: true, Text: "remove the field"},
 	})
 }
 
@@ -350,9 +378,11 @@ func (o *object) metadata(old *object) field.ErrorList {
 	at := field.NewPath("metadata")
 	u := &unstructured.Unstructured{Object: o.fields}
 	if old == nil {
-		return apimachinery.ValidateObjectMetaAccessor(u, o.namespaced, apimachinery.NameIsDNSSubdomain, at)
+		return apimachinery.ValidateObjectMetaAccessor(u, o.namespaced,
+			apimachinery.NameIsDNSSubdomain, at)
 	}
-	// Files lack the fields that the API server maintains. The server takes them from the stored object.
+	// Files lack the fields that the API server maintains. The server takes them from the stored
+	// object.
 	before := &unstructured.Unstructured{Object: clone(old.fields).(map[string]any)}
 	after := &unstructured.Unstructured{Object: clone(o.fields).(map[string]any)}
 	for _, u := range []*unstructured.Unstructured{before, after} {
@@ -369,7 +399,8 @@ func (o *object) metadata(old *object) field.ErrorList {
 // skipsRules reports whether the API server skips the rules after such an error.
 func skipsRules(err *field.Error) bool {
 	switch err.Type {
-	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
+		field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
 		return true
 	default:
 		return false
@@ -406,8 +437,9 @@ func clone(value any) any {
 	}
 }
 
-// Encode converts an object of the API's Go types to fields for this package. It omits an empty status, which the Go
-// types always write. It returns an error for a value without a JSON object as its encoding.
+// Encode converts an object of the API's Go types to fields for this package. It omits an empty
+// status, which the Go types always write. It returns an error for a value without a JSON object as
+// its encoding.
 func Encode(value any) (map[string]any, error) {
 	fields, err := tree.Fields(value)
 	if err != nil {
@@ -424,7 +456,8 @@ func unmarshalProblem(err error) string {
 	text := strings.TrimPrefix(err.Error(), "json: ")
 	if before, after, ok := strings.Cut(text, " into Go struct field "); ok {
 		path, of, _ := strings.Cut(after, " of type ")
-		return strings.Replace(before, "cannot unmarshal", "holds a", 1) + " at " + path[strings.Index(path, ".")+1:] + " where a " + of + " belongs"
+		return strings.Replace(before, "cannot unmarshal", "holds a", 1) + " at " +
+			path[strings.Index(path, ".")+1:] + " where a " + of + " belongs"
 	}
 	return text
 }

@@ -22,11 +22,12 @@ import (
 
 // Observed is the state of the objects that controllers made of a TrainJob.
 type Observed struct {
-	// JobSet is the live object with its managed fields, or nil if the cluster has none. Without managed fields, all fields that the
-	// cluster does not fill in are the Trainer's.
+	// JobSet is the live object with its managed fields, or nil if the cluster has none. Without
+	// managed fields, all fields that the cluster does not fill in are the Trainer's.
 	JobSet map[string]any
 	Jobs   []*batchv1.Job
-	// Finished tells that the TrainJob is complete or has exceeded its deadline, so that its controller applies nothing more.
+	// Finished tells that the TrainJob is complete or has exceeded its deadline, so that its
+	// controller applies nothing more.
 	Finished bool
 }
 
@@ -46,17 +47,18 @@ func (o *Observed) Assume(ctx context.Context, r *release.Release, applied *jobs
 
 // Second has the states of a TrainJob's objects after its controllers have seen the TrainJob again.
 type Second struct {
-	// Now is the state after the controllers have come to rest. Resumed is the state after a suspension, if the TrainJob runs, and a
-	// resume.
+	// Now is the state after the controllers have come to rest. Resumed is the state after a
+	// suspension, if the TrainJob runs, and a resume.
 	Now, Resumed State
 	// Wanted is the state that the cluster would have if it created all objects now.
 	Wanted State
 	// Skipped tells that the Trainer applies nothing while the TrainJob and its JobSet run.
 	Skipped bool
-	// Rejected are the errors of the API server on the apply of the JobSet; the Trainer retries forever. ResumeRejected are its errors on
-	// the next suspension or resume.
+	// Rejected are the errors of the API server on the apply of the JobSet; the Trainer retries
+	// forever. ResumeRejected are its errors on the next suspension or resume.
 	Rejected, ResumeRejected finding.List
-	// Unknown are fields of the live JobSet that the release does not know: the dump is of another one.
+	// Unknown are fields of the live JobSet that the release does not know: the dump is of another
+	// one.
 	Unknown finding.List
 }
 
@@ -69,12 +71,14 @@ type State struct {
 // trainerManager is the field manager of the Trainer's controller (Trainer v2.3.0 pkg/controller).
 const trainerManager = "trainer"
 
-// SecondWrite predicts the states of observed objects after the Trainer has rendered a JobSet to apply. It returns nil without a JobSet,
-// and nil with findings if one of the two cannot be read.
+// SecondWrite predicts the states of observed objects after the Trainer has rendered a JobSet to
+// apply. It returns nil without a JobSet, and nil with findings if one of the two cannot be read.
 //
-// The Trainer applies the JobSet unless both it and the TrainJob run. The JobSet takes five fields of its Pod templates while it is
-// suspended. Jobs that exist get them when they resume (JobSet v0.12.0 pkg/controllers). Jobs that do not exist are made.
-func SecondWrite(ctx context.Context, r *release.Release, observed Observed, applied *jobset.JobSet) (*Second, finding.List) {
+// The Trainer applies the JobSet unless both it and the TrainJob run. The JobSet takes five fields
+// of its Pod templates while it is suspended. Jobs that exist get them when they resume (JobSet
+// v0.12.0 pkg/controllers). Jobs that do not exist are made.
+func SecondWrite(ctx context.Context, r *release.Release, observed Observed,
+	applied *jobset.JobSet) (*Second, finding.List) {
 	found := &findings{}
 	d := found.definition(r, jobSetKind)
 	if d == nil || applied == nil {
@@ -114,10 +118,13 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 		return nil, unread(err)
 	}
 	at := live
-	jobs := slices.DeleteFunc(slices.Clone(observed.Jobs), func(job *batchv1.Job) bool { return job == nil })
+	jobs := slices.DeleteFunc(slices.Clone(observed.Jobs), func(job *batchv1.Job) bool {
+		return job == nil
+	})
 	for i, job := range jobs {
 		jobs[i] = job.DeepCopy()
-		jobs[i].ManagedFields, jobs[i].ResourceVersion, jobs[i].TypeMeta = nil, "", metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"}
+		jobs[i].ManagedFields, jobs[i].ResourceVersion, jobs[i].TypeMeta = nil, "",
+			metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"}
 	}
 	out.Now = State{before, jobs}
 	if observed.Finished {
@@ -148,7 +155,9 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed, app
 }
 
 func unread(err error) finding.List {
-	return finding.List{{Code: codes.WrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"}}}
+	return finding.List{
+		{Code: codes.WrongType, Severity: finding.Error, Message: err.Error(),
+			Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"}}}
 }
 
 // writing applies JobSets one after the other.
@@ -166,7 +175,9 @@ func (w *writing) own(live *object, whole, config map[string]any, created *objec
 		w.owners, err = serverside.Owners(entries, trainerManager)
 		return err
 	}
-	before, err := w.definition.server().Typed(applicable(withoutDefaulted(live.fields, config, created.fields), w.definition), typed.AllowDuplicates)
+	before, err := w.definition.server().Typed(
+		applicable(withoutDefaulted(live.fields, config, created.fields), w.definition),
+		typed.AllowDuplicates)
 	if err != nil {
 		return err
 	}
@@ -178,7 +189,8 @@ func (w *writing) own(live *object, whole, config map[string]any, created *objec
 	return nil
 }
 
-// apply applies a JobSet as the Trainer. It returns the object as it was if the API server rejects the change.
+// apply applies a JobSet as the Trainer. It returns the object as it was if the API server rejects
+// the change.
 func (w *writing) apply(live *object, config map[string]any) (*object, finding.List) {
 	owners := w.owners.Copy()
 	next := live.appliedBy(trainerManager, owners, config)
@@ -188,7 +200,8 @@ func (w *writing) apply(live *object, config map[string]any) (*object, finding.L
 	rejected, changed := next.update(w.ctx, live)
 	for _, path := range changed {
 		rejected = append(rejected, finding.Finding{
-			Code: codes.Immutable, Severity: finding.Error, Object: live.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)},
+			Code: codes.Immutable, Severity: finding.Error, Object: live.id, Path: path,
+			Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)},
 		})
 	}
 	if len(rejected) > 0 {
@@ -252,8 +265,8 @@ func (w *writing) jobs(js *jobset.JobSet) (jobs []*batchv1.Job, err error) {
 	return jobs, nil
 }
 
-// resume adds to a Job the five fields of its template that may change. It removes none (JobSet v0.8.2 to v0.12.0 pkg/controllers,
-// resumeJob). The lists get a random order.
+// resume adds to a Job the five fields of its template that may change. It removes none (JobSet
+// v0.8.2 to v0.12.0 pkg/controllers, resumeJob). The lists get a random order.
 func resume(pod, template *corev1.PodTemplateSpec) {
 	mergeInto(&pod.Labels, template.Labels)
 	mergeInto(&pod.Annotations, template.Annotations)
@@ -269,7 +282,8 @@ func mergeInto(into *map[string]string, from map[string]string) {
 	maps.Copy(*into, from)
 }
 
-// union returns the items of both lists, each once. JobSet compares items as Go does: tolerations that tolerate for some seconds are never equal.
+// union returns the items of both lists, each once. JobSet compares items as Go does: tolerations
+// that tolerate for some seconds are never equal.
 func union[T comparable](a, b []T) (all []T) {
 	seen := map[T]bool{}
 	for _, item := range slices.Concat(a, b) {
@@ -282,7 +296,8 @@ func union[T comparable](a, b []T) (all []T) {
 
 func finishedJob(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) &&
+			c.Status == corev1.ConditionTrue
 	})
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// origin returns the claim of the last layer that wrote a JobSet field. If the field has no claim, the nearest item
-// or struct around it counts. Then origin returns the claim of the first layer that named it. Value counts only if a
-// layer wrote the field itself.
+// origin returns the claim of the last layer that wrote a JobSet field. If the field has no claim,
+// the nearest item or struct around it counts. Then origin returns the claim of the first layer
+// that named it. Value counts only if a layer wrote the field itself.
 func (c *checker) origin(path fieldpath.Path) merge.Claim {
 	claim, _ := c.namedOrigin(path)
 	return claim
@@ -38,12 +38,15 @@ func (c *checker) namedOrigin(path fieldpath.Path) (merge.Claim, fieldpath.Path)
 		}
 		claim := claims[len(claims)-1]
 		if _, isPresence := claim.Value.(merge.Presence); isPresence {
-			claim = claims[0] // an item, and a field missing in it, belong to the layer that added the item
-		} else if n == len(named) && claim.Owner != runtimepatch.TrainJobLayer { // the finding itself shows the TrainJob's value
+			// an item, and a field missing in it, belong to the layer that added the item
+			claim = claims[0]
+			// the finding itself shows the TrainJob's value
+		} else if n == len(named) && claim.Owner != runtimepatch.TrainJobLayer {
 			return claim, claim.At
 		}
 		claim.Value = merge.Presence{}
-		if source := claim.At; len(source) > 0 && source[len(source)-1] == named[n-1] { // else a policy computed the value
+		// else a policy computed the value
+		if source := claim.At; len(source) > 0 && source[len(source)-1] == named[n-1] {
 			claim.At = source.Append(named[n:]...)
 		}
 		at := claim.At
@@ -54,7 +57,8 @@ func (c *checker) namedOrigin(path fieldpath.Path) (merge.Claim, fieldpath.Path)
 	return merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: at}, at
 }
 
-// indexOwners indexes the owners of the JobSet on first use. Without a JobSet, these are the owners of the merge.
+// indexOwners indexes the owners of the JobSet on first use. Without a JobSet, these are the owners
+// of the merge.
 func (c *checker) indexOwners() {
 	if c.owners.claims != nil {
 		return
@@ -98,8 +102,8 @@ func (x *fieldOwners) named(path fieldpath.Path) fieldpath.Path {
 	return path
 }
 
-// unnamed returns the source with positions instead of keys for items with a position in path. Their keys are not
-// unique.
+// unnamed returns the source with positions instead of keys for items with a position in path.
+// Their keys are not unique.
 func unnamed(source, path fieldpath.Path) fieldpath.Path {
 	source = slices.Clone(source)
 	for i, j := len(source)-1, len(path)-1; i >= 0 && j >= 0; i, j = i-1, j-1 {
@@ -113,20 +117,23 @@ func unnamed(source, path fieldpath.Path) fieldpath.Path {
 	return source
 }
 
-// derivedFrom returns the origin of a value that the JobSet controller derives from a name. Such values are labels and
-// the subdomain of Pods.
+// derivedFrom returns the origin of a value that the JobSet controller derives from a name. Such
+// values are labels and the subdomain of Pods.
 func (c *checker) derivedFrom(path fieldpath.Path) (merge.Claim, bool) {
 	if c.merged == nil || len(c.owners.claims[path.String()]) > 0 {
 		return merge.Claim{}, false
 	}
 	source, ok := derivedFrom(&c.merged.Template.Spec, path)
 	if !ok || source.HasPrefix(fieldpath.Fields("metadata")) {
-		return merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, At: source}, ok
+		return merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{},
+			At: source}, ok
 	}
-	return merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: fieldpath.Fields("spec", "template").Append(source...)}, true
+	return merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{},
+		At: fieldpath.Fields("spec", "template").Append(source...)}, true
 }
 
-// derivedFrom returns the field of a JobSet that its controller derives a label, or the subdomain of Pods, from.
+// derivedFrom returns the field of a JobSet that its controller derives a label, or the subdomain
+// of Pods, from.
 func derivedFrom(spec *jobset.JobSetSpec, path fieldpath.Path) (fieldpath.Path, bool) {
 	if len(path) < 4 || !path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
 		return nil, false
@@ -162,8 +169,10 @@ func (c *checker) findCauses() {
 			continue
 		}
 		switch f.Code {
-		case codes.UnknownJob, codes.UnknownContainer, codes.ValueAndValueFrom, codes.EnvWithoutName,
-			codes.TwoSources, codes.DuplicateItem, codes.Union, codes.Directive, codes.PortsTakenForOne:
+		case codes.UnknownJob, codes.UnknownContainer, codes.ValueAndValueFrom,
+			codes.EnvWithoutName,
+			codes.TwoSources, codes.DuplicateItem, codes.Union, codes.Directive,
+			codes.PortsTakenForOne:
 			if at, ok := templatePath(*f); ok {
 				c.addCause(cause{finding: i, at: at})
 			} else if c.in.Layers != nil {
@@ -175,14 +184,16 @@ func (c *checker) findCauses() {
 	}
 }
 
-// addDownstream adds a finding on an object that a controller makes, with the origin of its value. The argument path is its
-// field in the JobSet. An earlier finding may report the cause, such as a patch of an unknown container. Then late
-// extends the path of that finding instead, up to the field that the cluster will name.
+// addDownstream adds a finding on an object that a controller makes, with the origin of its value.
+// The argument path is its field in the JobSet. An earlier finding may report the cause, such as a
+// patch of an unknown container. Then late extends the path of that finding instead, up to the
+// field that the cluster will name.
 func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 	if cause := c.causeOf(path); cause != nil {
 		if !cause.hasExactPath {
 			c.change(cause.finding, func(earlier *finding.Finding) {
-				earlier.Path = jobapi.PrintedPath(f.Code, earlier.Path.Append(path[len(cause.at):]...))
+				earlier.Path = jobapi.PrintedPath(
+					f.Code, earlier.Path.Append(path[len(cause.at):]...))
 			})
 			cause.hasExactPath = true
 		}
@@ -192,8 +203,10 @@ func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 		f.Severity = finding.Warning
 	}
 	claim, named := c.namedOrigin(path)
-	if f.Code == codes.JobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == fieldpath.Field("name") {
-		claim = merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, At: fieldpath.Fields("metadata", "name")}
+	if f.Code == codes.JobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 &&
+		path[len(path)-1] == fieldpath.Field("name") {
+		claim = merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{},
+			At: fieldpath.Fields("metadata", "name")}
 	}
 	if f.Severity == finding.Error && c.explained(f, claim, named) {
 		return
@@ -231,14 +244,16 @@ func (c *checker) causeOf(path fieldpath.Path) *cause {
 	return &c.causes[first-1]
 }
 
-// explained reports whether an earlier stage reported an error on the same field of the input: that of the claim, also with the keys
-// of its items.
+// explained reports whether an earlier stage reported an error on the same field of the input: that
+// of the claim, also with the keys of its items.
 func (c *checker) explained(f finding.Finding, claim merge.Claim, named fieldpath.Path) bool {
 	const anything = 2 // an error on .spec.template explains too much
 	if claim.Owner == runtimepatch.RuntimeLayer && c.rejected.errorAbove(claim.At, anything) {
 		return true
 	}
-	lost := c.firstError(c.job.id, claim.At, func(e *finding.Finding) bool { return e.Code == codes.FileKeyRef })
+	lost := c.firstError(c.job.id, claim.At, func(e *finding.Finding) bool {
+		return e.Code == codes.FileKeyRef
+	})
 	first := -1
 	if claim.Owner != runtimepatch.RuntimeLayer {
 		isCause := func(e *finding.Finding) bool { return len(e.Claims) == 0 }
@@ -252,8 +267,8 @@ func (c *checker) explained(f finding.Finding, claim merge.Claim, named fieldpat
 		}
 	}
 	if lost >= 0 && (first < 0 || lost < first) {
-		// The controller loses the source, which causes this error. Report it once, at the field that the cluster
-		// names.
+		// The controller loses the source, which causes this error. Report it once, at the field
+		// that the cluster names.
 		c.change(lost, func(earlier *finding.Finding) {
 			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []merge.Claim{claim}
 		})
@@ -262,8 +277,8 @@ func (c *checker) explained(f finding.Finding, claim merge.Claim, named fieldpat
 	return first >= 0 || f.Code == codes.NeverCreated && c.errorWithin(f.Object, f.Path)
 }
 
-// templatePath returns the path of a finding in the template, and so in the JobSet. The finding concerns the runtime
-// or a patch.
+// templatePath returns the path of a finding in the template, and so in the JobSet. The finding
+// concerns the runtime or a patch.
 func templatePath(f finding.Finding) (fieldpath.Path, bool) {
 	if codes.IsDispute(f.Code) {
 		return f.Path, true

@@ -9,8 +9,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// path parses a path that the API server prints, such as spec.runtimePatches[0].manager. It names the items of
-// list-maps by their keys, as in all of this module. It needs the object, since keys of maps may contain dots.
+// path parses a path that the API server prints, such as spec.runtimePatches[0].manager. It names
+// the items of list-maps by their keys, as in all of this module. It needs the object, since keys
+// of maps may contain dots.
 func (o *object) path(text string, fields map[string]any) fieldpath.Path {
 	var path fieldpath.Path
 	var value any = fields
@@ -24,7 +25,9 @@ func (o *object) path(text string, fields map[string]any) fieldpath.Path {
 }
 
 // nextStep parses one step of the path.
-func (o *object) nextStep(text string, value any, of *structuralschema.Structural) (step fieldpath.Step, next any, as *structuralschema.Structural, rest string) {
+func (o *object) nextStep(text string, value any,
+	of *structuralschema.Structural) (step fieldpath.Step, next any,
+	as *structuralschema.Structural, rest string) {
 	if strings.HasPrefix(text, "[") {
 		token, after, _ := strings.Cut(text[1:], "]")
 		if list, ok := value.([]any); ok {
@@ -67,7 +70,8 @@ func valuesOf(of *structuralschema.Structural) *structuralschema.Structural {
 	return of.AdditionalProperties.Structural
 }
 
-// longestKey returns the longest key that the string starts with and that ends at a possible end of a step.
+// longestKey returns the longest key that the string starts with and that ends at a possible end of
+// a step.
 func longestKey(text string, entries map[string]any) string {
 	end := len(text)
 	for end > 0 {
@@ -82,9 +86,11 @@ func longestKey(text string, entries map[string]any) string {
 	return text
 }
 
-// item returns the step to an item of a list. It uses the item's key if the key is unique, else its position.
+// item returns the step to an item of a list. It uses the item's key if the key is unique, else its
+// position.
 func (o *object) item(list []any, i int, of *structuralschema.Structural) fieldpath.Step {
-	if of == nil || of.XListType == nil || *of.XListType != "map" || len(of.XListMapKeys) != 1 || i >= len(list) {
+	if of == nil || of.XListType == nil || *of.XListType != "map" || len(of.XListMapKeys) != 1 ||
+		i >= len(list) {
 		return fieldpath.Index(i)
 	}
 	key := of.XListMapKeys[0]

@@ -23,9 +23,10 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// createJobSet returns the JobSet as stored on its creation, with the defaults of its definition and webhook. It
-// returns nil if the decoding fails.
-func (d *definition) createJobSet(applied map[string]any, namespace string, found *findings) *object {
+// createJobSet returns the JobSet as stored on its creation, with the defaults of its definition
+// and webhook. It returns nil if the decoding fails.
+func (d *definition) createJobSet(applied map[string]any, namespace string,
+	found *findings) *object {
 	o := d.decode(applied, namespace, found)
 	js := &jobset.JobSet{}
 	if o.undecodable || o.as(js) != nil {
@@ -37,25 +38,29 @@ func (d *definition) createJobSet(applied map[string]any, namespace string, foun
 	return o
 }
 
-// reapplied returns the stored JobSet after a second server-side apply by its manager. Fields that the manager
-// applied before and omits now disappear, and fields of others stay. A map that becomes empty turns into null
-// (structured-merge-diff v6 typed/remove.go), which the definition may forbid. An apply also keeps its own nulls,
-// which a create request loses. It returns nil if the server fails to read one of them.
+// reapplied returns the stored JobSet after a second server-side apply by its manager. Fields that
+// the manager applied before and omits now disappear, and fields of others stay. A map that becomes
+// empty turns into null (structured-merge-diff v6 typed/remove.go), which the definition may
+// forbid. An apply also keeps its own nulls, which a create request loses. It returns nil if the
+// server fails to read one of them.
 func (o *object) reapplied(before, now map[string]any) *object {
 	created := clone(before).(map[string]any)
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(created, o.schema)
-	return o.applied(now, func(s *serverside.Server, live, now map[string]any) (map[string]any, error) {
-		return s.Reapply(live, applicable(created, o.definition), now)
-	})
+	return o.applied(
+		now, func(s *serverside.Server, live, now map[string]any) (map[string]any, error) {
+			return s.Reapply(live, applicable(created, o.definition), now)
+		})
 }
 
-// reappliedByOwner returns the stored JobSet after a second server-side apply by the only manager that has applied the live object. Its
-// managed fields say which ones it gives up. It returns nil without managed fields, or with those of several appliers.
+// reappliedByOwner returns the stored JobSet after a second server-side apply by the only manager
+// that has applied the live object. Its managed fields say which ones it gives up. It returns nil
+// without managed fields, or with those of several appliers.
 func (o *object) reappliedByOwner(live, now map[string]any) *object {
 	entries := managedFields(live)
 	applier := ""
 	for _, entry := range entries {
-		if entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" || entry.Manager == applier {
+		if entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" ||
+			entry.Manager == applier {
 			continue
 		}
 		if applier != "" {
@@ -83,32 +88,36 @@ func managedFields(live map[string]any) []metav1.ManagedFieldsEntry {
 	return metadata.ManagedFields
 }
 
-// appliedBy returns the stored JobSet after an apply by one of its owners, and sets what each of them owns then. It returns nil if the
-// server cannot read one of the objects.
+// appliedBy returns the stored JobSet after an apply by one of its owners, and sets what each of
+// them owns then. It returns nil if the server cannot read one of the objects.
 func (o *object) appliedBy(manager string, owners smd.ManagedFields, now map[string]any) *object {
-	return o.applied(now, func(s *serverside.Server, live, now map[string]any) (map[string]any, error) {
-		object, err := s.Typed(live, typed.AllowDuplicates)
-		if err != nil {
-			return nil, err
-		}
-		config, err := s.Typed(now)
-		if err != nil {
-			return nil, err
-		}
-		result, left, err := s.Apply(object, config, owners.Copy(), manager)
-		if err != nil {
-			return nil, err
-		}
-		maps.DeleteFunc(owners, func(string, smd.VersionedSet) bool { return true })
-		maps.Copy(owners, left)
-		fields, _ := result.AsValue().Unstructured().(map[string]any)
-		return fields, nil
-	})
+	return o.applied(
+		now, func(s *serverside.Server, live, now map[string]any) (map[string]any, error) {
+			object, err := s.Typed(live, typed.AllowDuplicates)
+			if err != nil {
+				return nil, err
+			}
+			config, err := s.Typed(now)
+			if err != nil {
+				return nil, err
+			}
+			result, left, err := s.Apply(object, config, owners.Copy(), manager)
+			if err != nil {
+				return nil, err
+			}
+			maps.DeleteFunc(owners, func(string, smd.VersionedSet) bool { return true })
+			maps.Copy(owners, left)
+			fields, _ := result.AsValue().Unstructured().(map[string]any)
+			return fields, nil
+		})
 }
 
-// applied returns the stored JobSet after an apply, or nil if the server cannot read one of the objects.
-func (o *object) applied(now map[string]any, apply func(s *serverside.Server, live, now map[string]any) (map[string]any, error)) *object {
-	fields, err := apply(o.server(), applicable(o.fields, o.definition), applicable(now, o.definition))
+// applied returns the stored JobSet after an apply, or nil if the server cannot read one of the
+// objects.
+func (o *object) applied(now map[string]any,
+	apply func(s *serverside.Server, live, now map[string]any) (map[string]any, error)) *object {
+	fields, err := apply(o.server(), applicable(o.fields, o.definition),
+		applicable(now, o.definition))
 	if err != nil {
 		return nil
 	}
@@ -154,8 +163,9 @@ func isLive(object map[string]any) bool {
 	return uid != ""
 }
 
-// withoutDefaulted returns the live state of an object without some fields that the new state lacks. The cluster would fill in these
-// fields alike if it created the new state. The manager has never applied them, so that another apply keeps them.
+// withoutDefaulted returns the live state of an object without some fields that the new state
+// lacks. The cluster would fill in these fields alike if it created the new state. The manager has
+// never applied them, so that another apply keeps them.
 func withoutDefaulted(live, now, created map[string]any) map[string]any {
 	applied := make(map[string]any, len(live))
 	for name, value := range live {
@@ -195,27 +205,29 @@ func withoutDefaultedValue(live, now, created any) any {
 	return live
 }
 
-// itemLike returns the index of the item with the name of another one, or of the same index without names. It returns -1 without such
-// an item.
+// itemLike returns the index of the item with the name of another one, or of the same index without
+// names. It returns -1 without such an item.
 func itemLike(list []any, item any, index int) int {
 	fields, _ := item.(map[string]any)
 	name, named := fields["name"].(string)
 	for i, other := range list {
 		fields, _ := other.(map[string]any)
-		if otherName, ok := fields["name"].(string); ok == named && otherName == name && (named || i == index) {
+		if otherName, ok := fields["name"].(string); ok == named && otherName == name &&
+			(named || i == index) {
 			return i
 		}
 	}
 	return -1
 }
 
-// frozen returns the changed fields that are immutable in an existing JobSet (JobSet v0.12.0 pkg/webhooks). They are
-// managedBy and the jobs. While the JobSet is suspended before or after the change, five fields of the Pod templates
-// may change.
+// frozen returns the changed fields that are immutable in an existing JobSet (JobSet v0.12.0
+// pkg/webhooks). They are managedBy and the jobs. While the JobSet is suspended before or after the
+// change, five fields of the Pod templates may change.
 func frozen(old, new *jobset.JobSet) []fieldpath.Path {
 	var paths []fieldpath.Path
 	add := func(path fieldpath.Path) { paths = append(paths, path) }
-	differences(reflect.ValueOf(old.Spec.ManagedBy), reflect.ValueOf(new.Spec.ManagedBy), "", fieldpath.Fields("spec", "managedBy"), add)
+	differences(reflect.ValueOf(old.Spec.ManagedBy), reflect.ValueOf(new.Spec.ManagedBy), "",
+		fieldpath.Fields("spec", "managedBy"), add)
 	before, after := old.Spec.ReplicatedJobs, new.DeepCopy().Spec.ReplicatedJobs
 	if suspendedJobSet(old) || suspendedJobSet(new) {
 		byName := make(map[string]*jobset.ReplicatedJob, len(before))
@@ -229,15 +241,18 @@ func frozen(old, new *jobset.JobSet) []fieldpath.Path {
 			}
 			pod, kept := &after[i].Template.Spec.Template, &was.Template.Spec.Template
 			pod.Annotations, pod.Labels = kept.Annotations, kept.Labels
-			pod.Spec.NodeSelector, pod.Spec.Tolerations, pod.Spec.SchedulingGates = kept.Spec.NodeSelector, kept.Spec.Tolerations, kept.Spec.SchedulingGates
+			pod.Spec.NodeSelector, pod.Spec.Tolerations,
+				pod.Spec.SchedulingGates = kept.Spec.NodeSelector, kept.Spec.Tolerations,
+				kept.Spec.SchedulingGates
 		}
 	}
-	differences(reflect.ValueOf(before), reflect.ValueOf(after), "name", fieldpath.Fields("spec", "replicatedJobs"), add)
+	differences(reflect.ValueOf(before), reflect.ValueOf(after), "name",
+		fieldpath.Fields("spec", "replicatedJobs"), add)
 	return paths
 }
 
-// update returns the API server's errors on a new state of a stored JobSet, and the changed immutable fields. It
-// drops an error on a null that belongs to such a change.
+// update returns the API server's errors on a new state of a stored JobSet, and the changed
+// immutable fields. It drops an error on a null that belongs to such a change.
 func (o *object) update(ctx context.Context, stored *object) (finding.List, []fieldpath.Path) {
 	found := &findings{}
 	o.validate(ctx, stored, found)
@@ -247,13 +262,18 @@ func (o *object) update(ctx context.Context, stored *object) (finding.List, []fi
 	}
 	changed := frozen(&old, &new)
 	rejected := slices.DeleteFunc(found.all, func(f finding.Finding) bool {
-		return f.Code == codes.WrongType && slices.ContainsFunc(changed, func(path fieldpath.Path) bool { return path.HasPrefix(f.Path) })
+		return f.Code == codes.WrongType &&
+			slices.ContainsFunc(changed, func(path fieldpath.Path) bool {
+				return path.HasPrefix(f.Path)
+			})
 	})
-	return rejected, slices.DeleteFunc(changed, func(path fieldpath.Path) bool { return found.has(o.id, path, codes.Immutable) })
+	return rejected, slices.DeleteFunc(changed, func(path fieldpath.Path) bool {
+		return found.has(o.id, path, codes.Immutable)
+	})
 }
 
-// differences finds the fields that differ between two values. Merge keys identify the items of a list. A list
-// without a merge key counts as one field.
+// differences finds the fields that differ between two values. Merge keys identify the items of a
+// list. A list without a merge key counts as one field.
 func differences(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
 	if equality.Semantic.DeepEqual(a.Interface(), b.Interface()) {
 		return
@@ -306,14 +326,15 @@ func differentKeys(a, b reflect.Value, path fieldpath.Path, add func(fieldpath.P
 	for _, key := range slices.Compact(keys) {
 		k := reflect.ValueOf(key).Convert(a.Type().Key())
 		x, y := a.MapIndex(k), b.MapIndex(k)
-		if !x.IsValid() || !y.IsValid() || !equality.Semantic.DeepEqual(x.Interface(), y.Interface()) {
+		if !x.IsValid() || !y.IsValid() ||
+			!equality.Semantic.DeepEqual(x.Interface(), y.Interface()) {
 			add(path.Append(fieldpath.Key(key)))
 		}
 	}
 }
 
-// differentItems compares items of the same key. A different order, or a duplicate key, makes the whole list one
-// difference.
+// differentItems compares items of the same key. A different order, or a duplicate key, makes the
+// whole list one difference.
 func differentItems(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
 	before, after := itemsByKey(a, key), itemsByKey(b, key)
 	if before == nil || after == nil {
@@ -363,7 +384,8 @@ func itemsByKey(list reflect.Value, key string) map[string]reflect.Value {
 	return items
 }
 
-// keyOf returns an item's field of this JSON name as a string. Every merge key of the API is a string or a number.
+// keyOf returns an item's field of this JSON name as a string. Every merge key of the API is a
+// string or a number.
 func keyOf(item reflect.Value, key string) string {
 	for i := range item.NumField() {
 		if name, _, _ := strings.Cut(item.Type().Field(i).Tag.Get("json"), ","); name == key {
@@ -378,7 +400,8 @@ func unfreeze(path fieldpath.Path) string {
 	const depth = 3 // .spec.replicatedJobs[…]
 	if len(path) > depth && path[:depth-1].HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
 		for _, field := range mutableInPods() {
-			if path[depth:].HasPrefix(fieldpath.Fields("template", "spec", "template").Append(field...)) {
+			if path[depth:].HasPrefix(
+				fieldpath.Fields("template", "spec", "template").Append(field...)) {
 				return "suspend the JobSet before the change, or in it"
 			}
 		}

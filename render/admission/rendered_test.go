@@ -19,10 +19,12 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestAdmitRendered admits the JobSets of recorded TrainJobs as the controller applies them, and with the defaults of the webhook.
-// Without a null, both are the same JobSet with the same findings.
+// TestAdmitRendered admits the JobSets of recorded TrainJobs as the controller applies them, and
+// with the defaults of the webhook. Without a null, both are the same JobSet with the same
+// findings.
 func TestAdmitRendered(t *testing.T) {
-	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../testdata/cluster"), "*", "input.yaml"))
+	inputs, err := filepath.Glob(
+		filepath.Join(casefile.Shared(t, "../../testdata/cluster"), "*", "input.yaml"))
 	if err != nil || len(inputs) == 0 {
 		t.Fatalf("no inputs: %v", err)
 	}
@@ -76,7 +78,8 @@ func TestAdmitRendered(t *testing.T) {
 			}
 			want, wantFound := admitJobSet(context.Background(), nil, applied, "default")
 			got, found := admitJobSet(context.Background(), nil, defaulted, "default")
-			if !equality.Semantic.DeepEqual(got, want) || !reflect.DeepEqual(keysOf(found), keysOf(wantFound)) {
+			if !equality.Semantic.DeepEqual(got, want) ||
+				!reflect.DeepEqual(keysOf(found), keysOf(wantFound)) {
 				t.Errorf("%s: %s: with defaults %v\n%v\nwithout\n%v", input, d.ID, found, got, want)
 			}
 			compared++

@@ -15,25 +15,33 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// This file warns of values that the Trainer's mutating webhook respells. When it sets the time of a patch, it writes the whole TrainJob
-// from its Go value: cpu: 1 becomes "1". The API server compares immutable fields as text. So the next write that does not go through the
-// Go value is rejected: a server-side apply of the same file merges 1 over the stored "1", and the times of the patches stay. If no patch
-// had a time to set on creation, 1 is stored, and the first patch of a queue brings "1".
+// This file warns of values that the Trainer's mutating webhook respells. When it sets the time of
+// a patch, it writes the whole TrainJob from its Go value: cpu: 1 becomes "1". The API server
+// compares immutable fields as text. So the next write that does not go through the Go value is
+// rejected: a server-side apply of the same file merges 1 over the stored "1", and the times of the
+// patches stay. If no patch had a time to set on creation, 1 is stored, and the first patch of a
+// queue brings "1".
 
-// respelled reports these values of a TrainJob. sent has the fields before the webhook, which has changed the object if stamped is set.
+// respelled reports these values of a TrainJob. sent has the fields before the webhook, which has
+// changed the object if stamped is set.
 func (c *checker) respelled(sent map[string]any, stamped bool) {
 	r := respelling{checker: c}
 	switch {
 	case stamped:
-		r.message = "the webhook stores %s, and the field is immutable: the API server rejects each later server-side apply of the file"
-		r.compare(fieldpath.Fields("spec"), sent["spec"], c.job.fields["spec"], structuralField(c.job.schema, "spec"))
+		r.message = "the webhook stores %s, and the field is immutable: the API server rejects " +
+			"each later server-side apply of the file"
+		r.compare(fieldpath.Fields("spec"), sent["spec"], c.job.fields["spec"],
+			structuralField(c.job.schema, "spec"))
 	case c.typed.Labels[render.QueueLabel] != "":
-		stored := &object{definition: c.job.definition, id: c.job.id, fields: c.job.fields, names: c.job.names}
+		stored := &object{definition: c.job.definition, id: c.job.id, fields: c.job.fields,
+			names: c.job.names}
 		if stored.reencode(c.typed) != nil {
 			return
 		}
-		r.message = "the queue's patch makes the webhook store %s, and the field is immutable: the API server rejects the patch, and the TrainJob never runs"
-		r.compare(fieldpath.Fields("spec"), sent["spec"], stored.fields["spec"], structuralField(c.job.schema, "spec"))
+		r.message = "the queue's patch makes the webhook store %s, and the field is immutable: " +
+			"the API server rejects the patch, and the TrainJob never runs"
+		r.compare(fieldpath.Fields("spec"), sent["spec"], stored.fields["spec"],
+			structuralField(c.job.schema, "spec"))
 	}
 }
 
@@ -43,8 +51,8 @@ type respelling struct {
 	frozen  bool // whether a field around is immutable
 }
 
-// compare compares a value with the one that the webhook stores. Fields that only the webhook has stay in a later apply, except in an atomic
-// value.
+// compare compares a value with the one that the webhook stores. Fields that only the webhook has
+// stay in a later apply, except in an atomic value.
 func (r respelling) compare(at fieldpath.Path, sent, stored any, s *structuralschema.Structural) {
 	if s != nil {
 		for _, rule := range s.XValidations {
@@ -88,7 +96,8 @@ func (r respelling) compare(at fieldpath.Path, sent, stored any, s *structuralsc
 	}
 	f := finding.Finding{
 		Code: codes.Respelled, Severity: finding.Warning, Object: r.job.id, Path: at,
-		Message: fmt.Sprintf(r.message, text), Remedy: finding.Remedy{Do: finding.SetValue, Text: fmt.Sprintf("write %s", text)},
+		Message: fmt.Sprintf(r.message, text),
+		Remedy:  finding.Remedy{Do: finding.SetValue, Text: fmt.Sprintf("write %s", text)},
 	}
 	if value, ok := stored.(string); ok {
 		f.Remedy.Options = []string{value}

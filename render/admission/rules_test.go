@@ -27,86 +27,165 @@ func TestPodRules(t *testing.T) {
 		{pod: "priority: 0", reason: "the plugin computes 0"},
 		{pod: "priority: 5", want: "TW615", path: ".spec.priority", reason: "no class gives it"},
 		{pod: "priority: -1", want: "TW615", path: ".spec.priority", reason: "no class gives it"},
-		{pod: "{priority: 0, priorityClassName: system-node-critical}", want: "TW615", path: ".spec.priority", reason: "the class has another"},
-		{pod: "{priority: 2000001000, priorityClassName: system-node-critical}", reason: "the class has the same"},
+		{pod: "{priority: 0, priorityClassName: system-node-critical}", want: "TW615",
+			path: ".spec.priority", reason: "the class has another"},
+		{pod: "{priority: 2000001000, priorityClassName: system-node-critical}",
+			reason: "the class has the same"},
 		{pod: "preemptionPolicy: PreemptLowerPriority", reason: "it is the default"},
-		{pod: "preemptionPolicy: Never", want: "TW615", path: ".spec.preemptionPolicy", reason: "no class says so"},
-		{pod: "{preemptionPolicy: Never, priorityClassName: mine}", reason: "only a cluster knows the class"},
+		{pod: "preemptionPolicy: Never", want: "TW615", path: ".spec.preemptionPolicy",
+			reason: "no class says so"},
+		{pod: "{preemptionPolicy: Never, priorityClassName: mine}",
+			reason: "only a cluster knows the class"},
 		// The RuntimeClass plugin.
-		{pod: "overhead: {cpu: 1}", want: "TW615", path: ".spec.overhead", reason: "no class defines it"},
+		{pod: "overhead: {cpu: 1}", want: "TW615", path: ".spec.overhead",
+			reason: "no class defines it"},
 		{pod: "overhead: {}", reason: "there is none"},
-		{pod: "{overhead: {cpu: 1}, runtimeClassName: kata}", reason: "only a cluster knows the class"},
+		{pod: "{overhead: {cpu: 1}, runtimeClassName: kata}",
+			reason: "only a cluster knows the class"},
 		// The Pod API, and not the Job API.
 		{pod: "schedulingGates: [{name: a.b/c}]", reason: "gates alone pass"},
-		{pod: "{nodeName: node-1, schedulingGates: [{name: a.b/c}]}", want: "TW610", path: ".spec.nodeName", reason: "a gated Pod has no node"},
-		{metadata: "finalizers: [a.b/c, kubernetes, orphan]", reason: "qualified names and standard ones pass"},
-		{metadata: "finalizers: [mine]", want: "TW608", path: ".metadata.finalizers[0]", reason: "it is not qualified"},
+		{pod: "{nodeName: node-1, schedulingGates: [{name: a.b/c}]}", want: "TW610",
+			path: ".spec.nodeName", reason: "a gated Pod has no node"},
+		{metadata: "finalizers: [a.b/c, kubernetes, orphan]",
+			reason: "qualified names and standard ones pass"},
+		{metadata: "finalizers: [mine]", want: "TW608", path: ".metadata.finalizers[0]",
+			reason: "it is not qualified"},
 		// Addresses.
-		{pod: "hostAliases: [{ip: 10.0.0.1, hostnames: [a]}, {ip: 'FE80:0:0:0:0:0:0:1'}]", reason: "any spelling of IPv6 passes"},
-		{pod: "hostAliases: [{ip: 010.0.0.1}]", want: "TW615", path: ".spec.template.spec.hostAliases[0].ip", reason: "a leading zero is ambiguous"},
-		{pod: "hostAliases: [{ip: '::ffff:10.0.0.1'}]", want: "TW615", path: ".spec.template.spec.hostAliases[0].ip", reason: "IPv4 mapped to IPv6"},
-		{pod: "dnsConfig: {nameservers: [010.0.0.1]}", want: "TW615", path: ".spec.template.spec.dnsConfig.nameservers[0]", reason: "as for hosts"},
+		{pod: "hostAliases: [{ip: 10.0.0.1, hostnames: [a]}, {ip: 'FE80:0:0:0:0:0:0:1'}]",
+			reason: "any spelling of IPv6 passes"},
+		{pod: "hostAliases: [{ip: 010.0.0.1}]", want: "TW615",
+			path: ".spec.template.spec.hostAliases[0].ip", reason: "a leading zero is ambiguous"},
+		{pod: "hostAliases: [{ip: '::ffff:10.0.0.1'}]", want: "TW615",
+			path: ".spec.template.spec.hostAliases[0].ip", reason: "IPv4 mapped to IPv6"},
+		{pod: "dnsConfig: {nameservers: [010.0.0.1]}", want: "TW615",
+			path: ".spec.template.spec.dnsConfig.nameservers[0]", reason: "as for hosts"},
 		// Windows.
-		{pod: "{os: {name: windows}, securityContext: {windowsOptions: {runAsUserName: 'NT AUTHORITY\\SYSTEM'}}}", reason: "fields of Windows pass"},
-		{pod: "{os: {name: windows}, securityContext: {fsGroup: 1}}", want: "TW613", path: ".spec.template.spec.securityContext.fsGroup", reason: "Linux only"},
-		{pod: "{os: {name: windows}, securityContext: {sysctls: []}}", reason: "an empty list is not set"},
-		{pod: "{os: {name: windows}, hostPID: true}", want: "TW613", path: ".spec.template.spec.hostPID", reason: "Linux only"},
+		{pod: "{os: {name: windows}, securityContext: {windowsOptions: {runAsUserName: 'NT " +
+			"AUTHORITY\\SYSTEM'}}}", reason: "fields of Windows pass"},
+		{pod: "{os: {name: windows}, securityContext: {fsGroup: 1}}", want: "TW613",
+			path: ".spec.template.spec.securityContext.fsGroup", reason: "Linux only"},
+		{pod: "{os: {name: windows}, securityContext: {sysctls: []}}",
+			reason: "an empty list is not set"},
+		{pod: "{os: {name: windows}, hostPID: true}", want: "TW613",
+			path: ".spec.template.spec.hostPID", reason: "Linux only"},
 		{pod: "{os: {name: windows}, hostPID: false}", reason: "it is not set"},
-		{pod: "{os: {name: windows}, resources: {limits: {cpu: 1}}}", want: "TW602", path: ".spec.template.spec.resources", reason: "Linux only"},
-		{pod: "os: {name: windows}", container: "securityContext: {capabilities: {}}", want: "TW613", path: container + ".securityContext.capabilities", reason: "an empty struct is set"},
-		{pod: "os: {name: windows}", container: "securityContext: {readOnlyRootFilesystem: false}", want: "TW613", path: container + ".securityContext.readOnlyRootFilesystem", reason: "false is set"},
-		{pod: "securityContext: {windowsOptions: {runAsUserName: '..'}}", want: "TW613", path: ".spec.template.spec.securityContext.windowsOptions.runAsUserName", reason: "dots are no name"},
-		{pod: "securityContext: {windowsOptions: {runAsUserName: 'a*b\\c'}}", want: "TW613", path: ".spec.template.spec.securityContext.windowsOptions.runAsUserName", reason: "no domain"},
-		{pod: "securityContext: {windowsOptions: {gmsaCredentialSpec: ''}}", want: "TW613", path: ".spec.template.spec.securityContext.windowsOptions.gmsaCredentialSpec", reason: "it is empty"},
-		{pod: "securityContext: {windowsOptions: {hostProcess: true}}", want: "TW613", path: ".spec.template.spec.hostNetwork", reason: "a host process needs the host's network"},
-		{pod: "{hostNetwork: true, securityContext: {windowsOptions: {hostProcess: true}}}", container: "securityContext: {windowsOptions: {hostProcess: false}}", want: "TW613", path: container + ".securityContext.windowsOptions.hostProcess", reason: "the Pod says otherwise"},
+		{pod: "{os: {name: windows}, resources: {limits: {cpu: 1}}}", want: "TW602",
+			path: ".spec.template.spec.resources", reason: "Linux only"},
+		{pod: "os: {name: windows}", container: "securityContext: {capabilities: {}}",
+			want: "TW613", path: container + ".securityContext.capabilities",
+			reason: "an empty struct is set"},
+		{pod: "os: {name: windows}", container: "securityContext: {readOnlyRootFilesystem: false}",
+			want: "TW613", path: container + ".securityContext.readOnlyRootFilesystem",
+			reason: "false is set"},
+		{pod: "securityContext: {windowsOptions: {runAsUserName: '..'}}", want: "TW613",
+			path:   ".spec.template.spec.securityContext.windowsOptions.runAsUserName",
+			reason: "dots are no name"},
+		{pod: "securityContext: {windowsOptions: {runAsUserName: 'a*b\\c'}}", want: "TW613",
+			path:   ".spec.template.spec.securityContext.windowsOptions.runAsUserName",
+			reason: "no domain"},
+		{pod: "securityContext: {windowsOptions: {gmsaCredentialSpec: ''}}", want: "TW613",
+			path:   ".spec.template.spec.securityContext.windowsOptions.gmsaCredentialSpec",
+			reason: "it is empty"},
+		{pod: "securityContext: {windowsOptions: {hostProcess: true}}", want: "TW613",
+			path:   ".spec.template.spec.hostNetwork",
+			reason: "a host process needs the host's network"},
+		{pod: "{hostNetwork: true, securityContext: {windowsOptions: {hostProcess: true}}}",
+			container: "securityContext: {windowsOptions: {hostProcess: false}}", want: "TW613",
+			path:   container + ".securityContext.windowsOptions.hostProcess",
+			reason: "the Pod says otherwise"},
 		// Profiles in annotations.
-		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/node: runtime/default}", reason: "a profile of a container"},
-		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/node: nope}", want: "TW608", path: `.spec.template.annotations["container.apparmor.security.beta.kubernetes.io/node"]`, reason: "no profile"},
+		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/node: " +
+			"runtime/default}", reason: "a profile of a container"},
+		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/node: nope}",
+			want: "TW608",
+			path: `.spec.template.annotations["container.apparmor.security.beta.kubernetes.io/node"]`, reason: "no profile"},
 		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/ghost: unconfined}", want: "TW608", path: `.spec.template.annotations["container.apparmor.security.beta.kubernetes.io/ghost"]`, reason: "no such container"},
-		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/node: unconfined}", pod: "securityContext: {appArmorProfile: {type: RuntimeDefault}}", want: "TW613", path: container + ".securityContext.appArmorProfile.type", reason: "the field says otherwise"},
-		{metadata: "annotations: {seccomp.security.alpha.kubernetes.io/pod: nope}", want: "TW608", path: `.spec.template.annotations["seccomp.security.alpha.kubernetes.io/pod"]`, reason: "no profile"},
-		{metadata: "annotations: {seccomp.security.alpha.kubernetes.io/pod: localhost/a}", pod: "securityContext: {seccompProfile: {type: Localhost, localhostProfile: b}}", want: "TW613", path: ".spec.template.spec.securityContext.seccompProfile.localhostProfile", reason: "the field says otherwise"},
+		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/node: unconfined}",
+			pod: "securityContext: {appArmorProfile: {type: RuntimeDefault}}", want: "TW613",
+			path:   container + ".securityContext.appArmorProfile.type",
+			reason: "the field says otherwise"},
+		{metadata: "annotations: {seccomp.security.alpha.kubernetes.io/pod: nope}", want: "TW608",
+			path:   `.spec.template.annotations["seccomp.security.alpha.kubernetes.io/pod"]`,
+			reason: "no profile"},
+		{metadata: "annotations: {seccomp.security.alpha.kubernetes.io/pod: localhost/a}",
+			pod:    "securityContext: {seccompProfile: {type: Localhost, localhostProfile: b}}",
+			want:   "TW613",
+			path:   ".spec.template.spec.securityContext.seccompProfile.localhostProfile",
+			reason: "the field says otherwise"},
 		// Ephemeral volumes.
 		{pod: ephemeral("labels: {a: b}"), reason: "labels can be set"},
-		{pod: ephemeral("name: x"), want: "TW604", path: volume + ".ephemeral.volumeClaimTemplate.metadata.name", reason: "the controller names the claim"},
-		{pod: ephemeral("finalizers: [a.b/c]"), want: "TW604", path: volume + ".ephemeral.volumeClaimTemplate.metadata.finalizers", reason: "no finalizers"},
+		{pod: ephemeral("name: x"), want: "TW604",
+			path:   volume + ".ephemeral.volumeClaimTemplate.metadata.name",
+			reason: "the controller names the claim"},
+		{pod: ephemeral("finalizers: [a.b/c]"), want: "TW604",
+			path:   volume + ".ephemeral.volumeClaimTemplate.metadata.finalizers",
+			reason: "no finalizers"},
 		// Fields as the API server prints them.
-		{pod: "volumes: [{name: v, gcePersistentDisk: {pdName: ''}}]", want: "TW604", path: volume + ".persistentDisk.pdName", reason: "another name"},
-		{pod: "volumes: [{name: v, downwardAPI: {items: [{path: '', fieldRef: {fieldPath: metadata.name}}]}}]", want: "TW604", path: volume + ".downwardAPI.path", reason: "without the item"},
-		{pod: "volumes: [{name: v, projected: {sources: [{downwardAPI: {items: [{path: /a, fieldRef: {fieldPath: metadata.name}}]}}]}}]", want: "TW604", path: volume + ".projected.sources[0].downwardAPI.path", reason: "without the item"},
-		{pod: "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: ''}}]}}]", want: "TW604", path: volume + ".projected.path", reason: "without the source"},
-		{pod: "volumes: [{name: v, csi: {driver: a.b, nodePublishSecretRef: {name: B_}}}]", want: "TW604", path: volume + ".csi.name", reason: "without the reference"},
-		{pod: "volumes: [{name: v, csi: {driver: a.b, nodePublishSecretRef: {}}}]", want: "TW604", path: volume + ".csi.nodePublishSecretRef.name", reason: "with the reference"},
-		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, namespaces: [B_]}]}}", want: "TW610", path: ".spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespace", reason: "the singular"},
-		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, matchLabelKeys: [k], labelSelector: {matchExpressions: [{key: k, operator: Exists}, {key: k, operator: In, values: [a]}]}}]}}", want: "TW610", path: ".spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys[0]", reason: "the server takes the second for its own"},
-		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, matchLabelKeys: [k], labelSelector: {matchExpressions: [{key: k, operator: Exists}]}}]}}", reason: "the Pod has no such label"},
-		{pod: "{hostPID: true, shareProcessNamespace: true}", want: "TW613", path: ".spec.template.spec.securityContext.shareProcessNamespace", reason: "as of the internal type"},
-		{container: "env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name, apiVersion: v2}}}]", want: "TW605", path: container + `.env[name="A"].valueFrom.fieldRef.fieldPath`, reason: "the path is of no version"},
+		{pod: "volumes: [{name: v, gcePersistentDisk: {pdName: ''}}]", want: "TW604",
+			path: volume + ".persistentDisk.pdName", reason: "another name"},
+		{pod: "volumes: [{name: v, downwardAPI: {items: [{path: '', fieldRef: {fieldPath: " +
+			"metadata.name}}]}}]", want: "TW604", path: volume + ".downwardAPI.path",
+			reason: "without the item"},
+		{pod: "volumes: [{name: v, projected: {sources: [{downwardAPI: {items: [{path: /a, " +
+			"fieldRef: {fieldPath: metadata.name}}]}}]}}]", want: "TW604",
+			path: volume + ".projected.sources[0].downwardAPI.path", reason: "without the item"},
+		{pod: "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: ''}}]}}]",
+			want: "TW604", path: volume + ".projected.path", reason: "without the source"},
+		{pod: "volumes: [{name: v, csi: {driver: a.b, nodePublishSecretRef: {name: B_}}}]",
+			want: "TW604", path: volume + ".csi.name", reason: "without the reference"},
+		{pod: "volumes: [{name: v, csi: {driver: a.b, nodePublishSecretRef: {}}}]", want: "TW604",
+			path: volume + ".csi.nodePublishSecretRef.name", reason: "with the reference"},
+		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+			"[{topologyKey: a, namespaces: [B_]}]}}", want: "TW610",
+			path: ".spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespace", reason: "the singular"},
+		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+			"[{topologyKey: a, matchLabelKeys: [k], labelSelector: {matchExpressions: [{key: k, " +
+			"operator: Exists}, {key: k, operator: In, values: [a]}]}}]}}", want: "TW610",
+			path: ".spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys[0]", reason: "the server takes the second for its own"},
+		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+			"[{topologyKey: a, matchLabelKeys: [k], labelSelector: {matchExpressions: [{key: k, " +
+			"operator: Exists}]}}]}}", reason: "the Pod has no such label"},
+		{pod: "{hostPID: true, shareProcessNamespace: true}", want: "TW613",
+			path:   ".spec.template.spec.securityContext.shareProcessNamespace",
+			reason: "as of the internal type"},
+		{container: "env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name, " +
+			"apiVersion: v2}}}]", want: "TW605",
+			path:   container + `.env[name="A"].valueFrom.fieldRef.fieldPath`,
+			reason: "the path is of no version"},
 		// Feature gates that are off.
 		{container: "lifecycle: {stopSignal: SIGTERM}", reason: "dropped"},
-		{pod: "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {name: a, signerName: b.c/d, path: ''}}]}}]", reason: "dropped"},
-		{pod: "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {path: a}}, {podCertificate: {signerName: '', keyType: ''}}]}}]", reason: "dropped"},
+		{pod: "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {name: a, " +
+			"signerName: b.c/d, path: ''}}]}}]", reason: "dropped"},
+		{pod: "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {path: a}}, " +
+			"{podCertificate: {signerName: '', keyType: ''}}]}}]", reason: "dropped"},
 		// Nulls that JobSet's webhook writes.
-		{pod: "volumes: [{name: v, projected: {}}]", want: "TW103", path: ".spec.replicatedJobs[name=\"node\"].template.spec.template.spec.volumes[name=\"v\"].projected.sources", reason: "the Go type writes null"},
+		{pod: "volumes: [{name: v, projected: {}}]", want: "TW103",
+			path: ".spec.replicatedJobs[name=\"node\"].template.spec.template.spec.volumes[name=\"v\"].projected.sources", reason: "the Go type writes null"},
 	} {
 		text := jobSetYAML("", "", "", "")
-		text = strings.Replace(text, "image: \"pytorch:2\"", "image: \"pytorch:2\"\n"+indented(c.container, 7), 1)
-		text = strings.Replace(text, "\t\t\t\t\tspec:\n", "\t\t\t\t\tmetadata: "+flow(c.metadata)+"\n\t\t\t\t\tspec:\n"+indented(c.pod, 6), 1)
+		text = strings.Replace(text, "image: \"pytorch:2\"",
+			"image: \"pytorch:2\"\n"+indented(c.container, 7), 1)
+		text = strings.Replace(text, "\t\t\t\t\tspec:\n", "\t\t\t\t\tmetadata: "+flow(c.metadata)+
+			"\n\t\t\t\t\tspec:\n"+indented(c.pod, 6), 1)
 		found := admission.AdmitJobSet(t.Context(), nil, object(t, text), "")
 		if got := strings.Join(codesOf(found), " "); got != c.want {
-			t.Errorf("%s%s%s: %q, want %q: %s\n%v", c.metadata, c.pod, c.container, got, c.want, c.reason, found)
+			t.Errorf("%s%s%s: %q, want %q: %s\n%v", c.metadata, c.pod, c.container, got, c.want,
+				c.reason, found)
 			continue
 		}
-		at := func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.String() == c.path }
+		at := func(f finding.Finding) bool {
+			return f.Severity == finding.Error && f.Path.String() == c.path
+		}
 		if c.path != "" && !slices.ContainsFunc(found, at) {
-			t.Errorf("%s%s%s: no error at %s: %s\n%v", c.metadata, c.pod, c.container, c.path, c.reason, found)
+			t.Errorf("%s%s%s: no error at %s: %s\n%v", c.metadata, c.pod, c.container, c.path,
+				c.reason, found)
 		}
 	}
 }
 
 func ephemeral(metadata string) string {
-	return "volumes: [{name: v, ephemeral: {volumeClaimTemplate: {metadata: {" + metadata + "}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]"
+	return "volumes: [{name: v, ephemeral: {volumeClaimTemplate: {metadata: {" + metadata +
+		"}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]"
 }
 
 func flow(text string) string { return "{" + text + "}" }
@@ -151,52 +230,141 @@ func TestObjectRules(t *testing.T) {
 		also         [2]string // in the runtime as well
 		want, reason string
 	}{
-		{name: "empty status", job: [2]string{"spec:", "status: {}\nspec:"}, reason: "the API server ignores the status of a request"},
-		{name: "incomplete condition", job: [2]string{"spec:", "status: {conditions: [{type: Complete}]}\nspec:"}, reason: "as an empty one"},
-		{name: "generation", job: [2]string{"name: llm", "name: llm, generation: -1"}, reason: "the API server sets it"},
-		{name: "version", job: [2]string{"name: llm", "name: llm, resourceVersion: '7'"}, want: "TW503", reason: "an object to be created has none"},
-		{name: "version 0", job: [2]string{"name: llm", "name: llm, resourceVersion: '0'"}, reason: "it means none"},
-		{name: "version of a runtime", runtime: [2]string{"{name: torch}", "{name: torch, resourceVersion: '7'}"}, want: "TW503 TW519", reason: "as of a TrainJob"},
-		{name: "gang of none", job: [2]string{"spec:\n", "spec:\n\ttrainer: {numNodes: 0}\n"}, runtime: [2]string{"\ttemplate:", "\tpodGroupPolicy: {coscheduling: {}}\n\ttemplate:"}, want: "TW501", reason: "a PodGroup has a member"},
-		{name: "gang of Volcano of none", job: [2]string{"spec:\n", "spec:\n\ttrainer: {numNodes: 0}\n"}, runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n"}, reason: "Volcano takes a gang without members"},
-		{name: "tier below 0", runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {networkTopology: {highestTierAllowed: -1}}}\n\ttemplate:\n"}, want: "TW501", reason: "Volcano's definition has a minimum"},
-		{name: "tier 0", runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {networkTopology: {highestTierAllowed: 0}}}\n\ttemplate:\n"}, reason: "the minimum"},
-		{name: "queue", runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: {scheduling.volcano.sh/queue-name: q.1-a}}\n"}, reason: "a name of a queue"},
-		{name: "queue with a capital", runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: {scheduling.volcano.sh/queue-name: Q_1}}\n"}, want: "TW501", reason: "Volcano's definition has a pattern"},
-		{name: "queue with a slash", runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: {scheduling.volcano.sh/queue-name: root/a}}\n"}, want: "TW501", reason: "as with a capital"},
-		{name: "long queue", runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: {scheduling.volcano.sh/queue-name: qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq}}\n"}, reason: "the longest name"},
-		{name: "too long queue", runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: {scheduling.volcano.sh/queue-name: qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq}}\n"}, want: "TW501", reason: "Volcano's definition has a length"},
-		{name: "priority", runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, want: "TW615", reason: "no class gives it"},
-		{name: "priority, suspended", job: [2]string{"spec:\n", "spec:\n\tsuspend: true\n"}, runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, want: "TW615", reason: "the Pods come when the job resumes, and nobody can change the field before"},
-		{name: "endless deadline, suspended", job: [2]string{"spec:\n", "spec:\n\tsuspend: true\n\tactiveDeadlineSeconds: 9223372037\n"}, want: "TW423", reason: "the deadline is immutable"},
-		{name: "priority, managed elsewhere", job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"}, runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, reason: "this cluster's controllers create nothing"},
-		{name: "two sources", runtime: [2]string{pod, sources + pod}, want: "TW207", reason: "the Job is refused"},
-		{name: "two sources, managed elsewhere", job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"}, runtime: [2]string{pod, sources + pod}, reason: "this cluster makes no Job"},
-		{name: "two sources, JobSet managed elsewhere", runtime: [2]string{"\t\t\treplicatedJobs:", "\t\t\tmanagedBy: example.com/x\n\t\t\treplicatedJobs:"}, also: [2]string{pod, sources + pod}, reason: "as of the TrainJob"},
-		{name: "flux without nodes", runtime: [2]string{"torch: {}", "flux: {}"}, want: "TW447", reason: "the controller crashes"},
-		{name: "flux without nodes, managed elsewhere", job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"}, runtime: [2]string{"torch: {}", "flux: {}"}, reason: "this cluster's controller passes it over"},
-		{name: "empty topology", runtime: [2]string{"\ttemplate:\n", "\ttemplate:\n\t\tmetadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: ''}}\n"}, want: "TW610", reason: "the Pods get it as a topologyKey"},
-		{name: "empty topology of a job", runtime: [2]string{"trainjob-ancestor-step: trainer}", "trainjob-ancestor-step: trainer}, annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: ''}"}, want: "TW610", reason: "as of the JobSet"},
-		{name: "deadline", job: [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372036\n"}, reason: "the longest duration"},
-		{name: "endless deadline", job: [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372037\n"}, want: "TW423", reason: "the duration overflows, and the TrainJob fails at once"},
+		{name: "empty status", job: [2]string{"spec:", "status: {}\nspec:"},
+			reason: "the API server ignores the status of a request"},
+		{name: "incomplete condition",
+			job:    [2]string{"spec:", "status: {conditions: [{type: Complete}]}\nspec:"},
+			reason: "as an empty one"},
+		{name: "generation", job: [2]string{"name: llm", "name: llm, generation: -1"},
+			reason: "the API server sets it"},
+		{name: "version", job: [2]string{"name: llm", "name: llm, resourceVersion: '7'"},
+			want: "TW503", reason: "an object to be created has none"},
+		{name: "version 0", job: [2]string{"name: llm", "name: llm, resourceVersion: '0'"},
+			reason: "it means none"},
+		{name: "version of a runtime",
+			runtime: [2]string{"{name: torch}", "{name: torch, resourceVersion: '7'}"},
+			want:    "TW503 TW519", reason: "as of a TrainJob"},
+		{name: "gang of none", job: [2]string{"spec:\n", "spec:\n\ttrainer: {numNodes: 0}\n"},
+			runtime: [2]string{"\ttemplate:", "\tpodGroupPolicy: {coscheduling: {}}\n\ttemplate:"},
+			want:    "TW501", reason: "a PodGroup has a member"},
+		{name: "gang of Volcano of none",
+			job:     [2]string{"spec:\n", "spec:\n\ttrainer: {numNodes: 0}\n"},
+			runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n"},
+			reason:  "Volcano takes a gang without members"},
+		{name: "tier below 0",
+			runtime: [2]string{
+				"\ttemplate:\n",
+				"\tpodGroupPolicy: {volcano: {networkTopology: {highestTierAllowed: " +
+					"-1}}}\n\ttemplate:\n"}, want: "TW501",
+			reason: "Volcano's definition has a minimum"},
+		{name: "tier 0",
+			runtime: [2]string{
+				"\ttemplate:\n",
+				"\tpodGroupPolicy: {volcano: {networkTopology: {highestTierAllowed: " +
+					"0}}}\n\ttemplate:\n"}, reason: "the minimum"},
+		{name: "queue",
+			runtime: [2]string{
+				"\ttemplate:\n",
+				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
+					"{scheduling.volcano.sh/queue-name: q.1-a}}\n"}, reason: "a name of a queue"},
+		{name: "queue with a capital",
+			runtime: [2]string{
+				"\ttemplate:\n",
+				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
+					"{scheduling.volcano.sh/queue-name: Q_1}}\n"}, want: "TW501",
+			reason: "Volcano's definition has a pattern"},
+		{name: "queue with a slash",
+			runtime: [2]string{
+				"\ttemplate:\n",
+				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
+					"{scheduling.volcano.sh/queue-name: root/a}}\n"}, want: "TW501",
+			reason: "as with a capital"},
+		{name: "long queue",
+			runtime: [2]string{
+				"\ttemplate:\n",
+				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
+					"{scheduling.volcano.sh/queue-name: " +
+					"qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq}}\n"}, reason: "the longest name"},
+		{name: "too long queue",
+			runtime: [2]string{
+				"\ttemplate:\n",
+				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
+					"{scheduling.volcano.sh/queue-name: " +
+					"qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq}}\n"}, want: "TW501", reason: "Volcano's definition has a length"},
+		{name: "priority",
+			runtime: [2]string{
+				"\t\t\t\t\t\t\t\tcontainers:",
+				"\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, want: "TW615",
+			reason: "no class gives it"},
+		{name: "priority, suspended", job: [2]string{"spec:\n", "spec:\n\tsuspend: true\n"},
+			runtime: [2]string{
+				"\t\t\t\t\t\t\t\tcontainers:",
+				"\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, want: "TW615",
+			reason: "the Pods come when the job resumes, and nobody can change the field before"},
+		{name: "endless deadline, suspended",
+			job: [2]string{
+				"spec:\n", "spec:\n\tsuspend: true\n\tactiveDeadlineSeconds: 9223372037\n"},
+			want: "TW423", reason: "the deadline is immutable"},
+		{name: "priority, managed elsewhere",
+			job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"},
+			runtime: [2]string{
+				"\t\t\t\t\t\t\t\tcontainers:",
+				"\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"},
+			reason: "this cluster's controllers create nothing"},
+		{name: "two sources", runtime: [2]string{pod, sources + pod}, want: "TW207",
+			reason: "the Job is refused"},
+		{name: "two sources, managed elsewhere",
+			job:     [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"},
+			runtime: [2]string{pod, sources + pod}, reason: "this cluster makes no Job"},
+		{name: "two sources, JobSet managed elsewhere",
+			runtime: [2]string{
+				"\t\t\treplicatedJobs:", "\t\t\tmanagedBy: example.com/x\n\t\t\treplicatedJobs:"},
+			also: [2]string{pod, sources + pod}, reason: "as of the TrainJob"},
+		{name: "flux without nodes", runtime: [2]string{"torch: {}", "flux: {}"}, want: "TW447",
+			reason: "the controller crashes"},
+		{name: "flux without nodes, managed elsewhere",
+			job:     [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"},
+			runtime: [2]string{"torch: {}", "flux: {}"},
+			reason:  "this cluster's controller passes it over"},
+		{name: "empty topology",
+			runtime: [2]string{
+				"\ttemplate:\n",
+				"\ttemplate:\n\t\tmetadata: {annotations: " +
+					"{alpha.jobset.sigs.k8s.io/exclusive-topology: ''}}\n"}, want: "TW610",
+			reason: "the Pods get it as a topologyKey"},
+		{name: "empty topology of a job",
+			runtime: [2]string{"trainjob-ancestor-step: trainer}",
+				"trainjob-ancestor-step: trainer}, annotations: " +
+					"{alpha.jobset.sigs.k8s.io/exclusive-topology: ''}"}, want: "TW610",
+			reason: "as of the JobSet"},
+		{name: "deadline",
+			job:    [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372036\n"},
+			reason: "the longest duration"},
+		{name: "endless deadline",
+			job:  [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372037\n"},
+			want: "TW423", reason: "the duration overflows, and the TrainJob fails at once"},
 	} {
 		job, runtime := jobYAML(""), torchRuntime
 		if c.job[0] != "" {
 			job = strings.Replace(job, c.job[0], c.job[1], 1)
 		}
 		if c.runtime[0] != "" {
-			runtime = strings.Replace(strings.Replace(runtime, c.runtime[0], c.runtime[1], 1), c.also[0], c.also[1], 1)
+			runtime = strings.Replace(strings.Replace(runtime, c.runtime[0], c.runtime[1], 1),
+				c.also[0], c.also[1], 1)
 		}
 		r, found := admission.AdmitRuntime(t.Context(), nil, object(t, runtime), "default")
-		found = append(found, admission.Check(t.Context(), admission.Input{TrainJob: object(t, job), Runtime: r})...)
+		found = append(
+			found, admission.Check(
+				t.Context(), admission.Input{TrainJob: object(t, job), Runtime: r})...)
 		if got := strings.Join(codesOf(found), " "); got != c.want {
 			t.Errorf("%s: %q, want %q: %s\n%v", c.name, got, c.want, c.reason, found)
 		}
 	}
 }
 
-// JobSet's webhook writes the JobSet as its Go types encode it. An absent list, map or pointer without omitempty becomes
-// null. The definition rejects a null unless it allows or defaults it. The test removes each such field.
+// JobSet's webhook writes the JobSet as its Go types encode it. An absent list, map or pointer
+// without omitempty becomes null. The definition rejects a null unless it allows or defaults it.
+// The test removes each such field.
 func TestNullsOfGoTypes(t *testing.T) {
 	var rejected, accepted []string
 	visited := map[reflect.Type]int{}
@@ -209,7 +377,8 @@ func TestNullsOfGoTypes(t *testing.T) {
 		case typ.Kind() == reflect.Slice && typ.Elem().Kind() != reflect.Uint8:
 			walk(typ.Elem(), path+"[]", func(v any) any { return wrap([]any{v}) })
 			return
-		case typ.Kind() != reflect.Struct || visited[typ] > 0 || strings.HasSuffix(typ.PkgPath(), "/resource"):
+		case typ.Kind() != reflect.Struct || visited[typ] > 0 ||
+			strings.HasSuffix(typ.PkgPath(), "/resource"):
 			return
 		}
 		visited[typ]++
@@ -268,8 +437,10 @@ func TestNullsOfGoTypes(t *testing.T) {
 
 // JobSet's webhook sends no patch for a JobSet that it does not change, and so writes no nulls.
 func TestNullsOfUnchangedJobSet(t *testing.T) {
-	spec := "\tsuccessPolicy: {operator: All}\n\tstartupPolicy: {startupPolicyOrder: AnyOrder}\n\tnetwork: {enableDNSHostnames: true, publishNotReadyAddresses: true}\n"
-	text := jobSetYAML(spec, "\t\t\t\tcompletionMode: Indexed\n", "\t\t\t\t\t\trestartPolicy: Never\n\t\t\t\t\t\tvolumes: [{name: v, projected: {}}]\n", "")
+	spec := "\tsuccessPolicy: {operator: All}\n\tstartupPolicy: {startupPolicyOrder: " +
+		"AnyOrder}\n\tnetwork: {enableDNSHostnames: true, publishNotReadyAddresses: true}\n"
+	text := jobSetYAML(spec, "\t\t\t\tcompletionMode: Indexed\n",
+		"\t\t\t\t\t\trestartPolicy: Never\n\t\t\t\t\t\tvolumes: [{name: v, projected: {}}]\n", "")
 	if found := admission.AdmitJobSet(t.Context(), nil, object(t, text), ""); found.Err() != nil {
 		t.Error(found.Err())
 	}
@@ -283,24 +454,28 @@ func TestNullsOfUnchangedJobSet(t *testing.T) {
 func nullRejected(ctx context.Context, t *testing.T, spec any, path string) bool {
 	t.Helper()
 	var fields map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(`{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"js"}}`), &fields); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(
+		[]byte(`{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"js"}}`), &fields); err != nil {
 		t.Fatal(err)
 	}
 	fields["spec"] = spec
 	plain := strings.ReplaceAll(path, "[]", "")
-	return slices.ContainsFunc(admission.AdmitJobSet(ctx, nil, fields, ""), func(f finding.Finding) bool {
-		var names []string
-		for _, step := range f.Path {
-			if name, ok := step.Field(); ok {
-				names = append(names, name)
+	return slices.ContainsFunc(admission.AdmitJobSet(ctx, nil, fields, ""),
+		func(f finding.Finding) bool {
+			var names []string
+			for _, step := range f.Path {
+				if name, ok := step.Field(); ok {
+					names = append(names, name)
+				}
 			}
-		}
-		return f.Severity == finding.Error && f.Object.Kind == "JobSet" && "."+strings.Join(names, ".") == plain
-	})
+			return f.Severity == finding.Error && f.Object.Kind == "JobSet" &&
+				"."+strings.Join(names, ".") == plain
+		})
 }
 
-// Each row gives a TrainJob or a runtime a number of nodes. The cluster has no bound for it. A Job without Pods completes
-// at once, and a Job with a negative count is rejected. The runtime's own number is raised to 1.
+// Each row gives a TrainJob or a runtime a number of nodes. The cluster has no bound for it. A Job
+// without Pods completes at once, and a Job with a negative count is rejected. The runtime's own
+// number is raised to 1.
 func TestNumNodes(t *testing.T) {
 	const numNodes = ".spec.trainer.numNodes"
 	for _, c := range []struct {
@@ -308,22 +483,31 @@ func TestNumNodes(t *testing.T) {
 		want        []string
 		reason      string
 	}{
-		{"numNodes: 1, torch: {}", "0", []string{"warning TW423 " + numNodes}, "the address of the master is a consequence"},
-		{"numNodes: 1, torch: {}", "-1", []string{"error TW606 " + numNodes}, "parallelism and completions have one cause"},
+		{"numNodes: 1, torch: {}", "0", []string{"warning TW423 " + numNodes},
+			"the address of the master is a consequence"},
+		{"numNodes: 1, torch: {}", "-1", []string{"error TW606 " + numNodes},
+			"parallelism and completions have one cause"},
 		{"numNodes: 1, torch: {}", "1", nil, "one node is enough"},
 		{"numNodes: 1", "0", []string{"warning TW423 " + numNodes}, "as with torch"},
 		{"numNodes: 1", "-1", []string{"error TW606 " + numNodes}, "as with torch"},
-		{"jax: {}", "0", []string{"warning TW423 " + numNodes}, "the address of the coordinator is a consequence"},
+		{"jax: {}", "0", []string{"warning TW423 " + numNodes},
+			"the address of the coordinator is a consequence"},
 		{"jax: {}", "-1", []string{"error TW606 " + numNodes}, "as with torch"},
-		{"xgboost: {}", "0", []string{"warning TW423 " + numNodes}, "the address of the tracker is a consequence"},
+		{"xgboost: {}", "0", []string{"warning TW423 " + numNodes},
+			"the address of the tracker is a consequence"},
 		{"xgboost: {}", "-1", []string{"error TW606 " + numNodes}, "as with torch"},
-		{"mpi: {}", "0", []string{"warning TW423 " + numNodes}, "the empty hostfile is a consequence"},
-		{"mpi: {}", "-1", []string{"error TW606 " + numNodes}, "the empty hostfile is a consequence"},
+		{"mpi: {}", "0", []string{"warning TW423 " + numNodes},
+			"the empty hostfile is a consequence"},
+		{"mpi: {}", "-1", []string{"error TW606 " + numNodes},
+			"the empty hostfile is a consequence"},
 		{"flux: {}", "0", []string{"warning TW423 " + numNodes}, "as with torch"},
 		{"flux: {}", "-1", []string{"error TW606 " + numNodes}, "as with torch"},
-		{"torch: {}}\n\tpodGroupPolicy: {coscheduling: {}", "0", []string{"error TW501 " + numNodes}, "the PodGroup is rejected first"},
-		{"torch: {}}\n\tpodGroupPolicy: {coscheduling: {}", "-1", []string{"error TW501 " + numNodes}, "the PodGroup is rejected first"},
-		{"torch: {}}\n\tpodGroupPolicy: {volcano: {}", "-1", []string{"error TW501 " + numNodes}, "the PodGroup is rejected first"},
+		{"torch: {}}\n\tpodGroupPolicy: {coscheduling: {}", "0",
+			[]string{"error TW501 " + numNodes}, "the PodGroup is rejected first"},
+		{"torch: {}}\n\tpodGroupPolicy: {coscheduling: {}", "-1",
+			[]string{"error TW501 " + numNodes}, "the PodGroup is rejected first"},
+		{"torch: {}}\n\tpodGroupPolicy: {volcano: {}", "-1", []string{"error TW501 " + numNodes},
+			"the PodGroup is rejected first"},
 		{"numNodes: 0, torch: {}", "", nil, "the controller counts at least one"},
 		{"numNodes: -1, torch: {}", "", nil, "the controller counts at least one"},
 		{"numNodes: -1", "", nil, "the controller counts at least one"},
@@ -333,8 +517,12 @@ func TestNumNodes(t *testing.T) {
 		if c.job != "" {
 			job = jobYAML("\ttrainer: {numNodes: " + c.job + "}\n")
 		}
-		runtime, found := admission.AdmitRuntime(t.Context(), nil, object(t, strings.Replace(torchRuntime, "numNodes: 2, torch: {}", c.policy, 1)), "default")
-		found = append(found, admission.Check(t.Context(), admission.Input{TrainJob: object(t, job), Runtime: runtime})...)
+		runtime, found := admission.AdmitRuntime(t.Context(), nil,
+			object(t, strings.Replace(torchRuntime, "numNodes: 2, torch: {}", c.policy, 1)),
+			"default")
+		found = append(
+			found, admission.Check(
+				t.Context(), admission.Input{TrainJob: object(t, job), Runtime: runtime})...)
 		var got []string
 		for _, f := range found {
 			path := f.Path
@@ -342,7 +530,9 @@ func TestNumNodes(t *testing.T) {
 				path = f.Claims[len(f.Claims)-1].At
 			}
 			if f.Severity > finding.Note {
-				got = append(got, strings.Join([]string{f.Severity.String(), string(f.Code), path.String()}, " "))
+				got = append(
+					got, strings.Join([]string{f.Severity.String(), string(f.Code), path.String()},
+						" "))
 			}
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

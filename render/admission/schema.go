@@ -22,14 +22,17 @@ import (
 
 // schemaFinding returns the finding on an error of the schema, or of the keys of a list.
 func (o *object) schemaFinding(err *field.Error) finding.Finding {
-	f := finding.Finding{Code: codes.BadValue, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
+	f := finding.Finding{Code: codes.BadValue, Severity: finding.Error, Object: o.id,
+		Path: o.path(err.Field, o.fields)}
 	switch err.Type {
 	case field.ErrorTypeRequired:
 		f.Code, f.Message = codes.MissingField, apirule.Missing(err.Detail)
 		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "set it"}
 	case field.ErrorTypeNotSupported:
 		f.Message = fmt.Sprintf("%s: %s", err.Type, quoted(f.Path, err.BadValue))
-		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "use one of " + strings.TrimPrefix(err.Detail, "supported values: ")}
+		f.Remedy = finding.Remedy{
+			Do:   finding.SetValue,
+			Text: "use one of " + strings.TrimPrefix(err.Detail, "supported values: ")}
 		correct(&f.Remedy, err)
 	case field.ErrorTypeTooLong:
 		f.Message, f.Remedy.Text = err.ErrorBody(), "shorten it"
@@ -41,7 +44,8 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 			f.Code = codes.DuplicateManager
 		}
 		f.Message = fmt.Sprintf("%s: %s", err.Type, quoted(f.Path, err.BadValue))
-		f.Remedy = finding.Remedy{Do: finding.Merge, Text: "combine the two, or change the key of one"}
+		f.Remedy = finding.Remedy{
+			Do: finding.Merge, Text: "combine the two, or change the key of one"}
 		if isRepeated(o.fields, f.Path) {
 			f.Remedy.Do, f.Remedy.IsCertain = finding.Remove, true
 		}
@@ -51,7 +55,8 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		f.Remedy.Text = "set a value of that type"
 		if f.Message == "must be a list, not null" {
 			// JobSet's webhook writes null for an empty or a missing list without omitempty.
-			f.Message, f.Remedy.Text = "must be a list with items, not empty", "add an item, or remove the object with the list"
+			f.Message, f.Remedy.Text = "must be a list with items, not empty",
+				"add an item, or remove the object with the list"
 		}
 	default:
 		f.Message = inBody(err.Detail)
@@ -63,21 +68,25 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 				f.Message += " in the range of " + format
 			}
 		}
-		if path, ok := strings.CutSuffix(err.Detail, " must validate at least one schema (anyOf)"); ok {
+		if path, ok := strings.CutSuffix(
+			err.Detail, " must validate at least one schema (anyOf)"); ok {
 			f.Code, f.Path = codes.WrongType, o.path(strings.Trim(path, `"`), o.fields)
-			f.Message, f.Remedy.Text = "must be an integer or a string", "set an integer or a string"
+			f.Message, f.Remedy.Text = "must be an integer or a string",
+				"set an integer or a string"
 			if half, ok := valueAt(o.fields, f.Path).(float64); ok {
 				f.Remedy.Text = fractionHelp(f.Path, half)
 			}
 		}
 		if strings.HasPrefix(f.Message, quantityPattern) {
-			f.Message, f.Remedy.Text = fmt.Sprintf("Invalid value: %s: must be a quantity", quoted(f.Path, err.BadValue)), "set a quantity such as 500m or 8Gi"
+			f.Message, f.Remedy.Text = fmt.Sprintf("Invalid value: %s: must be a quantity",
+				quoted(f.Path, err.BadValue)), "set a quantity such as 500m or 8Gi"
 		}
 	}
 	return f
 }
 
-// fractionHelp returns the help on a quantity that is written as a fraction. Only resources of Kubernetes itself have parts.
+// fractionHelp returns the help on a quantity that is written as a fraction. Only resources of
+// Kubernetes itself have parts.
 func fractionHelp(path fieldpath.Path, value float64) string {
 	name, _ := path[len(path)-1].Name()
 	number := strconv.FormatFloat(value, 'f', -1, 64)
@@ -117,7 +126,8 @@ func valueAt(value any, path fieldpath.Path) any {
 	return value
 }
 
-// isRepeated reports whether a path leads to an item, by its index, that equals an earlier one of its list.
+// isRepeated reports whether a path leads to an item, by its index, that equals an earlier one of
+// its list.
 func isRepeated(value any, path fieldpath.Path) bool {
 	for _, step := range path {
 		switch in := value.(type) {
@@ -128,7 +138,9 @@ func isRepeated(value any, path fieldpath.Path) bool {
 			i, ok := step.Index()
 			switch {
 			case ok && i < len(in) && len(path) == 1:
-				return slices.ContainsFunc(in[:i], func(other any) bool { return reflect.DeepEqual(other, in[i]) })
+				return slices.ContainsFunc(in[:i], func(other any) bool {
+					return reflect.DeepEqual(other, in[i])
+				})
 			case ok && i < len(in):
 				value = in[i]
 			default:
@@ -164,7 +176,8 @@ func correct(r *finding.Remedy, err *field.Error) {
 			r.Options = append(r.Options, value)
 		}
 	}
-	if near := nearest.To(got, r.Options); near != "" && nearest.IsClear(got, near, r.Options) && (!isPart || strings.EqualFold(got, near)) {
+	if near := nearest.To(got, r.Options); near != "" && nearest.IsClear(got, near, r.Options) &&
+		(!isPart || strings.EqualFold(got, near)) {
 		r.Options, r.IsCertain = []string{near}, true
 	}
 }
@@ -191,7 +204,8 @@ func wrongType(detail string) string {
 		return inBody(detail)
 	}
 	name := article(want)
-	if name == "a "+want && want != "string" && want != "boolean" { // a format, and the text that has another
+	// a format, and the text that has another
+	if name == "a "+want && want != "string" && want != "boolean" {
 		return fmt.Sprintf("must be %s, not %s", name, got)
 	}
 	return fmt.Sprintf("must be %s, not %s", name, article(strings.Trim(got, `"`)))
@@ -232,13 +246,15 @@ func quoted(path fieldpath.Path, value any) string {
 
 // metadataFinding returns the finding on an error in the object's own metadata.
 func (o *object) metadataFinding(err *field.Error) finding.Finding {
-	f := finding.Finding{Code: codes.BadMetadata, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
+	f := finding.Finding{Code: codes.BadMetadata, Severity: finding.Error, Object: o.id,
+		Path: o.path(err.Field, o.fields)}
 	f.Message, f.Remedy.Text = err.ErrorBody(), "use a valid value"
 	switch {
 	case err.Type == field.ErrorTypeRequired:
 		f.Message, f.Remedy.Text = err.ErrorBody(), "set metadata.name"
 	case err.Detail != "":
-		f.Message = fmt.Sprintf("%s: %s: %s", err.Type, quoted(f.Path, err.BadValue), apirule.Brief(err.Detail))
+		f.Message = fmt.Sprintf("%s: %s: %s", err.Type, quoted(f.Path, err.BadValue),
+			apirule.Brief(err.Detail))
 		f.Path = o.entry(f.Path, fmt.Sprint(err.BadValue))
 	}
 	if f.Path.String() == ".metadata.name" && err.Type != field.ErrorTypeRequired {
@@ -247,7 +263,8 @@ func (o *object) metadataFinding(err *field.Error) finding.Finding {
 	return f
 }
 
-// entry finds the entry with this key or value in a map such as metadata.labels. It appends the key to the path.
+// entry finds the entry with this key or value in a map such as metadata.labels. It appends the key
+// to the path.
 func (o *object) entry(path fieldpath.Path, text string) fieldpath.Path {
 	names := make([]string, len(path))
 	for i := range path {
@@ -266,13 +283,15 @@ func (o *object) entry(path fieldpath.Path, text string) fieldpath.Path {
 }
 
 // nameHelp is the remedy for a name that is not a DNS label.
-const nameHelp = "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
+const nameHelp = "use lower-case letters, digits and dashes only, beginning with a letter, 63 at " +
+	"most"
 
-// ruleFinding returns the finding on a broken rule of the definition. A rule that compares with the old object makes
-// a field immutable.
+// ruleFinding returns the finding on a broken rule of the definition. A rule that compares with the
+// old object makes a field immutable.
 func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 	f := finding.Finding{
-		Code: codes.BrokenRule, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields),
+		Code: codes.BrokenRule, Severity: finding.Error, Object: o.id,
+		Path:    o.path(err.Field, o.fields),
 		Message: err.Detail, Remedy: finding.Remedy{Text: "change the values to satisfy the rule"},
 	}
 	if len(f.Path) == 0 {

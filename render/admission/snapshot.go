@@ -15,8 +15,9 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// The controller of Trainer 2.3 first stores a runtime, with its managed fields, as YAML in a ConfigMap. The library (sigs.k8s.io/yaml)
-// makes YAML of JSON by a YAML parser, which takes no longer keys (Trainer v2.3.0 pkg/runtime/core/snapshot.go).
+// The controller of Trainer 2.3 first stores a runtime, with its managed fields, as YAML in a
+// ConfigMap. The library (sigs.k8s.io/yaml) makes YAML of JSON by a YAML parser, which takes no
+// longer keys (Trainer v2.3.0 pkg/runtime/core/snapshot.go).
 const maxSnapshotKey = 1024
 
 // snapshotKeys returns the findings on fields of a runtime whose keys in the snapshot are too long.
@@ -85,8 +86,10 @@ func (k *keyWalk) check(at fieldpath.Path, key string) {
 	if n := utf8.RuneCount(text); err == nil && n > maxSnapshotKey {
 		k.found = append(k.found, finding.Finding{
 			Code: codes.NeverCreated, Severity: finding.Error, Object: k.id, Path: at,
-			Message: fmt.Sprintf("its key in managed fields has %d characters: must have at most %d, or the controller cannot store a snapshot of the runtime", n, maxSnapshotKey),
-			Remedy:  finding.Remedy{Text: "shorten it"},
+			Message: fmt.Sprintf(
+				"its key in managed fields has %d characters: must have at most %d, or the "+
+					"controller cannot store a snapshot of the runtime", n, maxSnapshotKey),
+			Remedy: finding.Remedy{Text: "shorten it"},
 		})
 	}
 }
@@ -102,7 +105,8 @@ func structuralField(s *structuralschema.Structural, name string) *structuralsch
 	return nil
 }
 
-// snapshot reports a runtime that the controller cannot store for this TrainJob. It then makes nothing.
+// snapshot reports a runtime that the controller cannot store for this TrainJob. It then makes
+// nothing.
 func (c *checker) snapshot() {
 	if c.release().RuntimeRead != release.RuntimeSnapshot {
 		return

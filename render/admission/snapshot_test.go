@@ -19,7 +19,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// storable reports whether the controller's library writes a runtime that somebody has applied, with its managed fields.
+// storable reports whether the controller's library writes a runtime that somebody has applied,
+// with its managed fields.
 func storable(t *testing.T, server *serverside.Server, fields map[string]any) bool {
 	t.Helper()
 	config, err := server.Typed(map[string]any{"spec": fields["spec"]})
@@ -51,7 +52,8 @@ func storable(t *testing.T, server *serverside.Server, fields map[string]any) bo
 	return err == nil
 }
 
-// TestCheck_Snapshot compares names around the limit of a snapshot's keys with the libraries that write managed fields and snapshots.
+// TestCheck_Snapshot compares names around the limit of a snapshot's keys with the libraries that
+// write managed fields and snapshots.
 func TestCheck_Snapshot(t *testing.T) {
 	definition, err := release.Latest().Definition(trainer.ClusterTrainingRuntimeKind)
 	if err != nil {
@@ -63,13 +65,24 @@ func TestCheck_Snapshot(t *testing.T) {
 	}
 	const container, pod, template = `image: "pytorch:2"}`, "containers:\n", "metadata: {labels"
 	forms := []struct{ where, text string }{
-		{container, "env: [{name: %q, value: b}]"}, {container, "volumeMounts: [{mountPath: %q, name: v}]"}, {container, "volumeDevices: [{devicePath: %q, name: v}]"},
-		{container, "ports: [{containerPort: 1, protocol: %q}]"}, {container, "resources: {claims: [{name: %q}]}"}, {container, "resources: {limits: {? %q : 1}}"},
-		{container, "args: [%q]"}, {container, "env: [{name: a, valueFrom: {configMapKeyRef: {key: %q}}}]"},
-		{pod, "volumes: [{name: %q}]"}, {pod, "volumes: [{name: v, configMap: {items: [{key: %q, path: a}]}}]"}, {pod, "hostAliases: [{ip: %q}]"}, {pod, "imagePullSecrets: [{name: %q}]"}, {pod, "nodeSelector: {? %q : a}"},
-		{pod, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: %q, whenUnsatisfiable: DoNotSchedule}]"}, {pod, "tolerations: [{key: %q}]"},
-		{pod, "initContainers: [{name: %q, image: i}]"}, {pod, "resourceClaims: [{name: %q}]"}, {pod, "schedulingGates: [{name: %q}]"}, {pod, "overhead: {? %q : 1}"},
-		{pod, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {? %q : a}}}]"},
+		{container, "env: [{name: %q, value: b}]"},
+		{container, "volumeMounts: [{mountPath: %q, name: v}]"},
+		{container, "volumeDevices: [{devicePath: %q, name: v}]"},
+		{container, "ports: [{containerPort: 1, protocol: %q}]"},
+		{container, "resources: {claims: [{name: %q}]}"},
+		{container, "resources: {limits: {? %q : 1}}"},
+		{container, "args: [%q]"},
+		{container, "env: [{name: a, valueFrom: {configMapKeyRef: {key: %q}}}]"},
+		{pod, "volumes: [{name: %q}]"},
+		{pod, "volumes: [{name: v, configMap: {items: [{key: %q, path: a}]}}]"},
+		{pod, "hostAliases: [{ip: %q}]"}, {pod, "imagePullSecrets: [{name: %q}]"},
+		{pod, "nodeSelector: {? %q : a}"},
+		{pod, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: %q, whenUnsatisfiable: " +
+			"DoNotSchedule}]"}, {pod, "tolerations: [{key: %q}]"},
+		{pod, "initContainers: [{name: %q, image: i}]"}, {pod, "resourceClaims: [{name: %q}]"},
+		{pod, "schedulingGates: [{name: %q}]"}, {pod, "overhead: {? %q : 1}"},
+		{pod, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: " +
+			"DoNotSchedule, labelSelector: {matchLabels: {? %q : a}}}]"},
 		{template, "metadata: {annotations: {? %q : a}, labels"},
 	}
 	before := release.Compared()[len(release.Compared())-2]
@@ -92,15 +105,19 @@ func TestCheck_Snapshot(t *testing.T) {
 		for _, of := range []*release.Release{nil, &before} {
 			runtime, _ := admission.AdmitRuntime(t.Context(), of, fields, "default")
 			got := false
-			for _, f := range admission.Check(t.Context(), admission.Input{Release: of, TrainJob: object(t, jobYAML("")), Runtime: runtime}) {
-				got = got || f.Code == codes.NeverCreated && f.Severity == finding.Error && f.Object.Kind == "ClusterTrainingRuntime"
+			for _, f := range admission.Check(
+				t.Context(), admission.Input{Release: of, TrainJob: object(t, jobYAML("")),
+					Runtime: runtime}) {
+				got = got || f.Code == codes.NeverCreated && f.Severity == finding.Error &&
+					f.Object.Kind == "ClusterTrainingRuntime"
 			}
 			want := of == nil && !storable(t, server, fields)
 			if want {
 				rejected[form.text] = true
 			}
 			if got != want {
-				t.Errorf("%s with a name of %d characters from %q on: an error %t, want %t", form.text, len(name), name[:6], got, want)
+				t.Errorf("%s with a name of %d characters from %q on: an error %t, want %t",
+					form.text, len(name), name[:6], got, want)
 			}
 		}
 	}

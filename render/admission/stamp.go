@@ -18,10 +18,10 @@ import (
 // anyTime stands for the time of admission if only its presence matters.
 var anyTime = time.Unix(0, 0)
 
-// Stamp sets the times of a TrainJob's patches as the Trainer's mutating webhook does (Trainer v2.3.0 pkg/webhooks).
-// On creation old is nil. A new patch without a time gets now, and a new patch with a time keeps it. On an update an
-// unchanged patch keeps its old time, and a changed patch gets now in any case. Stamp changes only job, and reports
-// whether it changed it.
+// Stamp sets the times of a TrainJob's patches as the Trainer's mutating webhook does (Trainer
+// v2.3.0 pkg/webhooks). On creation old is nil. A new patch without a time gets now, and a new
+// patch with a time keeps it. On an update an unchanged patch keeps its old time, and a changed
+// patch gets now in any case. Stamp changes only job, and reports whether it changed it.
 func Stamp(old, job *trainer.TrainJob, now time.Time) bool {
 	if job == nil {
 		return false
@@ -50,19 +50,24 @@ func Stamp(old, job *trainer.TrainJob, now time.Time) bool {
 	return changed
 }
 
-// Invalid returns the errors for which the API server rejects a TrainJob by its definition, before admission
-// policies see it. The arguments are those of [Stored].
-func Invalid(ctx context.Context, r *release.Release, fields map[string]any, namespace string) finding.List {
+// Invalid returns the errors for which the API server rejects a TrainJob by its definition, before
+// admission policies see it. The arguments are those of [Stored].
+func Invalid(ctx context.Context, r *release.Release, fields map[string]any,
+	namespace string) finding.List {
 	found := &findings{}
 	if d := found.definition(r, trainer.TrainJobKind); d != nil {
 		d.decode(fields, cmp.Or(namespace, "default"), found).validate(ctx, nil, found)
 	}
-	return found.all.Where(func(f finding.Finding) bool { return f.Severity == finding.Error && f.Code != codes.UnknownField })
+	return found.all.Where(func(f finding.Finding) bool {
+		return f.Severity == finding.Error && f.Code != codes.UnknownField
+	})
 }
 
-// Mutated returns the fields of a TrainJob as the Trainer's mutating webhook leaves them, without metadata that the server maintains. On
-// creation old is nil; else it has the fields of the stored TrainJob.
-func Mutated(r *release.Release, old, job map[string]any, namespace string) (map[string]any, error) {
+// Mutated returns the fields of a TrainJob as the Trainer's mutating webhook leaves them, without
+// metadata that the server maintains. On creation old is nil; else it has the fields of the stored
+// TrainJob.
+func Mutated(r *release.Release, old, job map[string]any,
+	namespace string) (map[string]any, error) {
 	found := &findings{}
 	d := found.definition(r, trainer.TrainJobKind)
 	if d == nil {
@@ -76,7 +81,8 @@ func Mutated(r *release.Release, old, job map[string]any, namespace string) (map
 	}
 	var before *trainer.TrainJob
 	if old != nil {
-		if before, err = c.decodeJob(d.decode(old, cmp.Or(namespace, "default"), found)); err != nil {
+		if before, err = c.decodeJob(
+			d.decode(old, cmp.Or(namespace, "default"), found)); err != nil {
 			return nil, err
 		}
 	}
@@ -96,17 +102,21 @@ func sameTemplate(a, b *trainer.JobSetTemplateSpec) bool {
 	return sameLengths(a, b) && equality.Semantic.DeepEqual(a, b)
 }
 
-// sameLengths compares the lengths of the lists and maps that most patches extend. Values of other lengths differ, and the deep
-// comparison would first walk over all that is equal.
+// sameLengths compares the lengths of the lists and maps that most patches extend. Values of other
+// lengths differ, and the deep comparison would first walk over all that is equal.
 func sameLengths(a, b *trainer.JobSetTemplateSpec) bool {
-	if len(a.Labels) != len(b.Labels) || len(a.Annotations) != len(b.Annotations) || len(a.Spec.ReplicatedJobs) != len(b.Spec.ReplicatedJobs) {
+	if len(a.Labels) != len(b.Labels) || len(a.Annotations) != len(b.Annotations) ||
+		len(a.Spec.ReplicatedJobs) != len(b.Spec.ReplicatedJobs) {
 		return false
 	}
 	for i := range a.Spec.ReplicatedJobs {
-		a, b := &a.Spec.ReplicatedJobs[i].Template.Spec.Template, &b.Spec.ReplicatedJobs[i].Template.Spec.Template
+		a, b := &a.Spec.ReplicatedJobs[i].Template.Spec.Template,
+			&b.Spec.ReplicatedJobs[i].Template.Spec.Template
 		if len(a.Labels) != len(b.Labels) || len(a.Annotations) != len(b.Annotations) ||
-			len(a.Spec.NodeSelector) != len(b.Spec.NodeSelector) || len(a.Spec.Tolerations) != len(b.Spec.Tolerations) ||
-			len(a.Spec.Volumes) != len(b.Spec.Volumes) || len(a.Spec.SchedulingGates) != len(b.Spec.SchedulingGates) ||
+			len(a.Spec.NodeSelector) != len(b.Spec.NodeSelector) ||
+			len(a.Spec.Tolerations) != len(b.Spec.Tolerations) ||
+			len(a.Spec.Volumes) != len(b.Spec.Volumes) ||
+			len(a.Spec.SchedulingGates) != len(b.Spec.SchedulingGates) ||
 			len(a.Spec.Containers) != len(b.Spec.Containers) {
 			return false
 		}

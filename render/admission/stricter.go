@@ -10,24 +10,27 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// Stricter reports whether an error rejects an input that a cluster's admission accepts. Admission is the check of an applied
-// TrainJob or runtime by the API server and the webhooks of the Trainer's release. The API server has the Trainer's definitions, and
-// rejects unknown fields, as kubectl requests. So the other errors are the verdict of admission. One of them exists exactly if
+// Stricter reports whether an error rejects an input that a cluster's admission accepts. Admission
+// is the check of an applied TrainJob or runtime by the API server and the webhooks of the
+// Trainer's release. The API server has the Trainer's definitions, and rejects unknown fields, as
+// kubectl requests. So the other errors are the verdict of admission. One of them exists exactly if
 // admission rejects the object.
 //
-// Errors about objects that a controller makes later are stricter: JobSets with their Jobs and Pods. So are the codes in
-// docs/differences.md. For a warning, which rejects nothing, the result has no meaning.
+// Errors about objects that a controller makes later are stricter: JobSets with their Jobs and
+// Pods. So are the codes in docs/differences.md. For a warning, which rejects nothing, the result
+// has no meaning.
 func Stricter(r *release.Release, f finding.Finding) bool {
 	switch f.Object.Kind {
 	case trainer.TrainJobKind, trainer.TrainingRuntimeKind, trainer.ClusterTrainingRuntimeKind, "":
-		return slices.Contains(stricter, f.Code) && !(f.Code == codes.UnknownJob && r.Or().Rules.Has(release.PatchedJobsExist))
+		return slices.Contains(stricter, f.Code) &&
+			!(f.Code == codes.UnknownJob && r.Or().Rules.Has(release.PatchedJobsExist))
 	default:
 		return true
 	}
 }
 
-// StricterCodes returns the codes, in numerical order, of findings on TrainJobs and runtimes that are stricter than a cluster's
-// admission.
+// StricterCodes returns the codes, in numerical order, of findings on TrainJobs and runtimes that
+// are stricter than a cluster's admission.
 func StricterCodes() []finding.Code { return slices.Clone(stricter) }
 
 // stricter has a row in docs/differences.md for each of its codes.

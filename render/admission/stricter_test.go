@@ -25,7 +25,8 @@ func TestStricterCodes(t *testing.T) {
 	_, section, found := strings.Cut(string(text), "\n## Stricter than admission\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var documented []finding.Code
-	for _, row := range regexp.MustCompile(`(?m)^\| (TW[0-9]+) \| \S.* \|$`).FindAllStringSubmatch(section, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (TW[0-9]+) \| \S.* \|$`).FindAllStringSubmatch(
+		section, -1) {
 		documented = append(documented, finding.Code(row[1]))
 	}
 	if diff := cmp.Diff(documented, admission.StricterCodes()); !found || diff != "" {
@@ -49,9 +50,11 @@ func TestStricter(t *testing.T) {
 		{"ClusterTrainingRuntime", codes.TwoSources, true, "the Job API rejects it"},
 		{"", codes.UnknownKind, false, "an object of no known kind is refused"},
 	} {
-		f := finding.Finding{Object: fieldpath.Object{Kind: tc.kind}, Code: tc.code, Severity: finding.Error}
+		f := finding.Finding{Object: fieldpath.Object{Kind: tc.kind}, Code: tc.code,
+			Severity: finding.Error}
 		if got := admission.Stricter(nil, f); got != tc.want {
-			t.Errorf("%s on a %q: Stricter is %v, want %v: %s", tc.code, tc.kind, got, tc.want, tc.reason)
+			t.Errorf("%s on a %q: Stricter is %v, want %v: %s", tc.code, tc.kind, got, tc.want,
+				tc.reason)
 		}
 	}
 }

@@ -20,13 +20,15 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// webhook applies the Trainer's validating webhook for TrainJobs (Trainer v2.3.0 pkg/runtime/framework). The webhook
-// sees the runtime's template with all patches, before any policy. check.Patches covers its checks of the patches
-// themselves.
+// webhook applies the Trainer's validating webhook for TrainJobs (Trainer v2.3.0
+// pkg/runtime/framework). The webhook sees the runtime's template with all patches, before any
+// policy. check.Patches covers its checks of the patches themselves.
 func (c *checker) webhook() {
-	if kind := c.in.Runtime.id.Kind; c.in.Runtime.deprecated && (kind == trainer.ClusterTrainingRuntimeKind || c.job.has(release.RuntimesDeprecated)) {
+	if kind := c.in.Runtime.id.Kind; c.in.Runtime.deprecated &&
+		(kind == trainer.ClusterTrainingRuntimeKind || c.job.has(release.RuntimesDeprecated)) {
 		c.report(codes.Deprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
-			fmt.Sprintf("Referenced %s %q is deprecated and will be removed in a future release of Kubeflow Trainer", kind, c.in.Runtime.id.Name), "reference another runtime")
+			fmt.Sprintf("Referenced %s %q is deprecated and will be removed in a future release "+
+				"of Kubeflow Trainer", kind, c.in.Runtime.id.Name), "reference another runtime")
 	}
 	if i := c.typed.Spec.Initializer; i != nil {
 		if i.Dataset != nil {
@@ -40,25 +42,31 @@ func (c *checker) webhook() {
 	c.policies()
 }
 
-// podClaims requires a claim of the Pod for each claim of a container (Trainer 2.4). The words, the path and whether init containers
-// count are not known: the guide says every container. The webhook sees the claims of resourceClaimsPerNode.
+// podClaims requires a claim of the Pod for each claim of a container (Trainer 2.4). The words, the
+// path and whether init containers count are not known: the guide says every container. The webhook
+// sees the claims of resourceClaimsPerNode.
 func (c *checker) podClaims() {
 	if !c.job.has(release.ClaimsExist) {
 		return
 	}
-	j := &mlpolicy.Job{Input: mlpolicy.Input{Release: &c.job.release, TrainJob: c.typed, Runtime: &c.in.Runtime.spec}}
+	j := &mlpolicy.Job{
+		Input: mlpolicy.Input{Release: &c.job.release, TrainJob: c.typed,
+			Runtime: &c.in.Runtime.spec}}
 	for i := range c.merged.Template.Spec.ReplicatedJobs {
 		job := &c.merged.Template.Spec.ReplicatedJobs[i]
-		set := &mlpolicy.PodSet{ReplicatedJob: job, Ancestor: job.Template.Labels[mlpolicy.Ancestor]}
+		set := &mlpolicy.PodSet{
+			ReplicatedJob: job, Ancestor: job.Template.Labels[mlpolicy.Ancestor]}
 		names := map[string]bool{}
 		for _, claim := range job.Template.Spec.Template.Spec.ResourceClaims {
 			names[claim.Name] = true
 		}
 		for _, claim := range c.in.Earlier.NodeClaims {
-			names[claim.Name] = names[claim.Name] || c.in.Runtime.spec.MLPolicy != nil && j.TakesTrainer(set)
+			names[claim.Name] = names[claim.Name] || c.in.Runtime.spec.MLPolicy != nil &&
+				j.TakesTrainer(set)
 		}
 		pod := &job.Template.Spec.Template.Spec
-		for list, containers := range map[string][]corev1.Container{"containers": pod.Containers, "initContainers": pod.InitContainers} {
+		for list, containers := range map[string][]corev1.Container{
+			"containers": pod.Containers, "initContainers": pod.InitContainers} {
 			for k := range containers {
 				c.containerClaims(set.In(list, &containers[k]), names)
 			}
@@ -71,19 +79,27 @@ func (c *checker) containerClaims(container mlpolicy.Place, ofPod map[string]boo
 	for _, claim := range container.Resources.Claims {
 		if !ofPod[claim.Name] {
 			c.add(finding.Finding{
-				Code: codes.NoPodClaim, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
-				Message: apirule.InvalidObject(fmt.Sprintf("container %s claims %q, which its Pod does not (%s)", container.Name, claim.Name, at)),
-				Remedy:  finding.Remedy{Text: fmt.Sprintf("add the claim %q to the Pod, or remove it from the container", claim.Name)},
-				Claims:  []merge.Claim{c.origin(at)},
+				Code: codes.NoPodClaim, Severity: finding.Error, Object: c.job.id,
+				Path: fieldpath.Fields("spec", "runtimeRef"),
+				Message: apirule.InvalidObject(
+					fmt.Sprintf("container %s claims %q, which its Pod does not (%s)",
+						container.Name, claim.Name, at)),
+				Remedy: finding.Remedy{
+					Text: fmt.Sprintf(
+						"add the claim %q to the Pod, or remove it from the container",
+						claim.Name)},
+				Claims: []merge.Claim{c.origin(at)},
 			})
 		}
 	}
 }
 
-// nameOnCreate requires a DNS label as a name (Trainer v2.0.1 pkg/webhooks). Later definitions have a rule for it.
+// nameOnCreate requires a DNS label as a name (Trainer v2.0.1 pkg/webhooks). Later definitions have
+// a rule for it.
 func (c *checker) nameOnCreate() {
 	name := c.job.id.Name
-	if problems := validation.IsDNS1035Label(name); c.job.has(release.NameOnCreate) && name != "" && len(problems) > 0 {
+	if problems := validation.IsDNS1035Label(name); c.job.has(release.NameOnCreate) && name != "" &&
+		len(problems) > 0 {
 		c.report(codes.BrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
 			apirule.Invalid(name, strings.Join(problems, "; ")), nameHelp)
 	}
@@ -92,26 +108,33 @@ func (c *checker) nameOnCreate() {
 // initializerVolume is the volume that an initializer writes to.
 const initializerVolume = "initializer"
 
-// initializer checks the job for a section of spec.initializer. The webhook finds this job by its name. The
-// controller writes the section into the job with the label of that name.
+// initializer checks the job for a section of spec.initializer. The webhook finds this job by its
+// name. The controller writes the section into the job with the label of that name.
 func (c *checker) initializer(section, name string) {
 	reject := func(message, help string) {
 		path := fieldpath.Fields("spec", "initializer", section)
 		c.add(finding.Finding{
-			Code: codes.NoInitializer, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
+			Code: codes.NoInitializer, Severity: finding.Error, Object: c.job.id,
+			Path:    fieldpath.Fields("spec", "runtimeRef"),
 			Message: message, Remedy: finding.Remedy{Text: help},
-			Claims: []merge.Claim{{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, At: path}},
+			Claims: []merge.Claim{
+				{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, At: path}},
 		})
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, name)
 	if job == nil {
-		reject(apirule.InvalidObject(fmt.Sprintf("must have %s job when trainJob is configured with input %sConfig", name, section)),
-			fmt.Sprintf("reference a runtime with a job %q, or remove spec.initializer.%s", name, section))
+		reject(apirule.InvalidObject(
+			fmt.Sprintf("must have %s job when trainJob is configured with input %sConfig", name,
+				section)),
+			fmt.Sprintf("reference a runtime with a job %q, or remove spec.initializer.%s", name,
+				section))
 		return
 	}
 	pod := &job.Template.Spec.Template.Spec
-	if !podapi.HasContainer(pod.Containers, name) && !podapi.HasContainer(pod.InitContainers, name) {
-		reject(apirule.InvalidObject(fmt.Sprintf("must have container with name - %s in the %s job", name, name)),
+	if !podapi.HasContainer(pod.Containers, name) &&
+		!podapi.HasContainer(pod.InitContainers, name) {
+		reject(apirule.InvalidObject(
+			fmt.Sprintf("must have container with name - %s in the %s job", name, name)),
 			fmt.Sprintf("rename the container that fetches the %s to %q", section, name))
 		return
 	}
@@ -123,10 +146,14 @@ func (c *checker) initializer(section, name string) {
 			return
 		}
 	}
-	reject(apirule.InvalidObject(fmt.Sprintf("must have volumeMount with name - %s in container %s of the %s job", initializerVolume, name, name)),
+	reject(apirule.InvalidObject(
+		fmt.Sprintf("must have volumeMount with name - %s in container %s of the %s job",
+			initializerVolume, name, name)),
 		fmt.Sprintf("mount a volume %q at the path of the %s", initializerVolume, section))
 }
 
 func mounts(container *corev1.Container, volume string) bool {
-	return slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume })
+	return slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool {
+		return m.Name == volume
+	})
 }

@@ -25,23 +25,27 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// Update sends a changed TrainJob through admission, and returns the findings on the change. They include all
-// findings of Check on the new TrainJob. Others report immutable fields and changed patches of a running job. They
-// also report changes that the existing JobSet rejects, since the Trainer then retries forever.
+// Update sends a changed TrainJob through admission, and returns the findings on the change. They
+// include all findings of Check on the new TrainJob. Others report immutable fields and changed
+// patches of a running job. They also report changes that the existing JobSet rejects, since the
+// Trainer then retries forever.
 //
-// Update assumes that the cluster has the old TrainJob, and the JobSet that the old runtime renders. The Trainer
-// keeps the runtime that a TrainJob began with. A release that reads the live runtime uses the runtime of the new input. The webhook reads
-// the new one up to Trainer 2.3, and the old one since. If the old input has no runtime, Update uses the runtime of the new input. No controller makes objects for a
-// TrainJob that is finished. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
-// it is suspended or finished.
+// Update assumes that the cluster has the old TrainJob, and the JobSet that the old runtime
+// renders. The Trainer keeps the runtime that a TrainJob began with. A release that reads the live
+// runtime uses the runtime of the new input. The webhook reads the new one up to Trainer 2.3, and
+// the old one since. If the old input has no runtime, Update uses the runtime of the new input. No
+// controller makes objects for a TrainJob that is finished. The status of the old TrainJob tells
+// whether Pods are active. Without a status, a job has active Pods unless it is suspended or
+// finished.
 func Update(ctx context.Context, old, new Input) finding.List {
 	found, _ := update(ctx, old, new, nil)
 	return found
 }
 
-// UpdateObserved is Update where the cluster has the observed objects of the old TrainJob. It also returns their next states, or nil without a
-// JobSet to apply.
-func UpdateObserved(ctx context.Context, old, new Input, observed Observed) (finding.List, *Second) {
+// UpdateObserved is Update where the cluster has the observed objects of the old TrainJob. It also
+// returns their next states, or nil without a JobSet to apply.
+func UpdateObserved(ctx context.Context, old, new Input,
+	observed Observed) (finding.List, *Second) {
 	return update(ctx, old, new, &observed)
 }
 
@@ -58,7 +62,8 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 	}
 	if before.job.id != after.job.id {
 		after.report(codes.UnknownOldObject, finding.Error, fieldpath.Fields("metadata", "name"),
-			fmt.Sprintf("the old object is %s, not the same object", before.job.id), "pass two states of one object")
+			fmt.Sprintf("the old object is %s, not the same object", before.job.id),
+			"pass two states of one object")
 		return after.result(), nil
 	}
 	after.patchedRunning(before)
@@ -90,15 +95,17 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 	return after.result(), second
 }
 
-// UpdateRuntime sends a changed TrainingRuntime or ClusterTrainingRuntime through admission. Most of a template can
-// change; existing TrainJobs keep the runtime that they began with. The results are as for AdmitRuntime, for the new
-// runtime.
-func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]any, namespace string) (*Runtime, finding.List) {
+// UpdateRuntime sends a changed TrainingRuntime or ClusterTrainingRuntime through admission. Most
+// of a template can change; existing TrainJobs keep the runtime that they began with. The results
+// are as for AdmitRuntime, for the new runtime.
+func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]any,
+	namespace string) (*Runtime, finding.List) {
 	found := &findings{}
 	if !isRuntime(old) || old["kind"] != new["kind"] {
 		found.add(finding.Finding{
 			Code: codes.UnknownOldObject, Severity: finding.Error, Path: fieldpath.Fields("kind"),
-			Message: fmt.Sprintf("the old object is a %v, the new one is a %v", old["kind"], new["kind"]), Remedy: finding.Remedy{Text: "pass two states of one object"},
+			Message: fmt.Sprintf("the old object is a %v, the new one is a %v", old["kind"],
+				new["kind"]), Remedy: finding.Remedy{Text: "pass two states of one object"},
 		})
 		return nil, found.all
 	}
@@ -114,8 +121,10 @@ func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]
 	return runtime, found.all
 }
 
-// StoredRuntime returns a runtime that a cluster has, without findings: the cluster has accepted it. The results are as for AdmitRuntime.
-func StoredRuntime(ctx context.Context, r *release.Release, fields map[string]any, namespace string) *Runtime {
+// StoredRuntime returns a runtime that a cluster has, without findings: the cluster has accepted
+// it. The results are as for AdmitRuntime.
+func StoredRuntime(ctx context.Context, r *release.Release, fields map[string]any,
+	namespace string) *Runtime {
 	runtime, _ := UpdateRuntime(ctx, r, fields, fields, namespace)
 	if runtime != nil {
 		runtime.findings = nil
@@ -123,11 +132,13 @@ func StoredRuntime(ctx context.Context, r *release.Release, fields map[string]an
 	return runtime
 }
 
-// UpdateJobSet sends a changed JobSet through admission, and returns the findings on the change. They are the
-// findings of AdmitJobSet on the new JobSet, and immutable fields. Rules that the webhook checks only for new JobSets
-// give warnings. UpdateJobSet assumes that the cluster has the old JobSet with its defaults. The same manager applies
-// the new one server-side, so the defaults stay. The same holds for an old JobSet from a cluster, which shows them.
-func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]any, namespace string) finding.List {
+// UpdateJobSet sends a changed JobSet through admission, and returns the findings on the change.
+// They are the findings of AdmitJobSet on the new JobSet, and immutable fields. Rules that the
+// webhook checks only for new JobSets give warnings. UpdateJobSet assumes that the cluster has the
+// old JobSet with its defaults. The same manager applies the new one server-side, so the defaults
+// stay. The same holds for an old JobSet from a cluster, which shows them.
+func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]any,
+	namespace string) finding.List {
 	namespace = cmp.Or(namespace, "default")
 	found := &findings{}
 	d := found.definition(r, jobSetKind)
@@ -150,7 +161,8 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	}
 	if o.id != stored.id {
 		found.reject(codes.UnknownOldObject, o.id, fieldpath.Fields("metadata", "name"),
-			fmt.Sprintf("the old object is %s, not the same object", stored.id), "pass two states of one object")
+			fmt.Sprintf("the old object is %s, not the same object", stored.id),
+			"pass two states of one object")
 		return found.all
 	}
 	updated := stored.reappliedByOwner(old, new)
@@ -167,22 +179,26 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	rejected, changed := updated.update(ctx, stored)
 	found.add(rejected...)
 	for _, path := range changed {
-		found.add(finding.Finding{Code: codes.Immutable, Severity: finding.Error, Object: o.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)}})
+		found.add(finding.Finding{Code: codes.Immutable, Severity: finding.Error, Object: o.id,
+			Path: path, Message: "field is immutable",
+			Remedy: finding.Remedy{Text: unfreeze(path)}})
 	}
 	if js = (&jobset.JobSet{}); updated.as(js) != nil {
 		return found.all
 	}
-	if was := (&jobset.JobSet{}); stored.as(was) == nil && (js.Spec.Suspend == nil || !*js.Spec.Suspend) {
+	if was := (&jobset.JobSet{}); stored.as(was) == nil &&
+		(js.Spec.Suspend == nil || !*js.Spec.Suspend) {
 		found.add(movedQueue(o.id, was.Labels, js.Labels)...)
 	}
 	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
-		found.add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
+		found.add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path,
+			Message: message, Remedy: finding.Remedy{Text: help}})
 	})
 	return childFindings(r, js, found.all)
 }
 
-// patchedRunning reports changed patches of a job that stays running, or that has active Pods (Trainer v2.3.0
-// pkg/runtime/framework/plugins/jobset).
+// patchedRunning reports changed patches of a job that stays running, or that has active Pods
+// (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
 func (c *checker) patchedRunning(old *checker) {
 	field := string(c.job.release.Overrides)
 	message := ""
@@ -203,98 +219,120 @@ func (c *checker) patchedRunning(old *checker) {
 		message += " is still active"
 	}
 	c.report(codes.PatchedRunning, finding.Error, fieldpath.Fields("spec", field),
-		apirule.Forbidden(strings.ToUpper(field[:1])+field[1:]+" "+message), "suspend the TrainJob first, and change the field when no Pods are active")
+		apirule.Forbidden(strings.ToUpper(field[:1])+field[1:]+" "+message),
+		"suspend the TrainJob first, and change the field when no Pods are active")
 }
 
-// movedQueue reports another queue of a job that is not suspended. Kueue's webhook rejects it (Kueue v0.15.0
-// pkg/controller/jobframework/validation.go).
+// movedQueue reports another queue of a job that is not suspended. Kueue's webhook rejects it
+// (Kueue v0.15.0 pkg/controller/jobframework/validation.go).
 func movedQueue(id fieldpath.Object, old, new map[string]string) finding.List {
 	if old[render.QueueLabel] == new[render.QueueLabel] {
 		return nil
 	}
 	return finding.List{{
-		Code: codes.MovedQueue, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(render.QueueLabel)),
-		Message: apirule.Invalid(new[render.QueueLabel], fmt.Sprintf("field is immutable while the job is not suspended, and was %q", old[render.QueueLabel])),
-		Remedy:  finding.Remedy{Text: "suspend the job first, or restore the old queue"},
+		Code: codes.MovedQueue, Severity: finding.Error, Object: id,
+		Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(render.QueueLabel)),
+		Message: apirule.Invalid(new[render.QueueLabel],
+			fmt.Sprintf("field is immutable while the job is not suspended, and was %q",
+				old[render.QueueLabel])),
+		Remedy: finding.Remedy{Text: "suspend the job first, or restore the old queue"},
 	}}
 }
 
-// isUnchanged reports whether the TrainJob is as before. A changed runtime alone makes the controller apply nothing, unless the release
-// reads the runtime live.
+// isUnchanged reports whether the TrainJob is as before. A changed runtime alone makes the
+// controller apply nothing, unless the release reads the runtime live.
 func (c *checker) isUnchanged(old *checker) bool {
-	return c.job.release.RuntimeRead != release.LiveRuntime && equality.Semantic.DeepEqual(c.typed.Spec, old.typed.Spec) && c.samePatches(old) &&
-		maps.Equal(c.typed.Labels, old.typed.Labels) && maps.Equal(c.typed.Annotations, old.typed.Annotations)
+	return c.job.release.RuntimeRead != release.LiveRuntime &&
+		equality.Semantic.DeepEqual(c.typed.Spec, old.typed.Spec) && c.samePatches(old) &&
+		maps.Equal(c.typed.Labels, old.typed.Labels) &&
+		maps.Equal(c.typed.Annotations, old.typed.Annotations)
 }
 
-// samePatches reports whether the patches are the same as in the old TrainJob. For overrides, labels and annotations do not count.
+// samePatches reports whether the patches are the same as in the old TrainJob. For overrides,
+// labels and annotations do not count.
 func (c *checker) samePatches(old *checker) bool {
 	if c.overrides != nil && old.overrides != nil {
-		return equality.Semantic.DeepEqual(old.overrides.PodSpecOverrides, c.overrides.PodSpecOverrides) &&
-			equality.Semantic.DeepEqual(old.overrides.PodTemplateOverrides, c.overrides.PodTemplateOverrides)
+		return equality.Semantic.DeepEqual(old.overrides.PodSpecOverrides,
+			c.overrides.PodSpecOverrides) &&
+			equality.Semantic.DeepEqual(old.overrides.PodTemplateOverrides,
+				c.overrides.PodTemplateOverrides)
 	}
-	return equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) && reflect.DeepEqual(old.in.Earlier.Patched, c.in.Earlier.Patched) &&
+	return equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches,
+		c.typed.Spec.RuntimePatches) &&
+		reflect.DeepEqual(old.in.Earlier.Patched, c.in.Earlier.Patched) &&
 		equality.Semantic.DeepEqual(old.in.Layers, c.in.Layers)
 }
 
 func suspended(c *checker) bool { return c.typed.Spec.Suspend != nil && *c.typed.Spec.Suspend }
 
-// active reports whether the TrainJob's status has active Pods. Without a status, it returns true unless the TrainJob
-// is suspended or finished.
+// active reports whether the TrainJob's status has active Pods. Without a status, it returns true
+// unless the TrainJob is suspended or finished.
 func active(c *checker) bool {
 	status := &c.typed.Status
 	if len(status.JobsStatus) == 0 {
-		return !suspended(c) && !isTrue(status, trainer.TrainJobComplete) && !isTrue(status, trainer.TrainJobFailed)
+		return !suspended(c) && !isTrue(status, trainer.TrainJobComplete) &&
+			!isTrue(status, trainer.TrainJobFailed)
 	}
 	return slices.ContainsFunc(status.JobsStatus, isActive)
 }
 
 func isActive(job trainer.JobStatus) bool { return job.Active != nil && *job.Active > 0 }
 
-// isTerminal reports whether the controller makes no more objects for the TrainJob. The TrainJob is complete, exceeded
-// its deadline, or another controller manages it. Other failures do not last up to Trainer v2.3.0 (pkg/controller).
+// isTerminal reports whether the controller makes no more objects for the TrainJob. The TrainJob is
+// complete, exceeded its deadline, or another controller manages it. Other failures do not last up
+// to Trainer v2.3.0 (pkg/controller).
 func (c *checker) isTerminal() bool { return c.finished() || !c.managedHere() }
 
-// finished reports whether the TrainJob is complete, or failed for good: it exceeded its deadline, or the release keeps each failure.
+// finished reports whether the TrainJob is complete, or failed for good: it exceeded its deadline,
+// or the release keeps each failure.
 func (c *checker) finished() bool {
 	failed := meta.FindStatusCondition(c.typed.Status.Conditions, trainer.TrainJobFailed)
-	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
-	return late || c.job.release.FailedIsFinal && isTrue(&c.typed.Status, trainer.TrainJobFailed) || isTrue(&c.typed.Status, trainer.TrainJobComplete)
+	late := failed != nil && failed.Status == metav1.ConditionTrue &&
+		failed.Reason == trainer.TrainJobDeadlineExceededReason
+	return late || c.job.release.FailedIsFinal && isTrue(&c.typed.Status, trainer.TrainJobFailed) ||
+		isTrue(&c.typed.Status, trainer.TrainJobComplete)
 }
 
 // trainJobController is the managedBy value of the Trainer's own controller.
 const trainJobController = "trainer.kubeflow.org/trainjob-controller"
 
-// managedHere reports whether the Trainer of this cluster makes the JobSet. Before 2.3 it did so for other managers as well.
+// managedHere reports whether the Trainer of this cluster makes the JobSet. Before 2.3 it did so
+// for other managers as well.
 func (c *checker) managedHere() bool {
 	job := c.typed
-	return !c.job.release.ManagedBy || job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == trainJobController
+	return !c.job.release.ManagedBy || job.Spec.ManagedBy == nil ||
+		*job.Spec.ManagedBy == trainJobController
 }
 
 func isTrue(status *trainer.TrainJobStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(status.Conditions, condition)
 }
 
-// judged makes the webhook judge the update by the runtime that the TrainJob began with, if the release does. A runtime that is gone
-// matters to no release that does.
+// judged makes the webhook judge the update by the runtime that the TrainJob began with, if the
+// release does. A runtime that is gone matters to no release that does.
 func (c *checker) judged(old *checker) {
-	if kept := old.in.Runtime; c.job.has(release.SnapshotUpdates) && (c.in.Runtime == nil || c.in.Runtime.id == kept.id) {
+	if kept := old.in.Runtime; c.job.has(release.SnapshotUpdates) &&
+		(c.in.Runtime == nil || c.in.Runtime.id == kept.id) {
 		c.in.Runtime = kept
 	}
 }
 
-// keepRuntime makes the controllers use the runtime that the TrainJob began with, if the release keeps it.
+// keepRuntime makes the controllers use the runtime that the TrainJob began with, if the release
+// keeps it.
 func (c *checker) keepRuntime(kept *Runtime) {
-	if c.job.release.RuntimeRead == release.LiveRuntime || c.in.Runtime == kept || c.in.Runtime.id != kept.id {
+	if c.job.release.RuntimeRead == release.LiveRuntime || c.in.Runtime == kept ||
+		c.in.Runtime.id != kept.id {
 		return
 	}
-	changed := !equality.Semantic.DeepEqual(c.in.Runtime.spec, kept.spec) || !equality.Semantic.DeepEqual(c.in.Runtime.processes, kept.processes)
+	changed := !equality.Semantic.DeepEqual(c.in.Runtime.spec, kept.spec) ||
+		!equality.Semantic.DeepEqual(c.in.Runtime.processes, kept.processes)
 	if c.in.Runtime = kept; changed {
 		c.merge()
 	}
 }
 
-// reapply applies the JobSet again, as the Trainer's controller does after the change. It skips a job that stays
-// running.
+// reapply applies the JobSet again, as the Trainer's controller does after the change. It skips a
+// job that stays running.
 func (c *checker) reapply(ctx context.Context, before *checker) {
 	if !suspended(before) && !suspended(c) {
 		return
@@ -303,7 +341,8 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if c.job.release.RuntimeRead == release.LiveRuntime && c.in.Runtime != nil {
 		now = c.in.Runtime
 	}
-	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
+	opts := render.Options{Release: c.in.Release, OnConflict: render.Last,
+		ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
 	was, _ := render.JobSet(before.renderInput(before.in.Runtime), opts)
 	is := c.output
 	if is == nil || now != c.in.Runtime {
@@ -338,20 +377,25 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	}
 	for _, path := range changed {
 		claim := c.origin(path)
-		if claim.Owner == runtimepatch.TrainJobLayer && slices.ContainsFunc(immutable, func(f finding.Finding) bool { return f.Object == c.job.id && claim.At.HasPrefix(f.Path) }) {
+		if claim.Owner == runtimepatch.TrainJobLayer &&
+			slices.ContainsFunc(immutable, func(f finding.Finding) bool {
+				return f.Object == c.job.id && claim.At.HasPrefix(f.Path)
+			}) {
 			continue // the field of the TrainJob is reported
 		}
 		c.add(finding.Finding{
 			Code: codes.EndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
 			Message: message,
-			Remedy:  finding.Remedy{Text: "restore the old value: of an existing JobSet's Pods, only labels, annotations, nodeSelector, tolerations and schedulingGates can change"},
-			Claims:  []merge.Claim{claim},
+			Remedy: finding.Remedy{
+				Text: "restore the old value: of an existing JobSet's Pods, only labels, " +
+					"annotations, nodeSelector, tolerations and schedulingGates can change"},
+			Claims: []merge.Claim{claim},
 		})
 	}
 }
 
-// applySecond predicts the next states of the observed objects, and reports the API server's errors on the JobSet. It returns nil if no
-// JobSet is applied.
+// applySecond predicts the next states of the observed objects, and reports the API server's errors
+// on the JobSet. It returns nil if no JobSet is applied.
 func (c *checker) applySecond(ctx context.Context, before *checker, observed Observed) *Second {
 	if c.merging == nil || !c.managedHere() {
 		return nil
@@ -364,8 +408,10 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 	}
 	existing := &jobset.JobSet{}
 	if (&object{fields: observed.JobSet}).as(existing) == nil && observed.JobSet != nil {
-		opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
-		c.output.JobSet = render.Reordered(c.renderInput(c.in.Runtime), opts, c.output.JobSet, existing)
+		opts := render.Options{Release: c.in.Release, OnConflict: render.Last,
+			ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
+		c.output.JobSet = render.Reordered(c.renderInput(c.in.Runtime), opts, c.output.JobSet,
+			existing)
 	}
 	second, unread := SecondWrite(ctx, c.release(), observed, c.output.JobSet)
 	if second == nil {
@@ -386,18 +432,22 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 	return second
 }
 
-// postpone makes warnings of the API server's errors on the JobSet of a TrainJob that runs: nothing is applied before it is suspended.
+// postpone makes warnings of the API server's errors on the JobSet of a TrainJob that runs: nothing
+// is applied before it is suspended.
 func postpone(found finding.List) {
 	for i := range found {
 		f := &found[i]
 		f.Severity = finding.Warning
 		f.Message = "the TrainJob runs on, and a later suspension is stuck: " + f.Message
-		f.Remedy.Text = "let the TrainJob end, or delete it and create it again, instead of suspending it"
+		f.Remedy.Text = "let the TrainJob end, or delete it and create it again, instead of " +
+			"suspending it"
 	}
 }
 
-// rejectedUpdates reports the API server's errors on an update of a JobSet. It omits errors that a new JobSet would have as well.
-func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *definition, applied map[string]any, rejected finding.List) {
+// rejectedUpdates reports the API server's errors on an update of a JobSet. It omits errors that a
+// new JobSet would have as well.
+func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *definition,
+	applied map[string]any, rejected finding.List) {
 	var created *findings
 	for _, f := range rejected {
 		if created == nil && f.Code != codes.Immutable {
@@ -412,23 +462,29 @@ func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *defin
 	}
 }
 
-// rejectedUpdate reports an API server error on the JobSet that the Trainer applies again. A new JobSet would not have
-// this error.
+// rejectedUpdate reports an API server error on the JobSet that the Trainer applies again. A new
+// JobSet would not have this error.
 func (c *checker) rejectedUpdate(before *checker, f finding.Finding) {
 	claims := []merge.Claim{c.origin(f.Path)}
 	switch {
 	case f.Code != codes.Immutable:
-		f.Message = "the change removes the last value, and server-side apply leaves a null: " + f.Message + "; the Trainer retries forever"
-		f.Remedy.Text = "keep one of the labels or annotations, or delete the TrainJob and create it again"
+		f.Message = "the change removes the last value, and server-side apply leaves a null: " +
+			f.Message + "; the Trainer retries forever"
+		f.Remedy.Text = "keep one of the labels or annotations, or delete the TrainJob and " +
+			"create it again"
 		f.Code = codes.EndlessUpdate
 		claims = nil // no layer sets it any more
-	case f.Path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c):
+	case f.Path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) && suspended(before) &&
+		!suspended(c):
 		f.Code = codes.NeverResumed
-		f.Message = "the TrainJob can never resume: JobSet's webhook added an immutable retentionPolicy, which the Trainer applies without"
-		f.Remedy.Text = "set retentionPolicy: {whenDeleted: Delete} in volumeClaimPolicies of the runtime, delete the TrainJob, and create it again"
+		f.Message = "the TrainJob can never resume: JobSet's webhook added an immutable " +
+			"retentionPolicy, which the Trainer applies without"
+		f.Remedy.Text = "set retentionPolicy: {whenDeleted: Delete} in volumeClaimPolicies of " +
+			"the runtime, delete the TrainJob, and create it again"
 	default:
 		f.Code = codes.EndlessUpdate
-		f.Message = "the existing JobSet rejects the change: " + f.Message + "; the Trainer retries forever"
+		f.Message = "the existing JobSet rejects the change: " + f.Message +
+			"; the Trainer retries forever"
 	}
 	f.Claims = append(f.Claims, claims...)
 	c.add(f)

@@ -118,35 +118,55 @@ func TestUpdate(t *testing.T) {
 		},
 		{
 			name: "trainer added", old: "", new: "\ttrainer: {numNodes: 3}\n",
-			reason: "such a rule compares old and new, so it skips a new field; a running JobSet stays as it is",
+			reason: "such a rule compares old and new, so it skips a new field; a running JobSet " +
+				"stays as it is",
 		},
 		{
-			name: "trainer added while suspended", old: "\tsuspend: true\n", new: "\tsuspend: true\n\ttrainer: {numNodes: 3}\n",
-			want: []string{"TW702"}, path: ".spec.replicatedJobs[name=\"node\"].template.spec.parallelism",
-			reason: "the TrainJob is accepted, and then its JobSet does not take another number of Pods",
+			name: "trainer added while suspended", old: "\tsuspend: true\n",
+			new:  "\tsuspend: true\n\ttrainer: {numNodes: 3}\n",
+			want: []string{"TW702"},
+			path: ".spec.replicatedJobs[name=\"node\"].template.spec.parallelism",
+			reason: "the TrainJob is accepted, and then its JobSet does not take another number " +
+				"of Pods",
 		},
 		{
-			name: "patch while running", old: "", new: patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			name: "patch while running", old: "",
+			new:  patchYAML("{spec: {nodeSelector: {pool: a}}}"),
 			want: []string{"TW701"}, path: ".spec.runtimePatches",
 			reason: "the webhook lets patches change only while the job is suspended",
 		},
 		{
-			name: "five fields", old: "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			new:    "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}, annotations: {a: b}}, spec: {nodeSelector: {pool: b}, tolerations: [{operator: Exists}], schedulingGates: [{name: a.b/c}]}}"),
+			name: "five fields",
+			old:  "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			new: "\tsuspend: true\n" +
+				patchYAML("{metadata: {labels: {a: b}, annotations: {a: b}}, spec: "+
+					"{nodeSelector: {pool: b}, tolerations: [{operator: Exists}], "+
+					"schedulingGates: [{name: a.b/c}]}}"),
 			reason: "these five are what Kueue sets; a suspended JobSet takes them",
 		},
 		{
-			name: "five fields with the resumption", old: "\tsuspend: true\n", new: "\tsuspend: false\n" + patchYAML("{spec: {nodeSelector: {pool: b}}}"),
+			name: "five fields with the resumption", old: "\tsuspend: true\n",
+			new:    "\tsuspend: false\n" + patchYAML("{spec: {nodeSelector: {pool: b}}}"),
 			reason: "patch and resumption may come in one change",
 		},
 		{
-			name: "affinity", old: "\tsuspend: true\n", new: "\tsuspend: true\n" + patchYAML("{spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}}}"),
-			want: []string{"TW702"}, path: `.spec.replicatedJobs[name="node"].template.spec.template.spec.affinity`,
-			reason: "affinity is not a field that a suspended JobSet lets change, and the Trainer's webhook does not know",
+			name: "affinity", old: "\tsuspend: true\n",
+			new: "\tsuspend: true\n" +
+				patchYAML("{spec: {affinity: {nodeAffinity: "+
+					"{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "+
+					"[{matchExpressions: [{key: a, operator: Exists}]}]}}}}}"),
+			want: []string{"TW702"},
+			path: `.spec.replicatedJobs[name="node"].template.spec.template.spec.affinity`,
+			reason: "affinity is not a field that a suspended JobSet lets change, and the " +
+				"Trainer's webhook does not know",
 		},
 		{
-			name: "volume", old: "\tsuspend: true\n", new: "\tsuspend: false\n" + patchYAML("{spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: logs, volumeMounts: [{name: v, mountPath: /v}]}]}}"),
-			want: []string{"TW702"}, path: `.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="v"]`,
+			name: "volume", old: "\tsuspend: true\n",
+			new: "\tsuspend: false\n" +
+				patchYAML("{spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: logs, "+
+					"volumeMounts: [{name: v, mountPath: /v}]}]}}"),
+			want:   []string{"TW702"},
+			path:   `.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="v"]`,
 			reason: "neither are volumes and mounts",
 		},
 		{
@@ -154,65 +174,96 @@ func TestUpdate(t *testing.T) {
 			reason: "a running job can be suspended",
 		},
 		{
-			name: "pod of a kept patch", old: "\tsuspend: true\n" + patchYAML("{spec: {serviceAccountName: a}}"), new: "\tsuspend: true\n" + patchYAML("{spec: {serviceAccountName: b}}"),
+			name:   "pod of a kept patch",
+			old:    "\tsuspend: true\n" + patchYAML("{spec: {serviceAccountName: a}}"),
+			new:    "\tsuspend: true\n" + patchYAML("{spec: {serviceAccountName: b}}"),
 			want:   []string{"TW700", "TW702"},
 			path:   `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.serviceAccountName`,
 			reason: "within a patch that stays, the definition makes the service account immutable",
 		},
 		{
-			name: "the only label of a template", old: "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"), new: "\tsuspend: true\n",
-			want: []string{"TW702"}, path: `.spec.replicatedJobs[name="node"].template.spec.template.metadata`,
-			reason: "server-side apply removes the label, and leaves null of metadata, which the definition of JobSet rejects",
+			name: "the only label of a template",
+			old:  "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"),
+			new:  "\tsuspend: true\n",
+			want: []string{"TW702"},
+			path: `.spec.replicatedJobs[name="node"].template.spec.template.metadata`,
+			reason: "server-side apply removes the label, and leaves null of metadata, which the " +
+				"definition of JobSet rejects",
 		},
 		{
-			name: "the only annotation of a template, with the resumption", old: "\tsuspend: true\n" + patchYAML("{metadata: {annotations: {a: b}}}"), new: "\tsuspend: false\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			want: []string{"TW702"}, path: `.spec.replicatedJobs[name="node"].template.spec.template.metadata`,
+			name:   "the only annotation of a template, with the resumption",
+			old:    "\tsuspend: true\n" + patchYAML("{metadata: {annotations: {a: b}}}"),
+			new:    "\tsuspend: false\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			want:   []string{"TW702"},
+			path:   `.spec.replicatedJobs[name="node"].template.spec.template.metadata`,
 			reason: "annotations do the same",
 		},
 		{
-			name: "one label of two", old: "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b, c: d}}}"), new: "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"),
+			name:   "one label of two",
+			old:    "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b, c: d}}}"),
+			new:    "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"),
 			reason: "metadata stays an object",
 		},
 		{
-			name: "an annotation for a label", old: "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"), new: "\tsuspend: true\n" + patchYAML("{metadata: {annotations: {a: b}}}"),
+			name:   "an annotation for a label",
+			old:    "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"),
+			new:    "\tsuspend: true\n" + patchYAML("{metadata: {annotations: {a: b}}}"),
 			reason: "metadata stays an object",
 		},
 		{
-			name: "the only node selector, tolerations and gates", old: "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {a: b}, tolerations: [{operator: Exists}], schedulingGates: [{name: a.b/c}]}}"), new: "\tsuspend: true\n",
+			name: "the only node selector, tolerations and gates",
+			old: "\tsuspend: true\n" +
+				patchYAML("{spec: {nodeSelector: {a: b}, tolerations: [{operator: Exists}], "+
+					"schedulingGates: [{name: a.b/c}]}}"), new: "\tsuspend: true\n",
 			reason: "an atomic map and lists are removed whole",
 		},
 		{
-			name: "patch with the suspension", old: "", new: "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			name: "patch with the suspension", old: "",
+			new:  "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
 			want: []string{"TW701"}, path: ".spec.runtimePatches",
 			reason: "a running job has active Pods, and the webhook looks at them",
 		},
 		{
-			name: "patch with the suspension of a job without active Pods", old: "\tsuspend: false\nstatus: {jobsStatus: [{name: node, ready: 0, succeeded: 0, failed: 0, active: 0, suspended: 0}]}\n",
+			name: "patch with the suspension of a job without active Pods",
+			old: "\tsuspend: false\nstatus: {jobsStatus: [{name: node, ready: 0, succeeded: " +
+				"0, failed: 0, active: 0, suspended: 0}]}\n",
 			new:    "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
 			reason: "the status counts no active jobs",
 		},
 		{
-			name: "patch of a suspended job with active Pods", old: "\tsuspend: true\nstatus: {jobsStatus: [{name: node, ready: 0, succeeded: 0, failed: 0, active: 1, suspended: 0}]}\n",
+			name: "patch of a suspended job with active Pods",
+			old: "\tsuspend: true\nstatus: {jobsStatus: [{name: node, ready: 0, succeeded: 0, " +
+				"failed: 0, active: 1, suspended: 0}]}\n",
 			new:  "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
 			want: []string{"TW701"}, path: ".spec.runtimePatches",
 			reason: "the job was suspended a moment ago, and its Pods are still there",
 		},
 		{
-			name: "trainer added to a complete job", old: "\tsuspend: true\nstatus: {conditions: [{type: Complete, status: 'True', reason: x, message: x, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n", new: "\tsuspend: true\n\ttrainer: {numNodes: 3}\n",
+			name: "trainer added to a complete job",
+			old: "\tsuspend: true\nstatus: {conditions: [{type: Complete, status: 'True', " +
+				"reason: x, message: x, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n",
+			new:    "\tsuspend: true\n\ttrainer: {numNodes: 3}\n",
 			reason: "the controller makes no objects for a complete job",
 		},
 		{
-			name: "trainer added to a job of another controller", old: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n", new: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n\ttrainer: {numNodes: 3}\n",
+			name: "trainer added to a job of another controller",
+			old:  "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n",
+			new: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n\ttrainer: " +
+				"{numNodes: 3}\n",
 			reason: "the controller makes no objects for a job that another one manages",
 		},
 		{
-			name: "patch with the suspension, of a job of another controller", old: "\tmanagedBy: kueue.x-k8s.io/multikueue\n", new: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			name: "patch with the suspension, of a job of another controller",
+			old:  "\tmanagedBy: kueue.x-k8s.io/multikueue\n",
+			new: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n" +
+				patchYAML("{spec: {nodeSelector: {pool: a}}}"),
 			reason: "no JobSet here has active Pods",
 		},
 		{
 			name: "runtimeRef", old: "", new: "\tmanagedBy: kueue.x-k8s.io/multikueue\n",
 			want: []string{"TW700"}, path: ".spec.managedBy",
-			reason: "the default of managedBy is there in the old object, so that the rule compares with it",
+			reason: "the default of managedBy is there in the old object, so that the rule " +
+				"compares with it",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -222,16 +273,20 @@ func TestUpdate(t *testing.T) {
 			if got := codesOf(found); !slices.Equal(got, c.want) {
 				t.Errorf("%v, want %v: %s\n%v", got, c.want, c.reason, found)
 			}
-			at := func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.String() == c.path }
+			at := func(f finding.Finding) bool {
+				return f.Severity == finding.Error && f.Path.String() == c.path
+			}
 			if c.path != "" && !slices.ContainsFunc(found, at) {
 				t.Errorf("no error at %s: %s\n%v", c.path, c.reason, found)
 			}
 			for _, f := range found {
-				if f.Code == codes.Immutable && !strings.HasPrefix(f.Remedy.Text, "restore the old value") {
+				if f.Code == codes.Immutable &&
+					!strings.HasPrefix(f.Remedy.Text, "restore the old value") {
 					t.Errorf("help %q of an immutable field", f.Remedy.Text)
 				}
 			}
-			if slices.Contains(c.want, "TW700") && strings.Contains(fmt.Sprint(found), "the TrainJob is accepted") {
+			if slices.Contains(c.want, "TW700") &&
+				strings.Contains(fmt.Sprint(found), "the TrainJob is accepted") {
 				t.Errorf("a rejected update is said to be accepted:\n%v", found)
 			}
 		})
@@ -276,36 +331,105 @@ spec:
 		warn              bool
 		help              string
 	}{
-		{name: "nothing", reason: "the same manifest can always be applied again: the defaults stay"},
-		{name: "an equal quantity", edits: []edit{{"memory: 1Gi", `memory: "1073741824"`}}, reason: "the webhook compares quantities by their values"},
-		{name: "add a job", edits: []edit{{"\t- name: node\n", "\t- name: more\n\t\ttemplate: *job\n\t- name: node\n"}}, want: []string{`.spec.replicatedJobs[name="more"]`}, reason: "jobs are immutable"},
-		{name: "remove a job", edits: []edit{{"\t- name: node\n\t\ttemplate: *job\n", ""}}, want: []string{`.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
-		{name: "rename a job", edits: []edit{{"- name: node\n\t\t", "- name: other\n\t\t"}}, want: []string{`.spec.replicatedJobs[name="other"]`, `.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
-		{name: "parallelism", edits: []edit{{"parallelism: 2", "parallelism: 3"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.parallelism`, `.spec.replicatedJobs[name="node"].template.spec.parallelism`}, reason: "the gate ElasticJobSet is off"},
-		{name: "completions", old: suspendedBase, edits: []edit{{"completions: 2", "completions: 3"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.completions`, `.spec.replicatedJobs[name="node"].template.spec.completions`}, reason: "the gate ElasticJobSet is off, and suspension is not an exception"},
-		{name: "replicas", edits: []edit{{"- name: data\n", "- name: data\n\t\treplicas: 2\n"}}, want: []string{`.spec.replicatedJobs[name="data"].replicas`}, reason: "jobs are immutable"},
-		{name: "managedBy", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tmanagedBy: example.com/x\n"}}, want: []string{".spec.managedBy"}, reason: "the webhook compares managedBy as well when it was not there"},
-		{name: "network", edits: []edit{{"subdomain: net", "subdomain: other"}}, want: []string{".spec.network"}, reason: "a rule of the definition"},
-		{name: "failurePolicy", edits: []edit{{"maxRestarts: 1", "maxRestarts: 2"}}, want: []string{".spec.failurePolicy"}, reason: "a rule of the definition"},
-		{name: "successPolicy", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tsuccessPolicy: {operator: Any}\n"}}, want: []string{".spec.successPolicy"}, reason: "the webhook fills it in when the JobSet is created, so that a rule compares with it"},
-		{name: "coordinator", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tcoordinator: {replicatedJob: node, podIndex: 1}\n"}}, reason: "neither the definition nor the webhook keeps it"},
-		{name: "bad coordinator", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tcoordinator: {replicatedJob: ghost}\n"}}, warn: true, reason: "the webhook looks at coordinators of new JobSets only"},
-		{name: "a null", edits: []edit{{"ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: null"}}, want: []string{".spec.ttlSecondsAfterFinished"}, reason: "an apply keeps its nulls, and the definition has no null there"},
-		{name: "ttl and labels", edits: []edit{{"ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: 90"}, {"team: a", "team: b"}}, reason: "both are mutable"},
-		{name: "suspend", edits: []edit{{"suspend: false", "suspend: true"}}, reason: "a running JobSet can be suspended"},
-		{name: "Pod labels", edits: []edit{{"app: x", "app: z"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.metadata.labels["app"]`, pod + `.metadata.labels["app"]`}, help: "suspend", reason: "the Pod template of a running JobSet is immutable"},
-		{name: "Pod labels with the suspension", edits: []edit{{"app: x", "app: z"}, {"suspend: false", "suspend: true"}}, reason: "Kueue changes both at once"},
-		{name: "gates", edits: []edit{{"nodeSelector: {pool: a}", "schedulingGates: [{name: a.b/c}]\n\t\t\t\t\t\tnodeSelector: {pool: a}"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.spec.schedulingGates[name="a.b/c"]`, pod + `.spec.schedulingGates[name="a.b/c"]`}, help: "suspend", reason: "gates can be changed only while the JobSet is suspended"},
+		{name: "nothing",
+			reason: "the same manifest can always be applied again: the defaults stay"},
+		{name: "an equal quantity", edits: []edit{{"memory: 1Gi", `memory: "1073741824"`}},
+			reason: "the webhook compares quantities by their values"},
+		{name: "add a job",
+			edits: []edit{
+				{"\t- name: node\n", "\t- name: more\n\t\ttemplate: *job\n\t- name: node\n"}},
+			want: []string{`.spec.replicatedJobs[name="more"]`}, reason: "jobs are immutable"},
+		{name: "remove a job", edits: []edit{{"\t- name: node\n\t\ttemplate: *job\n", ""}},
+			want: []string{`.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
+		{name: "rename a job", edits: []edit{{"- name: node\n\t\t", "- name: other\n\t\t"}},
+			want: []string{`.spec.replicatedJobs[name="other"]`,
+				`.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
+		{name: "parallelism", edits: []edit{{"parallelism: 2", "parallelism: 3"}},
+			want: []string{`.spec.replicatedJobs[name="data"].template.spec.parallelism`,
+				`.spec.replicatedJobs[name="node"].template.spec.parallelism`},
+			reason: "the gate ElasticJobSet is off"},
+		{name: "completions", old: suspendedBase,
+			edits: []edit{{"completions: 2", "completions: 3"}},
+			want: []string{`.spec.replicatedJobs[name="data"].template.spec.completions`,
+				`.spec.replicatedJobs[name="node"].template.spec.completions`},
+			reason: "the gate ElasticJobSet is off, and suspension is not an exception"},
+		{name: "replicas", edits: []edit{{"- name: data\n", "- name: data\n\t\treplicas: 2\n"}},
+			want:   []string{`.spec.replicatedJobs[name="data"].replicas`},
+			reason: "jobs are immutable"},
+		{name: "managedBy",
+			edits: []edit{
+				{"\tsuspend: false\n", "\tsuspend: false\n\tmanagedBy: example.com/x\n"}},
+			want:   []string{".spec.managedBy"},
+			reason: "the webhook compares managedBy as well when it was not there"},
+		{name: "network", edits: []edit{{"subdomain: net", "subdomain: other"}},
+			want: []string{".spec.network"}, reason: "a rule of the definition"},
+		{name: "failurePolicy", edits: []edit{{"maxRestarts: 1", "maxRestarts: 2"}},
+			want: []string{".spec.failurePolicy"}, reason: "a rule of the definition"},
+		{name: "successPolicy",
+			edits: []edit{
+				{"\tsuspend: false\n", "\tsuspend: false\n\tsuccessPolicy: {operator: Any}\n"}},
+			want: []string{".spec.successPolicy"},
+			reason: "the webhook fills it in when the JobSet is created, so that a rule compares " +
+				"with it"},
+		{name: "coordinator",
+			edits: []edit{
+				{"\tsuspend: false\n",
+					"\tsuspend: false\n\tcoordinator: {replicatedJob: node, podIndex: 1}\n"}},
+			reason: "neither the definition nor the webhook keeps it"},
+		{name: "bad coordinator",
+			edits: []edit{
+				{"\tsuspend: false\n",
+					"\tsuspend: false\n\tcoordinator: {replicatedJob: ghost}\n"}}, warn: true,
+			reason: "the webhook looks at coordinators of new JobSets only"},
+		{name: "a null",
+			edits:  []edit{{"ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: null"}},
+			want:   []string{".spec.ttlSecondsAfterFinished"},
+			reason: "an apply keeps its nulls, and the definition has no null there"},
+		{name: "ttl and labels",
+			edits: []edit{{"ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: 90"},
+				{"team: a", "team: b"}}, reason: "both are mutable"},
+		{name: "suspend", edits: []edit{{"suspend: false", "suspend: true"}},
+			reason: "a running JobSet can be suspended"},
+		{name: "Pod labels", edits: []edit{{"app: x", "app: z"}},
+			want: []string{
+				`.spec.replicatedJobs[name="data"].template.spec.template.metadata.labels["app"]`,
+				pod + `.metadata.labels["app"]`}, help: "suspend",
+			reason: "the Pod template of a running JobSet is immutable"},
+		{name: "Pod labels with the suspension",
+			edits:  []edit{{"app: x", "app: z"}, {"suspend: false", "suspend: true"}},
+			reason: "Kueue changes both at once"},
+		{name: "gates",
+			edits: []edit{
+				{"nodeSelector: {pool: a}",
+					"schedulingGates: [{name: a.b/c}]\n\t\t\t\t\t\tnodeSelector: {pool: a}"}},
+			want: []string{
+				`.spec.replicatedJobs[name="data"].template.spec.template.spec.schedulingGates[name="a.b/c"]`, pod + `.spec.schedulingGates[name="a.b/c"]`}, help: "suspend", reason: "gates can be changed only while the JobSet is suspended"},
 		{
 			name: "the five fields", old: suspendedBase, reason: "these five are what Kueue sets",
-			edits: []edit{{"app: x}", "app: z}, annotations: {a: b}"}, {"nodeSelector: {pool: a}", "nodeSelector: {pool: b}\n\t\t\t\t\t\ttolerations: [{operator: Exists}]\n\t\t\t\t\t\tschedulingGates: [{name: a.b/c}]"}},
+			edits: []edit{{"app: x}", "app: z}, annotations: {a: b}"},
+				{"nodeSelector: {pool: a}",
+					"nodeSelector: {pool: b}\n\t\t\t\t\t\ttolerations: [{operator: " +
+						"Exists}]\n\t\t\t\t\t\tschedulingGates: [{name: a.b/c}]"}},
 		},
-		{name: "the only label", old: suspendedBase, edits: []edit{{"metadata: {labels: {app: x}}", "metadata: {}"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.metadata`, pod + ".metadata"}, reason: "server-side apply leaves null"},
-		{name: "the only label with its metadata", old: suspendedBase, edits: []edit{{"metadata: {labels: {app: x}}", ""}}, reason: "metadata goes as a whole"},
-		{name: "labels of a job", old: suspendedBase, edits: []edit{{"tier: one", "tier: two"}}, want: []string{`.spec.replicatedJobs[name="data"].template.metadata.labels["tier"]`, `.spec.replicatedJobs[name="node"].template.metadata.labels["tier"]`}, help: "restore", reason: "only the Pods' labels are excepted"},
-		{name: "a variable", old: suspendedBase, edits: []edit{{"value: info", "value: debug"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.spec.containers[name="node"].env[name="LEVEL"].value`, pod + `.spec.containers[name="node"].env[name="LEVEL"].value`}, reason: "containers are immutable"},
-		{name: "another JobSet", edits: []edit{{"name: js", "name: other"}}, want: []string{".metadata.name"}, reason: "two objects are not two states of one"},
-		{name: "two jobs of one name", edits: []edit{{"- name: node\n\t\t", "- name: data\n\t\t"}}, want: []string{`.spec.replicatedJobs[1]`}, reason: "server-side apply cannot tell the two apart"},
+		{name: "the only label", old: suspendedBase,
+			edits: []edit{{"metadata: {labels: {app: x}}", "metadata: {}"}},
+			want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.metadata`,
+				pod + ".metadata"}, reason: "server-side apply leaves null"},
+		{name: "the only label with its metadata", old: suspendedBase,
+			edits:  []edit{{"metadata: {labels: {app: x}}", ""}},
+			reason: "metadata goes as a whole"},
+		{name: "labels of a job", old: suspendedBase, edits: []edit{{"tier: one", "tier: two"}},
+			want: []string{`.spec.replicatedJobs[name="data"].template.metadata.labels["tier"]`,
+				`.spec.replicatedJobs[name="node"].template.metadata.labels["tier"]`},
+			help: "restore", reason: "only the Pods' labels are excepted"},
+		{name: "a variable", old: suspendedBase, edits: []edit{{"value: info", "value: debug"}},
+			want: []string{
+				`.spec.replicatedJobs[name="data"].template.spec.template.spec.containers[name="node"].env[name="LEVEL"].value`, pod + `.spec.containers[name="node"].env[name="LEVEL"].value`}, reason: "containers are immutable"},
+		{name: "another JobSet", edits: []edit{{"name: js", "name: other"}},
+			want: []string{".metadata.name"}, reason: "two objects are not two states of one"},
+		{name: "two jobs of one name", edits: []edit{{"- name: node\n\t\t", "- name: data\n\t\t"}},
+			want:   []string{`.spec.replicatedJobs[1]`},
+			reason: "server-side apply cannot tell the two apart"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := base
@@ -319,8 +443,10 @@ spec:
 				}
 				changed = strings.Replace(changed, e.from, e.to, 1)
 			}
-			found := admission.UpdateJobSet(t.Context(), nil, object(t, old), object(t, changed), "")
-			fromLive := admission.UpdateJobSet(t.Context(), nil, fromCluster(t, object(t, old)), object(t, changed), "")
+			found := admission.UpdateJobSet(t.Context(), nil, object(t, old),
+				object(t, changed), "")
+			fromLive := admission.UpdateJobSet(t.Context(), nil, fromCluster(t, object(t, old)),
+				object(t, changed), "")
 			if fmt.Sprint(found) != fmt.Sprint(fromLive) {
 				t.Errorf("the JobSet of the cluster gives %v, and its file %v", fromLive, found)
 			}
@@ -343,7 +469,8 @@ spec:
 	}
 }
 
-// fromCluster returns a JobSet as JobSet v0.12.0 stores it, with what its definition and its webhook fill in.
+// fromCluster returns a JobSet as JobSet v0.12.0 stores it, with what its definition and its
+// webhook fill in.
 func fromCluster(t *testing.T, js map[string]any) map[string]any {
 	t.Helper()
 	fill := func(in map[string]any, name string, value any) {
@@ -380,13 +507,17 @@ func fromCluster(t *testing.T, js map[string]any) map[string]any {
 
 // A finished TrainJob makes no more objects, and one that began with another runtime keeps it.
 func TestUpdate_OfExisting(t *testing.T) {
-	wrong := strings.Replace(torchRuntime, `image: "pytorch:2"`, `image: "pytorch:2", ports: [{containerPort: 70000}]`, 1)
+	wrong := strings.Replace(torchRuntime, `image: "pytorch:2"`,
+		`image: "pytorch:2", ports: [{containerPort: 70000}]`, 1)
 	if wrong == torchRuntime {
 		t.Fatal("the runtime has another container")
 	}
-	unknown := "\truntimePatches: [{manager: example.com/m, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: none}]}}}}]\n"
-	finished := "status: {conditions: [{type: Complete, status: \"True\", reason: JobsCompleted, message: m, lastTransitionTime: \"2026-01-01T00:00:00Z\"}]}\n"
-	late := strings.NewReplacer("Complete", "Failed", "JobsCompleted", trainer.TrainJobDeadlineExceededReason).Replace(finished)
+	unknown := "\truntimePatches: [{manager: example.com/m, trainingRuntimeSpec: {template: " +
+		"{spec: {replicatedJobs: [{name: none}]}}}}]\n"
+	finished := "status: {conditions: [{type: Complete, status: \"True\", reason: JobsCompleted, " +
+		"message: m, lastTransitionTime: \"2026-01-01T00:00:00Z\"}]}\n"
+	late := strings.NewReplacer("Complete", "Failed", "JobsCompleted",
+		trainer.TrainJobDeadlineExceededReason).Replace(finished)
 	elsewhere := "\tmanagedBy: kueue.x-k8s.io/multikueue\n"
 	for _, c := range []struct {
 		name, old, new string
@@ -396,17 +527,29 @@ func TestUpdate_OfExisting(t *testing.T) {
 		kept           bool // a warning tells of the kept runtime
 		reason         string
 	}{
-		{name: "running", old: unknown, new: unknown, want: []string{"TW202"}, reason: "the Job API rejects the job"},
-		{name: "finished", old: unknown + finished, new: unknown, reason: "no JobSet is made of it any more"},
+		{name: "running", old: unknown, new: unknown, want: []string{"TW202"},
+			reason: "the Job API rejects the job"},
+		{name: "finished", old: unknown + finished, new: unknown,
+			reason: "no JobSet is made of it any more"},
 		{name: "late", old: unknown + late, new: unknown, reason: "it exceeded its deadline"},
-		{name: "failed", old: unknown + strings.Replace(late, trainer.TrainJobDeadlineExceededReason, "JobSetFailed", 1), new: unknown, want: []string{"TW202"}, reason: "other failures do not last"},
-		{name: "finished, patches changed", old: finished, new: unknown, want: []string{"TW701"}, reason: "the webhook also compares the patches of a finished job"},
-		{name: "changed runtime", after: wrong, kept: true, reason: "the Trainer keeps the runtime with which the job began"},
-		{name: "changed runtime, suspended", old: "\tsuspend: true\n", new: "\tsuspend: true\n", after: wrong, kept: true, reason: "it also resumes with this runtime"},
-		{name: "changed runtime, finished", old: finished, after: wrong, reason: "nothing is made of either runtime"},
-		{name: "changed runtime, another controller", old: elsewhere, new: elsewhere, after: wrong, reason: "the Trainer reads neither runtime"},
-		{name: "changed runtime, live", after: wrong, release: "2.2", want: []string{"TW612"}, reason: "the release reads the runtime again"},
-		{name: "broken runtime", before: wrong, kept: true, want: []string{"TW612"}, reason: "the job keeps the error that the new runtime repairs"},
+		{name: "failed",
+			old: unknown + strings.Replace(late, trainer.TrainJobDeadlineExceededReason,
+				"JobSetFailed", 1), new: unknown, want: []string{"TW202"},
+			reason: "other failures do not last"},
+		{name: "finished, patches changed", old: finished, new: unknown, want: []string{"TW701"},
+			reason: "the webhook also compares the patches of a finished job"},
+		{name: "changed runtime", after: wrong, kept: true,
+			reason: "the Trainer keeps the runtime with which the job began"},
+		{name: "changed runtime, suspended", old: "\tsuspend: true\n", new: "\tsuspend: true\n",
+			after: wrong, kept: true, reason: "it also resumes with this runtime"},
+		{name: "changed runtime, finished", old: finished, after: wrong,
+			reason: "nothing is made of either runtime"},
+		{name: "changed runtime, another controller", old: elsewhere, new: elsewhere, after: wrong,
+			reason: "the Trainer reads neither runtime"},
+		{name: "changed runtime, live", after: wrong, release: "2.2", want: []string{"TW612"},
+			reason: "the release reads the runtime again"},
+		{name: "broken runtime", before: wrong, kept: true, want: []string{"TW612"},
+			reason: "the job keeps the error that the new runtime repairs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var r *release.Release
@@ -417,18 +560,21 @@ func TestUpdate_OfExisting(t *testing.T) {
 				}
 			}
 			in := func(job, runtime string) admission.Input {
-				admitted, found := admission.AdmitRuntime(t.Context(), r, object(t, cmp.Or(runtime, torchRuntime)), "default")
+				admitted, found := admission.AdmitRuntime(t.Context(), r,
+					object(t, cmp.Or(runtime, torchRuntime)), "default")
 				if err := found.Err(); err != nil {
 					t.Fatal(err)
 				}
-				return admission.Input{Release: r, TrainJob: object(t, jobYAML(job)), Runtime: admitted}
+				return admission.Input{Release: r, TrainJob: object(t, jobYAML(job)),
+					Runtime: admitted}
 			}
 			found := admission.Update(t.Context(), in(c.old, c.before), in(c.new, c.after))
 			if got := codesOf(found); !slices.Equal(got, c.want) {
 				t.Errorf("%v, want %v: %s\n%v", got, c.want, c.reason, found)
 			}
 			if kept := found.Of(codes.UpdateIgnored) != nil; kept != c.kept {
-				t.Errorf("tells of the kept runtime: %t, want %t: %s\n%v", kept, c.kept, c.reason, found)
+				t.Errorf("tells of the kept runtime: %t, want %t: %s\n%v", kept, c.kept, c.reason,
+					found)
 			}
 		})
 	}
@@ -437,12 +583,14 @@ func TestUpdate_OfExisting(t *testing.T) {
 // A suspended job of a runtime whose claims lack a retentionPolicy can never be resumed.
 func TestNeverResumes(t *testing.T) {
 	claims := func(policy string) string {
-		text := strings.Replace(torchRuntime, "\t\t\treplicatedJobs:", `			volumeClaimPolicies:
+		text := strings.Replace(torchRuntime, "\t\t\treplicatedJobs:",
+			`			volumeClaimPolicies:
 			- templates:
 				- metadata: {name: data}
 					spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `+policy+`			replicatedJobs:`, 1)
-		return strings.Replace(text, `image: "pytorch:2"`, `image: "pytorch:2", volumeMounts: [{name: data, mountPath: /data}]`, 1)
+		return strings.Replace(text, `image: "pytorch:2"`,
+			`image: "pytorch:2", volumeMounts: [{name: data, mountPath: /data}]`, 1)
 	}
 	for _, c := range []struct {
 		policy string
@@ -484,21 +632,26 @@ func TestRecordedReapply(t *testing.T) {
 			in := admission.Input{TrainJob: o, Runtime: runtime}
 			found := admission.Update(t.Context(), in, in)
 			fails := slices.ContainsFunc(found, func(f finding.Finding) bool {
-				return f.Code == codes.EndlessUpdate || f.Code == codes.NeverResumed && f.Severity == finding.Error
+				return f.Code == codes.EndlessUpdate || f.Code == codes.NeverResumed &&
+					f.Severity == finding.Error
 			})
 			if fails != c.failsAgain {
-				t.Errorf("%s: fails to be applied again: %v, want %v\n%v", c.name, fails, c.failsAgain, found)
+				t.Errorf("%s: fails to be applied again: %v, want %v\n%v", c.name, fails,
+					c.failsAgain, found)
 			}
 		}
 	}
 }
 
 func TestStamp(t *testing.T) {
-	now, before := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), metav1.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now, before := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+		metav1.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	patch := func(label string, at *metav1.Time) trainer.RuntimePatch {
-		return trainer.RuntimePatch{Manager: "example.com/m", Time: at, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
-			Template: &trainer.JobSetTemplatePatch{Metadata: &metav1.ObjectMeta{Labels: map[string]string{"a": label}}},
-		}}
+		return trainer.RuntimePatch{Manager: "example.com/m", Time: at,
+			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+				Template: &trainer.JobSetTemplatePatch{
+					Metadata: &metav1.ObjectMeta{Labels: map[string]string{"a": label}}},
+			}}
 	}
 	job := func(patches ...trainer.RuntimePatch) *trainer.TrainJob {
 		return &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimePatches: patches}}
@@ -511,10 +664,14 @@ func TestStamp(t *testing.T) {
 		reason   string
 	}{
 		{"created", nil, job(patch("x", nil)), now, true, "an entry without a time gets now"},
-		{"created with a time", nil, job(patch("x", &before)), before.Time, false, "a time that the author gave survives creation"},
-		{"unchanged", job(patch("x", &before)), job(patch("x", nil)), before.Time, true, "an entry whose content did not change keeps its time"},
-		{"changed", job(patch("x", &before)), job(patch("y", &before)), now, true, "changed content gets now, whatever time it brings"},
-		{"added", job(), job(patch("x", &before)), before.Time, false, "a new manager's own time survives"},
+		{"created with a time", nil, job(patch("x", &before)), before.Time, false,
+			"a time that the author gave survives creation"},
+		{"unchanged", job(patch("x", &before)), job(patch("x", nil)), before.Time, true,
+			"an entry whose content did not change keeps its time"},
+		{"changed", job(patch("x", &before)), job(patch("y", &before)), now, true,
+			"changed content gets now, whatever time it brings"},
+		{"added", job(), job(patch("x", &before)), before.Time, false,
+			"a new manager's own time survives"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if changed := admission.Stamp(c.old, c.new, now); changed != c.changed {

@@ -24,7 +24,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
-// cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
+// cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one
+// rule.
 const cluster = "../../testdata/cluster"
 
 // recordedCase is one of them: what was applied, and what became of it.
@@ -41,8 +42,8 @@ type recordedCase struct {
 
 func (c recordedCase) rejected() bool { return c.outcome == "rejected" || c.outcome == "blocked" }
 
-// readCases reads the cases of the folders that match. It skips cases whose verdict depends on objects that
-// only a cluster has.
+// readCases reads the cases of the folders that match. It skips cases whose verdict depends on
+// objects that only a cluster has.
 func readCases(t *testing.T, pattern string) []recordedCase {
 	t.Helper()
 	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, cluster), pattern, "input.yaml"))
@@ -74,7 +75,8 @@ func readCases(t *testing.T, pattern string) []recordedCase {
 	return cases
 }
 
-// recordedCases are the generated ones, and the stock runtimes that a TrainJob names which stands alone.
+// recordedCases are the generated ones, and the stock runtimes that a TrainJob names which stands
+// alone.
 func recordedCases(t *testing.T) ([]recordedCase, runtimes) {
 	t.Helper()
 	return readCases(t, "c1-*"), stockRuntimes(t)
@@ -110,7 +112,8 @@ type runtimes map[fieldpath.Object]*admission.Runtime
 func stockRuntimes(t *testing.T) runtimes {
 	t.Helper()
 	known := runtimes{}
-	root := filepath.Join(testenv.ModuleDir(t, "github.com/kubeflow/trainer/v2"), "manifests/base/runtimes")
+	root := filepath.Join(testenv.ModuleDir(t, "github.com/kubeflow/trainer/v2"),
+		"manifests/base/runtimes")
 	err := filepath.WalkDir(root, func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".yaml" {
 			return err
@@ -140,7 +143,8 @@ func (c recordedCase) check(t *testing.T, stock runtimes) finding.List {
 	return caseFindings[c.name]
 }
 
-// check judges the objects of a case as a program judges the objects of a file. The objects stay as they are.
+// check judges the objects of a case as a program judges the objects of a file. The objects stay as
+// they are.
 func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List {
 	t.Helper()
 	var found finding.List
@@ -160,7 +164,9 @@ func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List 
 		switch {
 		case strings.HasSuffix(kind, "TrainingRuntime"):
 		case kind != "TrainJob":
-			found = append(found, finding.Finding{Code: codes.UnknownKind, Severity: finding.Error, Message: kind})
+			found = append(
+				found, finding.Finding{Code: codes.UnknownKind, Severity: finding.Error,
+					Message: kind})
 		default:
 			in := admission.Input{TrainJob: object, OnConflict: render.Last}
 			id, known := refersTo(object)
@@ -168,7 +174,9 @@ func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List 
 				in.Runtime = stock[id]
 			}
 			if in.Runtime == nil || !known {
-				found = append(found, finding.Finding{Code: codes.NoRuntime, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimeRef"), Message: id.String()})
+				found = append(
+					found, finding.Finding{Code: codes.NoRuntime, Severity: finding.Error,
+						Path: fieldpath.Fields("spec", "runtimeRef"), Message: id.String()})
 				in.Runtime = nil
 			}
 			found = append(found, admission.Check(t.Context(), in)...)
@@ -196,14 +204,16 @@ func refersTo(object map[string]any) (fieldpath.Object, bool) {
 	return id, !ok || group == "trainer.kubeflow.org"
 }
 
-// namesField reports whether an error names a field that the cluster's text names as well. Brackets do
-// not count. Either of the two paths may be longer at either end.
+// namesField reports whether an error names a field that the cluster's text names as well. Brackets
+// do not count. Either of the two paths may be longer at either end.
 func namesField(text string, found finding.List) bool {
 	plain := func(path string) string {
-		return strings.ToLower(strings.Trim(regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(path, ""), "."))
+		return strings.ToLower(
+			strings.Trim(regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(path, ""), "."))
 	}
 	var named []string
-	for _, match := range regexp.MustCompile(`(?:^|[\s:,\[(])((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*(?:\[[^\]]*\])*)+)`).FindAllStringSubmatch(text, -1) {
+	for _, match := range regexp.MustCompile(
+		`(?:^|[\s:,\[(])((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*(?:\[[^\]]*\])*)+)`).FindAllStringSubmatch(text, -1) {
 		named = append(named, plain(match[1]))
 	}
 	if len(named) == 0 {
@@ -215,7 +225,8 @@ func namesField(text string, found finding.List) bool {
 			continue
 		}
 		for _, a := range named {
-			if a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".") || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a) {
+			if a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".") ||
+				strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a) {
 				return true
 			}
 		}
@@ -241,7 +252,9 @@ func TestRecorded(t *testing.T) {
 		found := c.check(t, stock)
 		if c.outcome == "suspended" {
 			// The cluster rejects the resume, which comes after the end of the recording.
-			found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.NeverResumed })
+			found = slices.DeleteFunc(found, func(f finding.Finding) bool {
+				return f.Code == codes.NeverResumed
+			})
 		}
 		if (found.Err() != nil) != c.rejected() {
 			t.Errorf("%s: the cluster says %s\n%s%s", c.name, c.outcome, c.text, report(found))
@@ -261,9 +274,9 @@ func TestRecorded(t *testing.T) {
 	t.Logf("verdict %d/%d, field %d/%d", verdicts, len(cases), fields, rejected)
 }
 
-// On the cases of one rule each, the verdict is the cluster's as well. Nothing may pass that the cluster
-// rejects or that is blocked later. If a case is rejected that the cluster runs, docs/findings.md must say
-// why such a job never works as written.
+// On the cases of one rule each, the verdict is the cluster's as well. Nothing may pass that the
+// cluster rejects or that is blocked later. If a case is rejected that the cluster runs,
+// docs/findings.md must say why such a job never works as written.
 func TestRules(t *testing.T) {
 	stock := stockRuntimes(t)
 	agree, stricter, fields, rejected := 0, 0, 0, 0
@@ -289,5 +302,6 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: another field\n%s%s", c.name, c.text, report(found))
 		}
 	}
-	t.Logf("%d agree, %d stricter, of %d; field %d/%d", agree, stricter, len(cases), fields, rejected)
+	t.Logf("%d agree, %d stricter, of %d; field %d/%d", agree, stricter, len(cases), fields,
+		rejected)
 }

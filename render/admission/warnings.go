@@ -30,8 +30,8 @@ func (c *checker) warn(idle finding.List) {
 	}
 }
 
-// movedAncestors warns of patches that move the label of the trainer or an initializer to another job. The TrainJob's
-// section then applies to another job, or to none.
+// movedAncestors warns of patches that move the label of the trainer or an initializer to another
+// job. The TrainJob's section then applies to another job, or to none.
 func (c *checker) movedAncestors() {
 	before := c.in.Runtime.spec.Template.Spec.ReplicatedJobs
 	for i := range c.merged.Template.Spec.ReplicatedJobs {
@@ -44,12 +44,17 @@ func (c *checker) movedAncestors() {
 		if was == is {
 			continue
 		}
-		path := jobPath(job.Name).Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(mlpolicy.Ancestor))
+		path := jobPath(job.Name).Append(
+			fieldpath.Fields("template", "metadata", "labels")...).Append(
+			fieldpath.Key(mlpolicy.Ancestor))
 		claim := c.origin(path)
 		c.add(finding.Finding{
-			Code: codes.AncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.At, Claims: []merge.Claim{claim},
-			Message: fmt.Sprintf("the patch changes the label of job %q from %s to %s: another section of the TrainJob applies to the job", job.Name, orNone(was), orNone(is)),
-			Remedy:  finding.Remedy{Text: "remove the label from the patch"},
+			Code: codes.AncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.At,
+			Claims: []merge.Claim{claim},
+			Message: fmt.Sprintf(
+				"the patch changes the label of job %q from %s to %s: another section of the "+
+					"TrainJob applies to the job", job.Name, orNone(was), orNone(is)),
+			Remedy: finding.Remedy{Text: "remove the label from the patch"},
 		})
 	}
 }
@@ -61,8 +66,8 @@ func orNone(ancestor string) string {
 	return fmt.Sprintf("%q", ancestor)
 }
 
-// powers warns of patches that give containers power over their node. Defaults of a queue or a team rarely intend
-// that.
+// powers warns of patches that give containers power over their node. Defaults of a queue or a team
+// rarely intend that.
 func (c *checker) powers(patch *trainer.RuntimePatch) {
 	jobs := patched.Jobs(patch)
 	for i := range jobs {
@@ -71,17 +76,23 @@ func (c *checker) powers(patch *trainer.RuntimePatch) {
 			continue
 		}
 		at := func(steps ...fieldpath.Step) fieldpath.Path {
-			return runtimepatch.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(fieldpath.Fields("template", "spec", "template", "spec")...).Append(steps...)
+			return runtimepatch.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(
+				fieldpath.Fields("template", "spec", "template", "spec")...).Append(steps...)
 		}
 		before := podOf(c.in.Runtime.spec.Template.Spec.ReplicatedJobs, job.Name)
 		c.containerPowers(pod.InitContainers, before.InitContainers, "initContainers", at)
 		c.containerPowers(pod.Containers, before.Containers, "containers", at)
 		for j := range pod.Volumes {
 			v := &pod.Volumes[j]
-			had := slices.ContainsFunc(before.Volumes, func(b corev1.Volume) bool { return b.Name == v.Name && b.HostPath != nil })
+			had := slices.ContainsFunc(before.Volumes, func(b corev1.Volume) bool {
+				return b.Name == v.Name && b.HostPath != nil
+			})
 			if v.HostPath != nil && !had {
-				c.report(codes.PrivilegedPatch, finding.Warning, at(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name), fieldpath.Field("hostPath")),
-					fmt.Sprintf("the patch mounts %s of the node", v.HostPath.Path), "mount a claim, or set the volume in the runtime")
+				c.report(codes.PrivilegedPatch, finding.Warning,
+					at(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name),
+						fieldpath.Field("hostPath")),
+					fmt.Sprintf("the patch mounts %s of the node", v.HostPath.Path),
+					"mount a claim, or set the volume in the runtime")
 			}
 		}
 	}
@@ -94,25 +105,33 @@ func podOf(jobs []jobset.ReplicatedJob, name string) *corev1.PodSpec {
 	return &corev1.PodSpec{}
 }
 
-func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []corev1.Container, list string, pathTo func(...fieldpath.Step) fieldpath.Path) {
+func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []corev1.Container,
+	list string, pathTo func(...fieldpath.Step) fieldpath.Path) {
 	for i := range patches {
 		s := patches[i].SecurityContext
 		if s == nil {
 			continue
 		}
 		var had *corev1.SecurityContext
-		if at := slices.IndexFunc(before, func(b corev1.Container) bool { return b.Name == patches[i].Name }); at >= 0 {
+		if at := slices.IndexFunc(before, func(b corev1.Container) bool {
+			return b.Name == patches[i].Name
+		}); at >= 0 {
 			had = before[at].SecurityContext
 		}
-		path := pathTo(fieldpath.Field(list), fieldpath.Item("name", patches[i].Name), fieldpath.Field("securityContext"))
+		path := pathTo(fieldpath.Field(list), fieldpath.Item("name", patches[i].Name),
+			fieldpath.Field("securityContext"))
 		const help = "set the field in the runtime, or remove it"
 		if podapi.IsPrivileged(s) && !podapi.IsPrivileged(had) {
-			c.report(codes.PrivilegedPatch, finding.Warning, path.Append(fieldpath.Field("privileged")),
-				fmt.Sprintf("the patch makes container %q privileged: it has full access to its node", patches[i].Name), help)
+			c.report(codes.PrivilegedPatch, finding.Warning,
+				path.Append(fieldpath.Field("privileged")),
+				fmt.Sprintf("the patch makes container %q privileged: it has full access to its "+
+					"node", patches[i].Name), help)
 		}
 		if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "SYS_ADMIN") {
-			c.report(codes.PrivilegedPatch, finding.Warning, path.Append(fieldpath.Fields("capabilities", "add")...),
-				fmt.Sprintf("the patch adds the capability SYS_ADMIN to container %q, which includes most others", patches[i].Name), help)
+			c.report(codes.PrivilegedPatch, finding.Warning,
+				path.Append(fieldpath.Fields("capabilities", "add")...),
+				fmt.Sprintf("the patch adds the capability SYS_ADMIN to container %q, which "+
+					"includes most others", patches[i].Name), help)
 		}
 	}
 }

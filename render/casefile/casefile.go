@@ -35,7 +35,8 @@ func (a Archive) Text(name string) []byte {
 // Name returns the name of the archive's file without its extension.
 func (a Archive) Name() string { return strings.TrimSuffix(filepath.Base(a.File), extension) }
 
-// Read reads the archives whose files match a pattern, in the order of their names. It fails the test if there is none.
+// Read reads the archives whose files match a pattern, in the order of their names. It fails the
+// test if there is none.
 func Read(t testing.TB, pattern string) []Archive {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -53,23 +54,28 @@ func Read(t testing.TB, pattern string) []Archive {
 	return all
 }
 
-// Unpack extracts each archive NAME.txtar in dir to a folder NAME, and returns the parent of these folders. If files are named,
-// it extracts only those. The test removes the folders at its end. Unpack fails the test if dir holds no archive.
+// Unpack extracts each archive NAME.txtar in dir to a folder NAME, and returns the parent of these
+// folders. If files are named, it extracts only those. The test removes the folders at its end.
+// Unpack fails the test if dir holds no archive.
 func Unpack(t testing.TB, dir string, only ...string) string {
 	t.Helper()
 	return unpack(t, dir, t.TempDir(), func(name string, archive *txtar.Archive) string {
-		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return len(only) > 0 && !slices.Contains(only, f.Name) })
+		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool {
+			return len(only) > 0 && !slices.Contains(only, f.Name)
+		})
 		return name
 	})
 }
 
-// UnpackGroups is Unpack for archives of several cases each, whose files have the name of their case in front.
+// UnpackGroups is Unpack for archives of several cases each, whose files have the name of their
+// case in front.
 func UnpackGroups(t testing.TB, dir string, only ...string) string {
 	t.Helper()
 	return unpack(t, dir, t.TempDir(), group(only))
 }
 
-// group keeps the files of each case that only names, or all, and extracts them to the folders that they name.
+// group keeps the files of each case that only names, or all, and extracts them to the folders that
+// they name.
 func group(only []string) func(string, *txtar.Archive) string {
 	return func(_ string, archive *txtar.Archive) string {
 		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool {
@@ -80,8 +86,9 @@ func group(only []string) func(string, *txtar.Archive) string {
 	}
 }
 
-// Shared is UnpackGroups for tests that only read: all tests of a module use one set of folders in its bin/cases, which stays.
-// Writing thousands of small files takes longer than most of these tests.
+// Shared is UnpackGroups for tests that only read: all tests of a module use one set of folders in
+// its bin/cases, which stays. Writing thousands of small files takes longer than most of these
+// tests.
 func Shared(t testing.TB, dir string, only ...string) string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))
@@ -105,7 +112,8 @@ func Shared(t testing.TB, dir string, only ...string) string {
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	// Another process may unpack the same cases. The one that renames its folder first is as good as any other.
+	// Another process may unpack the same cases. The one that renames its folder first is as good
+	// as any other.
 	own, err := os.MkdirTemp(parent, "new-")
 	if err != nil {
 		t.Fatal(err)
@@ -141,8 +149,10 @@ func moduleRoot(t testing.TB, dir string) string {
 	}
 }
 
-// unpack extracts each archive to the folder in root that into returns for its name, and returns root.
-func unpack(t testing.TB, dir, root string, into func(name string, archive *txtar.Archive) string) string {
+// unpack extracts each archive to the folder in root that into returns for its name, and returns
+// root.
+func unpack(t testing.TB, dir, root string,
+	into func(name string, archive *txtar.Archive) string) string {
 	t.Helper()
 	for _, archive := range Read(t, filepath.Join(dir, "*"+extension)) {
 		folder := filepath.Join(root, into(archive.Name(), archive.Archive))

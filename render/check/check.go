@@ -32,30 +32,33 @@ import (
 // longestManager is the TrainJob CRD's limit on a manager's name (Trainer v2.3.0).
 const longestManager = 253
 
-// Patches checks a runtime's template and the patches to it before any merge, and returns all findings. It never changes its
-// arguments. A nil template is an empty one.
+// Patches checks a runtime's template and the patches to it before any merge, and returns all
+// findings. It never changes its arguments. A nil template is an empty one.
 //
-// Errors are inputs that the cluster rejects, at admission or when it creates a Job, and inputs that can never run:
+// Errors are inputs that the cluster rejects, at admission or when it creates a Job, and inputs
+// that can never run:
 //
 //   - A manager has a bad name, or two patches.
-//   - A patch is for a replicated job, container or init container that the template lacks. The cluster notices
-//     only after its merge has added it.
+//   - A patch is for a replicated job, container or init container that the template lacks. The
+//     cluster notices only after its merge has added it.
 //   - A patch sets env on a container whose env has an API of its own.
 //   - Two members of one union are set: in the patch, in the runtime, or one in each.
 //   - Two items share a merge key.
 //   - A map holds a directive.
 //
-// Warnings are inputs that the cluster accepts silently: ignored metadata, lost tolerations, and reordered init containers.
+// Warnings are inputs that the cluster accepts silently: ignored metadata, lost tolerations, and
+// reordered init containers.
 //
-// Paths start at the TrainJob's .spec for findings in a patch, and at the runtime's for findings in the template. The object of
-// a finding has the kind of the TrainJob or the runtime.
+// Paths start at the TrainJob's .spec for findings in a patch, and at the runtime's for findings in
+// the template. The object of a finding has the kind of the TrainJob or the runtime.
 func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) finding.List {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
 	const deepest = 24 // steps for which memory is made at once
 	c := objectChecker{
-		patches: patches, steps: make([]step, 0, deepest), named: map[string]int{}, jobs: firstIndexes(template.Spec.ReplicatedJobs, jobName),
+		patches: patches, steps: make([]step, 0, deepest), named: map[string]int{},
+		jobs:    firstIndexes(template.Spec.ReplicatedJobs, jobName),
 		trainer: onlyTrainer(template.Spec.ReplicatedJobs),
 	}
 	for i := range patches {
@@ -71,12 +74,13 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	return c.findings
 }
 
-// managers checks the managers' names. Trainer v2.3.0 pkg/runtime/framework/plugins/jobset requires a domain-prefixed path. Its
-// CRD requires 1 to 253 characters and one entry a manager.
+// managers checks the managers' names. Trainer v2.3.0 pkg/runtime/framework/plugins/jobset requires
+// a domain-prefixed path. Its CRD requires 1 to 253 characters and one entry a manager.
 func (c *objectChecker) managers(patches []trainer.RuntimePatch) {
 	const form = `use a domain and a path, such as "team-a.example.com/defaults"`
 	entry := func(i int, steps ...fieldpath.Step) fieldpath.Path {
-		return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i)).Append(steps...)
+		return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i)).Append(
+			steps...)
 	}
 	firsts := firstIndexes(patches, managerName)
 	for i := range patches {
@@ -86,17 +90,21 @@ func (c *objectChecker) managers(patches []trainer.RuntimePatch) {
 		case name == "":
 			c.report(codes.BadManager, finding.Error, entry(i), form, "Required value")
 		case len(name) > longestManager:
-			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "Too long: may not be more than %d bytes", longestManager)
+			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form,
+				"Too long: may not be more than %d bytes", longestManager)
 		default:
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
-			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "%s", err.ErrorBody())
+			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form,
+				"%s", err.ErrorBody())
 		}
 		if first := firsts[name]; first < i && name != "" {
-			f := c.report(codes.DuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
+			f := c.report(codes.DuplicateManager, finding.Error,
+				entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
 				"Duplicate value: %q", name)
-			f.Claims, f.Remedy.Do = duplicateClaims(merge.Manager(name), entry(first), entry(i)), finding.Merge
+			f.Claims, f.Remedy.Do = duplicateClaims(merge.Manager(name), entry(first), entry(i)),
+				finding.Merge
 		}
 	}
 }
@@ -111,7 +119,8 @@ func (c *objectChecker) template(template *trainer.JobSetTemplateSpec) {
 func (c *objectChecker) walk(patch *trainer.JobSetSpecPatch, template *trainer.JobSetTemplateSpec) {
 	spec := runtimepatch.JobSetTemplate().Field("spec").Type
 	w := walker{objectChecker: c, shapes: shapes(), alone: patch == nil}
-	w.walk(spec, walk.Value{Value: reflect.Indirect(reflect.ValueOf(patch)), InPatch: true}, walk.Value{Value: reflect.ValueOf(&template.Spec).Elem()}, 0, "")
+	w.walk(spec, walk.Value{Value: reflect.Indirect(reflect.ValueOf(patch)), InPatch: true},
+		walk.Value{Value: reflect.ValueOf(&template.Spec).Elem()}, 0, "")
 }
 
 // patchOf checks one manager's patch against the runtime's template.
@@ -122,8 +131,12 @@ func (c *objectChecker) patchOf(template *trainer.JobSetTemplateSpec, patch *tra
 	p := patch.TrainingRuntimeSpec.Template
 	if p.Metadata != nil {
 		c.metadata(p.Metadata, false, func() fieldpath.Path { return c.at("metadata") })
-		c.directives(reflect.ValueOf(p.Metadata.Labels), func() fieldpath.Path { return c.at("metadata", "labels") })
-		c.directives(reflect.ValueOf(p.Metadata.Annotations), func() fieldpath.Path { return c.at("metadata", "annotations") })
+		c.directives(reflect.ValueOf(p.Metadata.Labels), func() fieldpath.Path {
+			return c.at("metadata", "labels")
+		})
+		c.directives(reflect.ValueOf(p.Metadata.Annotations), func() fieldpath.Path {
+			return c.at("metadata", "annotations")
+		})
 	}
 	if p.Spec == nil {
 		return
@@ -141,7 +154,8 @@ func (c *objectChecker) atJob(job string, podField ...string) fieldpath.Path {
 	if len(podField) == 0 {
 		return path
 	}
-	return path.Append(fieldpath.Fields("template", "spec", "template", "spec")...).Append(fieldpath.Fields(podField...)...)
+	return path.Append(fieldpath.Fields("template", "spec", "template", "spec")...).Append(
+		fieldpath.Fields(podField...)...)
 }
 
 // job checks a patch of a replicated job.
@@ -156,13 +170,17 @@ func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.Replicat
 	}
 	if job == nil {
 		if c.patched == nil {
-			c.patched = firstIndexes(c.patches[c.current].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs, patchedJobName)
+			c.patched = firstIndexes(
+				c.patches[c.current].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs,
+				patchedJobName)
 		}
 		if c.jobNames == nil {
 			c.jobNames = newChoice(len(jobs), func(i int) string { return jobs[i].Name })
 		}
-		f := c.report(codes.UnknownJob, finding.Error, c.atJob(patch.Name), "use one of the runtime's jobs"+c.jobNames.among(patch.Name),
-			"the runtime has no replicated job %q: the merge adds one without containers", patch.Name)
+		f := c.report(codes.UnknownJob, finding.Error, c.atJob(patch.Name),
+			"use one of the runtime's jobs"+c.jobNames.among(patch.Name),
+			"the runtime has no replicated job %q: the merge adds one without containers",
+			patch.Name)
 		f.Remedy.Path = f.Path
 		c.jobNames.rename(&f.Remedy, patch.Name, c.patched)
 		return
@@ -181,7 +199,8 @@ func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.Replicat
 	pod := patch.Template.Spec.Template
 	if pod.Metadata != nil {
 		c.metadata(pod.Metadata, true, func() fieldpath.Path {
-			return c.atJob(patch.Name).Append(fieldpath.Fields("template", "spec", "template", "metadata")...)
+			return c.atJob(patch.Name).Append(
+				fieldpath.Fields("template", "spec", "template", "metadata")...)
 		})
 	}
 	if pod.Spec != nil {
@@ -191,15 +210,19 @@ func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.Replicat
 
 func (c *objectChecker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
 	pod := &job.Template.Spec.Template.Spec
-	c.containers(job.Name, "container", "containers", patch.Containers, pod.Containers, pod.InitContainers)
-	c.containers(job.Name, "init container", "initContainers", patch.InitContainers, pod.InitContainers, pod.Containers)
+	c.containers(job.Name, "container", "containers", patch.Containers, pod.Containers,
+		pod.InitContainers)
+	c.containers(job.Name, "init container", "initContainers", patch.InitContainers,
+		pod.InitContainers, pod.Containers)
 	c.initOrder(job.Name, patch.InitContainers, pod.InitContainers)
 	c.tolerations(job.Name, patch.Tolerations, pod.Tolerations)
 }
 
-// containers reports patches for containers that the runtime lacks. Trainer v2.3.0 looks for them only after its merge has
-// added them. So it admits them, and the Job is later rejected because a container lacks an image.
-func (c *objectChecker) containers(job, what, list string, patches []trainer.ContainerPatch, have, others []corev1.Container) {
+// containers reports patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
+// only after its merge has added them. So it admits them, and the Job is later rejected because a
+// container lacks an image.
+func (c *objectChecker) containers(job, what, list string, patches []trainer.ContainerPatch, have,
+	others []corev1.Container) {
 	known := firstIndexes(have, containerName)
 	var names *choice
 	var patched, elsewhere map[string]int
@@ -210,10 +233,12 @@ func (c *objectChecker) containers(job, what, list string, patches []trainer.Con
 		}
 		if names == nil {
 			names = newChoice(len(have), func(i int) string { return have[i].Name })
-			patched, elsewhere = firstIndexes(patches, patchName), firstIndexes(others, containerName)
+			patched, elsewhere = firstIndexes(patches, patchName),
+				firstIndexes(others, containerName)
 		}
 		_, isOther := elsewhere[name]
-		remedy := finding.Remedy{Text: fmt.Sprintf("use one of the job's %ss%s", what, names.among(name))}
+		remedy := finding.Remedy{
+			Text: fmt.Sprintf("use one of the job's %ss%s", what, names.among(name))}
 		switch {
 		case isOther:
 			other := "initContainers"
@@ -221,28 +246,34 @@ func (c *objectChecker) containers(job, what, list string, patches []trainer.Con
 				other = "containers"
 			}
 			to := c.atJob(job, other).Append(fieldpath.Item("name", name))
-			remedy = finding.Remedy{Do: finding.Move, Options: []string{to.String()}, IsCertain: true, Text: fmt.Sprintf("patch %q in %s, as in the runtime", name, other)}
+			remedy = finding.Remedy{Do: finding.Move, Options: []string{to.String()},
+				IsCertain: true,
+				Text:      fmt.Sprintf("patch %q in %s, as in the runtime", name, other)}
 		case len(have) == 0:
-			remedy.Text = fmt.Sprintf("remove it from the patch, or add the %s to the runtime", what)
+			remedy.Text = fmt.Sprintf("remove it from the patch, or add the %s to the runtime",
+				what)
 		default:
 			names.rename(&remedy, name, patched)
 		}
 		remedy.Path = c.atJob(job, list).Append(fieldpath.Item("name", name))
 		c.report(codes.UnknownContainer, finding.Error, remedy.Path, "",
-			"the runtime's replicated job %q has no %s %q: the merge adds one without an image", job, what, name).Remedy = remedy
+			"the runtime's replicated job %q has no %s %q: the merge adds one without an image",
+			job, what, name).Remedy = remedy
 	}
 }
 
-// EnvFields returns the fields of a TrainJob that set the env of a container, by the name of the container. No patch may set the env
-// of a container of these names (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
+// EnvFields returns the fields of a TrainJob that set the env of a container, by the name of the
+// container. No patch may set the env of a container of these names (Trainer v2.3.0
+// pkg/runtime/framework/plugins/jobset).
 func EnvFields() map[string]string {
 	return map[string]string{
-		"node": "spec.trainer.env", "dataset-initializer": "spec.initializer.dataset.env", "model-initializer": "spec.initializer.model.env",
+		"node": "spec.trainer.env", "dataset-initializer": "spec.initializer.dataset.env",
+		"model-initializer": "spec.initializer.model.env",
 	}
 }
 
-// mainEnv reports env on the containers whose env the TrainJob sets itself. Only the container's name counts, in any job, even
-// in one that the runtime lacks.
+// mainEnv reports env on the containers whose env the TrainJob sets itself. Only the container's
+// name counts, in any job, even in one that the runtime lacks.
 func (c *objectChecker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 	pod := patched.Pod(patch)
 	if pod == nil {
@@ -254,11 +285,14 @@ func (c *objectChecker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 			continue
 		}
 		if api := EnvFields()[containers[i].Name]; api != "" {
-			at := c.atJob(patch.Name, "containers").Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
+			at := c.atJob(patch.Name, "containers").Append(
+				fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
 			f := c.report(codes.EnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
-				"Invalid value: must not have envs for the dataset-initializer, model-initializer, node containers")
+				"Invalid value: must not have envs for the dataset-initializer, "+
+					"model-initializer, node containers")
 			if containers[i].Name == "node" && patch.Name == c.trainer && c.trainer != "" {
-				f.Remedy.Do, f.Remedy.Options, f.Remedy.IsCertain = finding.Move, []string{"." + api}, true
+				f.Remedy.Do, f.Remedy.Options, f.Remedy.IsCertain = finding.Move,
+					[]string{"." + api}, true
 			}
 		}
 	}
@@ -267,7 +301,8 @@ func (c *objectChecker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 // ancestorLabel marks the jobs that get the sections of a TrainJob (Trainer v2.3.0 pkg/constants).
 const ancestorLabel = "trainer.kubeflow.org/trainjob-ancestor-step"
 
-// onlyTrainer returns the job that alone has the label by which the controller finds the job for spec.trainer, or "".
+// onlyTrainer returns the job that alone has the label by which the controller finds the job for
+// spec.trainer, or "".
 func onlyTrainer(jobs []jobset.ReplicatedJob) string {
 	only := ""
 	for i := range jobs {
@@ -282,9 +317,10 @@ func onlyTrainer(jobs []jobset.ReplicatedJob) string {
 	return only
 }
 
-// initOrder warns of a patch that names init containers in another order than the runtime. The merge takes the patch's order,
-// and the containers run in it.
-func (c *objectChecker) initOrder(job string, patches []trainer.ContainerPatch, have []corev1.Container) {
+// initOrder warns of a patch that names init containers in another order than the runtime. The
+// merge takes the patch's order, and the containers run in it.
+func (c *objectChecker) initOrder(job string, patches []trainer.ContainerPatch,
+	have []corev1.Container) {
 	known, last, order := firstIndexes(have, containerName), -1, ""
 	for i := range patches {
 		at, ok := known[patches[i].Name]
@@ -299,15 +335,18 @@ func (c *objectChecker) initOrder(job string, patches []trainer.ContainerPatch, 
 				}
 				order = joinFirst(names, len(have))
 			}
-			c.report(codes.InitOrder, finding.Warning, c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
+			c.report(codes.InitOrder, finding.Warning,
+				c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
 				fmt.Sprintf("use the runtime's order: %s", order),
-				"init container %q runs after %q: the patch has another order than the runtime", patches[i].Name, have[last].Name)
+				"init container %q runs after %q: the patch has another order than the runtime",
+				patches[i].Name, have[last].Name)
 		}
 		last = max(last, at)
 	}
 }
 
-// tolerations warns of a list that drops tolerations of the runtime: a patch replaces the list whole.
+// tolerations warns of a list that drops tolerations of the runtime: a patch replaces the list
+// whole.
 func (c *objectChecker) tolerations(job string, patch, have []corev1.Toleration) {
 	if len(patch) == 0 || len(have) == 0 {
 		return
@@ -338,29 +377,35 @@ func (c *objectChecker) tolerations(job string, patch, have []corev1.Toleration)
 	if lost == nil {
 		return
 	}
-	f := c.report(codes.DropsTolerations, finding.Warning, c.atJob(job, "tolerations"), "repeat the runtime's tolerations in the patch, or remove them from the runtime",
+	f := c.report(codes.DropsTolerations, finding.Warning, c.atJob(job, "tolerations"),
+		"repeat the runtime's tolerations in the patch, or remove them from the runtime",
 		"the list replaces the runtime's list, and drops %s", strings.Join(lost, " and "))
 	runtime := inTemplate().Append(f.Path[len(c.at("spec")):]...)
-	f.Claims = []merge.Claim{{Owner: runtimepatch.RuntimeLayer, Value: have, At: runtime}, {Owner: c.layer(), Value: patch, At: f.Path}}
+	f.Claims = []merge.Claim{{Owner: runtimepatch.RuntimeLayer, Value: have, At: runtime},
+		{Owner: c.layer(), Value: patch, At: f.Path}}
 }
 
-// metadata warns of fields in a patch's metadata other than labels and annotations. The API documents only these two. The
-// controllers ignore the rest, except a Pod template's finalizers. These reach the Pods and prevent their deletion (Kubernetes
-// v1.36 pkg/controller/controller_utils.go).
+// metadata warns of fields in a patch's metadata other than labels and annotations. The API
+// documents only these two. The controllers ignore the rest, except a Pod template's finalizers.
+// These reach the Pods and prevent their deletion (Kubernetes v1.36
+// pkg/controller/controller_utils.go).
 func (c *objectChecker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpath.Path) {
 	for _, f := range jobMetadata().Patchable() {
-		if _, encoded := f.Patch.Of(reflect.ValueOf(m).Elem()); !encoded || f.Name == "labels" || f.Name == "annotations" {
+		if _, encoded := f.Patch.Of(reflect.ValueOf(m).Elem()); !encoded || f.Name == "labels" ||
+			f.Name == "annotations" {
 			continue
 		}
-		remedy := &c.report(codes.IgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy
+		remedy := &c.report(codes.IgnoredMetadata, finding.Warning,
+			path().Append(fieldpath.Field(f.Name)), "set labels and annotations only", "%s",
+			IgnoredMetadata(f.Name, ofPod)).Remedy
 		if !reachesPods(f.Name, ofPod) {
 			remedy.Do, remedy.IsCertain = finding.Remove, true
 		}
 	}
 }
 
-// IgnoredMetadata states the problem of a field in a patch's metadata that is neither labels nor annotations. If ofPod is set, the
-// metadata belongs to a Pod template.
+// IgnoredMetadata states the problem of a field in a patch's metadata that is neither labels nor
+// annotations. If ofPod is set, the metadata belongs to a Pod template.
 func IgnoredMetadata(name string, ofPod bool) string {
 	if reachesPods(name, ofPod) {
 		return name + " reach the Pods and prevent their deletion"
@@ -368,11 +413,14 @@ func IgnoredMetadata(name string, ofPod bool) string {
 	return fmt.Sprintf("%s has no effect: a patch sets labels and annotations only", name)
 }
 
-// reachesPods reports whether a field of a patch's metadata has an effect that its author probably did not mean.
+// reachesPods reports whether a field of a patch's metadata has an effect that its author probably
+// did not mean.
 func reachesPods(name string, ofPod bool) bool { return ofPod && name == "finalizers" }
 
 var jobMetadata = sync.OnceValue(func() *schema.Type {
-	return runtimepatch.JobSetTemplate().Lookup(fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("metadata")})
+	return runtimepatch.JobSetTemplate().Lookup(
+		fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"),
+			fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("metadata")})
 })
 
 // firstIndexes returns the position of the first item with each key.

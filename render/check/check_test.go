@@ -47,7 +47,8 @@ func template(t *testing.T, pod string) *trainer.JobSetTemplateSpec {
 	decode(t, pod, &spec)
 	job := jobset.ReplicatedJob{Name: "node"}
 	job.Template.Spec.Template.Spec = spec
-	return &trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{job}}}
+	return &trainer.JobSetTemplateSpec{
+		Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{job}}}
 }
 
 // podPatch is a manager's patch of the Pods of the job node.
@@ -59,11 +60,14 @@ func podPatch(t *testing.T, manager, pod string) trainer.RuntimePatch {
 }
 
 func jobPatch(manager, job string, pod *trainer.PodTemplatePatch) trainer.RuntimePatch {
-	return trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
-		Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
-			ReplicatedJobs: []trainer.ReplicatedJobPatch{{Name: job, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: pod}}}},
-		}},
-	}}
+	return trainer.RuntimePatch{
+		Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+			Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
+				ReplicatedJobs: []trainer.ReplicatedJobPatch{
+					{Name: job, Template: &trainer.JobTemplatePatch{
+						Spec: &trainer.JobSpecPatch{Template: pod}}}},
+			}},
+		}}
 }
 
 func decode(t *testing.T, text string, into any) {
@@ -82,7 +86,8 @@ var shorten = strings.NewReplacer(
 func brief(findings finding.List) []string {
 	var lines []string
 	for _, f := range findings {
-		line := fmt.Sprintf("%s %s %s %s", f.Code, f.Severity, f.Object.Kind, shorten.Replace(f.Path.String()))
+		line := fmt.Sprintf("%s %s %s %s", f.Code, f.Severity, f.Object.Kind,
+			shorten.Replace(f.Path.String()))
 		for _, c := range f.Claims {
 			line += fmt.Sprintf(" | %s %s", c.Owner, shorten.Replace(c.At.String()))
 		}
@@ -117,9 +122,10 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "the cluster would add one without an image",
 		},
 		{
-			name:   "a container as an init container, and the reverse",
-			patch:  `{containers: [{name: fetch}], initContainers: [{name: metrics}]}`,
-			want:   []string{`TW203 error TrainJob PATCH.containers[name="fetch"]`, `TW203 error TrainJob PATCH.initContainers[name="metrics"]`},
+			name:  "a container as an init container, and the reverse",
+			patch: `{containers: [{name: fetch}], initContainers: [{name: metrics}]}`,
+			want: []string{`TW203 error TrainJob PATCH.containers[name="fetch"]`,
+				`TW203 error TrainJob PATCH.initContainers[name="metrics"]`},
 			reason: "the lists merge apart, although names are unique across both",
 		},
 		{
@@ -135,15 +141,19 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason:  "the rule is for containers only",
 		},
 		{
-			name:   "value and valueFrom",
-			patch:  `{containers: [{name: metrics, env: [{name: A, value: a, valueFrom: {fieldRef: {fieldPath: x}}}]}]}`,
-			want:   []string{`TW205 error TrainJob PATCH.containers[name="metrics"].env[name="A"] | ` + me + ` PATCH.containers[name="metrics"].env[name="A"].value | ` + me + ` PATCH.containers[name="metrics"].env[name="A"].valueFrom`},
+			name:  "value and valueFrom",
+			patch: `{containers: [{name: metrics, env: [{name: A, value: a, valueFrom: {fieldRef: {fieldPath: x}}}]}]}`,
+			want: []string{
+				`TW205 error TrainJob PATCH.containers[name="metrics"].env[name="A"] | ` + me +
+					` PATCH.containers[name="metrics"].env[name="A"].value | ` + me +
+					` PATCH.containers[name="metrics"].env[name="A"].valueFrom`},
 			reason: "the API server rejects a Pod with both",
 		},
 		{
-			name:   "value next to the runtime's valueFrom",
-			patch:  `{containers: [{name: metrics, env: [{name: HOST, value: a}]}]}`,
-			want:   []string{`TW205 error TrainJob PATCH.containers[name="metrics"].env[name="HOST"] | runtime RUNTIME.containers[name="metrics"].env[name="HOST"].valueFrom | ` + me + ` PATCH.containers[name="metrics"].env[name="HOST"].value`},
+			name:  "value next to the runtime's valueFrom",
+			patch: `{containers: [{name: metrics, env: [{name: HOST, value: a}]}]}`,
+			want: []string{
+				`TW205 error TrainJob PATCH.containers[name="metrics"].env[name="HOST"] | runtime RUNTIME.containers[name="metrics"].env[name="HOST"].valueFrom | ` + me + ` PATCH.containers[name="metrics"].env[name="HOST"].value`},
 			reason: "the merge keeps both",
 		},
 		{
@@ -152,9 +162,10 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "an empty value is not encoded, and so says nothing",
 		},
 		{
-			name:   "two sources of a variable",
-			patch:  `{containers: [{name: metrics, env: [{name: HOST, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]}`,
-			want:   []string{`TW207 error TrainJob PATCH.containers[name="metrics"].env[name="HOST"].valueFrom | runtime RUNTIME.containers[name="metrics"].env[name="HOST"].valueFrom.fieldRef | ` + me + ` PATCH.containers[name="metrics"].env[name="HOST"].valueFrom.secretKeyRef`},
+			name:  "two sources of a variable",
+			patch: `{containers: [{name: metrics, env: [{name: HOST, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]}`,
+			want: []string{
+				`TW207 error TrainJob PATCH.containers[name="metrics"].env[name="HOST"].valueFrom | runtime RUNTIME.containers[name="metrics"].env[name="HOST"].valueFrom.fieldRef | ` + me + ` PATCH.containers[name="metrics"].env[name="HOST"].valueFrom.secretKeyRef`},
 			reason: "valueFrom is also a union",
 		},
 		{
@@ -164,15 +175,19 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "the merge has no key for it",
 		},
 		{
-			name:   "two sources of a volume",
-			patch:  `{volumes: [{name: data, emptyDir: {}, hostPath: {path: /d}}]}`,
-			want:   []string{`TW207 error TrainJob PATCH.volumes[name="data"] | ` + me + ` PATCH.volumes[name="data"].hostPath | ` + me + ` PATCH.volumes[name="data"].emptyDir`},
+			name:  "two sources of a volume",
+			patch: `{volumes: [{name: data, emptyDir: {}, hostPath: {path: /d}}]}`,
+			want: []string{
+				`TW207 error TrainJob PATCH.volumes[name="data"] | ` + me +
+					` PATCH.volumes[name="data"].hostPath | ` + me +
+					` PATCH.volumes[name="data"].emptyDir`},
 			reason: "the API server rejects a Pod with both",
 		},
 		{
-			name:   "a source next to the runtime's",
-			patch:  `{volumes: [{name: scratch, hostPath: {path: /d}}]}`,
-			want:   []string{`TW207 error TrainJob PATCH.volumes[name="scratch"] | runtime RUNTIME.volumes[name="scratch"].emptyDir | ` + me + ` PATCH.volumes[name="scratch"].hostPath`},
+			name:  "a source next to the runtime's",
+			patch: `{volumes: [{name: scratch, hostPath: {path: /d}}]}`,
+			want: []string{
+				`TW207 error TrainJob PATCH.volumes[name="scratch"] | runtime RUNTIME.volumes[name="scratch"].emptyDir | ` + me + ` PATCH.volumes[name="scratch"].hostPath`},
 			reason: "the merge keeps both",
 		},
 		{
@@ -181,23 +196,26 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "a patch may add to the source that is there",
 		},
 		{
-			name:   "subPath and subPathExpr",
-			patch:  `{containers: [{name: metrics, volumeMounts: [{name: scratch, mountPath: /scratch, subPathExpr: b}]}]}`,
-			want:   []string{`TW207 error TrainJob PATCH.containers[name="metrics"].volumeMounts[mountPath="/scratch"] | runtime RUNTIME.containers[name="metrics"].volumeMounts[mountPath="/scratch"].subPath | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[mountPath="/scratch"].subPathExpr`},
+			name:  "subPath and subPathExpr",
+			patch: `{containers: [{name: metrics, volumeMounts: [{name: scratch, mountPath: /scratch, subPathExpr: b}]}]}`,
+			want: []string{
+				`TW207 error TrainJob PATCH.containers[name="metrics"].volumeMounts[mountPath="/scratch"] | runtime RUNTIME.containers[name="metrics"].volumeMounts[mountPath="/scratch"].subPath | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[mountPath="/scratch"].subPathExpr`},
 			reason: "the mount is the runtime's, with a subPath",
 		},
 		{
-			name:   "another type than the runtime's profile has",
-			patch:  `{securityContext: {seccompProfile: {type: RuntimeDefault}}}`,
-			want:   []string{`TW207 error TrainJob PATCH.securityContext.seccompProfile | runtime RUNTIME.securityContext.seccompProfile.localhostProfile | ` + me + ` PATCH.securityContext.seccompProfile.type`},
+			name:  "another type than the runtime's profile has",
+			patch: `{securityContext: {seccompProfile: {type: RuntimeDefault}}}`,
+			want: []string{
+				`TW207 error TrainJob PATCH.securityContext.seccompProfile | runtime RUNTIME.securityContext.seccompProfile.localhostProfile | ` + me + ` PATCH.securityContext.seccompProfile.type`},
 			reason: "the runtime's localhostProfile stays, and does not go with the type",
 		},
 		{
 			name:    "a profile of the runtime that is wrong by itself",
 			runtime: `{containers: [{name: metrics, image: x}], securityContext: {seccompProfile: {type: Unconfined, localhostProfile: x}}}`,
 			patch:   `{securityContext: {runAsNonRoot: true}}`,
-			want:    []string{`TW207 error TrainingRuntime RUNTIME.securityContext.seccompProfile | runtime RUNTIME.securityContext.seccompProfile.type | runtime RUNTIME.securityContext.seccompProfile.localhostProfile`},
-			reason:  "it is reported once, of the runtime",
+			want: []string{
+				`TW207 error TrainingRuntime RUNTIME.securityContext.seccompProfile | runtime RUNTIME.securityContext.seccompProfile.type | runtime RUNTIME.securityContext.seccompProfile.localhostProfile`},
+			reason: "it is reported once, of the runtime",
 		},
 		{
 			name:    "two members in the runtime, one of them in the patch",
@@ -210,15 +228,21 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "of the runtime alone, and of the patch next to it",
 		},
 		{
-			name:   "two items of one name",
-			patch:  `{containers: [{name: metrics}, {name: metrics}], volumes: [{name: v}, {name: v}]}`,
-			want:   []string{`TW208 error TrainJob PATCH.volumes[1] | ` + me + ` PATCH.volumes[0] | ` + me + ` PATCH.volumes[1]`, `TW208 error TrainJob PATCH.containers[1] | ` + me + ` PATCH.containers[0] | ` + me + ` PATCH.containers[1]`},
+			name:  "two items of one name",
+			patch: `{containers: [{name: metrics}, {name: metrics}], volumes: [{name: v}, {name: v}]}`,
+			want: []string{
+				`TW208 error TrainJob PATCH.volumes[1] | ` + me + ` PATCH.volumes[0] | ` + me +
+					` PATCH.volumes[1]`, `TW208 error TrainJob PATCH.containers[1] | ` + me +
+					` PATCH.containers[0] | ` + me + ` PATCH.containers[1]`},
 			reason: "the API server rejects such a list",
 		},
 		{
-			name:   "two mounts at one path",
-			patch:  `{containers: [{name: metrics, volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /a}]}]}`,
-			want:   []string{`TW214 error TrainJob PATCH.containers[name="metrics"].volumeMounts[1] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[0] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[1]`},
+			name:  "two mounts at one path",
+			patch: `{containers: [{name: metrics, volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /a}]}]}`,
+			want: []string{
+				`TW214 error TrainJob PATCH.containers[name="metrics"].volumeMounts[1] | ` + me +
+					` PATCH.containers[name="metrics"].volumeMounts[0] | ` + me +
+					` PATCH.containers[name="metrics"].volumeMounts[1]`},
 			reason: "mounts merge by path",
 		},
 		{
@@ -228,21 +252,27 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason:  "the API server accepts them",
 		},
 		{
-			name:   "two pull secrets without a name",
-			patch:  `{imagePullSecrets: [{}, {name: ""}]}`,
-			want:   []string{`TW208 error TrainJob PATCH.imagePullSecrets[1] | ` + me + ` PATCH.imagePullSecrets[0] | ` + me + ` PATCH.imagePullSecrets[1]`},
+			name:  "two pull secrets without a name",
+			patch: `{imagePullSecrets: [{}, {name: ""}]}`,
+			want: []string{
+				`TW208 error TrainJob PATCH.imagePullSecrets[1] | ` + me +
+					` PATCH.imagePullSecrets[0] | ` + me + ` PATCH.imagePullSecrets[1]`},
 			reason: "the API server takes the two for one",
 		},
 		{
-			name:   "two mounts of one volume",
-			patch:  `{containers: [{name: metrics, volumeMounts: [{name: a, mountPath: /a}, {name: a, mountPath: /b}]}]}`,
-			want:   []string{`TW208 error TrainJob PATCH.containers[name="metrics"].volumeMounts[1] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[0] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[1]`},
+			name:  "two mounts of one volume",
+			patch: `{containers: [{name: metrics, volumeMounts: [{name: a, mountPath: /a}, {name: a, mountPath: /b}]}]}`,
+			want: []string{
+				`TW208 error TrainJob PATCH.containers[name="metrics"].volumeMounts[1] | ` + me +
+					` PATCH.containers[name="metrics"].volumeMounts[0] | ` + me +
+					` PATCH.containers[name="metrics"].volumeMounts[1]`},
 			reason: "the TrainJob's CRD lists them by name",
 		},
 		{
 			name:    "allowed in a runtime and not in a patch",
 			runtime: `{containers: [{name: metrics, image: x, ports: [{containerPort: 53, protocol: TCP}, {containerPort: 53, protocol: UDP}], volumeMounts: [{name: a, mountPath: /a}, {name: a, mountPath: /b}]}]}`,
-			reason:  "ports are told apart by their protocol as well, and a runtime's mounts by their path",
+			reason: "ports are told apart by their protocol as well, and a runtime's mounts by " +
+				"their path",
 		},
 		{
 			name:    "a runtime that is wrong by itself",
@@ -266,15 +296,18 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "upstream's merge obeys them in every map",
 		},
 		{
-			name:   "a directive in a map within an atomic list",
-			patch:  `{affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, labelSelector: {matchLabels: {$patch: replace}}}]}}}`,
-			want:   []string{`TW209 error TrainJob PATCH.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchLabels["$patch"]`},
+			name:  "a directive in a map within an atomic list",
+			patch: `{affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, labelSelector: {matchLabels: {$patch: replace}}}]}}}`,
+			want: []string{
+				`TW209 error TrainJob PATCH.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchLabels["$patch"]`},
 			reason: "it is named at its place",
 		},
 		{
-			name:   "tolerations that drop the runtime's",
-			patch:  `{tolerations: [{key: other}]}`,
-			want:   []string{`TW211 warning TrainJob PATCH.tolerations | runtime RUNTIME.tolerations | ` + me + ` PATCH.tolerations`},
+			name:  "tolerations that drop the runtime's",
+			patch: `{tolerations: [{key: other}]}`,
+			want: []string{
+				`TW211 warning TrainJob PATCH.tolerations | runtime RUNTIME.tolerations | ` + me +
+					` PATCH.tolerations`},
 			reason: "the list is replaced whole",
 		},
 		{
@@ -294,7 +327,8 @@ func TestCheckOfOnePatch(t *testing.T) {
 			if runtime == "" {
 				runtime = runtimePod
 			}
-			got := check.Patches(template(t, runtime), []trainer.RuntimePatch{podPatch(t, "a.example.com/x", tc.patch)})
+			got := check.Patches(template(t, runtime),
+				[]trainer.RuntimePatch{podPatch(t, "a.example.com/x", tc.patch)})
 			if diff := cmp.Diff(tc.want, brief(got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -314,20 +348,36 @@ func TestCheckManagers(t *testing.T) {
 		want     []string
 		reason   string
 	}{
-		{managers: []string{"kueue.x-k8s.io/manager", "trainer.kubeflow.org/kubeflow-sdk"}, reason: "a domain and a path"},
+		{managers: []string{"kueue.x-k8s.io/manager", "trainer.kubeflow.org/kubeflow-sdk"},
+			reason: "a domain and a path"},
 		{managers: []string{"a.example.com/x/y"}, reason: "the path may have slashes"},
 		{managers: []string{long[:253]}, reason: "as long as the CRD lets it be"},
-		{managers: []string{long}, want: []string{"TW200 error TrainJob .spec.runtimePatches[0].manager"}, reason: "one character more"},
-		{managers: []string{""}, want: []string{"TW200 error TrainJob .spec.runtimePatches[0]"}, reason: "no manager"},
-		{managers: []string{"", ""}, want: []string{"TW200 error TrainJob .spec.runtimePatches[0]", "TW200 error TrainJob .spec.runtimePatches[1]"}, reason: "two patches of nobody are not of one manager"},
-		{managers: []string{"kueue"}, want: []string{"TW200 error TrainJob .spec.runtimePatches[0].manager"}, reason: "no domain"},
-		{managers: []string{"A.example.com/x"}, want: []string{"TW200 error TrainJob .spec.runtimePatches[0].manager"}, reason: "a domain in capitals"},
-		{managers: []string{"example.com/"}, want: []string{"TW200 error TrainJob .spec.runtimePatches[0].manager"}, reason: "no path"},
+		{managers: []string{long},
+			want:   []string{"TW200 error TrainJob .spec.runtimePatches[0].manager"},
+			reason: "one character more"},
+		{managers: []string{""}, want: []string{"TW200 error TrainJob .spec.runtimePatches[0]"},
+			reason: "no manager"},
+		{managers: []string{"", ""},
+			want: []string{"TW200 error TrainJob .spec.runtimePatches[0]",
+				"TW200 error TrainJob .spec.runtimePatches[1]"},
+			reason: "two patches of nobody are not of one manager"},
+		{managers: []string{"kueue"},
+			want:   []string{"TW200 error TrainJob .spec.runtimePatches[0].manager"},
+			reason: "no domain"},
+		{managers: []string{"A.example.com/x"},
+			want:   []string{"TW200 error TrainJob .spec.runtimePatches[0].manager"},
+			reason: "a domain in capitals"},
+		{managers: []string{"example.com/"},
+			want:   []string{"TW200 error TrainJob .spec.runtimePatches[0].manager"},
+			reason: "no path"},
 		{
-			managers: []string{"a.example.com/x", "b.example.com/x", "a.example.com/x", "a.example.com/x"},
+			managers: []string{"a.example.com/x", "b.example.com/x", "a.example.com/x",
+				"a.example.com/x"},
 			want: []string{
-				"TW201 error TrainJob .spec.runtimePatches[2].manager | manager/a.example.com/x .spec.runtimePatches[0] | manager/a.example.com/x .spec.runtimePatches[2]",
-				"TW201 error TrainJob .spec.runtimePatches[3].manager | manager/a.example.com/x .spec.runtimePatches[0] | manager/a.example.com/x .spec.runtimePatches[3]",
+				"TW201 error TrainJob .spec.runtimePatches[2].manager | manager/a.example.com/x " +
+					".spec.runtimePatches[0] | manager/a.example.com/x .spec.runtimePatches[2]",
+				"TW201 error TrainJob .spec.runtimePatches[3].manager | manager/a.example.com/x " +
+					".spec.runtimePatches[0] | manager/a.example.com/x .spec.runtimePatches[3]",
 			},
 			reason: "each later one next to the first",
 		},
@@ -348,21 +398,26 @@ func TestCheck_DistinctPatches(t *testing.T) {
 	ghost := func(manager string) trainer.RuntimePatch {
 		return podPatch(t, manager, `{containers: [{name: ghost}]}`)
 	}
-	got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{ghost("a.example.com/x"), ghost(""), ghost("b.example.com/x"), ghost("a.example.com/x")})
+	got := check.Patches(template(t, runtimePod),
+		[]trainer.RuntimePatch{ghost("a.example.com/x"), ghost(""), ghost("b.example.com/x"),
+			ghost("a.example.com/x")})
 	var paths []string
 	for _, f := range got {
 		if f.Code == codes.UnknownContainer {
 			paths = append(paths, f.Path[:3].String())
 		}
 	}
-	want := []string{".spec.runtimePatches[0]", ".spec.runtimePatches[1]", `.spec.runtimePatches[manager="b.example.com/x"]`, ".spec.runtimePatches[3]"}
+	want := []string{".spec.runtimePatches[0]", ".spec.runtimePatches[1]",
+		`.spec.runtimePatches[manager="b.example.com/x"]`, ".spec.runtimePatches[3]"}
 	if diff := cmp.Diff(want, paths); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestCheckJobs(t *testing.T) {
-	got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{jobPatch("a.example.com/x", "worker", nil), jobPatch("b.example.com/x", "", nil)})
+	got := check.Patches(template(t, runtimePod),
+		[]trainer.RuntimePatch{jobPatch("a.example.com/x", "worker", nil),
+			jobPatch("b.example.com/x", "", nil)})
 	want := []string{
 		`TW202 error TrainJob .spec.runtimePatches[manager="a.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[name="worker"]`,
 		`TW215 error TrainJob .spec.runtimePatches[manager="b.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[0]`,
@@ -372,29 +427,38 @@ func TestCheckJobs(t *testing.T) {
 	}
 }
 
-// TestCheck_RuntimeJobWithoutName asks for nothing: the API server accepts one such job, and no second one.
+// TestCheck_RuntimeJobWithoutName asks for nothing: the API server accepts one such job, and no
+// second one.
 func TestCheck_RuntimeJobWithoutName(t *testing.T) {
 	runtime := template(t, `{containers: [{name: node, image: x}]}`)
 	runtime.Spec.ReplicatedJobs[0].Name = ""
 	if got := check.Patches(runtime, nil); len(got) > 0 {
 		t.Errorf("Check = %v, want nothing", got)
 	}
-	runtime.Spec.ReplicatedJobs = append(runtime.Spec.ReplicatedJobs, runtime.Spec.ReplicatedJobs[0])
-	want := []string{`TW208 error TrainingRuntime .spec.template.spec.replicatedJobs[1] | runtime .spec.template.spec.replicatedJobs[0] | runtime .spec.template.spec.replicatedJobs[1]`}
+	runtime.Spec.ReplicatedJobs = append(runtime.Spec.ReplicatedJobs,
+		runtime.Spec.ReplicatedJobs[0])
+	want := []string{
+		`TW208 error TrainingRuntime .spec.template.spec.replicatedJobs[1] | runtime .spec.template.spec.replicatedJobs[0] | runtime .spec.template.spec.replicatedJobs[1]`}
 	if diff := cmp.Diff(want, brief(check.Patches(runtime, nil))); diff != "" {
 		t.Errorf("Check of two (-want +got):\n%s", diff)
 	}
 }
 
-// TestCheckMainEnv asks for env of the main containers, which the Trainer's webhook rejects in any job.
+// TestCheckMainEnv asks for env of the main containers, which the Trainer's webhook rejects in any
+// job.
 func TestCheckMainEnv(t *testing.T) {
 	for _, job := range []string{"node", "worker"} {
 		patch := jobPatch("a.example.com/x", job, &trainer.PodTemplatePatch{})
-		decode(t, `{containers: [{name: node, env: [{name: A, value: a}]}]}`, &patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec)
+		decode(t, `{containers: [{name: node, env: [{name: A, value: a}]}]}`,
+			&patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec)
 		got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{patch})
-		at := runtimepatch.PatchPath("a.example.com/x").Append(fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", job)).
-			Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...).Append(fieldpath.Item("name", "node"), fieldpath.Field("env"))
-		if !slices.ContainsFunc(got, func(f finding.Finding) bool { return f.Code == codes.EnvOnMain && slices.Equal(f.Path, at) }) {
+		at := runtimepatch.PatchPath("a.example.com/x").Append(fieldpath.Field("spec"),
+			fieldpath.Field("replicatedJobs"), fieldpath.Item("name", job)).
+			Append(fieldpath.Fields("template", "spec", "template", "spec",
+				"containers")...).Append(fieldpath.Item("name", "node"), fieldpath.Field("env"))
+		if !slices.ContainsFunc(got, func(f finding.Finding) bool {
+			return f.Code == codes.EnvOnMain && slices.Equal(f.Path, at)
+		}) {
 			t.Errorf("job %q: want %s at %s, got\n%v", job, codes.EnvOnMain, at, got)
 		}
 	}
@@ -405,22 +469,28 @@ func TestCheckMetadata(t *testing.T) {
 	p := patch.TrainingRuntimeSpec.Template
 	decode(t, `{labels: {a: b, $patch: replace}, annotations: {a: b}, name: x, generateName: y, finalizers: [example.com/z]}`, &p.Metadata)
 	decode(t, `{labels: {a: b}, namespace: x}`, &p.Spec.ReplicatedJobs[0].Template.Metadata)
-	decode(t, `{annotations: {a: b}, finalizers: [example.com/z]}`, &p.Spec.ReplicatedJobs[0].Template.Spec.Template.Metadata)
+	decode(t, `{annotations: {a: b}, finalizers: [example.com/z]}`,
+		&p.Spec.ReplicatedJobs[0].Template.Spec.Template.Metadata)
 	const at = `.spec.runtimePatches[manager="a.example.com/x"].trainingRuntimeSpec.template`
 	want := []string{
 		"TW210 warning TrainJob " + at + ".metadata.name",
 		"TW210 warning TrainJob " + at + ".metadata.generateName",
 		"TW210 warning TrainJob " + at + ".metadata.finalizers",
 		"TW209 error TrainJob " + at + `.metadata.labels["$patch"]`,
-		"TW210 warning TrainJob " + at + `.spec.replicatedJobs[name="node"].template.metadata.namespace`,
-		"TW210 warning TrainJob " + at + `.spec.replicatedJobs[name="node"].template.spec.template.metadata.finalizers`,
+		"TW210 warning TrainJob " + at +
+			`.spec.replicatedJobs[name="node"].template.metadata.namespace`,
+		"TW210 warning TrainJob " + at +
+			`.spec.replicatedJobs[name="node"].template.spec.template.metadata.finalizers`,
 	}
 	got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{patch})
 	if diff := cmp.Diff(want, brief(got)); diff != "" {
 		t.Error(diff)
 	}
 	for _, f := range got {
-		if reaches := strings.Contains(f.Message, "reach the Pods"); f.Code == codes.IgnoredMetadata && reaches != strings.HasSuffix(f.Path.String(), "template.spec.template.metadata.finalizers") {
+		if reaches := strings.Contains(
+			f.Message, "reach the Pods"); f.Code == codes.IgnoredMetadata &&
+			reaches != strings.HasSuffix(f.Path.String(),
+				"template.spec.template.metadata.finalizers") {
 			t.Errorf("%s: %s", f.Path, f.Message)
 		}
 	}
@@ -430,8 +500,10 @@ func TestCheck_MissingParts(t *testing.T) {
 	for _, patch := range []trainer.RuntimePatch{
 		{},
 		{TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{}},
-		{TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{}}},
-		{TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{}}}},
+		{TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+			Template: &trainer.JobSetTemplatePatch{}}},
+		{TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+			Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{}}}},
 		jobPatch("", "node", nil),
 		jobPatch("", "node", &trainer.PodTemplatePatch{}),
 	} {
@@ -450,7 +522,8 @@ func TestCheck_MissingParts(t *testing.T) {
 }
 
 func ExamplePatches() {
-	runtime := &trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}}}
+	runtime := &trainer.JobSetTemplateSpec{
+		Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}}}
 	patches := []trainer.RuntimePatch{jobPatch("kueue.x-k8s.io/manager", "nodes", nil)}
 	for _, f := range check.Patches(runtime, patches) {
 		fmt.Println(f.Severity, f.Code, f.Message)

@@ -30,7 +30,8 @@ type objectChecker struct {
 	current  int            // the patch that the path and the layer of a finding name
 }
 
-func (c *objectChecker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
+func (c *objectChecker) report(code finding.Code, severity finding.Severity, path fieldpath.Path,
+	help, message string, args ...any) *finding.Finding {
 	c.findings = append(c.findings, finding.Finding{
 		Code: code, Severity: severity, Object: c.object, Path: path,
 		Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
@@ -43,10 +44,12 @@ func inTemplate() fieldpath.Path { return fieldpath.Fields("spec", "template", "
 
 // duplicateClaims returns one presence claim for each of two duplicates of a layer.
 func duplicateClaims(layer merge.Owner, first, second fieldpath.Path) []merge.Claim {
-	return []merge.Claim{{Owner: layer, Value: merge.Presence{}, At: first}, {Owner: layer, Value: merge.Presence{}, At: second}}
+	return []merge.Claim{{Owner: layer, Value: merge.Presence{}, At: first},
+		{Owner: layer, Value: merge.Presence{}, At: second}}
 }
 
-// at returns the path to a field of the current patch. It uses the manager's name, or the position if the name is empty or duplicate.
+// at returns the path to a field of the current patch. It uses the manager's name, or the position
+// if the name is empty or duplicate.
 func (c *objectChecker) at(names ...string) fieldpath.Path {
 	manager := c.patches[c.current].Manager
 	path := runtimepatch.PatchPath(manager)
@@ -101,7 +104,8 @@ func joinFirst(names []string, n int) string {
 	return list
 }
 
-// rename makes a remedy the renaming of an item to the near name. The repair is certain if the name is clear, and the patch has no item of it.
+// rename makes a remedy the renaming of an item to the near name. The repair is certain if the name
+// is clear, and the patch has no item of it.
 func (c *choice) rename(r *finding.Remedy, name string, patched map[string]int) {
 	around := c.names.Around(name)
 	near := nearest.To(name, around)
@@ -113,8 +117,8 @@ func (c *choice) rename(r *finding.Remedy, name string, patched map[string]int) 
 	r.IsCertain = !isPatched && !c.names.IsLong() && nearest.IsClear(name, near, around)
 }
 
-// walker goes through a patch and the runtime's template at once, along the compiled plan. Both have the same steps, since the
-// items of a list are found by their merge keys.
+// walker goes through a patch and the runtime's template at once, along the compiled plan. Both
+// have the same steps, since the items of a list are found by their merge keys.
 type walker struct {
 	*objectChecker
 	shapes map[*schema.Type]*structShape
@@ -135,7 +139,8 @@ type operand struct {
 	depth int // of the struct, in steps
 }
 
-// path returns the path to a side, and some steps on. Only the patch, or a template alone, shows items by position.
+// path returns the path to a side, and some steps on. Only the patch, or a template alone, shows
+// items by position.
 func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
 	path := inTemplate()
 	if s.InPatch {
@@ -161,12 +166,14 @@ func (w *walker) layerOf(s operand) merge.Owner {
 	return runtimepatch.RuntimeLayer
 }
 
-// pathAt returns a function that gives the patch's path to a depth, as long as the walk is within it.
+// pathAt returns a function that gives the patch's path to a depth, as long as the walk is within
+// it.
 func (w *walker) pathAt(depth int) func() fieldpath.Path {
 	return func() fieldpath.Path { return w.path(operand{walk.Value{InPatch: true}, depth}) }
 }
 
 // claim returns the claim of a side on a field.
 func (w *walker) claim(s operand, f *schema.StructField) merge.Claim {
-	return merge.Claim{Owner: w.layerOf(s), Value: s.At(f).Interface(), At: w.path(s, fieldpath.Field(f.Name))}
+	return merge.Claim{Owner: w.layerOf(s), Value: s.At(f).Interface(),
+		At: w.path(s, fieldpath.Field(f.Name))}
 }

@@ -11,12 +11,14 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// directives reports the keys of a map that a strategic merge patch takes for its own orders. Upstream obeys them, and so loses
-// the runtime's labels to a label called "$patch".
+// directives reports the keys of a map that a strategic merge patch takes for its own orders.
+// Upstream obeys them, and so loses the runtime's labels to a label called "$patch".
 func (c *objectChecker) directives(m reflect.Value, path func() fieldpath.Path) {
 	for _, key := range directivesIn(m) {
-		c.report(codes.Directive, finding.Error, path().Append(fieldpath.Key(key)), "remove the key: a patch cannot remove entries of a map",
-			"%q is a directive of strategic merge patches: the cluster obeys it, and drops the runtime's values", key)
+		c.report(codes.Directive, finding.Error, path().Append(fieldpath.Key(key)),
+			"remove the key: a patch cannot remove entries of a map",
+			"%q is a directive of strategic merge patches: the cluster obeys it, and drops the "+
+				"runtime's values", key)
 	}
 }
 
@@ -44,11 +46,13 @@ func directivesIn(m reflect.Value) []string {
 
 func isDirective(key string) bool {
 	return strings.HasPrefix(key, "$") &&
-		(key == "$patch" || key == "$retainKeys" || strings.HasPrefix(key, "$setElementOrder") || strings.HasPrefix(key, "$deleteFromPrimitiveList"))
+		(key == "$patch" || key == "$retainKeys" || strings.HasPrefix(key, "$setElementOrder") ||
+			strings.HasPrefix(key, "$deleteFromPrimitiveList"))
 }
 
 // nestedDirectives reports the directives in the maps within a value.
-func (c *objectChecker) nestedDirectives(t *schema.Type, v reflect.Value, path func() fieldpath.Path) {
+func (c *objectChecker) nestedDirectives(t *schema.Type, v reflect.Value,
+	path func() fieldpath.Path) {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return
@@ -61,12 +65,16 @@ func (c *objectChecker) nestedDirectives(t *schema.Type, v reflect.Value, path f
 		c.directives(v, path)
 	case v.Kind() == reflect.Slice:
 		for i := range v.Len() {
-			c.nestedDirectives(t.Elem, v.Index(i), func() fieldpath.Path { return path().Append(fieldpath.Index(i)) })
+			c.nestedDirectives(t.Elem, v.Index(i), func() fieldpath.Path {
+				return path().Append(fieldpath.Index(i))
+			})
 		}
 	case v.Kind() == reflect.Struct:
 		for _, f := range t.Fields {
 			if inner, encoded := f.Template.Of(v); encoded {
-				c.nestedDirectives(f.Type, inner, func() fieldpath.Path { return path().Append(fieldpath.Field(f.Name)) })
+				c.nestedDirectives(f.Type, inner, func() fieldpath.Path {
+					return path().Append(fieldpath.Field(f.Name))
+				})
 			}
 		}
 	}

@@ -31,12 +31,18 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*structShape {
 	}
 	add(runtimepatch.JobSetTemplate().Field("spec").Type)
 	// reaching returns the wanted types, and the types that lead to one by a field or an item.
-	reaching := func(isWanted func(*schema.Type) bool, leads func(*schema.Type) bool) map[*schema.Type]bool {
+	reaching := func(isWanted func(*schema.Type) bool,
+		leads func(*schema.Type) bool) map[*schema.Type]bool {
 		reach := map[*schema.Type]bool{}
 		for changed := true; changed; {
 			changed = false
 			for _, t := range types {
-				if !reach[t] && (isWanted(t) || leads(t) && (reach[t.Elem] || slices.ContainsFunc(t.Fields, func(f *schema.StructField) bool { return reach[f.Type] }))) {
+				if !reach[t] &&
+					(isWanted(t) ||
+						leads(t) && (reach[t.Elem] ||
+							slices.ContainsFunc(t.Fields, func(f *schema.StructField) bool {
+								return reach[f.Type]
+							}))) {
 					reach[t], changed = true, true
 				}
 			}
@@ -46,7 +52,9 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*structShape {
 	isStruct := func(t *schema.Type) bool { return t.Kind == schema.Struct }
 	isNested := func(t *schema.Type) bool { return t.KeyField() != nil || len(t.Unions) > 0 }
 	nested := reaching(isNested, isStruct)
-	maps := reaching(func(t *schema.Type) bool { return t.Kind == schema.Map }, func(*schema.Type) bool { return true })
+	maps := reaching(func(t *schema.Type) bool {
+		return t.Kind == schema.Map
+	}, func(*schema.Type) bool { return true })
 	inside := reaching(func(t *schema.Type) bool {
 		return isNested(t) || t.Kind == schema.Map || t.Kind == schema.Atomic && maps[t]
 	}, isStruct)

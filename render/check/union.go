@@ -44,10 +44,13 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent
 	message := fmt.Sprintf("%s has %s", what, memberNames(added, " and "))
 	help := "keep one: " + memberNames(added, " or ")
 	if len(there) > 0 {
-		message = fmt.Sprintf("%s has %s in the runtime, the patch adds %s", what, memberNames(there, " and "), memberNames(added, " and "))
-		help = fmt.Sprintf("set %s in the patch instead, or use another %s", memberNames(there, " and "), key)
+		message = fmt.Sprintf("%s has %s in the runtime, the patch adds %s", what,
+			memberNames(there, " and "), memberNames(added, " and "))
+		help = fmt.Sprintf("set %s in the patch instead, or use another %s",
+			memberNames(there, " and "), key)
 	}
-	f := w.report(code, finding.Error, at, help, "%s: the merge keeps %s, and the cluster rejects the Pod", message, both)
+	f := w.report(code, finding.Error, at, help,
+		"%s: the merge keeps %s, and the cluster rejects the Pod", message, both)
 	for _, m := range slices.Concat(there, added) {
 		f.Claims = append(f.Claims, m.claim)
 		if len(there) == 0 {
@@ -93,7 +96,8 @@ func memberNames(set []member, separator string) string {
 
 // describe names the item at path that may have one member of the union, and its key.
 func describe(parent string, u schema.Union, path fieldpath.Path) (what, key string) {
-	what, ok := map[string]string{"volumes": "volume", "env": "variable", "valueFrom": "variable", "volumeMounts": "mount"}[parent]
+	what, ok := map[string]string{"volumes": "volume", "env": "variable", "valueFrom": "variable",
+		"volumeMounts": "mount"}[parent]
 	if !ok {
 		return "the " + u.Name, "name"
 	}
@@ -137,7 +141,8 @@ func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime op
 		}
 		f := w.report(codes.TwoSources, finding.Error, w.path(at),
 			fmt.Sprintf("set %s to %q, or remove %s", u.Discriminator, u.When, name),
-			"%s is only allowed if %s is %q, not %q: the cluster rejects the Pod", name, u.Discriminator, u.When, chosen)
+			"%s is only allowed if %s is %q, not %q: the cluster rejects the Pod", name,
+			u.Discriminator, u.When, chosen)
 		f.Claims = []merge.Claim{w.claim(by, chooser), w.claim(holder, member)}
 		if !holder.InPatch && by.InPatch {
 			slices.Reverse(f.Claims) // what the patch writes comes after it

@@ -84,7 +84,8 @@ func (w *walker) list(f *schema.StructField, patch, runtime walk.Value, depth in
 }
 
 // duplicate reports an item whose key a first one has.
-func (w *walker) duplicate(f *schema.StructField, list operand, from walk.Value, first, i int, key string) {
+func (w *walker) duplicate(f *schema.StructField, list operand, from walk.Value, first, i int,
+	key string) {
 	code := codes.DuplicateItem
 	if f.Name == "volumeMounts" && list.InPatch {
 		code = codes.OneMountPath // the TrainJob CRD tells a patch's mounts apart by name
@@ -93,15 +94,18 @@ func (w *walker) duplicate(f *schema.StructField, list operand, from walk.Value,
 	found := w.report(code, finding.Error, at, "combine the two, or change the "+f.Type.Key,
 		"duplicate item of %s: %s %q", f.Name, f.Type.Key, key)
 	found.Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
-	if all := from.At(f); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {
+	if all := from.At(f); reflect.DeepEqual(all.Index(first).Interface(),
+		all.Index(i).Interface()) {
 		found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true
 	}
 }
 
-// mayLackKey reports whether the cluster accepts an item with an empty merge key. It accepts a reference to a pull secret, and
-// a runtime's replicated job. JobSet v0.12.0 pkg/webhooks validates only names made of the job's name.
+// mayLackKey reports whether the cluster accepts an item with an empty merge key. It accepts a
+// reference to a pull secret, and a runtime's replicated job. JobSet v0.12.0 pkg/webhooks validates
+// only names made of the job's name.
 func mayLackKey(f *schema.StructField, ofPatch bool) bool {
-	return f.Name == "imagePullSecrets" || !ofPatch && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
+	return f.Name == "imagePullSecrets" ||
+		!ofPatch && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
 }
 
 func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.Path) {
@@ -109,11 +113,12 @@ func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.P
 	if f.Name == "env" {
 		code = codes.EnvWithoutName
 	}
-	w.report(code, finding.Error, path, fmt.Sprintf("set the %s of the item", t.Key), "Required value: the item of %s has no %s", f.Name, t.Key)
+	w.report(code, finding.Error, path, fmt.Sprintf("set the %s of the item", t.Key),
+		"Required value: the item of %s has no %s", f.Name, t.Key)
 }
 
-// mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path, but the TrainJob CRD lists
-// them by name (Trainer v2.3.0 ContainerPatch).
+// mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path,
+// but the TrainJob CRD lists them by name (Trainer v2.3.0 ContainerPatch).
 func (w *walker) mountNames(mount *schema.Type, mounts *walk.Items, list operand) {
 	seen := map[string]int{}
 	for i := range mounts.Len() {
@@ -122,7 +127,8 @@ func (w *walker) mountNames(mount *schema.Type, mounts *walk.Items, list operand
 			at := w.path(list, fieldpath.Index(i))
 			w.report(codes.DuplicateItem, finding.Error, at,
 				"remove one of the mounts, or set it in the runtime",
-				"a patch of a container may mount a volume only once: volume %q has two mounts", name,
+				"a patch of a container may mount a volume only once: volume %q has two mounts",
+				name,
 			).Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
 		} else {
 			seen[name] = i

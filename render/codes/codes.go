@@ -1,6 +1,6 @@
-// Package codes has the codes of all findings and explains them. The table codes.txt is its source: its
-// constants and the pages in findings are generated from it. Report collects the findings of several stages: each once, and the better
-// of two about one mistake.
+// Package codes has the codes of all findings and explains them. The table codes.txt is its source:
+// its constants and the pages in findings are generated from it. Report collects the findings of
+// several stages: each once, and the better of two about one mistake.
 //
 //	if page, ok := codes.Of(finding.Code); ok {
 //		fmt.Println(page.Title)
@@ -85,8 +85,8 @@ func Of(code finding.Code) (Page, bool) {
 // Codes returns all codes that have a page, in the order of their numbers.
 func Codes() []finding.Code { return slices.Sorted(maps.Keys(pages())) }
 
-// IsDispute reports whether a finding with the code is about opposing values of managers. The cluster drops some of the values, or
-// keeps too many.
+// IsDispute reports whether a finding with the code is about opposing values of managers. The
+// cluster drops some of the values, or keeps too many.
 func IsDispute(code finding.Code) bool {
 	switch code {
 	case Overlap, Union:
@@ -95,9 +95,9 @@ func IsDispute(code finding.Code) bool {
 	return false
 }
 
-// AssumesRuntime reports whether a finding notes a runtime that the inputs lack. The runtime comes from a release of the Trainer
-// instead. A report shows the finding once, among notes as among other findings. A strict run fails on it, because a cluster may
-// have changed the runtime.
+// AssumesRuntime reports whether a finding notes a runtime that the inputs lack. The runtime comes
+// from a release of the Trainer instead. A report shows the finding once, among notes as among
+// other findings. A strict run fails on it, because a cluster may have changed the runtime.
 func AssumesRuntime(f finding.Finding) bool {
 	return f.Code == NoRuntime && f.Severity == finding.Note
 }

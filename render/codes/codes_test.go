@@ -23,14 +23,16 @@ var update = flag.Bool("update", false, "write the files that codes.txt generate
 // pages is the folder of the documents.
 const pages = "../../docs"
 
-// heading matches the heading of a code in codes.txt: the code, the name of its constant, and its title.
+// heading matches the heading of a code in codes.txt: the code, the name of its constant, and its
+// title.
 var heading = regexp.MustCompile(`(?m)^## (TW[1-9]\d\d) (\w+): (\S.*\S)$`)
 
 // mentioned matches the name of a page. codes.txt has no links, which a terminal would show.
 var mentioned = regexp.MustCompile(`\bdocs/([\w/-]+\.md|examples/[\w/-]+)`)
 
 // ofCore are the codes that package finding has.
-var ofCore = []finding.Code{finding.CodeOverlap, finding.CodeUnion, finding.CodeForced, finding.CodeZeroNull}
+var ofCore = []finding.Code{finding.CodeOverlap, finding.CodeUnion, finding.CodeForced,
+	finding.CodeZeroNull}
 
 // TestCodes holds that the pages of findings and the constants are what codes.txt gives.
 func TestCodes(t *testing.T) {
@@ -41,16 +43,20 @@ func TestCodes(t *testing.T) {
 	introduction, families, _ := strings.Cut(string(table), "\n# ")
 	var index, constants strings.Builder
 	index.WriteString(introduction + "\n| task | codes |\n| --- | --- |\n")
-	constants.WriteString("// Code generated from render/codes/codes.txt by go test ./render/codes -update; DO NOT EDIT.\n\npackage codes\n\nimport \"github.com/trainweld/trainweld/finding\"\n")
+	constants.WriteString(
+		"// Code generated from render/codes/codes.txt by go test ./render/codes -update; DO NOT " +
+			"EDIT.\n\npackage codes\n\nimport \"github.com/trainweld/trainweld/finding\"\n")
 	generated := map[string]string{}
 	for _, family := range strings.Split(families, "\n# ") {
 		slug, text, _ := strings.Cut(family, ": ")
 		title, _, _ := strings.Cut(text, "\n")
 		page := "findings/" + slug + ".md"
 		text = mentioned.ReplaceAllString(text, "[$1](../$1)")
-		generated[page] = "# " + strings.TrimRight(heading.ReplaceAllString(text, "## $1: $3"), "\n") + "\n"
+		generated[page] = "# " + strings.TrimRight(heading.ReplaceAllString(text, "## $1: $3"),
+			"\n") + "\n"
 		headings := heading.FindAllStringSubmatch(text, -1)
-		fmt.Fprintf(&index, "| [%s](%s) | %s to %s |\n", title, page, headings[0][1], headings[len(headings)-1][1])
+		fmt.Fprintf(&index, "| [%s](%s) | %s to %s |\n", title, page, headings[0][1],
+			headings[len(headings)-1][1])
 		fmt.Fprintf(&constants, "\n// Codes of the page docs/%s.\nconst (\n", page)
 		for _, match := range headings {
 			value := fmt.Sprintf("finding.Code = %q", match[1])
@@ -76,12 +82,14 @@ func TestCodes(t *testing.T) {
 		}
 		got, err := os.ReadFile(file)
 		if err != nil || !bytes.Equal(got, []byte(want)) {
-			t.Errorf("%s (-file +codes.txt): run go test ./render/codes -update: %v\n%s", file, err, cmp.Diff(string(got), want))
+			t.Errorf("%s (-file +codes.txt): run go test ./render/codes -update: %v\n%s", file, err,
+				cmp.Diff(string(got), want))
 		}
 	}
 	found, err := filepath.Glob(pages + "/findings/*.md")
 	if err != nil || len(found) != len(generated)-2 {
-		t.Errorf("findings has the pages %v, %v; codes.txt has %d families", found, err, len(generated)-2)
+		t.Errorf("findings has the pages %v, %v; codes.txt has %d families", found, err,
+			len(generated)-2)
 	}
 }
 
@@ -128,7 +136,8 @@ func ExampleOf() {
 
 // TestRemoved keeps a code that is gone out of the table, and says what to use instead.
 func TestRemoved(t *testing.T) {
-	for _, code := range []finding.Code{"TW126", "TW235", "TW308", "TW309", "TW310", "TW311", "TW312", "TW810", "TW811", "TW812"} {
+	for _, code := range []finding.Code{"TW126", "TW235", "TW308", "TW309", "TW310", "TW311",
+		"TW312", "TW810", "TW811", "TW812"} {
 		if _, stays := codes.Of(code); stays || codes.Removed(code) == "" {
 			t.Errorf("%s has a page: %t, and Removed says %q", code, stays, codes.Removed(code))
 		}

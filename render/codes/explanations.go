@@ -8,8 +8,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// explanations lists the codes that a finding with another code explains, and where. Both have one cause then, and only
-// that finding is reported.
+// explanations lists the codes that a finding with another code explains, and where. Both have one
+// cause then, and only that finding is reported.
 var explanations = []struct {
 	code, by finding.Code
 	where    relation
@@ -52,7 +52,8 @@ const (
 	around                // the explained field is the other one, or contains it, in one object
 	aroundSource          // the explained field is the other's source, or contains it
 	inOneObject           // any field of one object
-	ofClaim               // the source of one of the explained claims is the other field, or within it
+	// the source of one of the explained claims is the other field, or within it
+	ofClaim
 )
 
 // mark is a place where a finding explains others by a row of the table.
@@ -110,7 +111,9 @@ func (r relation) isMarked(f finding.Finding, has func(mark) bool) bool {
 	if r == within {
 		return isMarkedAround(f.Object, f.Path, has)
 	}
-	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { return isMarkedAround(fieldpath.Object{}, c.At, has) })
+	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool {
+		return isMarkedAround(fieldpath.Object{}, c.At, has)
+	})
 }
 
 // isMarkedAround reports whether a path, or a field around it, is marked.

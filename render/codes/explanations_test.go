@@ -17,7 +17,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestExplanations has an input with both causes for each row of the table: the code that the row omits is found without the row.
+// TestExplanations has an input with both causes for each row of the table: the code that the row
+// omits is found without the row.
 func TestExplanations(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "explanations.txtar"))
 	if err != nil {
@@ -78,12 +79,15 @@ func judged(t *testing.T, runtime, job string) finding.List {
 	if strings.Contains(job, "podTemplateOverrides") {
 		of, _ = release.Parse("2.1")
 	}
-	admitted, rejected := admission.AdmitRuntime(t.Context(), of, fields(read("runtime.yaml", runtime)), "")
+	admitted, rejected := admission.AdmitRuntime(t.Context(), of,
+		fields(read("runtime.yaml", runtime)), "")
 	d := read("job.yaml", job)
-	found := admission.Check(t.Context(), admission.Input{Release: of, TrainJob: fields(d), Runtime: admitted})
+	found := admission.Check(
+		t.Context(), admission.Input{Release: of, TrainJob: fields(d), Runtime: admitted})
 	for i := range found {
 		at := found[i].Path
-		if n := slices.Index(at, fieldpath.Field("replicatedJobs")); found[i].Code == codes.UnknownJob {
+		if n := slices.Index(
+			at, fieldpath.Field("replicatedJobs")); found[i].Code == codes.UnknownJob {
 			at = at[:n+2] // the item, as workspace.Locator has it
 		}
 		if claims := found[i].Claims; len(claims) > 0 {
@@ -98,5 +102,7 @@ func judged(t *testing.T, runtime, job string) finding.List {
 	}
 	known, report := codes.NewReport(rejected, nil), d.Report()
 	report.Add(found...)
-	return slices.Concat(rejected, d.Findings, report.List().Where(func(f finding.Finding) bool { return !known.Explains(f) }))
+	return slices.Concat(rejected, d.Findings, report.List().Where(func(f finding.Finding) bool {
+		return !known.Explains(f)
+	}))
 }

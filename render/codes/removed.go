@@ -2,8 +2,8 @@ package codes
 
 import "github.com/trainweld/trainweld/finding"
 
-// Removed says what to use instead of a code that the last release had. It returns "" for other codes. A code goes from here with the
-// release after the one that removes it.
+// Removed says what to use instead of a code that the last release had. It returns "" for other
+// codes. A code goes from here with the release after the one that removes it.
 func Removed(code finding.Code) (instead string) {
 	switch code {
 	case "TW126":

@@ -8,7 +8,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Key identifies a finding: two findings with one key are duplicates. Claims and remedies follow from the rest.
+// Key identifies a finding: two findings with one key are duplicates. Claims and remedies follow
+// from the rest.
 type Key struct {
 	Code     finding.Code
 	Severity finding.Severity
@@ -29,8 +30,9 @@ func KeyOf(f finding.Finding) Key {
 	return k
 }
 
-// Report collects the findings of all stages on one object, and on the objects that controllers make of it: each once, and none
-// that another finding explains. The zero value is an empty report; a nil report stays empty.
+// Report collects the findings of all stages on one object, and on the objects that controllers
+// make of it: each once, and none that another finding explains. The zero value is an empty report;
+// a nil report stays empty.
 type Report struct {
 	list     finding.List
 	explains func(finding.Finding) bool
@@ -38,8 +40,9 @@ type Report struct {
 	marked   map[mark]bool // the places of findings that explain others
 }
 
-// NewReport returns a report that goes on from the findings of an earlier stage, which List omits. The function explains reports
-// whether one of these findings explains a further one; nil leaves that to their codes and places.
+// NewReport returns a report that goes on from the findings of an earlier stage, which List omits.
+// The function explains reports whether one of these findings explains a further one; nil leaves
+// that to their codes and places.
 func NewReport(known finding.List, explains func(finding.Finding) bool) *Report {
 	r := &Report{explains: explains}
 	for _, f := range known {
@@ -74,7 +77,8 @@ func (r *Report) mark(f finding.Finding) {
 // Has reports whether the report has a finding with the key.
 func (r *Report) Has(k Key) bool { return r != nil && r.keys[k] }
 
-// List returns the findings in the order of Add. It omits those that a finding explains which came later.
+// List returns the findings in the order of Add. It omits those that a finding explains which came
+// later.
 func (r *Report) List() finding.List {
 	if r == nil {
 		return nil
@@ -82,7 +86,8 @@ func (r *Report) List() finding.List {
 	return r.list.Where(func(f finding.Finding) bool { return !r.isMarked(f) })
 }
 
-// Explains reports whether a finding of the report has the same cause as f, and describes it better.
+// Explains reports whether a finding of the report has the same cause as f, and describes it
+// better.
 func (r *Report) Explains(f finding.Finding) bool {
 	return r != nil && (r.isMarked(f) || r.explains != nil && r.explains(f))
 }
@@ -92,7 +97,9 @@ func (r *Report) isMarked(f finding.Finding) bool {
 		return false
 	}
 	for i, row := range explanations {
-		if row.code == f.Code && row.where.isMarked(f, func(at mark) bool { return r.marked[at.of(i)] }) {
+		if row.code == f.Code && row.where.isMarked(f, func(at mark) bool {
+			return r.marked[at.of(i)]
+		}) {
 			return true
 		}
 	}
@@ -110,8 +117,9 @@ func Distinct(found finding.List) finding.List {
 	})
 }
 
-// JoinBuilds returns a list with one finding for each mistake of a source that several builds share. The first one names the other
-// builds. The objects may differ in their names and namespaces, which an overlay sets. The objects of one build stay apart.
+// JoinBuilds returns a list with one finding for each mistake of a source that several builds
+// share. The first one names the other builds. The objects may differ in their names and
+// namespaces, which an overlay sets. The objects of one build stay apart.
 func JoinBuilds(found finding.List) finding.List {
 	type source struct {
 		Key

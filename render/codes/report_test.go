@@ -34,7 +34,8 @@ func TestReport(t *testing.T) {
 		f.Position = fieldpath.Position{File: "a.yaml", Line: line}
 		return f
 	}
-	base := finding.Finding{Code: codes.BadValue, Severity: finding.Error, Path: fieldpath.Fields("spec"), Message: "m"}
+	base := finding.Finding{Code: codes.BadValue, Severity: finding.Error,
+		Path: fieldpath.Fields("spec"), Message: "m"}
 	other := func(change func(*finding.Finding)) finding.Finding {
 		f := base
 		change(&f)
@@ -50,11 +51,16 @@ func TestReport(t *testing.T) {
 		{"other claims and another remedy", finding.List{base, other(func(f *finding.Finding) {
 			f.Claims, f.Remedy.Text = []merge.Claim{{}}, "t"
 		})}, 1},
-		{"another code", finding.List{base, other(func(f *finding.Finding) { f.Code = codes.MissingField })}, 2},
-		{"another severity", finding.List{base, other(func(f *finding.Finding) { f.Severity = finding.Warning })}, 2},
-		{"another object", finding.List{base, other(func(f *finding.Finding) { f.Object.Name = "n" })}, 2},
+		{"another code",
+			finding.List{base, other(func(f *finding.Finding) { f.Code = codes.MissingField })}, 2},
+		{"another severity",
+			finding.List{
+				base, other(func(f *finding.Finding) { f.Severity = finding.Warning })}, 2},
+		{"another object",
+			finding.List{base, other(func(f *finding.Finding) { f.Object.Name = "n" })}, 2},
 		{"another field", finding.List{base, other(func(f *finding.Finding) { f.Path = nil })}, 2},
-		{"another message", finding.List{base, other(func(f *finding.Finding) { f.Message = "n" })}, 2},
+		{"another message",
+			finding.List{base, other(func(f *finding.Finding) { f.Message = "n" })}, 2},
 		{"another place", finding.List{base, at(1, base)}, 2},
 		{"a wrong type in other words", finding.List{
 			{Code: codes.WrongType, Message: "a"}, {Code: codes.WrongType, Message: "b"},
@@ -82,7 +88,8 @@ func TestReport(t *testing.T) {
 }
 
 func TestReport_Explains(t *testing.T) {
-	job, other := fieldpath.Object{Kind: "TrainJob", Name: "a"}, fieldpath.Object{Kind: "TrainJob", Name: "b"}
+	job, other := fieldpath.Object{Kind: "TrainJob", Name: "a"},
+		fieldpath.Object{Kind: "TrainJob", Name: "b"}
 	spec, labels := fieldpath.Fields("spec"), fieldpath.Fields("spec", "labels")
 	place := fieldpath.Position{File: "a.yaml", Line: 1}
 	from := func(path fieldpath.Path) []merge.Claim { return []merge.Claim{{}, {At: path}} }
@@ -92,23 +99,44 @@ func TestReport_Explains(t *testing.T) {
 		f    finding.Finding
 		want bool
 	}{
-		{"anywhere", finding.Finding{Code: codes.MasterAddress}, finding.Finding{Code: codes.NoSuchPod, Object: job}, true},
-		{"no row for the code", finding.Finding{Code: codes.MasterAddress}, finding.Finding{Code: codes.NoImage}, false},
-		{"the row is for one direction", finding.Finding{Code: codes.NoSuchPod}, finding.Finding{Code: codes.MasterAddress}, false},
-		{"one field", finding.Finding{Code: codes.BrokenRule, Object: job, Path: spec}, finding.Finding{Code: codes.BadMetadata, Object: job, Path: spec}, true},
-		{"a field within", finding.Finding{Code: codes.BrokenRule, Object: job, Path: spec}, finding.Finding{Code: codes.BadMetadata, Object: job, Path: labels}, false},
-		{"one field of another object", finding.Finding{Code: codes.BrokenRule, Object: other, Path: spec}, finding.Finding{Code: codes.BadMetadata, Object: job, Path: spec}, false},
-		{"within the field", finding.Finding{Code: codes.BadManager, Object: job, Path: spec}, finding.Finding{Code: codes.BadValue, Object: job, Path: labels}, true},
-		{"around the field", finding.Finding{Code: codes.BadManager, Object: job, Path: labels}, finding.Finding{Code: codes.BadValue, Object: job, Path: spec}, false},
-		{"a patch around the field", finding.Finding{Code: codes.UnknownField, Object: job, Path: labels}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, true},
-		{"a patch within the field", finding.Finding{Code: codes.UnknownField, Object: job, Path: spec}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: labels}, false},
-		{"a patch of another object", finding.Finding{Code: codes.UnknownField, Object: other, Path: labels}, finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, false},
-		{"one place", finding.Finding{Code: codes.NoMergeKey, Position: place}, finding.Finding{Code: codes.NoMerge, Position: place}, true},
-		{"no place", finding.Finding{Code: codes.NoMergeKey}, finding.Finding{Code: codes.NoMerge}, false},
-		{"the source", finding.Finding{Code: codes.Env, Claims: from(labels)}, finding.Finding{Code: codes.EnvWithoutName, Path: labels}, true},
-		{"around the source", finding.Finding{Code: codes.Env, Claims: from(labels)}, finding.Finding{Code: codes.EnvWithoutName, Path: spec}, true},
-		{"within the source", finding.Finding{Code: codes.Env, Claims: from(spec)}, finding.Finding{Code: codes.EnvWithoutName, Path: labels}, false},
-		{"no source", finding.Finding{Code: codes.Env}, finding.Finding{Code: codes.EnvWithoutName}, false},
+		{"anywhere", finding.Finding{Code: codes.MasterAddress},
+			finding.Finding{Code: codes.NoSuchPod, Object: job}, true},
+		{"no row for the code", finding.Finding{Code: codes.MasterAddress},
+			finding.Finding{Code: codes.NoImage}, false},
+		{"the row is for one direction", finding.Finding{Code: codes.NoSuchPod},
+			finding.Finding{Code: codes.MasterAddress}, false},
+		{"one field", finding.Finding{Code: codes.BrokenRule, Object: job, Path: spec},
+			finding.Finding{Code: codes.BadMetadata, Object: job, Path: spec}, true},
+		{"a field within", finding.Finding{Code: codes.BrokenRule, Object: job, Path: spec},
+			finding.Finding{Code: codes.BadMetadata, Object: job, Path: labels}, false},
+		{"one field of another object",
+			finding.Finding{Code: codes.BrokenRule, Object: other, Path: spec},
+			finding.Finding{Code: codes.BadMetadata, Object: job, Path: spec}, false},
+		{"within the field", finding.Finding{Code: codes.BadManager, Object: job, Path: spec},
+			finding.Finding{Code: codes.BadValue, Object: job, Path: labels}, true},
+		{"around the field", finding.Finding{Code: codes.BadManager, Object: job, Path: labels},
+			finding.Finding{Code: codes.BadValue, Object: job, Path: spec}, false},
+		{"a patch around the field",
+			finding.Finding{Code: codes.UnknownField, Object: job, Path: labels},
+			finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, true},
+		{"a patch within the field",
+			finding.Finding{Code: codes.UnknownField, Object: job, Path: spec},
+			finding.Finding{Code: codes.IdlePatch, Object: job, Path: labels}, false},
+		{"a patch of another object",
+			finding.Finding{Code: codes.UnknownField, Object: other, Path: labels},
+			finding.Finding{Code: codes.IdlePatch, Object: job, Path: spec}, false},
+		{"one place", finding.Finding{Code: codes.NoMergeKey, Position: place},
+			finding.Finding{Code: codes.NoMerge, Position: place}, true},
+		{"no place", finding.Finding{Code: codes.NoMergeKey}, finding.Finding{Code: codes.NoMerge},
+			false},
+		{"the source", finding.Finding{Code: codes.Env, Claims: from(labels)},
+			finding.Finding{Code: codes.EnvWithoutName, Path: labels}, true},
+		{"around the source", finding.Finding{Code: codes.Env, Claims: from(labels)},
+			finding.Finding{Code: codes.EnvWithoutName, Path: spec}, true},
+		{"within the source", finding.Finding{Code: codes.Env, Claims: from(spec)},
+			finding.Finding{Code: codes.EnvWithoutName, Path: labels}, false},
+		{"no source", finding.Finding{Code: codes.Env}, finding.Finding{Code: codes.EnvWithoutName},
+			false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var s codes.Report

@@ -24,9 +24,12 @@ func TestCodesAreUsed(t *testing.T) {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != repository && (strings.HasPrefix(name, ".") || slices.Contains([]string{"bin", "dist", "fuzz", "node_modules", "testdata"}, name)):
+		case entry.IsDir() && path != repository &&
+			(strings.HasPrefix(name, ".") ||
+				slices.Contains([]string{"bin", "dist", "fuzz", "node_modules", "testdata"}, name)):
 			return filepath.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name == "constants.go":
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") ||
+			strings.HasSuffix(name, "_test.go") || name == "constants.go":
 			return nil
 		}
 		text, err := os.ReadFile(path)

@@ -7,8 +7,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestPatchable compares the fields that a patch may set with the definition of TrainJob. The API server prunes a field that the
-// definition lacks.
+// TestPatchable compares the fields that a patch may set with the definition of TrainJob. The API
+// server prunes a field that the definition lacks.
 func TestPatchable(t *testing.T) {
 	root, err := new(release.Definitions).Fields(nil, "TrainJob")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package explain describes how a field of a JobSet merges. It names the rule for patches, the managers that may
-// patch the field, and the layers that override it. It also names the times when the field may change.
+// Package explain describes how a field of a JobSet merges. It names the rule for patches, the
+// managers that may patch the field, and the layers that override it. It also names the times when
+// the field may change.
 //
 //	rule, err := explain.Field("spec.replicatedJobs.template.spec.template.spec.nodeSelector")
 //	if err != nil {
@@ -7,9 +8,10 @@
 //	}
 //	fmt.Println(rule.Merge) // key by key: …
 //
-// The rules come from the compiled merge schema of package schema, as in package merge. This package has tables for
-// the writes of the policies and the TrainJob's own sections. Another table has the mutable fields of an existing
-// JobSet. Tests compare the tables with package render and package render/admission.
+// The rules come from the compiled merge schema of package schema, as in package merge. This
+// package has tables for the writes of the policies and the TrainJob's own sections. Another table
+// has the mutable fields of an existing JobSet. Tests compare the tables with package render and
+// package render/admission.
 package explain
 
 import (
@@ -29,7 +31,8 @@ import (
 type Rule struct {
 	// Path is the requested field, with [*] for any item.
 	Path fieldpath.Path
-	// Kind is the merge rule in a word: "scalar", "struct", "map", "list-map by name", "set", "atomic".
+	// Kind is the merge rule in a word: "scalar", "struct", "map", "list-map by name", "set",
+	// "atomic".
 	Kind string
 	// Merge is the merge rule in a sentence.
 	Merge string
@@ -51,8 +54,8 @@ type Member struct {
 	Patchable bool
 }
 
-// Field explains the field of a JobSet at a path, in any form that schema.Type.Resolve reads. A path that does not start at the root
-// names the only field whose path ends with it.
+// Field explains the field of a JobSet at a path, in any form that schema.Type.Resolve reads. A
+// path that does not start at the root names the only field whose path ends with it.
 //
 // The error suggests a field, or lists the fields that the path may name.
 func Field(text string) (Rule, error) {
@@ -92,9 +95,12 @@ func bySuffix(text string, end fieldpath.Path) (Rule, error) {
 	switch len(found) {
 	case 0:
 		if near := nearest.To(names[len(names)-1], last); near != "" {
-			return Rule{}, fmt.Errorf("no field of a JobSet is called %s; did you mean %s?", text, near)
+			return Rule{},
+				fmt.Errorf("no field of a JobSet is called %s; did you mean %s?", text, near)
 		}
-		return Rule{}, fmt.Errorf("no field of a JobSet is called %s; name it from the root, such as %s", text, example)
+		return Rule{},
+			fmt.Errorf("no field of a JobSet is called %s; name it from the root, such as %s", text,
+				example)
 	case 1:
 		missing := fieldsOf(found[0])
 		full := fieldpath.Fields(missing[:len(missing)-len(names)]...)
@@ -130,8 +136,8 @@ func fieldsOf(path fieldpath.Path) []string {
 	return names
 }
 
-// Paths returns every field of a JobSet that Field explains, sorted, for completion. The paths have no leading dot. Paths omits fields
-// within lists that merge as a whole.
+// Paths returns every field of a JobSet that Field explains, sorted, for completion. The paths have
+// no leading dot. Paths omits fields within lists that merge as a whole.
 func Paths() []string {
 	var paths []string
 	walk(runtimepatch.JobSetTemplate(), nil, func(path fieldpath.Path, _ *schema.Type) bool {

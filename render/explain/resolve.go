@@ -45,11 +45,12 @@ func resolve(root *schema.Type, path fieldpath.Path) (*resolved, error) {
 	return r, nil
 }
 
-// kept are the fields of a template's metadata in the definitions of TrainJob and of the runtimes. The API server prunes
-// the others.
+// kept are the fields of a template's metadata in the definitions of TrainJob and of the runtimes.
+// The API server prunes the others.
 var kept = []string{"annotations", "finalizers", "labels", "name", "namespace"}
 
 // isPruned reports whether the API server prunes the field of the struct at a path.
 func isPruned(path fieldpath.Path, f *schema.StructField) bool {
-	return len(path) > 0 && path[len(path)-1] == fieldpath.Field("metadata") && !slices.Contains(kept, f.Name)
+	return len(path) > 0 && path[len(path)-1] == fieldpath.Field("metadata") &&
+		!slices.Contains(kept, f.Name)
 }

@@ -22,12 +22,15 @@ func (r *resolved) rule() Rule {
 		return rule
 	}
 	for _, f := range t.Fields {
-		rule.Fields = append(rule.Fields, Member{Name: f.Name, Kind: f.Type.String(), Patchable: rule.Patchable && f.Patch != nil && !isPruned(r.path, f)})
+		rule.Fields = append(
+			rule.Fields, Member{Name: f.Name, Kind: f.Type.String(), Patchable: rule.Patchable &&
+				f.Patch != nil && !isPruned(r.path, f)})
 	}
 	return rule
 }
 
-// merge returns the merge rule in a sentence (Kubernetes' strategic merge by the tags of the Go types).
+// merge returns the merge rule in a sentence (Kubernetes' strategic merge by the tags of the Go
+// types).
 func (r *resolved) merge() string {
 	if !r.patchable {
 		return "no patch reaches it: whoever writes it last replaces it"
@@ -36,21 +39,28 @@ func (r *resolved) merge() string {
 		return fmt.Sprintf("with all of %s, which is replaced whole", r.atomic)
 	}
 	if r.in.Kind == schema.ListMap {
-		return fmt.Sprintf("with the item of the same %s, field by field; an item that the runtime lacks goes in front", r.in.Key)
+		return fmt.Sprintf(
+			"with the item of the same %s, field by field; an item that the runtime lacks goes "+
+				"in front", r.in.Key)
 	}
 	switch r.typ.Kind {
 	case schema.Scalar:
-		return "replaced: the last patch that sets it wins in the cluster, and managers that set different values are in conflict"
+		return "replaced: the last patch that sets it wins in the cluster, and managers that set " +
+			"different values are in conflict"
 	case schema.Struct:
 		return "field by field"
 	case schema.Map:
-		return "key by key: what several managers set is united, and different values of one key are a conflict"
+		return "key by key: what several managers set is united, and different values of one key " +
+			"are a conflict"
 	case schema.ListMap:
-		return fmt.Sprintf("item by item, by %s: new items go in front, and what no patch names is kept", r.typ.Key)
+		return fmt.Sprintf(
+			"item by item, by %s: new items go in front, and what no patch names is kept",
+			r.typ.Key)
 	case schema.Set:
 		return "united: every patch adds its elements, and none takes any away"
 	default:
-		return "replaced whole: a patch that sets it drops what the runtime and the patches before it have"
+		return "replaced whole: a patch that sets it drops what the runtime and the patches " +
+			"before it have"
 	}
 }
 
@@ -63,16 +73,21 @@ func (r *resolved) union() string {
 		return ""
 	}
 	for _, u := range r.parent.Unions {
-		others := slices.DeleteFunc(slices.Clone(u.Members), func(member string) bool { return member == r.field.Name })
+		others := slices.DeleteFunc(slices.Clone(u.Members), func(member string) bool {
+			return member == r.field.Name
+		})
 		switch {
 		case r.field.Name == u.Discriminator:
-			return fmt.Sprintf("says which of the fields counts: %s only with %s", strings.Join(u.Members, ", "), u.When)
+			return fmt.Sprintf("says which of the fields counts: %s only with %s",
+				strings.Join(u.Members, ", "), u.When)
 		case !u.Has(r.field.Name):
 			continue
 		case u.Discriminator != "":
 			return fmt.Sprintf("only where %s is %s", u.Discriminator, u.When)
 		default:
-			return fmt.Sprintf("excludes %s: the merge keeps what every patch sets, and the cluster rejects two", strings.Join(others, ", "))
+			return fmt.Sprintf(
+				"excludes %s: the merge keeps what every patch sets, and the cluster rejects two",
+				strings.Join(others, ", "))
 		}
 	}
 	return ""
@@ -93,10 +108,15 @@ func (r *resolved) set() (patchable bool, text string) {
 		return false, "no one: the API server prunes it from TrainJobs and runtimes"
 	case slices.Equal(names, []string{"spec", "suspend"}):
 		return false, "spec.suspend of the TrainJob; the runtime's is overwritten"
-	case r.patchable && container != "" && slices.Contains(names, "env") && check.EnvFields()[container] != "":
-		return false, check.EnvFields()[container] + " of the TrainJob: no patch may set variables of a container called " + container
+	case r.patchable && container != "" && slices.Contains(names, "env") &&
+		check.EnvFields()[container] != "":
+		return false,
+			check.EnvFields()[container] +
+				" of the TrainJob: no patch may set variables of a container called " + container
 	case r.patchable && r.inContainer("env"):
-		return true, "any manager, in " + inPatch + "; not of containers called node, dataset-initializer or model-initializer, whose variables are in spec.trainer.env and spec.initializer of the TrainJob"
+		return true, "any manager, in " + inPatch +
+			"; not of containers called node, dataset-initializer or model-initializer, whose " +
+			"variables are in spec.trainer.env and spec.initializer of the TrainJob"
 	case r.patchable:
 		return true, "any manager, in " + inPatch
 	}
@@ -107,7 +127,9 @@ func (r *resolved) set() (patchable bool, text string) {
 	case r.inContainer("resources"):
 		fromTrainer = "spec.trainer.resourcesPerNode"
 	case last == "replicas" || last == "parallelism" || last == "completions":
-		return false, "spec.trainer.numNodes of the TrainJob, for the trainer's job; for others the runtime's template"
+		return false,
+			"spec.trainer.numNodes of the TrainJob, for the trainer's job; for others the " +
+				"runtime's template"
 	}
 	switch {
 	case fromTrainer == "" || container != "" && container != mlpolicy.Node:
@@ -115,7 +137,9 @@ func (r *resolved) set() (patchable bool, text string) {
 	case container == mlpolicy.Node:
 		return false, fromTrainer + " of the TrainJob, or the runtime's template"
 	default:
-		return false, fromTrainer + " of the TrainJob, for the container node; for others the runtime's template"
+		return false,
+			fromTrainer +
+				" of the TrainJob, for the container node; for others the runtime's template"
 	}
 }
 

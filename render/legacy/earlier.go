@@ -13,20 +13,24 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// Earlier holds fields of releases that the Go types of the Trainer lack. Each release reads only the ones that its definitions have.
+// Earlier holds fields of releases that the Go types of the Trainer lack. Each release reads only
+// the ones that its definitions have.
 type Earlier struct {
-	// NumProcPerNode is spec.trainer.numProcPerNode of Trainer 2.0 and 2.1: an integer, or auto, cpu or gpu. If it is set, the
-	// field of the Go type is nil.
+	// NumProcPerNode is spec.trainer.numProcPerNode of Trainer 2.0 and 2.1: an integer, or auto,
+	// cpu or gpu. If it is set, the field of the Go type is nil.
 	NumProcPerNode *intstr.IntOrString
-	// TorchNumProcPerNode is spec.mlPolicy.torch.numProcPerNode of the runtime, with its default, in Trainer 2.0 and 2.1.
+	// TorchNumProcPerNode is spec.mlPolicy.torch.numProcPerNode of the runtime, with its default,
+	// in Trainer 2.0 and 2.1.
 	TorchNumProcPerNode *intstr.IntOrString
 
 	// NodeClaims are spec.trainer.resourceClaimsPerNode of Trainer 2.4.
 	NodeClaims []NodeClaim
-	// Patched are the fields that Trainer 2.4 adds to patches, by their managers: the resourceClaims of Pods, and the resources of
-	// containers. A value is a JobSet template with these fields and the names that lead to them.
+	// Patched are the fields that Trainer 2.4 adds to patches, by their managers: the
+	// resourceClaims of Pods, and the resources of containers. A value is a JobSet template with
+	// these fields and the names that lead to them.
 	Patched map[string]map[string]any
-	// Devices are the GPUs that ResourceClaims and ResourceClaimTemplates request, by their kinds, namespaces and names.
+	// Devices are the GPUs that ResourceClaims and ResourceClaimTemplates request, by their kinds,
+	// namespaces and names.
 	Devices map[fieldpath.Object]int
 }
 
@@ -36,8 +40,8 @@ type NodeClaim struct {
 	ResourceClaimTemplateName string `json:"resourceClaimTemplateName"`
 }
 
-// TypeOf returns the type of a field that an Earlier holds, or nil for another field. The Go type around it has no such field, or one
-// that takes no word.
+// TypeOf returns the type of a field that an Earlier holds, or nil for another field. The Go type
+// around it has no such field, or one that takes no word.
 func TypeOf(around reflect.Type, name string) reflect.Type {
 	switch around {
 	case reflect.TypeFor[trainer.Trainer]():
@@ -68,8 +72,8 @@ func TypeOf(around reflect.Type, name string) reflect.Type {
 
 const numProcPerNode = "numProcPerNode"
 
-// TakeNumbers reads the numbers of processes in a TrainJob or a runtime, as decoded JSON, if the definition with these fields takes words
-// there. A torch policy gets the definition's default.
+// TakeNumbers reads the numbers of processes in a TrainJob or a runtime, as decoded JSON, if the
+// definition with these fields takes words there. A torch policy gets the definition's default.
 func (e *Earlier) TakeNumbers(object map[string]any, definition *release.Field) {
 	spec, _ := object["spec"].(map[string]any)
 	take := func(into **intstr.IntOrString, path ...string) {
@@ -95,7 +99,8 @@ func (e *Earlier) TakeNumbers(object map[string]any, definition *release.Field) 
 	take(&e.TorchNumProcPerNode, "mlPolicy", "torch")
 }
 
-// Take reads the fields of Trainer 2.4 in a TrainJob, as decoded JSON. It skips values of other types: decoding reports these.
+// Take reads the fields of Trainer 2.4 in a TrainJob, as decoded JSON. It skips values of other
+// types: decoding reports these.
 func (e *Earlier) Take(job map[string]any) {
 	spec, _ := job["spec"].(map[string]any)
 	node, _ := spec["trainer"].(map[string]any)
@@ -109,8 +114,8 @@ func (e *Earlier) Take(job map[string]any) {
 	}
 }
 
-// TakePatch reads the fields of Trainer 2.4 in a manager's patch. Of several patches of one manager, the last one counts. It
-// changes the map of Patched, which e must not share.
+// TakePatch reads the fields of Trainer 2.4 in a manager's patch. Of several patches of one
+// manager, the last one counts. It changes the map of Patched, which e must not share.
 func (e *Earlier) TakePatch(patch map[string]any) {
 	manager, _ := patch["manager"].(string)
 	spec, _ := patch["trainingRuntimeSpec"].(map[string]any)
@@ -123,8 +128,9 @@ func (e *Earlier) TakePatch(patch map[string]any) {
 	}
 }
 
-// added returns the fields that Trainer 2.4 adds to a part of a patch, with the names that lead to them, or nil. A container has
-// resources and a Pod has claims; nothing else of a patch has fields of these names.
+// added returns the fields that Trainer 2.4 adds to a part of a patch, with the names that lead to
+// them, or nil. A container has resources and a Pod has claims; nothing else of a patch has fields
+// of these names.
 func added(part map[string]any) map[string]any {
 	var out map[string]any
 	set := func(name string, value any) {
@@ -174,8 +180,9 @@ func objects(list any) []map[string]any {
 	return all
 }
 
-// AddDevices reads a ResourceClaim or a ResourceClaimTemplate, as decoded JSON. It counts GPUs as Trainer 2.4 does (KEP-2782): the
-// devices of each request with gpu in its name that asks for an exact count.
+// AddDevices reads a ResourceClaim or a ResourceClaimTemplate, as decoded JSON. It counts GPUs as
+// Trainer 2.4 does (KEP-2782): the devices of each request with gpu in its name that asks for an
+// exact count.
 func (e *Earlier) AddDevices(id fieldpath.Object, claim map[string]any) {
 	spec, _ := claim["spec"].(map[string]any)
 	if inner, ok := spec["spec"].(map[string]any); ok {
@@ -187,7 +194,8 @@ func (e *Earlier) AddDevices(id fieldpath.Object, claim map[string]any) {
 		exactly, ok := request["exactly"].(map[string]any)
 		name, _ := request["name"].(string)
 		mode := exactly["allocationMode"]
-		if !ok || !strings.Contains(strings.ToLower(name), "gpu") || mode != nil && mode != "ExactCount" || exactly["adminAccess"] == true {
+		if !ok || !strings.Contains(strings.ToLower(name), "gpu") ||
+			mode != nil && mode != "ExactCount" || exactly["adminAccess"] == true {
 			continue
 		}
 		switch n := exactly["count"].(type) {

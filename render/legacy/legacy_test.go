@@ -52,11 +52,16 @@ func example() *legacy.Overrides {
 		PodTemplateOverrides: []legacy.PodTemplateOverride{
 			{TargetJobs: targets("node", "eval", "node"), Spec: &legacy.PodTemplateSpecOverride{
 				ServiceAccountName: &one,
-				Volumes:            []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
-				Containers:         []legacy.ContainerOverride{{Name: "c", Env: []corev1.EnvVar{{Name: "A", Value: "a"}}}},
+				Volumes: []corev1.Volume{
+					{Name: "v", VolumeSource: corev1.VolumeSource{
+						EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+				Containers: []legacy.ContainerOverride{
+					{Name: "c", Env: []corev1.EnvVar{{Name: "A", Value: "a"}}}},
 			}},
 			{TargetJobs: targets("gone")},
-			{TargetJobs: targets("node"), Metadata: &metav1.ObjectMeta{Labels: map[string]string{"b": "c"}}, Spec: &legacy.PodTemplateSpecOverride{ServiceAccountName: &two}},
+			{TargetJobs: targets("node"),
+				Metadata: &metav1.ObjectMeta{Labels: map[string]string{"b": "c"}},
+				Spec:     &legacy.PodTemplateSpecOverride{ServiceAccountName: &two}},
 		},
 	}
 }
@@ -64,7 +69,8 @@ func example() *legacy.Overrides {
 // TestPatchesOf leaves jobs aside that the runtime lacks, as Trainer 2.1 did, and names none twice.
 func TestPatchesOf(t *testing.T) {
 	var got []string
-	for _, patch := range example().PatchesOf([]jobset.ReplicatedJob{{Name: "eval"}, {Name: "node"}}) {
+	for _, patch := range example().PatchesOf(
+		[]jobset.ReplicatedJob{{Name: "eval"}, {Name: "node"}}) {
 		layer := string(legacy.Layer(merge.Manager(patch.Manager)))
 		if spec := patch.TrainingRuntimeSpec.Template.Spec; spec != nil {
 			for _, job := range spec.ReplicatedJobs {
@@ -73,7 +79,8 @@ func TestPatchesOf(t *testing.T) {
 		}
 		got = append(got, layer)
 	}
-	if want := []string{"override/metadata", "override/0 node eval", "override/1", "override/2 node"}; !slices.Equal(got, want) {
+	if want := []string{"override/metadata", "override/0 node eval", "override/1",
+		"override/2 node"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -90,9 +97,12 @@ func TestPaths(t *testing.T) {
 	}
 	const pod = `.spec.replicatedJobs[name="node"].template.spec.template`
 	for template, want := range map[string][]string{
-		`.metadata.labels["team"]`:          {`.spec.labels["team"]`},
-		pod + `.spec.serviceAccountName`:    {".spec.podTemplateOverrides[2].spec.serviceAccountName", ".spec.podTemplateOverrides[0].spec.serviceAccountName"},
-		pod + `.metadata.labels["b"]`:       {`.spec.podTemplateOverrides[2].metadata.labels["b"]`, `.spec.podTemplateOverrides[0].metadata.labels["b"]`},
+		`.metadata.labels["team"]`: {`.spec.labels["team"]`},
+		pod + `.spec.serviceAccountName`: {
+			".spec.podTemplateOverrides[2].spec.serviceAccountName",
+			".spec.podTemplateOverrides[0].spec.serviceAccountName"},
+		pod + `.metadata.labels["b"]`: {`.spec.podTemplateOverrides[2].metadata.labels["b"]`,
+			`.spec.podTemplateOverrides[0].metadata.labels["b"]`},
 		`.spec.replicatedJobs[name="eval"]`: {".spec.podTemplateOverrides[0].targetJobs[1]"},
 		`.spec.replicatedJobs[name="none"]`: nil,
 	} {
@@ -106,10 +116,12 @@ func TestPaths(t *testing.T) {
 	}
 	for source, want := range map[string][]string{
 		".spec.podTemplateOverrides[2].spec.serviceAccountName": {pod + ".spec.serviceAccountName"},
-		".spec.podTemplateOverrides[1].targetJobs[0]":           {`.spec.replicatedJobs[name="gone"]`},
-		".spec.podTemplateOverrides[0].targetJobs[1].name":      {`.spec.replicatedJobs[name="eval"]`},
-		".spec.podTemplateOverrides[7].spec":                    nil,
-		".spec.trainer.image":                                   nil,
+		".spec.podTemplateOverrides[1].targetJobs[0]": {
+			`.spec.replicatedJobs[name="gone"]`},
+		".spec.podTemplateOverrides[0].targetJobs[1].name": {
+			`.spec.replicatedJobs[name="eval"]`},
+		".spec.podTemplateOverrides[7].spec": nil,
+		".spec.trainer.image":                nil,
 	} {
 		var got []string
 		for _, p := range o.Reach(path(source)) {
@@ -132,7 +144,9 @@ func TestDeepCopy(t *testing.T) {
 		name := "of 2.0"
 		each.PodSpecOverrides = []legacy.PodSpecOverride{{
 			TargetJobs: []legacy.TargetJob{{Name: "node"}}, ServiceAccountName: &name,
-			Tolerations: []corev1.Toleration{{Key: "k"}}, Containers: []legacy.ContainerOverride{{Name: "node", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}}},
+			Tolerations: []corev1.Toleration{{Key: "k"}},
+			Containers: []legacy.ContainerOverride{
+				{Name: "node", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}}},
 		}}
 	}
 	c := o.DeepCopy()
@@ -147,7 +161,8 @@ func TestDeepCopy(t *testing.T) {
 	first.Spec.Containers[0].Env[0].Value = "x"
 	c.PodTemplateOverrides[2].Metadata.Labels["b"] = "x"
 	of20 := &c.PodSpecOverrides[0]
-	of20.TargetJobs[0].Name, *of20.ServiceAccountName, of20.Tolerations[0].Key, of20.Containers[0].Env[0].Value = "x", "x", "x", "x"
+	of20.TargetJobs[0].Name, *of20.ServiceAccountName, of20.Tolerations[0].Key,
+		of20.Containers[0].Env[0].Value = "x", "x", "x", "x"
 	if diff := cmp.Diff(want, o); diff != "" {
 		t.Errorf("changing the copy changed the original:\n%s", diff)
 	}
@@ -156,8 +171,8 @@ func TestDeepCopy(t *testing.T) {
 	}
 }
 
-// TestPodSpecOverrides converts the overrides of Trainer 2.0, which have the fields of a Pod's spec next to their
-// targets. They become patches of that spec, and paths lead there and back.
+// TestPodSpecOverrides converts the overrides of Trainer 2.0, which have the fields of a Pod's spec
+// next to their targets. They become patches of that spec, and paths lead there and back.
 func TestPodSpecOverrides(t *testing.T) {
 	name := "sa"
 	o := &legacy.Overrides{PodSpecOverrides: []legacy.PodSpecOverride{
@@ -196,10 +211,13 @@ func TestPodSpecOverrides(t *testing.T) {
 		}
 	}
 	// JobSet.Validate of v2.0.1 counts the targets of all overrides.
-	if found := fmt.Sprint(o.Check()); !strings.Contains(found, ".spec.podSpecOverrides[1].targetJobs[0].name") || !strings.Contains(found, "Duplicate value: \"node\": Trainer 2.0 rejects") {
+	if found := fmt.Sprint(o.Check()); !strings.Contains(
+		found, ".spec.podSpecOverrides[1].targetJobs[0].name") ||
+		!strings.Contains(found, "Duplicate value: \"node\": Trainer 2.0 rejects") {
 		t.Errorf("got %s", found)
 	}
-	if f := o.Beside(true); !strings.Contains(f.Message, "Trainer 2.0") || !strings.Contains(f.Remedy.Text, "spec.podSpecOverrides") {
+	if f := o.Beside(true); !strings.Contains(f.Message, "Trainer 2.0") ||
+		!strings.Contains(f.Remedy.Text, "spec.podSpecOverrides") {
 		t.Errorf("got %v", f)
 	}
 }
@@ -213,9 +231,10 @@ func TestEarlier_Grows(t *testing.T) {
 		for i := range managers {
 			e.TakePatch(map[string]any{
 				"manager": fmt.Sprint(i),
-				"trainingRuntimeSpec": map[string]any{"template": map[string]any{"spec": map[string]any{
-					"resourceClaims": []any{map[string]any{"name": "gpu"}},
-				}}},
+				"trainingRuntimeSpec": map[string]any{
+					"template": map[string]any{"spec": map[string]any{
+						"resourceClaims": []any{map[string]any{"name": "gpu"}},
+					}}},
 			})
 		}
 		runtime.ReadMemStats(&after)

@@ -25,7 +25,8 @@ type TrainJobSpec struct {
 	Overrides            `json:",inline"`
 }
 
-// Overrides holds the fields of a TrainJob's spec that Trainer 2.1 or 2.2 removed. The zero value has no effect.
+// Overrides holds the fields of a TrainJob's spec that Trainer 2.1 or 2.2 removed. The zero value
+// has no effect.
 type Overrides struct {
 	// Labels and Annotations override entries in the runtime's JobSet template.
 	Labels      map[string]string `json:"labels,omitempty"`
@@ -36,7 +37,8 @@ type Overrides struct {
 	PodSpecOverrides []PodSpecOverride `json:"podSpecOverrides,omitempty"`
 }
 
-// PodSpecOverride changes the Pods' spec of some replicated jobs (Trainer v2.0.1 pkg/apis/trainer/v1alpha1).
+// PodSpecOverride changes the Pods' spec of some replicated jobs (Trainer v2.0.1
+// pkg/apis/trainer/v1alpha1).
 type PodSpecOverride struct {
 	TargetJobs         []TargetJob                `json:"targetJobs,omitempty"`
 	ServiceAccountName *string                    `json:"serviceAccountName,omitempty"`
@@ -63,7 +65,8 @@ type TargetJob struct {
 	Name string `json:"name,omitempty"`
 }
 
-// PodTemplateSpecOverride holds the fields of a Pod's spec that an override can change. A patch can change more.
+// PodTemplateSpecOverride holds the fields of a Pod's spec that an override can change. A patch can
+// change more.
 type PodTemplateSpecOverride struct {
 	ServiceAccountName *string                       `json:"serviceAccountName,omitempty"`
 	NodeSelector       map[string]string             `json:"nodeSelector,omitempty"`
@@ -83,17 +86,19 @@ type ContainerOverride struct {
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 }
 
-// Split returns the parts of a TrainJob in today's API and in the API of Trainer 2.1. Both share memory with j. For nil both
-// are nil.
+// Split returns the parts of a TrainJob in today's API and in the API of Trainer 2.1. Both share
+// memory with j. For nil both are nil.
 func (j *TrainJob) Split() (*trainer.TrainJob, *Overrides) {
 	if j == nil {
 		return nil, nil
 	}
-	today := &trainer.TrainJob{TypeMeta: j.TypeMeta, ObjectMeta: j.ObjectMeta, Spec: j.Spec.TrainJobSpec, Status: j.Status}
+	today := &trainer.TrainJob{TypeMeta: j.TypeMeta, ObjectMeta: j.ObjectMeta,
+		Spec: j.Spec.TrainJobSpec, Status: j.Status}
 	return today, &j.Spec.Overrides
 }
 
-// list returns the overrides of Pods; nil has none. Overrides of Trainer 2.0 come as overrides of a Pod template.
+// list returns the overrides of Pods; nil has none. Overrides of Trainer 2.0 come as overrides of a
+// Pod template.
 func (o *Overrides) list() []PodTemplateOverride {
 	switch {
 	case o == nil:
@@ -147,8 +152,10 @@ func (o *Overrides) release() string {
 // spec returns the fields of the Pods' spec. It shares memory with the override.
 func (p *PodSpecOverride) spec() *PodTemplateSpecOverride {
 	return &PodTemplateSpecOverride{
-		ServiceAccountName: p.ServiceAccountName, NodeSelector: p.NodeSelector, Tolerations: p.Tolerations, Volumes: p.Volumes,
-		InitContainers: p.InitContainers, Containers: p.Containers, SchedulingGates: p.SchedulingGates,
+		ServiceAccountName: p.ServiceAccountName, NodeSelector: p.NodeSelector,
+		Tolerations: p.Tolerations, Volumes: p.Volumes,
+		InitContainers: p.InitContainers, Containers: p.Containers,
+		SchedulingGates: p.SchedulingGates,
 	}
 }
 
@@ -197,7 +204,8 @@ func (o *Overrides) DeepCopy() *Overrides {
 	}
 	out := &Overrides{
 		Labels: maps.Clone(o.Labels), Annotations: maps.Clone(o.Annotations),
-		PodTemplateOverrides: slices.Clone(o.PodTemplateOverrides), PodSpecOverrides: slices.Clone(o.PodSpecOverrides),
+		PodTemplateOverrides: slices.Clone(o.PodTemplateOverrides),
+		PodSpecOverrides:     slices.Clone(o.PodSpecOverrides),
 	}
 	for i := range out.PodTemplateOverrides {
 		p := &out.PodTemplateOverrides[i]
@@ -211,9 +219,11 @@ func (o *Overrides) DeepCopy() *Overrides {
 		p := &out.PodSpecOverrides[i]
 		spec := p.spec().deepCopy()
 		*p = PodSpecOverride{
-			TargetJobs: slices.Clone(p.TargetJobs), ServiceAccountName: spec.ServiceAccountName, NodeSelector: spec.NodeSelector,
-			Tolerations: spec.Tolerations, Volumes: spec.Volumes,
-			InitContainers: spec.InitContainers, Containers: spec.Containers, SchedulingGates: spec.SchedulingGates,
+			TargetJobs: slices.Clone(p.TargetJobs), ServiceAccountName: spec.ServiceAccountName,
+			NodeSelector: spec.NodeSelector,
+			Tolerations:  spec.Tolerations, Volumes: spec.Volumes,
+			InitContainers: spec.InitContainers, Containers: spec.Containers,
+			SchedulingGates: spec.SchedulingGates,
 		}
 	}
 	return out
@@ -221,7 +231,8 @@ func (o *Overrides) DeepCopy() *Overrides {
 
 func (s *PodTemplateSpecOverride) deepCopy() *PodTemplateSpecOverride {
 	// The patch has the same values, and the API's own code copies it.
-	spec := (&trainer.PodTemplatePatch{Spec: (&PodTemplateOverride{Spec: s}).patch().Spec}).DeepCopy().Spec
+	spec := (&trainer.PodTemplatePatch{
+		Spec: (&PodTemplateOverride{Spec: s}).patch().Spec}).DeepCopy().Spec
 	return &PodTemplateSpecOverride{
 		ServiceAccountName: spec.ServiceAccountName,
 		NodeSelector:       spec.NodeSelector,

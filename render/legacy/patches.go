@@ -1,4 +1,5 @@
-// Package legacy converts TrainJobs of the API of Trainer 2.1 to today's API. It also holds what Trainer 2.0 reads.
+// Package legacy converts TrainJobs of the API of Trainer 2.1 to today's API. It also holds what
+// Trainer 2.0 reads.
 //
 //	var old legacy.TrainJob
 //	if err := yaml.UnmarshalStrict(data, &old); err != nil {
@@ -7,18 +8,22 @@
 //	job, overrides := old.Split()
 //	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec, Layers: overrides}, render.Options{})
 //
-// Trainer 2.0 and 2.1 had spec.labels and spec.annotations. Trainer 2.0 also had spec.podSpecOverrides, and 2.1
-// spec.podTemplateOverrides. Trainer 2.2 replaced them by spec.runtimePatches. The old API has these rules (Trainer v2.0.1 and
-// v2.1.0 pkg/runtime/core/trainingruntime.go):
+// Trainer 2.0 and 2.1 had spec.labels and spec.annotations. Trainer 2.0 also had
+// spec.podSpecOverrides, and 2.1 spec.podTemplateOverrides. Trainer 2.2 replaced them by
+// spec.runtimePatches. The old API has these rules (Trainer v2.0.1 and v2.1.0
+// pkg/runtime/core/trainingruntime.go):
 //
-//   - The entries of spec.labels and spec.annotations override those of the runtime's JobSet template, key by key.
-//   - Overrides merge into the Pod templates of their jobs in order, as strategic merge patches by the struct tags of
-//     PodTemplateSpec. Only labels and annotations of their metadata count. Overrides of 2.0 merge into the Pod's spec
-//     alone, by the struct tags of PodSpec, which are the same.
+//   - The entries of spec.labels and spec.annotations override those of the runtime's JobSet
+//     template, key by key.
+//   - Overrides merge into the Pod templates of their jobs in order, as strategic merge patches by
+//     the struct tags of PodTemplateSpec. Only labels and annotations of their metadata count.
+//     Overrides of 2.0 merge into the Pod's spec alone, by the struct tags of PodSpec, which are
+//     the same.
 //   - The policies and the TrainJob's own sections follow, as they do after patches.
 //
-// So [Overrides.Patches] converts an override to a patch that names each of its jobs. A patch would add a job that the runtime
-// lacks, where the earlier releases ignored the override. Therefore [Overrides.PatchesOf] omits such jobs.
+// So [Overrides.Patches] converts an override to a patch that names each of its jobs. A patch would
+// add a job that the runtime lacks, where the earlier releases ignored the override. Therefore
+// [Overrides.PatchesOf] omits such jobs.
 package legacy
 
 import (
@@ -37,19 +42,22 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// The overrides' patches need unique managers during the merge. [Layer] and [Overrides.Source] convert these back.
+// The overrides' patches need unique managers during the merge. [Layer] and [Overrides.Source]
+// convert these back.
 const (
 	managerPrefix   = "pod-template-overrides.trainer.kubeflow.org/"
 	metadataManager = managerPrefix + "metadata"
 )
 
-// Patches returns the overrides as patches, in the order of the merge: the labels and annotations, then each override. They
-// share memory with the overrides. Their managers are reserved names; see [Layer].
+// Patches returns the overrides as patches, in the order of the merge: the labels and annotations,
+// then each override. They share memory with the overrides. Their managers are reserved names; see
+// [Layer].
 func (o *Overrides) Patches() []trainer.RuntimePatch {
 	return o.patches(func(string) bool { return true })
 }
 
-// PatchesOf returns the patches without jobs that the template lacks, which earlier releases ignored.
+// PatchesOf returns the patches without jobs that the template lacks, which earlier releases
+// ignored.
 func (o *Overrides) PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatch {
 	names := make(map[string]bool, len(jobs))
 	for i := range jobs {
@@ -72,20 +80,26 @@ func (o *Overrides) patches(has func(job string) bool) []trainer.RuntimePatch {
 		for _, name := range override.targets() {
 			if has(name) {
 				jobs = append(jobs, trainer.ReplicatedJobPatch{
-					Name: name, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: override.patch()}},
+					Name: name, Template: &trainer.JobTemplatePatch{
+						Spec: &trainer.JobSpecPatch{Template: override.patch()}},
 				})
 			}
 		}
-		patches = append(patches, patchOf(managerPrefix+strconv.Itoa(i), &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: jobs}}))
+		patches = append(
+			patches, patchOf(managerPrefix+strconv.Itoa(i),
+				&trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: jobs}}))
 	}
 	return patches
 }
 
 func patchOf(manager string, template *trainer.JobSetTemplatePatch) trainer.RuntimePatch {
-	return trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: template}}
+	return trainer.RuntimePatch{
+		Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+			Template: template}}
 }
 
-// targets returns the distinct names of the jobs. Earlier releases applied an override to a duplicate target once.
+// targets returns the distinct names of the jobs. Earlier releases applied an override to a
+// duplicate target once.
 func (o *PodTemplateOverride) targets() []string {
 	names := make([]string, len(o.TargetJobs))
 	for i, job := range o.TargetJobs {
@@ -114,7 +128,8 @@ func (o *Overrides) Targets() []string {
 	return distinct(names)
 }
 
-// ServiceAccountNames returns the name that the last override sets for each job. A name may be empty. A job without one is missing.
+// ServiceAccountNames returns the name that the last override sets for each job. A name may be
+// empty. A job without one is missing.
 func (o *Overrides) ServiceAccountNames() map[string]*string {
 	names := map[string]*string{}
 	for _, override := range o.list() {
@@ -128,8 +143,9 @@ func (o *Overrides) ServiceAccountNames() map[string]*string {
 	return names
 }
 
-// Layer converts the layer of an override's patch. It returns override/0 for the first override of Pods, and
-// override/metadata for spec.labels and spec.annotations. It returns other layers unchanged.
+// Layer converts the layer of an override's patch. It returns override/0 for the first override of
+// Pods, and override/metadata for spec.labels and spec.annotations. It returns other layers
+// unchanged.
 func Layer(l merge.Owner) merge.Owner {
 	if manager, ok := l.Manager(); ok {
 		if name, ok := strings.CutPrefix(manager, managerPrefix); ok {
@@ -139,8 +155,9 @@ func Layer(l merge.Owner) merge.Owner {
 	return l
 }
 
-// The indexes of steps in the path of a patch's field. The path starts with .spec.runtimePatches[manager=""]. From templateAt
-// on, it is the path in the template, such as .spec.replicatedJobs[name=""].template.spec.template.spec.
+// The indexes of steps in the path of a patch's field. The path starts with
+// .spec.runtimePatches[manager=""]. From templateAt on, it is the path in the template, such as
+// .spec.replicatedJobs[name=""].template.spec.template.spec.
 const (
 	managerAt  = 2
 	templateAt = 5
@@ -148,7 +165,8 @@ const (
 	podAt      = jobAt + 4
 )
 
-// Source returns the path in the TrainJob for a path in a patch of [Overrides.Patches]. It returns other paths unchanged.
+// Source returns the path in the TrainJob for a path in a patch of [Overrides.Patches]. It returns
+// other paths unchanged.
 func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
 	if len(path) <= managerAt || !path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 		return path
@@ -170,7 +188,8 @@ func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
 	case len(path) > podAt && !o.ofPodSpec():
 		return source.Append(path[podAt:]...)
 	case len(path) > podAt+1:
-		return source.Append(path[podAt+1:]...) // an override of 2.0 has the fields of the Pod's spec itself
+		// an override of 2.0 has the fields of the Pod's spec itself
+		return source.Append(path[podAt+1:]...)
 	case len(path) > podAt:
 		return source
 	}
@@ -182,14 +201,15 @@ func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
 	return source
 }
 
-// Claim converts a claim of a patch of [Overrides.Patches] to one of the override. It returns other claims unchanged.
+// Claim converts a claim of a patch of [Overrides.Patches] to one of the override. It returns other
+// claims unchanged.
 func (o *Overrides) Claim(c merge.Claim) merge.Claim {
 	c.Owner, c.At = Layer(c.Owner), o.Source(c.At)
 	return c
 }
 
-// SourcesOf returns the paths where the TrainJob may set a field of the JobSet's template, the winner first. Callers check in
-// the file whether a path is set.
+// SourcesOf returns the paths where the TrainJob may set a field of the JobSet's template, the
+// winner first. Callers check in the file whether a path is set.
 func (o *Overrides) SourcesOf(path fieldpath.Path) []fieldpath.Path {
 	var sources []fieldpath.Path
 	for _, p := range slices.Backward(o.Patches()) {
@@ -199,7 +219,10 @@ func (o *Overrides) SourcesOf(path fieldpath.Path) []fieldpath.Path {
 		if len(path) > jobAt-templateAt && p.Manager != metadataManager {
 			_, job, _ := path[jobAt-templateAt].Item()
 			jobs := p.TrainingRuntimeSpec.Template.Spec
-			if jobs == nil || !slices.ContainsFunc(jobs.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) bool { return j.Name == job }) {
+			if jobs == nil ||
+				!slices.ContainsFunc(jobs.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) bool {
+					return j.Name == job
+				}) {
 				continue
 			}
 		}
@@ -208,8 +231,8 @@ func (o *Overrides) SourcesOf(path fieldpath.Path) []fieldpath.Path {
 	return sources
 }
 
-// Reach returns the paths in the template, one for each target job, that an override's path affects. It returns nil for other
-// paths.
+// Reach returns the paths in the template, one for each target job, that an override's path
+// affects. It returns nil for other paths.
 func (o *Overrides) Reach(path fieldpath.Path) []fieldpath.Path {
 	const field = 3 // .spec.podTemplateOverrides[0].spec
 	if len(path) < field || !path.HasPrefix(fieldpath.Fields("spec", o.field())) {
@@ -248,10 +271,12 @@ func stepAt(path fieldpath.Path, i int) fieldpath.Step {
 	return fieldpath.Step{}
 }
 
-// Origins returns a function for one manager's patch. It gives the places in overrides from which the patch takes the field at a
-// path of the TrainJob. For a field of the patch, these are the overrides' fields, the winner first. For a job, they are its
-// overrides in the order of the list, with their targetJobs and the target. A field that only a patch has comes from nowhere. The
-// function returns false for a field within one of these. Such a field comes from the same field within the places of the other.
+// Origins returns a function for one manager's patch. It gives the places in overrides from which
+// the patch takes the field at a path of the TrainJob. For a field of the patch, these are the
+// overrides' fields, the winner first. For a job, they are its overrides in the order of the list,
+// with their targetJobs and the target. A field that only a patch has comes from nowhere. The
+// function returns false for a field within one of these. Such a field comes from the same field
+// within the places of the other.
 func (o *Overrides) Origins() func(fieldpath.Path) ([]fieldpath.Path, bool) {
 	targets := map[string][][2]int{} // the overrides of a job with its place among their targets
 	for i, override := range o.list() {
@@ -271,7 +296,8 @@ func (o *Overrides) Origins() func(fieldpath.Path) ([]fieldpath.Path, bool) {
 			if len(path) == templateAt+1 {
 				return nil, true
 			}
-			return []fieldpath.Path{fieldpath.Fields("spec").Append(path[templateAt+1:]...)}, len(path) == templateAt+2
+			return []fieldpath.Path{fieldpath.Fields("spec").Append(path[templateAt+1:]...)},
+				len(path) == templateAt+2
 		}
 		if len(path) > podAt+1 {
 			return nil, false
@@ -286,7 +312,8 @@ func (o *Overrides) Origins() func(fieldpath.Path) ([]fieldpath.Path, bool) {
 			case len(path) == jobAt+1:
 				places = append(places, source, list, list.Append(fieldpath.Index(at[1])))
 			case o.ofPodSpec():
-				places = append(places, source) // an override of 2.0 has the fields of the Pod's spec itself
+				// an override of 2.0 has the fields of the Pod's spec itself
+				places = append(places, source)
 			default:
 				places = append(places, source.Append(path[podAt]))
 			}
@@ -300,10 +327,12 @@ func (o *Overrides) Origins() func(fieldpath.Path) ([]fieldpath.Path, bool) {
 
 // reserved matches the manager of a patch of [Overrides.Patches], or its layer.
 var reserved = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(` + regexp.QuoteMeta(string(merge.Manager(""))) + `)?` + regexp.QuoteMeta(managerPrefix) + `(metadata|\d+)`)
+	return regexp.MustCompile(`(` + regexp.QuoteMeta(string(merge.Manager(""))) + `)?` +
+		regexp.QuoteMeta(managerPrefix) + `(metadata|\d+)`)
 })
 
-// Text replaces the managers and layers of the overrides' patches in a finding's string by the overrides' names.
+// Text replaces the managers and layers of the overrides' patches in a finding's string by the
+// overrides' names.
 func (o *Overrides) Text(text string) string {
 	if !strings.Contains(text, managerPrefix) {
 		return text

@@ -88,8 +88,8 @@ spec:
                       securityContext: {capabilities: {add: [NET_ADMIN]}}
 `
 
-// TestAgreesWithLibrary breaks valid objects at random. Kubernetes' decoder, the tree of the nodes and the walk all find an error, or give
-// the same object.
+// TestAgreesWithLibrary breaks valid objects at random. Kubernetes' decoder, the tree of the nodes
+// and the walk all find an error, or give the same object.
 func TestAgreesWithLibrary(t *testing.T) {
 	cases, seed := int(testenv.Cases(t, 1000)), testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -124,13 +124,15 @@ func TestAgreesWithLibrary(t *testing.T) {
 		if root == nil {
 			continue // an empty document
 		}
-		o := &objectNode{Reading: source.NewReading(s), node: root, kind: &readable{make: func() any { return new(trainer.TrainJob) }}}
+		o := &objectNode{Reading: source.NewReading(s), node: root,
+			kind: &readable{make: func() any { return new(trainer.TrainJob) }}}
 		o.tree, _, err = o.Tree(root)
 		got, pruned := new(trainer.TrainJob), new(trainer.TrainJob)
 		if found := err != nil || !o.decodes(got); found != fails {
 			t.Errorf("the library fails: %t; the tree: %t, %v\n%s", fails, found, err, text)
 		}
-		findings := diagnose(s, fieldpath.Object{}, root, reflect.TypeFor[trainer.TrainJob](), maxFindings)
+		findings := diagnose(s, fieldpath.Object{}, root, reflect.TypeFor[trainer.TrainJob](),
+			maxFindings)
 		if finds := findings.Err() != nil; finds != fails {
 			t.Fatalf("the library fails: %t; the walk finds: %v\n%s", fails, findings.Err(), text)
 		}
@@ -141,13 +143,16 @@ func TestAgreesWithLibrary(t *testing.T) {
 		if err := o.decodePruned(pruned); err != nil {
 			t.Fatalf("the nodes do not decode, the text does: %v\n%s", err, text)
 		}
-		if want := generic(&want); !reflect.DeepEqual(generic(got), want) || !reflect.DeepEqual(generic(pruned), want) {
-			t.Errorf("library: %v\ntree: %v\nwalk: %v\n%s", want, generic(got), generic(pruned), text)
+		if want := generic(&want); !reflect.DeepEqual(generic(got), want) ||
+			!reflect.DeepEqual(generic(pruned), want) {
+			t.Errorf("library: %v\ntree: %v\nwalk: %v\n%s", want, generic(got), generic(pruned),
+				text)
 		}
 	}
 	t.Logf("%d of %d were broken", broken, cases)
 	if broken < cases/10 || broken > cases*19/20 {
-		t.Errorf("%d of %d cases were broken: the mutations no longer test both answers", broken, cases)
+		t.Errorf("%d of %d cases were broken: the mutations no longer test both answers", broken,
+			cases)
 	}
 }
 
@@ -175,22 +180,29 @@ func mutate(rng *rand.Rand, root *yaml.Node) {
 	}
 	collect(root)
 	n := nodes[rng.IntN(len(nodes))]
-	words := []string{"y", "no", "On", "true", "FALSE", "null", "~", "1", "-1", "1.0", "1.5", "1e3", "0777", "0x1F", "1_000", "+1",
-		"99999999999", "1e400", ".inf", ".nan", "abc", "8Gi", "2026-01-31T09:00:00Z", "2026-01-31", "12:30", "", "=", "a b", "-", "yes please", "0b1", "08"}
+	words := []string{"y", "no", "On", "true", "FALSE", "null", "~", "1", "-1", "1.0", "1.5", "1e3",
+		"0777", "0x1F", "1_000", "+1",
+		"99999999999", "1e400", ".inf", ".nan", "abc", "8Gi", "2026-01-31T09:00:00Z", "2026-01-31",
+		"12:30", "", "=", "a b", "-", "yes please", "0b1", "08"}
 	switch rng.IntN(8) {
 	case 0, 1: // another word, bare
 		*n = yaml.Node{Kind: yaml.ScalarNode, Value: words[rng.IntN(len(words))]}
 	case 2: // another word, quoted
-		*n = yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: words[rng.IntN(len(words))]}
+		*n = yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle,
+			Value: words[rng.IntN(len(words))]}
 	case 3: // another word, tagged
-		tags := []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!local", "!!timestamp", "!!binary"}
-		*n = yaml.Node{Kind: yaml.ScalarNode, Style: yaml.TaggedStyle | yaml.DoubleQuotedStyle, Tag: tags[rng.IntN(len(tags))], Value: words[rng.IntN(len(words))]}
+		tags := []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!local", "!!timestamp",
+			"!!binary"}
+		*n = yaml.Node{Kind: yaml.ScalarNode, Style: yaml.TaggedStyle | yaml.DoubleQuotedStyle,
+			Tag: tags[rng.IntN(len(tags))], Value: words[rng.IntN(len(words))]}
 	case 4: // wrapped in a list or an object
 		inner := *n
 		if rng.IntN(2) == 0 {
 			*n = yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{&inner}}
 		} else {
-			*n = yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: "name"}, &inner}}
+			*n = yaml.Node{
+				Kind:    yaml.MappingNode,
+				Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: "name"}, &inner}}
 		}
 	case 5: // emptied
 		n.Content = nil

@@ -13,12 +13,13 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// API is the API of one release of the Trainer, with its JobSet. Decoding by it reports the fields that the release lacks, as
-// an API server does under strict field validation. Then it drops them, as any API server does. So a document with such a
-// field has an Object.
+// API is the API of one release of the Trainer, with its JobSet. Decoding by it reports the fields
+// that the release lacks, as an API server does under strict field validation. Then it drops them,
+// as any API server does. So a document with such a field has an Object.
 //
-// A nil API decodes as Decode does: by the latest release, with the fields of Trainer 2.1 that 2.2 removed. The zero value is
-// the API of the latest release alone. An API is safe for concurrent use.
+// A nil API decodes as Decode does: by the latest release, with the fields of Trainer 2.1 that 2.2
+// removed. The zero value is the API of the latest release alone. An API is safe for concurrent
+// use.
 type API struct {
 	release     *release.Release
 	definitions *release.Definitions // nil if no other API shares it
@@ -27,7 +28,8 @@ type API struct {
 	shapes map[string]*shape
 }
 
-// NewAPI returns the API of a release. definitions reads its definitions. Other APIs may share it, and it may be nil.
+// NewAPI returns the API of a release. definitions reads its definitions. Other APIs may share it,
+// and it may be nil.
 func NewAPI(r *release.Release, definitions *release.Definitions) *API {
 	return &API{release: r, definitions: definitions}
 }
@@ -56,11 +58,13 @@ func (a *API) known() *release.Definitions {
 
 // shape is a kind as a release defines it.
 type shape struct {
-	// kind is the kind of the definition, and in the path from its root to the fields. It is empty for an object.
+	// kind is the kind of the definition, and in the path from its root to the fields. It is empty
+	// for an object.
 	kind   string
 	in     []string
 	fields *release.Field
-	// ignored are fields of the definition that no Go type has: no controller that runs on today's Kubernetes reads them.
+	// ignored are fields of the definition that no Go type has: no controller that runs on today's
+	// Kubernetes reads them.
 	ignored map[*release.Field]bool
 	// beside are the types of fields that legacy.Earlier holds, or would.
 	beside map[*release.Field]reflect.Type
@@ -78,7 +82,8 @@ const (
 
 // shapeOf returns the shape of a kind, or nil for a kind that the releases do not define.
 func (a *API) shapeOf(kind *readable) *shape {
-	if a == nil || kind.group != trainerGroup && kind.group != jobsetGroup && kind.kind != patchKind {
+	if a == nil || kind.group != trainerGroup && kind.group != jobsetGroup &&
+		kind.kind != patchKind {
 		return nil
 	}
 	a.mu.Lock()
@@ -95,7 +100,8 @@ func (a *API) shapeOf(kind *readable) *shape {
 }
 
 func (a *API) compile(kind *readable) *shape {
-	s := &shape{kind: kind.kind, make: kind.make, ignored: map[*release.Field]bool{}, beside: map[*release.Field]reflect.Type{}}
+	s := &shape{kind: kind.kind, make: kind.make, ignored: map[*release.Field]bool{},
+		beside: map[*release.Field]reflect.Type{}}
 	if kind.kind == patchKind {
 		s.kind, s.in = trainer.TrainJobKind, []string{"spec", "runtimePatches"}
 	}
@@ -147,7 +153,8 @@ func (s *shape) ignore(structs jsonfields.Structs, t reflect.Type, f *release.Fi
 	}
 }
 
-// prune reports whether a JSON value has fields that the shape lacks, ignores, or holds beside its Go type. It removes some of them.
+// prune reports whether a JSON value has fields that the shape lacks, ignores, or holds beside its
+// Go type. It removes some of them.
 func (s *shape) prune(value any, f *release.Field, removes pruning) bool {
 	if f == nil || f.Open {
 		return false

@@ -29,7 +29,8 @@ func commentLines(comment string) []string {
 	return lines
 }
 
-// arranger gives a new value the order of keys, the comments and the quotes from its fields' earlier places.
+// arranger gives a new value the order of keys, the comments and the quotes from its fields'
+// earlier places.
 type arranger struct {
 	*nodes
 	at      fieldpath.Path                                // of the object
@@ -50,10 +51,12 @@ func (a *arranger) node(path fieldpath.Path) (place, value *yaml.Node) {
 // former is an earlier place of a field: the node of its key or of an item, and its value's.
 type former struct{ place, value *yaml.Node }
 
-// arrange sorts the keys of a new value as in its origins, and takes comments and quotes from there. Key is nil for an item. The
-// parameter list is the name of the nearest field, which determines the merge key of list items. The parameter inherited holds the places
-// at the same step within the origins of the value around it.
-func (a *arranger) arrange(key, value *yaml.Node, path fieldpath.Path, list string, inherited []former) {
+// arrange sorts the keys of a new value as in its origins, and takes comments and quotes from
+// there. Key is nil for an item. The parameter list is the name of the nearest field, which
+// determines the merge key of list items. The parameter inherited holds the places at the same step
+// within the origins of the value around it.
+func (a *arranger) arrange(key, value *yaml.Node, path fieldpath.Path, list string,
+	inherited []former) {
 	origins := a.formers(path, inherited)
 	_, isIndex := path[len(path)-1].Index()
 	for i, o := range origins {
@@ -120,7 +123,8 @@ func keyOf(list string) string {
 	switch list {
 	case "runtimePatches":
 		return "manager"
-	case "replicatedJobs", "containers", "initContainers", "env", "volumes", "imagePullSecrets", "schedulingGates":
+	case "replicatedJobs", "containers", "initContainers", "env", "volumes", "imagePullSecrets",
+		"schedulingGates":
 		return "name"
 	case "volumeMounts":
 		return "mountPath"
@@ -146,7 +150,8 @@ func (a *arranger) formers(path fieldpath.Path, inherited []former) []former {
 	return origins
 }
 
-// fields returns the fields within origins by their names, and the order of the names, the last origin's first.
+// fields returns the fields within origins by their names, and the order of the names, the last
+// origin's first.
 func (a *arranger) fields(origins []former) (within map[string][]former, order map[string]int) {
 	within, order = map[string][]former{}, map[string]int{}
 	for _, o := range slices.Backward(origins) {
@@ -173,7 +178,8 @@ func (a *arranger) fields(origins []former) (within map[string][]former, order m
 	return within, order
 }
 
-// items returns the items of the lists of origins, by their places and by their keys. Of items with one key in a list, the first counts.
+// items returns the items of the lists of origins, by their places and by their keys. Of items with
+// one key in a list, the first counts.
 func (a *arranger) items(origins []former, key string) map[fieldpath.Step][]former {
 	within := map[fieldpath.Step][]former{}
 	for _, o := range origins {
@@ -199,7 +205,8 @@ func (a *arranger) items(origins []former, key string) map[fieldpath.Step][]form
 	return within
 }
 
-// comment gives a field or an item the comments of an earlier place. Each is used once, even if several fields were there.
+// comment gives a field or an item the comments of an earlier place. Each is used once, even if
+// several fields were there.
 func (a *arranger) comment(place, value *yaml.Node, from former) {
 	if a.used[from.place] {
 		return
@@ -217,7 +224,8 @@ func (a *arranger) comment(place, value *yaml.Node, from former) {
 	if len(value.Content) > 0 {
 		end = place
 	}
-	if lines := commentLines(behind); len(lines) == 1 && end.LineComment == "" && (place != value || len(value.Content) == 0) {
+	if lines := commentLines(behind); len(lines) == 1 && end.LineComment == "" &&
+		(place != value || len(value.Content) == 0) {
 		end.LineComment = lines[0]
 	} else {
 		head = append(head, lines...)
@@ -233,7 +241,8 @@ func (a *arranger) quote(key, value *yaml.Node, from former) {
 	if a.JSON {
 		return
 	}
-	if value.Kind == yaml.ScalarNode && from.value.Kind == yaml.ScalarNode && value.ShortTag() == "!!str" {
+	if value.Kind == yaml.ScalarNode && from.value.Kind == yaml.ScalarNode &&
+		value.ShortTag() == "!!str" {
 		if s, ok := a.Text(from.value); ok && s == value.Value {
 			value.Style = from.value.Style &^ (yaml.TaggedStyle)
 		}

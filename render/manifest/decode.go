@@ -13,14 +13,16 @@ import (
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
-// Decode reads a stream of YAML documents or JSON values: objects, and Lists of objects. Each item is a Document. It also reads arrays
-// of objects, and reports them: kubectl rejects them. Decode skips empty documents. file names the input in findings; Decode does not open it.
+// Decode reads a stream of YAML documents or JSON values: objects, and Lists of objects. Each item
+// is a Document. It also reads arrays of objects, and reports them: kubectl rejects them. Decode
+// skips empty documents. file names the input in findings; Decode does not open it.
 //
-// It returns all readable documents and all problems, in the order of the file. Input that an API server rejects under strict
-// field validation is an error: unknown fields, duplicate keys and wrong types. Other errors are invalid YAML or JSON, an
-// unknown version, and a document without apiVersion and kind. With [Tolerate], the last one is a warning, for callers that
-// scan a directory. A finding has the position of its key or of its value. Documents of other kinds have no Object and no
-// findings. Callers check for a missing metadata.name.
+// It returns all readable documents and all problems, in the order of the file. Input that an API
+// server rejects under strict field validation is an error: unknown fields, duplicate keys and
+// wrong types. Other errors are invalid YAML or JSON, an unknown version, and a document without
+// apiVersion and kind. With [Tolerate], the last one is a warning, for callers that scan a
+// directory. A finding has the position of its key or of its value. Documents of other kinds have
+// no Object and no findings. Callers check for a missing metadata.name.
 //
 // It never panics. The documents share memory with data, so do not change it.
 func Decode(file string, data []byte) ([]*Document, finding.List) {
@@ -29,27 +31,29 @@ func Decode(file string, data []byte) ([]*Document, finding.List) {
 	return d.documents, d.findings
 }
 
-// DecodeKinds is Decode for a caller that reads further kinds, such as kinds of an earlier API. Their New creates the Object
-// of such documents.
+// DecodeKinds is Decode for a caller that reads further kinds, such as kinds of an earlier API.
+// Their New creates the Object of such documents.
 func DecodeKinds(file string, data []byte, further []Kind) ([]*Document, finding.List) {
 	documents, findings, _ := DecodeExpanded(file, data, further)
 	return documents, findings
 }
 
-// DecodeAs is DecodeKinds for one kind, which objects without apiVersion and kind have. It may replace a kind of this package,
-// which is then decoded into the object of its New.
+// DecodeAs is DecodeKinds for one kind, which objects without apiVersion and kind have. It may
+// replace a kind of this package, which is then decoded into the object of its New.
 func DecodeAs(file string, data []byte, kind Kind) ([]*Document, finding.List) {
 	d := newDecoder(file, data)
 	d.further = []Kind{kind}
-	d.from.identity = identity{apiVersion: strings.TrimPrefix(kind.Group+"/"+kind.Version, "/"), kind: kind.Kind}
+	d.from.identity = identity{apiVersion: strings.TrimPrefix(kind.Group+"/"+kind.Version, "/"),
+		kind: kind.Kind}
 	d.stream()
 	return d.documents, d.findings
 }
 
-// As decodes the document by another API. The copy has its own Findings, and shares the text. As returns the document itself
-// for its own API, and for a kind that the releases do not define.
+// As decodes the document by another API. The copy has its own Findings, and shares the text. As
+// returns the document itself for its own API, and for a kind that the releases do not define.
 func (d *Document) As(api *API) *Document {
-	if d == nil || d.api == api || d.fields == nil || api.shapeOf(d.read) == nil && d.api.shapeOf(d.read) == nil {
+	if d == nil || d.api == api || d.fields == nil || api.shapeOf(d.read) == nil &&
+		d.api.shapeOf(d.read) == nil {
 		return d
 	}
 	again := newDecoder(d.File, d.source.File.Data)
@@ -72,14 +76,16 @@ func (d *Document) As(api *API) *Document {
 	return other
 }
 
-// DecodeExpanded is DecodeKinds for a caller that reads many files. It also returns the number of bytes that YAML aliases add
-// when expanded, up to [MaxExpanded] for a small file.
-func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
+// DecodeExpanded is DecodeKinds for a caller that reads many files. It also returns the number of
+// bytes that YAML aliases add when expanded, up to [MaxExpanded] for a small file.
+func DecodeExpanded(file string, data []byte,
+	further []Kind) (documents []*Document, findings finding.List, expanded int) {
 	return (*API)(nil).Decode(file, data, further)
 }
 
 // Decode is DecodeExpanded by the API.
-func (a *API) Decode(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
+func (a *API) Decode(file string, data []byte,
+	further []Kind) (documents []*Document, findings finding.List, expanded int) {
 	d := newDecoder(file, data)
 	d.further, d.api = further, a
 	d.stream()
@@ -89,8 +95,8 @@ func (a *API) Decode(file string, data []byte, further []Kind) (documents []*Doc
 // HasAliases reports whether a file may have YAML aliases. A true may be wrong.
 func HasAliases(data []byte) bool { return source.MayHaveAliases(data) }
 
-// IsBounded reports whether a decoder that expands aliases may read a text. Such a text has no YAML aliases, or is one document within the
-// limits.
+// IsBounded reports whether a decoder that expands aliases may read a text. Such a text has no YAML
+// aliases, or is one document within the limits.
 func IsBounded(data []byte) bool {
 	if !HasAliases(data) || json.Valid(data) {
 		return true
@@ -99,9 +105,9 @@ func IsBounded(data []byte) bool {
 	return err == nil
 }
 
-// Tolerate returns the findings, with errors of the given codes as warnings. It drops such an error on a document that has nothing
-// of a Kubernetes object, whose remedy is finding.Omit. A caller that scans a directory tolerates codes.NotAnObject, because
-// directories hold other files.
+// Tolerate returns the findings, with errors of the given codes as warnings. It drops such an error
+// on a document that has nothing of a Kubernetes object, whose remedy is finding.Omit. A caller
+// that scans a directory tolerates codes.NotAnObject, because directories hold other files.
 func Tolerate(findings finding.List, codes ...finding.Code) finding.List {
 	var tolerated finding.List
 	for _, f := range findings {
@@ -159,7 +165,8 @@ func (d *decoder) document(s *source.Source, from origin) {
 		d.elements(s)
 		return
 	}
-	if (s.JSON || len(s.Text) > source.MaxDocument) && d.splitList(s, from) || d.tooLarge(s, len(s.Text)) {
+	if (s.JSON || len(s.Text) > source.MaxDocument) && d.splitList(s, from) ||
+		d.tooLarge(s, len(s.Text)) {
 		return
 	}
 	root, err := s.Nodes()
@@ -177,14 +184,16 @@ func (d *decoder) document(s *source.Source, from origin) {
 		if rejection != nil {
 			d.syntax(s, rejection)
 		}
-	case rejection != nil && strings.HasPrefix(rejection.Error(), "yaml: invalid map key") && bytes.Contains(s.Text, []byte("{{")):
+	case rejection != nil && strings.HasPrefix(rejection.Error(), "yaml: invalid map key") &&
+		bytes.Contains(s.Text, []byte("{{")):
 		d.syntax(s, source.ErrTemplate)
 	default:
 		findings, documents := len(d.findings), len(d.documents)
 		d.node(s, source.NewReading(s), nil, root, from)
-		if rejection == nil || strings.HasPrefix(rejection.Error(), "yaml: unmarshal errors:") || len(d.findings) > findings {
-			// Errors of that prefix are duplicate keys, which the walk reports. If it reports none, a key overrides a merged one:
-			// the library rejects that, Kubernetes accepts it.
+		if rejection == nil || strings.HasPrefix(rejection.Error(), "yaml: unmarshal errors:") ||
+			len(d.findings) > findings {
+			// Errors of that prefix are duplicate keys, which the walk reports. If it reports none,
+			// a key overrides a merged one: the library rejects that, Kubernetes accepts it.
 			return
 		}
 		d.reject(s, d.documents[documents:], rejection)
@@ -193,10 +202,12 @@ func (d *decoder) document(s *source.Source, from origin) {
 
 // rejects reports whether the text is valid YAML that this package rejects.
 func rejects(err error) bool {
-	return errors.Is(err, source.ErrTooDeep) || errors.Is(err, source.ErrBomb) || errors.Is(err, source.ErrCycle) || errors.As(err, new(source.TrailingError))
+	return errors.Is(err, source.ErrTooDeep) || errors.Is(err, source.ErrBomb) ||
+		errors.Is(err, source.ErrCycle) || errors.As(err, new(source.TrailingError))
 }
 
-// reject drops the objects of a text that only kubectl cannot read. It reports a text of other kinds only by their findings.
+// reject drops the objects of a text that only kubectl cannot read. It reports a text of other
+// kinds only by their findings.
 func (d *decoder) reject(s *source.Source, documents []*Document, rejection error) {
 	read := len(documents) == 0
 	for _, document := range documents {
@@ -239,7 +250,9 @@ func (d *decoder) splitList(s *source.Source, from origin) bool {
 		return false
 	}
 	if known {
-		d.findings = append(d.findings, diagnose(head, id.object(), root, reflect.TypeFor[list](), d.remainingFindings())...)
+		d.findings = append(
+			d.findings, diagnose(head, id.object(), root, reflect.TypeFor[list](),
+				d.remainingFindings())...)
 	}
 	if from.lists == maxLists {
 		d.tooManyLists(s, nil)

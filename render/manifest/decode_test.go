@@ -64,62 +64,141 @@ func TestStreams(t *testing.T) {
 		reason   string
 	}{
 		{"empty", "", nil, nil, "an empty file holds no documents"},
-		{"comments only", "# a\n---\n# b\n--- # c\n\n", nil, nil, "documents without content are skipped"},
+		{"comments only", "# a\n---\n# b\n--- # c\n\n", nil, nil,
+			"documents without content are skipped"},
 		{"null", "null\n---\n~\n---\n", nil, nil, "an explicit null is an empty document too"},
-		{"null behind a tab", doc("a") + "---\n# b\n\t\n# c\n\rnull\n", []string{"1:1 TrainJob a"}, []string{"6:1 error TW100"}, "kubectl's library rejects the tab, and reads no object behind it"},
-		{"comment behind a tab", doc("a") + "---\n# b\n\t\n# c\n\r", []string{"1:1 TrainJob a"}, []string{"6:1 error TW100"}, "without a value as well"},
+		{"null behind a tab", doc("a") + "---\n# b\n\t\n# c\n\rnull\n", []string{"1:1 TrainJob a"},
+			[]string{"6:1 error TW100"},
+			"kubectl's library rejects the tab, and reads no object behind it"},
+		{"comment behind a tab", doc("a") + "---\n# b\n\t\n# c\n\r", []string{"1:1 TrainJob a"},
+			[]string{"6:1 error TW100"}, "without a value as well"},
 		{"one", doc("a"), []string{"1:1 TrainJob a"}, nil, "no separator is needed"},
-		{"no line break at the end", strings.TrimSuffix(doc("a"), "\n"), []string{"1:1 TrainJob a"}, nil, "editors forget it"},
-		{"two", doc("a") + "---\n" + doc("b"), []string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil, "a stream"},
-		{"separators with comments and spaces", "--- # first\n" + doc("a") + "---   \t\n" + doc("b"), []string{"2:1 TrainJob a", "6:1 TrainJob b"}, nil, "YAML allows both"},
-		{"document ends", doc("a") + "...\n# c\n---\n" + doc("b") + "...\n...\n", []string{"1:1 TrainJob a", "7:1 TrainJob b"}, nil, "... ends a document"},
-		{"document ends and more", doc("a") + "...\n" + doc("b") + "---\n" + doc("c"), []string{"9:1 TrainJob c"}, []string{"5:1 error TW100"}, "kubectl reads the first one, and drops the second"},
-		{"no document ends", "...\n" + doc("a"), nil, []string{"1:1 error TW100"}, "kubectl requires one"},
-		{"directives", "%YAML 1.2\n---\n" + doc("a") + "...\n%YAML 1.1 # x\n---\n" + doc("b"), []string{"9:1 TrainJob b"}, []string{"1:1 error TW100", "7:1 error TW100"}, "kubectl ends a document at each separator"},
-		{"tag directive", "%TAG ! tag:example.com,2026:\n---\n" + doc("a"), []string{"3:1 TrainJob a"}, []string{"1:1 error TW100"}, "the separator belongs to the directive only in YAML"},
-		{"unknown version", "%YAML 3.0\n---\n" + doc("a"), []string{"3:1 TrainJob a"}, []string{"1:1 error TW100"}, "no reader knows it"},
-		{"content on the separator", "--- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n--- !!map\n" + doc("b"), []string{"1:5 Pod a (not read)", "2:5 TrainJob b"}, []string{"1:1 error TW100", "2:1 error TW100"}, "YAML allows it, kubectl does not"},
-		{"separator that is a key", "---a: b\n---------\n" + doc("a"), []string{"3:1 TrainJob a"}, []string{"1:1 error TW100", "2:1 error TW100"}, "kubectl looks at three dashes"},
-		{"separator and comment", doc("a") + "---# b\n" + doc("b"), []string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil, "kubectl needs no space"},
-		{"separator and comment at the start", "---# a\n" + doc("a"), nil, []string{"2:1 error TW100"}, "kubectl passes it on to YAML, where it is a string"},
-		{"separator within a block", job + "metadata:\n  name: a\n  annotations:\n    x: |\n      ---\n      a: b\n      ...\n", []string{"1:1 TrainJob a"}, nil, "it is indented, and so text"},
-		{"CRLF", strings.ReplaceAll(doc("a")+"---\n"+doc("b"), "\n", "\r\n"), []string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil, "Windows"},
-		{"CR", strings.ReplaceAll(doc("a")+"---\n"+doc("b"), "\n", "\r"), nil, []string{"4:1 error TW100"}, "YAML ends lines there too, kubectl does not split there"},
-		{"NEL and LS", doc("a") + "---\u0085" + doc("b") + "---\u2028" + doc("c"), []string{"1:1 TrainJob a", "5:1 TrainJob b", "9:1 TrainJob c"}, []string{"4:1 error TW100", "8:1 error TW100"}, "kubectl misses them"},
-		{"BOM", "\uFEFF" + doc("a") + "---\n\uFEFF" + doc("b"), []string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil, "files from Windows, written one behind the other"},
+		{"no line break at the end", strings.TrimSuffix(doc("a"), "\n"), []string{"1:1 TrainJob a"},
+			nil, "editors forget it"},
+		{"two", doc("a") + "---\n" + doc("b"), []string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil,
+			"a stream"},
+		{"separators with comments and spaces", "--- # first\n" + doc("a") + "---   \t\n" +
+			doc("b"), []string{"2:1 TrainJob a", "6:1 TrainJob b"}, nil, "YAML allows both"},
+		{"document ends", doc("a") + "...\n# c\n---\n" + doc("b") + "...\n...\n",
+			[]string{"1:1 TrainJob a", "7:1 TrainJob b"}, nil, "... ends a document"},
+		{"document ends and more", doc("a") + "...\n" + doc("b") + "---\n" + doc("c"),
+			[]string{"9:1 TrainJob c"}, []string{"5:1 error TW100"},
+			"kubectl reads the first one, and drops the second"},
+		{"no document ends", "...\n" + doc("a"), nil, []string{"1:1 error TW100"},
+			"kubectl requires one"},
+		{"directives", "%YAML 1.2\n---\n" + doc("a") + "...\n%YAML 1.1 # x\n---\n" + doc("b"),
+			[]string{"9:1 TrainJob b"}, []string{"1:1 error TW100", "7:1 error TW100"},
+			"kubectl ends a document at each separator"},
+		{"tag directive", "%TAG ! tag:example.com,2026:\n---\n" + doc("a"),
+			[]string{"3:1 TrainJob a"}, []string{"1:1 error TW100"},
+			"the separator belongs to the directive only in YAML"},
+		{"unknown version", "%YAML 3.0\n---\n" + doc("a"), []string{"3:1 TrainJob a"},
+			[]string{"1:1 error TW100"}, "no reader knows it"},
+		{"content on the separator",
+			"--- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n--- !!map\n" + doc("b"),
+			[]string{"1:5 Pod a (not read)", "2:5 TrainJob b"},
+			[]string{"1:1 error TW100", "2:1 error TW100"}, "YAML allows it, kubectl does not"},
+		{"separator that is a key", "---a: b\n---------\n" + doc("a"), []string{"3:1 TrainJob a"},
+			[]string{"1:1 error TW100", "2:1 error TW100"}, "kubectl looks at three dashes"},
+		{"separator and comment", doc("a") + "---# b\n" + doc("b"),
+			[]string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil, "kubectl needs no space"},
+		{"separator and comment at the start", "---# a\n" + doc("a"), nil,
+			[]string{"2:1 error TW100"}, "kubectl passes it on to YAML, where it is a string"},
+		{"separator within a block",
+			job + "metadata:\n  name: a\n  annotations:\n    x: |\n      ---\n      a: b\n      " +
+				"...\n", []string{"1:1 TrainJob a"}, nil, "it is indented, and so text"},
+		{"CRLF", strings.ReplaceAll(doc("a")+"---\n"+doc("b"), "\n", "\r\n"),
+			[]string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil, "Windows"},
+		{"CR", strings.ReplaceAll(doc("a")+"---\n"+doc("b"), "\n", "\r"), nil,
+			[]string{"4:1 error TW100"}, "YAML ends lines there too, kubectl does not split there"},
+		{"NEL and LS", doc("a") + "---\u0085" + doc("b") + "---\u2028" + doc("c"),
+			[]string{"1:1 TrainJob a", "5:1 TrainJob b", "9:1 TrainJob c"},
+			[]string{"4:1 error TW100", "8:1 error TW100"}, "kubectl misses them"},
+		{"BOM", "\uFEFF" + doc("a") + "---\n\uFEFF" + doc("b"),
+			[]string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil,
+			"files from Windows, written one behind the other"},
 		{"BOM alone", "\uFEFF", nil, nil, "an empty file from Windows"},
 		{"JSON", json("a"), []string{"1:1 TrainJob a"}, nil, "JSON is read as such"},
-		{"JSON values", json("a") + "\n  " + json("b") + json("c") + "\n", []string{"1:1 TrainJob a", "2:3 TrainJob b", "2:91 TrainJob c"}, nil, "kubectl takes them in a row"},
-		{"JSON and YAML", json("a") + "\n---\n" + doc("b") + "---\n" + json("c"), []string{"1:1 TrainJob a", "3:1 TrainJob b", "7:1 TrainJob c"}, nil, "each document on its own"},
-		{"JSON values and YAML", json("a") + json("b") + "\n---\n" + doc("c"), []string{"1:1 TrainJob a", "1:89 TrainJob b"}, []string{"2:1 error TW100"}, "after two values, kubectl reads JSON only"},
-		{"JSON and YAML without a separator", json("a") + " " + doc("b"), []string{"1:1 TrainJob a", "1:90 TrainJob b"}, nil, "after one value, kubectl reads YAML"},
-		{"YAML and JSON values", "# c\n" + json("a") + "\n" + json("b"), nil, []string{"3:1 error TW100"}, "in YAML, kubectl reads the first value only"},
-		{"surrogates in YAML", "---\n" + strings.Replace(json("a"), `"a"`, `"\ud83d\ude00"`, 1), nil, []string{"2:1 error TW100"}, "kubectl reads YAML after a separator"},
-		{"JSON array", "[" + json("a") + ",\n" + json("b") + "]", []string{"1:2 TrainJob a", "2:1 TrainJob b"}, []string{"1:1 error TW100"}, "kubectl cannot decode a list"},
-		{"YAML list of objects", "- " + json("a") + "\n", []string{"1:3 TrainJob a"}, []string{"1:1 error TW100"}, "kubectl cannot decode a list"},
-		{"list of other kinds", "- {apiVersion: v1, kind: Pod}\n", []string{"1:3 Pod (not read)"}, nil, "other kinds are not judged"},
+		{"JSON values", json("a") + "\n  " + json("b") + json("c") + "\n",
+			[]string{"1:1 TrainJob a", "2:3 TrainJob b", "2:91 TrainJob c"}, nil,
+			"kubectl takes them in a row"},
+		{"JSON and YAML", json("a") + "\n---\n" + doc("b") + "---\n" + json("c"),
+			[]string{"1:1 TrainJob a", "3:1 TrainJob b", "7:1 TrainJob c"}, nil,
+			"each document on its own"},
+		{"JSON values and YAML", json("a") + json("b") + "\n---\n" + doc("c"),
+			[]string{"1:1 TrainJob a", "1:89 TrainJob b"}, []string{"2:1 error TW100"},
+			"after two values, kubectl reads JSON only"},
+		{"JSON and YAML without a separator", json("a") + " " + doc("b"),
+			[]string{"1:1 TrainJob a", "1:90 TrainJob b"}, nil,
+			"after one value, kubectl reads YAML"},
+		{"YAML and JSON values", "# c\n" + json("a") + "\n" + json("b"), nil,
+			[]string{"3:1 error TW100"}, "in YAML, kubectl reads the first value only"},
+		{"surrogates in YAML", "---\n" + strings.Replace(json("a"), `"a"`, `"\ud83d\ude00"`, 1),
+			nil, []string{"2:1 error TW100"}, "kubectl reads YAML after a separator"},
+		{"JSON array", "[" + json("a") + ",\n" + json("b") + "]",
+			[]string{"1:2 TrainJob a", "2:1 TrainJob b"}, []string{"1:1 error TW100"},
+			"kubectl cannot decode a list"},
+		{"YAML list of objects", "- " + json("a") + "\n", []string{"1:3 TrainJob a"},
+			[]string{"1:1 error TW100"}, "kubectl cannot decode a list"},
+		{"list of other kinds", "- {apiVersion: v1, kind: Pod}\n", []string{"1:3 Pod (not read)"},
+			nil, "other kinds are not judged"},
 		{"JSON array of nothing", "[]", nil, []string{"1:1 error TW107"}, "no objects"},
-		{"JSON array of others", "[1, null, []]", nil, []string{"1:2 error TW107", "1:5 error TW107", "1:11 error TW107"}, "none of them is an object"},
-		{"JSON with surrogates", strings.Replace(json("a"), `"a"`, `"\ud83d\ude00"`, 1), []string{"1:1 TrainJob 😀"}, nil, "JSON spells such characters in two halves; YAML readers refuse that"},
-		{"flow style", "{apiVersion: v1, kind: Pod, metadata: {name: a},}", []string{"1:1 Pod a (not read)"}, nil, "YAML that looks like JSON"},
-		{"flow style, twice", "{kind: Pod, apiVersion: v1,}\n{kind: Pod, apiVersion: v1,}\n", nil, []string{"2:1 error TW100"}, "YAML readers leave the second unread, and say nothing"},
-		{"indented, then not", "  kind: Pod\n  apiVersion: v1\nmetadata: {name: a}\n", nil, []string{"3:1 error TW100"}, "YAML readers leave the rest unread, and say nothing"},
-		{"YAML sequence", "- kind: Pod\n  apiVersion: v1\n- a\n", []string{"1:3 Pod (not read)"}, []string{"3:3 error TW107"}, "a list of objects, as in JSON"},
-		{"List", "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n- " + strings.ReplaceAll(doc("a"), "\nk", "\n  k") + "",
-			[]string{"5:3 TrainJob"}, []string{"7:1 error TW102 .metadata", "7:12 error TW101 .metadata.name"}, "metadata slipped out of the item"},
-		{"List of two", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n-\n  apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata:\n    name: b\n",
-			[]string{"4:3 Pod a (not read)", "6:3 TrainJob b"}, nil, "items are documents with places of their own"},
-		{"List in JSON", `{"kind": "List", "apiVersion": "v1", "items": [` + "\n" + json("a") + ", " + json("b") + "]}", []string{"2:1 TrainJob a", "2:91 TrainJob b"}, nil, "as kubectl get -o json prints"},
-		{"typed List", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJobList\nmetadata: {}\nitems:\n- metadata: {name: a}\n- kind: TrainingRuntime\n  apiVersion: trainer.kubeflow.org/v1alpha1\n  metadata: {name: b}\n",
-			[]string{"5:3 TrainJob a", "6:3 TrainingRuntime b"}, nil, "its items need not say what they are"},
-		{"typed List of a kind that is not read", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: OptimizationJobList\nitems:\n- metadata: {name: a}\n", []string{"4:3 OptimizationJob a (not read)"}, nil, "its items have a kind"},
-		{"empty List", "apiVersion: v1\nkind: List\n---\napiVersion: v1\nkind: List\nitems: []\n---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSetList\nitems: null\n", nil, nil, "no items, no objects"},
-		{"misspelt List", "apiVersion: v1\nkind: List\nitem: []\n", nil, []string{"3:1 error TW101 .item"}, "a List that loses its items"},
-		{"List of other values", "apiVersion: v1\nkind: List\nitems: [a]\n", nil, []string{"3:9 error TW107"}, "its items are objects"},
-		{"List of a map", "apiVersion: v1\nkind: List\nitems: {a: {}}\n", nil, []string{"3:8 error TW103 .items"}, "objects may hide in it"},
-		{"List of another group", "apiVersion: example.com/v1\nkind: List\nitems: [a]\n", []string{"1:1 List (not read)"}, nil, "not ours to judge"},
-		{"a kind that ends in List", "apiVersion: example.com/v1\nkind: AllowList\nitems: [10.0.0.1]\nspec: {}\n", []string{"1:1 AllowList (not read)"}, nil, "no List of objects"},
-		{"Lists in Lists", strings.Repeat(`{"kind":"List","apiVersion":"v1","items":[`, 20) + strings.Repeat("]}", 20), nil, []string{"1:337 error TW100"}, "nobody writes that; each level is read again"},
+		{"JSON array of others", "[1, null, []]", nil,
+			[]string{"1:2 error TW107", "1:5 error TW107", "1:11 error TW107"},
+			"none of them is an object"},
+		{"JSON with surrogates", strings.Replace(json("a"), `"a"`, `"\ud83d\ude00"`, 1),
+			[]string{"1:1 TrainJob 😀"}, nil,
+			"JSON spells such characters in two halves; YAML readers refuse that"},
+		{"flow style", "{apiVersion: v1, kind: Pod, metadata: {name: a},}",
+			[]string{"1:1 Pod a (not read)"}, nil, "YAML that looks like JSON"},
+		{"flow style, twice", "{kind: Pod, apiVersion: v1,}\n{kind: Pod, apiVersion: v1,}\n", nil,
+			[]string{"2:1 error TW100"}, "YAML readers leave the second unread, and say nothing"},
+		{"indented, then not", "  kind: Pod\n  apiVersion: v1\nmetadata: {name: a}\n", nil,
+			[]string{"3:1 error TW100"}, "YAML readers leave the rest unread, and say nothing"},
+		{"YAML sequence", "- kind: Pod\n  apiVersion: v1\n- a\n", []string{"1:3 Pod (not read)"},
+			[]string{"3:3 error TW107"}, "a list of objects, as in JSON"},
+		{"List", "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n- " +
+			strings.ReplaceAll(doc("a"), "\nk", "\n  k") + "",
+			[]string{"5:3 TrainJob"},
+			[]string{"7:1 error TW102 .metadata", "7:12 error TW101 .metadata.name"},
+			"metadata slipped out of the item"},
+		{"List of two",
+			"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: " +
+				"a}}\n-\n  apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  " +
+				"metadata:\n    name: b\n",
+			[]string{"4:3 Pod a (not read)", "6:3 TrainJob b"}, nil,
+			"items are documents with places of their own"},
+		{"List in JSON", `{"kind": "List", "apiVersion": "v1", "items": [` + "\n" + json("a") +
+			", " + json("b") + "]}", []string{"2:1 TrainJob a", "2:91 TrainJob b"}, nil,
+			"as kubectl get -o json prints"},
+		{"typed List",
+			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJobList\nmetadata: " +
+				"{}\nitems:\n- metadata: {name: a}\n- kind: TrainingRuntime\n  apiVersion: " +
+				"trainer.kubeflow.org/v1alpha1\n  metadata: {name: b}\n",
+			[]string{"5:3 TrainJob a", "6:3 TrainingRuntime b"}, nil,
+			"its items need not say what they are"},
+		{"typed List of a kind that is not read",
+			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: OptimizationJobList\nitems:\n- " +
+				"metadata: {name: a}\n", []string{"4:3 OptimizationJob a (not read)"}, nil,
+			"its items have a kind"},
+		{"empty List",
+			"apiVersion: v1\nkind: List\n---\napiVersion: v1\nkind: List\nitems: " +
+				"[]\n---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSetList\nitems: null\n",
+			nil, nil, "no items, no objects"},
+		{"misspelt List", "apiVersion: v1\nkind: List\nitem: []\n", nil,
+			[]string{"3:1 error TW101 .item"}, "a List that loses its items"},
+		{"List of other values", "apiVersion: v1\nkind: List\nitems: [a]\n", nil,
+			[]string{"3:9 error TW107"}, "its items are objects"},
+		{"List of a map", "apiVersion: v1\nkind: List\nitems: {a: {}}\n", nil,
+			[]string{"3:8 error TW103 .items"}, "objects may hide in it"},
+		{"List of another group", "apiVersion: example.com/v1\nkind: List\nitems: [a]\n",
+			[]string{"1:1 List (not read)"}, nil, "not ours to judge"},
+		{"a kind that ends in List",
+			"apiVersion: example.com/v1\nkind: AllowList\nitems: [10.0.0.1]\nspec: {}\n",
+			[]string{"1:1 AllowList (not read)"}, nil, "no List of objects"},
+		{"Lists in Lists", strings.Repeat(`{"kind":"List","apiVersion":"v1","items":[`, 20) +
+			strings.Repeat("]}", 20), nil, []string{"1:337 error TW100"},
+			"nobody writes that; each level is read again"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			documents, findings := manifest.Decode("in", []byte(tc.in))
@@ -143,42 +222,65 @@ func TestKinds(t *testing.T) {
 	}{
 		{"trainer.kubeflow.org/v1alpha1", "TrainJob", &trainer.TrainJob{}, "", 0, ""},
 		{"trainer.kubeflow.org/v1alpha1", "TrainingRuntime", &trainer.TrainingRuntime{}, "", 0, ""},
-		{"trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", &trainer.ClusterTrainingRuntime{}, "", 0, ""},
+		{"trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime",
+			&trainer.ClusterTrainingRuntime{}, "", 0, ""},
 		{"jobset.x-k8s.io/v1alpha2", "JobSet", &jobset.JobSet{}, "", 0, ""},
 		{"v1", "ConfigMap", &corev1.ConfigMap{}, "", 0, ""},
-		{"trainer.kubeflow.org/v2alpha1", "TrainJob", &trainer.TrainJob{}, codes.OldVersion, finding.Warning, "set apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"trainer.kubeflow.org/v1", "TrainJob", nil, codes.UnknownVersion, finding.Error, "set apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"jobset.x-k8s.io/v1alpha1", "JobSet", nil, codes.UnknownVersion, finding.Error, "set apiVersion: jobset.x-k8s.io/v1alpha2"},
+		{"trainer.kubeflow.org/v2alpha1", "TrainJob", &trainer.TrainJob{}, codes.OldVersion,
+			finding.Warning, "set apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"trainer.kubeflow.org/v1", "TrainJob", nil, codes.UnknownVersion, finding.Error,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"jobset.x-k8s.io/v1alpha1", "JobSet", nil, codes.UnknownVersion, finding.Error,
+			"set apiVersion: jobset.x-k8s.io/v1alpha2"},
 		{"v2", "ConfigMap", nil, codes.UnknownVersion, finding.Error, "set apiVersion: v1"},
-		{"trainer.kubeflow.org/v1alpha1", "Trainjob", nil, codes.UnknownKind, finding.Error, `did you mean "TrainJob"?`},
-		{"trainer.kubeflow.org/v1alpha1", "Pod", nil, codes.UnknownKind, finding.Error, "write one of TrainJob, TrainingRuntime, ClusterTrainingRuntime, OptimizationJob"},
-		{"kubeflow.org/v1", "TrainJob", nil, codes.UnknownKind, finding.Warning, "set apiVersion: trainer.kubeflow.org/v1alpha1, or ignore this warning"},
+		{"trainer.kubeflow.org/v1alpha1", "Trainjob", nil, codes.UnknownKind, finding.Error,
+			`did you mean "TrainJob"?`},
+		{"trainer.kubeflow.org/v1alpha1", "Pod", nil, codes.UnknownKind, finding.Error,
+			"write one of TrainJob, TrainingRuntime, ClusterTrainingRuntime, OptimizationJob"},
+		{"kubeflow.org/v1", "TrainJob", nil, codes.UnknownKind, finding.Warning,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1, or ignore this warning"},
 		{"trainer.kubeflow.org/v1alpha1", "OptimizationJob", nil, "", 0, ""},
 		{"trainer.kubeflow.org/v1beta1", "OptimizationJob", nil, "", 0, ""},
-		{"trainer.kubeflow.org/v1alpha1", "Optimizationjob", nil, codes.UnknownKind, finding.Error, `did you mean "OptimizationJob"?`},
-		{"trainer.kubeflow.com/v1alpha1", "TrainJob", nil, codes.UnknownKind, finding.Error, "set apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"trainer.kubeflow.dev/v2", "TrainingRuntime", nil, codes.UnknownKind, finding.Error, "set apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"trianer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", nil, codes.UnknownKind, finding.Error, "set apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"Trainer.KubeFlow.org/v1alpha1", "TrainJob", nil, codes.UnknownKind, finding.Error, "set apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"trainer.kubeflow.org", "TrainJob", nil, codes.UnknownKind, finding.Error, "set apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"trainers.kubeflow.org/v1alpha1", "trainjob", nil, codes.UnknownKind, finding.Error, "set apiVersion: trainer.kubeflow.org/v1alpha1 and kind: TrainJob"},
-		{"jobset.k8s.io/v1alpha2", "JobSet", nil, codes.UnknownKind, finding.Error, "set apiVersion: jobset.x-k8s.io/v1alpha2"},
-		{"jobset.x-k8s.com/v1alpha2", "Jobset", nil, codes.UnknownKind, finding.Error, "set apiVersion: jobset.x-k8s.io/v1alpha2 and kind: JobSet"},
-		{"jobset.x-k8s.io/v1alpha2", "Jobset", nil, codes.UnknownKind, finding.Error, `did you mean "JobSet"?`},
-		{"trainers.kubeflow.com/v1alpha1", "TrainJob", nil, codes.UnknownKind, finding.Warning, "set apiVersion: trainer.kubeflow.org/v1alpha1, or ignore this warning"},
-		{"example.com/v1", "Trainjob", nil, codes.UnknownKind, finding.Warning, "set apiVersion: trainer.kubeflow.org/v1alpha1, or ignore this warning"},
+		{"trainer.kubeflow.org/v1alpha1", "Optimizationjob", nil, codes.UnknownKind, finding.Error,
+			`did you mean "OptimizationJob"?`},
+		{"trainer.kubeflow.com/v1alpha1", "TrainJob", nil, codes.UnknownKind, finding.Error,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"trainer.kubeflow.dev/v2", "TrainingRuntime", nil, codes.UnknownKind, finding.Error,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"trianer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", nil, codes.UnknownKind,
+			finding.Error, "set apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"Trainer.KubeFlow.org/v1alpha1", "TrainJob", nil, codes.UnknownKind, finding.Error,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"trainer.kubeflow.org", "TrainJob", nil, codes.UnknownKind, finding.Error,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"trainers.kubeflow.org/v1alpha1", "trainjob", nil, codes.UnknownKind, finding.Error,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1 and kind: TrainJob"},
+		{"jobset.k8s.io/v1alpha2", "JobSet", nil, codes.UnknownKind, finding.Error,
+			"set apiVersion: jobset.x-k8s.io/v1alpha2"},
+		{"jobset.x-k8s.com/v1alpha2", "Jobset", nil, codes.UnknownKind, finding.Error,
+			"set apiVersion: jobset.x-k8s.io/v1alpha2 and kind: JobSet"},
+		{"jobset.x-k8s.io/v1alpha2", "Jobset", nil, codes.UnknownKind, finding.Error,
+			`did you mean "JobSet"?`},
+		{"trainers.kubeflow.com/v1alpha1", "TrainJob", nil, codes.UnknownKind, finding.Warning,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1, or ignore this warning"},
+		{"example.com/v1", "Trainjob", nil, codes.UnknownKind, finding.Warning,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1, or ignore this warning"},
 		{"sagemaker.services.k8s.aws/v1alpha1", "TrainingJob", nil, "", 0, ""},
 		{"kubeflow.org/v1", "PyTorchJob", nil, "", 0, ""},
 		{"example.com/v1", "JobSet", nil, "", 0, ""},
 		{"apps/v1", "Deployment", nil, "", 0, ""},
 	} {
 		t.Run(tc.apiVersion+" "+tc.kind, func(t *testing.T) {
-			documents, findings := manifest.Decode("in", []byte(fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a, namespace: b}\n", tc.apiVersion, tc.kind)))
+			documents, findings := manifest.Decode(
+				"in", []byte(
+					fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a, namespace: b}\n",
+						tc.apiVersion, tc.kind)))
 			if len(documents) != 1 {
 				t.Fatalf("got %d documents, findings %v", len(documents), findings)
 			}
 			d := documents[0]
-			if want := (fieldpath.Object{Kind: tc.kind, Namespace: "b", Name: "a"}); d.ID != want || d.APIVersion != tc.apiVersion || d.File != "in" {
+			if want := (fieldpath.Object{Kind: tc.kind, Namespace: "b", Name: "a"}); d.ID != want ||
+				d.APIVersion != tc.apiVersion || d.File != "in" {
 				t.Errorf("got %+v of %s in %s", d.ID, d.APIVersion, d.File)
 			}
 			if reflect.TypeOf(d.Object) != reflect.TypeOf(tc.want) {
@@ -187,7 +289,8 @@ func TestKinds(t *testing.T) {
 			if d.Broken != (tc.severity == finding.Error) {
 				t.Errorf("Broken is %t", d.Broken)
 			}
-			if job, ok := d.Object.(*trainer.TrainJob); ok && job.APIVersion != "trainer.kubeflow.org/v1alpha1" {
+			if job, ok := d.Object.(*trainer.TrainJob); ok &&
+				job.APIVersion != "trainer.kubeflow.org/v1alpha1" {
 				t.Errorf("the object says %s", job.APIVersion)
 			}
 			if tc.code == "" {
@@ -196,8 +299,10 @@ func TestKinds(t *testing.T) {
 				}
 				return
 			}
-			if len(findings) != 1 || findings[0].Code != tc.code || findings[0].Severity != tc.severity || findings[0].Remedy.Text != tc.help {
-				t.Errorf("got %v, want one %s %s with help %q", findings, tc.severity, tc.code, tc.help)
+			if len(findings) != 1 || findings[0].Code != tc.code ||
+				findings[0].Severity != tc.severity || findings[0].Remedy.Text != tc.help {
+				t.Errorf("got %v, want one %s %s with help %q", findings, tc.severity, tc.code,
+					tc.help)
 			}
 		})
 	}
@@ -205,16 +310,25 @@ func TestKinds(t *testing.T) {
 
 // TestLater holds that a field of a release after the known ones is no mistyped field of theirs.
 func TestLater(t *testing.T) {
-	const pod = "runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {%s}}}}}]}}}}]"
+	const pod = "runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: {template: {spec: " +
+		"{replicatedJobs: [{name: node, template: {spec: {template: {spec: {%s}}}}}]}}}}]"
 	for _, tc := range []struct{ spec, want string }{
-		{"trainer: {resourceClaimsPerNode: []}", "TW101 spec.trainer.resourceClaimsPerNode is a field of Trainer 2.4; Trainer 2.3 has no such field"},
-		{fmt.Sprintf(pod, "resourceClaims: []"), "TW104 no patch may set resourceClaims; for patches it is a field of Trainer 2.4"},
-		{fmt.Sprintf(pod, "containers: [{name: node, resources: {}}]"), "TW104 no patch may set resources; for patches it is a field of Trainer 2.4"},
-		{fmt.Sprintf(pod, "initContainers: [{name: a, resources: {}}]"), "TW104 no patch may set resources; for patches it is a field of Trainer 2.4"},
+		{"trainer: {resourceClaimsPerNode: []}",
+			"TW101 spec.trainer.resourceClaimsPerNode is a field of Trainer 2.4; Trainer 2.3 has " +
+				"no such field"},
+		{fmt.Sprintf(pod, "resourceClaims: []"),
+			"TW104 no patch may set resourceClaims; for patches it is a field of Trainer 2.4"},
+		{fmt.Sprintf(pod, "containers: [{name: node, resources: {}}]"),
+			"TW104 no patch may set resources; for patches it is a field of Trainer 2.4"},
+		{fmt.Sprintf(pod, "initContainers: [{name: a, resources: {}}]"),
+			"TW104 no patch may set resources; for patches it is a field of Trainer 2.4"},
 		{fmt.Sprintf(pod, "containers: [{name: node, image: a}]"), "TW104 no patch may set image"},
 		{"trainer: {resourcesPerNod: {}}", `TW101 unknown field "resourcesPerNod"`},
 	} {
-		_, found := manifest.Decode("in", []byte("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  runtimeRef: {name: rt}\n  "+tc.spec+"\n"))
+		_, found := manifest.Decode(
+			"in", []byte(
+				"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: "+
+					"a}\nspec:\n  runtimeRef: {name: rt}\n  "+tc.spec+"\n"))
 		if len(found) != 1 {
 			t.Errorf("%s: got %v, want %s", tc.spec, found, tc.want)
 			continue
@@ -236,57 +350,109 @@ func TestProblems(t *testing.T) {
 		reason   string
 	}{
 		{"no kind", "apiVersion: v1\na: b\n", []string{"1:1 error TW107"}, "half an object"},
-		{"no apiVersion", "# values\nkind: TrainJob\n", []string{"2:1 error TW107"}, "half an object"},
+		{"no apiVersion", "# values\nkind: TrainJob\n", []string{"2:1 error TW107"},
+			"half an object"},
 		{"values file", "image: {tag: a}\n", []string{"1:1 error TW107"}, "no object"},
 		{"text", "hello\n", []string{"1:1 error TW107"}, "no object"},
-		{"kind is a word", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: yes\n", []string{"2:1 error TW110 .kind"}, "true is not a kind"},
-		{"unread and odd", "apiVersion: v1\nkind: Pod\na: 1\na: 2\nmetadata: []\nmanager: 5\nitems: {}\n", nil, "other kinds are not judged"},
-		{"template", "a: {{ .Values.a }}\n", []string{"1:4 error TW100"}, "a Helm template is not YAML"},
-		{"template of a part", job + "spec:\n  trainer:\n    image: {{ .a }}:{{ .b }}\n", []string{"5:12 error TW100"}, "its braces are meant"},
-		{"template of a line", job + "spec:\n{{- if .a }}\n  suspend: true\n{{- end }}\n", []string{"4:1 error TW100"}, "its braces are meant"},
-		{"comment in a key", "apiVersion #: v1\nkind: TrainJob\n", []string{"2:1 error TW100"}, "one library reads a bare value, the other nothing"},
-		{"template of a document", "{{ if .a }}\n" + job + "{{ end }}\n", []string{"1:1 error TW100"}, "its braces are meant"},
-		{"template behind a comment", "# {{ x }}\n" + job + "metadata: {name: \"{{ y }}\"}\nspec: {{ z }}\n", []string{"5:7 error TW100"}, "braces in comments and quotes are text"},
-		{"no template", job + "metadata: {name: \"{{ y }}\"}\nspec: {a: b: c}\n", []string{"4:1 error TW100"}, "quoted braces are not to blame"},
+		{"kind is a word", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: yes\n",
+			[]string{"2:1 error TW110 .kind"}, "true is not a kind"},
+		{"unread and odd",
+			"apiVersion: v1\nkind: Pod\na: 1\na: 2\nmetadata: []\nmanager: 5\nitems: {}\n", nil,
+			"other kinds are not judged"},
+		{"template", "a: {{ .Values.a }}\n", []string{"1:4 error TW100"},
+			"a Helm template is not YAML"},
+		{"template of a part", job + "spec:\n  trainer:\n    image: {{ .a }}:{{ .b }}\n",
+			[]string{"5:12 error TW100"}, "its braces are meant"},
+		{"template of a line", job + "spec:\n{{- if .a }}\n  suspend: true\n{{- end }}\n",
+			[]string{"4:1 error TW100"}, "its braces are meant"},
+		{"comment in a key", "apiVersion #: v1\nkind: TrainJob\n", []string{"2:1 error TW100"},
+			"one library reads a bare value, the other nothing"},
+		{"template of a document", "{{ if .a }}\n" + job + "{{ end }}\n",
+			[]string{"1:1 error TW100"}, "its braces are meant"},
+		{"template behind a comment",
+			"# {{ x }}\n" + job + "metadata: {name: \"{{ y }}\"}\nspec: {{ z }}\n",
+			[]string{"5:7 error TW100"}, "braces in comments and quotes are text"},
+		{"no template", job + "metadata: {name: \"{{ y }}\"}\nspec: {a: b: c}\n",
+			[]string{"4:1 error TW100"}, "quoted braces are not to blame"},
 		{"tab", job + "spec:\n\tsuspend: true\n", []string{"4:1 error TW100"}, "the tab"},
-		{"tab behind blanks", job + "spec:\n  \tsuspend: true\n", []string{"4:3 error TW100"}, "the tab"},
-		{"no token", job + "spec:\n  trainer: {image: @a}\n", []string{"4:20 error TW100"}, "the character that begins nothing"},
-		{"colon", job + "metadata:\n  name: a: b\n", []string{"4:10 error TW100"}, "the second colon"},
-		{"indentation", job + "metadata:\n    name: a\n  namespace: b\n", []string{"5:3 error TW100"}, "the misplaced line"},
-		{"open bracket", job + "spec: {suspend: true\n---\n" + job, []string{"3:1 error TW100"}, "the end of the document, not of the file"},
-		{"brace too many", job + "spec: {trainer: {image: a}}}\n", []string{"3:28 error TW100"}, "the last one"},
-		{"open quote", job + "spec:\n  trainer:\n    image: \"a\n", []string{"5:12 error TW100"}, "where the quote begins"},
-		{"escape", job + "spec:\n  trainer:\n    image: \"a\\tb\\qc\"\n", []string{"5:17 error TW100"}, "the escape that YAML does not have"},
+		{"tab behind blanks", job + "spec:\n  \tsuspend: true\n", []string{"4:3 error TW100"},
+			"the tab"},
+		{"no token", job + "spec:\n  trainer: {image: @a}\n", []string{"4:20 error TW100"},
+			"the character that begins nothing"},
+		{"colon", job + "metadata:\n  name: a: b\n", []string{"4:10 error TW100"},
+			"the second colon"},
+		{"indentation", job + "metadata:\n    name: a\n  namespace: b\n",
+			[]string{"5:3 error TW100"}, "the misplaced line"},
+		{"open bracket", job + "spec: {suspend: true\n---\n" + job, []string{"3:1 error TW100"},
+			"the end of the document, not of the file"},
+		{"brace too many", job + "spec: {trainer: {image: a}}}\n", []string{"3:28 error TW100"},
+			"the last one"},
+		{"open quote", job + "spec:\n  trainer:\n    image: \"a\n", []string{"5:12 error TW100"},
+			"where the quote begins"},
+		{"escape", job + "spec:\n  trainer:\n    image: \"a\\tb\\qc\"\n",
+			[]string{"5:17 error TW100"}, "the escape that YAML does not have"},
 		{"unknown alias", job + "spec: *a\n", []string{"3:7 error TW100"}, "an anchor is missing"},
-		{"unknown alias in a flow", job + "spec: {trainer: {command: [ab, *ab, c]}}\n", []string{"3:32 error TW100"}, "an anchor is missing"},
-		{"alias to itself", job + "metadata: {name: a}\nspec: &a {trainer: *a}\n", []string{"4:20 error TW100"}, "where it comes round"},
-		{"NUL", job + "spec:\n  suspend: é\x00\n", []string{"4:13 error TW100"}, "columns count characters"},
-		{"invalid UTF-8", job + "spec:\n  suspend: é\xff\n", []string{"4:13 error TW100"}, "columns count characters"},
-		{"control character", job + "spec:\n  suspend: é\x01\n", []string{"4:13 error TW100"}, "columns count characters"},
-		{"template of a number", job + "spec:\n  trainer:\n    numNodes: \"{{ .n }}\"\n", []string{"5:15 error TW103 .spec.trainer.numNodes"}, "quoted braces are a string"},
-		{"second document", job + "---\n" + job + "spec: *a\n", []string{"6:7 error TW100"}, "lines of the file"},
-		{"duplicate in JSON", `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","spec":{"suspend":true,"suspend":false}}`,
+		{"unknown alias in a flow", job + "spec: {trainer: {command: [ab, *ab, c]}}\n",
+			[]string{"3:32 error TW100"}, "an anchor is missing"},
+		{"alias to itself", job + "metadata: {name: a}\nspec: &a {trainer: *a}\n",
+			[]string{"4:20 error TW100"}, "where it comes round"},
+		{"NUL", job + "spec:\n  suspend: é\x00\n", []string{"4:13 error TW100"},
+			"columns count characters"},
+		{"invalid UTF-8", job + "spec:\n  suspend: é\xff\n", []string{"4:13 error TW100"},
+			"columns count characters"},
+		{"control character", job + "spec:\n  suspend: é\x01\n", []string{"4:13 error TW100"},
+			"columns count characters"},
+		{"template of a number", job + "spec:\n  trainer:\n    numNodes: \"{{ .n }}\"\n",
+			[]string{"5:15 error TW103 .spec.trainer.numNodes"}, "quoted braces are a string"},
+		{"second document", job + "---\n" + job + "spec: *a\n", []string{"6:7 error TW100"},
+			"lines of the file"},
+		{"duplicate in JSON",
+			`{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","spec":{"suspend":true,"suspend":false}}`,
 			[]string{"1:88 error TW102 .spec.suspend"}, "the second is reported"},
-		{"case", job + "spec:\n  Suspend: true\n", []string{"4:3 error TW101 .spec.Suspend"}, "Kubernetes tells case apart"},
-		{"booleans by word", job + "spec:\n  suspend: yes\n", nil, "YAML 1.1 reads a boolean, and one is wanted"},
-		{"words as strings", job + "spec:\n  trainer:\n    command: [y, \"y\", yes please]\n", []string{"5:15 error TW105 .spec.trainer.command[0]"}, "only the bare word is one"},
+		{"case", job + "spec:\n  Suspend: true\n", []string{"4:3 error TW101 .spec.Suspend"},
+			"Kubernetes tells case apart"},
+		{"booleans by word", job + "spec:\n  suspend: yes\n", nil,
+			"YAML 1.1 reads a boolean, and one is wanted"},
+		{"words as strings", job + "spec:\n  trainer:\n    command: [y, \"y\", yes please]\n",
+			[]string{"5:15 error TW105 .spec.trainer.command[0]"}, "only the bare word is one"},
 		{"words as keys", job + "metadata:\n  labels: {y: a, \"n\": b, on: c}\n",
-			[]string{"4:12 warning TW105 .metadata.labels[\"true\"]", "4:26 error TW102 .metadata.labels[\"true\"]"}, "two words are one key"},
-		{"numbers as keys", "apiVersion: v1\nkind: ConfigMap\ndata:\n  1: a\n  1.10: b\n  \"1\": c\n",
-			[]string{"5:3 warning TW105 .data[\"1.1\"]", "6:3 error TW102 .data[\"1\"]"}, "the conversion keeps one of two values at random"},
-		{"null as a key", job + "metadata:\n  labels:\n    ~: a\n", []string{"5:5 error TW103 .metadata.labels"}, "JSON has no such key"},
-		{"list as a key", job + "metadata:\n  labels:\n    ? [a]\n    : a\n", []string{"5:7 error TW103 .metadata.labels"}, "JSON has no such key"},
-		{"infinity", job + "spec:\n  activeDeadlineSeconds: .inf\n", []string{"4:26 error TW103 .spec.activeDeadlineSeconds"}, "JSON has no such number"},
-		{"merge key", job + "metadata: &m {name: a, labels: {a: b}}\nspec:\n  runtimePatches:\n  - manager: a.io/b\n    trainingRuntimeSpec:\n      template:\n        metadata:\n          <<: *m\n          name: c\n", nil,
-			"a key may replace a key from an earlier merge key, though the conversion calls it a duplicate"},
-		{"merge key behind", job + "metadata: &m {name: a}\nspec:\n  runtimePatches:\n  - trainingRuntimeSpec:\n      template:\n        metadata:\n          name: c\n          <<: *m\n",
-			[]string{"10:11 error TW102 .spec.runtimePatches[0].trainingRuntimeSpec.template.metadata.name"}, "YAML keeps the key, Kubernetes the merged value"},
+			[]string{"4:12 warning TW105 .metadata.labels[\"true\"]",
+				"4:26 error TW102 .metadata.labels[\"true\"]"}, "two words are one key"},
+		{"numbers as keys",
+			"apiVersion: v1\nkind: ConfigMap\ndata:\n  1: a\n  1.10: b\n  \"1\": c\n",
+			[]string{"5:3 warning TW105 .data[\"1.1\"]", "6:3 error TW102 .data[\"1\"]"},
+			"the conversion keeps one of two values at random"},
+		{"null as a key", job + "metadata:\n  labels:\n    ~: a\n",
+			[]string{"5:5 error TW103 .metadata.labels"}, "JSON has no such key"},
+		{"list as a key", job + "metadata:\n  labels:\n    ? [a]\n    : a\n",
+			[]string{"5:7 error TW103 .metadata.labels"}, "JSON has no such key"},
+		{"infinity", job + "spec:\n  activeDeadlineSeconds: .inf\n",
+			[]string{"4:26 error TW103 .spec.activeDeadlineSeconds"}, "JSON has no such number"},
+		{"merge key",
+			job + "metadata: &m {name: a, labels: {a: b}}\nspec:\n  runtimePatches:\n  - " +
+				"manager: a.io/b\n    trainingRuntimeSpec:\n      template:\n        metadata:\n " +
+				"         <<: *m\n          name: c\n", nil,
+			"a key may replace a key from an earlier merge key, though the conversion calls it a " +
+				"duplicate"},
+		{"merge key behind",
+			job + "metadata: &m {name: a}\nspec:\n  runtimePatches:\n  - trainingRuntimeSpec:\n  " +
+				"    template:\n        metadata:\n          name: c\n          <<: *m\n",
+			[]string{"10:11 error TW102 " +
+				".spec.runtimePatches[0].trainingRuntimeSpec.template.metadata.name"},
+			"YAML keeps the key, Kubernetes the merged value"},
 		{"merge key twice", job + "metadata: {labels: &a {x: a}, annotations: {<<: *a, <<: *a}}\n",
 			[]string{"3:53 error TW102 .metadata.annotations[\"<<\"]"}, "one key twice"},
-		{"merge of a word", job + "metadata: {labels: {<<: a}}\n", []string{"3:21 error TW103 .metadata.labels"}, "there is nothing to merge"},
-		{"merged and broken", job + "metadata: &m {name: 1}\nspec:\n  runtimePatches:\n  - trainingRuntimeSpec:\n      template:\n        metadata: {<<: *m}\n",
-			[]string{"3:21 error TW103 .metadata.name", "3:21 error TW103 .spec.runtimePatches[0].trainingRuntimeSpec.template.metadata.name"}, "where it is written, for each place it is used"},
-		{"aliases", job + "metadata: {labels: &l {a: b}, annotations: *l}\n", nil, "the value stands in both places"},
+		{"merge of a word", job + "metadata: {labels: {<<: a}}\n",
+			[]string{"3:21 error TW103 .metadata.labels"}, "there is nothing to merge"},
+		{"merged and broken",
+			job + "metadata: &m {name: 1}\nspec:\n  runtimePatches:\n  - trainingRuntimeSpec:\n  " +
+				"    template:\n        metadata: {<<: *m}\n",
+			[]string{"3:21 error TW103 .metadata.name",
+				"3:21 error TW103 " +
+					".spec.runtimePatches[0].trainingRuntimeSpec.template.metadata.name"},
+			"where it is written, for each place it is used"},
+		{"aliases", job + "metadata: {labels: &l {a: b}, annotations: *l}\n", nil,
+			"the value stands in both places"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			documents, findings := manifest.Decode("in", []byte(tc.in))
@@ -299,7 +465,8 @@ func TestProblems(t *testing.T) {
 				}
 			}
 			for _, d := range documents {
-				if d.Broken && (d.Object != nil || findings.Err() == nil) || !d.Broken && d.Object == nil && d.APIVersion != "v1" {
+				if d.Broken && (d.Object != nil || findings.Err() == nil) ||
+					!d.Broken && d.Object == nil && d.APIVersion != "v1" {
 					t.Errorf("%s: Broken is %t, Object %T", d.ID, d.Broken, d.Object)
 				}
 			}
@@ -316,7 +483,8 @@ func TestEmptyListsSurvive(t *testing.T) {
 		documents, _ := manifest.Decode("in", []byte(in))
 		tr := documents[0].Object.(*trainer.TrainJob).Spec.Trainer
 		if tr.Command == nil || len(tr.Command) != 0 || tr.Args != nil {
-			t.Errorf("%s: got command %#v, args %#v; an empty command clears the runtime's, none keeps it", in, tr.Command, tr.Args)
+			t.Errorf("%s: got command %#v, args %#v; an empty command clears the runtime's, none "+
+				"keeps it", in, tr.Command, tr.Args)
 		}
 	}
 }
@@ -327,7 +495,8 @@ func TestTolerate(t *testing.T) {
 		want     []string
 	}{
 		{"an object without a kind", "apiVersion: v1\na: b\n", []string{"1:1 warning TW107"}},
-		{"keys in the wrong case", "ApiVersion: v1\nKind: TrainJob\n", []string{"1:1 warning TW107"}},
+		{"keys in the wrong case", "ApiVersion: v1\nKind: TrainJob\n",
+			[]string{"1:1 warning TW107"}},
 		{"the rest of an object", "metadata: {name: a}\nspec: {}\n", []string{"1:1 warning TW107"}},
 		{"a manager's patch", "manager: a.io/b\n", []string{"1:1 warning TW107"}},
 		{"values", "image: {tag: a}\n", nil},
@@ -350,34 +519,44 @@ func TestTolerate(t *testing.T) {
 	}
 }
 
-// TestDecodeFilesOfTools decodes files that belong to another tool by their name or content. They are not mistakes, even if a
-// path names them.
+// TestDecodeFilesOfTools decodes files that belong to another tool by their name or content. They
+// are not mistakes, even if a path names them.
 func TestDecodeFilesOfTools(t *testing.T) {
 	for _, file := range []string{
-		"kustomization.yaml", "overlays/eu/kustomization.yml", "Kustomization", "chart/Chart.yaml", "values.yaml", "./values-eu.yaml",
+		"kustomization.yaml", "overlays/eu/kustomization.yml", "Kustomization", "chart/Chart.yaml",
+		"values.yaml", "./values-eu.yaml",
 		"values.schema.json", ".github/workflows/ci.yml", ".pre-commit-config.yaml",
 	} {
-		if documents, findings := manifest.Decode(file, []byte("apiVersion: v2\nresources: [a.yaml]\n")); len(documents) != 0 || len(findings) != 0 {
-			t.Errorf("Decode(%q) = %d documents, %q, want none", file, len(documents), brief(findings))
+		if documents, findings := manifest.Decode(
+			file, []byte("apiVersion: v2\nresources: [a.yaml]\n")); len(documents) != 0 ||
+			len(findings) != 0 {
+			t.Errorf("Decode(%q) = %d documents, %q, want none", file, len(documents),
+				brief(findings))
 		}
 	}
 	for _, in := range []string{
 		"- op: add\n  path: /spec/a\n  value: {kind: A}\n", `[{"op": "remove", "path": "/spec/a"}]`,
 		"nameReference:\n- kind: TrainingRuntime\n", "- source: {kind: TrainJob}\n  targets: []\n",
 	} {
-		if documents, findings := manifest.Decode("job.yaml", []byte(in)); len(documents) != 0 || len(findings) != 0 {
-			t.Errorf("Decode(%q) = %d documents, %q, want none", in, len(documents), brief(findings))
+		if documents, findings := manifest.Decode("job.yaml", []byte(in)); len(documents) != 0 ||
+			len(findings) != 0 {
+			t.Errorf("Decode(%q) = %d documents, %q, want none", in, len(documents),
+				brief(findings))
 		}
 	}
-	for _, file := range []string{"job.yaml", "my-values.yaml", "-", "charts/job.yaml", "./.cache/job.yaml"} {
-		if _, findings := manifest.Decode(file, []byte("apiVersion: v2\nresources: [a.yaml]\n")); findings.Err() == nil {
+	for _, file := range []string{"job.yaml", "my-values.yaml", "-", "charts/job.yaml",
+		"./.cache/job.yaml"} {
+		if _, findings := manifest.Decode(
+			file, []byte("apiVersion: v2\nresources: [a.yaml]\n")); findings.Err() == nil {
 			t.Errorf("Decode(%q) reports nothing, want TW107", file)
 		}
 	}
 }
 
 func TestDecode_Deterministic(t *testing.T) {
-	in := []byte(job + "spec: {a: 1, b: 2, c: 3, trainer: {x: 1, y: 2}, suspend: 1}\nmetadata: {labels: {y: 1, n: 2, on: 3}}\n")
+	in := []byte(
+		job + "spec: {a: 1, b: 2, c: 3, trainer: {x: 1, y: 2}, suspend: 1}\nmetadata: {labels: " +
+			"{y: 1, n: 2, on: 3}}\n")
 	_, first := manifest.Decode("in", in)
 	for range 50 {
 		if _, again := manifest.Decode("in", in); !reflect.DeepEqual(first, again) {
@@ -401,7 +580,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// TestProblems_NothingQuoted holds that a message repeats no value of a file that may hold a password.
+// TestProblems_NothingQuoted holds that a message repeats no value of a file that may hold a
+// password.
 func TestProblems_NothingQuoted(t *testing.T) {
 	for _, in := range []string{
 		"password: *hunter2\n",
@@ -417,7 +597,8 @@ func TestProblems_NothingQuoted(t *testing.T) {
 		"token: |\n hunter2\n  hunter2\nhunter2\n",
 		job + "spec: {trainer: {env: {TOKEN: hunter2}}}\n",
 		job + "spec: {trainer: {env: [TOKEN=hunter2, !!int hunter2, *hunter2]}}\n",
-		job + "spec: {trainer: {env: [{name: A, value: {a: hunter2}}, {name: B, value: !!float hunter2}]}}\n",
+		job + "spec: {trainer: {env: [{name: A, value: {a: hunter2}}, {name: B, value: !!float " +
+			"hunter2}]}}\n",
 	} {
 		_, findings := manifest.Decode("in", []byte(in))
 		_, patches := manifest.DecodePatches("in", []byte(in))

@@ -19,16 +19,19 @@ import (
 // maxObjects limits the objects of a file, so that empty ones cannot fill the memory.
 const maxObjects = 100_000
 
-// MaxExpanded is the largest number of bytes that YAML aliases may add to one file when expanded. It also suits a whole run.
+// MaxExpanded is the largest number of bytes that YAML aliases may add to one file when expanded.
+// It also suits a whole run.
 const MaxExpanded = 32 << 20
 
-// origin is the context of a value: the default identity from its List, and the number of lists around it.
+// origin is the context of a value: the default identity from its List, and the number of lists
+// around it.
 type origin struct {
 	identity
 	lists int
 }
 
-// maxLists limits the nesting of Lists, because each level reads the inner ones again. More than one is unusual.
+// maxLists limits the nesting of Lists, because each level reads the inner ones again. More than
+// one is unusual.
 const maxLists = 8
 
 // decoder reads one file.
@@ -60,7 +63,8 @@ func (d *decoder) full() bool {
 		f.Message = fmt.Sprintf("has more than %d findings: the rest is not read", maxFindings)
 		f.Remedy.Text = "fix these first"
 	case d.expanded > MaxExpanded:
-		f.Message = fmt.Sprintf("aliases expand it above %d MiB: the rest is not read", MaxExpanded>>20)
+		f.Message = fmt.Sprintf("aliases expand it above %d MiB: the rest is not read",
+			MaxExpanded>>20)
 		f.Remedy.Text = "replace YAML aliases by their values"
 	case len(d.documents) >= maxObjects:
 		f.Message = fmt.Sprintf("has more than %d objects: the rest is not read", maxObjects)
@@ -68,7 +72,8 @@ func (d *decoder) full() bool {
 	default:
 		return false
 	}
-	f.Code, f.Severity, f.Position = codes.Syntax, finding.Error, fieldpath.Position{File: d.file.Name}
+	f.Code, f.Severity, f.Position = codes.Syntax, finding.Error,
+		fieldpath.Position{File: d.file.Name}
 	if n := len(d.findings); n == 0 || d.findings[n-1].Message != f.Message {
 		d.findings = append(d.findings, f)
 	}
@@ -78,8 +83,10 @@ func (d *decoder) full() bool {
 // remainingFindings returns the number of findings that the file may still have, at least one.
 func (d *decoder) remainingFindings() int { return max(1, maxFindings-len(d.findings)) }
 
-// recognize returns the kind of an object. In a file of patches, apiVersion and kind may be missing.
-func (d *decoder) recognize(id *identity, manager string, n *yaml.Node) (*readable, *finding.Finding) {
+// recognize returns the kind of an object. In a file of patches, apiVersion and kind may be
+// missing.
+func (d *decoder) recognize(id *identity, manager string,
+	n *yaml.Node) (*readable, *finding.Finding) {
 	if id.apiVersion != "" && id.kind != "" {
 		return recognize(*id, d.further)
 	}
@@ -106,13 +113,16 @@ func (d *decoder) recognize(id *identity, manager string, n *yaml.Node) (*readab
 	return nil, f
 }
 
-// isToolFile reports whether the file belongs to another tool. A file of patches is one of this program.
+// isToolFile reports whether the file belongs to another tool. A file of patches is one of this
+// program.
 func (d *decoder) isToolFile() bool { return !d.patches && isToolFile(d.file.Name) }
 
 // add appends a document, with a finding on its kind. object is nil for other kinds.
-func (d *decoder) add(s *source.Source, at fieldpath.Path, id identity, f *finding.Finding, object any) *Document {
+func (d *decoder) add(s *source.Source, at fieldpath.Path, id identity, f *finding.Finding,
+	object any) *Document {
 	document := &Document{
-		File: d.file.Name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at, api: d.api,
+		File: d.file.Name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s,
+		at: at, api: d.api,
 	}
 	if f != nil && (f.Code != codes.NotAnObject || !d.isToolFile()) {
 		f.Object = document.ID
@@ -137,7 +147,8 @@ func (d *decoder) notAnObject(s *source.Source, at fieldpath.Path, message strin
 		f.Remedy.Do = finding.Omit
 	}
 	if f.Position = s.Position(s.Find(at, nil)); f.Position.Column == 0 {
-		f.Position = s.At(len(s.Text) - len(bytes.TrimLeft(s.Text, " \t\r\n"))) // a value that only one of the libraries reads
+		// a value that only one of the libraries reads
+		f.Position = s.At(len(s.Text) - len(bytes.TrimLeft(s.Text, " \t\r\n")))
 	}
 	d.findings = append(d.findings, *f)
 }
@@ -147,7 +158,9 @@ func (d *decoder) tooLarge(s *source.Source, size int) bool {
 	if size <= source.MaxDocument {
 		return false
 	}
-	d.rejectText(s.Position(nil), fmt.Sprintf("the document has %.1f MiB: must have at most 3 MiB, as in the API server", float64(size)/(1<<20)),
+	d.rejectText(s.Position(nil),
+		fmt.Sprintf("the document has %.1f MiB: must have at most 3 MiB, as in the API server",
+			float64(size)/(1<<20)),
 		`split it with "---", or convert a large List to JSON`)
 	return true
 }
@@ -155,12 +168,14 @@ func (d *decoder) tooLarge(s *source.Source, size int) bool {
 // rejectText reports text that no object is read from.
 func (d *decoder) rejectText(at fieldpath.Position, message, help string) {
 	d.findings = append(d.findings, finding.Finding{
-		Code: codes.Syntax, Severity: finding.Error, Position: at, Message: message, Remedy: finding.Remedy{Text: help},
+		Code: codes.Syntax, Severity: finding.Error, Position: at, Message: message,
+		Remedy: finding.Remedy{Text: help},
 	})
 }
 
 func (d *decoder) tooManyLists(s *source.Source, at fieldpath.Path) {
-	d.rejectText(s.Position(s.Find(at, nil)), fmt.Sprintf("has Lists nested more than %d deep", maxLists), "use one List")
+	d.rejectText(s.Position(s.Find(at, nil)),
+		fmt.Sprintf("has Lists nested more than %d deep", maxLists), "use one List")
 }
 
 // syntax reports text that fails to parse.
@@ -170,7 +185,8 @@ func (d *decoder) syntax(s *source.Source, err error) {
 		Code: codes.Syntax, Severity: finding.Error,
 		Position: s.Fault(line, err, problem),
 		Message:  "cannot be parsed: " + clip(source.Unquoted(problem)),
-		Remedy:   finding.Remedy{Text: "check the indentation and the quotes in this line and the ones before it"},
+		Remedy: finding.Remedy{
+			Text: "check the indentation and the quotes in this line and the ones before it"},
 	}
 	switch {
 	case errors.Is(err, source.ErrTooDeep), problem == source.ErrTooDeep.Error():
@@ -199,7 +215,8 @@ func (d *decoder) syntax(s *source.Source, err error) {
 	d.findings = append(d.findings, f)
 }
 
-// directiveIn returns the offset of the directive with which a document begins, or -1. Lines that are empty or comments may be before it.
+// directiveIn returns the offset of the directive with which a document begins, or -1. Lines that
+// are empty or comments may be before it.
 func directiveIn(text []byte) int {
 	at := len(text) - len(bytes.TrimPrefix(text, []byte("\ufeff")))
 	for line := range bytes.Lines(text[at:]) {
@@ -216,7 +233,8 @@ func directiveIn(text []byte) int {
 
 // notText returns the reason for not reading a file, or nil.
 func notText(f *source.File) *finding.Finding {
-	finding := &finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: f.Name}}
+	finding := &finding.Finding{Code: codes.Syntax, Severity: finding.Error,
+		Position: fieldpath.Position{File: f.Name}}
 	whole := &source.Source{File: f, Text: f.Data, Line: 1, Column: 1}
 	switch nul := bytes.IndexByte(f.Data, 0); {
 	case len(f.Data) > maxFile:

@@ -23,14 +23,15 @@ import (
 )
 
 // diagnose walks a node as a value of the type t. It returns at most remaining findings.
-func diagnose(s *source.Source, object fieldpath.Object, n *yaml.Node, t reflect.Type, remaining int) finding.List {
+func diagnose(s *source.Source, object fieldpath.Object, n *yaml.Node, t reflect.Type,
+	remaining int) finding.List {
 	d := newDiagnosis(s, object, remaining)
 	d.value(n, t, "")
 	return d.findings
 }
 
-// value checks a value against its type. For an untyped value it checks only the keys. mergeKey is the merge key of a
-// list-map.
+// value checks a value against its type. For an untyped value it checks only the keys. mergeKey is
+// the merge key of a list-map.
 func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 	if d.remaining == 0 {
 		return
@@ -90,7 +91,8 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
 	if text, ok := d.Text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
 		if err := quantity.Check(text); err != nil {
-			d.add(finding.Finding{Code: codes.WrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "write " + expected(t)}}, n)
+			d.add(finding.Finding{Code: codes.WrongType, Severity: finding.Error,
+				Message: err.Error(), Remedy: finding.Remedy{Text: "write " + expected(t)}}, n)
 			return
 		}
 	}
@@ -124,7 +126,9 @@ func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 				ok = false
 			case d.shape.beside[definition] != nil:
 				of := d.shape.beside[definition]
-				d.below(fieldpath.Field(e.Name), definition, func() { d.value(e.Value, of, "name") })
+				d.below(fieldpath.Field(e.Name), definition, func() {
+					d.value(e.Value, of, "name")
+				})
 				continue
 			case d.shape.ignored[definition]:
 				ok = false
@@ -136,7 +140,9 @@ func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 			d.below(fieldpath.Field(e.Name), nil, func() { d.untyped(e.Value) })
 			continue
 		}
-		d.below(fieldpath.Field(e.Name), definition, func() { d.value(e.Value, f.Type, f.MergeKey) })
+		d.below(fieldpath.Field(e.Name), definition, func() {
+			d.value(e.Value, f.Type, f.MergeKey)
+		})
 	}
 	d.around = d.around[:len(d.around)-1]
 }
@@ -165,7 +171,8 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 			d.add(finding.Finding{
 				Code: codes.WrongType, Severity: finding.Error,
 				Message: "has a value without a JSON form",
-				Remedy:  finding.Remedy{Text: "use a number, true, false, null or a string in double quotes"},
+				Remedy: finding.Remedy{
+					Text: "use a number, true, false, null or a string in double quotes"},
 			}, n)
 		}
 	}
@@ -178,7 +185,8 @@ func hasName(clashes []source.Clash, name string) bool {
 // keys returns the entries of a mapping with a valid key. It reports invalid keys.
 func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []source.Entry {
 	entries, clashes := d.Entries(n)
-	isSecond := len(d.path) == 0 && hasName(clashes, "apiVersion") && hasName(clashes, "kind") // no repair removes another object
+	// no repair removes another object
+	isSecond := len(d.path) == 0 && hasName(clashes, "apiVersion") && hasName(clashes, "kind")
 	for i, c := range clashes {
 		f := finding.Finding{Code: codes.DuplicateKey, Severity: finding.Error}
 		line, written := d.source.Position(c.First).Line, source.Target(c.Key).Value
@@ -188,15 +196,22 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 			if i > 0 {
 				continue // the first one tells of the object
 			}
-			f.Message, below = fmt.Sprintf("another object begins here, and %s is already set in line %d", quote(c.Name), line), nil
+			f.Message, below = fmt.Sprintf(
+				"another object begins here, and %s is already set in line %d", quote(c.Name),
+				line), nil
 			f.Remedy.Text = `put "---" on a line of its own before it`
 		case d.isAny && len(d.path) == 0:
-			f.Message, f.Remedy.Text, below = fmt.Sprintf("the key is already set in line %d", line), "keep one of the two", nil
+			f.Message, f.Remedy.Text, below = fmt.Sprintf("the key is already set in line %d",
+				line), "keep one of the two", nil
 		case c.Merge:
-			f.Message = fmt.Sprintf("%s is set in line %d and by the merge key after it: YAML readers differ on the winner", quote(c.Name), line)
+			f.Message = fmt.Sprintf(
+				"%s is set in line %d and by the merge key after it: YAML readers differ on the "+
+					"winner", quote(c.Name), line)
 			f.Remedy.Text = `move "<<" before the keys that override it`
 		case c.Name != written:
-			f.Message = fmt.Sprintf("the bare key %s is read as %s, which is already set in line %d", clip(written), quote(c.Name), line)
+			f.Message = fmt.Sprintf(
+				"the bare key %s is read as %s, which is already set in line %d", clip(written),
+				quote(c.Name), line)
 			f.Remedy.Text = "quote it: " + quote(written)
 		default:
 			f.Message = fmt.Sprintf("%s is already set in line %d", quote(c.Name), line)
@@ -235,7 +250,8 @@ func (d *diagnosis) isRepeated(n *yaml.Node, c source.Clash) bool {
 	}
 	var values []any
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if name, err := d.Name(n.Content[i]); err == nil && name == c.Name && !d.IsMerge(n.Content[i]) {
+		if name, err := d.Name(n.Content[i]); err == nil && name == c.Name &&
+			!d.IsMerge(n.Content[i]) {
 			value, _, err := d.Tree(n.Content[i+1])
 			if err != nil {
 				return false
@@ -243,7 +259,9 @@ func (d *diagnosis) isRepeated(n *yaml.Node, c source.Clash) bool {
 			values = append(values, value)
 		}
 	}
-	return len(values) > 1 && !slices.ContainsFunc(values, func(v any) bool { return !reflect.DeepEqual(v, values[0]) })
+	return len(values) > 1 && !slices.ContainsFunc(values, func(v any) bool {
+		return !reflect.DeepEqual(v, values[0])
+	})
 }
 
 // ambiguousKey warns of a map's key that Kubernetes reads as a different string.
@@ -255,12 +273,13 @@ func (d *diagnosis) ambiguousKey(e source.Entry, step func(string) fieldpath.Ste
 	d.add(finding.Finding{
 		Code: codes.AmbiguousWord, Severity: finding.Warning,
 		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.Name)),
-		Remedy:  finding.Remedy{Do: finding.Rename, Options: []string{key.Value}, IsCertain: true, Text: fmt.Sprintf("quote it: %s", quote(key.Value))},
+		Remedy: finding.Remedy{Do: finding.Rename, Options: []string{key.Value}, IsCertain: true,
+			Text: fmt.Sprintf("quote it: %s", quote(key.Value))},
 	}, e.Key, step(e.Name))
 }
 
-// items returns the steps from a list to its items. A step uses the merge key if the item has a unique value of it, else the
-// index.
+// items returns the steps from a list to its items. A step uses the merge key if the item has a
+// unique value of it, else the index.
 func (d *diagnosis) items(n *yaml.Node, mergeKey string) []fieldpath.Step {
 	steps := make([]fieldpath.Step, len(n.Content))
 	values := make([]string, len(n.Content))
@@ -305,25 +324,32 @@ func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 	d.add(f, e.Key, fieldpath.Field(e.Name))
 }
 
-// suggest returns the remedy for an unknown field. It suggests a similar field of the struct, or a field of the same name
-// nearby, or removal.
+// suggest returns the remedy for an unknown field. It suggests a similar field of the struct, or a
+// field of the same name nearby, or removal.
 func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
 	name := e.Name
 	if len(name) > longestName {
 		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 	}
-	names := slices.DeleteFunc(d.structs.Names(t), func(name string) bool { return d.definition != nil && d.definition.Fields[name] == nil })
+	names := slices.DeleteFunc(d.structs.Names(t), func(name string) bool {
+		return d.definition != nil && d.definition.Fields[name] == nil
+	})
 	near := nearest.To(name, names)
 	isClear := near != "" && nearest.IsClear(name, near, names)
-	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
+	if near != "" &&
+		(strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) ||
+			len(near) > 5) {
 		return d.rename(e, near, t, isClear)
 	}
 	if h := d.nearby(name, t); h.text != "" {
 		return d.moveTo(e, h)
 	}
 	if mirror := mirrored(t); mirror != nil {
-		if meant := nearest.To(name, d.structs.Names(mirror)); meant != "" && !slices.Contains(names, meant) {
-			return finding.Remedy{Text: fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))}
+		if meant := nearest.To(name, d.structs.Names(mirror)); meant != "" &&
+			!slices.Contains(names, meant) {
+			return finding.Remedy{
+				Text: fmt.Sprintf("did you mean %q? No patch may set that: %s", meant,
+					d.setter(meant, mirror))}
 		}
 	}
 	if near != "" {
@@ -335,21 +361,26 @@ func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
 		}
 	}
 	if len(names) <= mostFields {
-		return finding.Remedy{Do: finding.Remove, Text: "remove it; the fields here are " + strings.Join(names, ", ")}
+		return finding.Remedy{
+			Do: finding.Remove, Text: "remove it; the fields here are " + strings.Join(names, ", ")}
 	}
 	return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 }
 
-// rename returns the remedy to rename a field. It is certain if the meaning is clear, no field has the name, and the value fits.
-func (d *diagnosis) rename(e source.Entry, meant string, t reflect.Type, isClear bool) finding.Remedy {
-	r := finding.Remedy{Do: finding.Rename, Options: []string{meant}, Text: fmt.Sprintf("did you mean %q?", meant)}
+// rename returns the remedy to rename a field. It is certain if the meaning is clear, no field has
+// the name, and the value fits.
+func (d *diagnosis) rename(e source.Entry, meant string, t reflect.Type,
+	isClear bool) finding.Remedy {
+	r := finding.Remedy{Do: finding.Rename, Options: []string{meant},
+		Text: fmt.Sprintf("did you mean %q?", meant)}
 	f, ok := d.structs.Field(t, meant)
-	r.IsCertain = ok && isClear && !e.Merged && d.isFree(len(d.around)-1, meant) && d.decodesAs(e.Value, f.Type)
+	r.IsCertain = ok && isClear && !e.Merged && d.isFree(len(d.around)-1, meant) &&
+		d.decodesAs(e.Value, f.Type)
 	return r
 }
 
-// moveTo returns the remedy to move a field to a place nearby. It is certain if no other place has such a field, the place is
-// not set, and the value fits.
+// moveTo returns the remedy to move a field to a place nearby. It is certain if no other place has
+// such a field, the place is not set, and the value fits.
 func (d *diagnosis) moveTo(e source.Entry, h candidate) finding.Remedy {
 	r := finding.Remedy{Text: fmt.Sprintf("did you mean %s?", h.text)}
 	if h.isOnly && !e.Merged && !d.isSet(h.path) && d.decodesAs(e.Value, h.typ) {

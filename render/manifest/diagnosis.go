@@ -17,8 +17,8 @@ import (
 // maxFindings limits the findings of a file, so that a hostile file cannot cause millions.
 const maxFindings = 20_000
 
-// diagnosis walks an object that fails to decode or has doubtful keys. It reports every error of the decoder with its
-// position.
+// diagnosis walks an object that fails to decode or has doubtful keys. It reports every error of
+// the decoder with its position.
 type diagnosis struct {
 	*source.Reading
 	source    *source.Source
@@ -29,15 +29,17 @@ type diagnosis struct {
 	path      fieldpath.Path // the path of the current value; findings clone it
 	around    []frame        // the structs around the current value, outermost first
 
-	// api and shape are the release's, or nil. The definition is the current value's in the shape, or nil if the release does
-	// not define the value. The findings of lacking concern fields that the release lacks.
+	// api and shape are the release's, or nil. The definition is the current value's in the shape,
+	// or nil if the release does not define the value. The findings of lacking concern fields that
+	// the release lacks.
 	api        *API
 	shape      *shape
 	definition *release.Field
 	lacking    finding.List
 
 	isDryRun bool // only whether there is a finding counts
-	isAny    bool // the file may be any, such as one of passwords: no finding repeats a key of its top level
+	// the file may be any, such as one of passwords: no finding repeats a key of its top level
+	isAny bool
 }
 
 // frame is a struct around the current value.
@@ -48,7 +50,8 @@ type frame struct {
 }
 
 func newDiagnosis(s *source.Source, object fieldpath.Object, remaining int) *diagnosis {
-	return &diagnosis{Reading: source.NewReading(s), source: s, object: object, structs: jsonfields.Structs{}, remaining: remaining}
+	return &diagnosis{Reading: source.NewReading(s), source: s, object: object,
+		structs: jsonfields.Structs{}, remaining: remaining}
 }
 
 // add reports a finding about the current value and the steps below it.
@@ -56,7 +59,8 @@ func (d *diagnosis) add(f finding.Finding, at *yaml.Node, below ...fieldpath.Ste
 	d.addTo(&d.findings, f, at, below...)
 }
 
-func (d *diagnosis) addTo(found *finding.List, f finding.Finding, at *yaml.Node, below ...fieldpath.Step) {
+func (d *diagnosis) addTo(found *finding.List, f finding.Finding, at *yaml.Node,
+	below ...fieldpath.Step) {
 	if d.remaining == 0 {
 		return
 	}
@@ -83,7 +87,8 @@ func (d *diagnosis) define(f *release.Field) {
 	}
 }
 
-// itemDefinition and valueDefinition return the definitions of a list's items and of a map's values.
+// itemDefinition and valueDefinition return the definitions of a list's items and of a map's
+// values.
 func (d *diagnosis) itemDefinition() *release.Field {
 	if d.definition == nil {
 		return nil

@@ -25,21 +25,27 @@ type Document struct {
 	ID fieldpath.Object
 	// APIVersion is the apiVersion in the input, even if the object was read as another version.
 	APIVersion string
-	// Object is a *trainer.TrainJob, *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime, *jobset.JobSet,
-	// *corev1.ConfigMap, or the object of a further Kind. It is nil for other kinds and for a broken object.
+	// Object is a *trainer.TrainJob, *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime,
+	// *jobset.JobSet, *corev1.ConfigMap, or the object of a further Kind. It is nil for other kinds
+	// and for a broken object.
 	Object any
-	// Overrides holds the fields of a TrainJob that Trainer 2.2 removed, or nil without any. Object holds the other fields.
+	// Overrides holds the fields of a TrainJob that Trainer 2.2 removed, or nil without any. Object
+	// holds the other fields.
 	Overrides *legacy.Overrides
 	// Earlier holds further fields of earlier releases, from a decoding by the API of one of these.
 	Earlier legacy.Earlier
-	// Broken reports that an object of a known kind has errors. It distinguishes a broken runtime from a missing one.
+	// Broken reports that an object of a known kind has errors. It distinguishes a broken runtime
+	// from a missing one.
 	Broken bool
-	// Findings holds the unknown fields, duplicate keys and wrong types of the object. Decode returns them as well.
+	// Findings holds the unknown fields, duplicate keys and wrong types of the object. Decode
+	// returns them as well.
 	Findings finding.List
 
 	source *source.Source
-	at     fieldpath.Path // from the root of the source to the object: nil, or the path of a List's item
-	// fields is the object as decoded JSON, and read its kind. Both are nil for other kinds. Never change fields.
+	// from the root of the source to the object: nil, or the path of a List's item
+	at fieldpath.Path
+	// fields is the object as decoded JSON, and read its kind. Both are nil for other kinds. Never
+	// change fields.
 	fields map[string]any
 	read   *readable
 	api    *API
@@ -48,8 +54,8 @@ type Document struct {
 	origin Origin
 }
 
-// Origin returns the position of a generated object's field in the source of the object. The lines of the generated text help
-// nobody: each build writes it again.
+// Origin returns the position of a generated object's field in the source of the object. The lines
+// of the generated text help nobody: each build writes it again.
 type Origin func(d *Document, path fieldpath.Path) fieldpath.Position
 
 // API returns the API by which the document was decoded; it may be nil.
@@ -60,7 +66,8 @@ func (d *Document) API() *API {
 	return d.api
 }
 
-// Claim returns a ResourceClaim or a ResourceClaimTemplate as decoded JSON, or nil for another kind. Never change it.
+// Claim returns a ResourceClaim or a ResourceClaimTemplate as decoded JSON, or nil for another
+// kind. Never change it.
 func (d *Document) Claim() map[string]any {
 	if d == nil {
 		return nil
@@ -68,21 +75,25 @@ func (d *Document) Claim() map[string]any {
 	return d.claim
 }
 
-// IsNext reports whether the object is of a kind of the Trainer's group that no released controller reads.
+// IsNext reports whether the object is of a kind of the Trainer's group that no released controller
+// reads.
 func (d *Document) IsNext() bool {
 	if d == nil {
 		return false
 	}
 	group, _, _ := strings.Cut(d.APIVersion, "/")
-	return group == trainerGroup && d.Object == nil && !d.Broken && slices.Contains(unread, d.ID.Kind)
+	return group == trainerGroup && d.Object == nil && !d.Broken &&
+		slices.Contains(unread, d.ID.Kind)
 }
 
-// Fields returns the object of the file as decoded JSON. The map includes values that a Go struct loses, such as an
-// explicit 0 and unknown fields. Numbers are int64 or float64. The fields apiVersion and kind name the decoded kind. For a
-// broken object, Fields returns its JSON, with the last value of a duplicate key. After a decoding by an API, it omits the
-// fields that the API lacks. Otherwise it omits the fields of a TrainJob in Overrides.
+// Fields returns the object of the file as decoded JSON. The map includes values that a Go struct
+// loses, such as an explicit 0 and unknown fields. Numbers are int64 or float64. The fields
+// apiVersion and kind name the decoded kind. For a broken object, Fields returns its JSON, with the
+// last value of a duplicate key. After a decoding by an API, it omits the fields that the API
+// lacks. Otherwise it omits the fields of a TrainJob in Overrides.
 //
-// It returns an error for other kinds, and for an object without a JSON form. Each call returns a new map.
+// It returns an error for other kinds, and for an object without a JSON form. Each call returns a
+// new map.
 func (d *Document) Fields() (map[string]any, error) {
 	fields, err := d.ReadFields()
 	return runtime.DeepCopyJSON(fields), err
@@ -102,13 +113,15 @@ func withoutOld(fields map[string]any, read *readable) {
 	}
 }
 
-// ReadFields returns what Fields returns, without a copy of its values. Never change them. It is safe for concurrent use.
+// ReadFields returns what Fields returns, without a copy of its values. Never change them. It is
+// safe for concurrent use.
 func (d *Document) ReadFields() (map[string]any, error) {
 	if d == nil {
 		return nil, errNoText
 	}
 	if d.fields == nil {
-		return nil, fmt.Errorf("%s: %s cannot be read as JSON; see what Decode found in it", d.File, d.ID)
+		return nil, fmt.Errorf("%s: %s cannot be read as JSON; see what Decode found in it", d.File,
+			d.ID)
 	}
 	fields := maps.Clone(d.fields)
 	if shape := d.api.shapeOf(d.read); shape != nil {
@@ -123,12 +136,13 @@ func (d *Document) ReadFields() (map[string]any, error) {
 	return fields, nil
 }
 
-// Position returns the position of a field in the file. It is the position of the key, or the first character of a list item.
-// The empty path returns the position of the object. A missing field returns the position of its nearest parent. A field from
-// a YAML merge key (<<) has its original position.
+// Position returns the position of a field in the file. It is the position of the key, or the first
+// character of a list item. The empty path returns the position of the object. A missing field
+// returns the position of its nearest parent. A field from a YAML merge key (<<) has its original
+// position.
 //
-// The first call parses the document again and keeps an index. Later calls take as many steps as the path has. It is safe for
-// concurrent use.
+// The first call parses the document again and keeps an index. Later calls take as many steps as
+// the path has. It is safe for concurrent use.
 //
 // After Trace, it is the position in the source of the object.
 func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
@@ -138,19 +152,22 @@ func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
 	return d.TextPosition(p)
 }
 
-// TextPosition is Position in the text that was decoded, also for a generated object. It tells fields apart.
+// TextPosition is Position in the text that was decoded, also for a generated object. It tells
+// fields apart.
 func (d *Document) TextPosition(p fieldpath.Path) fieldpath.Position {
 	s, at := d.place()
 	return s.Position(s.Find(at, p))
 }
 
-// Has reports whether the file has the field, even with an empty value, which a Go value does not show.
+// Has reports whether the file has the field, even with an empty value, which a Go value does not
+// show.
 func (d *Document) Has(p fieldpath.Path) bool {
 	s, at := d.place()
 	return s.Value(at, p) != nil
 }
 
-// Sets reports whether the file sets the field to a value other than null. The API server treats null as unset.
+// Sets reports whether the file sets the field to a value other than null. The API server treats
+// null as unset.
 func (d *Document) Sets(p fieldpath.Path) bool {
 	s, at := d.place()
 	value := s.Value(at, p)
@@ -165,15 +182,15 @@ func (d *Document) Format() Format {
 	return YAML
 }
 
-// SourceLine returns a line of the document's file without its line break, or "" for a missing line. Lines count from 1 and
-// end by the rules of YAML.
+// SourceLine returns a line of the document's file without its line break, or "" for a missing
+// line. Lines count from 1 and end by the rules of YAML.
 func (d *Document) SourceLine(line int) string {
 	s, _ := d.place()
 	return s.File.Line(line)
 }
 
-// Trace makes Position return positions in the sources of a generated object. It also moves the document's findings there. The
-// Origin must not call Position on the same document.
+// Trace makes Position return positions in the sources of a generated object. It also moves the
+// document's findings there. The Origin must not call Position on the same document.
 func (d *Document) Trace(o Origin) {
 	if d == nil || o == nil {
 		return
@@ -188,8 +205,8 @@ func (d *Document) Trace(o Origin) {
 	}
 }
 
-// Text returns a scalar of the file as it is written there, without quotes. It returns false for a missing field, a map and a
-// list.
+// Text returns a scalar of the file as it is written there, without quotes. It returns false for a
+// missing field, a map and a list.
 func (d *Document) Text(p fieldpath.Path) (string, bool) {
 	s, at := d.place()
 	value := s.Value(at, p)
@@ -202,8 +219,9 @@ func (d *Document) Text(p fieldpath.Path) (string, bool) {
 	return value.Value, value.Kind == yaml.ScalarNode
 }
 
-// Release frees the index of Position and Has, which takes a hundred times the memory of the text. The index is freed once all
-// objects of the text are released; a YAML List has many. Later calls parse the text again. It is safe for concurrent use.
+// Release frees the index of Position and Has, which takes a hundred times the memory of the text.
+// The index is freed once all objects of the text are released; a YAML List has many. Later calls
+// parse the text again. It is safe for concurrent use.
 func (d *Document) Release() {
 	if s, _ := d.place(); s.InUse.Add(-1) <= 0 {
 		s.Release()
@@ -221,12 +239,12 @@ func (d *Document) place() (*source.Source, fieldpath.Path) {
 	return d.source, d.at
 }
 
-// Lines returns a function that returns the lines of a file by number, like Document.SourceLine. The file need not hold
-// documents. It is safe for concurrent use.
+// Lines returns a function that returns the lines of a file by number, like Document.SourceLine.
+// The file need not hold documents. It is safe for concurrent use.
 func Lines(data []byte) func(line int) string { return (&source.File{Data: data}).Line }
 
-// Content returns the object of the text as JSON does: with float64 or int64 for numbers. Unlike Fields, it works for a document of any
-// kind.
+// Content returns the object of the text as JSON does: with float64 or int64 for numbers. Unlike
+// Fields, it works for a document of any kind.
 //
 // It returns an error for text that is not YAML or JSON.
 func (d *Document) Content() (map[string]any, error) {

@@ -22,7 +22,8 @@ type Edit struct {
 // ApplyEdits returns the data with the edits applied, in any order. Edits must not overlap.
 func ApplyEdits(data []byte, edits []Edit) []byte {
 	edits = slices.SortedStableFunc(slices.Values(edits), func(a, b Edit) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) // an insertion before a removal
+		// an insertion before a removal
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	var out []byte
 	at := 0
@@ -37,11 +38,13 @@ func ApplyEdits(data []byte, edits []Edit) []byte {
 var errPart = errors.New("its List is larger than 3 MiB; write it as a document of its own")
 
 // errNotAlone is the error for replacing an item of a List.
-var errNotAlone = errors.New("it is one of several objects in a List or an array; write it as a document of its own")
+var errNotAlone = errors.New(
+	"it is one of several objects in a List or an array; write it as a document of its own")
 
-// Replace returns the edit that replaces the whole document by text, in the format of the document. The text holds one object,
-// or several YAML documents with "---" lines. Comments around the object and its separator stay. It returns an error for an
-// item of a List or an array, and for a document without a source.
+// Replace returns the edit that replaces the whole document by text, in the format of the document.
+// The text holds one object, or several YAML documents with "---" lines. Comments around the object
+// and its separator stay. It returns an error for an item of a List or an array, and for a document
+// without a source.
 func (d *Document) Replace(text []byte) (Edit, error) {
 	s, at := d.place()
 	if s.Text == nil {
@@ -63,7 +66,8 @@ func isAlone(s *source.Source) bool {
 	return len(before) == 0 || before[len(before)-1] != '[' && before[len(before)-1] != ','
 }
 
-// contentOf returns the range of a YAML document's content, without blank lines, comments and a separator line around it.
+// contentOf returns the range of a YAML document's content, without blank lines, comments and a
+// separator line around it.
 func contentOf(text []byte) (start, end int) {
 	start = -1
 	for i := 0; i < len(text); {
@@ -80,8 +84,9 @@ func contentOf(text []byte) (start, end int) {
 	return max(start, 0), end
 }
 
-// Unset returns the edits that write null as the value of a field that is a word, and name as its key. They move no other character of the
-// text. It returns nil for a field whose text is not only its key and a word, and for a name longer than the key.
+// Unset returns the edits that write null as the value of a field that is a word, and name as its
+// key. They move no other character of the text. It returns nil for a field whose text is not only
+// its key and a word, and for a name longer than the key.
 func (d *Document) Unset(path fieldpath.Path, name string) []Edit {
 	s, at := d.place()
 	value := s.Value(at, path)

@@ -42,22 +42,24 @@ func ParseFormat(name string) (Format, error) {
 	return 0, fmt.Errorf("%q is none of yaml, json", name)
 }
 
-// Encode writes API objects for people and for kubectl. Equal objects give equal bytes, with sorted keys. It omits an object's status.
-// It omits nil lists, maps and pointers, even in required fields, since an API server stores no null. It omits an empty optional field
-// whose type is a struct, not a pointer (metadata, resources). It keeps other empty values, which have a meaning, such as emptyDir: {}
-// and a required preference: {}. An empty command or args of a TrainJob clears the runtime's. It also keeps everything in a JobSet's
-// volumeClaimPolicies.
+// Encode writes API objects for people and for kubectl. Equal objects give equal bytes, with sorted
+// keys. It omits an object's status. It omits nil lists, maps and pointers, even in required
+// fields, since an API server stores no null. It omits an empty optional field whose type is a
+// struct, not a pointer (metadata, resources). It keeps other empty values, which have a meaning,
+// such as emptyDir: {} and a required preference: {}. An empty command or args of a TrainJob clears
+// the runtime's. It also keeps everything in a JobSet's volumeClaimPolicies.
 //
-// YAML quotes strings that a YAML 1.1 or 1.2 reader could misread. It writes strings of several lines as literal blocks if
-// possible. JSON has four spaces of indentation, like kubectl's.
+// YAML quotes strings that a YAML 1.1 or 1.2 reader could misread. It writes strings of several
+// lines as literal blocks if possible. JSON has four spaces of indentation, like kubectl's.
 //
-// Objects are values of API types, or maps in the form of encoding/json. On an encoding error, Encode writes nothing.
+// Objects are values of API types, or maps in the form of encoding/json. On an encoding error,
+// Encode writes nothing.
 func Encode(w io.Writer, format Format, objects ...any) error {
 	return new(Encoder).Encode(w, format, objects...)
 }
 
-// Encoder encodes objects in several calls. It caches their Go types, whose analysis takes longer than encoding a small
-// object. The zero value is ready for use by one goroutine at a time.
+// Encoder encodes objects in several calls. It caches their Go types, whose analysis takes longer
+// than encoding a small object. The zero value is ready for use by one goroutine at a time.
 type Encoder struct {
 	// KeepStatus keeps the status of objects.
 	KeepStatus bool

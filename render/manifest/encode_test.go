@@ -53,16 +53,18 @@ func TestEncode(t *testing.T) {
 			name:    "nothing in JSON",
 			objects: nil,
 			format:  manifest.JSON,
-			want:    "{\n    \"apiVersion\": \"v1\",\n    \"items\": [],\n    \"kind\": \"List\"\n}\n",
-			reason:  "an empty text is not JSON",
+			want: "{\n    \"apiVersion\": \"v1\",\n    \"items\": [],\n    \"kind\": " +
+				"\"List\"\n}\n",
+			reason: "an empty text is not JSON",
 		},
 		{
 			name: "noise",
 			objects: []any{&jobset.JobSet{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet"},
 				ObjectMeta: metav1.ObjectMeta{Name: "a"},
-				Spec:       jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}},
-				Status:     jobset.JobSetStatus{Restarts: 0},
+				Spec: jobset.JobSetSpec{
+					ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}},
+				Status: jobset.JobSetStatus{Restarts: 0},
 			}},
 			want: `apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
@@ -75,7 +77,8 @@ spec:
       spec:
         template: {}
 `,
-			reason: "structs that are empty say nothing, a status is not ours to write, and an API server stores no null",
+			reason: "structs that are empty say nothing, a status is not ours to write, and an " +
+				"API server stores no null",
 		},
 		{
 			name: "meaningful empties",
@@ -83,7 +86,9 @@ spec:
 				TerminationGracePeriodSeconds: &seconds,
 				SecurityContext:               &corev1.PodSecurityContext{},
 				Containers:                    []corev1.Container{{Name: "c"}},
-				Volumes:                       []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+				Volumes: []corev1.Volume{
+					{Name: "v", VolumeSource: corev1.VolumeSource{
+						EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 			}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}},
 			want: `spec:
   containers:
@@ -98,9 +103,12 @@ spec:
 		},
 		{
 			name: "volume claim policies",
-			objects: []any{&jobset.JobSet{Spec: jobset.JobSetSpec{VolumeClaimPolicies: []jobset.VolumeClaimPolicy{{
-				Templates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
-			}}}}},
+			objects: []any{
+				&jobset.JobSet{
+					Spec: jobset.JobSetSpec{VolumeClaimPolicies: []jobset.VolumeClaimPolicy{{
+						Templates: []corev1.PersistentVolumeClaim{
+							{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
+					}}}}},
 			want: `spec:
   volumeClaimPolicies:
   - templates:
@@ -114,9 +122,19 @@ spec:
 		},
 		{
 			name: "empty references",
-			objects: []any{&jobset.JobSet{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node", Template: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{
-				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{}, ImagePullSecrets: []corev1.LocalObjectReference{{}}}},
-			}}}}}}, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{}, ImagePullSecrets: []corev1.LocalObjectReference{{}}}}},
+			objects: []any{
+				&jobset.JobSet{
+					Spec: jobset.JobSetSpec{
+						ReplicatedJobs: []jobset.ReplicatedJob{
+							{Name: "node", Template: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{
+								Template: corev1.PodTemplateSpec{
+									Spec: corev1.PodSpec{
+										Containers:       []corev1.Container{},
+										ImagePullSecrets: []corev1.LocalObjectReference{{}}}},
+							}}}}}}, &corev1.Pod{
+					Spec: corev1.PodSpec{
+						Containers:       []corev1.Container{},
+						ImagePullSecrets: []corev1.LocalObjectReference{{}}}}},
 			want: `spec:
   replicatedJobs:
   - name: node
@@ -136,10 +154,13 @@ spec:
 			reason: "JobSet's definition fills in the name, and the Pod API does not",
 		},
 		{
-			name:    "empty command",
-			objects: []any{&trainer.TrainJob{Spec: trainer.TrainJobSpec{Trainer: &trainer.Trainer{Command: []string{}, Args: nil}}}},
-			want:    "spec:\n  trainer:\n    command: []\n",
-			reason:  "an empty command clears the runtime's, none keeps it",
+			name: "empty command",
+			objects: []any{
+				&trainer.TrainJob{
+					Spec: trainer.TrainJobSpec{
+						Trainer: &trainer.Trainer{Command: []string{}, Args: nil}}}},
+			want:   "spec:\n  trainer:\n    command: []\n",
+			reason: "an empty command clears the runtime's, none keeps it",
 		},
 		{
 			name: "values with their own encoding",
@@ -195,15 +216,19 @@ time: "1970-01-01T00:00:00Z"
 		{
 			name: "nested lists and blocks",
 			objects: []any{map[string]any{
-				"lists":  []any{[]any{1, []any{"a"}}, map[string]any{"k": []any{map[string]any{"x": "1\n2\n"}}}, map[string]any{}},
+				"lists": []any{
+					[]any{1, []any{"a"}}, map[string]any{"k": []any{map[string]any{"x": "1\n2\n"}}},
+					map[string]any{}},
 				"script": "if true; then\n\techo\n\n  fi\n",
 				"open":   "a\nb",
 				"kept":   "a\n\n",
 				"quoted": " a\nb",
 			}},
-			want: "kept: |+\n  a\n\nlists:\n- - 1\n  - - a\n- k:\n  - x: |\n      1\n      2\n- {}\nopen: |-\n  a\n  b\nquoted: \" a\\nb\"\n" +
+			want: "kept: |+\n  a\n\nlists:\n- - 1\n  - - a\n- k:\n  - x: |\n      1\n      2\n- " +
+				"{}\nopen: |-\n  a\n  b\nquoted: \" a\\nb\"\n" +
 				"script: |\n  if true; then\n  \techo\n\n    fi\n",
-			reason: "scripts are to be read; a text that begins with a space would need an indentation hint",
+			reason: "scripts are to be read; a text that begins with a space would need an " +
+				"indentation hint",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -223,8 +248,10 @@ func TestEncode_Invalid(t *testing.T) {
 		{"nil", nil, "there is no object"},
 		{"a nil pointer", (*trainer.TrainJob)(nil), "it is no object"},
 		{"a string", "a", "it is no object"},
-		{"a channel", map[string]any{"a": []any{make(chan int)}}, `["a"]: [0]: JSON has no value for a chan int`},
-		{"a map of numbers", map[string]any{"a": map[int]string{1: "b"}}, `["a"]: JSON has no value for a map[int]string`},
+		{"a channel", map[string]any{"a": []any{make(chan int)}},
+			`["a"]: [0]: JSON has no value for a chan int`},
+		{"a map of numbers", map[string]any{"a": map[int]string{1: "b"}},
+			`["a"]: JSON has no value for a map[int]string`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -245,17 +272,24 @@ func TestEncode_Invalid(t *testing.T) {
 	}
 }
 
-// TestEncodeStrings writes doubtful strings as values, items and keys. It reads them with a YAML 1.1
-// and a YAML 1.2 reader.
+// TestEncodeStrings writes doubtful strings as values, items and keys. It reads them with a YAML
+// 1.1 and a YAML 1.2 reader.
 func TestEncodeStrings(t *testing.T) {
 	texts := []string{
-		"", " ", "a ", " a", "y", "Y", "n", "yes", "No", "on", "OFF", "true", "True", "FALSE", "null", "Null", "~", "NULL",
-		"0", "00", "0777", "0o17", "0x1F", "0b11", "1_000", "1e3", "1E3", "+1", "-1", "--1", "1.", ".5", "-.5", "1.5e-3", "12:30", "1:2:3.4",
-		".inf", "-.inf", "+.inf", ".NaN", ".nan", "2026-01-31", "2026-01-31T09:00:00Z", "2026-01-31 09:00:00", "=", "<<", "-", "--", "---", "...",
-		"- a", "? a", ": a", "a: b", "a:", "a :b", "a #b", "a#b", "#a", "&a", "*a", "!a", "|", ">", "@a", "`a", "%a", "{a", "[a", "a, b", "]", "'", `"`, "'a'",
-		`a"b`, `a'b`, `a\b`, `\`, "a\tb", "a\nb", "\n", "\n\n", "a\n", "a\n\n\n", "a\n b\n", "\ta\n", "a\n\tb\n", "a\r\nb", "a\rb", "a\n \n", "a\n  ", "é", "日本", "a\u0085b", "a\u2028b",
-		"\uFEFFa", "a\x7fb", "a\x00b", "a\x1bb", "😀", "a\nb: c\n---\nd", "--flag=1", "-c", "--", "$(VAR)", "${VAR:-x}", "a && b", "/bin/sh", "key=value,other", "10.0.0.1", "500m", "8Gi",
-		"0a1b", "1abz", "\uFFFD", "\uFFFE", "a?", "?a", "!!str", "%YAML 1.2", strings.Repeat("k", 2000), strings.Repeat("k\"", 600),
+		"", " ", "a ", " a", "y", "Y", "n", "yes", "No", "on", "OFF", "true", "True", "FALSE",
+		"null", "Null", "~", "NULL",
+		"0", "00", "0777", "0o17", "0x1F", "0b11", "1_000", "1e3", "1E3", "+1", "-1", "--1", "1.",
+		".5", "-.5", "1.5e-3", "12:30", "1:2:3.4",
+		".inf", "-.inf", "+.inf", ".NaN", ".nan", "2026-01-31", "2026-01-31T09:00:00Z",
+		"2026-01-31 09:00:00", "=", "<<", "-", "--", "---", "...",
+		"- a", "? a", ": a", "a: b", "a:", "a :b", "a #b", "a#b", "#a", "&a", "*a", "!a", "|", ">",
+		"@a", "`a", "%a", "{a", "[a", "a, b", "]", "'", `"`, "'a'",
+		`a"b`, `a'b`, `a\b`, `\`, "a\tb", "a\nb", "\n", "\n\n", "a\n", "a\n\n\n", "a\n b\n",
+		"\ta\n", "a\n\tb\n", "a\r\nb", "a\rb", "a\n \n", "a\n  ", "é", "日本", "a\u0085b", "a\u2028b",
+		"\uFEFFa", "a\x7fb", "a\x00b", "a\x1bb", "😀", "a\nb: c\n---\nd", "--flag=1", "-c", "--",
+		"$(VAR)", "${VAR:-x}", "a && b", "/bin/sh", "key=value,other", "10.0.0.1", "500m", "8Gi",
+		"0a1b", "1abz", "\uFFFD", "\uFFFE", "a?", "?a", "!!str", "%YAML 1.2",
+		strings.Repeat("k", 2000), strings.Repeat("k\"", 600),
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("ayn01e+-._:#,[]{}&*!|>'\"%@`? ~=<\\\n\t\ré\u0085\u2028")
@@ -267,7 +301,8 @@ func TestEncodeStrings(t *testing.T) {
 		texts = append(texts, string(r))
 	}
 	for _, text := range texts {
-		object := map[string]any{"value": text, "items": []any{text, []any{text}}, "keys": map[string]any{text: map[string]any{text: text}}, "last": text}
+		object := map[string]any{"value": text, "items": []any{text, []any{text}},
+			"keys": map[string]any{text: map[string]any{text: text}}, "last": text}
 		out := encode(t, manifest.YAML, object)
 		var v11, v12 any
 		if err := sigsyaml.Unmarshal([]byte(out), &v11); err != nil {
@@ -312,7 +347,9 @@ func TestEncodeQuotes(t *testing.T) {
 		{`{"a": 1}`, `'{"a": 1}'`, "single quotes where double ones would need escapes"},
 		{"日本", `"日本"`, "in doubt, quotes"},
 	} {
-		if got := strings.TrimSuffix(strings.TrimPrefix(encode(t, manifest.YAML, map[string]any{"a": tc.text}), "a: "), "\n"); got != tc.want {
+		if got := strings.TrimSuffix(
+			strings.TrimPrefix(encode(t, manifest.YAML, map[string]any{"a": tc.text}), "a: "),
+			"\n"); got != tc.want {
 			t.Errorf("%q is written %s, want %s: %s", tc.text, got, tc.want, tc.reason)
 		}
 	}
@@ -397,22 +434,27 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// TestEncode_RequiredStructs encodes the empty value of every struct that children of a TrainJob reach. A field whose
-// Go type is a struct and which the API requires stays, as the cluster stores it.
+// TestEncode_RequiredStructs encodes the empty value of every struct that children of a TrainJob
+// reach. A field whose Go type is a struct and which the API requires stays, as the cluster stores
+// it.
 func TestEncode_RequiredStructs(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var required []string
 	var visit func(reflect.Type)
 	visit = func(typ reflect.Type) {
-		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice ||
+			typ.Kind() == reflect.Map {
 			typ = typ.Elem()
 		}
-		if typ.Kind() != reflect.Struct || seen[typ] || reflect.PointerTo(typ).Implements(reflect.TypeFor[json.Marshaler]()) {
+		if typ.Kind() != reflect.Struct || seen[typ] ||
+			reflect.PointerTo(typ).Implements(reflect.TypeFor[json.Marshaler]()) {
 			return
 		}
 		seen[typ] = true
 		got := map[string]any{}
-		if err := sigsyaml.Unmarshal([]byte(encode(t, manifest.YAML, map[string]any{"x": reflect.New(typ).Interface()})), &got); err != nil {
+		if err := sigsyaml.Unmarshal(
+			[]byte(encode(t, manifest.YAML, map[string]any{"x": reflect.New(typ).Interface()})),
+			&got); err != nil {
 			t.Fatal(err)
 		}
 		fields, _ := got["x"].(map[string]any)
@@ -420,7 +462,8 @@ func TestEncode_RequiredStructs(t *testing.T) {
 			f := typ.Field(i)
 			visit(f.Type)
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if f.Type.Kind() != reflect.Struct || name == "" || name == "-" || reflect.PointerTo(f.Type).Implements(reflect.TypeFor[json.Marshaler]()) {
+			if f.Type.Kind() != reflect.Struct || name == "" || name == "-" ||
+				reflect.PointerTo(f.Type).Implements(reflect.TypeFor[json.Marshaler]()) {
 				continue
 			}
 			if options == "" {
@@ -431,10 +474,13 @@ func TestEncode_RequiredStructs(t *testing.T) {
 			}
 		}
 	}
-	for _, object := range []any{jobset.JobSet{}, batchv1.Job{}, corev1.Pod{}, corev1.PersistentVolumeClaim{}, corev1.Service{}, trainer.TrainJob{}} {
+	for _, object := range []any{jobset.JobSet{}, batchv1.Job{}, corev1.Pod{},
+		corev1.PersistentVolumeClaim{}, corev1.Service{}, trainer.TrainJob{}} {
 		visit(reflect.TypeOf(object))
 	}
-	for _, want := range []string{"v1.PreferredSchedulingTerm.preference", "v1.WeightedPodAffinityTerm.podAffinityTerm", "v1.PersistentVolumeClaimTemplate.spec", "v1.JobSpec.template"} {
+	for _, want := range []string{"v1.PreferredSchedulingTerm.preference",
+		"v1.WeightedPodAffinityTerm.podAffinityTerm", "v1.PersistentVolumeClaimTemplate.spec",
+		"v1.JobSpec.template"} {
 		if !slices.Contains(required, want) {
 			t.Errorf("the test does not reach %s", want)
 		}

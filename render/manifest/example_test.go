@@ -32,7 +32,8 @@ spec:
 		findings = append(findings, found...)
 		for _, d := range documents {
 			if job, ok := d.Object.(*trainer.TrainJob); ok {
-				fmt.Printf("%s: %s is suspended: %t\n", d.Position(fieldpath.Fields("spec", "suspend")), job.Name, *job.Spec.Suspend)
+				fmt.Printf("%s: %s is suspended: %t\n",
+					d.Position(fieldpath.Fields("spec", "suspend")), job.Name, *job.Spec.Suspend)
 			}
 		}
 	}
@@ -59,7 +60,8 @@ spec:
 }
 
 func ExampleDecodePatches() {
-	_, findings := manifest.DecodePatches("platform.yaml", []byte(`manager: platform.example.com/defaults
+	_, findings := manifest.DecodePatches("platform.yaml",
+		[]byte(`manager: platform.example.com/defaults
 trainingRuntimeSpec:
   template:
     spec:
@@ -90,8 +92,11 @@ spec:
     - name: LR
       value: "0.1"
 `))
-	fmt.Println(documents[0].Position(fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", "LR"), fieldpath.Field("value"))))
-	fmt.Println(documents[0].Position(fieldpath.Fields("spec", "trainer", "image")), "is the nearest parent")
+	fmt.Println(documents[0].Position(
+		fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", "LR"),
+			fieldpath.Field("value"))))
+	fmt.Println(documents[0].Position(fieldpath.Fields("spec", "trainer", "image")),
+		"is the nearest parent")
 	// Output:
 	// llm.yaml:7:7
 	// llm.yaml:4:3 is the nearest parent

@@ -21,17 +21,19 @@ const maxFile = 64 << 20
 // Stdin is the path of standard input.
 const Stdin = "-"
 
-// Files returns the files that the paths name. A path is a file, a directory, a pattern of path.Match, or [Stdin]. A directory
-// stands for its *.yaml, *.yml and *.json files sorted by name. With recursive, it includes the files of its subdirectories, except
-// golden cases: folders that hold manifests and a folder want. A note names each of them.
-// Files have the order of the paths, without duplicates. Hidden files are omitted unless a path names them.
+// Files returns the files that the paths name. A path is a file, a directory, a pattern of
+// path.Match, or [Stdin]. A directory stands for its *.yaml, *.yml and *.json files sorted by name.
+// With recursive, it includes the files of its subdirectories, except golden cases: folders that
+// hold manifests and a folder want. A note names each of them. Files have the order of the paths,
+// without duplicates. Hidden files are omitted unless a path names them.
 //
-// A missing path, an unreadable directory and a path without any file are errors among the findings. Files returns the other
-// files.
+// A missing path, an unreadable directory and a path without any file are errors among the
+// findings. Files returns the other files.
 //
-// The file system may take any slash-separated path, even paths that io/fs rejects, such as absolute ones. If it implements
-// fs.StatFS, Files does not open the paths, which matters for named pipes. It follows symbolic links to files. It follows a
-// link to a directory only if a path names it. The same holds for a device or a named pipe.
+// The file system may take any slash-separated path, even paths that io/fs rejects, such as
+// absolute ones. If it implements fs.StatFS, Files does not open the paths, which matters for named
+// pipes. It follows symbolic links to files. It follows a link to a directory only if a path names
+// it. The same holds for a device or a named pipe.
 func Files(fsys fs.FS, paths []string, recursive bool) ([]string, finding.List) {
 	if fsys == nil {
 		fsys = noFiles{}
@@ -73,7 +75,8 @@ func (l *listing) file(name string) {
 	}
 }
 
-// found adds a file that no path names by itself. A named pipe could wait for its writer forever, and a device has no end.
+// found adds a file that no path names by itself. A named pipe could wait for its writer forever,
+// and a device has no end.
 func (l *listing) found(name string, kind fs.FileMode) {
 	if kind&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
 		l.fail(name, "must be a regular file", "remove it, or name the file itself")
@@ -112,7 +115,8 @@ func (l *listing) named(dir string) {
 	}
 }
 
-// directory adds the files of a directory. It reports whether it has any, including files added before.
+// directory adds the files of a directory. It reports whether it has any, including files added
+// before.
 func (l *listing) directory(dir string, isNamed bool) (held bool) {
 	entries, err := fs.ReadDir(l.fsys, dir)
 	if err != nil {
@@ -122,12 +126,15 @@ func (l *listing) directory(dir string, isNamed bool) (held bool) {
 	if isCase && !isNamed {
 		l.findings = append(l.findings, finding.Finding{
 			Code: codes.GoldenCase, Severity: finding.Note, Position: fieldpath.Position{File: dir},
-			Message: "golden case is skipped", Remedy: finding.Remedy{Text: "name the folder to read it"},
+			Message: "golden case is skipped",
+			Remedy:  finding.Remedy{Text: "name the folder to read it"},
 		})
 		return false
 	}
 	// A file system need not sort, and may return entries along with an error.
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+		return strings.Compare(a.Name(), b.Name())
+	})
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		if strings.HasPrefix(e.Name(), ".") {
@@ -162,10 +169,15 @@ func (l *listing) directory(dir string, isNamed bool) (held bool) {
 // goldenFolder is the folder with the expected output of a golden case, as in package golden.
 const goldenFolder = "want"
 
-// isGolden reports whether a folder is a golden case. Its TrainJobs may be wrong on purpose, and its output is rendered already.
+// isGolden reports whether a folder is a golden case. Its TrainJobs may be wrong on purpose, and
+// its output is rendered already.
 func isGolden(entries []fs.DirEntry) bool {
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() && e.Name() == goldenFolder }) &&
-		slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && isManifest(e.Name()) })
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return e.IsDir() && e.Name() == goldenFolder
+	}) &&
+		slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return !e.IsDir() && isManifest(e.Name())
+		})
 }
 
 func isManifest(name string) bool {
@@ -195,7 +207,8 @@ func (l *listing) pattern(p string) {
 	}
 }
 
-// Match returns the paths that a pattern of path.Match selects, sorted. It takes paths that fs.Glob rejects, such as ../*.
+// Match returns the paths that a pattern of path.Match selects, sorted. It takes paths that fs.Glob
+// rejects, such as ../*.
 func Match(fsys fs.FS, pattern string) ([]string, finding.List) {
 	if fsys == nil {
 		fsys = noFiles{}
@@ -243,8 +256,8 @@ func (l *listing) match(pattern string) []string {
 	return names
 }
 
-// Read reads a file, or stdin if its name is [Stdin]. It does not read a file above 64 MiB, and stops in such a stream. It
-// returns each error as a finding.
+// Read reads a file, or stdin if its name is [Stdin]. It does not read a file above 64 MiB, and
+// stops in such a stream. It returns each error as a finding.
 func Read(fsys fs.FS, stdin io.Reader, file string) ([]byte, *finding.Finding) {
 	if file == Stdin {
 		if stdin == nil {
@@ -296,9 +309,11 @@ func readAll(file string, r io.Reader, size int64) ([]byte, *finding.Finding) {
 
 // failed returns the finding on a file or a directory that cannot be read.
 func failed(name string, err error) *finding.Finding {
-	f := unreadable(name, "cannot be read: "+reason(err), "check the path, and that you may read it")
+	f := unreadable(name, "cannot be read: "+reason(err),
+		"check the path, and that you may read it")
 	if errors.Is(err, fs.ErrNotExist) {
-		f = unreadable(name, "does not exist", "check the path; it is relative to the working directory")
+		f = unreadable(name, "does not exist",
+			"check the path; it is relative to the working directory")
 	}
 	return &f
 }

@@ -51,9 +51,12 @@ func sourceTree(t *testing.T, names ...string) machine {
 }
 
 func TestFiles(t *testing.T) {
-	fsys := sourceTree(t, "b.yaml", "a.yml", "c.json", "notes.txt", ".hidden.yaml", "dir/e.yaml", "dir/d.yaml", "dir/sub/f.yaml",
-		".git/g.yaml", "cases/a/job.yaml", "cases/a/want/a.yaml", "cases/want/b.yaml", "empty/", "odd[1].yaml", "deep/er/h.yaml", "x/1/m.yaml", "x/2/m.yaml", "x/-", "special/")
-	for _, link := range [][2]string{{"dir/d.yaml", "link.yaml"}, {"..", "deep/up"}, {"gone", "deep/dangling.yaml"}, {os.DevNull, "special/null.yaml"}} {
+	fsys := sourceTree(t, "b.yaml", "a.yml", "c.json", "notes.txt", ".hidden.yaml", "dir/e.yaml",
+		"dir/d.yaml", "dir/sub/f.yaml",
+		".git/g.yaml", "cases/a/job.yaml", "cases/a/want/a.yaml", "cases/want/b.yaml", "empty/",
+		"odd[1].yaml", "deep/er/h.yaml", "x/1/m.yaml", "x/2/m.yaml", "x/-", "special/")
+	for _, link := range [][2]string{{"dir/d.yaml", "link.yaml"}, {"..", "deep/up"},
+		{"gone", "deep/dangling.yaml"}, {os.DevNull, "special/null.yaml"}} {
 		if err := os.Symlink(link[0], filepath.Join(fsys.root, link[1])); err != nil {
 			t.Skip("no symbolic links here:", err)
 		}
@@ -67,32 +70,73 @@ func TestFiles(t *testing.T) {
 		reason    string
 	}{
 		{"none", nil, false, nil, nil, "nothing was asked for"},
-		{"files", []string{"b.yaml", "notes.txt", "a.yml"}, false, []string{"b.yaml", "notes.txt", "a.yml"}, nil, "as given, whatever their names"},
-		{"stdin", []string{"-", "a.yml", "-"}, false, []string{"-", "a.yml"}, nil, "standard input is read once"},
-		{"a file named like stdin", []string{"-", "x/../x/-"}, false, []string{"-", "x/../x/-"}, nil, "only a bare dash is standard input"},
-		{"directory", []string{"."}, false, []string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil, "sorted, without hidden files and directories"},
-		{"recursive", []string{"dir"}, true, []string{"dir/d.yaml", "dir/e.yaml", "dir/sub/f.yaml"}, nil, "sorted within each directory"},
-		{"golden case", []string{"cases"}, true, []string{"cases/want/b.yaml"}, []string{"cases/a: note TW111 golden case is skipped"}, "its TrainJobs may be wrong on purpose; want alone is a folder as any other"},
-		{"golden case by name", []string{"cases/a"}, true, []string{"cases/a/job.yaml"}, nil, "its output is not an input"},
-		{"not recursive", []string{"dir"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, nil, "kubectl's default"},
-		{"recursive past links", []string{"deep"}, true, []string{"deep/er/h.yaml"}, []string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"}, "a link to a directory could lead in circles"},
-		{"hidden by name", []string{".hidden.yaml", ".git"}, false, []string{".hidden.yaml", ".git/g.yaml"}, nil, "a path names them"},
-		{"twice", []string{"a.yml", "./a.yml", "dir/../a.yml", ".", "a.yml"}, false, []string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil, "a file is read once, where it was first named"},
-		{"absolute", []string{filepath.ToSlash(fsys.root) + "/a.yml"}, false, []string{filepath.ToSlash(fsys.root) + "/a.yml"}, nil, "any path of the machine"},
-		{"parents", []string{"../" + filepath.Base(fsys.root) + "/dir"}, false, []string{"../" + filepath.Base(fsys.root) + "/dir/d.yaml", "../" + filepath.Base(fsys.root) + "/dir/e.yaml"}, nil, "paths that io/fs calls invalid"},
-		{"pattern", []string{"*.y*ml"}, false, []string{"a.yml", "b.yaml", "link.yaml", "odd[1].yaml"}, nil, "sorted, without hidden files"},
-		{"pattern of hidden files", []string{".h*"}, false, []string{".hidden.yaml"}, nil, "a dot in the pattern asks for them"},
-		{"pattern in the middle", []string{"x/*/m.yaml"}, false, []string{"x/1/m.yaml", "x/2/m.yaml"}, nil, "every element may be a pattern"},
-		{"absolute pattern", []string{filepath.ToSlash(fsys.root) + "/[ab].y*"}, false, []string{filepath.ToSlash(fsys.root) + "/a.yml", filepath.ToSlash(fsys.root) + "/b.yaml"}, nil, "fs.Glob would fail here"},
-		{"device in a directory", []string{"special", "special/*"}, false, nil, []string{"special/null.yaml: error TW108 must be a regular file", "special/null.yaml: error TW108 must be a regular file"}, "reading a named pipe could block forever"},
-		{"device by name", []string{"special/null.yaml"}, false, []string{"special/null.yaml"}, nil, "a shell gives the output of a command as one"},
-		{"pattern of directories", []string{"d*"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, []string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"}, "a directory that matches gives its files"},
-		{"name with brackets", []string{"odd[1].yaml"}, false, []string{"odd[1].yaml"}, nil, "a file that exists is not a pattern"},
-		{"missing", []string{"nope.yaml", "a.yml"}, false, []string{"a.yml"}, []string{"nope.yaml: error TW108 does not exist"}, "the others are read all the same"},
-		{"no match", []string{"*.toml"}, false, nil, []string{"*.toml: error TW108 matches no file"}, "a quoted pattern that hits nothing is a mistake"},
-		{"malformed", []string{"[a"}, false, nil, []string{"[a: error TW108 invalid pattern"}, "it can never match"},
-		{"empty directory", []string{"empty", "x"}, false, nil, []string{"empty: error TW108 holds no *.yaml, *.yml or *.json file", "x: error TW108 holds no *.yaml, *.yml or *.json file"}, "a job that checks nothing should not pass"},
-		{"file as a directory", []string{"a.yml/b"}, false, nil, []string{"a.yml/b: error TW108 cannot be read: not a directory"}, "the system's reason, without the path"},
+		{"files", []string{"b.yaml", "notes.txt", "a.yml"}, false,
+			[]string{"b.yaml", "notes.txt", "a.yml"}, nil, "as given, whatever their names"},
+		{"stdin", []string{"-", "a.yml", "-"}, false, []string{"-", "a.yml"}, nil,
+			"standard input is read once"},
+		{"a file named like stdin", []string{"-", "x/../x/-"}, false, []string{"-", "x/../x/-"},
+			nil, "only a bare dash is standard input"},
+		{"directory", []string{"."}, false,
+			[]string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil,
+			"sorted, without hidden files and directories"},
+		{"recursive", []string{"dir"}, true, []string{"dir/d.yaml", "dir/e.yaml", "dir/sub/f.yaml"},
+			nil, "sorted within each directory"},
+		{"golden case", []string{"cases"}, true, []string{"cases/want/b.yaml"},
+			[]string{"cases/a: note TW111 golden case is skipped"},
+			"its TrainJobs may be wrong on purpose; want alone is a folder as any other"},
+		{"golden case by name", []string{"cases/a"}, true, []string{"cases/a/job.yaml"}, nil,
+			"its output is not an input"},
+		{"not recursive", []string{"dir"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, nil,
+			"kubectl's default"},
+		{"recursive past links", []string{"deep"}, true, []string{"deep/er/h.yaml"},
+			[]string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"},
+			"a link to a directory could lead in circles"},
+		{"hidden by name", []string{".hidden.yaml", ".git"}, false,
+			[]string{".hidden.yaml", ".git/g.yaml"}, nil, "a path names them"},
+		{"twice", []string{"a.yml", "./a.yml", "dir/../a.yml", ".", "a.yml"}, false,
+			[]string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil,
+			"a file is read once, where it was first named"},
+		{"absolute", []string{filepath.ToSlash(fsys.root) + "/a.yml"}, false,
+			[]string{filepath.ToSlash(fsys.root) + "/a.yml"}, nil, "any path of the machine"},
+		{"parents", []string{"../" + filepath.Base(fsys.root) + "/dir"}, false,
+			[]string{"../" + filepath.Base(fsys.root) + "/dir/d.yaml",
+				"../" + filepath.Base(fsys.root) + "/dir/e.yaml"}, nil,
+			"paths that io/fs calls invalid"},
+		{"pattern", []string{"*.y*ml"}, false,
+			[]string{"a.yml", "b.yaml", "link.yaml", "odd[1].yaml"}, nil,
+			"sorted, without hidden files"},
+		{"pattern of hidden files", []string{".h*"}, false, []string{".hidden.yaml"}, nil,
+			"a dot in the pattern asks for them"},
+		{"pattern in the middle", []string{"x/*/m.yaml"}, false,
+			[]string{"x/1/m.yaml", "x/2/m.yaml"}, nil, "every element may be a pattern"},
+		{"absolute pattern", []string{filepath.ToSlash(fsys.root) + "/[ab].y*"}, false,
+			[]string{filepath.ToSlash(fsys.root) + "/a.yml",
+				filepath.ToSlash(fsys.root) + "/b.yaml"}, nil, "fs.Glob would fail here"},
+		{"device in a directory", []string{"special", "special/*"}, false, nil,
+			[]string{"special/null.yaml: error TW108 must be a regular file",
+				"special/null.yaml: error TW108 must be a regular file"},
+			"reading a named pipe could block forever"},
+		{"device by name", []string{"special/null.yaml"}, false, []string{"special/null.yaml"}, nil,
+			"a shell gives the output of a command as one"},
+		{"pattern of directories", []string{"d*"}, false, []string{"dir/d.yaml", "dir/e.yaml"},
+			[]string{"deep/dangling.yaml: error TW108 is a link to a file that does not exist"},
+			"a directory that matches gives its files"},
+		{"name with brackets", []string{"odd[1].yaml"}, false, []string{"odd[1].yaml"}, nil,
+			"a file that exists is not a pattern"},
+		{"missing", []string{"nope.yaml", "a.yml"}, false, []string{"a.yml"},
+			[]string{"nope.yaml: error TW108 does not exist"}, "the others are read all the same"},
+		{"no match", []string{"*.toml"}, false, nil,
+			[]string{"*.toml: error TW108 matches no file"},
+			"a quoted pattern that hits nothing is a mistake"},
+		{"malformed", []string{"[a"}, false, nil, []string{"[a: error TW108 invalid pattern"},
+			"it can never match"},
+		{"empty directory", []string{"empty", "x"}, false, nil,
+			[]string{"empty: error TW108 holds no *.yaml, *.yml or *.json file",
+				"x: error TW108 holds no *.yaml, *.yml or *.json file"},
+			"a job that checks nothing should not pass"},
+		{"file as a directory", []string{"a.yml/b"}, false, nil,
+			[]string{"a.yml/b: error TW108 cannot be read: not a directory"},
+			"the system's reason, without the path"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if runtime.GOOS == "windows" && tc.name == "file as a directory" {
@@ -104,7 +148,8 @@ func TestFiles(t *testing.T) {
 			}
 			var got []string
 			for _, f := range findings {
-				got = append(got, f.Position.String()+": "+f.Severity.String()+" "+string(f.Code)+" "+f.Message)
+				got = append(got, f.Position.String()+": "+f.Severity.String()+" "+string(f.Code)+
+					" "+f.Message)
 				if f.Remedy.Text == "" {
 					t.Errorf("%v has no help", f)
 				}
@@ -116,8 +161,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// denied is a file system with a directory and a file that may not be read. Tests run as root, who may
-// read everything.
+// denied is a file system with a directory and a file that may not be read. Tests run as root, who
+// may read everything.
 type denied struct{ fstest.MapFS }
 
 func (d denied) Open(name string) (fs.File, error) {
@@ -138,20 +183,26 @@ func (d denied) ReadDir(name string) ([]fs.DirEntry, error) {
 
 func TestUnreadable(t *testing.T) {
 	fsys := denied{fstest.MapFS{
-		"a/locked/x.yaml": {}, "a/z.yaml": {Data: []byte("z")}, "a/secret.yaml": {}, "a/b/y.yaml": {},
+		"a/locked/x.yaml": {}, "a/z.yaml": {Data: []byte("z")}, "a/secret.yaml": {},
+		"a/b/y.yaml": {},
 	}}
 	files, findings := manifest.Files(fsys, []string{"a", "a/locked"}, true)
 	if diff := cmp.Diff([]string{"a/b/y.yaml", "a/secret.yaml", "a/z.yaml"}, files); diff != "" {
 		t.Errorf("a directory that cannot be read stops the others (-want +got):\n%s", diff)
 	}
-	want := "a/locked: TW108: cannot be read: permission denied; check the path, and that you may read it"
+	want := "a/locked: TW108: cannot be read: permission denied; check the path, and that you " +
+		"may read it"
 	if len(findings) != 2 || findings[0].Error() != want || findings[1].Error() != want {
 		t.Errorf("got %v, want twice %s", findings, want)
 	}
 	for _, tc := range []struct{ file, data, want string }{
 		{"a/z.yaml", "z", ""},
-		{"a/secret.yaml", "", "a/secret.yaml: TW108: cannot be read: permission denied; check the path, and that you may read it"},
-		{"a/nope.yaml", "", "a/nope.yaml: TW108: does not exist; check the path; it is relative to the working directory"},
+		{"a/secret.yaml", "",
+			"a/secret.yaml: TW108: cannot be read: permission denied; check the path, and that " +
+				"you may read it"},
+		{"a/nope.yaml", "",
+			"a/nope.yaml: TW108: does not exist; check the path; it is relative to the working " +
+				"directory"},
 		{"a", "", "a: TW108: is a directory; name the files in it, or list it first"},
 	} {
 		data, f := manifest.Read(fsys, nil, tc.file)
@@ -166,13 +217,15 @@ func TestUnreadable(t *testing.T) {
 }
 
 func TestReadStdin(t *testing.T) {
-	if data, f := manifest.Read(nil, strings.NewReader("a"), manifest.Stdin); string(data) != "a" || f != nil {
+	if data, f := manifest.Read(nil, strings.NewReader("a"), manifest.Stdin); string(data) != "a" ||
+		f != nil {
 		t.Errorf("got %q, %v", data, f)
 	}
 	if _, f := manifest.Read(nil, nil, manifest.Stdin); f == nil || f.Code != codes.Unreadable {
 		t.Errorf("got %v without a standard input", f)
 	}
-	if _, f := manifest.Read(nil, io.MultiReader(strings.NewReader("a"), broken{}), manifest.Stdin); f == nil || f.Message != "cannot be read: the pipe broke" {
+	if _, f := manifest.Read(nil, io.MultiReader(strings.NewReader("a"), broken{}),
+		manifest.Stdin); f == nil || f.Message != "cannot be read: the pipe broke" {
 		t.Errorf("got %v", f)
 	}
 }
@@ -193,7 +246,8 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestReadStopsAtTheLimit(t *testing.T) {
 	var e endless
 	data, f := manifest.Read(nil, &e, manifest.Stdin)
-	if data != nil || f == nil || f.Error() != "-: TW100: is larger than 64 MiB; split it into several files" {
+	if data != nil || f == nil ||
+		f.Error() != "-: TW100: is larger than 64 MiB; split it into several files" {
 		t.Errorf("got %d bytes, %v", len(data), f)
 	}
 	if e.read > 96<<20 {
@@ -204,12 +258,14 @@ func TestReadStopsAtTheLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(file.Truncate(100<<20), file.Close()); err != nil { // takes no room on the disk
+	// takes no room on the disk
+	if err := errors.Join(file.Truncate(100<<20), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, f := manifest.Read(machine{"/"}, nil, filepath.ToSlash(name)); f == nil || f.Message != "is larger than 64 MiB" {
+	if _, f := manifest.Read(machine{"/"}, nil, filepath.ToSlash(name)); f == nil ||
+		f.Message != "is larger than 64 MiB" {
 		t.Errorf("got %v", f)
 	}
 	runtime.ReadMemStats(&after)
@@ -219,31 +275,54 @@ func TestReadStopsAtTheLimit(t *testing.T) {
 }
 
 func TestMayHoldRuntime(t *testing.T) {
-	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: a\nspec:\n"
+	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: " +
+		"a\nspec:\n"
 	for _, tc := range []struct {
 		name, text string
 		want       bool
 		reason     string
 	}{
 		{"a TrainJob", job + "  runtimeRef:\n    name: torch\n", false, "it names no kind"},
-		{"a TrainJob with a kind", job + "  runtimeRef:\n    name: torch\n    kind: ClusterTrainingRuntime\n", false, "the kind belongs to its reference"},
-		{"the kind first", job + "  runtimeRef:\n    kind: TrainingRuntime\n\n    name: torch\n", false, "the kind belongs to its reference"},
-		{"with line ends of Windows", strings.ReplaceAll(job+"  runtimeRef:\n    kind: TrainingRuntime\n", "\n", "\r\n"), false, "the kind belongs to its reference"},
-		{"two TrainJobs", job + "  runtimeRef:\n    kind: TrainingRuntime\n---\n" + job, false, "neither is a runtime"},
-		{"a script", job + "  trainer:\n    command:\n    - |\n      a \\\n      b\n", false, "nothing is in double quotes"},
-		{"a runtime", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\n", true, "it is one"},
-		{"a runtime behind a TrainJob", job + "  runtimeRef:\n    kind: TrainingRuntime\n---\nkind: TrainingRuntime\n", true, "the second is one"},
-		{"an indented runtime", "  apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainingRuntime\n", true, "documents may be indented"},
-		{"a List", "kind: List\napiVersion: v1\nitems:\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainingRuntime\n", true, "its item is one"},
-		{"a typed List", "kind: ClusterTrainingRuntimeList\napiVersion: trainer.kubeflow.org/v1alpha1\nitems: [{}]\n", true, "its items are some"},
+		{"a TrainJob with a kind",
+			job + "  runtimeRef:\n    name: torch\n    kind: ClusterTrainingRuntime\n", false,
+			"the kind belongs to its reference"},
+		{"the kind first", job + "  runtimeRef:\n    kind: TrainingRuntime\n\n    name: torch\n",
+			false, "the kind belongs to its reference"},
+		{"with line ends of Windows",
+			strings.ReplaceAll(job+"  runtimeRef:\n    kind: TrainingRuntime\n", "\n", "\r\n"),
+			false, "the kind belongs to its reference"},
+		{"two TrainJobs", job + "  runtimeRef:\n    kind: TrainingRuntime\n---\n" + job, false,
+			"neither is a runtime"},
+		{"a script", job + "  trainer:\n    command:\n    - |\n      a \\\n      b\n", false,
+			"nothing is in double quotes"},
+		{"a runtime", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\n",
+			true, "it is one"},
+		{"a runtime behind a TrainJob",
+			job + "  runtimeRef:\n    kind: TrainingRuntime\n---\nkind: TrainingRuntime\n", true,
+			"the second is one"},
+		{"an indented runtime",
+			"  apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainingRuntime\n", true,
+			"documents may be indented"},
+		{"a List", "kind: List\napiVersion: v1\nitems:\n- apiVersion: " +
+			"trainer.kubeflow.org/v1alpha1\n  kind: TrainingRuntime\n", true, "its item is one"},
+		{"a typed List",
+			"kind: ClusterTrainingRuntimeList\napiVersion: trainer.kubeflow.org/v1alpha1\nitems: " +
+				"[{}]\n", true, "its items are some"},
 		{"JSON", `{"kind": "TrainingRuntime"}`, true, "it is one"},
 		{"an escape", `{"kind": "\u0054rainingRuntime"}`, true, "it is one"},
-		{"on a line of its own", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind:\n  TrainingRuntime\n", true, "a value may stand below its key"},
-		{"in quotes", job + "  runtimeRef:\n    kind: \"TrainingRuntime\"\n", true, "in doubt it is looked at"},
-		{"a merge key", "a: &a\n  runtimeRef: &r\n    kind: TrainingRuntime\n<<: *r\n", true, "the kind goes to the top"},
+		{"on a line of its own",
+			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind:\n  TrainingRuntime\n", true,
+			"a value may stand below its key"},
+		{"in quotes", job + "  runtimeRef:\n    kind: \"TrainingRuntime\"\n", true,
+			"in doubt it is looked at"},
+		{"a merge key", "a: &a\n  runtimeRef: &r\n    kind: TrainingRuntime\n<<: *r\n", true,
+			"the kind goes to the top"},
 		{"a tag", "kind: !!binary VHJhaW5pbmdSdW50aW1l\n", true, "base64 spells it"},
-		{"a text that looks like a reference", "kind: ClusterTrainingRuntime\nspec: |\n  runtimeRef:\n    kind: TrainingRuntime\n", true, "the other one is one"},
-		{"below a text", "a: |\n  runtimeRef:\n kind: TrainingRuntime\n", true, "the line is not below runtimeRef"},
+		{"a text that looks like a reference",
+			"kind: ClusterTrainingRuntime\nspec: |\n  runtimeRef:\n    kind: TrainingRuntime\n",
+			true, "the other one is one"},
+		{"below a text", "a: |\n  runtimeRef:\n kind: TrainingRuntime\n", true,
+			"the line is not below runtimeRef"},
 		{"a ConfigMap", "apiVersion: v1\nkind: ConfigMap\n", true, "it may be a snapshot"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -270,7 +349,8 @@ func TestMayHoldRuntimeOfAllInputs(t *testing.T) {
 				files = txtar.Parse(text).Files
 			}
 			for _, file := range files {
-				if strings.HasPrefix(file.Name, "want/") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file.Name)) {
+				if strings.HasPrefix(file.Name, "want/") ||
+					!slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file.Name)) {
 					continue
 				}
 				if len(file.Data) <= 1<<16 && mustHoldNone(t, path, file.Data) {

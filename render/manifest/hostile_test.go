@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
-// TestHostile reads input that was made to do harm. It is rejected by name, within bounds of time and
-// memory. The bounds are generous for slow machines, and far below the demands of the input.
+// TestHostile reads input that was made to do harm. It is rejected by name, within bounds of time
+// and memory. The bounds are generous for slow machines, and far below the demands of the input.
 func TestHostile(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -23,35 +23,63 @@ func TestHostile(t *testing.T) {
 		want string // of the first finding: code and message
 		mega int    // bytes allocated, in MiB
 	}{
-		{"a large file", func() string { return strings.Repeat("# comment\n", 7<<20) }, "TW100 is larger than 64 MiB", 1},
-		{"a large document", func() string { return job + "spec: {}\n" + strings.Repeat("# comment\n", 1<<19) }, "TW100 the document has 5.0 MiB: must have at most 3 MiB, as in the API server", 1},
+		{"a large file", func() string {
+			return strings.Repeat("# comment\n", 7<<20)
+		}, "TW100 is larger than 64 MiB", 1},
+		{"a large document", func() string {
+			return job + "spec: {}\n" + strings.Repeat("# comment\n", 1<<19)
+		}, "TW100 the document has 5.0 MiB: must have at most 3 MiB, as in the API server", 1},
 		{"a large JSON object", func() string {
-			return `{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"` + strings.Repeat("a", 4<<20) + `"}}`
+			return `{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"` +
+				strings.Repeat("a", 4<<20) + `"}}`
 		}, "TW100 the document has 4.0 MiB: must have at most 3 MiB, as in the API server", 40},
 		{"a NUL", func() string { return "kind: \x00\n" }, "TW100 must be text: byte 7 is NUL", 1},
-		{"a binary file", func() string { return "\x7fELF\x02\x01\x01\x00" }, "TW100 must be text: byte 8 is NUL", 1},
-		{"UTF-16", func() string { return "\xff\xfek\x00i\x00" }, "TW100 must be UTF-8, not UTF-16", 1},
-		{"Latin-1", func() string { return "kind: caf\xe9\n" }, "TW100 must be UTF-8: byte 10 is invalid", 1},
-		{"a control character", func() string { return "kind: \x01\n" }, "TW100 cannot be parsed: control characters are not allowed", 1},
-		{"nested lists", func() string { return strings.Repeat("[", 3<<20) }, "TW100 is nested deeper than 1000 levels", 40},
-		{"nested lists, closed", func() string { return "a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) }, "TW100 is nested deeper than 1000 levels", 60},
-		{"nested block lists", func() string { return strings.Repeat("- ", 9000) + "a\n" }, "TW100 is nested deeper than 1000 levels", 60},
-		{"nested objects", func() string { return strings.Repeat("{a: ", 700000) }, "TW100 is nested deeper than 1000 levels", 60},
-		{"nested keys", func() string { return strings.Repeat("? ", 9000) + "\n" }, "TW100 is nested deeper than 1000 levels", 60},
-		{"nested JSON", func() string { return strings.Repeat(`{"a":`, 1<<20) }, "TW100 is nested deeper than 1000 levels", 40},
+		{"a binary file", func() string {
+			return "\x7fELF\x02\x01\x01\x00"
+		}, "TW100 must be text: byte 8 is NUL", 1},
+		{"UTF-16", func() string {
+			return "\xff\xfek\x00i\x00"
+		}, "TW100 must be UTF-8, not UTF-16", 1},
+		{"Latin-1", func() string {
+			return "kind: caf\xe9\n"
+		}, "TW100 must be UTF-8: byte 10 is invalid", 1},
+		{"a control character", func() string {
+			return "kind: \x01\n"
+		}, "TW100 cannot be parsed: control characters are not allowed", 1},
+		{"nested lists", func() string {
+			return strings.Repeat("[", 3<<20)
+		}, "TW100 is nested deeper than 1000 levels", 40},
+		{"nested lists, closed", func() string {
+			return "a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
+		}, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested block lists", func() string {
+			return strings.Repeat("- ", 9000) + "a\n"
+		}, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested objects", func() string {
+			return strings.Repeat("{a: ", 700000)
+		}, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested keys", func() string {
+			return strings.Repeat("? ", 9000) + "\n"
+		}, "TW100 is nested deeper than 1000 levels", 60},
+		{"nested JSON", func() string {
+			return strings.Repeat(`{"a":`, 1<<20)
+		}, "TW100 is nested deeper than 1000 levels", 40},
 		{"nested JSON in a List", func() string {
-			return `{"kind":"List","apiVersion":"v1","items":[` + strings.Repeat("[", 1500) + strings.Repeat("]", 1500) + "]}"
+			return `{"kind":"List","apiVersion":"v1","items":[` + strings.Repeat("[", 1500) +
+				strings.Repeat("]", 1500) + "]}"
 		}, "TW100 is nested deeper than 1000 levels", 10},
 		{"an alias bomb", func() string {
 			var b strings.Builder
 			b.WriteString("a: &a [x, x, x, x, x, x, x, x, x]\n")
 			for c := 'b'; c <= 'z'; c++ {
-				fmt.Fprintf(&b, "%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), ", "))
+				fmt.Fprintf(&b, "%c: &%c [%s]\n", c, c,
+					strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), ", "))
 			}
 			return b.String()
 		}, "TW100 is rejected: its aliases expand it to more than 3 MiB", 10},
 		{"an alias bomb of text", func() string {
-			return "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 10000) + "]\n"
+			return "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" +
+				strings.Repeat("*a, ", 10000) + "]\n"
 		}, "TW100 is rejected: its aliases expand it to more than 3 MiB", 60},
 		{"an alias bomb of merge keys", func() string {
 			var b strings.Builder
@@ -62,7 +90,8 @@ func TestHostile(t *testing.T) {
 			return b.String()
 		}, "TW100 is rejected: its aliases expand it to more than 3 MiB", 10},
 		{"aliases of many documents", func() string {
-			return strings.Repeat("---\na: &a [x, "+strings.Repeat("x", 2000)+"]\nb: ["+strings.Repeat("*a,", 1400)+"*a]\n", 40)
+			return strings.Repeat("---\na: &a [x, "+strings.Repeat("x", 2000)+"]\nb: ["+
+				strings.Repeat("*a,", 1400)+"*a]\n", 40)
 		}, "TW100 aliases expand it above 32 MiB: the rest is not read", 300},
 		{"a deep chain of aliases", func() string {
 			var b strings.Builder
@@ -80,11 +109,18 @@ func TestHostile(t *testing.T) {
 			}
 			return b.String()
 		}, "TW101 unknown field \"a0\"", 2000},
-		{"an alias to itself", func() string { return "a: &a [*a]\n" }, "TW100 is rejected: an alias refers to the value that contains it", 1},
-		{"a merge of itself", func() string { return "a: &a {<<: *a}\n" }, "TW100 is rejected: an alias refers to the value that contains it", 1},
-		{"a million values", func() string { return "[" + strings.Repeat("1,", 1<<20) + "1]" }, "TW100 has more than 20000 findings: the rest is not read", 100},
+		{"an alias to itself", func() string {
+			return "a: &a [*a]\n"
+		}, "TW100 is rejected: an alias refers to the value that contains it", 1},
+		{"a merge of itself", func() string {
+			return "a: &a {<<: *a}\n"
+		}, "TW100 is rejected: an alias refers to the value that contains it", 1},
+		{"a million values", func() string {
+			return "[" + strings.Repeat("1,", 1<<20) + "1]"
+		}, "TW100 has more than 20000 findings: the rest is not read", 100},
 		{"a million values in YAML", func() string {
-			return job + "spec: {trainer: {command: [" + strings.Repeat("a,", 700000) + "]}, x: 1}\n"
+			return job + "spec: {trainer: {command: [" + strings.Repeat("a,", 700000) +
+				"]}, x: 1}\n"
 		}, "TW101 unknown field \"x\"", 3000},
 		{"many findings", func() string {
 			var b strings.Builder
@@ -94,17 +130,27 @@ func TestHostile(t *testing.T) {
 			}
 			return b.String()
 		}, "TW100 has more than 20000 findings: the rest is not read", 1000},
-		{"many documents", func() string { return strings.Repeat("---\na\n", 1<<20) }, "TW100 has more than 20000 findings: the rest is not read", 1000},
-		{"many objects", func() string { return "[" + strings.Repeat(`{"kind":"A","apiVersion":"b"},`, 120000) + "1]" }, "TW100 has more than 100000 objects: the rest is not read", 1000},
-		{"a long key", func() string { return job + strings.Repeat("a", 1000) + ": 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 2},
-		{"a very long key", func() string { return job + "? " + strings.Repeat("a", 1<<20) + "\n: 1\n" }, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 100},
+		{"many documents", func() string {
+			return strings.Repeat("---\na\n", 1<<20)
+		}, "TW100 has more than 20000 findings: the rest is not read", 1000},
+		{"many objects", func() string {
+			return "[" + strings.Repeat(`{"kind":"A","apiVersion":"b"},`, 120000) + "1]"
+		}, "TW100 has more than 100000 objects: the rest is not read", 1000},
+		{"a long key", func() string {
+			return job + strings.Repeat("a", 1000) + ": 1\n"
+		}, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 2},
+		{"a very long key", func() string {
+			return job + "? " + strings.Repeat("a", 1<<20) + "\n: 1\n"
+		}, "TW101 unknown field \"" + strings.Repeat("a", 60) + "…\"", 100},
 		{"a long JSON line", func() string {
-			return `{"apiVersion":"v1","kind":"ConfigMap","x":1,"data":{` + strings.TrimSuffix(strings.Repeat(`"k":"v",`, 100000), ",") + "}}"
+			return `{"apiVersion":"v1","kind":"ConfigMap","x":1,"data":{` +
+				strings.TrimSuffix(strings.Repeat(`"k":"v",`, 100000), ",") + "}}"
 		}, "TW100 has more than 20000 findings: the rest is not read", 1000},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.mega >= 1000 && tc.name != "many objects" {
-				testenv.LongOnly(t, "it reads megabytes of values, and smaller inputs meet the same limits")
+				testenv.LongOnly(
+					t, "it reads megabytes of values, and smaller inputs meet the same limits")
 			}
 			data := []byte(tc.in())
 			var before, after runtime.MemStats
@@ -134,7 +180,8 @@ func TestHostile(t *testing.T) {
 
 // TestLargeList reads a List in JSON that is larger than an object may be.
 func TestLargeList(t *testing.T) {
-	item := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"` + strings.Repeat("a", 1<<20) + `"}}`
+	item := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"` +
+		strings.Repeat("a", 1<<20) + `"}}`
 	in := `{"apiVersion":"v1","kind":"List","items":[` + strings.Repeat(item+",", 5) + item + "]}"
 	documents, findings := manifest.Decode("in", []byte(in))
 	if len(documents) != 6 || len(findings) > 0 {
@@ -147,51 +194,90 @@ func TestLargeList(t *testing.T) {
 
 // TestLegitimateAliases reads anchors as people use them.
 func TestLegitimateAliases(t *testing.T) {
-	documents, findings := manifest.Decode("in", []byte("x: &x {a: &y [b], c: *y}\nkind: Pod\napiVersion: v1\nz: [*x, *x, *y]\n"))
+	documents, findings := manifest.Decode(
+		"in", []byte("x: &x {a: &y [b], c: *y}\nkind: Pod\napiVersion: v1\nz: [*x, *x, *y]\n"))
 	if len(documents) != 1 || len(findings) > 0 {
 		t.Errorf("got %d documents, %v", len(documents), findings)
 	}
 }
 
-// TestQuotes marks each line of a file with what may be repeated of it: nothing, all, or its beginning.
+// TestQuotes marks each line of a file with what may be repeated of it: nothing, all, or its
+// beginning.
 func TestQuotes(t *testing.T) {
 	const object = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
 	for _, tc := range []struct{ name, in, want, reason string }{
-		{"object", object + "spec:\n  suspend: true # x\n", object + "spec:\n  suspend: true # x\n", "all of it"},
+		{"object", object + "spec:\n  suspend: true # x\n", object + "spec:\n  suspend: true # x\n",
+			"all of it"},
 		{"no object", "user: me\npassword: S\n", "-\n-\n", "it may be anything"},
 		{"half an object", "kind: TrainJob\npassword: S\n", "-\n-\n", "it may be anything"},
 		{"a bare value", "-----BEGIN KEY-----\nS\n", "-\n-\n", "a key"},
-		{"two documents", "password: S\n---\n" + object + "---\nS\n", "-\n-\n" + object + "-\n-\n", "each counts for itself"},
-		{"a patch", "manager: a.io/b\ntrainingRuntimeSpec: {}\n", "manager: a.io/b\ntrainingRuntimeSpec: {}\n", "has no kind"},
-		{"patches", "- manager: a.io/b\n  trainingRuntimeSpec: {}\n", "- manager: a.io/b\n  trainingRuntimeSpec: {}\n", "a list of them"},
-		{"no patches", "- manager: a.io/b\n  password: S\n- S\n", "-\n-\n-\n", "a list of something"},
-		{"env", object + "spec:\n  env:\n  - name: A\n    value: S\n  image: x\n", object + "spec:\n  env:\n-\n-\n  image: x\n", "a list"},
-		{"env as a map", object + "env:\n  A: S\nimage: x\n", object + "env:\n-\nimage: x\n", "whatever its form"},
-		{"env in flow style", object + "spec: {env: [{name: A, value: S}], image: x}\n", object + "spec: {env: ***\n", "on one line"},
-		{"env in flow style over lines", object + "spec: {env: [{name: A,\n  value: S}], image: x,\n  name: y}\n", object + "spec: {env: ***\n-\n  name: y}\n", "on several"},
-		{"misspelled", object + "Env:\n- Value: S\nevn:\n- valeu: S\nenvs: S\n", object + "Env:\n-\nevn:\n-\nenvs: ***\n", "a typo is what reports are about"},
-		{"annotation without a blank", object + "metadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration:S\n  name: y\n", object + "metadata:\n  annotations:\n-\n  name: y\n", "text, not a key"},
-		{"envFrom", object + "envFrom:\n- secretRef: {name: S}\n", object + "envFrom:\n-\n", "beside env"},
-		{"value", object + "header:\n- name: a\n  value: S\n- \"value\": S\n- {name: a, value: S}\n", object + "header:\n- name: a\n  value: ***\n- \"value\": ***\n- {name: a, value: ***\n", "rather once too often"},
-		{"values", object + "values: [a]\nevalue: x\nthe value: x\n", object + "values: [a]\nevalue: x\nthe value: x\n", "other keys"},
-		{"block scalar", object + "value: |\n  S\n   a: b\n  S\nkind2: x\n", object + "value: ***\n-\n-\n-\nkind2: x\n", "to its end"},
-		{"quoted over lines", object + "value: \"S\n  S\"\nx: y\n", object + "value: ***\n-\nx: y\n", "to its end"},
+		{"two documents", "password: S\n---\n" + object + "---\nS\n", "-\n-\n" + object + "-\n-\n",
+			"each counts for itself"},
+		{"a patch", "manager: a.io/b\ntrainingRuntimeSpec: {}\n",
+			"manager: a.io/b\ntrainingRuntimeSpec: {}\n", "has no kind"},
+		{"patches", "- manager: a.io/b\n  trainingRuntimeSpec: {}\n",
+			"- manager: a.io/b\n  trainingRuntimeSpec: {}\n", "a list of them"},
+		{"no patches", "- manager: a.io/b\n  password: S\n- S\n", "-\n-\n-\n",
+			"a list of something"},
+		{"env", object + "spec:\n  env:\n  - name: A\n    value: S\n  image: x\n",
+			object + "spec:\n  env:\n-\n-\n  image: x\n", "a list"},
+		{"env as a map", object + "env:\n  A: S\nimage: x\n", object + "env:\n-\nimage: x\n",
+			"whatever its form"},
+		{"env in flow style", object + "spec: {env: [{name: A, value: S}], image: x}\n",
+			object + "spec: {env: ***\n", "on one line"},
+		{"env in flow style over lines",
+			object + "spec: {env: [{name: A,\n  value: S}], image: x,\n  name: y}\n",
+			object + "spec: {env: ***\n-\n  name: y}\n", "on several"},
+		{"misspelled", object + "Env:\n- Value: S\nevn:\n- valeu: S\nenvs: S\n",
+			object + "Env:\n-\nevn:\n-\nenvs: ***\n", "a typo is what reports are about"},
+		{"annotation without a blank",
+			object + "metadata:\n  annotations:\n    " +
+				"kubectl.kubernetes.io/last-applied-configuration:S\n  name: y\n",
+			object + "metadata:\n  annotations:\n-\n  name: y\n", "text, not a key"},
+		{"envFrom", object + "envFrom:\n- secretRef: {name: S}\n", object + "envFrom:\n-\n",
+			"beside env"},
+		{"value", object +
+			"header:\n- name: a\n  value: S\n- \"value\": S\n- {name: a, value: S}\n",
+			object + "header:\n- name: a\n  value: ***\n- \"value\": ***\n- {name: a, value: ***\n",
+			"rather once too often"},
+		{"values", object + "values: [a]\nevalue: x\nthe value: x\n",
+			object + "values: [a]\nevalue: x\nthe value: x\n", "other keys"},
+		{"block scalar", object + "value: |\n  S\n   a: b\n  S\nkind2: x\n",
+			object + "value: ***\n-\n-\n-\nkind2: x\n", "to its end"},
+		{"quoted over lines", object + "value: \"S\n  S\"\nx: y\n",
+			object + "value: ***\n-\nx: y\n", "to its end"},
 		{"nothing", object + "value:\nx: y\n", object + "value:\nx: y\n", "null is no secret"},
 		{"key of its own line", object + "? value\n: S\n", object + "? value\n-\n", "a long form"},
-		{"alias", object + "a: &S hunter2\nvalue: *S\n", object + "-\nvalue: ***\n", "the value stands elsewhere"},
-		{"alias in env", object + "a: &S\n  b: S\n  c:\n  - S\nenv: [*S]\nd: x\n", object + "-\n-\n-\n-\nenv: ***\nd: x\n", "all of it"},
-		{"merge key", object + "a: &S\n  b: S\nenv:\n- <<: *S\n  name: x\n", object + "-\n-\nenv:\n-\n-\n", "it is an alias"},
-		{"Secret", "apiVersion: v1\nkind: Secret\nstringData: {a: S}\ndata:\n  b: S\ntype: x\n", "-\n-\n-\n-\n-\n-\n", "a misspelled key has its values"},
-		{"Secret in a List", "apiVersion: v1\nkind: List\nitems:\n- kind: Secret\n  stringdata: {a: S}\n- kind: x\n", "apiVersion: v1\nkind: List\nitems:\n-\n-\n- kind: x\n", "as an item"},
-		{"last applied", object + "metadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      S\n    a: b\n",
-			object + "metadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: ***\n-\n    a: b\n", "has the whole object"},
-		{"JSON", `{"apiVersion":"a/v1","kind":"K","env":[{"name":"A","value":"S"}]}`, `{"apiVersion":"a/v1","kind":"K","env": ***`, "on one line"},
-		{"JSON over lines", "{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\":[\n{\"value\":\n\"S\"}],\n\"x\":1}\n", "{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\": ***\n-\n-\n\"x\":1}\n", "without indentation"},
-		{"List", "apiVersion: v1\nkind: List\nitems:\n- S\n- kind: x\n", "apiVersion: v1\nkind: List\nitems:\n-\n- kind: x\n", "an item that is not an object"},
-		{"broken", object + "spec:\n  image: x\n  a: b: c\n", "-\n-\n-\n-\n-\n", "no parser tells what is a value"},
+		{"alias", object + "a: &S hunter2\nvalue: *S\n", object + "-\nvalue: ***\n",
+			"the value stands elsewhere"},
+		{"alias in env", object + "a: &S\n  b: S\n  c:\n  - S\nenv: [*S]\nd: x\n",
+			object + "-\n-\n-\n-\nenv: ***\nd: x\n", "all of it"},
+		{"merge key", object + "a: &S\n  b: S\nenv:\n- <<: *S\n  name: x\n",
+			object + "-\n-\nenv:\n-\n-\n", "it is an alias"},
+		{"Secret", "apiVersion: v1\nkind: Secret\nstringData: {a: S}\ndata:\n  b: S\ntype: x\n",
+			"-\n-\n-\n-\n-\n-\n", "a misspelled key has its values"},
+		{"Secret in a List",
+			"apiVersion: v1\nkind: List\nitems:\n- kind: Secret\n  stringdata: {a: S}\n- kind: x\n",
+			"apiVersion: v1\nkind: List\nitems:\n-\n-\n- kind: x\n", "as an item"},
+		{"last applied",
+			object + "metadata:\n  annotations:\n    " +
+				"kubectl.kubernetes.io/last-applied-configuration: |\n      S\n    a: b\n",
+			object + "metadata:\n  annotations:\n    " +
+				"kubectl.kubernetes.io/last-applied-configuration: ***\n-\n    a: b\n",
+			"has the whole object"},
+		{"JSON", `{"apiVersion":"a/v1","kind":"K","env":[{"name":"A","value":"S"}]}`,
+			`{"apiVersion":"a/v1","kind":"K","env": ***`, "on one line"},
+		{"JSON over lines",
+			"{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\":[\n{\"value\":\n\"S\"}],\n\"x\":1}\n", "{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\": ***\n-\n-\n\"x\":1}\n", "without indentation"},
+		{"List", "apiVersion: v1\nkind: List\nitems:\n- S\n- kind: x\n",
+			"apiVersion: v1\nkind: List\nitems:\n-\n- kind: x\n", "an item that is not an object"},
+		{"broken", object + "spec:\n  image: x\n  a: b: c\n", "-\n-\n-\n-\n-\n",
+			"no parser tells what is a value"},
 		{"broken and no object", "user: me\npassword: \"S\n", "-\n-\n", "it may be anything"},
-		{"broken and a Secret", "apiVersion: v1\nkind: Secret\npassword: \"S\n", "-\n-\n-\n", "it is full of them"},
-		{"broken JSON", "{\"apiVersion\": \"a/v1\",\n\"kind\": \"TrainJob\",\n\"password\": S\n", "-\n-\n-\n", "nothing can be told"},
+		{"broken and a Secret", "apiVersion: v1\nkind: Secret\npassword: \"S\n", "-\n-\n-\n",
+			"it is full of them"},
+		{"broken JSON", "{\"apiVersion\": \"a/v1\",\n\"kind\": \"TrainJob\",\n\"password\": S\n",
+			"-\n-\n-\n", "nothing can be told"},
 		{"NUL", object + "a: \x00\n", "-\n-\n-\n", "no text"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -210,7 +296,8 @@ func TestQuotes(t *testing.T) {
 			if want := strings.TrimSuffix(tc.want, "\n") + "\n"; got.String() != want {
 				t.Errorf("got\n%swant\n%s%s", got.String(), want, tc.reason)
 			}
-			if strings.Contains(tc.want, "***") && all.String() != strings.TrimSuffix(tc.in, "\n")+"\n" {
+			if strings.Contains(tc.want, "***") && all.String() != strings.TrimSuffix(tc.in, "\n")+
+				"\n" {
 				t.Errorf("with values, got\n%s", all.String())
 			}
 		})

@@ -77,10 +77,12 @@ type readable struct {
 
 func (r *readable) apiVersion() string { return strings.TrimPrefix(r.group+"/"+r.version, "/") }
 
-// name sets apiVersion and kind. They differ in an object of another version, and are missing in items of a typed List.
+// name sets apiVersion and kind. They differ in an object of another version, and are missing in
+// items of a typed List.
 func (r *readable) name(object any) {
 	if o, ok := object.(runtime.Object); ok {
-		o.GetObjectKind().SetGroupVersionKind(gvk.GroupVersionKind{Group: r.group, Version: r.version, Kind: r.kind})
+		o.GetObjectKind().SetGroupVersionKind(
+			gvk.GroupVersionKind{Group: r.group, Version: r.version, Kind: r.kind})
 	}
 }
 
@@ -89,12 +91,14 @@ type Kind struct {
 	Group, Version, Kind string
 	// New returns an empty object, a pointer to a struct.
 	New func() any
-	// Others maps the versions of this kind that another project defines to the remedy for their objects.
+	// Others maps the versions of this kind that another project defines to the remedy for their
+	// objects.
 	Others map[string]string
 }
 
 // patchKind is the kind of a RuntimePatch, which has none in the API.
 const patchKind = "RuntimePatch"
 
-// unread are the kinds of the Trainer's group that this package skips. No released controller reads them.
+// unread are the kinds of the Trainer's group that this package skips. No released controller reads
+// them.
 var unread = []string{"OptimizationJob"}

@@ -6,12 +6,16 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// MayHoldRuntime reports whether a file may hold a runtime's source: a TrainingRuntime, a ClusterTrainingRuntime or a
-// ConfigMap. It also reports claims of devices, which decide about objects as a runtime does. A false is certain: Decode returns no such document. A true may be wrong, but usual TrainJobs give a false, even
-// if they name the kind of their runtime. It is much faster than Decode, for callers that need the runtimes first.
+// MayHoldRuntime reports whether a file may hold a runtime's source: a TrainingRuntime, a
+// ClusterTrainingRuntime or a ConfigMap. It also reports claims of devices, which decide about
+// objects as a runtime does. A false is certain: Decode returns no such document. A true may be
+// wrong, but usual TrainJobs give a false, even if they name the kind of their runtime. It is much
+// faster than Decode, for callers that need the runtimes first.
 func MayHoldRuntime(data []byte) bool {
 	switch {
-	case bytes.Contains(data, []byte("ConfigMap")), bytes.Contains(data, []byte("kind: ResourceClaim")), bytes.Contains(data, []byte("\"ResourceClaim")):
+	case bytes.Contains(data, []byte("ConfigMap")),
+		bytes.Contains(data, []byte("kind: ResourceClaim")),
+		bytes.Contains(data, []byte("\"ResourceClaim")):
 		return true
 	case bytes.Contains(data, []byte("<<")), bytes.Contains(data, []byte("!!")):
 		// A merge key could take the kind from a runtimeRef, and a tag could encode it.
@@ -32,8 +36,9 @@ func MayHoldRuntime(data []byte) bool {
 	}
 }
 
-// isReference reports whether the kind at the offset is the value of "kind" in a runtimeRef, in YAML's block style. Then no
-// object has this kind. If the line that ends in "runtimeRef:" is not a key, only text can follow below it.
+// isReference reports whether the kind at the offset is the value of "kind" in a runtimeRef, in
+// YAML's block style. Then no object has this kind. If the line that ends in "runtimeRef:" is not a
+// key, only text can follow below it.
 func isReference(data []byte, at int) bool {
 	start := bytes.LastIndexByte(data[:at], '\n') + 1
 	end := len(data)

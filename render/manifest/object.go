@@ -26,12 +26,15 @@ type list struct {
 }
 
 // node reads the value of a node, which stands at a path.
-func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node, from origin) {
+func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node,
+	from origin) {
 	n = source.Target(n)
 	switch {
 	case n.Kind == yaml.SequenceNode && from.lists == 0:
 		before := len(d.documents)
-		d.items(len(n.Content), at, func(i int, p fieldpath.Path) { d.node(s, r, p, n.Content[i], origin{lists: 1}) })
+		d.items(len(n.Content), at, func(i int, p fieldpath.Path) {
+			d.node(s, r, p, n.Content[i], origin{lists: 1})
+		})
 		d.list(s, at, len(n.Content), d.documents[before:])
 		return
 	case n.Kind == yaml.SequenceNode:
@@ -47,29 +50,35 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 	_, items := r.Lookup(n, "items")
 	if is, known := isList(id, nodeItems(items), d.further); is {
 		if known {
-			d.findings = append(d.findings, diagnose(s, id.object(), n, reflect.TypeFor[list](), d.remainingFindings())...)
+			d.findings = append(
+				d.findings, diagnose(s, id.object(), n, reflect.TypeFor[list](),
+					d.remainingFindings())...)
 		}
 		if from.lists == maxLists {
 			d.tooManyLists(s, at)
 		} else if items != nil && source.Target(items).Kind == yaml.SequenceNode {
 			items = source.Target(items)
-			d.items(len(items.Content), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
-				d.node(s, r, p, items.Content[i], origin{id.item(), from.lists + 1})
-			})
+			d.items(len(items.Content), at.Append(fieldpath.Field("items")),
+				func(i int, p fieldpath.Path) {
+					d.node(s, r, p, items.Content[i], origin{id.item(), from.lists + 1})
+				})
 		}
 		return
 	}
 	d.object(s, r, at, n, id)
 }
 
-// list reports a list that is not a document for kubectl. Such a list is empty, or has objects that this program reads.
+// list reports a list that is not a document for kubectl. Such a list is empty, or has objects that
+// this program reads.
 func (d *decoder) list(s *source.Source, at fieldpath.Path, n int, items []*Document) {
 	switch {
 	case d.patches:
 	case n == 0:
 		d.notAnObject(s, at, "must be an object, not an empty list")
 	case slices.ContainsFunc(items, func(o *Document) bool { return o.Object != nil || o.Broken }):
-		d.rejectText(s.Position(s.Find(at, nil)), "must be one object or a v1 List, not a list of objects", "write a document for each object")
+		d.rejectText(s.Position(s.Find(at, nil)),
+			"must be one object or a v1 List, not a list of objects",
+			"write a document for each object")
 	}
 }
 
@@ -84,7 +93,8 @@ func (d *decoder) items(n int, at fieldpath.Path, read func(i int, p fieldpath.P
 }
 
 // object decodes an object. If that fails, it walks the nodes for the reasons.
-func (d *decoder) object(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node, id identity) {
+func (d *decoder) object(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node,
+	id identity) {
 	if len(s.Text)+s.Expanded > source.MaxDocument/largestEscape {
 		var j bytes.Buffer
 		if r.Convert(&j, n) == nil && d.tooLarge(s, j.Len()) {
@@ -117,8 +127,10 @@ func (d *decoder) object(s *source.Source, r *source.Reading, at fieldpath.Path,
 	document.setObject(kind, o.shape, object)
 }
 
-// diagnose reports the errors of an object, or decodes it without any. The finding f is on its kind, or nil.
-func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, o *objectNode, id identity, f *finding.Finding) {
+// diagnose reports the errors of an object, or decodes it without any. The finding f is on its
+// kind, or nil.
+func (d *decoder) diagnose(s *source.Source, at fieldpath.Path, o *objectNode, id identity,
+	f *finding.Finding) {
 	walk := newDiagnosis(s, id.object(), d.remainingFindings())
 	if own := identityOf(o.Reading, o.node); own.apiVersion == "" && own.kind == "" {
 		f = cmp.Or(f, walk.fieldless(id.kind, o.kind.make(), nodeKeys(o.node)))
@@ -191,7 +203,8 @@ func (o *objectNode) decode() any {
 		if old := new(legacy.TrainJob); o.isTrainJob() && o.decodes(old) {
 			return old
 		}
-	} else if object := o.shape.make(); !o.shape.prune(o.tree, o.shape.fields, nothing) && o.decodes(object) {
+	} else if object := o.shape.make(); !o.shape.prune(o.tree, o.shape.fields, nothing) &&
+		o.decodes(object) {
 		return object
 	}
 	return nil
@@ -203,8 +216,9 @@ func (o *objectNode) isTrainJob() bool {
 	return ok
 }
 
-// decodes reports whether the object decodes strictly and case-sensitively, as in an API server. For the first object of a kind, the
-// decoder of JSON analyzes all types below it. That took a third of a short run, so it decodes only what package tree does not convert.
+// decodes reports whether the object decodes strictly and case-sensitively, as in an API server.
+// For the first object of a kind, the decoder of JSON analyzes all types below it. That took a
+// third of a short run, so it decodes only what package tree does not convert.
 func (o *objectNode) decodes(into any) bool {
 	if tree.Decode(o.tree, into) {
 		return true

@@ -24,29 +24,56 @@ func TestDecodePatches(t *testing.T) {
 		findings []string
 		reason   string
 	}{
-		{"one", "manager: a.io/b\ntime: 2026-01-31T09:00:00Z\n", []string{"a.io/b  in:2:1 RuntimePatch a.io/b"}, nil, "a patch on its own"},
-		{"stream", "manager: a.io/b\n---\nmanager: c.io/d\ntime: null\n", []string{"a.io/b  in:1:1 RuntimePatch a.io/b", "c.io/d  in:4:1 RuntimePatch c.io/d"}, nil, "one a document"},
-		{"list", "- manager: a.io/b\n- manager: c.io/d\n  time: null\n", []string{"a.io/b  in:1:3 RuntimePatch a.io/b", "c.io/d  in:3:3 RuntimePatch c.io/d"}, nil, "as in spec.runtimePatches"},
-		{"JSON list", `[{"manager": "a.io/b"}, {"time": null, "manager": "c.io/d"}]`, []string{"a.io/b  in:1:2 RuntimePatch a.io/b", "c.io/d  in:1:26 RuntimePatch c.io/d"}, nil, "as a program writes it"},
-		{"TrainJob", job + "metadata: {name: x}\nspec:\n  runtimePatches:\n  - manager: a.io/b\n    time: null\n  - manager: c.io/d\n",
-			[]string{`a.io/b .spec.runtimePatches[manager="a.io/b"] in:7:5 TrainJob x`, `c.io/d .spec.runtimePatches[manager="c.io/d"] in:8:5 TrainJob x`}, nil, "the patches of a TrainJob are taken"},
-		{"managers twice", job + "spec:\n  runtimePatches:\n  - manager: a.io/b\n  - {manager: a.io/b, time: null}\n  - {}\n",
-			[]string{"a.io/b .spec.runtimePatches[0] in:5:5 TrainJob", "a.io/b .spec.runtimePatches[1] in:6:23 TrainJob", " .spec.runtimePatches[2] in:7:5 TrainJob"}, nil, "a name that is not unique is not an address"},
-		{"List of TrainJobs", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  spec: {runtimePatches: [{manager: a.io/b}]}\n",
-			[]string{`a.io/b .spec.runtimePatches[manager="a.io/b"] in:6:27 TrainJob`}, nil, "Lists are flattened"},
-		{"TrainJob without patches", job + "metadata: {name: x}\n", nil, []string{"1:1 warning TW107"}, "it was given for nothing"},
-		{"another kind", "apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: ConfigMap\n", nil, []string{"1:1 error TW107", "4:1 error TW107"}, "it has no patches"},
-		{"half an object", "kind: TrainJob\n", nil, []string{"1:1 error TW107"}, "a patch has no kind"},
+		{"one", "manager: a.io/b\ntime: 2026-01-31T09:00:00Z\n",
+			[]string{"a.io/b  in:2:1 RuntimePatch a.io/b"}, nil, "a patch on its own"},
+		{"stream", "manager: a.io/b\n---\nmanager: c.io/d\ntime: null\n",
+			[]string{"a.io/b  in:1:1 RuntimePatch a.io/b", "c.io/d  in:4:1 RuntimePatch c.io/d"},
+			nil, "one a document"},
+		{"list", "- manager: a.io/b\n- manager: c.io/d\n  time: null\n",
+			[]string{"a.io/b  in:1:3 RuntimePatch a.io/b", "c.io/d  in:3:3 RuntimePatch c.io/d"},
+			nil, "as in spec.runtimePatches"},
+		{"JSON list", `[{"manager": "a.io/b"}, {"time": null, "manager": "c.io/d"}]`,
+			[]string{"a.io/b  in:1:2 RuntimePatch a.io/b", "c.io/d  in:1:26 RuntimePatch c.io/d"},
+			nil, "as a program writes it"},
+		{"TrainJob", job +
+			"metadata: {name: x}\nspec:\n  runtimePatches:\n  - manager: a.io/b\n    time: " +
+			"null\n  - manager: c.io/d\n",
+			[]string{`a.io/b .spec.runtimePatches[manager="a.io/b"] in:7:5 TrainJob x`,
+				`c.io/d .spec.runtimePatches[manager="c.io/d"] in:8:5 TrainJob x`}, nil,
+			"the patches of a TrainJob are taken"},
+		{"managers twice",
+			job + "spec:\n  runtimePatches:\n  - manager: a.io/b\n  - {manager: a.io/b, time: " +
+				"null}\n  - {}\n",
+			[]string{"a.io/b .spec.runtimePatches[0] in:5:5 TrainJob",
+				"a.io/b .spec.runtimePatches[1] in:6:23 TrainJob",
+				" .spec.runtimePatches[2] in:7:5 TrainJob"}, nil,
+			"a name that is not unique is not an address"},
+		{"List of TrainJobs",
+			"apiVersion: v1\nkind: List\nitems:\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  " +
+				"kind: TrainJob\n  spec: {runtimePatches: [{manager: a.io/b}]}\n",
+			[]string{`a.io/b .spec.runtimePatches[manager="a.io/b"] in:6:27 TrainJob`}, nil,
+			"Lists are flattened"},
+		{"TrainJob without patches", job + "metadata: {name: x}\n", nil,
+			[]string{"1:1 warning TW107"}, "it was given for nothing"},
+		{"another kind", "apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: ConfigMap\n", nil,
+			[]string{"1:1 error TW107", "4:1 error TW107"}, "it has no patches"},
+		{"half an object", "kind: TrainJob\n", nil, []string{"1:1 error TW107"},
+			"a patch has no kind"},
 		{"a word", "a.io/b\n", nil, []string{"1:1 error TW107"}, "no patch"},
-		{"broken", "manager: a.io/b\ntrainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, replicas: 2}]}}}\n---\nmanager: c.io/d\n",
-			[]string{"c.io/d  in:4:1 RuntimePatch c.io/d"}, []string{`2:71 error TW104 .trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].replicas`}, "the others are read all the same"},
-		{"a whole spec", "runtimePatches:\n- manager: a.io/b\n", nil, []string{"1:1 error TW101 .runtimePatches"}, "the list is wanted without its key"},
+		{"broken", "manager: a.io/b\ntrainingRuntimeSpec: {template: {spec: {replicatedJobs: " +
+			"[{name: node, replicas: 2}]}}}\n---\nmanager: c.io/d\n",
+			[]string{"c.io/d  in:4:1 RuntimePatch c.io/d"},
+			[]string{`2:71 error TW104 .trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].replicas`}, "the others are read all the same"},
+		{"a whole spec", "runtimePatches:\n- manager: a.io/b\n", nil,
+			[]string{"1:1 error TW101 .runtimePatches"}, "the list is wanted without its key"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			patches, findings := manifest.DecodePatches("in", []byte(tc.in))
 			var got []string
 			for _, p := range patches {
-				got = append(got, fmt.Sprintf("%s %s %s %s", p.Patch.Manager, p.Base, p.Document.Position(p.Base.Append(fieldpath.Field("time"))), p.Document.ID))
+				got = append(
+					got, fmt.Sprintf("%s %s %s %s", p.Patch.Manager, p.Base,
+						p.Document.Position(p.Base.Append(fieldpath.Field("time"))), p.Document.ID))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -60,30 +87,43 @@ func TestDecodePatches(t *testing.T) {
 
 // TestUnpatchable names the API that sets what no patch may.
 func TestUnpatchable(t *testing.T) {
-	inContainer := "trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: j, template: {spec: {template: {spec: {%s: [{%s: x}]}}}}}]}}}\n"
+	inContainer := "trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: j, template: " +
+		"{spec: {template: {spec: {%s: [{%s: x}]}}}}}]}}}\n"
 	const pod = `.spec.template.spec.replicatedJobs[name="j"].template.spec.template.spec`
 	const where = " in the TrainingRuntime or ClusterTrainingRuntime"
 	for _, tc := range []struct{ in, help string }{
-		{fmt.Sprintf(inContainer, "containers", "name: node, image"), "set .spec.trainer.image of the TrainJob"},
-		{fmt.Sprintf(inContainer, "containers", "name: node, resources"), "set .spec.trainer.resourcesPerNode of the TrainJob; for patches it is a field of Trainer 2.4"},
-		{fmt.Sprintf(inContainer, "containers", "name: node, ports"), "set " + pod + `.containers[name="node"].ports` + where},
-		{fmt.Sprintf(inContainer, "containers", "name: dataset-initializer, image"), "set " + pod + `.containers[name="dataset-initializer"].image` + where},
-		{fmt.Sprintf(inContainer, "initContainers", "name: node, command"), "set " + pod + `.initContainers[name="node"].command` + where},
-		{fmt.Sprintf(inContainer, "containers", "args"), `set .spec.trainer.args of the TrainJob for the container "node"; for any other, set ` + pod + ".containers[0].args" + where},
+		{fmt.Sprintf(inContainer, "containers", "name: node, image"),
+			"set .spec.trainer.image of the TrainJob"},
+		{fmt.Sprintf(inContainer, "containers", "name: node, resources"),
+			"set .spec.trainer.resourcesPerNode of the TrainJob; for patches it is a field of " +
+				"Trainer 2.4"},
+		{fmt.Sprintf(inContainer, "containers", "name: node, ports"),
+			"set " + pod + `.containers[name="node"].ports` + where},
+		{fmt.Sprintf(inContainer, "containers", "name: dataset-initializer, image"),
+			"set " + pod + `.containers[name="dataset-initializer"].image` + where},
+		{fmt.Sprintf(inContainer, "initContainers", "name: node, command"),
+			"set " + pod + `.initContainers[name="node"].command` + where},
+		{fmt.Sprintf(inContainer, "containers", "args"),
+			`set .spec.trainer.args of the TrainJob for the container "node"; for any other, set ` +
+				pod + ".containers[0].args" + where},
 		{"trainingRuntimeSpec: {podGroupPolicy: {}}\n", "set .spec.podGroupPolicy" + where},
-		{"trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: j, template: {spec: {completions: 1}}}]}}}\n",
+		{"trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: j, template: {spec: " +
+			"{completions: 1}}}]}}}\n",
 			`set .spec.trainer.numNodes of the TrainJob; for a job that is not the trainer's, set .spec.template.spec.replicatedJobs[name="j"].template.spec.completions` + where},
-		{"trainingRuntimeSpec: {template: {spec: {network: {}}}}\n", "set .spec.template.spec.network" + where},
+		{"trainingRuntimeSpec: {template: {spec: {network: {}}}}\n",
+			"set .spec.template.spec.network" + where},
 	} {
 		_, findings := manifest.DecodePatches("in", []byte("manager: a.io/b\n"+tc.in))
-		if len(findings) != 1 || findings[0].Code != codes.Unpatchable || findings[0].Remedy.Text != tc.help {
+		if len(findings) != 1 || findings[0].Code != codes.Unpatchable ||
+			findings[0].Remedy.Text != tc.help {
 			t.Errorf("%s\ngot  %v\nwant %s", tc.in, findings, tc.help)
 		}
 	}
 }
 
 func TestSnapshot(t *testing.T) {
-	const plain = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata:\n  name: plain\n  creationTimestamp: null\n  uid: a\nspec:\n  template: {}\nstatus: {}\n"
+	const plain = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata:\n " +
+		" name: plain\n  creationTimestamp: null\n  uid: a\nspec:\n  template: {}\nstatus: {}\n"
 	for _, tc := range []struct {
 		name, configMap string
 		data            map[string]string
@@ -92,39 +132,60 @@ func TestSnapshot(t *testing.T) {
 		err             string
 		reason          string
 	}{
-		{"other", "settings", map[string]string{"runtime": "["}, "", nil, "", "a ConfigMap of another name is none"},
+		{"other", "settings", map[string]string{"runtime": "["}, "", nil, "",
+			"a ConfigMap of another name is none"},
 		{"suffix alone", "-runtime-snapshot", nil, "", nil, "", "a TrainJob has a name"},
-		{"TrainingRuntime", "a-runtime-snapshot", map[string]string{"runtime": plain}, "a", &trainer.TrainingRuntime{}, "", "as the controller writes it, with a status"},
-		{"of a newer Trainer", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nspec: {new: 1}\n"}, "a", &trainer.ClusterTrainingRuntime{}, "", "unknown fields are omitted, as the controller omits them"},
-		{"no key", "a-runtime-snapshot", nil, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: the key is missing; delete the ConfigMap: the Trainer writes it again`, "the controller rejects it"},
-		{"broken", "a-runtime-snapshot", map[string]string{"runtime": "["}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: cannot be parsed: yaml: line 1: did not find expected node content; delete the ConfigMap: the Trainer writes it again`, "the controller rejects it"},
-		{"another kind", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: v1\nkind: Pod\n"}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: is a Pod of "v1", not a TrainingRuntime or ClusterTrainingRuntime; delete the ConfigMap: the Trainer writes it again`, "the controller rejects it"},
-		{"wrong type", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nspec: 1\n"}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: cannot be decoded: json: cannot unmarshal number into Go struct field TrainingRuntime.spec of type v1alpha1.TrainingRuntimeSpec; delete the ConfigMap: the Trainer writes it again`, "the controller rejects it"},
+		{"TrainingRuntime", "a-runtime-snapshot", map[string]string{"runtime": plain}, "a",
+			&trainer.TrainingRuntime{}, "", "as the controller writes it, with a status"},
+		{"of a newer Trainer", "a-runtime-snapshot",
+			map[string]string{
+				"runtime": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: " +
+					"ClusterTrainingRuntime\nspec: {new: 1}\n"}, "a",
+			&trainer.ClusterTrainingRuntime{}, "",
+			"unknown fields are omitted, as the controller omits them"},
+		{"no key", "a-runtime-snapshot", nil, "a", nil,
+			`ConfigMap a-runtime-snapshot: .data["runtime"]: the key is missing; delete the ConfigMap: the Trainer writes it again`, "the controller rejects it"},
+		{"broken", "a-runtime-snapshot", map[string]string{"runtime": "["}, "a", nil,
+			`ConfigMap a-runtime-snapshot: .data["runtime"]: cannot be parsed: yaml: line 1: did not find expected node content; delete the ConfigMap: the Trainer writes it again`, "the controller rejects it"},
+		{"another kind", "a-runtime-snapshot",
+			map[string]string{"runtime": "apiVersion: v1\nkind: Pod\n"}, "a", nil,
+			`ConfigMap a-runtime-snapshot: .data["runtime"]: is a Pod of "v1", not a TrainingRuntime or ClusterTrainingRuntime; delete the ConfigMap: the Trainer writes it again`, "the controller rejects it"},
+		{"wrong type", "a-runtime-snapshot",
+			map[string]string{
+				"runtime": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: " +
+					"TrainingRuntime\nspec: 1\n"}, "a", nil,
+			`ConfigMap a-runtime-snapshot: .data["runtime"]: cannot be decoded: json: cannot unmarshal number into Go struct field TrainingRuntime.spec of type v1alpha1.TrainingRuntimeSpec; delete the ConfigMap: the Trainer writes it again`, "the controller rejects it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			trainJob, runtime, err := manifest.Snapshot(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: tc.configMap}, Data: tc.data})
+			trainJob, runtime, err := manifest.Snapshot(
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: tc.configMap}, Data: tc.data})
 			got := ""
 			if err != nil {
 				got = err.Error()
 			}
-			if trainJob != tc.trainJob || fmt.Sprintf("%T", runtime) != fmt.Sprintf("%T", tc.kind) || got != tc.err {
-				t.Errorf("%s: got %q, a %T, error:\n%s\nwant %q, a %T, error:\n%s", tc.reason, trainJob, runtime, got, tc.trainJob, tc.kind, tc.err)
+			if trainJob != tc.trainJob ||
+				fmt.Sprintf("%T", runtime) != fmt.Sprintf("%T", tc.kind) || got != tc.err {
+				t.Errorf("%s: got %q, a %T, error:\n%s\nwant %q, a %T, error:\n%s", tc.reason,
+					trainJob, runtime, got, tc.trainJob, tc.kind, tc.err)
 			}
 		})
 	}
 }
 
-// TestDecode_NullEntries puts a null into every map that a TrainJob, a runtime or a JobSet can hold. The API server
-// drops a null with its key, and the entry next to it stays.
+// TestDecode_NullEntries puts a null into every map that a TrainJob, a runtime or a JobSet can
+// hold. The API server drops a null with its key, and the entry next to it stays.
 func TestDecode_NullEntries(t *testing.T) {
 	tried := 0
 	for _, kind := range []struct {
 		header string
 		typ    reflect.Type
 	}{
-		{`{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": `, reflect.TypeFor[trainer.TrainJobSpec]()},
-		{`{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime", "spec": `, reflect.TypeFor[trainer.TrainingRuntimeSpec]()},
-		{`{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": `, reflect.TypeFor[jobset.JobSetSpec]()},
+		{`{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": `,
+			reflect.TypeFor[trainer.TrainJobSpec]()},
+		{`{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime", "spec": `,
+			reflect.TypeFor[trainer.TrainingRuntimeSpec]()},
+		{`{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": `,
+			reflect.TypeFor[jobset.JobSetSpec]()},
 	} {
 		var visit func(typ reflect.Type, open, shut string, within []reflect.Type)
 		visit = func(typ reflect.Type, open, shut string, within []reflect.Type) {
@@ -156,14 +217,16 @@ func TestDecode_NullEntries(t *testing.T) {
 					entry = `["MQ=="]`
 				}
 				read := func(entries string) any {
-					documents, found := manifest.Decode("f", []byte(kind.header+open+entries+shut+"}"))
+					documents, found := manifest.Decode(
+						"f", []byte(kind.header+open+entries+shut+"}"))
 					if len(documents) != 1 || documents[0].Object == nil {
 						return found
 					}
 					return documents[0].Object
 				}
 				tried++
-				if got, want := read(`{"a": `+entry+`, "b": null}`), read(`{"a": `+entry+`}`); !reflect.DeepEqual(got, want) {
+				if got, want := read(`{"a": `+entry+`, "b": null}`),
+					read(`{"a": `+entry+`}`); !reflect.DeepEqual(got, want) {
 					t.Errorf("%s of a %s: a null is read as an entry", open, typ)
 				}
 			}
@@ -177,7 +240,9 @@ func TestDecode_NullEntries(t *testing.T) {
 
 // TestDecode_NullFields reads a field that is null as one that is absent.
 func TestDecode_NullFields(t *testing.T) {
-	documents, found := manifest.Decode("f", []byte("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: r}\nspec: {template: {spec: {replicatedJobs: [{name: a, replicas: null}]}}}\n"))
+	documents, found := manifest.Decode(
+		"f", []byte("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: "+
+			"{name: r}\nspec: {template: {spec: {replicatedJobs: [{name: a, replicas: null}]}}}\n"))
 	if found.Err() != nil || len(documents) != 1 {
 		t.Fatal(found)
 	}

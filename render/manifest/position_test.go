@@ -67,7 +67,8 @@ spec:
 		{`.spec.runtimePatches[manager="c.io/d"].manager`, "22:5", "a field of an item"},
 		{containers, "20:51", "flow style"},
 		{containers + `[name="é"]`, "20:64", "an item in flow style"},
-		{containers + `[name="é"].env[name="A"].value`, "20:90", "columns count characters, not bytes"},
+		{containers + `[name="é"].env[name="A"].value`, "20:90",
+			"columns count characters, not bytes"},
 		{containers + `[name="b"]`, "20:105", "behind them, too"},
 		{`.spec.trainer.command[0]`, "25:7", "a position in a list"},
 		{`.spec.trainer.command[1]`, "27:7", "a block scalar begins at its indicator"},
@@ -131,7 +132,8 @@ func TestPositionsInJSON(t *testing.T) {
 		{`.spec.trainer.env[name="B"].value`, "5:6", "a field of it"},
 		{`.spec.suspend`, "4:3", "an absent field"},
 	} {
-		if got := strings.TrimPrefix(d.Position(path(t, tc.path)).String(), "in.json:"); got != tc.want {
+		if got := strings.TrimPrefix(d.Position(path(t, tc.path)).String(),
+			"in.json:"); got != tc.want {
 			t.Errorf("%s is at %s, want %s: %s", tc.path, got, tc.want, tc.reason)
 		}
 	}
@@ -164,7 +166,8 @@ spec:
 		{`.spec.trainer.env[name="B"].name`, "13:7", "the key that overrides"},
 		{`.spec.trainer.env[name="B"].value`, "11:24", "a value from the merge key"},
 	} {
-		if got := strings.TrimPrefix(documents[0].Position(path(t, tc.path)).String(), "in:"); got != tc.want {
+		if got := strings.TrimPrefix(documents[0].Position(path(t, tc.path)).String(),
+			"in:"); got != tc.want {
 			t.Errorf("%s is at %s, want %s: %s", tc.path, got, tc.want, tc.reason)
 		}
 	}
@@ -195,8 +198,10 @@ items:
 		{1, `.metadata.name`, "10:5", "the same field of the second"},
 		{1, `.data`, "7:3", "an absent field is at the item"},
 	} {
-		if got := strings.TrimPrefix(documents[tc.document].Position(path(t, tc.path)).String(), "in:"); got != tc.want {
-			t.Errorf("%s of document %d is at %s, want %s: %s", tc.path, tc.document, got, tc.want, tc.reason)
+		if got := strings.TrimPrefix(documents[tc.document].Position(path(t, tc.path)).String(),
+			"in:"); got != tc.want {
+			t.Errorf("%s of document %d is at %s, want %s: %s", tc.path, tc.document, got, tc.want,
+				tc.reason)
 		}
 	}
 }
@@ -207,17 +212,20 @@ func TestSourceLine(t *testing.T) {
 	for line := range 7 {
 		got = append(got, documents[0].SourceLine(line))
 	}
-	if want := []string{"", "kind: Pod", "apiVersion: v1", "", "last: é", "", ""}; !reflect.DeepEqual(got, want) {
+	if want := []string{"", "kind: Pod", "apiVersion: v1", "", "last: é", "",
+		""}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestPositionsFromManyGoroutines(t *testing.T) {
-	documents, _ := manifest.Decode("in", []byte("kind: Pod\napiVersion: v1\nmetadata: {name: a}\n"))
+	documents, _ := manifest.Decode(
+		"in", []byte("kind: Pod\napiVersion: v1\nmetadata: {name: a}\n"))
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			if got := documents[0].Position(fieldpath.Fields("metadata", "name")).String(); got != "in:3:12" {
+			if got := documents[0].Position(
+				fieldpath.Fields("metadata", "name")).String(); got != "in:3:12" {
 				t.Errorf("got %s", got)
 			}
 			if got := documents[0].SourceLine(1); got != "kind: Pod" {

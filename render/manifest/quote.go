@@ -13,14 +13,16 @@ import (
 	"github.com/trainweld/trainweld/render/nearest"
 )
 
-// Quotes returns a function that returns the part of a line that a report may show, and whether it may. Reports may end up in
-// logs, and the file may be a key or a password file by mistake. These are the rules:
+// Quotes returns a function that returns the part of a line that a report may show, and whether it
+// may. Reports may end up in logs, and the file may be a key or a password file by mistake. These
+// are the rules:
 //
 //   - Only lines of Kubernetes objects and patches are shown, and none of a Secret.
-//   - A key of a possibly secret value ends its line. Such keys are env, data, stringData, value, similar names, and the
-//     annotation with the last applied configuration.
+//   - A key of a possibly secret value ends its line. Such keys are env, data, stringData, value,
+//     similar names, and the annotation with the last applied configuration.
 //   - Further lines of such a value are hidden, also in the values of its aliases.
-//   - Of a document that fails to parse, no line is shown: its findings have the position and the parser's message.
+//   - Of a document that fails to parse, no line is shown: its findings have the position and the
+//     parser's message.
 //
 // With values, the second and the third rule do not apply. The function is safe for concurrent use.
 func Quotes(data []byte) func(line int, values bool) (string, bool) {
@@ -65,13 +67,17 @@ func (r *ranges) add(first, last int) {
 }
 
 func (r ranges) has(line int) bool {
-	i, found := slices.BinarySearchFunc(r, line, func(a struct{ first, last int }, line int) int { return cmp.Compare(a.first, line) })
+	i, found := slices.BinarySearchFunc(r, line, func(a struct{ first, last int }, line int) int {
+		return cmp.Compare(a.first, line)
+	})
 	return found || i > 0 && r[i-1].last >= line
 }
 
 // merged returns the sorted ranges without overlaps.
 func (r ranges) merged() ranges {
-	slices.SortFunc(r, func(a, b struct{ first, last int }) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(r, func(a, b struct{ first, last int }) int {
+		return cmp.Compare(a.first, b.first)
+	})
 	out := r[:0]
 	for _, a := range r {
 		if n := len(out); n > 0 && a.first <= out[n-1].last {
@@ -163,7 +169,8 @@ func (w quoteWalk) value(n, next *yaml.Node) {
 			w.value(item, behind(i))
 		}
 	case yaml.MappingNode:
-		if _, kind := w.reading.Lookup(n, "kind"); strings.EqualFold(w.reading.Word(kind), "Secret") {
+		if _, kind := w.reading.Lookup(n, "kind"); strings.EqualFold(w.reading.Word(kind),
+			"Secret") {
 			w.hideLines(n, next)
 			w.aliases(n)
 			return
@@ -223,7 +230,8 @@ func (w quoteWalk) hideLines(n, next *yaml.Node) {
 func (w quoteWalk) lastLine(n, next *yaml.Node) int {
 	last := w.source.Line + next.Line - 1
 	text := []rune(w.source.File.Line(last))
-	if before := text[:min(max(next.Column-1, 0), len(text))]; strings.Trim(string(before), " \t-?") == "" || next.Line == n.Line {
+	if before := text[:min(max(next.Column-1, 0), len(text))]; strings.Trim(string(before),
+		" \t-?") == "" || next.Line == n.Line {
 		last--
 	}
 	return last
@@ -258,8 +266,11 @@ func extentOf(n *yaml.Node) (first, last int) {
 func isSecretKey(name string) bool {
 	lower := strings.ToLower(name)
 	return lower == "value" || strings.HasPrefix(lower, "env") || isLastApplied(name) ||
-		len(lower) <= len("binaryData")+2 && nearest.To(lower, []string{"env", "data", "stringdata", "binarydata"}) != ""
+		len(lower) <= len("binaryData")+2 &&
+			nearest.To(lower, []string{"env", "data", "stringdata", "binarydata"}) != ""
 }
 
 // isLastApplied reports whether a string names the annotation with the last applied configuration.
-func isLastApplied(text string) bool { return strings.Contains(strings.ToLower(text), "last-applied") }
+func isLastApplied(text string) bool {
+	return strings.Contains(strings.ToLower(text), "last-applied")
+}

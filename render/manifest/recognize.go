@@ -28,8 +28,12 @@ func readables(further []Kind) []readable {
 	}
 	return append(kinds, []readable{
 		{trainerGroup, "v1alpha1", "TrainJob", func() any { return new(trainer.TrainJob) }},
-		{trainerGroup, "v1alpha1", "TrainingRuntime", func() any { return new(trainer.TrainingRuntime) }},
-		{trainerGroup, "v1alpha1", "ClusterTrainingRuntime", func() any { return new(trainer.ClusterTrainingRuntime) }},
+		{trainerGroup, "v1alpha1", "TrainingRuntime", func() any {
+			return new(trainer.TrainingRuntime)
+		}},
+		{trainerGroup, "v1alpha1", "ClusterTrainingRuntime", func() any {
+			return new(trainer.ClusterTrainingRuntime)
+		}},
 		{jobsetGroup, "v1alpha2", "JobSet", func() any { return new(jobset.JobSet) }},
 		{"", "v1", "ConfigMap", func() any { return new(corev1.ConfigMap) }},
 	}...)
@@ -38,13 +42,16 @@ func readables(further []Kind) []readable {
 // longestName is the longest key that is compared with field names.
 const longestName = 64
 
-// recognize returns the kind of an object, or nil for another kind. It may return a finding without a position.
+// recognize returns the kind of an object, or nil for another kind. It may return a finding without
+// a position.
 func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	group, version := id.group()
 	var ofGroup []string
 	var namesake, meant *readable
 	kinds := readables(further)
-	if i := slices.IndexFunc(kinds, func(r readable) bool { return r.kind == id.kind && r.group == group && r.version == version }); i >= 0 {
+	if i := slices.IndexFunc(kinds, func(r readable) bool {
+		return r.kind == id.kind && r.group == group && r.version == version
+	}); i >= 0 {
 		return &kinds[i], nil
 	}
 	for _, r := range kinds {
@@ -64,27 +71,38 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			namesake = &r
 		case group == trainerGroup && version == oldVersion:
 			return &r, &finding.Finding{
-				Code: codes.OldVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
-				Message: fmt.Sprintf("%s does not exist: it is read as %s", id.apiVersion, r.apiVersion()),
-				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "set apiVersion: " + r.apiVersion()},
+				Code: codes.OldVersion, Severity: finding.Warning,
+				Path: fieldpath.Fields("apiVersion"),
+				Message: fmt.Sprintf("%s does not exist: it is read as %s", id.apiVersion,
+					r.apiVersion()),
+				Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()},
+					IsCertain: true, Text: "set apiVersion: " + r.apiVersion()},
 			}
-		case slices.ContainsFunc(further, func(k Kind) bool { return k.Group == group && k.Kind == id.kind }):
-			remedy := fmt.Sprintf("set apiVersion to %s if the object has the fields of that version", r.apiVersion())
+		case slices.ContainsFunc(further, func(k Kind) bool {
+			return k.Group == group && k.Kind == id.kind
+		}):
+			remedy := fmt.Sprintf(
+				"set apiVersion to %s if the object has the fields of that version", r.apiVersion())
 			for _, k := range further {
-				if other := k.Others[version]; other != "" && k.Group == group && k.Kind == id.kind {
+				if other := k.Others[version]; other != "" && k.Group == group &&
+					k.Kind == id.kind {
 					remedy = other
 				}
 			}
 			return nil, &finding.Finding{
-				Code: codes.UnknownVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
-				Message: fmt.Sprintf("Unsupported value: %s of %s: the object is skipped", quote(id.apiVersion), r.kind),
-				Remedy:  finding.Remedy{Text: remedy},
+				Code: codes.UnknownVersion, Severity: finding.Warning,
+				Path: fieldpath.Fields("apiVersion"),
+				Message: fmt.Sprintf("Unsupported value: %s of %s: the object is skipped",
+					quote(id.apiVersion), r.kind),
+				Remedy: finding.Remedy{Text: remedy},
 			}
 		default:
 			return nil, &finding.Finding{
-				Code: codes.UnknownVersion, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
+				Code: codes.UnknownVersion, Severity: finding.Error,
+				Path:    fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("Unsupported value: %s of %s", quote(id.apiVersion), r.kind),
-				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "set apiVersion: " + r.apiVersion()},
+				Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()},
+					IsCertain: true, Text: "set apiVersion: " + r.apiVersion()},
 			}
 		}
 	}
@@ -100,9 +118,11 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	case meant != nil:
 		f := &finding.Finding{
 			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
-			Message: fmt.Sprintf("no matches for kind %s in version %s", quote(id.kind), quote(id.apiVersion)),
+			Message: fmt.Sprintf("no matches for kind %s in version %s", quote(id.kind),
+				quote(id.apiVersion)),
 			Remedy: finding.Remedy{
-				Do: finding.SetValue, Options: []string{meant.apiVersion()}, IsCertain: id.kind == meant.kind, Text: "set apiVersion: " + meant.apiVersion(),
+				Do: finding.SetValue, Options: []string{meant.apiVersion()},
+				IsCertain: id.kind == meant.kind, Text: "set apiVersion: " + meant.apiVersion(),
 			},
 		}
 		if id.kind != meant.kind {
@@ -112,20 +132,27 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	case namesake != nil && namesake.group == trainerGroup:
 		// Other projects rarely use kinds of these names.
 		return nil, &finding.Finding{
-			Code: codes.UnknownKind, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
-			Message: fmt.Sprintf("%s of %s is not a kind of the Trainer: the object is skipped", id.kind, quote(id.apiVersion)),
-			Remedy:  finding.Remedy{Text: fmt.Sprintf("set apiVersion: %s, or ignore this warning", namesake.apiVersion())},
+			Code: codes.UnknownKind, Severity: finding.Warning,
+			Path: fieldpath.Fields("apiVersion"),
+			Message: fmt.Sprintf("%s of %s is not a kind of the Trainer: the object is skipped",
+				id.kind, quote(id.apiVersion)),
+			Remedy: finding.Remedy{
+				Text: fmt.Sprintf("set apiVersion: %s, or ignore this warning",
+					namesake.apiVersion())},
 		}
 	case group == trainerGroup && slices.Contains(unread, id.kind):
 	case group == trainerGroup || group == jobsetGroup:
 		f := &finding.Finding{
 			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%s has no kind %s", group, quote(id.kind)),
-			Remedy:  finding.Remedy{Do: finding.SetValue, Options: ofGroup, Text: "write one of " + strings.Join(ofGroup, ", ")},
+			Remedy: finding.Remedy{Do: finding.SetValue, Options: ofGroup,
+				Text: "write one of " + strings.Join(ofGroup, ", ")},
 		}
 		if len(id.kind) <= longestName {
 			if near := nearest.To(id.kind, ofGroup); near != "" {
-				f.Remedy = finding.Remedy{Do: finding.SetValue, Options: []string{near}, IsCertain: nearest.IsClear(id.kind, near, ofGroup), Text: fmt.Sprintf("did you mean %q?", near)}
+				f.Remedy = finding.Remedy{Do: finding.SetValue, Options: []string{near},
+					IsCertain: nearest.IsClear(id.kind, near, ofGroup),
+					Text:      fmt.Sprintf("did you mean %q?", near)}
 			}
 		}
 		return nil, f
@@ -133,21 +160,24 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	return nil, nil
 }
 
-// mostMistyped is the number of letters of a group that a person mistypes. With more, the group is another project's.
+// mostMistyped is the number of letters of a group that a person mistypes. With more, the group is
+// another project's.
 const mostMistyped = 3
 
-// isMeant reports whether an object is a kind of the Trainer, of JobSet or of a neighbor with a mistyped group. Other projects use the names of some
-// kinds too, so the group must be near. Neither the letters' case nor a missing version counts.
+// isMeant reports whether an object is a kind of the Trainer, of JobSet or of a neighbor with a
+// mistyped group. Other projects use the names of some kinds too, so the group must be near.
+// Neither the letters' case nor a missing version counts.
 func isMeant(id identity, r readable) bool {
-	if !slices.Contains([]string{trainerGroup, jobsetGroup, claimGroup, queueGroup}, r.group) || !strings.EqualFold(r.kind, id.kind) {
+	if !slices.Contains([]string{trainerGroup, jobsetGroup, claimGroup, queueGroup}, r.group) ||
+		!strings.EqualFold(r.kind, id.kind) {
 		return false
 	}
 	group, _, _ := strings.Cut(id.apiVersion, "/")
 	return nearest.Within(strings.ToLower(group), r.group, mostMistyped)
 }
 
-// isForeign reports whether none of these keys belongs to a Kubernetes object, as in a workflow or a chart's values. Keys in the
-// wrong case still belong to an object.
+// isForeign reports whether none of these keys belongs to a Kubernetes object, as in a workflow or
+// a chart's values. Keys in the wrong case still belong to an object.
 func isForeign(keys []string) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool {
 		switch strings.ToLower(key) {
@@ -159,15 +189,18 @@ func isForeign(keys []string) bool {
 	})
 }
 
-// isKustomize reports whether an object with these keys is a part of a file for kustomize. Such a part is an operation of a JSON
-// 6902 patch, a replacement, or the configuration of a transformer.
+// isKustomize reports whether an object with these keys is a part of a file for kustomize. Such a
+// part is an operation of a JSON 6902 patch, a replacement, or the configuration of a transformer.
 func isKustomize(keys []string) bool {
 	has := func(key string) bool { return slices.Contains(keys, key) }
 	return has("op") && has("path") || has("source") && has("targets") ||
-		slices.ContainsFunc([]string{"nameReference", "namePrefix", "nameSuffix", "varReference", "commonLabels", "commonAnnotations", "templateLabels"}, has)
+		slices.ContainsFunc(
+			[]string{"nameReference", "namePrefix", "nameSuffix", "varReference", "commonLabels",
+				"commonAnnotations", "templateLabels"}, has)
 }
 
-// isToolFile reports whether a file's name belongs to another tool: kustomize, Helm, GitHub, or one with a hidden file.
+// isToolFile reports whether a file's name belongs to another tool: kustomize, Helm, GitHub, or one
+// with a hidden file.
 func isToolFile(file string) bool {
 	if file == Stdin {
 		return false
@@ -197,8 +230,8 @@ const (
 	otherItems
 )
 
-// isList reports whether the object is a List with objects as items. It is a v1 List, or its kind ends in List. The
-// result known reports whether it has the fields of every List.
+// isList reports whether the object is a List with objects as items. It is a v1 List, or its kind
+// ends in List. The result known reports whether it has the fields of every List.
 func isList(id identity, items listItems, further []Kind) (is, known bool) {
 	if !strings.HasSuffix(id.kind, "List") {
 		return false, false
@@ -208,7 +241,8 @@ func isList(id identity, items listItems, further []Kind) (is, known bool) {
 	for _, r := range readables(further) {
 		sure = sure || r.group == group && r.kind+"List" == id.kind
 	}
-	sure = sure || group == trainerGroup && slices.Contains(unread, strings.TrimSuffix(id.kind, "List"))
+	sure = sure ||
+		group == trainerGroup && slices.Contains(unread, strings.TrimSuffix(id.kind, "List"))
 	known = sure || id.kind == "List"
 	return sure || known && items != otherItems || items == objectItems, known
 }
@@ -232,7 +266,8 @@ func identityOf(r *source.Reading, n *yaml.Node) identity {
 	}
 	id := identity{apiVersion: field(n, "apiVersion"), kind: field(n, "kind")}
 	if _, meta := r.Lookup(n, "metadata"); meta != nil {
-		id.name, id.namespace = field(source.Target(meta), "name"), field(source.Target(meta), "namespace")
+		id.name, id.namespace = field(source.Target(meta), "name"),
+			field(source.Target(meta), "namespace")
 	}
 	return id
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/trainweld/trainweld/render/nearest"
 )
 
-// Report returns a report for the findings of later stages on the document. It takes none that Decode describes: several stages find
-// unknown fields and wrong types, and Decode suggests the intended field. The findings to add have their positions.
+// Report returns a report for the findings of later stages on the document. It takes none that
+// Decode describes: several stages find unknown fields and wrong types, and Decode suggests the
+// intended field. The findings to add have their positions.
 func (d *Document) Report() *codes.Report {
 	if d == nil {
 		return &codes.Report{}
@@ -21,8 +22,8 @@ func (d *Document) Report() *codes.Report {
 	})
 }
 
-// decodeErrors holds the errors of Decode by the values of the text. Paths are ambiguous: they name a list item by its key or its
-// index.
+// decodeErrors holds the errors of Decode by the values of the text. Paths are ambiguous: they name
+// a list item by its key or its index.
 type decodeErrors struct {
 	of      map[*yaml.Node]decodeError
 	unknown map[*yaml.Node][]string // the names of unknown fields

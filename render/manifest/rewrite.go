@@ -29,9 +29,10 @@ type Change struct {
 	Name string
 	// Value is the JSON value of a SetField or a ReplaceField. nil stands for null.
 	Value any
-	// Origins returns the earlier places of a field of a ReplaceField's value, the one in force first. The new field takes its
-	// comments, key order and quotes from there. All paths start at the object. Origins returns false for a field that was at the
-	// same step within the places of the field around it.
+	// Origins returns the earlier places of a field of a ReplaceField's value, the one in force
+	// first. The new field takes its comments, key order and quotes from there. All paths start at
+	// the object. Origins returns false for a field that was at the same step within the places of
+	// the field around it.
 	Origins func(fieldpath.Path) ([]fieldpath.Path, bool)
 }
 
@@ -43,8 +44,9 @@ const (
 	RemoveField ChangeKind = iota + 1
 	// SetField gives a field another value.
 	SetField
-	// ReplaceField puts a field with another name and value in the place of a field. Comments within the old value, and within the
-	// fields that the same list removes, go to the parts of the new value that were there, or above the new field.
+	// ReplaceField puts a field with another name and value in the place of a field. Comments
+	// within the old value, and within the fields that the same list removes, go to the parts of
+	// the new value that were there, or above the new field.
 	ReplaceField
 )
 
@@ -67,14 +69,17 @@ var (
 	errReads = errors.New("its text cannot be edited safely")
 )
 
-// Rewrite makes changes of objects of one file, and returns the edits of its text. Comments, the order of fields and line ends stay. Blank
-// lines and quotes of a rewritten document may change, and those of others stay. Changes that Rewrite cannot make leave a document as
-// it is. For example, it cannot change a value that the file shares by an anchor, an alias or a merge key.
+// Rewrite makes changes of objects of one file, and returns the edits of its text. Comments, the
+// order of fields and line ends stay. Blank lines and quotes of a rewritten document may change,
+// and those of others stay. Changes that Rewrite cannot make leave a document as it is. For
+// example, it cannot change a value that the file shares by an anchor, an alias or a merge key.
 func Rewrite(objects []Rewriting) []Edit {
 	var edits []Edit
 	for i := range objects {
 		s, _ := objects[i].place()
-		isDone := slices.ContainsFunc(objects[:i], func(r Rewriting) bool { return len(r.Changes) > 0 && r.source == s })
+		isDone := slices.ContainsFunc(objects[:i], func(r Rewriting) bool {
+			return len(r.Changes) > 0 && r.source == s
+		})
 		if len(objects[i].Changes) == 0 || isDone {
 			continue
 		}
@@ -132,7 +137,8 @@ type rewriter struct {
 }
 
 func newRewriter(s *source.Source, text []byte) (*rewriter, error) {
-	w := &rewriter{nodes: nodes{used: map[*yaml.Node]bool{}}, anchored: map[*yaml.Node]bool{}, newline: "\n"}
+	w := &rewriter{nodes: nodes{used: map[*yaml.Node]bool{}}, anchored: map[*yaml.Node]bool{},
+		newline: "\n"}
 	if bytes.HasPrefix(text, []byte("%")) {
 		return nil, errDirective
 	}
@@ -158,16 +164,20 @@ func newRewriter(s *source.Source, text []byte) (*rewriter, error) {
 
 // sourceOf returns a text as a file of its own.
 func sourceOf(text []byte, isJSON bool) *source.Source {
-	return &source.Source{File: &source.File{Data: text}, Text: text, Line: 1, Column: 1, JSON: isJSON}
+	return &source.Source{File: &source.File{Data: text}, Text: text, Line: 1, Column: 1,
+		JSON: isJSON}
 }
 
-// within iterates over a node and those below it, in the order of their text. It does not follow aliases.
+// within iterates over a node and those below it, in the order of their text. It does not follow
+// aliases.
 func within(n *yaml.Node) iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) { _ = eachWithin(n, yield) }
 }
 
 func eachWithin(n *yaml.Node, yield func(*yaml.Node) bool) bool {
-	return yield(n) && !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !eachWithin(c, yield) })
+	return yield(n) && !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool {
+		return !eachWithin(c, yield)
+	})
 }
 
 // field is a field of a mapping: its nodes are at and after an index.
@@ -338,7 +348,8 @@ func prepend(key *yaml.Node, lines []string) {
 }
 
 func allComments(n *yaml.Node) []string {
-	return slices.Concat(commentLines(n.HeadComment), commentLines(n.LineComment), commentLines(n.FootComment))
+	return slices.Concat(commentLines(n.HeadComment), commentLines(n.LineComment),
+		commentLines(n.FootComment))
 }
 
 // text returns the text of the changed nodes. It fails if the text reads otherwise.
@@ -356,7 +367,8 @@ func (w *rewriter) text() ([]byte, error) {
 		for n := range within(w.root) {
 			n.Style &^= yaml.FlowStyle // braces cannot hold each comment
 		}
-		if text, err = w.written(); err != nil || len(w.lostComments(text)) > 0 || !readsAs(text, w.JSON, want) {
+		if text, err = w.written(); err != nil || len(w.lostComments(text)) > 0 ||
+			!readsAs(text, w.JSON, want) {
 			return nil, errReads
 		}
 	}
@@ -373,7 +385,8 @@ func readsAs(text []byte, isJSON bool, want any) bool {
 	return err == nil && reflect.DeepEqual(got, want)
 }
 
-// written returns the nodes as text, with the line ends of YAML. Its indentation and its last line are those of the text before.
+// written returns the nodes as text, with the line ends of YAML. Its indentation and its last line
+// are those of the text before.
 func (w *rewriter) written() ([]byte, error) {
 	if w.JSON {
 		return jsonText(w.root, w.source.Text, w.indent)
@@ -408,10 +421,12 @@ func indentation(text []byte) (indent int, isCompact bool) {
 	hasMap, hasList := false, false
 	indent, isCompact = 2, true
 	for n := range within(root) {
-		for i := 0; n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && i+1 < len(n.Content); i += 2 {
+		for i := 0; n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 &&
+			i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			deeper := value.Column - key.Column
-			switch isBlock := value.Style&yaml.FlowStyle == 0 && len(value.Content) > 0 && value.Line > key.Line; {
+			switch isBlock := value.Style&yaml.FlowStyle == 0 && len(value.Content) > 0 &&
+				value.Line > key.Line; {
 			case !isBlock:
 			case value.Kind == yaml.SequenceNode && !hasList:
 				hasList, isCompact = true, deeper == 0
@@ -440,7 +455,8 @@ func (w *rewriter) lostComments(after []byte) (lost []string) {
 	return lost
 }
 
-// comments counts the comments of a text. The parser of YAML loses some on lines of their own, and only it finds those behind values.
+// comments counts the comments of a text. The parser of YAML loses some on lines of their own, and
+// only it finds those behind values.
 func comments(text []byte) map[string]int {
 	count, own := map[string]int{}, map[string]int{}
 	for _, line := range ownLines(text) {
@@ -475,15 +491,16 @@ func ownLines(text []byte) (comments []string) {
 			continue
 		}
 		code, _, _ := strings.Cut(trimmed, " #")
-		if code = strings.TrimRight(code, " +-0123456789"); strings.HasSuffix(code, "|") || strings.HasSuffix(code, ">") {
+		if code = strings.TrimRight(code, " +-0123456789"); strings.HasSuffix(code, "|") ||
+			strings.HasSuffix(code, ">") {
 			block = deep
 		}
 	}
 	return comments
 }
 
-// Migration returns the changes that put patches in the place of a TrainJob's overrides. The last field of them gets another name and
-// value, and the others go.
+// Migration returns the changes that put patches in the place of a TrainJob's overrides. The last
+// field of them gets another name and value, and the others go.
 func (d *Document) Migration(patches []trainer.RuntimePatch) []Change {
 	var changes []Change
 	for _, name := range legacy.Fields() {
@@ -492,7 +509,8 @@ func (d *Document) Migration(patches []trainer.RuntimePatch) []Change {
 		}
 	}
 	if n := len(changes); n > 0 && len(patches) > 0 {
-		changes[n-1] = Change{Path: changes[n-1].Path, Do: ReplaceField, Name: "runtimePatches", Value: patches, Origins: d.Overrides.Origins()}
+		changes[n-1] = Change{Path: changes[n-1].Path, Do: ReplaceField, Name: "runtimePatches",
+			Value: patches, Origins: d.Overrides.Origins()}
 	}
 	return changes
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest/internal/encode"
 )
 
-// jsonText returns nodes as JSON. It has one line if the text before has one, and else the indentation of that text. The parameter around is
-// the indentation of the lines around it.
+// jsonText returns nodes as JSON. It has one line if the text before has one, and else the
+// indentation of that text. The parameter around is the indentation of the lines around it.
 func jsonText(root *yaml.Node, before []byte, around string) ([]byte, error) {
 	var b bytes.Buffer
 	isSpaced := bytes.Contains(before, []byte(`": `))

@@ -20,12 +20,14 @@ const (
 	snapshotKey    = "runtime"
 )
 
-// Snapshot returns the runtime that the Trainer saved in a ConfigMap when it first saw a TrainJob. The Trainer uses it for
-// that job from then on (Trainer v2.3.0 pkg/runtime/core/snapshot.go). The results are the name of the TrainJob, in the
-// ConfigMap's namespace, and a *trainer.TrainingRuntime or *trainer.ClusterTrainingRuntime.
+// Snapshot returns the runtime that the Trainer saved in a ConfigMap when it first saw a TrainJob.
+// The Trainer uses it for that job from then on (Trainer v2.3.0 pkg/runtime/core/snapshot.go). The
+// results are the name of the TrainJob, in the ConfigMap's namespace, and a
+// *trainer.TrainingRuntime or *trainer.ClusterTrainingRuntime.
 //
-// For a ConfigMap without the name of a snapshot, the results are empty. Like the controller, Snapshot ignores unknown fields,
-// which a newer Trainer may have written. It returns an error for a snapshot that the controller rejects.
+// For a ConfigMap without the name of a snapshot, the results are empty. Like the controller,
+// Snapshot ignores unknown fields, which a newer Trainer may have written. It returns an error for
+// a snapshot that the controller rejects.
 func Snapshot(cm *corev1.ConfigMap) (trainJob string, runtime any, err error) {
 	if cm == nil {
 		return "", nil, nil
@@ -36,7 +38,9 @@ func Snapshot(cm *corev1.ConfigMap) (trainJob string, runtime any, err error) {
 	}
 	runtime, err = snapshot(cm)
 	if err != nil {
-		return trainJob, nil, fmt.Errorf("ConfigMap %s: .data[%q]: %w; delete the ConfigMap: the Trainer writes it again", cm.Name, snapshotKey, err)
+		return trainJob, nil,
+			fmt.Errorf("ConfigMap %s: .data[%q]: %w; delete the ConfigMap: the Trainer writes it "+
+				"again", cm.Name, snapshotKey, err)
 	}
 	return trainJob, runtime, nil
 }
@@ -73,12 +77,14 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 		object := kind.make()
 		switch object.(type) {
 		case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
-			if err := quantity.Unmarshal(j.Bytes(), object, kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
+			if err := quantity.Unmarshal(j.Bytes(), object,
+				kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
 				return nil, fmt.Errorf("cannot be decoded: %s", source.Unquoted(err.Error()))
 			}
 			kind.name(object)
 			return object, nil
 		}
 	}
-	return nil, fmt.Errorf("is a %s of %q, not a TrainingRuntime or ClusterTrainingRuntime", id.kind, id.apiVersion)
+	return nil, fmt.Errorf("is a %s of %q, not a TrainingRuntime or ClusterTrainingRuntime",
+		id.kind, id.apiVersion)
 }

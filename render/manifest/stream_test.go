@@ -84,8 +84,8 @@ func kubectlReads(stream string) ([]string, error) {
 	}
 }
 
-// checkStream compares a stream with kubectl. Objects with the names are in the text. If kubectl silently reads only a part of them,
-// Decode reports an error.
+// checkStream compares a stream with kubectl. Objects with the names are in the text. If kubectl
+// silently reads only a part of them, Decode reports an error.
 func checkStream(t *testing.T, stream string, names []string) (read bool) {
 	t.Helper()
 	want, err := kubectlReads(stream)
@@ -103,34 +103,56 @@ func checkStream(t *testing.T, stream string, names []string) (read bool) {
 	case read && (!slices.Equal(got, want) || findings.Err() != nil):
 		t.Errorf("%q: Decode reads %q (%v), kubectl reads %q", stream, got, findings, want)
 	case !read && findings.Err() == nil:
-		t.Errorf("%q: Decode reads %q without an error, kubectl reads %q of %q (%v)", stream, got, want, names, err)
+		t.Errorf("%q: Decode reads %q without an error, kubectl reads %q of %q (%v)", stream, got,
+			want, names, err)
 	}
 	return read
 }
 
-// TestDecode_Kubectl joins objects in many ways to streams. Decode reads what kubectl reads, and reports what kubectl rejects or drops.
+// TestDecode_Kubectl joins objects in many ways to streams. Decode reads what kubectl reads, and
+// reports what kubectl rejects or drops.
 func TestDecode_Kubectl(t *testing.T) {
 	const api = "trainer.kubeflow.org/v1alpha1"
 	forms := []string{
-		"apiVersion: API\nkind: TrainJob\nmetadata: {name: %s}\n", "{apiVersion: API, kind: TrainJob, metadata: {name: %s}}", `{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s"}}`,
-		"{\n\t\"apiVersion\": \"API\", \"kind\": \"TrainJob\",\n\t\"metadata\": {\"name\": \"%s\"}\n}\n", `{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"\ud83d\ude00"}}}`,
-		"kind: TrainJob\napiVersion: API\nmetadata:\n  name: %s\n  annotations:\n    a: |\n      ---\n      ...\n  labels: {a: b}\n", `{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"\x41"}}}`,
-		"  apiVersion: API\n  kind: TrainJob\n  metadata: {name: %s}\n", "\"apiVersion\": API\nkind: TrainJob\nmetadata: {name: %s}", "!!map {apiVersion: API, kind: TrainJob, metadata: {name: %s}}\n",
-		"apiVersion: API\r\nkind: TrainJob\r\nmetadata: {name: %s}\r\n", "? kind\n: TrainJob\n? apiVersion\n: API\n? metadata\n: {name: %s}\n", `{"apiVersion":"API","kind":"TrainJob",}{"metadata":{"name":"%s"}}`,
-		"apiVersion: API\nkind: TrainJob\nmetadata:\n  name: %s\n  annotations: {a: &a b, c: *a}\n", "apiVersion: API\nkind: TrainJob\nmetadata:\n  name: >-\n    %s\n  labels: {a: b}\n", "{\"apiVersion\": \"API\", \"kind\": \"TrainJob\", # c\n \"metadata\": {\"name\": \"%s\"}}\n",
-		"apiVersion: API\nkind: TrainJob\nmetadata: {name: %s, annotations: {a: LONG}}\n", `{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"LONG"}}}`,
-		"apiVersion: API\nkind: TrainJob\nmetadata: {name: %s}\nspec: {trainer: {args: [\"---\", '{', \"\\\n---\\\n\"]}}\n",
+		"apiVersion: API\nkind: TrainJob\nmetadata: {name: %s}\n",
+		"{apiVersion: API, kind: TrainJob, metadata: {name: %s}}",
+		`{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s"}}`,
+		"{\n\t\"apiVersion\": \"API\", \"kind\": \"TrainJob\",\n\t\"metadata\": {\"name\": " +
+			"\"%s\"}\n}\n",
+		`{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"\ud83d\ude00"}}}`,
+		"kind: TrainJob\napiVersion: API\nmetadata:\n  name: %s\n  annotations:\n    a: |\n      " +
+			"---\n      ...\n  labels: {a: b}\n",
+		`{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"\x41"}}}`,
+		"  apiVersion: API\n  kind: TrainJob\n  metadata: {name: %s}\n",
+		"\"apiVersion\": API\nkind: TrainJob\nmetadata: {name: %s}",
+		"!!map {apiVersion: API, kind: TrainJob, metadata: {name: %s}}\n",
+		"apiVersion: API\r\nkind: TrainJob\r\nmetadata: {name: %s}\r\n",
+		"? kind\n: TrainJob\n? apiVersion\n: API\n? metadata\n: {name: %s}\n",
+		`{"apiVersion":"API","kind":"TrainJob",}{"metadata":{"name":"%s"}}`,
+		"apiVersion: API\nkind: TrainJob\nmetadata:\n  name: %s\n  annotations: {a: &a b, c: *a}\n",
+		"apiVersion: API\nkind: TrainJob\nmetadata:\n  name: >-\n    %s\n  labels: {a: b}\n",
+		"{\"apiVersion\": \"API\", \"kind\": \"TrainJob\", # c\n \"metadata\": {\"name\": " +
+			"\"%s\"}}\n",
+		"apiVersion: API\nkind: TrainJob\nmetadata: {name: %s, annotations: {a: LONG}}\n",
+		`{"apiVersion":"API","kind":"TrainJob","metadata":{"name":"%s","annotations":{"a":"LONG"}}}`,
+		"apiVersion: API\nkind: TrainJob\nmetadata: {name: %s}\nspec: {trainer: {args: [\"---\", " +
+			"'{', \"\\\n---\\\n\"]}}\n",
 	}
 	long := strings.Repeat("long", guessed/4)
 	joints := []string{
-		"---\n", "\n---\n", "---", "--- \n", "---\t# c\n", "---#c\n", "--- ", "----\n", "---a\n", "...\n", "\n...\n", "... # c\n", "...\n---\n", "...\n...\n", "# c\n", "\n", " ", "\t", "",
-		"\ufeff", "null\n", "~\n---\n", "\r---\r", "\r", "\u2028---\u2028", "\u0085---\n", "\r\n---\r\n", "---\r", "--- |\n", "--- !!map\n", "--- &a\n", "\u00a0",
-		strings.Repeat(" ", guessed), strings.Repeat("\n", guessed), "# " + long + "\n", "---\n---\n", "--- # {\n", "---\n# c\n", "\v", "\f\n", "\x00", "{}\n", "[]\n", "\"\"\n",
+		"---\n", "\n---\n", "---", "--- \n", "---\t# c\n", "---#c\n", "--- ", "----\n", "---a\n",
+		"...\n", "\n...\n", "... # c\n", "...\n---\n", "...\n...\n", "# c\n", "\n", " ", "\t", "",
+		"\ufeff", "null\n", "~\n---\n", "\r---\r", "\r", "\u2028---\u2028", "\u0085---\n",
+		"\r\n---\r\n", "---\r", "--- |\n", "--- !!map\n", "--- &a\n", "\u00a0",
+		strings.Repeat(" ", guessed), strings.Repeat("\n", guessed), "# " + long + "\n",
+		"---\n---\n", "--- # {\n", "---\n# c\n", "\v", "\f\n", "\x00", "{}\n", "[]\n", "\"\"\n",
 	}
 	// kubectl does not read these. It may drop them without a word.
-	junk := []string{"%YAML 1.1\n", "%YAML 1.2\n---\n", "%TAG ! tag:a,2:x\n---\n", "%a\n", ",", "]", "x\n"}
+	junk := []string{"%YAML 1.1\n", "%YAML 1.2\n---\n", "%TAG ! tag:a,2:x\n---\n", "%a\n", ",", "]",
+		"x\n"}
 	seed := testenv.Seed(t)
-	r, read, cases := rand.New(rand.NewPCG(seed, 0)), 0, int(testenv.NumberOr(t, "TRAINWELD_CASES", 3_000))
+	r, read, cases := rand.New(rand.NewPCG(seed, 0)), 0,
+		int(testenv.NumberOr(t, "TRAINWELD_CASES", 3_000))
 	for range cases {
 		var b strings.Builder
 		var names []string
@@ -140,7 +162,9 @@ func TestDecode_Kubectl(t *testing.T) {
 			}
 			if r.IntN(3) > 0 {
 				names = append(names, fmt.Sprintf("n%d", len(names)))
-				b.WriteString(strings.NewReplacer("API", api, "LONG", long, "%s", names[len(names)-1]).Replace(forms[r.IntN(len(forms))]))
+				b.WriteString(
+					strings.NewReplacer("API", api, "LONG", long, "%s",
+						names[len(names)-1]).Replace(forms[r.IntN(len(forms))]))
 			}
 			if r.IntN(30) == 0 {
 				b.WriteString(junk[r.IntN(len(junk))])

@@ -25,7 +25,8 @@ import (
 
 // types are the types that the tests convert.
 func types() []any {
-	return []any{&trainer.TrainJob{}, &trainer.TrainingRuntime{}, &jobset.JobSet{}, &corev1.Pod{}, &scalars{}}
+	return []any{&trainer.TrainJob{}, &trainer.TrainingRuntime{}, &jobset.JobSet{}, &corev1.Pod{},
+		&scalars{}}
 }
 
 // scalars has a field of each form.
@@ -53,8 +54,8 @@ type scalars struct {
 	Hidden          string            `json:"-"`
 }
 
-// compare converts a text in both ways. If the codec decodes a text, a strict decoder decodes it as well, with the same
-// result.
+// compare converts a text in both ways. If the codec decodes a text, a strict decoder decodes it as
+// well, with the same result.
 func compare(t *testing.T, text []byte) {
 	t.Helper()
 	var value any
@@ -73,7 +74,8 @@ func compare(t *testing.T, text []byte) {
 			found, err := kjson.UnmarshalStrict(text, into)
 			return errors.Join(append(found, err)...)
 		}
-		isStrict := quantity.Unmarshal(again, reflect.New(reflect.TypeOf(want).Elem()).Interface(), strict) == nil
+		isStrict := quantity.Unmarshal(again, reflect.New(reflect.TypeOf(want).Elem()).Interface(),
+			strict) == nil
 		switch ok := tree.Decode(value, got); {
 		case ok && (wantErr != nil || !isStrict || !reflect.DeepEqual(got, want)):
 			t.Fatalf("Decode(%s) = %+v, want %+v, %v", again, got, want, wantErr)
@@ -100,7 +102,8 @@ func compare(t *testing.T, text []byte) {
 // TestCodec converts every object of the tests, and the types of the API without help.
 func TestCodec(t *testing.T) {
 	objects, parts, every := 0, 0, testenv.Every(8)
-	for _, pattern := range []string{"../../testdata/*/*.yaml", "../../testdata/*/*/*.yaml", "../../testdata/*/*.txtar"} {
+	for _, pattern := range []string{"../../testdata/*/*.yaml", "../../testdata/*/*/*.yaml",
+		"../../testdata/*/*.txtar"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +113,8 @@ func TestCodec(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for part := range strings.SplitSeq(strings.ReplaceAll(string(text), "\n-- ", "\n---\n# "), "\n---\n") {
+			for part := range strings.SplitSeq(
+				strings.ReplaceAll(string(text), "\n-- ", "\n---\n# "), "\n---\n") {
 				if parts++; parts%every != 0 {
 					continue
 				}
@@ -152,14 +156,18 @@ func TestCodec(t *testing.T) {
 func FuzzCodec(f *testing.F) {
 	for _, seed := range []string{
 		`{"bool":true,"small":127,"unsigned":255,"float":1.5,"bytes":"YQ==","any":[1],"pointer":"a","lists":[["a"],[],null],"strings":{"a":"b","c":null}}`,
-		`{"small":128}`, `{"unsigned":-1}`, `{"unsigned":256}`, `{"float":1}`, `{"small":1.0}`, `{"small":null,"pointer":null,"lists":null,"strings":{},"numbers":{"cpu":1,"b":null}}`,
-		`{"keys":{"1":"a"}}`, `{"quantity":"1e3","quantity2":1}`, `{"quantity":"1e99999999"}`, `{"quantity":null}`, `{"quantity":1.5}`, `{"quantity":"<"}`,
+		`{"small":128}`, `{"unsigned":-1}`, `{"unsigned":256}`, `{"float":1}`, `{"small":1.0}`,
+		`{"small":null,"pointer":null,"lists":null,"strings":{},"numbers":{"cpu":1,"b":null}}`,
+		`{"keys":{"1":"a"}}`, `{"quantity":"1e3","quantity2":1}`, `{"quantity":"1e99999999"}`,
+		`{"quantity":null}`, `{"quantity":1.5}`, `{"quantity":"<"}`,
 		`{"either":"80%","time":"2026-01-02T03:04:05Z","micro":"2026-01-02T03:04:05.000006Z","duration":"5s"}`, `{"either":1,"time":null,"micro":null}`,
-		`{"time":"0001-01-01T00:00:00Z"}`, `{"time":"99999-01-01T00:00:00Z"}`, `{"medium":"Memory"}`, `{"kind":"A","Kind":"B","metadata":{"name":"é\u2028<>&\"\\"}}`,
+		`{"time":"0001-01-01T00:00:00Z"}`, `{"time":"99999-01-01T00:00:00Z"}`,
+		`{"medium":"Memory"}`, `{"kind":"A","Kind":"B","metadata":{"name":"é\u2028<>&\"\\"}}`,
 		`{"metadata":{"creationTimestamp":null,"annotations":null,"ownerReferences":[{"uid":"a","controller":true}]}}`,
 		`{"spec":{"replicatedJobs":[{"name":"a","template":{"spec":{"template":{"spec":{"volumes":[{"name":"a","emptyDir":{"sizeLimit":"1Gi"}}]}}}}}]}}`,
 		`{"spec":{"trainer":{"numProcPerNode":8,"resourcesPerNode":{"limits":{"cpu":"0.5"}}},"runtimePatches":[{"manager":"a","time":"2026-01-02T03:04:05Z"}]}}`,
-		`[]`, `null`, `"a"`, `1`, `{"spec":[]}`, `{"spec":{"containers":{}}}`, `{"strings":{"a":1}}`, `{"lists":"a"}`,
+		`[]`, `null`, `"a"`, `1`, `{"spec":[]}`, `{"spec":{"containers":{}}}`,
+		`{"strings":{"a":1}}`, `{"lists":"a"}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -187,7 +195,8 @@ func TestCodec_Limits(t *testing.T) {
 	}
 }
 
-// TestEncode_Cycles leaves to JSON a value that contains itself, and no other one, however deep it nests.
+// TestEncode_Cycles leaves to JSON a value that contains itself, and no other one, however deep it
+// nests.
 func TestEncode_Cycles(t *testing.T) {
 	type nested struct {
 		Pointer *nested           `json:"pointer,omitempty"`
@@ -197,16 +206,20 @@ func TestEncode_Cycles(t *testing.T) {
 	deep := &nested{}
 	shared, none := &nested{}, []nested{}
 	for range 20_000 {
-		deep = &nested{Pointer: deep, List: []nested{{Pointer: shared}, {Pointer: shared, List: none[:0]}}, Map: map[string]nested{}}
+		deep = &nested{
+			Pointer: deep, List: []nested{{Pointer: shared}, {Pointer: shared, List: none[:0]}},
+			Map: map[string]nested{}}
 	}
 	if _, ok := tree.Encode(deep); !ok {
 		t.Error("Encode leaves a value to JSON because it is deep")
 	}
-	pointer, list, entries := &nested{}, &nested{List: make([]nested, 1)}, &nested{Map: map[string]nested{}}
+	pointer, list, entries := &nested{}, &nested{List: make([]nested, 1)},
+		&nested{Map: map[string]nested{}}
 	pointer.Pointer = pointer
 	list.List[0].List = list.List
 	entries.Map["a"] = *entries
-	for name, value := range map[string]*nested{"a pointer": pointer, "a list": list, "a map": entries} {
+	for name, value := range map[string]*nested{"a pointer": pointer, "a list": list,
+		"a map": entries} {
 		if _, ok := tree.Encode(value); ok {
 			t.Errorf("%s: Encode = true", name)
 		}
@@ -214,7 +227,8 @@ func TestEncode_Cycles(t *testing.T) {
 }
 
 func BenchmarkCodec(b *testing.B) {
-	text := []byte(`{"metadata":{"name":"a","labels":{"b":"c"}},"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":8,"memory":"64Gi"}}}],"nodeSelector":{"a":"b"}}}`)
+	text := []byte(
+		`{"metadata":{"name":"a","labels":{"b":"c"}},"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":8,"memory":"64Gi"}}}],"nodeSelector":{"a":"b"}}}`)
 	var fields map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
 		b.Fatal(err)

@@ -42,7 +42,8 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		}
 	case bare && !d.JSON && source.IsAmbiguous(n.Value):
 		f.Code = codes.AmbiguousWord
-		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
+		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t",
+			want, n.Value, isYes(n.Value))
 		if acceptsText(t) {
 			f.Remedy.Text = fmt.Sprintf("quote it: %s", quote(n.Value))
 		}
@@ -52,11 +53,13 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Remedy.Text = "put it in double quotes"
 	case got == "number" && isInteger(t) && d.IsFraction(n):
 		f.Message = "must be an integer, not a fraction"
-	case got == "string" && acceptsText(t), got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
+	case got == "string" && acceptsText(t),
+		got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
 		// The kind is right, but the value is not.
 		f.Message = "must be " + precise(t)
 		f.Remedy.Text = "write " + precise(t)
-	case got == "string" && n.Kind == yaml.ScalarNode && n.Style != 0 && !acceptsText(t) && !isCollection(t):
+	case got == "string" && n.Kind == yaml.ScalarNode && n.Style != 0 && !acceptsText(t) &&
+		!isCollection(t):
 		f.Remedy.Text = fmt.Sprintf("write %s, without quotes", want)
 	case n.Kind != yaml.SequenceNode && t.Kind() == reflect.Slice && isCollection(t):
 		f.Remedy.Text = `begin each item with "- ", or put the items in [ ]`
@@ -65,11 +68,13 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	}
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
 		f.Remedy.Text = "if it is a template, render it first"
-	} else if got == "string" && slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
+	} else if got == "string" &&
+		slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
 		// Trainer 2.1 took auto, cpu and gpu.
 		f.Remedy.Text = "set an integer, or remove the field, which means auto"
 		if n.Value == "cpu" || n.Value == "gpu" {
-			f.Remedy.Text = fmt.Sprintf("set the number of the node's %ss, as %s until Trainer 2.1", strings.ToUpper(n.Value), n.Value)
+			f.Remedy.Text = fmt.Sprintf("set the number of the node's %ss, as %s until Trainer 2.1",
+				strings.ToUpper(n.Value), n.Value)
 		}
 	}
 	d.repairType(&f.Remedy, n, t)
@@ -137,7 +142,8 @@ func isCollection(t reflect.Type) bool {
 
 // acceptsText reports whether a quoted string can be a value of the type.
 func acceptsText(t reflect.Type) bool {
-	return t.Kind() == reflect.String || jsonfields.DecodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+	return t.Kind() == reflect.String || jsonfields.DecodesItself(t) ||
+		t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
 func isYes(word string) bool {
@@ -148,7 +154,8 @@ func isYes(word string) bool {
 	return false
 }
 
-// repairType makes the remedy for a wrong type certain, if the value has one meaning as the right type.
+// repairType makes the remedy for a wrong type certain, if the value has one meaning as the right
+// type.
 func (d *diagnosis) repairType(r *finding.Remedy, n *yaml.Node, t reflect.Type) {
 	if n.Kind != yaml.ScalarNode || strings.Contains(n.Value, "{{") {
 		return
@@ -162,16 +169,20 @@ func (d *diagnosis) repairType(r *finding.Remedy, n *yaml.Node, t reflect.Type) 
 		return
 	case bare && !isInteger(t):
 		return
-	case slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) && n.Value == "auto":
-		// It is the default. An empty trainer would go as well, without which the torch policy does nothing.
-		r.Do, r.IsCertain = finding.Remove, len(source.Target(d.around[len(d.around)-1].node).Content) > 2
+	case slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) &&
+		n.Value == "auto":
+		// It is the default. An empty trainer would go as well, without which the torch policy does
+		// nothing.
+		r.Do, r.IsCertain = finding.Remove,
+			len(source.Target(d.around[len(d.around)-1].node).Content) > 2
 		return
 	}
 	text, ok := d.Text(n)
 	if !ok {
 		return
 	}
-	if option := onlyMeaning(text, t); option != "" && unmarshalSafe([]byte(option), reflect.New(t).Interface()) == nil {
+	if option := onlyMeaning(text, t); option != "" &&
+		unmarshalSafe([]byte(option), reflect.New(t).Interface()) == nil {
 		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{option}, true
 	}
 }
@@ -189,7 +200,8 @@ func onlyMeaning(text string, t reflect.Type) string {
 			return strconv.FormatInt(i, 10)
 		}
 		const exact = 1 << 53
-		if f, err := strconv.ParseFloat(trimmed, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
+		if f, err := strconv.ParseFloat(trimmed, 64); err == nil && f == math.Trunc(f) &&
+			math.Abs(f) < exact {
 			return strconv.FormatInt(int64(f), 10)
 		}
 	case t.Kind() == reflect.Bool:
@@ -198,16 +210,19 @@ func onlyMeaning(text string, t reflect.Type) string {
 		}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
 		// A string with spaces may mean several items.
-		if j, err := json.Marshal([]string{text}); err == nil && text != "" && !strings.ContainsAny(text, " \t\n,;") {
+		if j, err := json.Marshal([]string{text}); err == nil && text != "" &&
+			!strings.ContainsAny(text, " \t\n,;") {
 			return string(j)
 		}
 	}
 	return ""
 }
 
-// meantQuantity returns a quantity without the spaces and the B of bytes, in the case of its suffix, or "".
+// meantQuantity returns a quantity without the spaces and the B of bytes, in the case of its
+// suffix, or "".
 func meantQuantity(text string) string {
-	m := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) *([KkMmGgTtPpEe])[iI][bB]?$`).FindStringSubmatch(text)
+	m := regexp.MustCompile(
+		`^([0-9]+(?:\.[0-9]+)?) *([KkMmGgTtPpEe])[iI][bB]?$`).FindStringSubmatch(text)
 	if m == nil {
 		return ""
 	}

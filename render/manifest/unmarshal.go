@@ -11,10 +11,12 @@ import (
 	"github.com/trainweld/trainweld/merge/quantity"
 )
 
-// unmarshalStrict decodes JSON strictly and case-sensitively, like an API server. into points to a zero value.
+// unmarshalStrict decodes JSON strictly and case-sensitively, like an API server. into points to a
+// zero value.
 //
-// Like the API server in custom resources, it drops a null in a map with its key (apiextensions-apiserver v0.36.3
-// pkg/apiserver/schema/defaulting). Go's decoder would store an empty value.
+// Like the API server in custom resources, it drops a null in a map with its key
+// (apiextensions-apiserver v0.36.3 pkg/apiserver/schema/defaulting). Go's decoder would store an
+// empty value.
 func unmarshalStrict(j []byte, into any) error {
 	strict, err := kjson.UnmarshalStrict(j, into)
 	if err == nil {

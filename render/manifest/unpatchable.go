@@ -24,12 +24,14 @@ import (
 type UnpatchableField struct {
 	// Path leads from the patch to the field. It omits the items of lists.
 	Path []string
-	// Message states the problem as the finding TW104 does, and Remedy names the API that sets the field.
+	// Message states the problem as the finding TW104 does, and Remedy names the API that sets the
+	// field.
 	Message, Remedy string
 }
 
-// Unpatchable returns the fields of the runtime that no patch of the API's release may set. The fields of one struct stand together,
-// and outer structs come first. A patch is an item of the field that Release.Overrides names.
+// Unpatchable returns the fields of the runtime that no patch of the API's release may set. The
+// fields of one struct stand together, and outer structs come first. A patch is an item of the
+// field that Release.Overrides names.
 func (a *API) Unpatchable() []UnpatchableField {
 	root := reflect.TypeFor[trainer.RuntimePatch]()
 	switch a.Release().Or().Overrides {
@@ -51,7 +53,8 @@ func (d *diagnosis) unpatchableBelow(t reflect.Type, path []string, add func(Unp
 	if mirror := mirrored(t); mirror != nil {
 		for _, name := range d.structs.Names(mirror) {
 			if _, patchable := d.structs.Field(t, name); !patchable {
-				add(UnpatchableField{append(slices.Clone(path), name), unpatchableMessage(t, name), d.setter(name, mirror)})
+				add(UnpatchableField{append(slices.Clone(path), name), unpatchableMessage(t, name),
+					d.setter(name, mirror)})
 			}
 		}
 	}
@@ -74,7 +77,8 @@ func unpatchableMessage(t reflect.Type, name string) string {
 	return fmt.Sprintf("no patch may set %s", name)
 }
 
-// mirrored returns the type of the runtime that a type of the patch API restricts, or nil for other types.
+// mirrored returns the type of the runtime that a type of the patch API restricts, or nil for other
+// types.
 func mirrored(t reflect.Type) reflect.Type {
 	switch t {
 	case reflect.TypeFor[trainer.TrainingRuntimeSpecPatch]():
@@ -91,7 +95,8 @@ func mirrored(t reflect.Type) reflect.Type {
 		return reflect.TypeFor[batchv1.JobSpec]()
 	case reflect.TypeFor[trainer.PodTemplatePatch](), reflect.TypeFor[legacy.PodTemplateOverride]():
 		return reflect.TypeFor[corev1.PodTemplateSpec]()
-	case reflect.TypeFor[trainer.PodSpecPatch](), reflect.TypeFor[legacy.PodTemplateSpecOverride](), reflect.TypeFor[legacy.PodSpecOverride]():
+	case reflect.TypeFor[trainer.PodSpecPatch](), reflect.TypeFor[legacy.PodTemplateSpecOverride](),
+		reflect.TypeFor[legacy.PodSpecOverride]():
 		return reflect.TypeFor[corev1.PodSpec]()
 	case reflect.TypeFor[trainer.ContainerPatch](), reflect.TypeFor[legacy.ContainerOverride]():
 		return reflect.TypeFor[corev1.Container]()
@@ -99,7 +104,8 @@ func mirrored(t reflect.Type) reflect.Type {
 	return nil
 }
 
-// unpatchable completes a finding on a field of the runtime that the patch API omits. It reports whether name is such a field.
+// unpatchable completes a finding on a field of the runtime that the patch API omits. It reports
+// whether name is such a field.
 func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding) bool {
 	mirror := mirrored(t)
 	if mirror == nil {
@@ -111,7 +117,8 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding)
 	f.Code = codes.Unpatchable
 	f.Message = unpatchableMessage(t, name)
 	f.Remedy.Text = d.setter(name, mirror)
-	if to := ofTrainer(name); to != nil && mirror == reflect.TypeFor[corev1.Container]() && d.isInTrainJob() && !d.isSet(to) {
+	if to := ofTrainer(name); to != nil && mirror == reflect.TypeFor[corev1.Container]() &&
+		d.isInTrainJob() && !d.isSet(to) {
 		if container, list := d.container(); container == trainerContainer && list == "containers" {
 			// Only the runtime tells whether the job is the trainer's.
 			f.Remedy.Do, f.Remedy.Options = finding.Move, []string{to.String()}
@@ -149,26 +156,33 @@ func (d *diagnosis) setter(name string, mirror reflect.Type) string {
 		case container == trainerContainer && list == "containers":
 			return fmt.Sprintf("set %s of the TrainJob", fromTrainer)
 		case container == "" && list != "initContainers":
-			return fmt.Sprintf("set %s of the TrainJob for the container %q; for any other, %s", fromTrainer, trainerContainer, runtime)
+			return fmt.Sprintf("set %s of the TrainJob for the container %q; for any other, %s",
+				fromTrainer, trainerContainer, runtime)
 		}
 	case reflect.TypeFor[batchv1.JobSpec]():
 		if name == "parallelism" || name == "completions" {
-			return fmt.Sprintf("set .spec.trainer.numNodes of the TrainJob; for a job that is not the trainer's, %s", runtime)
+			return fmt.Sprintf(
+				"set .spec.trainer.numNodes of the TrainJob; for a job that is not the "+
+					"trainer's, %s", runtime)
 		}
 	case reflect.TypeFor[jobset.ReplicatedJob]():
 		if name == "replicas" {
-			return fmt.Sprintf("set .spec.trainer.numNodes of the TrainJob; for a job that is not the trainer's, %s", runtime)
+			return fmt.Sprintf(
+				"set .spec.trainer.numNodes of the TrainJob; for a job that is not the "+
+					"trainer's, %s", runtime)
 		}
 	case reflect.TypeFor[trainer.TrainingRuntimeSpec]():
 		if name == "mlPolicy" {
-			return fmt.Sprintf("set .spec.trainer.numNodes and .spec.trainer.numProcPerNode of the TrainJob; for the rest, %s", runtime)
+			return fmt.Sprintf(
+				"set .spec.trainer.numNodes and .spec.trainer.numProcPerNode of the TrainJob; "+
+					"for the rest, %s", runtime)
 		}
 	}
 	return runtime
 }
 
-// trainerContainer is the container that gets the image, command, args and resources of spec.trainer (Trainer v2.3.0
-// pkg/constants).
+// trainerContainer is the container that gets the image, command, args and resources of
+// spec.trainer (Trainer v2.3.0 pkg/constants).
 const trainerContainer = "node"
 
 // container returns the name of the current container, and the name of its list.

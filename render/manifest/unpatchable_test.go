@@ -12,7 +12,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestAPI_Unpatchable holds that decoding reports each field that Unpatchable returns, with its message.
+// TestAPI_Unpatchable holds that decoding reports each field that Unpatchable returns, with its
+// message.
 func TestAPI_Unpatchable(t *testing.T) {
 	for _, r := range release.Known() {
 		api := manifest.NewAPI(&r, nil)
@@ -35,15 +36,20 @@ func TestAPI_Unpatchable(t *testing.T) {
 				value = map[string]any{name: value}
 			}
 			text, err := json.Marshal(map[string]any{
-				"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": map[string]any{"name": "a"},
-				"spec": map[string]any{"runtimeRef": map[string]any{"name": "a"}, string(r.Overrides): []any{value}},
+				"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+				"metadata": map[string]any{"name": "a"},
+				"spec": map[string]any{"runtimeRef": map[string]any{"name": "a"},
+					string(r.Overrides): []any{value}},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, found, _ := api.Decode("job.json", text, nil)
-			if !slices.ContainsFunc(found, func(g finding.Finding) bool { return g.Code == codes.Unpatchable && g.Message == f.Message }) {
-				t.Errorf("Trainer %s: decoding %s reports %v, want %s: %q", r.Name, strings.Join(f.Path, "."), found, codes.Unpatchable, f.Message)
+			if !slices.ContainsFunc(found, func(g finding.Finding) bool {
+				return g.Code == codes.Unpatchable && g.Message == f.Message
+			}) {
+				t.Errorf("Trainer %s: decoding %s reports %v, want %s: %q", r.Name,
+					strings.Join(f.Path, "."), found, codes.Unpatchable, f.Message)
 			}
 			reported++
 		}

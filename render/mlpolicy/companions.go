@@ -19,21 +19,22 @@ type Object interface {
 	metav1.Object
 }
 
-// Payload is the input for companions that neither the TrainJob nor its runtime contains. Companions omits an object
-// without its payload, with a warning that names the object.
+// Payload is the input for companions that neither the TrainJob nor its runtime contains.
+// Companions omits an object without its payload, with a warning that names the object.
 type Payload struct {
-	// Secrets is a source of cryptographic randomness for keys, such as crypto/rand.Reader. If it is nil, Companions
-	// omits the Secrets.
+	// Secrets is a source of cryptographic randomness for keys, such as crypto/rand.Reader. If it
+	// is nil, Companions omits the Secrets.
 	Secrets io.Reader
 	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
-	// github.com/kubeflow/trainer/v2, in the version of the release. If it is nil, Companions omits the ConfigMap of Flux.
+	// github.com/kubeflow/trainer/v2, in the version of the release. If it is nil, Companions omits
+	// the ConfigMap of Flux.
 	FluxTemplates fs.FS
 }
 
-// Companions returns the companions that the policies make, without owner references. They are *corev1.ConfigMap,
-// *corev1.Secret, Volcano's *v1beta1.PodGroup, and the PodGroup of scheduler-plugins as *unstructured.Unstructured.
-// Call it after Enforce and Schedule. It does not change the JobSet, and reports omitted or failed objects in
-// j.Findings.
+// Companions returns the companions that the policies make, without owner references. They are
+// *corev1.ConfigMap, *corev1.Secret, Volcano's *v1beta1.PodGroup, and the PodGroup of
+// scheduler-plugins as *unstructured.Unstructured. Call it after Enforce and Schedule. It does not
+// change the JobSet, and reports omitted or failed objects in j.Findings.
 func Companions(j *Job, payload Payload) []Object {
 	j = j.filled()
 	j.fillSets()
@@ -87,19 +88,23 @@ func Companions(j *Job, payload Payload) []Object {
 
 func (j *Job) reportOmittedSecret(policy, name, what string) {
 	j.reportOmitted(policy, finding.Finding{
-		Message: fmt.Sprintf("the output omits Secret %s/%s with %s, which the controller creates", j.TrainJob.Namespace, name, what),
-		Remedy:  finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "apply the TrainJob, or generate the Secret"},
+		Message: fmt.Sprintf("the output omits Secret %s/%s with %s, which the controller creates",
+			j.TrainJob.Namespace, name, what),
+		Remedy: finding.Remedy{Do: finding.Provide, Options: []string{"Secret"},
+			Text: "apply the TrainJob, or generate the Secret"},
 	})
 }
 
 func (j *Job) noSecret(policy, name string, err error) {
 	j.reportRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", policy),
-		fmt.Sprintf("cannot generate Secret %s/%s: %v", j.TrainJob.Namespace, name, err), "pass a working source of random bytes")
+		fmt.Sprintf("cannot generate Secret %s/%s: %v", j.TrainJob.Namespace, name, err),
+		"pass a working source of random bytes")
 }
 
 func (j *Job) reportOmittedScripts() {
 	j.reportOmitted("flux", finding.Finding{
-		Message: fmt.Sprintf("the output omits ConfigMap %s/%s with the Trainer's scripts", j.TrainJob.Namespace, j.fluxScriptsName()),
+		Message: fmt.Sprintf("the output omits ConfigMap %s/%s with the Trainer's scripts",
+			j.TrainJob.Namespace, j.fluxScriptsName()),
 		Remedy: finding.Remedy{
 			Do: finding.Provide, Options: []string{"ConfigMap"},
 			Text: "name their folder " + j.fluxFolder(),
@@ -109,22 +114,26 @@ func (j *Job) reportOmittedScripts() {
 
 // reportOmitted reports an omitted object of a policy. A program may add how to include it.
 func (j *Job) reportOmitted(policy string, f finding.Finding) {
-	f.Code, f.Severity, f.Object, f.Path = codes.LeftOut, finding.Warning, j.RuntimeID, fieldpath.Fields("spec", "mlPolicy", policy)
+	f.Code, f.Severity, f.Object, f.Path = codes.LeftOut, finding.Warning, j.RuntimeID,
+		fieldpath.Fields("spec", "mlPolicy", policy)
 	j.report(f)
 }
 
 func (j *Job) noScripts(err error) {
 	j.reportRuntime(codes.Payload, finding.Error, fieldpath.Fields("spec", "mlPolicy", "flux"),
-		fmt.Sprintf("cannot render ConfigMap %s/%s from the Flux templates: %v", j.TrainJob.Namespace, j.fluxScriptsName(), err),
+		fmt.Sprintf("cannot render ConfigMap %s/%s from the Flux templates: %v",
+			j.TrainJob.Namespace, j.fluxScriptsName(), err),
 		"name the folder "+j.fluxFolder())
 }
 
 func (j *Job) fluxFolder() string {
-	return "pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v" + j.Release.Version
+	return "pkg/runtime/framework/plugins/flux/templates of the module " +
+		"github.com/kubeflow/trainer/v2 v" + j.Release.Version
 }
 
 func (j *Job) reportOmittedCertificate() {
 	j.reportTrainJob(codes.LeftOut, finding.Warning, nil,
-		fmt.Sprintf("the output omits ConfigMap %s/%s with the certificate of the controller's status server", j.TrainJob.Namespace, j.statusConfigName()),
+		fmt.Sprintf("the output omits ConfigMap %s/%s with the certificate of the controller's "+
+			"status server", j.TrainJob.Namespace, j.statusConfigName()),
 		"apply the TrainJob: the controller creates it")
 }

@@ -2,9 +2,9 @@ package mlpolicy
 
 import corev1 "k8s.io/api/core/v1"
 
-// Env converts environment variables of a TrainJob as the controller does (Trainer v2.3.0 pkg/apply EnvVar). If a
-// variable has both value and valueFrom, the controller drops the value. It keeps only the path of a fieldRef. It
-// drops a fileKeyRef, which leaves an empty valueFrom.
+// Env converts environment variables of a TrainJob as the controller does (Trainer v2.3.0 pkg/apply
+// EnvVar). If a variable has both value and valueFrom, the controller drops the value. It keeps
+// only the path of a fieldRef. It drops a fileKeyRef, which leaves an empty valueFrom.
 func Env(env []corev1.EnvVar) []corev1.EnvVar {
 	out := make([]corev1.EnvVar, 0, len(env))
 	for _, e := range env {

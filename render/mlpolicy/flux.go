@@ -26,12 +26,12 @@ const (
 )
 
 // flux starts a Flux cluster and runs the trainer's command in it (Trainer v2.3.0
-// pkg/runtime/framework/plugins/flux). An init container installs Flux, and a script replaces the command. Without
-// spec.trainer.numNodes, the controller panics on every retry.
+// pkg/runtime/framework/plugins/flux). An init container installs Flux, and a script replaces the
+// command. Without spec.trainer.numNodes, the controller panics on every retry.
 //
-// Only the job called node gets the volumes, but every job with the trainer's label gets the command. The runtime's
-// own args stay after the script's arguments, and the script adds them to the command. The TrainJob's args do not
-// replace them as under all other policies.
+// Only the job called node gets the volumes, but every job with the trainer's label gets the
+// command. The runtime's own args stay after the script's arguments, and the script adds them to
+// the command. The TrainJob's args do not replace them as under all other policies.
 func flux(j *Job) bool {
 	if t := j.TrainJob.Spec.Trainer; t == nil || t.NumNodes == nil {
 		j.fluxNeedsNodes()
@@ -40,7 +40,8 @@ func flux(j *Job) bool {
 	by := policyWriter("flux")
 	settings := j.fluxSettings()
 	j.checkFlux()
-	j.Command, j.CommandFrom = []string{"/bin/bash", fluxConfigPath + "/entrypoint.sh", j.wrappedCommand()}, j.wrappedFrom()
+	j.Command, j.CommandFrom = []string{"/bin/bash", fluxConfigPath + "/entrypoint.sh",
+		j.wrappedCommand()}, j.wrappedFrom()
 	j.Args = nil
 
 	scripts, execute, secret := j.fluxScriptsName(), int32(0o755), int32(0o400)
@@ -53,17 +54,24 @@ func flux(j *Job) bool {
 		j.upsertVolumes(by, set,
 			emptyDir(fluxSoftware, ""),
 			emptyDir(fluxInstall, ""),
-			corev1.Volume{Name: scripts, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-				LocalObjectReference: corev1.LocalObjectReference{Name: scripts}, DefaultMode: &execute,
-			}}})
+			corev1.Volume{
+				Name: scripts,
+				VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+					LocalObjectReference: corev1.LocalObjectReference{Name: scripts},
+					DefaultMode:          &execute,
+				}}})
 		if j.Release.Flux != release.Flux22 {
 			j.upsertVolumes(by, set, emptyDir(fluxMemory, corev1.StorageMediumMemory))
 		}
-		j.upsertVolumes(by, set, corev1.Volume{Name: fluxCurve, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-			SecretName: j.curveSecretName(), DefaultMode: &secret,
-		}}})
+		j.upsertVolumes(
+			by, set, corev1.Volume{
+				Name: fluxCurve,
+				VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+					SecretName: j.curveSecretName(), DefaultMode: &secret,
+				}}})
 		j.appendInit(by, set, corev1.Container{
-			Name: fluxInstaller, Image: settings.image, Command: []string{"/bin/bash", fluxConfigPath + "/init.sh"},
+			Name: fluxInstaller, Image: settings.image,
+			Command:      []string{"/bin/bash", fluxConfigPath + "/init.sh"},
 			VolumeMounts: []corev1.VolumeMount{installMount, scriptsMount},
 		})
 		for i := range set.Containers() {
@@ -77,7 +85,9 @@ func flux(j *Job) bool {
 				corev1.VolumeMount{Name: fluxCurve, MountPath: "/curve", ReadOnly: true},
 			)
 			if j.Release.Flux != release.Flux22 {
-				j.upsertMounts(by, c, corev1.VolumeMount{Name: fluxMemory, MountPath: "/dev/shm", ReadOnly: true})
+				j.upsertMounts(
+					by, c, corev1.VolumeMount{Name: fluxMemory, MountPath: "/dev/shm",
+						ReadOnly: true})
 			}
 		}
 	}
@@ -85,17 +95,20 @@ func flux(j *Job) bool {
 }
 
 func emptyDir(name string, medium corev1.StorageMedium) corev1.Volume {
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}}}
+	return corev1.Volume{
+		Name: name, VolumeSource: corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}}}
 }
 
-// fluxSettings are the settings that a user sets with variables of the node container. Variables in spec.trainer.env
-// override the runtime's.
+// fluxSettings are the settings that a user sets with variables of the node container. Variables in
+// spec.trainer.env override the runtime's.
 type fluxSettings struct{ image, device, queue string }
 
-// fluxSettings reads the settings. A variable of the TrainJob always counts, so valueFrom makes the setting empty. A
-// variable of the runtime counts only if it has a value.
+// fluxSettings reads the settings. A variable of the TrainJob always counts, so valueFrom makes the
+// setting empty. A variable of the runtime counts only if it has a value.
 func (j *Job) fluxSettings() fluxSettings {
-	s := fluxSettings{image: "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy", device: "eth0", queue: "fcfs"}
+	s := fluxSettings{image: "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy",
+		device: "eth0", queue: "fcfs"}
 	set := func(name, value string) {
 		switch name {
 		case "FLUX_VIEW_IMAGE":
@@ -121,8 +134,9 @@ func (j *Job) fluxSettings() fluxSettings {
 	return s
 }
 
-// wrappedCommand returns the command that Flux runs, as one string. It is the command of spec.trainer, or else of the
-// runtime, with spec.trainer's args. Trainer 2.2 does not see the runtime's. Spaces join the parts without quotes, so an argument with a space becomes two.
+// wrappedCommand returns the command that Flux runs, as one string. It is the command of
+// spec.trainer, or else of the runtime, with spec.trainer's args. Trainer 2.2 does not see the
+// runtime's. Spaces join the parts without quotes, so an argument with a space becomes two.
 func (j *Job) wrappedCommand() string {
 	var command []string
 	if set := j.trainerSet(); set != nil && j.Release.Flux != release.Flux22 {
@@ -159,7 +173,8 @@ func (j *Job) fluxScriptsName() string { return j.TrainJob.Name + "-flux-entrypo
 func (j *Job) curveSecretName() string { return j.TrainJob.Name + "-flux-curve" }
 
 func (j *Job) fluxNeedsNodes() {
-	j.reportTrainJob(codes.FluxNodes, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
+	j.reportTrainJob(codes.FluxNodes, finding.Error,
+		fieldpath.Fields("spec", "trainer", "numNodes"),
 		"Required value: without it the controller crashes on every reconcile under the flux policy",
 		"set numNodes in spec.trainer")
 }
@@ -176,56 +191,70 @@ func (j *Job) checkFlux() {
 		c := set.In("containers", node)
 		j.checkGPUs(c)
 		if set.Name != Node {
-			j.reportRuntime(code, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
-				fmt.Sprintf("job %s runs Flux's script, but the controller mounts it in job node only", set.Name),
+			j.reportRuntime(code, finding.Warning,
+				inRuntime(set.Path().Append(fieldpath.Field("name"))),
+				fmt.Sprintf("job %s runs Flux's script, but the controller mounts it in job node "+
+					"only", set.Name),
 				"rename the job to node")
 		}
 		if len(c.Command) > 0 && t.Command == nil && j.Release.Flux == release.Flux22 {
 			j.reportRuntime(code, finding.Warning, inRuntime(c.Path(fieldpath.Field("command"))),
-				fmt.Sprintf("the runtime's command of container %s has no effect: Trainer %s uses the TrainJob's command only", c.Name, j.Release.Name),
+				fmt.Sprintf("the runtime's command of container %s has no effect: Trainer %s "+
+					"uses the TrainJob's command only", c.Name, j.Release.Name),
 				"set spec.trainer.command of the TrainJob")
 		}
 		if len(c.Args) > 0 && t.Args != nil {
 			j.reportTrainJob(code, finding.Warning, fieldpath.Fields("spec", "trainer", "args"),
-				fmt.Sprintf("under the flux policy, the args of the runtime's container in job %s follow the TrainJob's", set.Name),
+				fmt.Sprintf("under the flux policy, the args of the runtime's container in job "+
+					"%s follow the TrainJob's", set.Name),
 				"remove the args from the runtime, or from the TrainJob")
 		}
 	}
 	for _, e := range t.Env {
-		if !slices.Contains([]string{"FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE", "FLUX_QUEUE_POLICY"}, e.Name) || e.Value != "" {
+		if !slices.Contains([]string{"FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE", "FLUX_QUEUE_POLICY"},
+			e.Name) || e.Value != "" {
 			continue
 		}
 		severity, what := finding.Warning, "Flux's configuration gets an empty value"
 		if e.Name == "FLUX_VIEW_IMAGE" {
-			severity, what = finding.Error, "the init container has no image, and the cluster rejects the Job"
+			severity, what = finding.Error,
+				"the init container has no image, and the cluster rejects the Job"
 		}
-		j.reportTrainJob(code, severity, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", e.Name)),
+		j.reportTrainJob(code, severity,
+			fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", e.Name)),
 			fmt.Sprintf("variable %s has no literal value: %s", e.Name, what),
 			"set value instead of valueFrom, or remove the variable")
 	}
 	j.checkFluxGPUs()
 	j.checkHostnames()
 	if s := j.subdomain(); s != j.TrainJob.Name {
-		j.reportRuntime(codes.MasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
-			fmt.Sprintf("Flux's brokers use the subdomain %s, but the Pods are in %s", j.TrainJob.Name, s),
+		j.reportRuntime(codes.MasterAddress, finding.Warning,
+			inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
+			fmt.Sprintf("Flux's brokers use the subdomain %s, but the Pods are in %s",
+				j.TrainJob.Name, s),
 			"remove the subdomain")
 	}
 }
 
-// checkFluxGPUs reports tasks that Flux cannot place, since the controller requests all GPUs of a node for each task.
+// checkFluxGPUs reports tasks that Flux cannot place, since the controller requests all GPUs of a
+// node for each task.
 func (j *Job) checkFluxGPUs() {
 	tasks, n := j.fluxTasks(j.source().Flux), j.gpus(j.Release.Claims.Flux)
 	if tasks < 2 || n == 0 {
 		return
 	}
-	message := fmt.Sprintf("each of the %d tasks of a node requests all %d GPUs of the node: Flux can place only one task", tasks, n)
+	message := fmt.Sprintf(
+		"each of the %d tasks of a node requests all %d GPUs of the node: Flux can place only "+
+			"one task", tasks, n)
 	const help = "set numProcPerNode to 1"
 	if j.TrainJob.Spec.Trainer.NumProcPerNode != nil {
-		j.reportTrainJob(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
+		j.reportTrainJob(codes.FluxCommand, finding.Warning,
+			fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
 	} else {
 		if over := j.TrainJob.Spec.Trainer.ResourcesPerNode; over != nil && GPUs(*over) > 0 {
 			message += fmt.Sprintf("; the GPUs are from %s", j.TrainJobID)
 		}
-		j.reportRuntime(codes.FluxCommand, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
+		j.reportRuntime(codes.FluxCommand, finding.Warning,
+			fieldpath.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
 	}
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// fluxTemplates are the three files of the scripts, from the folder pkg/runtime/framework/plugins/flux/templates of
-// the release of the Trainer.
+// fluxTemplates are the three files of the scripts, from the folder
+// pkg/runtime/framework/plugins/flux/templates of the release of the Trainer.
 type fluxTemplates struct{ broker, entrypoint, init template }
 
-// entrypointGaps returns the number of gaps in the entrypoint. Trainer 2.2 lets Flux find the resources itself.
+// entrypointGaps returns the number of gaps in the entrypoint. Trainer 2.2 lets Flux find the
+// resources itself.
 func (j *Job) entrypointGaps() int {
 	if j.Release.Flux == release.Flux22 {
 		return 2
@@ -29,14 +30,16 @@ func (j *Job) readFluxTemplates(fsys fs.FS) (t fluxTemplates, err error) {
 		name string
 		gaps int
 		into *template
-	}{{"broker.toml", 4, &t.broker}, {"entrypoint.sh", j.entrypointGaps(), &t.entrypoint}, {"init.sh", 4, &t.init}} {
+	}{{"broker.toml", 4, &t.broker}, {"entrypoint.sh", j.entrypointGaps(), &t.entrypoint},
+		{"init.sh", 4, &t.init}} {
 		text, err := readTemplate(fsys, file.name)
 		if err != nil {
 			return t, err
 		}
 		*file.into = strings.Split(string(text), "%s")
 		if gaps := len(*file.into) - 1; gaps != file.gaps {
-			return t, fmt.Errorf("%s has %d gaps (%%s), and that of Trainer v%s has %d", file.name, gaps, j.Release.Version, file.gaps)
+			return t, fmt.Errorf("%s has %d gaps (%%s), and that of Trainer v%s has %d", file.name,
+				gaps, j.Release.Version, file.gaps)
 		}
 	}
 	return t, nil
@@ -80,8 +83,8 @@ func (t template) fill(values ...string) string {
 	return b.String()
 }
 
-// fluxScripts returns the ConfigMap with the scripts of the init container and the trainer. Both assume that the job
-// is called node and that its subdomain is the TrainJob's name.
+// fluxScripts returns the ConfigMap with the scripts of the init container and the trainer. Both
+// assume that the job is called node and that its subdomain is the TrainJob's name.
 func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 	name := j.TrainJob.Name
 	nodes, tasks := *j.TrainJob.Spec.Trainer.NumNodes, j.fluxTasks(j.source().Flux)
@@ -103,13 +106,15 @@ func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: j.fluxScriptsName(), Namespace: j.TrainJob.Namespace},
 		Data: map[string]string{
-			"entrypoint.sh": templates.entrypoint.fill(entrypoint[len(entrypoint)-j.entrypointGaps():]...),
-			"init.sh":       templates.init.fill("/opt/view", name+"-0", hosts, broker),
+			"entrypoint.sh": templates.entrypoint.fill(
+				entrypoint[len(entrypoint)-j.entrypointGaps():]...),
+			"init.sh": templates.init.fill("/opt/view", name+"-0", hosts, broker),
 		},
 	}
 }
 
-// fluxRange returns the range of n numbers from zero in Flux's format; for zero numbers it is "0--1".
+// fluxRange returns the range of n numbers from zero in Flux's format; for zero numbers it is
+// "0--1".
 func fluxRange(n int32) string {
 	if n == 1 {
 		return "0"

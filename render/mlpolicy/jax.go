@@ -12,13 +12,16 @@ import (
 )
 
 // jax gives every process the coordinator's address and the number of processes (Trainer v2.3.0
-// pkg/runtime/framework/plugins/jax). Unlike torch, it reserves no names. spec.trainer.env comes last and may
-// override its variables. Without a job with the trainer's label, Trainer 2.2 panics on every retry.
+// pkg/runtime/framework/plugins/jax). Unlike torch, it reserves no names. spec.trainer.env comes
+// last and may override its variables. Without a job with the trainer's label, Trainer 2.2 panics
+// on every retry.
 func jax(j *Job) bool {
 	set := j.trainerSet()
 	if set == nil && j.Release.JAXNeedsTrainer {
-		j.reportRuntime(codes.NeverCreated, finding.Error, fieldpath.Fields("spec", "mlPolicy", "jax"),
-			fmt.Sprintf("no job has the trainer's label: the controller of Trainer %s crashes on every reconcile", j.Release.Name),
+		j.reportRuntime(codes.NeverCreated, finding.Error,
+			fieldpath.Fields("spec", "mlPolicy", "jax"),
+			fmt.Sprintf("no job has the trainer's label: the controller of Trainer %s crashes on "+
+				"every reconcile", j.Release.Name),
 			fmt.Sprintf("add the label %s: %s to the job", Ancestor, Trainer))
 		return false
 	}
@@ -29,10 +32,12 @@ func jax(j *Job) bool {
 		return true
 	}
 	by := policyWriter("jax")
-	j.UpsertEnv(by.counting(set), c, corev1.EnvVar{Name: "JAX_NUM_PROCESSES", Value: strconv.Itoa(int(set.Count))})
+	j.UpsertEnv(by.counting(set), c,
+		corev1.EnvVar{Name: "JAX_NUM_PROCESSES", Value: strconv.Itoa(int(set.Count))})
 	j.UpsertEnv(by, c,
 		corev1.EnvVar{Name: "JAX_PROCESS_ID", ValueFrom: indexEnv()},
-		corev1.EnvVar{Name: "JAX_COORDINATOR_ADDRESS", Value: fmt.Sprintf("%s:%d", j.master(), port)},
+		corev1.EnvVar{
+			Name: "JAX_COORDINATOR_ADDRESS", Value: fmt.Sprintf("%s:%d", j.master(), port)},
 	)
 	j.upsertPort(by, c, port)
 	j.checkMaster(set)

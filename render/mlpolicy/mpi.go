@@ -28,13 +28,13 @@ const (
 	hostMountPath = "/etc/mpi"
 )
 
-// mpi connects the launcher and the nodes (Trainer v2.3.0 pkg/runtime/framework/plugins/mpi). The jobs called
-// launcher and node get the volumes, whatever their labels. Their containers called node get the mounts, and the
-// launcher's container also gets the variables.
+// mpi connects the launcher and the nodes (Trainer v2.3.0 pkg/runtime/framework/plugins/mpi). The
+// jobs called launcher and node get the volumes, whatever their labels. Their containers called
+// node get the mounts, and the launcher's container also gets the variables.
 //
-// The field spec.trainer.numNodes sets the Pods of the job called node. It is one less if the launcher counts as a
-// node. The runtime's mlPolicy.numNodes sets the Pods of the job with the trainer's label, as under every policy.
-// Under MPI that job is the launcher.
+// The field spec.trainer.numNodes sets the Pods of the job called node. It is one less if the
+// launcher counts as a node. The runtime's mlPolicy.numNodes sets the Pods of the job with the
+// trainer's label, as under every policy. Under MPI that job is the launcher.
 func mpi(j *Job) bool {
 	policy, node := j.source().MPI, j.set(Node)
 	if t := j.TrainJob.Spec.Trainer; node != nil && t != nil && t.NumNodes != nil {
@@ -61,7 +61,9 @@ func mpi(j *Job) bool {
 			if c.Name != Node {
 				continue
 			}
-			j.upsertMounts(j.sshMountFrom(), c, corev1.VolumeMount{Name: sshVolume, MountPath: orDefault(policy.SSHAuthMountPath, sshMountPath)})
+			j.upsertMounts(j.sshMountFrom(), c,
+				corev1.VolumeMount{
+					Name: sshVolume, MountPath: orDefault(policy.SSHAuthMountPath, sshMountPath)})
 			if set.Name != launcher {
 				continue
 			}
@@ -71,23 +73,28 @@ func mpi(j *Job) bool {
 				return false
 			}
 			j.UpsertEnv(by, c,
-				corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: hostMountPath + "/" + hostKey},
+				corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile",
+					Value: hostMountPath + "/" + hostKey},
 				corev1.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
 			)
-			j.UpsertEnv(j.slotsFrom(), c, corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: strconv.Itoa(int(j.slots))})
-			j.UpsertEnv(by, c, corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"})
+			j.UpsertEnv(j.slotsFrom(), c,
+				corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots",
+					Value: strconv.Itoa(int(j.slots))})
+			j.UpsertEnv(by, c,
+				corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"})
 			j.prte(by, c)
 		}
 	}
 	if implementation(policy) != trainer.MPIImplementationOpenMPI {
-		// Without a launcher that has a node container, the controller does not fail, and the hostfile stays empty.
+		// Without a launcher that has a node container, the controller does not fail, and the
+		// hostfile stays empty.
 		j.unknownImplementation(implementation(policy), finding.Warning)
 	}
 	return true
 }
 
-// prte sets the variables of Open MPI 5 (kubeflow/trainer#4029). The names of the hosts are not fully qualified: the launcher would
-// connect to itself, since its own name never is.
+// prte sets the variables of Open MPI 5 (kubeflow/trainer#4029). The names of the hosts are not
+// fully qualified: the launcher would connect to itself, since its own name never is.
 func (j *Job) prte(by Writer, c Place) {
 	if !j.Release.MPIPrte {
 		return
@@ -96,15 +103,18 @@ func (j *Job) prte(by Writer, c Place) {
 		corev1.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: hostMountPath + "/" + hostKey},
 		corev1.EnvVar{Name: "PRTE_MCA_prte_keep_fqdn_hostnames", Value: "false"},
 	)
-	j.UpsertEnv(j.slotsFrom(), c, corev1.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: strconv.Itoa(int(j.slots))})
-	j.UpsertEnv(by, c, corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: "-o ConnectionAttempts=10"})
+	j.UpsertEnv(j.slotsFrom(), c,
+		corev1.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: strconv.Itoa(int(j.slots))})
+	j.UpsertEnv(by, c,
+		corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: "-o ConnectionAttempts=10"})
 }
 
-// TakesImage reports whether spec.trainer.image applies to the job: to one with the trainer's label and, as a release has it, to MPI's
-// launcher and nodes (kubeflow/trainer#4301).
+// TakesImage reports whether spec.trainer.image applies to the job: to one with the trainer's label
+// and, as a release has it, to MPI's launcher and nodes (kubeflow/trainer#4301).
 func (j *Job) TakesImage(set *PodSet) bool {
 	j, set = j.filled(), set.filled()
-	isMPI := j.Release.MPIImage && j.source().MPI != nil && (set.Name == Node || set.Name == launcher)
+	isMPI := j.Release.MPIImage && j.source().MPI != nil &&
+		(set.Name == Node || set.Name == launcher)
 	return set.Ancestor == Trainer || isMPI
 }
 
@@ -126,16 +136,22 @@ func (j *Job) checkMPINodes() {
 				others += fmt.Sprintf(", as %s asks", j.TrainJobID)
 			}
 		}
-		j.reportRuntime(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "numNodes"),
-			fmt.Sprintf("job %s has the trainer's label, so it runs %s, and each of them starts mpirun%s", set.Name, pods(*n), others),
-			"set numNodes to 1, and set parallelism of job node, or spec.trainer.numNodes of the TrainJob")
+		j.reportRuntime(codes.MPINodes, finding.Warning,
+			fieldpath.Fields("spec", "mlPolicy", "numNodes"),
+			fmt.Sprintf("job %s has the trainer's label, so it runs %s, and each of them starts "+
+				"mpirun%s", set.Name, pods(*n), others),
+			"set numNodes to 1, and set parallelism of job node, or spec.trainer.numNodes of the "+
+				"TrainJob")
 	}
 	t := j.TrainJob.Spec.Trainer
-	if node == nil || t == nil || t.NumNodes == nil || *t.NumNodes >= 2 || !j.launcherAsNode() || j.set(launcher) == nil {
+	if node == nil || t == nil || t.NumNodes == nil || *t.NumNodes >= 2 || !j.launcherAsNode() ||
+		j.set(launcher) == nil {
 		return
 	}
-	j.reportTrainJob(codes.MPINodes, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
-		fmt.Sprintf("numNodes %d runs on 2 nodes: the launcher and at least one Pod of job node", *t.NumNodes),
+	j.reportTrainJob(codes.MPINodes, finding.Warning,
+		fieldpath.Fields("spec", "trainer", "numNodes"),
+		fmt.Sprintf("numNodes %d runs on 2 nodes: the launcher and at least one Pod of job node",
+			*t.NumNodes),
 		"set numNodes: 2, or reference a runtime without a job node")
 }
 
@@ -153,10 +169,12 @@ func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity fin
 	}
 	openMPI := string(trainer.MPIImplementationOpenMPI)
 	j.report(finding.Finding{
-		Code: codes.MPIImplementation, Severity: severity, Object: j.RuntimeID, Path: fieldpath.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
+		Code: codes.MPIImplementation, Severity: severity, Object: j.RuntimeID,
+		Path:    fieldpath.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
 		Message: fmt.Sprintf("unsupported MPI implementation %q: the controller %s", name, what),
 		Remedy: finding.Remedy{
-			Do: finding.SetValue, Options: []string{openMPI}, IsCertain: name == "" || strings.EqualFold(string(name), openMPI),
+			Do: finding.SetValue, Options: []string{openMPI}, IsCertain: name == "" ||
+				strings.EqualFold(string(name), openMPI),
 			Text: "set mpiImplementation: OpenMPI, or remove the field",
 		},
 	})
@@ -171,7 +189,8 @@ func (j *Job) hostfileTooLarge(set *PodSet) {
 		about = j.reportTrainJob
 	}
 	about(codes.Hostfile, finding.Error, at,
-		fmt.Sprintf("the hostfile with the %d nodes of job %s is too large: a ConfigMap may have at most 1 MiB", set.Count, set.Name),
+		fmt.Sprintf("the hostfile with the %d nodes of job %s is too large: a ConfigMap may have "+
+			"at most 1 MiB", set.Count, set.Name),
 		"lower "+at[len(at)-1].String())
 }
 
@@ -187,8 +206,9 @@ func implementation(policy *trainer.MPIMLPolicySource) trainer.MPIImplementation
 	return orDefault(policy.MPIImplementation, trainer.MPIImplementationOpenMPI)
 }
 
-// slotsPerNode returns the number of processes on each node, from spec.trainer or else the runtime. Since Trainer 2.1,
-// a one in the runtime means one process per GPU. So a runtime cannot request one process on a node with several GPUs.
+// slotsPerNode returns the number of processes on each node, from spec.trainer or else the runtime.
+// Since Trainer 2.1, a one in the runtime means one process per GPU. So a runtime cannot request
+// one process on a node with several GPUs.
 func (j *Job) slotsPerNode(policy *trainer.MPIMLPolicySource) int32 {
 	if n := j.numProcPerNode(); n != nil {
 		return int32(n.IntValue())
@@ -240,22 +260,27 @@ func (j *Job) sshVolume() corev1.Volume {
 	item := func(key, path string, file int32) corev1.KeyToPath {
 		return corev1.KeyToPath{Key: key, Path: path, Mode: mode(file)}
 	}
-	return corev1.Volume{Name: sshVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-		SecretName:  j.sshSecretName(),
-		DefaultMode: mode(0o400),
-		Items: []corev1.KeyToPath{
-			item(corev1.SSHAuthPrivateKey, "id_rsa", 0o640),
-			item(sshPublicKey, "id_rsa.pub", 0o644),
-			item(sshPublicKey, "authorized_keys", 0o644),
-		},
-	}}}
+	return corev1.Volume{
+		Name: sshVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName:  j.sshSecretName(),
+			DefaultMode: mode(0o400),
+			Items: []corev1.KeyToPath{
+				item(corev1.SSHAuthPrivateKey, "id_rsa", 0o640),
+				item(sshPublicKey, "id_rsa.pub", 0o644),
+				item(sshPublicKey, "authorized_keys", 0o644),
+			},
+		}}}
 }
 
 func (j *Job) hostVolume() corev1.Volume {
-	return corev1.Volume{Name: hostVolume, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-		LocalObjectReference: corev1.LocalObjectReference{Name: j.TrainJob.Name + "-mpi-hostfile"},
-		Items:                []corev1.KeyToPath{{Key: hostKey, Path: hostKey, Mode: new(int32(0o444))}},
-	}}}
+	return corev1.Volume{
+		Name: hostVolume,
+		VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{
+				Name: j.TrainJob.Name + "-mpi-hostfile"},
+			Items: []corev1.KeyToPath{
+				{Key: hostKey, Path: hostKey, Mode: new(int32(0o444))}},
+		}}}
 }
 
 func (j *Job) sshSecretName() string { return j.TrainJob.Name + "-mpi-ssh-auth" }
@@ -263,14 +288,16 @@ func (j *Job) sshSecretName() string { return j.TrainJob.Name + "-mpi-ssh-auth" 
 // maxConfigMap is the maximum size of a ConfigMap in the API server, in bytes.
 const maxConfigMap = 1 << 20
 
-// hostfile returns the ConfigMap with the list of nodes for mpirun, in the order of the template. They are the Pods
-// of the job called node, and of the launcher if it counts as a node. Unlike the other policies, it uses
-// network.subdomain. It counts the replicas of the template, or the first one alone, as the release has it. The
-// controller sets replicas to one only in a job with the trainer's label.
+// hostfile returns the ConfigMap with the list of nodes for mpirun, in the order of the template.
+// They are the Pods of the job called node, and of the launcher if it counts as a node. Unlike the
+// other policies, it uses network.subdomain. It counts the replicas of the template, or the first
+// one alone, as the release has it. The controller sets replicas to one only in a job with the
+// trainer's label.
 func (j *Job) hostfile() *corev1.ConfigMap {
 	var lines strings.Builder
 	for _, set := range j.Sets {
-		if set.Name != Node && !(j.launcherAsNode() && set.Name == launcher) || implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI {
+		if set.Name != Node && !(j.launcherAsNode() && set.Name == launcher) ||
+			implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI {
 			continue
 		}
 		replicas := set.replicas
@@ -279,7 +306,8 @@ func (j *Job) hostfile() *corev1.ConfigMap {
 		}
 		for replica := range replicas {
 			for pod := range set.Count {
-				fmt.Fprintf(&lines, "%s-%s-%d-%d.%s slots=%d\n", j.TrainJob.Name, set.Name, replica, pod, j.subdomain(), j.slots)
+				fmt.Fprintf(&lines, "%s-%s-%d-%d.%s slots=%d\n", j.TrainJob.Name, set.Name, replica,
+					pod, j.subdomain(), j.slots)
 				if lines.Len() > maxConfigMap {
 					j.hostfileTooLarge(set)
 					return nil
@@ -291,9 +319,10 @@ func (j *Job) hostfile() *corev1.ConfigMap {
 		j.hostfileEmpty()
 	}
 	return &corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Name: j.TrainJob.Name + "-mpi-hostfile", Namespace: j.TrainJob.Namespace},
-		Data:       map[string]string{hostKey: lines.String()},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: j.TrainJob.Name + "-mpi-hostfile",
+			Namespace: j.TrainJob.Namespace},
+		Data: map[string]string{hostKey: lines.String()},
 	}
 }
 

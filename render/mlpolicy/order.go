@@ -13,7 +13,8 @@ type policy struct {
 	write    func(*Job) bool // returns false if the controller would fail on every retry
 }
 
-// policies returns the policies in the order in which Enforce runs them. An array needs no memory of its own.
+// policies returns the policies in the order in which Enforce runs them. An array needs no memory
+// of its own.
 func (j *Job) policies() [7]policy {
 	p := j.source()
 	return [...]policy{
@@ -27,8 +28,8 @@ func (j *Job) policies() [7]policy {
 	}
 }
 
-// Acting returns the names of the policies that write to a JobSet, in the order in which Enforce runs them. The controller runs
-// them in a random order, which each start changes.
+// Acting returns the names of the policies that write to a JobSet, in the order in which Enforce
+// runs them. The controller runs them in a random order, which each start changes.
 func Acting(in Input) []string {
 	var names []string
 	for _, p := range (&Job{Input: in}).filled().policies() {

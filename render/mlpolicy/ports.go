@@ -9,8 +9,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// upsertPort adds a port without a name. The controller treats ports with equal numbers or equal names as one. Two
-// missing names are equal. So the policy's port replaces the first port with its number or without a name.
+// upsertPort adds a port without a name. The controller treats ports with equal numbers or equal
+// names as one. Two missing names are equal. So the policy's port replaces the first port with its
+// number or without a name.
 func (j *Job) upsertPort(by Writer, c Place, number int32) {
 	list := slices.Clone(c.Ports)
 	now := corev1.ContainerPort{ContainerPort: number}
@@ -45,7 +46,8 @@ func portsByStep(ports []corev1.ContainerPort) map[fieldpath.Step]corev1.Contain
 	return byStep
 }
 
-// portItems returns the steps to ports. A step is the number, or the position if an earlier port has that number.
+// portItems returns the steps to ports. A step is the number, or the position if an earlier port
+// has that number.
 func portItems(ports []corev1.ContainerPort) []fieldpath.Step {
 	seen := make(map[int32]bool, len(ports))
 	steps := make([]fieldpath.Step, len(ports))
@@ -70,10 +72,11 @@ func samePort(p corev1.ContainerPort) func(*corev1.ContainerPort) bool {
 	}
 }
 
-// Settle repeats the controller's final copy of a job's lists into the JobSet. The copy upserts each item again into a
-// list that already has it. If the controller treats two items as one, the first is lost and the second occurs twice.
-// Valid input has such pairs only among ports. Ports 80 and 81 without names become 81 and 81, which the JobSet API
-// rejects. Releases before 2.3 copy the lists of containers, and not of init containers.
+// Settle repeats the controller's final copy of a job's lists into the JobSet. The copy upserts
+// each item again into a list that already has it. If the controller treats two items as one, the
+// first is lost and the second occurs twice. Valid input has such pairs only among ports. Ports 80
+// and 81 without names become 81 and 81, which the JobSet API rejects. Releases before 2.3 copy the
+// lists of containers, and not of init containers.
 func (j *Job) Settle(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	pod := s.pod()
@@ -118,8 +121,8 @@ func upsertAll[T any, K comparable](list []T, key func(*T) K) {
 	}
 }
 
-// firstPositions returns the first position of each key in a long list. It returns nil for a short list, where a scan is
-// faster.
+// firstPositions returns the first position of each key in a long list. It returns nil for a short
+// list, where a scan is faster.
 func firstPositions[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	const short = 32
 	if len(list) <= short {
@@ -134,7 +137,8 @@ func firstPositions[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	return first
 }
 
-// firstPosition returns the first position of a key in a list, or -1. The argument first is the result of firstPositions.
+// firstPosition returns the first position of a key in a list, or -1. The argument first is the
+// result of firstPositions.
 func firstPosition[T any, K comparable](first map[K]int, list []T, key func(*T) K, k K) int {
 	if at, known := first[k]; known {
 		return at
@@ -153,7 +157,9 @@ func settlePorts(list []corev1.ContainerPort) {
 	for i := range list {
 		port := list[i]
 		at := min(
-			numbers.first(port.ContainerPort, i, func(k int) bool { return list[k].ContainerPort == port.ContainerPort }),
+			numbers.first(port.ContainerPort, i, func(k int) bool {
+				return list[k].ContainerPort == port.ContainerPort
+			}),
 			names.first(port.Name, i, func(k int) bool { return list[k].Name == port.Name }),
 		)
 		list[at] = port
@@ -167,8 +173,8 @@ func settlePorts(list []corev1.ContainerPort) {
 	}
 }
 
-// firsts finds the first item of a list by a key. Items may lose their key, so first discards stale positions. The
-// last position in leading comes first, then following in order.
+// firsts finds the first item of a list by a key. Items may lose their key, so first discards stale
+// positions. The last position in leading comes first, then following in order.
 type firsts[K comparable] map[K]*portPositions
 
 type portPositions struct{ leading, following []int }
@@ -199,5 +205,8 @@ func (f firsts[K]) at(key K) *portPositions {
 	return f[key]
 }
 
-func (f firsts[K]) addLeading(key K, at int)   { p := f.at(key); p.leading = append(p.leading, at) }
-func (f firsts[K]) addFollowing(key K, at int) { p := f.at(key); p.following = append(p.following, at) }
+func (f firsts[K]) addLeading(key K, at int) { p := f.at(key); p.leading = append(p.leading, at) }
+func (f firsts[K]) addFollowing(key K, at int) {
+	p := f.at(key)
+	p.following = append(p.following, at)
+}

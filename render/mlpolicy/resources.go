@@ -11,11 +11,12 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// resources writes spec.trainer.resourcesPerNode into the node container of the trainer's job. All resource claims are
-// lost before Trainer 2.4, even the runtime's.
+// resources writes spec.trainer.resourcesPerNode into the node container of the trainer's job. All
+// resource claims are lost before Trainer 2.4, even the runtime's.
 //
-// A release that merges does so key by key, and the container keeps resources that the TrainJob does not name. A
-// release that replaces drops them (Trainer v2.2.1 pkg/runtime/framework/plugins/jobset builder.go).
+// A release that merges does so key by key, and the container keeps resources that the TrainJob
+// does not name. A release that replaces drops them (Trainer v2.2.1
+// pkg/runtime/framework/plugins/jobset builder.go).
 func (j *Job) resources(set *PodSet) {
 	if !j.takesResources(set) {
 		return
@@ -38,8 +39,9 @@ func (j *Job) resources(set *PodSet) {
 	j.setResources(c, "requests", &c.Resources.Requests, over.Requests)
 }
 
-// takesResources reports whether spec.trainer.resourcesPerNode applies to the job. A release that merges resources
-// takes none without an ML policy. One that replaces them takes limits or requests, were they empty.
+// takesResources reports whether spec.trainer.resourcesPerNode applies to the job. A release that
+// merges resources takes none without an ML policy. One that replaces them takes limits or
+// requests, were they empty.
 func (j *Job) takesResources(set *PodSet) bool {
 	t := j.TrainJob.Spec.Trainer
 	if t == nil || t.ResourcesPerNode == nil {
@@ -54,8 +56,9 @@ func (j *Job) takesResources(set *PodSet) bool {
 
 func (j *Job) replacesResources() bool { return j.Release.Resources == release.ReplaceResources }
 
-// TakesTrainer reports whether the env and the resources of spec.trainer apply to the job. They apply to a job with
-// the trainer's label. They also apply to MPI's job called node if the launcher counts as a node.
+// TakesTrainer reports whether the env and the resources of spec.trainer apply to the job. They
+// apply to a job with the trainer's label. They also apply to MPI's job called node if the launcher
+// counts as a node.
 func (j *Job) TakesTrainer(set *PodSet) bool {
 	j, set = j.filled(), set.filled()
 	return set.Ancestor == Trainer || j.nodeTakesTrainer() && set.Name == Node
@@ -68,13 +71,16 @@ func (j *Job) countedBySchedulers(set *PodSet) corev1.PodSpec {
 	pod, resources := *set.pod(), set.given
 	switch j.Release.GangRequests {
 	case release.TrainerRequests:
-		if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil && set.Ancestor == Trainer && j.Runtime.MLPolicy != nil {
+		if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil &&
+			set.Ancestor == Trainer && j.Runtime.MLPolicy != nil {
 			resources = t.ResourcesPerNode
 		}
 	case release.MergedRequests:
 		resources = nil
 	}
-	if node := slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == Node }); node >= 0 && resources != nil {
+	if node := slices.IndexFunc(pod.Containers, func(c corev1.Container) bool {
+		return c.Name == Node
+	}); node >= 0 && resources != nil {
 		pod.Containers = slices.Clone(pod.Containers)
 		pod.Containers[node].Resources = *resources
 	}
@@ -99,8 +105,9 @@ func sortedNames(list corev1.ResourceList) []corev1.ResourceName {
 	return slices.Sorted(maps.Keys(list))
 }
 
-// perNode returns the resources for the policies' counts of GPUs and CPUs. They are the resourcesPerNode of
-// spec.trainer, so that GPUs in the runtime alone do not count. Without resourcesPerNode, they are the runtime's.
+// perNode returns the resources for the policies' counts of GPUs and CPUs. They are the
+// resourcesPerNode of spec.trainer, so that GPUs in the runtime alone do not count. Without
+// resourcesPerNode, they are the runtime's.
 func (j *Job) perNode() corev1.ResourceRequirements {
 	if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil {
 		return *t.ResourcesPerNode
@@ -108,8 +115,8 @@ func (j *Job) perNode() corev1.ResourceRequirements {
 	return orDefault(NodeResources(j.Template.Spec.ReplicatedJobs), corev1.ResourceRequirements{})
 }
 
-// NodeResources returns the resources of the first container called node, or nil. Its job is also called node, or has the trainer's
-// label.
+// NodeResources returns the resources of the first container called node, or nil. Its job is also
+// called node, or has the trainer's label.
 func NodeResources(jobs []jobset.ReplicatedJob) *corev1.ResourceRequirements {
 	for i := range jobs {
 		if jobs[i].Name != Node && jobs[i].Template.Labels[Ancestor] != Trainer {
@@ -122,8 +129,8 @@ func NodeResources(jobs []jobset.ReplicatedJob) *corev1.ResourceRequirements {
 	return nil
 }
 
-// GPUs returns the number of requested GPUs. It uses the first resource whose name contains "gpu", and prefers
-// requests to limits.
+// GPUs returns the number of requested GPUs. It uses the first resource whose name contains "gpu",
+// and prefers requests to limits.
 func GPUs(r corev1.ResourceRequirements) int {
 	if n := gpusOf(r.Requests); n != 0 {
 		return n

@@ -27,8 +27,8 @@ func secretsJob(uid string) *Job {
 
 func numbered(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 
-// TestSSHKey_Valid reads the pair as ssh and mpirun would. The private half is SEC 1 in PEM, and the
-// public half is OpenSSH's one line. The two belong together.
+// TestSSHKey_Valid reads the pair as ssh and mpirun would. The private half is SEC 1 in PEM, and
+// the public half is OpenSSH's one line. The two belong together.
 func TestSSHKey_Valid(t *testing.T) {
 	secret, err := secretsJob("uid").sshSecret(numbered(1))
 	if err != nil {
@@ -45,8 +45,10 @@ func TestSSHKey_Valid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if upstream, err := x509.MarshalECPrivateKey(key); err != nil || !bytes.Equal(block.Bytes, upstream) {
-		t.Errorf("the key is %x, want %x as the controller encodes it, %v", block.Bytes, upstream, err)
+	if upstream, err := x509.MarshalECPrivateKey(key); err != nil ||
+		!bytes.Equal(block.Bytes, upstream) {
+		t.Errorf("the key is %x, want %x as the controller encodes it, %v", block.Bytes,
+			upstream, err)
 	}
 	if name := key.Curve.Params().Name; name != "P-521" {
 		t.Errorf("the curve is %s", name)
@@ -64,19 +66,22 @@ func TestSSHKey_Valid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "\x00\x00\x00\x13ecdsa-sha2-nistp521\x00\x00\x00\x08nistp521\x00\x00\x00\x85" + string(point)
+	want := "\x00\x00\x00\x13ecdsa-sha2-nistp521\x00\x00\x00\x08nistp521\x00\x00\x00\x85" +
+		string(point)
 	if string(blob) != want {
 		t.Errorf("the public key is %x, want %x", blob, want)
 	}
-	if _, err := ecdsa.ParseUncompressedPublicKey(key.Curve, blob[len(blob)-len(point):]); err != nil {
+	if _, err := ecdsa.ParseUncompressedPublicKey(
+		key.Curve, blob[len(blob)-len(point):]); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestKeysComeFromTheReader checks that only the reader decides a key. Equal bytes make equal keys, other
-// bytes make other keys, and too few make none.
+// TestKeysComeFromTheReader checks that only the reader decides a key. Equal bytes make equal keys,
+// other bytes make other keys, and too few make none.
 func TestKeysComeFromTheReader(t *testing.T) {
-	makers := map[string]func(*Job, io.Reader) (*corev1.Secret, error){"ssh": (*Job).sshSecret, "curve": (*Job).curveSecret}
+	makers := map[string]func(*Job, io.Reader) (*corev1.Secret, error){
+		"ssh": (*Job).sshSecret, "curve": (*Job).curveSecret}
 	for name, make := range makers {
 		var data [3]string
 		for i, seed := range []byte{1, 1, 2} {

@@ -9,13 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestSettlePorts compares with a search for the first port of equal number or name, among few numbers and names.
+// TestSettlePorts compares with a search for the first port of equal number or name, among few
+// numbers and names.
 func TestSettlePorts(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		list := make([]corev1.ContainerPort, r.IntN(9))
 		for i := range list {
-			list[i] = corev1.ContainerPort{ContainerPort: r.Int32N(5), HostPort: int32(i), Name: strconv.Itoa(r.IntN(5))}
+			list[i] = corev1.ContainerPort{ContainerPort: r.Int32N(5), HostPort: int32(i),
+				Name: strconv.Itoa(r.IntN(5))}
 		}
 		want := slices.Clone(list)
 		for i := range want {

@@ -9,9 +9,9 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// torch sets up torchrun's rendezvous (Trainer v2.3.0 pkg/runtime/framework/plugins/torch). In a TrainJob without
-// spec.trainer, only the containers that envInjection names get it. The variables of spec.trainer.env come last, in
-// releases whose webhook admits the same variables there.
+// torch sets up torchrun's rendezvous (Trainer v2.3.0 pkg/runtime/framework/plugins/torch). In a
+// TrainJob without spec.trainer, only the containers that envInjection names get it. The variables
+// of spec.trainer.env come last, in releases whose webhook admits the same variables there.
 func torch(j *Job) bool {
 	policy, set := j.source().Torch, j.trainerSet()
 	j.setNumNodes(set)
@@ -22,8 +22,10 @@ func torch(j *Job) bool {
 	procs := j.procs()
 	by := policyWriter("torch")
 	pet := func(c Place) {
-		j.UpsertEnv(by.counting(set), c, corev1.EnvVar{Name: "PET_NNODES", Value: strconv.Itoa(int(nodes))})
-		j.UpsertEnv(j.procsFrom(), c, corev1.EnvVar{Name: "PET_NPROC_PER_NODE", Value: procs.String()})
+		j.UpsertEnv(by.counting(set), c,
+			corev1.EnvVar{Name: "PET_NNODES", Value: strconv.Itoa(int(nodes))})
+		j.UpsertEnv(j.procsFrom(), c,
+			corev1.EnvVar{Name: "PET_NPROC_PER_NODE", Value: procs.String()})
 		j.UpsertEnv(by, c, corev1.EnvVar{Name: "PET_NODE_RANK", ValueFrom: indexEnv()})
 	}
 	master := []corev1.EnvVar{
@@ -69,8 +71,8 @@ func indexEnv() *corev1.EnvVarSource {
 	return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: indexPath}}
 }
 
-// procs is torchrun's number of processes on each node. It is a number, "auto" for one per GPU, or another word of an
-// earlier release.
+// procs is torchrun's number of processes on each node. It is a number, "auto" for one per GPU, or
+// another word of an earlier release.
 type procs struct {
 	intstr.IntOrString
 	gpus int
@@ -101,7 +103,8 @@ func (j *Job) procsFrom() Writer {
 	switch {
 	case j.numProcPerNode() != nil:
 		return by.from("spec", "trainer", "numProcPerNode")
-	case j.Earlier.TorchNumProcPerNode != nil && j.Earlier.TorchNumProcPerNode.String() != autoProcs:
+	case j.Earlier.TorchNumProcPerNode != nil &&
+		j.Earlier.TorchNumProcPerNode.String() != autoProcs:
 		return by.from("spec", "mlPolicy", "torch", "numProcPerNode")
 	case t != nil && t.ResourcesPerNode != nil:
 		return by.from("spec", "trainer", "resourcesPerNode")
@@ -110,8 +113,8 @@ func (j *Job) procsFrom() Writer {
 	}
 }
 
-// procs returns the number of processes: numProcPerNode of the TrainJob or the runtime, or else "auto". A release
-// turns words into numbers.
+// procs returns the number of processes: numProcPerNode of the TrainJob or the runtime, or else
+// "auto". A release turns words into numbers.
 func (j *Job) procs() procs {
 	resources := j.perNode()
 	p := procs{intstr.FromString(autoProcs), j.gpus(j.Release.Claims.TorchTune)}
@@ -123,7 +126,8 @@ func (j *Job) procs() procs {
 	}
 	if j.Release.NProc == release.NProcOfTrainer {
 		p.IntOrString = j.procsOfTrainer(p.IntOrString)
-	} else if n := j.gpus(j.Release.Claims.Torch); p.String() == autoProcs && n > 0 && GPUs(resources) == 0 {
+	} else if n := j.gpus(j.Release.Claims.Torch); p.String() == autoProcs && n > 0 &&
+		GPUs(resources) == 0 {
 		p.IntOrString = intstr.FromInt32(int32(n)) // of claims, which torchrun does not see
 	} else if p.String() == cpuProcs || p.String() == autoProcs && GPUs(resources) == 0 {
 		p.IntOrString = intstr.FromInt32(int32(max(1, cpus(resources))))
@@ -131,9 +135,10 @@ func (j *Job) procs() procs {
 	return p
 }
 
-// procsOfTrainer returns the number of Trainer v2.0.1 (pkg/runtime/framework/plugins/torch calculateNumProcPerNode),
-// which looks at spec.trainer.resourcesPerNode alone. It counts CPUs of the limits, or else of the requests. Without
-// CPUs to count, the requests decide: without any, even a plain number becomes one.
+// procsOfTrainer returns the number of Trainer v2.0.1 (pkg/runtime/framework/plugins/torch
+// calculateNumProcPerNode), which looks at spec.trainer.resourcesPerNode alone. It counts CPUs of
+// the limits, or else of the requests. Without CPUs to count, the requests decide: without any,
+// even a plain number becomes one.
 func (j *Job) procsOfTrainer(n intstr.IntOrString) intstr.IntOrString {
 	t := j.TrainJob.Spec.Trainer
 	if t == nil || t.ResourcesPerNode == nil {
@@ -144,7 +149,8 @@ func (j *Job) procsOfTrainer(n intstr.IntOrString) intstr.IntOrString {
 		_, hasCPU := list[corev1.ResourceCPU]
 		return list != nil && (word == autoProcs && !hasGPU(list) || word == cpuProcs && hasCPU)
 	}
-	for _, list := range []corev1.ResourceList{t.ResourcesPerNode.Limits, t.ResourcesPerNode.Requests} {
+	for _, list := range []corev1.ResourceList{
+		t.ResourcesPerNode.Limits, t.ResourcesPerNode.Requests} {
 		if countsCPUs(list) {
 			return intstr.FromInt32(max(1, int32(list.Cpu().Value())))
 		}

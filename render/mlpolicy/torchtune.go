@@ -10,12 +10,13 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// isTorchTune reports whether the trainer's command is exactly "tune run", which asks for torchtune.
+// isTorchTune reports whether the trainer's command is exactly "tune run", which asks for
+// torchtune.
 func isTorchTune(command []string) bool { return slices.Equal(command, []string{"tune", "run"}) }
 
-// torchTune completes torchtune's command (Trainer v2.3.0 pkg/runtime/framework/plugins/torch torchtune.go). It adds
-// the rendezvous for several processes, and the recipe and configuration for the job's size and arguments. It also
-// adds the paths that the runtime's own command sets.
+// torchTune completes torchtune's command (Trainer v2.3.0 pkg/runtime/framework/plugins/torch
+// torchtune.go). It adds the rendezvous for several processes, and the recipe and configuration for
+// the job's size and arguments. It also adds the paths that the runtime's own command sets.
 func (j *Job) torchTune(nodes int32, p procs) {
 	command := slices.Clone(j.Command)
 	several := p.Type == intstr.Int && p.IntVal > 1 || p.Type == intstr.String && p.gpus > 1
@@ -26,12 +27,14 @@ func (j *Job) torchTune(nodes int32, p procs) {
 		command = append(command, fmt.Sprintf("--rdzv_endpoint=%s:%d", j.master(), port))
 	}
 	recipe, suffix := j.torchTuneRecipe(nodes, p, j.TrainJob.Spec.Trainer.Args)
-	command = append(command, recipe, "--config", TorchTuneModel(j.TrainJob.Spec.RuntimeRef.Name)+suffix)
-	j.Command, j.CommandFrom = append(command, j.torchTunePaths()...), policyWriter("torch").from("spec", "trainer", "command")
+	command = append(command, recipe, "--config", TorchTuneModel(j.TrainJob.Spec.RuntimeRef.Name)+
+		suffix)
+	j.Command, j.CommandFrom = append(command, j.torchTunePaths()...),
+		policyWriter("torch").from("spec", "trainer", "command")
 }
 
-// torchTuneRecipe returns the recipe and the suffix of its configuration. Several nodes exclude LoRA, so a full
-// fine-tuning gets its arguments. Trainer 2.0 knows no LoRA.
+// torchTuneRecipe returns the recipe and the suffix of its configuration. Several nodes exclude
+// LoRA, so a full fine-tuning gets its arguments. Trainer 2.0 knows no LoRA.
 func (j *Job) torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suffix string) {
 	lora, qlora := TorchTuneLoRA(j.Release.TorchTune, args)
 	single := p.is(1) || p.gpus == 1
@@ -58,14 +61,15 @@ func (j *Job) torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suff
 	}
 }
 
-// TorchTuneLoRA reports whether the arguments ask for LoRA, and for quantized LoRA. Before Trainer 2.3, the names of QLoRA's
-// arguments count anywhere, whatever their values.
+// TorchTuneLoRA reports whether the arguments ask for LoRA, and for quantized LoRA. Before Trainer
+// 2.3, the names of QLoRA's arguments count anywhere, whatever their values.
 func TorchTuneLoRA(by release.TorchTune, args []string) (lora, quantized bool) {
 	asks := containsItem
 	if by == release.TorchTune23 {
 		asks = setsToTrue
 	}
-	return containsItem(args, "model.lora_attn_modules"), asks(args, "model.quantize_base") && !asks(args, "model.use_dora")
+	return containsItem(args, "model.lora_attn_modules"), asks(args, "model.quantize_base") &&
+		!asks(args, "model.use_dora")
 }
 
 // containsItem reports whether an argument contains the item.
@@ -77,12 +81,13 @@ func containsItem(args []string, item string) bool {
 func setsToTrue(args []string, item string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, value, found := strings.Cut(arg, "=")
-		return found && strings.Contains(name, item) && strings.EqualFold(strings.TrimSpace(value), "true")
+		return found && strings.Contains(name, item) &&
+			strings.EqualFold(strings.TrimSpace(value), "true")
 	})
 }
 
-// TorchTuneModel returns the model in the runtime's name, torchtune-<family>-<size>. It returns "" if the name has
-// another number of dashes.
+// TorchTuneModel returns the model in the runtime's name, torchtune-<family>-<size>. It returns ""
+// if the name has another number of dashes.
 func TorchTuneModel(runtime string) string {
 	parts := strings.Split(runtime, "-")
 	if len(parts) != 3 {
@@ -93,7 +98,8 @@ func TorchTuneModel(runtime string) string {
 
 // torchTunePaths returns the items of the node containers' commands that a TrainJob must not set.
 func (j *Job) torchTunePaths() []string {
-	fixed := []string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file"}
+	fixed := []string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir",
+		"tokenizer.merges_file"}
 	if j.Release.TorchTune == release.TorchTune20 {
 		fixed = fixed[:3]
 	}

@@ -8,20 +8,21 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// volcano marks the Pods of all jobs, even of initializers, as one group of the scheduler Volcano (Trainer v2.3.0
-// pkg/runtime/framework/plugins/volcano).
+// volcano marks the Pods of all jobs, even of initializers, as one group of the scheduler Volcano
+// (Trainer v2.3.0 pkg/runtime/framework/plugins/volcano).
 func volcano(j *Job) {
 	if p := j.Runtime.PodGroupPolicy; p == nil || p.Volcano == nil {
 		return
 	}
 	for _, set := range j.Sets {
-		j.setPodAnnotation(scheduler("volcano"), set, scheduling.KubeGroupNameAnnotationKey, j.TrainJob.Name)
+		j.setPodAnnotation(scheduler("volcano"), set, scheduling.KubeGroupNameAnnotationKey,
+			j.TrainJob.Name)
 	}
 }
 
-// volcanoGroup returns Volcano's PodGroup. Its queue is an annotation of the JobSet, which a manager's patch may set.
-// Its priority class comes from the last job that has one. It does not use Volcano's Go type, which omits a minMember of 0: the
-// controller sends it.
+// volcanoGroup returns Volcano's PodGroup. Its queue is an annotation of the JobSet, which a
+// manager's patch may set. Its priority class comes from the last job that has one. It does not use
+// Volcano's Go type, which omits a minMember of 0: the controller sends it.
 func (j *Job) volcanoGroup() *unstructured.Unstructured {
 	members, requests := j.gang()
 	spec := map[string]any{"minMember": int64(members), "minResources": resourcesOf(requests)}
@@ -44,7 +45,8 @@ func (j *Job) volcanoGroup() *unstructured.Unstructured {
 
 // podGroup returns the PodGroup of a scheduler.
 func (j *Job) podGroup(apiVersion string, spec map[string]any) *unstructured.Unstructured {
-	group := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": "PodGroup", "spec": spec}}
+	group := &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": apiVersion, "kind": "PodGroup", "spec": spec}}
 	group.SetName(j.TrainJob.Name)
 	group.SetNamespace(j.TrainJob.Namespace)
 	return group

@@ -12,12 +12,14 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// Only the functions of this file write to the JobSet, so that ownership records every write of a policy. They follow
-// Trainer v2.3.0 pkg/apply: a write replaces a whole existing item in its place, or appends a new item.
+// Only the functions of this file write to the JobSet, so that ownership records every write of a
+// policy. They follow Trainer v2.3.0 pkg/apply: a write replaces a whole existing item in its
+// place, or appends a new item.
 
 // Path returns the path of the job in the JobSet.
 func (s *PodSet) Path() fieldpath.Path {
-	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", s.filled().Name)}
+	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"),
+		fieldpath.Item("name", s.filled().Name)}
 }
 
 // JobPath returns the path of the spec of the job's Jobs.
@@ -28,7 +30,9 @@ func (s *PodSet) PodPath() fieldpath.Path { return s.Path().Append(podSpec()...)
 
 var (
 	jobSpec = sync.OnceValue(func() fieldpath.Path { return fieldpath.Fields("template", "spec") })
-	podSpec = sync.OnceValue(func() fieldpath.Path { return fieldpath.Fields("template", "spec", "template", "spec") })
+	podSpec = sync.OnceValue(func() fieldpath.Path {
+		return fieldpath.Fields("template", "spec", "template", "spec")
+	})
 )
 
 // Place is a container and its position in a job.
@@ -46,12 +50,13 @@ func (p Place) Path(steps ...fieldpath.Step) fieldpath.Path {
 	p = p.filled()
 	in := p.set.Path()
 	path := make(fieldpath.Path, 0, len(in)+len(podSpec())+2+len(steps))
-	path = append(append(append(path, in...), podSpec()...), fieldpath.Field(p.list), fieldpath.Item("name", p.Name))
+	path = append(append(append(path, in...), podSpec()...), fieldpath.Field(p.list),
+		fieldpath.Item("name", p.Name))
 	return append(path, steps...)
 }
 
-// upsert replaces the first item that matches, or appends the item. It returns the old item, and whether there was
-// one. The list must not share its memory.
+// upsert replaces the first item that matches, or appends the item. It returns the old item, and
+// whether there was one. The list must not share its memory.
 func upsert[T any](list *[]T, item T, match func(*T) bool) (before T, found bool) {
 	for i := range *list {
 		if at := &(*list)[i]; match(at) {
@@ -92,7 +97,8 @@ func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 		if by.Layer != runtimepatch.TrainJobLayer {
 			j.checkVariable(by, c, &e)
 		}
-		recordItem(j, by.item("name", e.Name), c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), before, found, e)
+		recordItem(j, by.item("name", e.Name),
+			c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), before, found, e)
 	}
 }
 
@@ -100,16 +106,25 @@ func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
 	for i := range volumes {
 		v := *volumes[i].DeepCopy()
-		before, found := upsert(&s.pod().Volumes, v, func(old *corev1.Volume) bool { return old.Name == v.Name })
-		recordItem(j, by, s.PodPath().Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)), before, found, v)
+		before, found := upsert(&s.pod().Volumes, v, func(old *corev1.Volume) bool {
+			return old.Name == v.Name
+		})
+		recordItem(j, by,
+			s.PodPath().Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)), before,
+			found, v)
 	}
 }
 
-// upsertMounts sets volume mounts of a container, by path. It replaces a mount of another volume at that path.
+// upsertMounts sets volume mounts of a container, by path. It replaces a mount of another volume at
+// that path.
 func (j *Job) upsertMounts(by Writer, c Place, mounts ...corev1.VolumeMount) {
 	for _, m := range mounts {
-		before, found := upsert(&c.VolumeMounts, m, func(old *corev1.VolumeMount) bool { return old.MountPath == m.MountPath })
-		recordItem(j, by, c.Path(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath)), before, found, m)
+		before, found := upsert(&c.VolumeMounts, m, func(old *corev1.VolumeMount) bool {
+			return old.MountPath == m.MountPath
+		})
+		recordItem(j, by,
+			c.Path(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath)),
+			before, found, m)
 	}
 }
 
@@ -119,7 +134,9 @@ func (j *Job) appendInit(by Writer, s *PodSet, c corev1.Container) {
 	before := *list
 	*list = append(before, *c.DeepCopy())
 	path := s.In("initContainers", &c).Path()
-	if slices.ContainsFunc(before, func(other corev1.Container) bool { return other.Name == c.Name }) {
+	if slices.ContainsFunc(before, func(other corev1.Container) bool {
+		return other.Name == c.Name
+	}) {
 		path[len(path)-1] = fieldpath.Index(len(before))
 	}
 	j.Record(by.Layer, by.From, path, nil, c)
@@ -177,14 +194,16 @@ func (j *Job) write(by Writer, c Place, field string, before, now any, found boo
 func (j *Job) dropClaims(c Place) {
 	if before := c.Resources.Claims; before != nil {
 		by := Computed("spec", "trainer", "resourcesPerNode")
-		j.Record(by.Layer, by.From, c.Path(fieldpath.Field("resources"), fieldpath.Field("claims")), before, nil)
+		j.Record(by.Layer, by.From, c.Path(fieldpath.Field("resources"), fieldpath.Field("claims")),
+			before, nil)
 	}
 	c.Resources.Claims = nil
 }
 
-// setResources writes spec.trainer's list of resources into a container's, key by key. A release that replaces
-// resources drops the other keys.
-func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, over corev1.ResourceList) {
+// setResources writes spec.trainer's list of resources into a container's, key by key. A release
+// that replaces resources drops the other keys.
+func (j *Job) setResources(c Place, field string, list *corev1.ResourceList,
+	over corev1.ResourceList) {
 	by := Copied("spec", "trainer", "resourcesPerNode", field)
 	before := *list
 	if j.replacesResources() {
@@ -195,24 +214,29 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, ove
 	for _, name := range sortedNames(before) {
 		if _, kept := (*list)[name]; !kept {
 			dropped := Computed("spec", "trainer", "resourcesPerNode")
-			j.Record(dropped.Layer, dropped.From, c.Path(fieldpath.Field("resources"), fieldpath.Field(field), fieldpath.Key(string(name))), before[name], nil)
+			j.Record(dropped.Layer, dropped.From,
+				c.Path(fieldpath.Field("resources"), fieldpath.Field(field),
+					fieldpath.Key(string(name))), before[name], nil)
 		}
 	}
 	for _, name := range sortedNames(over) {
 		step := fieldpath.Key(string(name))
 		old, found := before[name]
 		by := Writer{by.Layer, merge.Origin{Path: by.From.Path.Append(step)}}
-		recordItem(j, by, c.Path(fieldpath.Field("resources"), fieldpath.Field(field), step), old, found, over[name])
+		recordItem(j, by, c.Path(fieldpath.Field("resources"), fieldpath.Field(field), step), old,
+			found, over[name])
 	}
 }
 
-// SetCounts sets the parallelism and completions of a job's Jobs. Both become the job's count, whatever the runtime
-// has (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset SyncParallelCount). Trainer v2.0.1 gives every job with the
-// trainer's label the count of the first one (builder.go Trainer).
+// SetCounts sets the parallelism and completions of a job's Jobs. Both become the job's count,
+// whatever the runtime has (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset SyncParallelCount).
+// Trainer v2.0.1 gives every job with the trainer's label the count of the first one (builder.go
+// Trainer).
 func (j *Job) SetCounts(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	spec, counted := &s.Template.Spec, s
-	if first := j.trainerSet(); first != nil && s.Ancestor == Trainer && j.Release.SecondTrainer == release.FirstTrainerCounts {
+	if first := j.trainerSet(); first != nil && s.Ancestor == Trainer &&
+		j.Release.SecondTrainer == release.FirstTrainerCounts {
 		counted = first
 	}
 	for _, field := range []struct {
@@ -231,15 +255,16 @@ func (j *Job) SetCounts(s *PodSet) {
 	}
 }
 
-// SetOneReplica sets a job's replicas to one. The controller does so for every job with the label of a TrainJob
-// section.
+// SetOneReplica sets a job's replicas to one. The controller does so for every job with the label
+// of a TrainJob section.
 func (j *Job) SetOneReplica(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	before := s.Replicas
 	s.Replicas = 1
 	j.replicasReplaced(s, before)
 	if before != 1 {
-		j.Record(j.by.Layer, j.by.From, s.Path().Append(fieldpath.Field("replicas")), before, int32(1))
+		j.Record(j.by.Layer, j.by.From, s.Path().Append(fieldpath.Field("replicas")), before,
+			int32(1))
 	}
 }
 
@@ -277,12 +302,14 @@ func (j *Job) setPodAnnotation(by Writer, s *PodSet, key, value string) {
 	j.setEntry(by, s, "annotations", &s.Template.Spec.Template.Annotations, key, value)
 }
 
-func (j *Job) setEntry(by Writer, s *PodSet, field string, entries *map[string]string, key, value string) {
+func (j *Job) setEntry(by Writer, s *PodSet, field string, entries *map[string]string, key,
+	value string) {
 	before, found := (*entries)[key]
 	if *entries == nil {
 		*entries = map[string]string{}
 	}
 	(*entries)[key] = value
-	path := s.JobPath().Append(fieldpath.Fields("template", "metadata", field)...).Append(fieldpath.Key(key))
+	path := s.JobPath().Append(fieldpath.Fields("template", "metadata", field)...).Append(
+		fieldpath.Key(key))
 	recordItem(j, by, path, before, found, value)
 }

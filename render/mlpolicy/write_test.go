@@ -64,22 +64,29 @@ trainer:
   resourcesPerNode: {limits: {cpu: 2, memory: 1Gi}}
 `
 
-// TestRecord_EveryWrite runs every policy with everything that comes after it. It checks that each field
-// that differs in the JobSet afterwards was recorded. The last record of a field must be its value there.
+// TestRecord_EveryWrite runs every policy with everything that comes after it. It checks that each
+// field that differs in the JobSet afterwards was recorded. The last record of a field must be its
+// value there.
 func TestRecord_EveryWrite(t *testing.T) {
 	for _, mlPolicy := range []string{
-		"{}", "{numNodes: 2}", "{torch: {envInjection: {targets: [{jobName: node, containerNames: [node, setup]}]}}}",
+		"{}", "{numNodes: 2}",
+		"{torch: {envInjection: {targets: [{jobName: node, containerNames: [node, setup]}]}}}",
 		"{mpi: {}}", "{mpi: {runLauncherAsNode: true}}", "{jax: {}}", "{xgboost: {}}", "{flux: {}}",
 	} {
 		t.Run(mlPolicy, func(t *testing.T) {
-			in := mlpolicy.Input{TrainJob: &trainer.TrainJob{}, Runtime: &trainer.TrainingRuntimeSpec{}, StatusServer: &mlpolicy.StatusServer{}}
+			in := mlpolicy.Input{
+				TrainJob: &trainer.TrainJob{}, Runtime: &trainer.TrainingRuntimeSpec{},
+				StatusServer: &mlpolicy.StatusServer{}}
 			in.TrainJob.Name = "tj"
 			parse(t, busyJob, &in.TrainJob.Spec)
-			parse(t, "{mlPolicy: "+mlPolicy+", podGroupPolicy: {coscheduling: {}, volcano: {}}, template: {spec: {suspend: true}}}", in.Runtime)
+			parse(t, "{mlPolicy: "+mlPolicy+
+				", podGroupPolicy: {coscheduling: {}, volcano: {}}, template: {spec: {suspend: "+
+				"true}}}", in.Runtime)
 			parse(t, busyJobs, &in.Runtime.Template.Spec.ReplicatedJobs)
 			in.Template = in.Runtime.Template.DeepCopy()
 			written := map[string]any{}
-			in.Record = func(layer merge.Owner, _ merge.Origin, path fieldpath.Path, before, now any) {
+			in.Record = func(layer merge.Owner, _ merge.Origin, path fieldpath.Path, before,
+				now any) {
 				if layer == "" {
 					t.Errorf("%s was written by nobody", path)
 				}
@@ -92,13 +99,15 @@ func TestRecord_EveryWrite(t *testing.T) {
 			maps.Copy(all, after)
 			for _, path := range slices.Sorted(maps.Keys(all)) {
 				if before[path] != after[path] && !heard(written, path) {
-					t.Errorf("%s went from %q to %q, and Record did not hear of it", path, before[path], after[path])
+					t.Errorf("%s went from %q to %q, and Record did not hear of it", path,
+						before[path], after[path])
 				}
 			}
 			for path, now := range written {
 				for leaf, value := range flatten(t, path, now) {
 					if after[leaf] != value {
-						t.Errorf("Record heard that %s is %q, and it is %q", leaf, value, after[leaf])
+						t.Errorf("Record heard that %s is %q, and it is %q", leaf, value,
+							after[leaf])
 					}
 				}
 			}
@@ -126,7 +135,8 @@ func everything(t *testing.T, in mlpolicy.Input) {
 		j.SetImage(mlpolicy.Copied("spec", "trainer", "image"), c, *in.TrainJob.Spec.Trainer.Image)
 		j.SetCommand(j.CommandFrom, c, j.Command)
 		j.SetArgs(mlpolicy.Copied("spec", "trainer", "args"), c, j.Args)
-		j.UpsertEnv(mlpolicy.Copied("spec", "trainer", "env"), c, mlpolicy.Env(in.TrainJob.Spec.Trainer.Env)...)
+		j.UpsertEnv(mlpolicy.Copied("spec", "trainer", "env"), c,
+			mlpolicy.Env(in.TrainJob.Spec.Trainer.Env)...)
 	}
 	mlpolicy.Schedule(j)
 	j.SetSuspend()
@@ -190,7 +200,9 @@ func flattenInto(out map[string]string, path string, value any) {
 				if !ok {
 					continue
 				}
-				if !slices.ContainsFunc(v[:i], func(other any) bool { return other.(map[string]any)[key] == id }) {
+				if !slices.ContainsFunc(v[:i], func(other any) bool {
+					return other.(map[string]any)[key] == id
+				}) {
 					step = fieldpath.Item(key, fmt.Sprint(id))
 				}
 				break

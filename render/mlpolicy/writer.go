@@ -12,20 +12,24 @@ type Writer struct {
 	From  merge.Origin
 }
 
-// Copied returns the TrainJob as the writer of a value copied from the named field. In a list of variables, the
-// origin of each one is its own item.
+// Copied returns the TrainJob as the writer of a value copied from the named field. In a list of
+// variables, the origin of each one is its own item.
 func Copied(names ...string) Writer {
 	return Writer{runtimepatch.TrainJobLayer, merge.Origin{Path: fieldpath.Fields(names...)}}
 }
 
 // Computed returns the TrainJob as the writer of a value computed from the named field.
 func Computed(names ...string) Writer {
-	return Writer{runtimepatch.TrainJobLayer, merge.Origin{Path: fieldpath.Fields(names...), Computed: true}}
+	return Writer{
+		runtimepatch.TrainJobLayer, merge.Origin{Path: fieldpath.Fields(names...), Computed: true}}
 }
 
-// policyWriter returns the writer of a policy's own values. Their origin is its section in the runtime.
+// policyWriter returns the writer of a policy's own values. Their origin is its section in the
+// runtime.
 func policyWriter(name string) Writer {
-	return Writer{runtimepatch.PolicyLayer(name), merge.Origin{Path: fieldpath.Fields("spec", "mlPolicy", name), Computed: true}}
+	return Writer{
+		runtimepatch.PolicyLayer(name),
+		merge.Origin{Path: fieldpath.Fields("spec", "mlPolicy", name), Computed: true}}
 }
 
 // writer returns the writer of the runtime's policy.
@@ -62,7 +66,9 @@ func (w Writer) item(key, value string) Writer {
 	return w
 }
 
-// scheduler returns the writer of a gang scheduler's values. Their origin is its section in the runtime.
+// scheduler returns the writer of a gang scheduler's values. Their origin is its section in the
+// runtime.
 func scheduler(name string) Writer {
-	return Writer{runtimepatch.SchedulerLayer(name), merge.Origin{Path: fieldpath.Fields("spec", "podGroupPolicy", name), Computed: true}}
+	return Writer{runtimepatch.SchedulerLayer(name),
+		merge.Origin{Path: fieldpath.Fields("spec", "podGroupPolicy", name), Computed: true}}
 }

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// To returns the candidate that a person most likely meant by name, or "" if none is near. A near candidate differs only
-// in case, or by few edits for its length. Among equals the first wins.
+// To returns the candidate that a person most likely meant by name, or "" if none is near. A near
+// candidate differs only in case, or by few edits for its length. Among equals the first wins.
 func To(name string, candidates []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, candidate := range candidates {
@@ -28,7 +28,8 @@ func To(name string, candidates []string) string {
 	return best
 }
 
-// Within reports whether two names differ by so many edits at most. An edit adds, removes or changes a letter, or swaps two neighbors.
+// Within reports whether two names differ by so many edits at most. An edit adds, removes or
+// changes a letter, or swaps two neighbors.
 func Within(a, b string, edits int) bool {
 	// Each edit changes the length by four bytes at most, so long names need no comparison.
 	return max(len(a)-len(b), len(b)-len(a)) <= edits*utf8.UTFMax && distance(a, b) <= edits
@@ -39,12 +40,14 @@ func Any(names, candidates []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return To(name, candidates) != "" })
 }
 
-// Names is a list of names that may be long. The zero value is an empty list. It never changes, and many goroutines may use it.
+// Names is a list of names that may be long. The zero value is an empty list. It never changes, and
+// many goroutines may use it.
 type Names struct {
 	forward, backward []sortedName
 }
 
-// sortedName is a name with the key that sorts it: its lower-case letters, read forward or backward.
+// sortedName is a name with the key that sorts it: its lower-case letters, read forward or
+// backward.
 type sortedName struct {
 	key, name string
 	index     int
@@ -58,7 +61,9 @@ func NewNames(names []string) Names {
 		n.forward = append(n.forward, sortedName{key, name, i})
 	}
 	slices.SortFunc(n.forward, compareSorted)
-	n.forward = slices.CompactFunc(n.forward, func(a, b sortedName) bool { return a.name == b.name })
+	n.forward = slices.CompactFunc(n.forward, func(a, b sortedName) bool {
+		return a.name == b.name
+	})
 	for _, s := range n.forward {
 		n.backward = append(n.backward, sortedName{reversed(s.key), s.name, s.index})
 	}
@@ -67,7 +72,8 @@ func NewNames(names []string) Names {
 }
 
 func compareSorted(a, b sortedName) int {
-	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.name, b.name), cmp.Compare(a.index, b.index))
+	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.name, b.name),
+		cmp.Compare(a.index, b.index))
 }
 
 func reversed(text string) string {
@@ -79,14 +85,17 @@ func reversed(text string) string {
 // Len returns the number of different names.
 func (n Names) Len() int { return len(n.forward) }
 
-// IsLong reports whether Around returns a part of the names only. No repair that depends on the other names is then certain.
+// IsLong reports whether Around returns a part of the names only. No repair that depends on the
+// other names is then certain.
 func (n Names) IsLong() bool { return len(n.forward) > maxAround }
 
-// maxAround is the number of names that Around compares. One comparison takes as long as one with each letter of both names.
+// maxAround is the number of names that Around compares. One comparison takes as long as one with
+// each letter of both names.
 const maxAround = 32
 
-// Around returns the names that are nearest to a name. The nearest come first, and equally near ones keep the given order. In a
-// long list it compares only names with the same beginning or end. So its work does not grow with the list.
+// Around returns the names that are nearest to a name. The nearest come first, and equally near
+// ones keep the given order. In a long list it compares only names with the same beginning or end.
+// So its work does not grow with the list.
 func (n Names) Around(name string) []string {
 	near := n.forward
 	if n.IsLong() {
@@ -108,7 +117,9 @@ func (n Names) Around(name string) []string {
 	slices.SortFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.index, b.index))
 	})
-	candidates = slices.CompactFunc(candidates, func(a, b candidate) bool { return a.index == b.index })
+	candidates = slices.CompactFunc(candidates, func(a, b candidate) bool {
+		return a.index == b.index
+	})
 	names := make([]string, len(candidates))
 	for i, c := range candidates {
 		names[i] = c.name
@@ -119,12 +130,15 @@ func (n Names) Around(name string) []string {
 // window returns the names around the place of a key.
 func window(names []sortedName, key string) []sortedName {
 	const each = maxAround / 4
-	i, _ := slices.BinarySearchFunc(names, key, func(s sortedName, key string) int { return strings.Compare(s.key, key) })
+	i, _ := slices.BinarySearchFunc(names, key, func(s sortedName, key string) int {
+		return strings.Compare(s.key, key)
+	})
 	return names[max(0, i-each):min(len(names), i+each)]
 }
 
-// IsClear reports whether name is a misspelling of near. No other candidate may be as near. The two must not differ in a number
-// or in a word of one or two letters. So node-a is not a misspelling of node-b.
+// IsClear reports whether name is a misspelling of near. No other candidate may be as near. The two
+// must not differ in a number or in a word of one or two letters. So node-a is not a misspelling of
+// node-b.
 func IsClear(name, near string, candidates []string) bool {
 	if strings.EqualFold(name, near) {
 		return true
@@ -152,7 +166,9 @@ func isMisspelling(name, near string) bool {
 		}, text)
 	}
 	words := func(text string) []string {
-		return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		return strings.FieldsFunc(text, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		})
 	}
 	if digits(name) != digits(near) {
 		return false

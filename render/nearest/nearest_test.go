@@ -15,7 +15,8 @@ func TestTo(t *testing.T) {
 		want       string
 		reason     string
 	}{
-		{"nodeSelectr", []string{"nodeName", "nodeSelector"}, "nodeSelector", "a letter is missing"},
+		{"nodeSelectr", []string{"nodeName", "nodeSelector"}, "nodeSelector",
+			"a letter is missing"},
 		{"runtimeref", []string{"runtimeRef"}, "runtimeRef", "only the case differs"},
 		{"RUNTIMEREF", []string{"runtimePatches", "runtimeRef"}, "runtimeRef", "case never counts"},
 		{"plian", []string{"planet", "plain"}, "plain", "swapped neighbours are one edit"},
@@ -28,7 +29,8 @@ func TestTo(t *testing.T) {
 		{"replicatedJob", []string{"replicatedJobs"}, "replicatedJobs", "a plural"},
 	} {
 		if got := nearest.To(tc.name, tc.candidates); got != tc.want {
-			t.Errorf("To(%q, %q) = %q, want %q: %s", tc.name, tc.candidates, got, tc.want, tc.reason)
+			t.Errorf("To(%q, %q) = %q, want %q: %s", tc.name, tc.candidates, got, tc.want,
+				tc.reason)
 		}
 	}
 }
@@ -46,18 +48,22 @@ func TestIsClear(t *testing.T) {
 		{"torch-v1", "torch-v2", []string{"torch-v2"}, false, "another number is another name"},
 		{"node-a", "node-b", []string{"node-b"}, false, "so is another letter as a word"},
 		{"worker", "workers", []string{"workers", "worked"}, false, "two names are as near"},
-		{"kueue.x-k8s.io/managr", "kueue.x-k8s.io/manager", []string{"kueue.x-k8s.io/manager"}, true, "a letter is missing"},
+		{"kueue.x-k8s.io/managr", "kueue.x-k8s.io/manager", []string{"kueue.x-k8s.io/manager"},
+			true, "a letter is missing"},
 	} {
 		if got := nearest.IsClear(tc.name, tc.near, tc.candidates); got != tc.want {
-			t.Errorf("IsClear(%q, %q, %q) = %v, want %v: %s", tc.name, tc.near, tc.candidates, got, tc.want, tc.reason)
+			t.Errorf("IsClear(%q, %q, %q) = %v, want %v: %s", tc.name, tc.near, tc.candidates, got,
+				tc.want, tc.reason)
 		}
 	}
 }
 
-// TestNames_Around holds that the nearest names come first, also in a long list, where Around compares only a part.
+// TestNames_Around holds that the nearest names come first, also in a long list, where Around
+// compares only a part.
 func TestNames_Around(t *testing.T) {
 	few := nearest.NewNames([]string{"torch", "jax", "touch", "JAX", "torch"})
-	if got, want := few.Around("torhc"), []string{"torch", "touch", "jax", "JAX"}; few.IsLong() || few.Len() != len(want) || !slices.Equal(got, want) {
+	if got, want := few.Around("torhc"), []string{"torch", "touch", "jax", "JAX"}; few.IsLong() ||
+		few.Len() != len(want) || !slices.Equal(got, want) {
 		t.Errorf("Around(torhc) = %q, want %q", got, want)
 	}
 	if got := (nearest.Names{}).Around("a"); len(got) > 0 {
@@ -69,7 +75,8 @@ func TestNames_Around(t *testing.T) {
 	}
 	many := nearest.NewNames(names)
 	for name, want := range map[string]string{
-		"torch-distribted": "torch-distributed", "Torch-Distributed": "torch-distributed", "eepspeed-zero": "deepspeed-zero", "mpi_launcher": "mpi-launcher",
+		"torch-distribted": "torch-distributed", "Torch-Distributed": "torch-distributed",
+		"eepspeed-zero": "deepspeed-zero", "mpi_launcher": "mpi-launcher",
 		"team-500-runtme": "team-500-runtime",
 	} {
 		if got := many.Around(name); !many.IsLong() || len(got) > 32 || got[0] != want {

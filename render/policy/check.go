@@ -18,11 +18,11 @@ import (
 // mostMissing is the number of missing managers that Check names.
 const mostMissing = 10
 
-// Check returns the violations of the policy by the patches of a TrainJob. The list patches holds all patches in the order of the
-// merge. The TrainJob's own ones come first.
+// Check returns the violations of the policy by the patches of a TrainJob. The list patches holds
+// all patches in the order of the merge. The TrainJob's own ones come first.
 //
-// A finding has the TrainJob as its object, and severity Error. Its path is a field of the JobSet that a patch sets, or an entry of
-// spec.runtimePatches. The entries count over all patches.
+// A finding has the TrainJob as its object, and severity Error. Its path is a field of the JobSet
+// that a patch sets, or an entry of spec.runtimePatches. The entries count over all patches.
 func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) finding.List {
 	if p == nil || p.managers == nil {
 		return nil
@@ -31,10 +31,12 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		job = &trainer.TrainJob{}
 	}
 	var found finding.List
-	report := func(code finding.Code, at fieldpath.Path, help, message string, args ...any) *finding.Finding {
+	report := func(code finding.Code, at fieldpath.Path, help, message string,
+		args ...any) *finding.Finding {
 		found = append(found, finding.Finding{
 			Code: code, Severity: finding.Error, Path: at,
-			Object:  fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name},
+			Object: fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace,
+				Name: job.Name},
 			Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
 		})
 		return &found[len(found)-1]
@@ -52,11 +54,14 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		at := list.Append(fieldpath.Index(i), fieldpath.Field("manager"))
 		n := p.indexOf(name)
 		if n < 0 {
-			report(codes.UnlistedManager, at, "", "%s lists no manager %q", p.file, name).Remedy = p.unlisted(name, has)
+			report(codes.UnlistedManager, at, "", "%s lists no manager %q", p.file,
+				name).Remedy = p.unlisted(name, has)
 			continue
 		}
 		if n < last {
-			report(codes.PatchOrder, at, "move the patch, or change the order of the managers in the policy", "the patch of %s must come before the patch of %s", name, p.managers[last].name)
+			report(codes.PatchOrder, at,
+				"move the patch, or change the order of the managers in the policy",
+				"the patch of %s must come before the patch of %s", name, p.managers[last].name)
 		}
 		last = max(last, n)
 		p.managers[n].forbidden(patches[i], func(path fieldpath.Path, claim merge.Claim) {
@@ -68,18 +73,20 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 	for _, m := range p.managers {
 		if !has[m.name] && m.isRequired(job) {
 			if missing++; missing <= mostMissing {
-				report(codes.MissingManager, list, "add a patch of the manager", "required: a patch of %s (%s)", m.name, m.position)
+				report(codes.MissingManager, list, "add a patch of the manager",
+					"required: a patch of %s (%s)", m.name, m.position)
 			}
 		}
 	}
 	if missing > mostMissing {
-		report(codes.MissingManager, list, "add a patch of each manager", "required: patches of %d more managers", missing-mostMissing)
+		report(codes.MissingManager, list, "add a patch of each manager",
+			"required: patches of %d more managers", missing-mostMissing)
 	}
 	return found
 }
 
-// CheckField returns the violation of the policy by a manager's patch of a runtime's field, or nil. paths govern the fields of the JobSet
-// alone, so a manager with paths may set no other field.
+// CheckField returns the violation of the policy by a manager's patch of a runtime's field, or nil.
+// paths govern the fields of the JobSet alone, so a manager with paths may set no other field.
 func (p *Policy) CheckField(manager string, path fieldpath.Path) *finding.Finding {
 	if p == nil || p.managers == nil {
 		return nil
@@ -88,9 +95,11 @@ func (p *Policy) CheckField(manager string, path fieldpath.Path) *finding.Findin
 	n, template := p.indexOf(manager), fieldpath.Fields("spec", "template")
 	switch {
 	case n < 0:
-		f.Code, f.Message, f.Remedy = codes.UnlistedManager, fmt.Sprintf("%s lists no manager %q", p.file, manager), p.unlisted(manager, nil)
+		f.Code, f.Message, f.Remedy = codes.UnlistedManager,
+			fmt.Sprintf("%s lists no manager %q", p.file, manager), p.unlisted(manager, nil)
 		f.Remedy.IsCertain = false
-	case p.managers[n].paths == nil || path.HasPrefix(template) && p.managers[n].maySet(path[len(template):]):
+	case p.managers[n].paths == nil ||
+		path.HasPrefix(template) && p.managers[n].maySet(path[len(template):]):
 		return nil
 	default:
 		f.Message, f.Remedy.Text = forbiddenBy(p.managers[n]), forbiddenHelp
@@ -104,10 +113,11 @@ func forbiddenBy(m manager) string {
 	return fmt.Sprintf("the policy does not let %s set this field (%s)", m.name, m.position)
 }
 
-// Refused returns the managers whose patch the policy does not let a user add, change or remove. before
-// are the patches of the stored TrainJob. The time of a patch does not count.
+// Refused returns the managers whose patch the policy does not let a user add, change or remove.
+// before are the patches of the stored TrainJob. The time of a patch does not count.
 func (p *Policy) Refused(user string, before, after []trainer.RuntimePatch) (names []string) {
-	patchesOf := func(list []trainer.RuntimePatch, name string) (specs []*trainer.TrainingRuntimeSpecPatch) {
+	patchesOf := func(list []trainer.RuntimePatch,
+		name string) (specs []*trainer.TrainingRuntimeSpecPatch) {
 		for i := range list {
 			if list[i].Manager == name {
 				specs = append(specs, list[i].TrainingRuntimeSpec)
@@ -146,20 +156,23 @@ func (p *Policy) indexOf(name string) int {
 // have a patch.
 func (p *Policy) unlisted(name string, has map[string]bool) finding.Remedy {
 	around := p.names.Around(name)
-	r := finding.Remedy{Text: suggestionFor(name, around, "remove the patch, or add the manager to the policy")}
+	r := finding.Remedy{
+		Text: suggestionFor(name, around, "remove the patch, or add the manager to the policy")}
 	if near := nearest.To(name, around); near != "" {
-		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{near}, !has[near] && !p.names.IsLong() && nearest.IsClear(name, near, around)
+		r.Do, r.Options, r.IsCertain = finding.SetValue, []string{near},
+			!has[near] && !p.names.IsLong() && nearest.IsClear(name, near, around)
 	}
 	return r
 }
 
-// forbidden calls report for each field of a patch that the manager may not set. It skips an item if the patch sets a field within
-// it, or if the manager may set one.
+// forbidden calls report for each field of a patch that the manager may not set. It skips an item
+// if the patch sets a field within it, or if the manager may set one.
 func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Path, merge.Claim)) {
 	if m.paths == nil {
 		return
 	}
-	result, err := runtimepatch.Apply(nil, []trainer.RuntimePatch{patch}, runtimepatch.Options{Owners: true})
+	result, err := runtimepatch.Apply(nil, []trainer.RuntimePatch{patch},
+		runtimepatch.Options{Owners: true})
 	if err != nil {
 		return // rendering reports it
 	}

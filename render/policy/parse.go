@@ -23,11 +23,12 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// IsManifest reports whether a file holds an object of Kubernetes: it has a kind or an apiVersion. A file with the name of a
-// policy may be one.
+// IsManifest reports whether a file holds an object of Kubernetes: it has a kind or an apiVersion.
+// A file with the name of a policy may be one.
 func IsManifest(data []byte) bool {
 	var document yaml.Node // aliases stay what they are
-	if yaml.Unmarshal(data, &document) != nil || len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+	if yaml.Unmarshal(data, &document) != nil || len(document.Content) == 0 ||
+		document.Content[0].Kind != yaml.MappingNode {
 		return false
 	}
 	for pair := range slices.Chunk(document.Content[0].Content, 2) {
@@ -47,11 +48,11 @@ const (
 
 // Parse reads a policy from YAML or JSON. file names it in findings; Parse does not open it.
 //
-// All mistakes are errors with a position. They are unknown fields, duplicate keys, wrong types, and values that can have no effect.
-// The policy holds the valid part of the file.
+// All mistakes are errors with a position. They are unknown fields, duplicate keys, wrong types,
+// and values that can have no effect. The policy holds the valid part of the file.
 //
-// A policy may raise every code. It may lower warnings and notes. Of errors, it may lower overlaps (TW300), fields of earlier
-// releases (TW120) and violations of the policy (TW230 to TW233).
+// A policy may raise every code. It may lower warnings and notes. Of errors, it may lower overlaps
+// (TW300), fields of earlier releases (TW120) and violations of the policy (TW230 to TW233).
 func Parse(file string, data []byte) (*Policy, finding.List) {
 	r := reader{file: file, invalid: map[string]bool{}, around: map[string]bool{}}
 	r.read(data)
@@ -86,17 +87,23 @@ const example = `set trainerVersion, stock, managers, patches, severities or clu
 
 func (r *reader) read(data []byte) {
 	r.policy.file = r.file
-	kind := manifest.Kind{Group: "trainweld", Version: "v1", Kind: "Policy", New: func() any { return new(file) }}
+	kind := manifest.Kind{Group: "trainweld", Version: "v1", Kind: "Policy", New: func() any {
+		return new(file)
+	}}
 	documents, found := manifest.DecodeAs(r.file, data, kind)
 	for _, f := range found {
 		f.Object = fieldpath.Object{}
 		if f.Code == codes.NotAnObject {
-			f.Code, f.Message, f.Remedy = codes.WrongType, "must be an object", finding.Remedy{Text: example}
+			f.Code, f.Message, f.Remedy = codes.WrongType, "must be an object",
+				finding.Remedy{Text: example}
 		}
 		switch {
 		case f.Code == codes.UnknownField && f.Path.String() == ".compose":
-			f.Message = "compose is gone: managers that set different values are in conflict until they agree"
-			f.Remedy = finding.Remedy{Do: finding.LetOneWin, Text: "remove it, and set each field in one patch only, or to the same value in all"}
+			f.Message = "compose is gone: managers that set different values are in conflict " +
+				"until they agree"
+			f.Remedy = finding.Remedy{
+				Do:   finding.LetOneWin,
+				Text: "remove it, and set each field in one patch only, or to the same value in all"}
 		case f.Code == codes.UnknownField && len(f.Path) > 0:
 			f.Message = fmt.Sprintf("%s in version %d", f.Message, latest)
 		}
@@ -105,8 +112,9 @@ func (r *reader) read(data []byte) {
 	switch {
 	case len(documents) == 0 && len(found) == 0:
 		r.findings = append(r.findings, finding.Finding{
-			Code: codes.MissingField, Severity: finding.Error, Position: fieldpath.Position{File: r.file, Line: 1, Column: 1},
-			Message: "required: the file sets no field", Remedy: finding.Remedy{Text: example},
+			Code: codes.MissingField, Severity: finding.Error,
+			Position: fieldpath.Position{File: r.file, Line: 1, Column: 1},
+			Message:  "required: the file sets no field", Remedy: finding.Remedy{Text: example},
 		})
 		return
 	case len(documents) == 0:
@@ -116,7 +124,8 @@ func (r *reader) read(data []byte) {
 	if len(documents) > 1 {
 		r.findings = append(r.findings, finding.Finding{
 			Code: codes.WrongType, Severity: finding.Error, Position: documents[1].Position(nil),
-			Message: "must be one object: the file holds several documents", Remedy: finding.Remedy{Text: "keep one of them"},
+			Message: "must be one object: the file holds several documents",
+			Remedy:  finding.Remedy{Text: "keep one of them"},
 		})
 	}
 	if r.document.ID.Kind != kind.Kind {
@@ -131,7 +140,9 @@ func (r *reader) read(data []byte) {
 	at := fieldpath.Fields("version")
 	if of.Version != nil && *of.Version != latest && !r.around[at.String()] {
 		r.findings = nil // a later version may have the fields
-		r.report(codes.BadValue, at, fmt.Sprintf("set version: %d, or use a program that knows the version", latest), "Unsupported value: %d: supported values: %d", *of.Version, latest)
+		r.report(codes.BadValue, at,
+			fmt.Sprintf("set version: %d, or use a program that knows the version", latest),
+			"Unsupported value: %d: supported values: %d", *of.Version, latest)
 		return
 	}
 	r.version(of.TrainerVersion)
@@ -139,12 +150,16 @@ func (r *reader) read(data []byte) {
 	r.managers(of.Managers)
 	r.patches(of.Patches)
 	r.scope(of.Cluster)
-	if max(len(of.Managers), len(of.Patches)) > mostRules || r.patterns > mostPatterns || r.paths > mostPaths {
-		r.report(codes.BadValue, nil, "write fewer, or use patterns with * and labels", "must have at most %d managers, %d patches, %d paths, and %d names, patterns and labels to select TrainJobs by", mostRules, mostRules, mostPaths, mostPatterns)
+	if max(len(of.Managers), len(of.Patches)) > mostRules || r.patterns > mostPatterns ||
+		r.paths > mostPaths {
+		r.report(codes.BadValue, nil, "write fewer, or use patterns with * and labels",
+			"must have at most %d managers, %d patches, %d paths, and %d names, patterns and "+
+				"labels to select TrainJobs by", mostRules, mostRules, mostPaths, mostPatterns)
 		r.policy.managers, r.policy.patches = nil, nil
 	}
 	r.severities(of.Severities)
-	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil && of.Cluster == nil && len(r.findings) == 0 {
+	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil &&
+		of.Cluster == nil && len(r.findings) == 0 {
 		r.report(codes.MissingField, nil, example, "required: the file sets no field")
 	}
 }
@@ -209,10 +224,12 @@ func (r *reader) managers(entries []managerEntry) {
 		if _, isKnown := r.policy.indexes[e.Name]; !isKnown {
 			r.policy.indexes[e.Name] = i
 		} else {
-			r.report(codes.BadValue, at.Append(fieldpath.Field("name")), "keep one of the two", "duplicate manager %q", e.Name)
+			r.report(codes.BadValue, at.Append(fieldpath.Field("name")), "keep one of the two",
+				"duplicate manager %q", e.Name)
 		}
 		if e.For != nil && !e.Required {
-			r.report(codes.BrokenRule, at.Append(fieldpath.Field("for")), "set required: true, or remove the field", "forbidden without required: true")
+			r.report(codes.BrokenRule, at.Append(fieldpath.Field("for")),
+				"set required: true, or remove the field", "forbidden without required: true")
 		}
 		m.of = r.selector(e.For, at.Append(fieldpath.Field("for")))
 		paths := at.Append(fieldpath.Field("paths"))
@@ -235,7 +252,8 @@ func (r *reader) managers(entries []managerEntry) {
 	r.policy.names = nearest.NewNames(r.policy.Managers())
 }
 
-// users returns the names of users and service accounts that may change a manager's patch in the cluster.
+// users returns the names of users and service accounts that may change a manager's patch in the
+// cluster.
 func (r *reader) users(e managerEntry, at fieldpath.Path) (names []string) {
 	for _, list := range []struct {
 		name   string
@@ -244,7 +262,9 @@ func (r *reader) users(e managerEntry, at fieldpath.Path) (names []string) {
 		help   string
 	}{
 		{"users", e.Users, isUser, "name a user as the API server knows it"},
-		{"serviceAccounts", e.ServiceAccounts, func(name string) bool { return isAccount(name, "/") }, "name its namespace and its name, such as kueue-system/kueue-controller-manager"},
+		{"serviceAccounts", e.ServiceAccounts, func(name string) bool {
+			return isAccount(name, "/")
+		}, "name its namespace and its name, such as kueue-system/kueue-controller-manager"},
 	} {
 		in := at.Append(fieldpath.Field(list.name))
 		if len(list.values) == 0 {
@@ -253,10 +273,12 @@ func (r *reader) users(e managerEntry, at fieldpath.Path) (names []string) {
 		r.distinct(list.values, in)
 		for i, name := range list.values {
 			if !list.isName(name) {
-				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), list.help, "invalid value %q", name)
+				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), list.help,
+					"invalid value %q", name)
 				continue
 			}
-			if namespace, account, ok := strings.Cut(name, "/"); ok && list.name == "serviceAccounts" {
+			if namespace, account, ok := strings.Cut(name, "/"); ok &&
+				list.name == "serviceAccounts" {
 				name = "system:serviceaccount:" + namespace + ":" + account
 			}
 			names = append(names, name)
@@ -296,15 +318,18 @@ func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 	case !rule.Patchable:
 		r.report(codes.Unpatchable, at, help, "no patch may set %s", text)
 	case slices.ContainsFunc(rule.Path, isDirective):
-		r.report(codes.BadValue, at, "name a key, or [*] for all", "invalid path: %s names a directive", text)
+		r.report(codes.BadValue, at, "name a key, or [*] for all",
+			"invalid path: %s names a directive", text)
 	case runtimepatch.JobSetTemplate().Replaced(rule.Path) != nil:
-		r.report(codes.BadValue, at, "name the list itself", "invalid path: the list merges as a whole")
+		r.report(codes.BadValue, at, "name the list itself",
+			"invalid path: the list merges as a whole")
 	default:
 		key, isVoid := voidKey(rule.Path)
 		if !isVoid {
 			return rule
 		}
-		r.report(codes.BadValue, at, "correct the name, or set [*] for all", "invalid path: no object has the name %q", key)
+		r.report(codes.BadValue, at, "correct the name, or set [*] for all",
+			"invalid path: no object has the name %q", key)
 	}
 	return explain.Rule{}
 }
@@ -325,20 +350,25 @@ func (r *reader) patches(entries []patchEntry) {
 		file := at.Append(fieldpath.Field("file"))
 		switch {
 		case e.File == "":
-			r.report(codes.MissingField, at, "name a file of patches, relative to this file", "file: required")
+			r.report(codes.MissingField, at, "name a file of patches, relative to this file",
+				"file: required")
 			continue
 		case path.IsAbs(e.File) || e.File == manifest.Stdin || strings.Contains(e.File, `\`):
-			r.report(codes.BadValue, file, "name a file relative to this file, with / between folders", "invalid value %q: must be a relative path", e.File)
+			r.report(codes.BadValue, file,
+				"name a file relative to this file, with / between folders",
+				"invalid value %q: must be a relative path", e.File)
 			continue
 		}
 		if e.Manager != "" {
 			for _, f := range check.Patches(nil, []trainer.RuntimePatch{{Manager: e.Manager}}) {
-				r.report(codes.BadValue, at.Append(fieldpath.Field("manager")), f.Remedy.Text, "%s", f.Message)
+				r.report(codes.BadValue, at.Append(fieldpath.Field("manager")), f.Remedy.Text, "%s",
+					f.Message)
 			}
 		}
 		r.policy.patches = append(r.policy.patches, Patch{
-			File: path.Join(path.Dir(r.file), e.File), Manager: e.Manager, Path: file, Position: r.document.Position(file),
-			of: r.selector(e.For, at.Append(fieldpath.Field("for"))),
+			File: path.Join(path.Dir(r.file), e.File), Manager: e.Manager, Path: file,
+			Position: r.document.Position(file),
+			of:       r.selector(e.For, at.Append(fieldpath.Field("for"))),
 		})
 	}
 }
@@ -359,10 +389,14 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 		}
 		r.distinct(list.patterns, in)
 		for i, pattern := range list.patterns[:min(len(list.patterns), mostPatterns)] {
-			if _, err := path.Match(pattern, ""); err != nil || pattern == "" || len(pattern) > validation.DNS1123SubdomainMaxLength {
-				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), "name one; * stands for any characters", "invalid pattern %q", pattern)
+			if _, err := path.Match(pattern, ""); err != nil || pattern == "" ||
+				len(pattern) > validation.DNS1123SubdomainMaxLength {
+				r.report(codes.BadValue, in.Append(fieldpath.Index(i)),
+					"name one; * stands for any characters", "invalid pattern %q", pattern)
 			} else if isVoid(pattern, list.name == "namespaces") {
-				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), "name one; names have lower-case letters, digits, - and .", "no name matches %q", pattern)
+				r.report(codes.BadValue, in.Append(fieldpath.Index(i)),
+					"name one; names have lower-case letters, digits, - and .",
+					"no name matches %q", pattern)
 			}
 		}
 	}
@@ -373,12 +407,15 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 	}
 	var err error
 	if s.labels, err = labels.Parse(e.Labels); err != nil {
-		r.report(codes.BadValue, in, "set a label selector, such as app=x", "invalid label selector: %s", err)
+		r.report(codes.BadValue, in, "set a label selector, such as app=x",
+			"invalid label selector: %s", err)
 		return s
 	}
 	requirements, _ := s.labels.Requirements()
-	if r.patterns += strings.Count(e.Labels, ",") + 1; r.patterns <= mostPatterns && !canMatch(requirements) {
-		r.report(codes.BadValue, in, "set labels that one object can have", "no labels match %q", e.Labels)
+	if r.patterns += strings.Count(e.Labels, ",") + 1; r.patterns <= mostPatterns &&
+		!canMatch(requirements) {
+		r.report(codes.BadValue, in, "set labels that one object can have", "no labels match %q",
+			e.Labels)
 	}
 	return s
 }
@@ -393,7 +430,8 @@ func (r *reader) severities(of map[string]level) {
 	for _, code := range codes.Codes() {
 		names = append(names, string(code))
 	}
-	words := []string{string(off), finding.Note.String(), finding.Warning.String(), finding.Error.String()}
+	words := []string{string(off), finding.Note.String(), finding.Warning.String(),
+		finding.Error.String()}
 	r.policy.severities = map[finding.Code]finding.Severity{}
 	for name, level := range of {
 		at, code := list.Append(fieldpath.Key(name)), finding.Code(name)
@@ -403,18 +441,24 @@ func (r *reader) severities(of map[string]level) {
 		case instead != "":
 			r.report(codes.BadValue, at, "remove it", "%s is gone: %s", code, instead)
 		case !isKnown:
-			r.report(codes.BadValue, at, suggestionFor(name, names, "name a code of "+codes.Docs+"findings.md"), "unknown code %q", name)
+			r.report(codes.BadValue, at,
+				suggestionFor(name, names, "name a code of "+codes.Docs+"findings.md"),
+				"unknown code %q", name)
 		case severity < 0:
-			r.report(codes.BadValue, at, suggestionFor(string(level), words, "set one of them"), "unsupported value %q: must be %s", level, strings.Join(words, ", "))
-		case severity < finding.Error && strings.HasPrefix(page.Meaning, "Error. ") && !isLowered(code):
-			r.report(codes.BrokenRule, at, "remove it, and fix the problem that the code reports", "%s is always an error: nothing can be rendered, or the cluster rejects it", code)
+			r.report(codes.BadValue, at, suggestionFor(string(level), words, "set one of them"),
+				"unsupported value %q: must be %s", level, strings.Join(words, ", "))
+		case severity < finding.Error && strings.HasPrefix(page.Meaning, "Error. ") &&
+			!isLowered(code):
+			r.report(codes.BrokenRule, at, "remove it, and fix the problem that the code reports",
+				"%s is always an error: nothing can be rendered, or the cluster rejects it", code)
 		default:
 			r.policy.severities[code] = severity
 		}
 	}
 }
 
-// suggestionFor returns the remedy for an unknown word: the word that is near, or else the remedy otherwise.
+// suggestionFor returns the remedy for an unknown word: the word that is near, or else the remedy
+// otherwise.
 func suggestionFor(word string, words []string, otherwise string) string {
 	if near := nearest.To(word, words); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

@@ -52,71 +52,210 @@ func files() []fileCase {
 		{name: "a number as the version", text: "trainerVersion: 2.0\n"},
 		{name: "no field", text: "{}\n", found: []string{"1:1 TW500  required"}},
 		{name: "a comment", text: "# trainerVersion\n", found: []string{"1:1 TW500  required"}},
-		{name: "a list", text: "- trainerVersion: \"2.3\"\n", found: []string{"1:3 TW103  must be an object"}},
+		{name: "a list", text: "- trainerVersion: \"2.3\"\n",
+			found: []string{"1:3 TW103  must be an object"}},
 		{name: "a word", text: "2.3\n", found: []string{"1:1 TW103  must be an object"}},
 		{name: "no YAML", text: "managers: [\n", found: []string{"1:1 TW100  cannot be parsed"}},
-		{name: "two documents", text: "trainerVersion: 2.1\n---\ntrainerVersion: 2.2\n", found: []string{"3:1 TW103  must be one object"}, beyond: true},
-		{name: "a manifest", text: "apiVersion: v1\nkind: ConfigMap\n", found: []string{"1:1 TW103  must be a policy, not ConfigMap"}},
-		{name: "an unknown field", text: "manager: []\n", found: []string{`1:1 TW101 .manager unknown field "manager" in version 1; did you mean "managers"?`}},
-		{name: "a later version", text: "version: 2\nusers: [a]\ntrainerVersion: 9.9\n", found: []string{"1:1 TW501 .version Unsupported value: 2: supported values: 1"}},
-		{name: "many managers", text: "managers:\n" + entries(mostRules+1, "- {name: m.io/a%d}\n"), found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
-		{name: "as many managers as there may be", text: "managers:\n" + entries(mostRules, "- {name: m.io/a%d}\n")},
-		{name: "many files of patches", text: "patches:\n" + entries(mostRules+1, "- {file: a%d.yaml}\n"), found: []string{"1:1 TW501  must have at most 256 managers, 256 patches"}, beyond: true},
-		{name: "many labels", text: "patches:\n- {file: a.yaml, for: {labels: '" + entries(mostPatterns, "a!=b%d,") + "b'}}\n", found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
-		{name: "many names", text: "patches:\n- {file: a.yaml, for: {names: [" + entries(mostPatterns-2, "a%d, ") + "], runtimes: [a], namespaces: [a, b]}}\n", found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
-		{name: "a long pattern", text: "patches:\n- {file: a.yaml, for: {names: ['*" + strings.Repeat("a", 253) + "']}}\n", found: []string{`2:32 TW501 .patches[0].for.names[0] invalid pattern`}, beyond: true},
-		{name: "version zero", text: "version: 0\nstock: true\n", found: []string{"1:1 TW501 .version Unsupported value: 0: supported values: 1"}},
-		{name: "a version of a wrong type", text: "version: v1\nstock: true\n", found: []string{"1:10 TW103 .version"}},
-		{name: "a version and nothing else", text: "version: 1\n", found: []string{"1:1 TW500  required"}, beyond: true},
-		{name: "a duplicate key", text: "trainerVersion: 2.1\ntrainerVersion: 2.2\n", found: []string{"2:1 TW102 .trainerVersion"}, beyond: true},
-		{name: "an unknown release", text: "trainerVersion: \"9.9\"\n", found: []string{`1:1 TW501 .trainerVersion "9.9" is not a known release`}, beyond: true},
-		{name: "a wrong type", text: "patches: {file: a.yaml}\n", found: []string{"1:10 TW103 .patches must be a list"}},
-		{name: "a wrong type and a bad value", text: "managers: 3\ntrainerVersion: \"9.9\"\n", found: []string{"1:11 TW103 .managers", "2:1 TW501 .trainerVersion"}},
-		{name: "empty lists", text: "managers: []\npatches: []\nseverities: {}\n", found: []string{"1:1 TW500 .managers", "2:1 TW500 .patches", "3:1 TW500 .severities"}},
-		{name: "a manager without a name", text: "managers: [{required: true}]\n", found: []string{"1:12 TW500 .managers[0] name: required"}},
-		{name: "an invalid name", text: "managers: [{name: kueue}]\n", found: []string{`1:13 TW501 .managers[0].name Invalid value: "kueue": must be a domain-prefixed path`}, beyond: true},
-		{name: "a duplicate manager", text: "managers: [{name: a.b/c}, {name: a.b/c}]\n", found: []string{`1:28 TW501 .managers[1].name duplicate manager "a.b/c"`}, beyond: true},
-		{name: "for without required", text: "managers: [{name: a.b/c, for: {names: [a]}}]\n", found: []string{"1:26 TW502 .managers[0].for forbidden without required: true"}, beyond: true},
-		{name: "no paths", text: "managers: [{name: a.b/c, paths: []}]\n", found: []string{"1:26 TW500 .managers[0].paths required"}},
-		{name: "a path of nothing", text: "managers: [{name: a.b/c, paths: [.spec.replicatedJob]}]\n", found: []string{"1:34 TW501 .managers[0].paths[0] invalid path"}, beyond: true},
-		{name: "a path of several fields", text: "managers: [{name: a.b/c, paths: [metadata.labels, labels]}]\n", found: []string{"1:51 TW501 .managers[0].paths[1] invalid path: 4 fields are called labels; name one of them: .metadata.labels, .spec.replicatedJobs[*].template.metadata.labels, "}, beyond: true},
-		{name: "a path that no patch sets", text: "managers: [{name: a.b/c, paths: ['containers[node].image']}]\n", found: []string{"1:34 TW104 .managers[0].paths[0] no patch may set"}, beyond: true},
-		{name: "metadata that the definition prunes", text: "managers: [{name: a.b/c, paths: ['.spec.replicatedJobs[*].template.spec.template.metadata.ownerReferences', '.spec.replicatedJobs[*].template.metadata.generateName']}]\n", found: []string{"1:34 TW104 .managers[0].paths[0] no patch may set", "1:109 TW104 .managers[0].paths[1] no patch may set"}, beyond: true},
-		{name: "an item of an atomic list", text: "managers: [{name: a.b/c, paths: ['tolerations[*]']}]\n", found: []string{"1:34 TW501 .managers[0].paths[0] invalid path: the list merges as a whole"}, beyond: true},
-		{name: "a path of a directive", text: "managers: [{name: a.b/c, paths: ['nodeSelector[\"$patch\"]', 'nodeSelector[$retainKeys]', 'nodeSelector[a$]']}]\n", found: []string{"1:34 TW501 .managers[0].paths[0] invalid path", "1:60 TW501 .managers[0].paths[1] invalid path", `1:89 TW501 .managers[0].paths[2] invalid path: no object has the name "a$"`}, beyond: true},
-		{name: "keys and items that no object has", text: "managers:\n- name: a.b/c\n  paths: ['.metadata.labels[\"A B\"]', 'nodeSelector[a/b/c]', '.spec.replicatedJobs[A].template.metadata.labels', '.metadata.annotations[Example.com/A]', 'nodeSelector[*]']\n",
-			found: []string{"3:11 TW501 .managers[0].paths[0] invalid path: no object has the name", "3:38 TW501 .managers[0].paths[1] invalid path: no object has the name", "3:61 TW501 .managers[0].paths[2] invalid path: no object has the name"}, beyond: true},
-		{name: "names that no object has", text: "managers:\n- name: a.b/c\n  required: true\n  for: {names: ['A*', a-, 'llm-?', '*'], runtimes: [a_b], namespaces: ['a.*', 'team-[ab]']}\n", found: []string{
-			`4:17 TW501 .managers[0].for.names[0] no name matches "A*"`, "4:23 TW501 .managers[0].for.names[1] no name matches", "4:53 TW501 .managers[0].for.runtimes[0] no name matches", "4:72 TW501 .managers[0].for.namespaces[0] no name matches"}, beyond: true},
-		{name: "values that are there twice", text: "managers:\n- name: a.b/c\n  required: true\n  for: {names: [a, b, a]}\n  paths: [nodeSelector, nodeSelector]\n  users: [ann, ann]\n  serviceAccounts: [a/b, a/b]\n", found: []string{
-			`4:23 TW501 .managers[0].for.names[2] duplicate value "a"`, "5:25 TW501 .managers[0].paths[1] duplicate value", "6:16 TW501 .managers[0].users[1] duplicate value", "7:26 TW501 .managers[0].serviceAccounts[1] duplicate value"}, beyond: true},
-		{name: "users that nobody is", text: "managers:\n- name: a.b/c\n  users: ['system:serviceaccount:a/b', 'system:serviceaccount:a:b', 'system:masters']\n", found: []string{"3:11 TW501 .managers[0].users[0] invalid value"}, beyond: true},
-		{name: "a selector of spaces", text: "managers: [{name: a.b/c, required: true, for: {labels: ' '}}]\ncluster: {objectSelector: ' '}\n", found: []string{"1:48 TW500 .managers[0].for.labels required", "2:11 TW500 .cluster.objectSelector required"}, beyond: true},
-		{name: "many paths", text: "managers:\n- name: a.b/c\n  paths:\n" + entries(mostPaths+1, "  - nodeSelector[a%d]\n"), found: []string{"1:1 TW501  must have at most 256 managers, 256 patches, 1024 paths"}, beyond: true},
-		{name: "labels that no object has", text: "managers:\n- {name: a.b/c, required: true, for: {labels: 'a,!a'}}\n- {name: a.b/d, required: true, for: {labels: 'a>5,a<6'}}\n- {name: a.b/e, required: true, for: {labels: 'a=b,a notin (b,c)'}}\n- {name: a.b/f, required: true, for: {labels: 'a<0'}}\n- {name: a.b/g, required: true, for: {labels: 'a>5,a<7,a!=6'}}\n",
-			found: []string{`2:39 TW501 .managers[0].for.labels no labels match "a,!a"`, "3:39 TW501 .managers[1].for.labels no labels match", "4:39 TW501 .managers[2].for.labels no labels match", "5:39 TW501 .managers[3].for.labels no labels match"}, beyond: true},
-		{name: "a patch without a file", text: "patches: [{for: {names: [a]}}]\n", found: []string{"1:11 TW500 .patches[0] file: required"}},
-		{name: "an absolute file", text: "patches: [{file: /a.yaml}]\n", found: []string{`1:12 TW501 .patches[0].file invalid value "/a.yaml"`}, beyond: true},
-		{name: "standard input", text: "patches: [{file: \"-\"}]\n", found: []string{`1:12 TW501 .patches[0].file invalid value "-"`}, beyond: true},
-		{name: "an invalid manager of a file", text: "patches: [{file: a.yaml, manager: x}]\n", found: []string{`1:26 TW501 .patches[0].manager Invalid value: "x": must be a domain-prefixed path`}, beyond: true},
-		{name: "an invalid pattern", text: "patches: [{file: a.yaml, for: {names: ['[a']}}]\n", found: []string{`1:40 TW501 .patches[0].for.names[0] invalid pattern "[a"`}, beyond: true},
-		{name: "an invalid selector", text: "patches: [{file: a.yaml, for: {labels: a==b=c}}]\n", found: []string{"1:32 TW501 .patches[0].for.labels invalid label selector"}, beyond: true},
-		{name: "an empty selector", text: "patches: [{file: a.yaml, for: {labels: '', runtimes: []}}]\n", found: []string{"1:32 TW500 .patches[0].for.labels", "1:44 TW500 .patches[0].for.runtimes"}},
-		{name: "rules that compose values", text: "stock: true\ncompose: [{path: tolerations, rule: union}]\n", found: []string{"2:1 TW101 .compose compose is gone: managers that set different values are in conflict until they agree; remove it, and set each field in one patch only"}},
-		{name: "a code that is gone", text: "severities: {TW310: warning}\n", found: []string{`1:14 TW501 .severities["TW310"] TW310 is gone: no rule composes values: TW300 reports managers that disagree; remove it`}, beyond: true},
-		{name: "an unknown code", text: "severities: {TW3000: off}\n", found: []string{`1:14 TW501 .severities["TW3000"] unknown code "TW3000"; did you mean "TW300"?`}},
-		{name: "an unknown severity", text: "severities: {TW541: warn}\n", found: []string{`1:14 TW501 .severities["TW541"] unsupported value "warn": must be off, note, warning, error; set one of them`}},
-		{name: "true as a severity", text: "severities: {TW541: on}\n", found: []string{`1:21 TW105 .severities["TW541"]`}},
-		{name: "an error that leaves nothing to render", text: "severities: {TW400: warning}\n", found: []string{`1:14 TW502 .severities["TW400"] TW400 is always an error`}, beyond: true},
+		{name: "two documents", text: "trainerVersion: 2.1\n---\ntrainerVersion: 2.2\n",
+			found: []string{"3:1 TW103  must be one object"}, beyond: true},
+		{name: "a manifest", text: "apiVersion: v1\nkind: ConfigMap\n",
+			found: []string{"1:1 TW103  must be a policy, not ConfigMap"}},
+		{name: "an unknown field", text: "manager: []\n",
+			found: []string{
+				`1:1 TW101 .manager unknown field "manager" in version 1; did you mean "managers"?`}},
+		{name: "a later version", text: "version: 2\nusers: [a]\ntrainerVersion: 9.9\n",
+			found: []string{"1:1 TW501 .version Unsupported value: 2: supported values: 1"}},
+		{name: "many managers", text: "managers:\n" + entries(mostRules+1, "- {name: m.io/a%d}\n"),
+			found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
+		{name: "as many managers as there may be",
+			text: "managers:\n" + entries(mostRules, "- {name: m.io/a%d}\n")},
+		{name: "many files of patches",
+			text:   "patches:\n" + entries(mostRules+1, "- {file: a%d.yaml}\n"),
+			found:  []string{"1:1 TW501  must have at most 256 managers, 256 patches"},
+			beyond: true},
+		{name: "many labels", text: "patches:\n- {file: a.yaml, for: {labels: '" +
+			entries(mostPatterns, "a!=b%d,") + "b'}}\n",
+			found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
+		{name: "many names", text: "patches:\n- {file: a.yaml, for: {names: [" +
+			entries(mostPatterns-2, "a%d, ") + "], runtimes: [a], namespaces: [a, b]}}\n",
+			found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
+		{name: "a long pattern", text: "patches:\n- {file: a.yaml, for: {names: ['*" +
+			strings.Repeat("a", 253) + "']}}\n",
+			found: []string{`2:32 TW501 .patches[0].for.names[0] invalid pattern`}, beyond: true},
+		{name: "version zero", text: "version: 0\nstock: true\n",
+			found: []string{"1:1 TW501 .version Unsupported value: 0: supported values: 1"}},
+		{name: "a version of a wrong type", text: "version: v1\nstock: true\n",
+			found: []string{"1:10 TW103 .version"}},
+		{name: "a version and nothing else", text: "version: 1\n",
+			found: []string{"1:1 TW500  required"}, beyond: true},
+		{name: "a duplicate key", text: "trainerVersion: 2.1\ntrainerVersion: 2.2\n",
+			found: []string{"2:1 TW102 .trainerVersion"}, beyond: true},
+		{name: "an unknown release", text: "trainerVersion: \"9.9\"\n",
+			found:  []string{`1:1 TW501 .trainerVersion "9.9" is not a known release`},
+			beyond: true},
+		{name: "a wrong type", text: "patches: {file: a.yaml}\n",
+			found: []string{"1:10 TW103 .patches must be a list"}},
+		{name: "a wrong type and a bad value", text: "managers: 3\ntrainerVersion: \"9.9\"\n",
+			found: []string{"1:11 TW103 .managers", "2:1 TW501 .trainerVersion"}},
+		{name: "empty lists", text: "managers: []\npatches: []\nseverities: {}\n",
+			found: []string{"1:1 TW500 .managers", "2:1 TW500 .patches", "3:1 TW500 .severities"}},
+		{name: "a manager without a name", text: "managers: [{required: true}]\n",
+			found: []string{"1:12 TW500 .managers[0] name: required"}},
+		{name: "an invalid name", text: "managers: [{name: kueue}]\n",
+			found: []string{
+				`1:13 TW501 .managers[0].name Invalid value: "kueue": must be a domain-prefixed path`}, beyond: true},
+		{name: "a duplicate manager", text: "managers: [{name: a.b/c}, {name: a.b/c}]\n",
+			found:  []string{`1:28 TW501 .managers[1].name duplicate manager "a.b/c"`},
+			beyond: true},
+		{name: "for without required", text: "managers: [{name: a.b/c, for: {names: [a]}}]\n",
+			found:  []string{"1:26 TW502 .managers[0].for forbidden without required: true"},
+			beyond: true},
+		{name: "no paths", text: "managers: [{name: a.b/c, paths: []}]\n",
+			found: []string{"1:26 TW500 .managers[0].paths required"}},
+		{name: "a path of nothing",
+			text:  "managers: [{name: a.b/c, paths: [.spec.replicatedJob]}]\n",
+			found: []string{"1:34 TW501 .managers[0].paths[0] invalid path"}, beyond: true},
+		{name: "a path of several fields",
+			text: "managers: [{name: a.b/c, paths: [metadata.labels, labels]}]\n",
+			found: []string{
+				"1:51 TW501 .managers[0].paths[1] invalid path: 4 fields are called labels; name " +
+					"one of them: .metadata.labels, " +
+					".spec.replicatedJobs[*].template.metadata.labels, "}, beyond: true},
+		{name: "a path that no patch sets",
+			text:  "managers: [{name: a.b/c, paths: ['containers[node].image']}]\n",
+			found: []string{"1:34 TW104 .managers[0].paths[0] no patch may set"}, beyond: true},
+		{name: "metadata that the definition prunes",
+			text: "managers: [{name: a.b/c, paths: " +
+				"['.spec.replicatedJobs[*].template.spec.template.metadata.ownerReferences', " +
+				"'.spec.replicatedJobs[*].template.metadata.generateName']}]\n",
+			found: []string{"1:34 TW104 .managers[0].paths[0] no patch may set",
+				"1:109 TW104 .managers[0].paths[1] no patch may set"}, beyond: true},
+		{name: "an item of an atomic list",
+			text: "managers: [{name: a.b/c, paths: ['tolerations[*]']}]\n",
+			found: []string{
+				"1:34 TW501 .managers[0].paths[0] invalid path: the list merges as a whole"},
+			beyond: true},
+		{name: "a path of a directive",
+			text: "managers: [{name: a.b/c, paths: ['nodeSelector[\"$patch\"]', " +
+				"'nodeSelector[$retainKeys]', 'nodeSelector[a$]']}]\n",
+			found: []string{"1:34 TW501 .managers[0].paths[0] invalid path",
+				"1:60 TW501 .managers[0].paths[1] invalid path",
+				`1:89 TW501 .managers[0].paths[2] invalid path: no object has the name "a$"`},
+			beyond: true},
+		{name: "keys and items that no object has",
+			text: "managers:\n- name: a.b/c\n  paths: ['.metadata.labels[\"A B\"]', " +
+				"'nodeSelector[a/b/c]', '.spec.replicatedJobs[A].template.metadata.labels', " +
+				"'.metadata.annotations[Example.com/A]', 'nodeSelector[*]']\n",
+			found: []string{"3:11 TW501 .managers[0].paths[0] invalid path: no object has the name",
+				"3:38 TW501 .managers[0].paths[1] invalid path: no object has the name",
+				"3:61 TW501 .managers[0].paths[2] invalid path: no object has the name"},
+			beyond: true},
+		{name: "names that no object has",
+			text: "managers:\n- name: a.b/c\n  required: true\n  for: {names: ['A*', a-, " +
+				"'llm-?', '*'], runtimes: [a_b], namespaces: ['a.*', 'team-[ab]']}\n",
+			found: []string{
+				`4:17 TW501 .managers[0].for.names[0] no name matches "A*"`,
+				"4:23 TW501 .managers[0].for.names[1] no name matches",
+				"4:53 TW501 .managers[0].for.runtimes[0] no name matches",
+				"4:72 TW501 .managers[0].for.namespaces[0] no name matches"}, beyond: true},
+		{name: "values that are there twice",
+			text: "managers:\n- name: a.b/c\n  required: true\n  for: {names: [a, b, a]}\n  " +
+				"paths: [nodeSelector, nodeSelector]\n  users: [ann, ann]\n  serviceAccounts: " +
+				"[a/b, a/b]\n", found: []string{
+				`4:23 TW501 .managers[0].for.names[2] duplicate value "a"`,
+				"5:25 TW501 .managers[0].paths[1] duplicate value",
+				"6:16 TW501 .managers[0].users[1] duplicate value",
+				"7:26 TW501 .managers[0].serviceAccounts[1] duplicate value"}, beyond: true},
+		{name: "users that nobody is",
+			text: "managers:\n- name: a.b/c\n  users: ['system:serviceaccount:a/b', " +
+				"'system:serviceaccount:a:b', 'system:masters']\n",
+			found: []string{"3:11 TW501 .managers[0].users[0] invalid value"}, beyond: true},
+		{name: "a selector of spaces",
+			text: "managers: [{name: a.b/c, required: true, for: {labels: ' '}}]\ncluster: " +
+				"{objectSelector: ' '}\n",
+			found: []string{"1:48 TW500 .managers[0].for.labels required",
+				"2:11 TW500 .cluster.objectSelector required"}, beyond: true},
+		{name: "many paths", text: "managers:\n- name: a.b/c\n  paths:\n" +
+			entries(mostPaths+1, "  - nodeSelector[a%d]\n"),
+			found:  []string{"1:1 TW501  must have at most 256 managers, 256 patches, 1024 paths"},
+			beyond: true},
+		{name: "labels that no object has",
+			text: "managers:\n- {name: a.b/c, required: true, for: {labels: 'a,!a'}}\n- {name: " +
+				"a.b/d, required: true, for: {labels: 'a>5,a<6'}}\n- {name: a.b/e, required: " +
+				"true, for: {labels: 'a=b,a notin (b,c)'}}\n- {name: a.b/f, required: true, for: " +
+				"{labels: 'a<0'}}\n- {name: a.b/g, required: true, for: {labels: 'a>5,a<7,a!=6'}}\n",
+			found: []string{`2:39 TW501 .managers[0].for.labels no labels match "a,!a"`,
+				"3:39 TW501 .managers[1].for.labels no labels match",
+				"4:39 TW501 .managers[2].for.labels no labels match",
+				"5:39 TW501 .managers[3].for.labels no labels match"}, beyond: true},
+		{name: "a patch without a file", text: "patches: [{for: {names: [a]}}]\n",
+			found: []string{"1:11 TW500 .patches[0] file: required"}},
+		{name: "an absolute file", text: "patches: [{file: /a.yaml}]\n",
+			found: []string{`1:12 TW501 .patches[0].file invalid value "/a.yaml"`}, beyond: true},
+		{name: "standard input", text: "patches: [{file: \"-\"}]\n",
+			found: []string{`1:12 TW501 .patches[0].file invalid value "-"`}, beyond: true},
+		{name: "an invalid manager of a file", text: "patches: [{file: a.yaml, manager: x}]\n",
+			found: []string{
+				`1:26 TW501 .patches[0].manager Invalid value: "x": must be a domain-prefixed path`}, beyond: true},
+		{name: "an invalid pattern", text: "patches: [{file: a.yaml, for: {names: ['[a']}}]\n",
+			found:  []string{`1:40 TW501 .patches[0].for.names[0] invalid pattern "[a"`},
+			beyond: true},
+		{name: "an invalid selector", text: "patches: [{file: a.yaml, for: {labels: a==b=c}}]\n",
+			found:  []string{"1:32 TW501 .patches[0].for.labels invalid label selector"},
+			beyond: true},
+		{name: "an empty selector",
+			text: "patches: [{file: a.yaml, for: {labels: '', runtimes: []}}]\n",
+			found: []string{"1:32 TW500 .patches[0].for.labels",
+				"1:44 TW500 .patches[0].for.runtimes"}},
+		{name: "rules that compose values",
+			text: "stock: true\ncompose: [{path: tolerations, rule: union}]\n",
+			found: []string{
+				"2:1 TW101 .compose compose is gone: managers that set different values are in " +
+					"conflict until they agree; remove it, and set each field in one patch only"}},
+		{name: "a code that is gone", text: "severities: {TW310: warning}\n",
+			found: []string{
+				`1:14 TW501 .severities["TW310"] TW310 is gone: no rule composes values: TW300 reports managers that disagree; remove it`}, beyond: true},
+		{name: "an unknown code", text: "severities: {TW3000: off}\n",
+			found: []string{
+				`1:14 TW501 .severities["TW3000"] unknown code "TW3000"; did you mean "TW300"?`}},
+		{name: "an unknown severity", text: "severities: {TW541: warn}\n",
+			found: []string{
+				`1:14 TW501 .severities["TW541"] unsupported value "warn": must be off, note, warning, error; set one of them`}},
+		{name: "true as a severity", text: "severities: {TW541: on}\n",
+			found: []string{`1:21 TW105 .severities["TW541"]`}},
+		{name: "an error that leaves nothing to render", text: "severities: {TW400: warning}\n",
+			found:  []string{`1:14 TW502 .severities["TW400"] TW400 is always an error`},
+			beyond: true},
 		{name: "a scope and nothing else", text: "cluster: {name: a}\n"},
-		{name: "an invalid name of objects", text: "cluster: {name: A_B}\n", found: []string{`1:11 TW501 .cluster.name invalid value "A_B": a lowercase RFC 1123`}, beyond: true},
-		{name: "an empty scope", text: "cluster: {name: '', objectSelector: ''}\n", found: []string{"1:11 TW500 .cluster.name", "1:21 TW500 .cluster.objectSelector"}},
-		{name: "an invalid selector of the cluster", text: "cluster: {objectSelector: a>1}\n", found: []string{"1:11 TW501 .cluster.objectSelector invalid label selector: the API server has no operator gt"}, beyond: true},
-		{name: "a selector of no object", text: "cluster: {namespaceSelector: 'a=b,a notin (b)'}\n", found: []string{"1:11 TW501 .cluster.namespaceSelector invalid label selector: no labels match"}, beyond: true},
-		{name: "many labels of the cluster", text: "cluster: {namespaceSelector: '" + entries(mostPatterns, "a!=b%d,") + "b'}\n", found: []string{"1:11 TW501 .cluster.namespaceSelector invalid label selector: 1025 requirements: must have at most 1024"}, beyond: true},
-		{name: "a selector of no namespace", text: "cluster: {namespaceSelector: '!kubernetes.io/metadata.name'}\n", found: []string{"1:11 TW501 .cluster.namespaceSelector no namespace matches"}, beyond: true},
-		{name: "a selector of a namespace with a bad name", text: "cluster: {namespaceSelector: 'kubernetes.io/metadata.name in (A, b_c)'}\n", found: []string{"1:11 TW501 .cluster.namespaceSelector no namespace matches"}, beyond: true},
-		{name: "a selector of one namespace", text: "cluster: {namespaceSelector: 'kubernetes.io/metadata.name in (A, b-c)', objectSelector: '!kubernetes.io/metadata.name'}\n"},
+		{name: "an invalid name of objects", text: "cluster: {name: A_B}\n",
+			found:  []string{`1:11 TW501 .cluster.name invalid value "A_B": a lowercase RFC 1123`},
+			beyond: true},
+		{name: "an empty scope", text: "cluster: {name: '', objectSelector: ''}\n",
+			found: []string{"1:11 TW500 .cluster.name", "1:21 TW500 .cluster.objectSelector"}},
+		{name: "an invalid selector of the cluster", text: "cluster: {objectSelector: a>1}\n",
+			found: []string{
+				"1:11 TW501 .cluster.objectSelector invalid label selector: the API server has " +
+					"no operator gt"}, beyond: true},
+		{name: "a selector of no object", text: "cluster: {namespaceSelector: 'a=b,a notin (b)'}\n",
+			found: []string{
+				"1:11 TW501 .cluster.namespaceSelector invalid label selector: no labels match"},
+			beyond: true},
+		{name: "many labels of the cluster", text: "cluster: {namespaceSelector: '" +
+			entries(mostPatterns, "a!=b%d,") + "b'}\n",
+			found: []string{
+				"1:11 TW501 .cluster.namespaceSelector invalid label selector: 1025 " +
+					"requirements: must have at most 1024"}, beyond: true},
+		{name: "a selector of no namespace",
+			text:   "cluster: {namespaceSelector: '!kubernetes.io/metadata.name'}\n",
+			found:  []string{"1:11 TW501 .cluster.namespaceSelector no namespace matches"},
+			beyond: true},
+		{name: "a selector of a namespace with a bad name",
+			text:   "cluster: {namespaceSelector: 'kubernetes.io/metadata.name in (A, b_c)'}\n",
+			found:  []string{"1:11 TW501 .cluster.namespaceSelector no namespace matches"},
+			beyond: true},
+		{name: "a selector of one namespace",
+			text: "cluster: {namespaceSelector: 'kubernetes.io/metadata.name in (A, b-c)', " +
+				"objectSelector: '!kubernetes.io/metadata.name'}\n"},
 		{name: "aliases", text: "patches:\n  - &a {file: a.yaml}\n  - *a\n"},
 	}
 }
@@ -129,8 +268,11 @@ func TestParse(t *testing.T) {
 				t.Fatalf("Parse finds %v, want %q", found, tc.found)
 			}
 			for i, f := range found {
-				got := fmt.Sprintf("%d:%d %s %s %s; %s", f.Position.Line, f.Position.Column, f.Code, f.Path, f.Message, f.Remedy.Text)
-				if !strings.HasPrefix(got, tc.found[i]) || f.Position.File != "dir/trainweld.yaml" || strings.Contains(got, "\n") || f.Severity != finding.Error || f.Remedy.Text == "" {
+				got := fmt.Sprintf("%d:%d %s %s %s; %s", f.Position.Line, f.Position.Column, f.Code,
+					f.Path, f.Message, f.Remedy.Text)
+				if !strings.HasPrefix(got, tc.found[i]) ||
+					f.Position.File != "dir/trainweld.yaml" || strings.Contains(got, "\n") ||
+					f.Severity != finding.Error || f.Remedy.Text == "" {
 					t.Errorf("Parse finds %q, want %q", got, tc.found[i])
 				}
 			}
@@ -147,20 +289,23 @@ func TestParse_Content(t *testing.T) {
 	for _, patch := range p.Patches() {
 		files = append(files, patch.File+" "+patch.Manager+" "+patch.Position.String())
 	}
-	want := "dir/patches/eu.yaml platform.example.com/defaults dir/trainweld.yaml:12:5|all.yaml  dir/trainweld.yaml:15:5"
+	want := "dir/patches/eu.yaml platform.example.com/defaults dir/trainweld.yaml:12:5|all.yaml  " +
+		"dir/trainweld.yaml:15:5"
 	if got := strings.Join(files, "|"); got != want {
 		t.Errorf("the patches are %q, want %q", got, want)
 	}
 	only, _ := Parse("trainweld.yaml", []byte(`trainerVersion: "2.1"`))
 	var none *Policy
-	if only.HasRules() || none.HasRules() || none.Release() != nil || none.Patches() != nil || none.Check(nil, nil) != nil {
+	if only.HasRules() || none.HasRules() || none.Release() != nil || none.Patches() != nil ||
+		none.Check(nil, nil) != nil {
 		t.Error("a policy without rules has some")
 	}
 }
 
 func TestIsManifest(t *testing.T) {
 	for text, want := range map[string]bool{
-		"kind: TrainJob\n": true, "apiVersion: v1\n": true, "trainerVersion: 2.1\n": false, "": false, "- kind: a\n": false, "a: [\n": false,
+		"kind: TrainJob\n": true, "apiVersion: v1\n": true, "trainerVersion: 2.1\n": false,
+		"": false, "- kind: a\n": false, "a: [\n": false,
 		"kind: TrainJob\n---\na: b\n": true,
 	} {
 		if got := IsManifest([]byte(text)); got != want {
@@ -170,7 +315,8 @@ func TestIsManifest(t *testing.T) {
 }
 
 func TestSeverity(t *testing.T) {
-	p, found := Parse("trainweld.yaml", []byte("severities: {TW107: off, TW541: error, TW302: warning, TW300: note, TW211: note}\n"))
+	p, found := Parse("trainweld.yaml",
+		[]byte("severities: {TW107: off, TW541: error, TW302: warning, TW300: note, TW211: note}\n"))
 	if found != nil {
 		t.Fatal(found)
 	}
@@ -183,7 +329,8 @@ func TestSeverity(t *testing.T) {
 		{codes.IdlePatch, finding.Warning, finding.Error, "a policy raises a warning"},
 		{codes.Override, finding.Note, finding.Warning, "a policy raises a note"},
 		{codes.NotAnObject, finding.Warning, 0, "off removes a warning"},
-		{codes.NotAnObject, finding.Error, finding.Error, "an error that leaves nothing to render stays"},
+		{codes.NotAnObject, finding.Error, finding.Error,
+			"an error that leaves nothing to render stays"},
 		{codes.Overlap, finding.Error, finding.Note, "managers may disagree"},
 		{codes.DropsTolerations, finding.Warning, finding.Note, "a policy lowers a warning"},
 		{codes.Union, finding.Error, finding.Error, "the policy does not name the code"},
@@ -198,7 +345,8 @@ func TestSeverity(t *testing.T) {
 	}
 }
 
-// TestParse_Docs holds that the section of each code begins with its severity, because Parse reads it there.
+// TestParse_Docs holds that the section of each code begins with its severity, because Parse reads
+// it there.
 func TestParse_Docs(t *testing.T) {
 	for _, code := range codes.Codes() {
 		page, _ := codes.Of(code)

@@ -1,5 +1,6 @@
-// Package policy answers whose patch goes where. A policy lists the managers of TrainJobs and the fields that each may set. It names
-// files of patches for TrainJobs. It also sets the severities of findings.
+// Package policy answers whose patch goes where. A policy lists the managers of TrainJobs and the
+// fields that each may set. It names files of patches for TrainJobs. It also sets the severities of
+// findings.
 //
 //	p, findings := policy.Parse("trainweld.yaml", data)
 //	if err := findings.Err(); err != nil {
@@ -50,7 +51,8 @@ type manager struct {
 
 // Patch is a file of patches, and the TrainJobs that get them.
 type Patch struct {
-	// File is the path of the file. It starts at the directory that the policy's own path starts at.
+	// File is the path of the file. It starts at the directory that the policy's own path starts
+	// at.
 	File string
 	// Manager owns the patches of the file that name no manager. It may be empty.
 	Manager string
@@ -64,7 +66,8 @@ type Patch struct {
 // Applies reports whether a TrainJob gets the patches. The namespace of the TrainJob must be set.
 func (p Patch) Applies(job *trainer.TrainJob) bool { return p.of.matches(job) }
 
-// selector selects TrainJobs. A TrainJob must match each list that is not empty. The zero selector selects all.
+// selector selects TrainJobs. A TrainJob must match each list that is not empty. The zero selector
+// selects all.
 type selector struct {
 	namespaces, names, runtimes []string
 	labels                      labels.Selector // nil selects all
@@ -81,8 +84,8 @@ func (p *Policy) or() *Policy {
 // Release returns the release that the policy names, or nil.
 func (p *Policy) Release() *release.Release { return p.or().release }
 
-// Stock returns whether a release's runtimes may replace runtimes that the inputs lack, without a note. It is nil if the policy does
-// not say.
+// Stock returns whether a release's runtimes may replace runtimes that the inputs lack, without a
+// note. It is nil if the policy does not say.
 func (p *Policy) Stock() *bool { return p.or().stock }
 
 // HasRules reports whether the policy has fields other than trainerVersion and stock.
@@ -103,8 +106,8 @@ func (p *Policy) Managers() []string {
 	return names
 }
 
-// Severity returns the severity of a finding under the policy, or 0 if the policy removes the finding. An error stays one, unless
-// the policy may lower its code: see [Parse].
+// Severity returns the severity of a finding under the policy, or 0 if the policy removes the
+// finding. An error stays one, unless the policy may lower its code: see [Parse].
 func (p *Policy) Severity(f finding.Finding) finding.Severity {
 	s, decided := p.or().severities[f.Code]
 	if !decided || s < f.Severity && f.Severity >= finding.Error && !isLowered(f.Code) {
@@ -118,8 +121,9 @@ func (p *Policy) rejects(code finding.Code) bool {
 	return p.Severity(finding.Finding{Code: code, Severity: finding.Error}) == finding.Error
 }
 
-// isLowered reports whether a policy may lower errors of a code. The cluster takes a TrainJob with such an error, and this
-// program can render it. Other errors leave nothing to render, or an object that the cluster rejects.
+// isLowered reports whether a policy may lower errors of a code. The cluster takes a TrainJob with
+// such an error, and this program can render it. Other errors leave nothing to render, or an object
+// that the cluster rejects.
 func isLowered(code finding.Code) bool {
 	switch code {
 	case codes.Overlap, codes.OldAPI,

@@ -12,7 +12,8 @@ func (s selector) matches(job *trainer.TrainJob) bool {
 	if job == nil {
 		job = &trainer.TrainJob{}
 	}
-	return isAny(s.namespaces, job.Namespace) && isAny(s.names, job.Name) && isAny(s.runtimes, job.Spec.RuntimeRef.Name) &&
+	return isAny(s.namespaces, job.Namespace) && isAny(s.names, job.Name) &&
+		isAny(s.runtimes, job.Spec.RuntimeRef.Name) &&
 		(s.labels == nil || s.labels.Matches(labels.Set(job.Labels)))
 }
 

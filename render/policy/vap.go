@@ -19,10 +19,11 @@ import (
 
 // Admission is a policy for the API server.
 type Admission struct {
-	// Policies are ValidatingAdmissionPolicies, as decoded JSON. Several together have the rules of a large policy.
+	// Policies are ValidatingAdmissionPolicies, as decoded JSON. Several together have the rules of
+	// a large policy.
 	Policies []map[string]any
-	// Lowered are the rules that the severities of the policy leave out, and Left what no expression
-	// states, in sentences.
+	// Lowered are the rules that the severities of the policy leave out, and Left what no
+	// expression states, in sentences.
 	Lowered, Left []string
 
 	rules map[string]string // by the names of variables
@@ -31,14 +32,15 @@ type Admission struct {
 // Rule returns the rule that a variable belongs to, such as the paths of a manager.
 func (a Admission) Rule(variable string) string { return cmp.Or(a.rules[variable], variable) }
 
-// AdmissionPolicies returns the objects that enforce the policy when a TrainJob is created or updated.
-// name is the first object's name. The expressions need Kubernetes 1.35.
+// AdmissionPolicies returns the objects that enforce the policy when a TrainJob is created or
+// updated. name is the first object's name. The expressions need Kubernetes 1.35.
 //
-// They reject what [Policy.Check] reports as an error, and two managers that set different values of one
-// field. Beyond that, only the users of a manager may add, change or remove its patch, where the policy
-// names users. If a rule is about fields, no patch may have a directive such as $patch. A rule whose
-// severity the policy lowers is left to the check of files. An update counts if it changes patches or
-// labels: controllers must be able to resume or delete a TrainJob that is older than the policy.
+// They reject what [Policy.Check] reports as an error, and two managers that set different values
+// of one field. Beyond that, only the users of a manager may add, change or remove its patch, where
+// the policy names users. If a rule is about fields, no patch may have a directive such as $patch.
+// A rule whose severity the policy lowers is left to the check of files. An update counts if it
+// changes patches or labels: controllers must be able to resume or delete a TrainJob that is older
+// than the policy.
 func AdmissionPolicies(p *Policy, name string) Admission {
 	w := &vapWriter{policy: p.or(), name: name, named: map[string]string{}}
 	w.managers()
@@ -48,15 +50,16 @@ func AdmissionPolicies(p *Policy, name string) Admission {
 	w.close()
 	for _, code := range slices.Sorted(maps.Keys(w.policy.severities)) {
 		page, _ := codes.Of(code)
-		if w.policy.severities[code] == finding.Error && !strings.HasPrefix(page.Meaning, "Error. ") {
+		if w.policy.severities[code] == finding.Error &&
+			!strings.HasPrefix(page.Meaning, "Error. ") {
 			w.left = append(w.left, fmt.Sprintf("%s: check alone makes it an error", code))
 		}
 	}
 	return Admission{Policies: w.objects, Lowered: w.lowered, Left: w.left, rules: w.named}
 }
 
-// IsBeyondCheck reports whether an expression of [AdmissionPolicies] rejects what the check of files may
-// accept: it knows no users, and follows directives.
+// IsBeyondCheck reports whether an expression of [AdmissionPolicies] rejects what the check of
+// files may accept: it knows no users, and follows directives.
 func IsBeyondCheck(expression string) bool {
 	return strings.HasPrefix(expression, "variables."+usersRule+".") ||
 		strings.HasPrefix(expression, "variables."+directivesRule+".")
@@ -70,11 +73,13 @@ const (
 	directivesRule = "directives"
 )
 
-// AdmissionBinding returns the binding that puts a ValidatingAdmissionPolicy into force in the scope, both as decoded JSON.
+// AdmissionBinding returns the binding that puts a ValidatingAdmissionPolicy into force in the
+// scope, both as decoded JSON.
 func AdmissionBinding(s Scope, policy map[string]any) map[string]any {
 	name, _, _ := unstructured.NestedString(policy, "metadata", "name")
 	spec := map[string]any{"policyName": name, "validationActions": []any{"Deny"}}
-	for field, selector := range map[string]*metav1.LabelSelector{"namespaceSelector": s.Namespaces, "objectSelector": s.TrainJobs} {
+	for field, selector := range map[string]*metav1.LabelSelector{"namespaceSelector": s.Namespaces,
+		"objectSelector": s.TrainJobs} {
 		of, err := runtime.DefaultUnstructuredConverter.ToUnstructured(selector)
 		if selector == nil || err != nil {
 			continue // a selector has texts alone
@@ -88,11 +93,12 @@ func AdmissionBinding(s Scope, policy map[string]any) map[string]any {
 }
 
 func admissionObject(kind, name string, spec map[string]any) map[string]any {
-	return map[string]any{"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
+	return map[string]any{"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+		"metadata": map[string]any{"name": name}, "spec": spec}
 }
 
-// The API server compiles no expression of more than 100,000 letters, and stores no object above 1.5 MiB. The time
-// to compile an expression grows with the square of its lists.
+// The API server compiles no expression of more than 100,000 letters, and stores no object above
+// 1.5 MiB. The time to compile an expression grows with the square of its lists.
 const (
 	mostWords   = 40_000
 	mostLetters = 4_000
@@ -149,7 +155,8 @@ func (w *vapWriter) patches() string {
 	return w.share("patches", "dyn(object.spec.?runtimePatches.orValue([]))")
 }
 
-// addRule adds a rule to a validation: an expression that must be true, and one for the message otherwise.
+// addRule adds a rule to a validation: an expression that must be true, and one for the message
+// otherwise.
 func (w *vapWriter) addRule(to, holds, message string) {
 	if w.rules == nil {
 		w.rules = map[string][]string{}
@@ -167,13 +174,15 @@ func (w *vapWriter) empty(to, words, before string) {
 	w.addRule(to, words+" == []", celString(before)+" + "+words+".join(', ')")
 }
 
-// close ends an object. Each validation has one message with all its broken rules. The API server checks the
-// types of each validation again, with all variables.
+// close ends an object. Each validation has one message with all its broken rules. The API server
+// checks the types of each validation again, with all variables.
 func (w *vapWriter) close() {
 	var validations []any
 	for _, v := range [][2]string{
-		{checkRule, "the patches break the policy"}, {usersRule, "the policy does not let this user change the patches"},
-		{overlapsRule, "managers set different values of one field"}, {directivesRule, "the policy allows no directive in a patch"},
+		{checkRule, "the patches break the policy"},
+		{usersRule, "the policy does not let this user change the patches"},
+		{overlapsRule, "managers set different values of one field"},
+		{directivesRule, "the policy allows no directive in a patch"},
 	} {
 		name := v[0]
 		if w.rules[name] == nil {
@@ -182,12 +191,15 @@ func (w *vapWriter) close() {
 		w.unitName = "the messages"
 		var parts []string
 		for i, part := range chunks(w.rules[name], mostLetters) {
-			parts = append(parts, w.variable(fmt.Sprintf("%s%d", name, i), "["+strings.Join(part, ", ")+"].filter(m, m != '')"))
+			parts = append(
+				parts, w.variable(fmt.Sprintf("%s%d", name, i),
+					"["+strings.Join(part, ", ")+"].filter(m, m != '')"))
 		}
 		w.variable(name, sum(parts))
 		validations = append(validations, map[string]any{
-			"expression": "variables." + name + ".size() == 0", "messageExpression": "variables." + name + ".join('; ')",
-			"message": v[1], // a message of more than 5 KiB does not count
+			"expression":        "variables." + name + ".size() == 0",
+			"messageExpression": "variables." + name + ".join('; ')",
+			"message":           v[1], // a message of more than 5 KiB does not count
 		})
 	}
 	if validations == nil {
@@ -199,23 +211,30 @@ func (w *vapWriter) close() {
 	}
 	w.objects = append(w.objects, admissionObject("ValidatingAdmissionPolicy", name, map[string]any{
 		"failurePolicy": "Fail",
-		"matchConditions": []any{map[string]any{"name": "changes-patches-or-labels", "expression": "oldObject == null || " +
-			"object.spec.?runtimePatches != oldObject.spec.?runtimePatches || object.metadata.?labels != oldObject.metadata.?labels"}},
-		"matchConstraints": map[string]any{"matchPolicy": "Equivalent", "resourceRules": []any{map[string]any{
-			"apiGroups": []any{trainer.GroupVersion.Group}, "apiVersions": []any{trainer.GroupVersion.Version}, "resources": []any{"trainjobs"},
-			"operations": []any{"CREATE", "UPDATE"},
-		}}},
+		"matchConditions": []any{
+			map[string]any{"name": "changes-patches-or-labels",
+				"expression": "oldObject == null || " +
+					"object.spec.?runtimePatches != oldObject.spec.?runtimePatches || " +
+					"object.metadata.?labels != oldObject.metadata.?labels"}},
+		"matchConstraints": map[string]any{
+			"matchPolicy": "Equivalent", "resourceRules": []any{map[string]any{
+				"apiGroups":   []any{trainer.GroupVersion.Group},
+				"apiVersions": []any{trainer.GroupVersion.Version}, "resources": []any{"trainjobs"},
+				"operations": []any{"CREATE", "UPDATE"},
+			}}},
 		"variables": w.variables, "validations": validations,
 	}))
 	w.variables, w.rules, w.shared, w.size = nil, nil, nil, 0
 }
 
-// isError reports whether the policy rejects a TrainJob for a code. If not, it notes what the cluster admits.
+// isError reports whether the policy rejects a TrainJob for a code. If not, it notes what the
+// cluster admits.
 func (w *vapWriter) isError(code finding.Code, admits string) bool {
 	if w.policy.rejects(code) {
 		return true
 	}
-	if why := fmt.Sprintf("the cluster admits %s: the policy lowers %s", admits, code); !slices.Contains(w.lowered, why) {
+	if why := fmt.Sprintf("the cluster admits %s: the policy lowers %s", admits,
+		code); !slices.Contains(w.lowered, why) {
 		w.lowered = append(w.lowered, why)
 	}
 	return false
@@ -230,33 +249,52 @@ func (w *vapWriter) managers() {
 	names := literal(p.Managers()...)
 	w.unit("the names of the managers")
 	if w.isError(codes.UnlistedManager, "patches of unlisted managers") {
-		w.empty(checkRule, w.variable("unlisted", w.patches()+".map(p, p.manager).filter(m, !(m in "+w.share("managers", names)+"))"), p.file+" lists no manager ")
+		w.empty(checkRule,
+			w.variable("unlisted", w.patches()+".map(p, p.manager).filter(m, !(m in "+
+				w.share("managers", names)+"))"), p.file+" lists no manager ")
 	}
 	if w.isError(codes.PatchOrder, "patches in another order") {
 		names := w.share("managers", names)
-		w.addRule(checkRule, w.patches()+".map(p, p.manager).filter(m, m in "+names+").map(m, "+names+".indexOf(m)).isSorted()",
+		w.addRule(checkRule, w.patches()+".map(p, p.manager).filter(m, m in "+names+").map(m, "+
+			names+".indexOf(m)).isSorted()",
 			"'the patches must have the order ' + "+names+".join(', ')")
 	}
 	for i, m := range p.managers {
 		own := func() string {
-			return w.share("entries", w.patches()+".transformMapEntry(i, p, {p.manager: p.?trainingRuntimeSpec.?template.orValue({})})") + "[?" + celString(m.name) + "]"
+			return w.share(
+				"entries", w.patches()+
+					".transformMapEntry(i, p, {p.manager: "+
+					"p.?trainingRuntimeSpec.?template.orValue({})})") + "[?" +
+				celString(m.name) + "]"
 		}
-		if m.required && w.isError(codes.MissingManager, "TrainJobs without a patch of a required manager") {
+		if m.required &&
+			w.isError(codes.MissingManager, "TrainJobs without a patch of a required manager") {
 			w.unit("required and for of " + m.name)
-			w.addRule(checkRule, "!("+w.matches(m.of)+") || "+own()+".hasValue()", celString("required: a patch of "+m.name))
+			w.addRule(checkRule, "!("+w.matches(m.of)+") || "+own()+".hasValue()",
+				celString("required: a patch of "+m.name))
 			if m.of.labels != nil {
 				requirements, _ := m.of.labels.Requirements()
 				if !canMatch(append(requirements, requirementsOf(p.scope.TrainJobs)...)) {
-					w.lowered = append(w.lowered, fmt.Sprintf("the cluster requires no patch of %s: no labels match both its selector and cluster.objectSelector", m.name))
+					w.lowered = append(
+						w.lowered, fmt.Sprintf(
+							"the cluster requires no patch of %s: no labels match both its "+
+								"selector and cluster.objectSelector", m.name))
 				}
 			}
 		}
-		if m.paths != nil && w.isError(codes.ForbiddenField, "fields outside the paths of a manager") {
+		if m.paths != nil &&
+			w.isError(codes.ForbiddenField, "fields outside the paths of a manager") {
 			w.ofFields = true
-			for n, part := range chunks(m.forbiddenFields(runtimepatch.JobSetTemplate(), place{at: "variables.entries[?" + celString(m.name) + "]", patterns: m.patterns}), mostLetters) {
+			for n, part := range chunks(
+				m.forbiddenFields(runtimepatch.JobSetTemplate(),
+					place{at: "variables.entries[?" + celString(m.name) + "]",
+						patterns: m.patterns}), mostLetters) {
 				w.unit("the paths of " + m.name)
 				own()
-				w.empty(checkRule, w.variable(fmt.Sprintf("outside%d_%d", i, n), "("+sum(part)+").distinct().sort()"), "the policy does not let "+m.name+" set ")
+				w.empty(checkRule,
+					w.variable(fmt.Sprintf("outside%d_%d", i, n),
+						"("+sum(part)+").distinct().sort()"),
+					"the policy does not let "+m.name+" set ")
 			}
 		}
 	}
@@ -265,15 +303,21 @@ func (w *vapWriter) managers() {
 // users demands that only the users of a manager change its patch.
 func (w *vapWriter) users() {
 	entriesOf := func(name, list string) string {
-		return w.share(name, list+".transformMapEntry(i, p, {p.manager: p.?trainingRuntimeSpec.orValue({})})")
+		return w.share(
+			name, list+".transformMapEntry(i, p, {p.manager: p.?trainingRuntimeSpec.orValue({})})")
 	}
 	for _, m := range w.policy.managers {
 		if m.users == nil {
 			continue
 		}
 		w.unit("the users of " + m.name)
-		before, after := entriesOf("before", "(oldObject == null ? [] : oldObject.spec.?runtimePatches.orValue([]))"), entriesOf("after", w.patches())
-		w.addRule(usersRule, fmt.Sprintf("%s || %s[?%s] == %s[?%[3]s]", w.isIn("request.userInfo.username", m.users), before, celString(m.name), after),
-			fmt.Sprintf(`"the policy does not let " + request.userInfo.username + %s`, celString(" change the patch of "+m.name)))
+		before, after := entriesOf(
+			"before", "(oldObject == null ? [] : oldObject.spec.?runtimePatches.orValue([]))"),
+			entriesOf("after", w.patches())
+		w.addRule(usersRule,
+			fmt.Sprintf("%s || %s[?%s] == %s[?%[3]s]", w.isIn("request.userInfo.username", m.users),
+				before, celString(m.name), after),
+			fmt.Sprintf(`"the policy does not let " + request.userInfo.username + %s`,
+				celString(" change the patch of "+m.name)))
 	}
 }

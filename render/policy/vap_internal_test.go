@@ -56,7 +56,8 @@ func TestExpressionOf(t *testing.T) {
 // TestMeet compares with a search among all labels.
 func TestMeet(t *testing.T) {
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
-	requirements := strings.Split("a a!=x a=x a!=y a=y !a a=z;a in (x,y);a notin (x,z);b!=x;!b;b=x", ";")
+	requirements := strings.Split(
+		"a a!=x a=x a!=y a=y !a a=z;a in (x,y);a notin (x,z);b!=x;!b;b=x", ";")
 	requirements = append(strings.Fields(requirements[0]), requirements[1:]...)
 	var all []labels.Set
 	for _, a := range []string{"", "x", "y", "z", "w"} {
@@ -80,7 +81,9 @@ func TestMeet(t *testing.T) {
 		text := strings.Join(some, ",")
 		s, err := ParseSelector(text)
 		selector, err2 := labels.Parse(text)
-		isVoid := !slices.ContainsFunc(all, func(has labels.Set) bool { return selector.Matches(has) })
+		isVoid := !slices.ContainsFunc(all, func(has labels.Set) bool {
+			return selector.Matches(has)
+		})
 		if isVoid != (err != nil) || err2 != nil {
 			t.Fatal(text, err, err2)
 		}
@@ -96,7 +99,9 @@ func TestMeet(t *testing.T) {
 	for range testenv.Cases(t, 4000) {
 		a, matchesA := random()
 		b, matchesB := random()
-		want := slices.ContainsFunc(all, func(has labels.Set) bool { return matchesA.Matches(has) && matchesB.Matches(has) })
+		want := slices.ContainsFunc(all, func(has labels.Set) bool {
+			return matchesA.Matches(has) && matchesB.Matches(has)
+		})
 		if got := selectorsOverlap(a, b); got != want {
 			t.Errorf("meet(%s, %s) = %t, want %t", matchesA, matchesB, got, want)
 		}
@@ -117,7 +122,8 @@ func TestIsVoid(t *testing.T) {
 			names = append(names, names[i]+string(c))
 		}
 	}
-	elements := []string{"a", "b", "0", "-", ".", "*", "?", "[ab]", "[^a]", `[\-.]`, `[\]a]`, `\a`, `\*`, "A", "_", "é"}
+	elements := []string{"a", "b", "0", "-", ".", "*", "?", "[ab]", "[^a]", `[\-.]`, `[\]a]`, `\a`,
+		`\*`, "A", "_", "é"}
 	counts := map[bool]int{}
 	for range testenv.Cases(t, 3000) {
 		pattern := ""
@@ -142,7 +148,8 @@ func TestIsVoid(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]bool{
-		strings.Repeat("a", 63): false, strings.Repeat("a", 64): true, "*" + strings.Repeat("?", 63): false, "*" + strings.Repeat("?", 64): true,
+		strings.Repeat("a", 63): false, strings.Repeat("a", 64): true,
+		"*" + strings.Repeat("?", 63): false, "*" + strings.Repeat("?", 64): true,
 	} {
 		if got := isVoid(pattern, true); got != want {
 			t.Errorf("isVoid(%q) = %t, want %t", pattern, got, want)

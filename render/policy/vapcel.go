@@ -33,7 +33,8 @@ func (w *vapWriter) anyOf(all []string) string {
 			return "(" + strings.Join(parts[0], " || ") + ")"
 		}
 		for _, part := range parts {
-			all = append(all, w.variable(fmt.Sprintf("any%d", len(w.named)), strings.Join(part, " || ")))
+			all = append(
+				all, w.variable(fmt.Sprintf("any%d", len(w.named)), strings.Join(part, " || ")))
 		}
 	}
 	return all[0]
@@ -52,7 +53,8 @@ func (w *vapWriter) isIn(value string, words []string) string {
 	return w.anyOf(any)
 }
 
-// isOne returns an expression that tells whether k is one of some names of fields. CEL builds a list again for each k, but a string once.
+// isOne returns an expression that tells whether k is one of some names of fields. CEL builds a
+// list again for each k, but a string once.
 func isOne(names []string) string {
 	if names == nil {
 		return "false"
@@ -74,10 +76,12 @@ func (w *vapWriter) matches(s selector) string {
 	for _, list := range []struct {
 		at       string
 		patterns []string
-	}{{"object.metadata.namespace", s.namespaces}, {"object.metadata.name", s.names}, {"object.spec.runtimeRef.name", s.runtimes}} {
+	}{{"object.metadata.namespace", s.namespaces}, {"object.metadata.name", s.names},
+		{"object.spec.runtimeRef.name", s.runtimes}} {
 		var any []string
 		for _, pattern := range list.patterns {
-			any = append(any, fmt.Sprintf("%s.matches(%s)", list.at, celString(expressionOf(pattern))))
+			any = append(
+				any, fmt.Sprintf("%s.matches(%s)", list.at, celString(expressionOf(pattern))))
 		}
 		if any != nil {
 			all = append(all, w.anyOf(any))
@@ -110,9 +114,12 @@ func (w *vapWriter) requirement(r labels.Requirement) string {
 	case selection.NotIn, selection.NotEquals:
 		return "!(" + has + " && " + w.isIn(at, values) + ")"
 	case selection.GreaterThan, selection.LessThan:
-		sign := map[selection.Operator]string{selection.GreaterThan: ">", selection.LessThan: "<"}[r.Operator()]
+		sign := map[selection.Operator]string{
+			selection.GreaterThan: ">", selection.LessThan: "<"}[r.Operator()]
 		// As Requirement.Matches, which reads an int64. The label's value has no sign.
-		return fmt.Sprintf("%s && (%s.matches('^0*[0-9]{1,18}$') || %[2]s.matches('^0*[0-9]{19}$') && %[2]s.find('[0-9]{19}$') <= '%d') && int(%[2]s) %[4]s %[5]s",
+		return fmt.Sprintf(
+			"%s && (%s.matches('^0*[0-9]{1,18}$') || %[2]s.matches('^0*[0-9]{19}$') && "+
+				"%[2]s.find('[0-9]{19}$') <= '%d') && int(%[2]s) %[4]s %[5]s",
 			has, at, math.MaxInt64, sign, values[0])
 	}
 	return has + " && " + w.isIn(at, values)

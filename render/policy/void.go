@@ -15,8 +15,8 @@ import (
 
 // This file finds rules that can have no effect: names, keys and users that no object has.
 
-// isVoid reports whether no name matches a valid pattern. Names have lower-case letters, digits, dashes and
-// dots. Those of namespaces have no dots.
+// isVoid reports whether no name matches a valid pattern. Names have lower-case letters, digits,
+// dashes and dots. Those of namespaces have no dots.
 func isVoid(pattern string, isNamespace bool) bool {
 	letters, most := "abcdefghijklmnopqrstuvwxyz0123456789-.", validation.DNS1123SubdomainMaxLength
 	if isNamespace {
@@ -61,7 +61,8 @@ func isVoid(pattern string, isNamespace bool) bool {
 	return at[inside] > most
 }
 
-// elementLength returns the length of the first element of a valid pattern: a letter, a class or a star.
+// elementLength returns the length of the first element of a valid pattern: a letter, a class or a
+// star.
 func elementLength(pattern string) int {
 	n := 0
 	switch pattern[0] {
@@ -104,7 +105,8 @@ func voidKey(of fieldpath.Path) (key string, isVoid bool) {
 }
 
 // labelled are the lists whose items have a DNS label as their name.
-var labelled = []string{"replicatedJobs", "containers", "initContainers", "ephemeralContainers", "volumes"}
+var labelled = []string{"replicatedJobs", "containers", "initContainers", "ephemeralContainers",
+	"volumes"}
 
 // isUser reports whether the API server can know a user by a name.
 func isUser(name string) bool {
@@ -115,7 +117,8 @@ func isUser(name string) bool {
 // isAccount reports whether a name is the one of a service account, after its namespace.
 func isAccount(name, separator string) bool {
 	namespace, account, ok := strings.Cut(name, separator)
-	return ok && validation.IsDNS1123Label(namespace) == nil && validation.IsDNS1123Subdomain(account) == nil
+	return ok && validation.IsDNS1123Label(namespace) == nil &&
+		validation.IsDNS1123Subdomain(account) == nil
 }
 
 // distinct reports values that a list has twice.
@@ -123,7 +126,8 @@ func (r *reader) distinct(values []string, at fieldpath.Path) {
 	has := map[string]bool{}
 	for i, value := range values {
 		if value != "" && has[value] {
-			r.report(codes.BadValue, at.Append(fieldpath.Index(i)), "keep one of the two", "duplicate value %q", value)
+			r.report(codes.BadValue, at.Append(fieldpath.Index(i)), "keep one of the two",
+				"duplicate value %q", value)
 		}
 		has[value] = true
 	}

@@ -11,24 +11,28 @@ import (
 
 //go:generate go run ./generate
 
-// Each archive holds the definitions of a release as JSON without descriptions, and its stock runtimes as a List. One more archive
-// holds the definitions of PodGroup.
+// Each archive holds the definitions of a release as JSON without descriptions, and its stock
+// runtimes as a List. One more archive holds the definitions of PodGroup.
 //
 //go:embed data/*.zip
 var data embed.FS
 
 // The kinds with a definition, by the plural that names the file.
 var plurals = map[string]string{
-	"TrainJob": "trainjobs", "TrainingRuntime": "trainingruntimes", "ClusterTrainingRuntime": "clustertrainingruntimes", "JobSet": "jobsets",
+	"TrainJob": "trainjobs", "TrainingRuntime": "trainingruntimes",
+	"ClusterTrainingRuntime": "clustertrainingruntimes", "JobSet": "jobsets",
 }
 
-// Definition returns the CustomResourceDefinition of a kind as JSON: of TrainJob, TrainingRuntime, ClusterTrainingRuntime or
-// JobSet. It returns an error for another kind, and for a release whose Schema or JobSetSchema names no known version.
+// Definition returns the CustomResourceDefinition of a kind as JSON: of TrainJob, TrainingRuntime,
+// ClusterTrainingRuntime or JobSet. It returns an error for another kind, and for a release whose
+// Schema or JobSetSchema names no known version.
 func (r *Release) Definition(kind string) ([]byte, error) {
 	r = r.Or()
 	version := r.Schema
 	if kind == "JobSet" {
-		at := slices.IndexFunc(releases, func(known Release) bool { return known.JobSetVersion == r.JobSetSchema })
+		at := slices.IndexFunc(releases, func(known Release) bool {
+			return known.JobSetVersion == r.JobSetSchema
+		})
 		if at < 0 {
 			return nil, fmt.Errorf("there is no definition of JobSet %s", r.JobSetSchema)
 		}
@@ -50,8 +54,8 @@ const (
 	SchedulerPluginsVersion = "0.35.4-devel"
 )
 
-// PodGroup returns the CustomResourceDefinition of a gang scheduler's PodGroup as JSON, by its API group. It returns an error for
-// any group except Volcano's and scheduler-plugins' groups.
+// PodGroup returns the CustomResourceDefinition of a gang scheduler's PodGroup as JSON, by its API
+// group. It returns an error for any group except Volcano's and scheduler-plugins' groups.
 func PodGroup(group string) ([]byte, error) { return readArchived("podgroups", group+".json") }
 
 func readArchived(version, file string) ([]byte, error) {

@@ -18,12 +18,13 @@ type Field struct {
 	IntOrString bool              `json:"x-kubernetes-int-or-string"`
 	// Default is the default as JSON, or nil.
 	Default json.RawMessage `json:"default"`
-	// Open marks a field whose content another schema describes: the metadata of an object. Its Fields are unknown.
+	// Open marks a field whose content another schema describes: the metadata of an object. Its
+	// Fields are unknown.
 	Open bool `json:"-"`
 }
 
-// Below returns the field with a name below f. In a list or a map, it looks below the items or the values. It returns nil without
-// such a field.
+// Below returns the field with a name below f. In a list or a map, it looks below the items or the
+// values. It returns nil without such a field.
 func (f *Field) Below(name string) *Field {
 	for f != nil && f.Fields == nil {
 		switch {
@@ -41,7 +42,8 @@ func (f *Field) Below(name string) *Field {
 	return f.Fields[name]
 }
 
-// Find returns the field at a path of names, which omits the items of lists and the keys of maps. It returns nil for no field.
+// Find returns the field at a path of names, which omits the items of lists and the keys of maps.
+// It returns nil for no field.
 func (f *Field) Find(names ...string) *Field {
 	for _, name := range names {
 		f = f.Below(name)
@@ -49,8 +51,8 @@ func (f *Field) Find(names ...string) *Field {
 	return f
 }
 
-// Definitions reads the fields of definitions, each definition once. The zero value is ready for use. It is safe for
-// concurrent use.
+// Definitions reads the fields of definitions, each definition once. The zero value is ready for
+// use. It is safe for concurrent use.
 type Definitions struct {
 	mu   sync.Mutex
 	read map[definitionKey]*Field
@@ -58,7 +60,8 @@ type Definitions struct {
 
 type definitionKey struct{ version, kind string }
 
-// Fields returns the fields of a kind in a release. It returns an error where Release.Definition does.
+// Fields returns the fields of a kind in a release. It returns an error where Release.Definition
+// does.
 func (d *Definitions) Fields(r *Release, kind string) (*Field, error) {
 	if d == nil {
 		d = &Definitions{}
@@ -95,7 +98,8 @@ func (d *Definitions) Fields(r *Release, kind string) (*Field, error) {
 	return root, nil
 }
 
-// Having returns the known releases in which a kind has a field, the oldest first. The names form a path as in Field.Find.
+// Having returns the known releases in which a kind has a field, the oldest first. The names form a
+// path as in Field.Find.
 func (d *Definitions) Having(kind string, names ...string) []Release {
 	return slices.DeleteFunc(Known(), func(r Release) bool {
 		root, err := d.Fields(&r, kind)
@@ -103,10 +107,12 @@ func (d *Definitions) Having(kind string, names ...string) []Release {
 	})
 }
 
-// unread caches the definitions of the unread releases: Later reads them, for a file with an unknown field.
+// unread caches the definitions of the unread releases: Later reads them, for a file with an
+// unknown field.
 var unread = sync.OnceValue(func() *Definitions { return &Definitions{} })
 
-// Later returns the name of the unread release that adds a field to a kind, or "". The names form a path as in Field.Find.
+// Later returns the name of the unread release that adds a field to a kind, or "". The names form a
+// path as in Field.Find.
 func Later(kind string, names ...string) string {
 	for _, r := range Known()[Latest().Index()+1:] {
 		if root, err := unread().Fields(&r, kind); err == nil && root.Find(names...) != nil {

@@ -36,7 +36,8 @@ func TestDefinitions(t *testing.T) {
 	if again, _ := d.Fields(&release.Known()[0], "TrainJob"); again != root {
 		t.Error("the definition is read again")
 	}
-	if !root.Find("spec", "trainer", "numProcPerNode").IntOrString || root.Find("metadata", "name") != nil || !root.Find("metadata").Open {
+	if !root.Find("spec", "trainer", "numProcPerNode").IntOrString ||
+		root.Find("metadata", "name") != nil || !root.Find("metadata").Open {
 		t.Error("the fields of a TrainJob of Trainer 2.0 are others")
 	}
 	if _, err := d.Fields(nil, "Pod"); err == nil {

@@ -60,7 +60,8 @@ func same(t *testing.T, name, want string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s differs from the definitions; run this test with -update (-want +got):\n%.3000s", name, diff)
+		t.Errorf("%s differs from the definitions; run this test with -update (-want "+
+			"+got):\n%.3000s", name, diff)
 	}
 }
 
@@ -83,8 +84,9 @@ type kind struct {
 	Kind    string `json:"kind"`
 }
 
-// merging returns the node with the lists that merge and the way to them, in the words of kustomize. It returns nil for a node
-// without any: kustomize merges objects and replaces lists without a schema.
+// merging returns the node with the lists that merge and the way to them, in the words of
+// kustomize. It returns nil for a node without any: kustomize merges objects and replaces lists
+// without a schema.
 func (n *node) merging() *node {
 	switch {
 	case n == nil:
@@ -94,7 +96,8 @@ func (n *node) merging() *node {
 		if items == nil {
 			items = &node{Type: "object"}
 		}
-		return &node{Type: "array", Items: items, ListMapKeys: n.ListMapKeys, PatchStrategy: "merge", PatchMergeKey: n.ListMapKeys[0]}
+		return &node{Type: "array", Items: items, ListMapKeys: n.ListMapKeys,
+			PatchStrategy: "merge", PatchMergeKey: n.ListMapKeys[0]}
 	case n.ListType == "set":
 		return &node{Type: "array", Items: &node{Type: n.Items.Type}, PatchStrategy: "merge"}
 	}
@@ -110,9 +113,9 @@ func (n *node) merging() *node {
 	return &node{Type: "object", Properties: properties}
 }
 
-// TestComponentSchema wants the component's schema to agree with the definitions of the latest release about lists. It also
-// wants the schema to name the kinds without a namespace. This matters, since kustomize namespaces every kind that it does not
-// know.
+// TestComponentSchema wants the component's schema to agree with the definitions of the latest
+// release about lists. It also wants the schema to name the kinds without a namespace. This
+// matters, since kustomize namespaces every kind that it does not know.
 func TestComponentSchema(t *testing.T) {
 	definitions, paths := map[string]*node{}, map[string]any{}
 	for _, name := range kinds {
@@ -128,15 +131,20 @@ func TestComponentSchema(t *testing.T) {
 		if spec.Scope == "Cluster" {
 			scope = ""
 		}
-		paths["/apis/"+of.Group+"/"+of.Version+"/"+scope+spec.Names.Plural+"/{name}"] = map[string]any{
-			"get": map[string]any{"x-kubernetes-action": "get", "x-kubernetes-group-version-kind": of, "responses": map[string]any{}},
+		paths["/apis/"+of.Group+"/"+of.Version+"/"+scope+spec.Names.Plural+
+			"/{name}"] = map[string]any{
+			"get": map[string]any{
+				"x-kubernetes-action": "get", "x-kubernetes-group-version-kind": of,
+				"responses": map[string]any{}},
 		}
 	}
 	var want bytes.Buffer
 	encoder := json.NewEncoder(&want)
 	encoder.SetIndent("", " ")
 	if err := encoder.Encode(map[string]any{
-		"swagger": "2.0", "info": map[string]string{"title": "Kubeflow Trainer", "version": release.Latest().Version},
+		"swagger": "2.0",
+		"info": map[string]string{
+			"title": "Kubeflow Trainer", "version": release.Latest().Version},
 		"paths": paths, "definitions": definitions,
 	}); err != nil {
 		t.Fatal(err)
@@ -147,7 +155,8 @@ func TestComponentSchema(t *testing.T) {
 // references are the paths at which an object names another one, by the kind of that one.
 type references map[string][]string
 
-// find adds the references of a node. The path has the form of kustomize's field specs, which descend into lists by themselves.
+// find adds the references of a node. The path has the form of kustomize's field specs, which
+// descend into lists by themselves.
 func (r references) find(n *node, path string) {
 	if n == nil {
 		return
@@ -180,10 +189,12 @@ func (r references) find(n *node, path string) {
 	}
 }
 
-func (r references) add(kind, path string) { r[kind] = append(r[kind], strings.TrimPrefix(path, "/")) }
+func (r references) add(kind, path string) {
+	r[kind] = append(r[kind], strings.TrimPrefix(path, "/"))
+}
 
-// TestComponentNames wants the component to know each field of the definitions that names another object. So kustomize changes
-// it with the name of that object.
+// TestComponentNames wants the component to know each field of the definitions that names another
+// object. So kustomize changes it with the name of that object.
 func TestComponentNames(t *testing.T) {
 	lines := map[string][]string{}
 	for _, name := range kinds {
@@ -196,13 +207,16 @@ func TestComponentNames(t *testing.T) {
 		}
 	}
 	var want strings.Builder
-	want.WriteString("# The fields that name another object. kustomize changes them with the name of that object.\nnameReference:\n")
+	want.WriteString(
+		"# The fields that name another object. kustomize changes them with the name of that " +
+			"object.\nnameReference:\n")
 	for _, to := range slices.Sorted(maps.Keys(lines)) {
 		group := ""
 		if strings.HasSuffix(to, "Runtime") {
 			group = "  group: trainer.kubeflow.org\n"
 		}
-		fmt.Fprintf(&want, "- kind: %s\n%s  fieldSpecs:\n%s", to, group, strings.Join(lines[to], ""))
+		fmt.Fprintf(&want, "- kind: %s\n%s  fieldSpecs:\n%s", to, group,
+			strings.Join(lines[to], ""))
 	}
 	same(t, "names.yaml", want.String())
 }

@@ -2,7 +2,8 @@ package release
 
 import "slices"
 
-// Mark says what the knowledge of a change rests on. The zero value is the release's own source, which was read and compared.
+// Mark says what the knowledge of a change rests on. The zero value is the release's own source,
+// which was read and compared.
 type Mark string
 
 // bases are what the marks stand for, as in "by its notes". docs/versions.md says more of each.
@@ -20,9 +21,10 @@ var bases = map[Mark]string{
 // Text returns what the mark stands for.
 func (m Mark) Text() string { return bases[m] }
 
-// marks are the marks of the releases whose source was not compared, by the switch or its part. Trainer 2.4.0 is released, but no
-// module proxy serves it. Once its source says the same, the line goes: `make upstream VERSION=v2.4.0` lists such lines. A release
-// without lines here is the latest one.
+// marks are the marks of the releases whose source was not compared, by the switch or its part.
+// Trainer 2.4.0 is released, but no module proxy serves it. Once its source says the same, the line
+// goes: `make upstream VERSION=v2.4.0` lists such lines. A release without lines here is the latest
+// one.
 var marks = []struct {
 	in, id string
 	mark   Mark
@@ -64,8 +66,8 @@ func MarkOf(in, id string) Mark {
 	return ""
 }
 
-// Marked returns the reason for a change with what its knowledge rests on, such as "... (by its guide)". A change that was compared
-// has its reason alone.
+// Marked returns the reason for a change with what its knowledge rests on, such as "... (by its
+// guide)". A change that was compared has its reason alone.
 func Marked(why, in, id string) string {
 	if m := MarkOf(in, id); m != "" {
 		return why + " (" + m.Text() + ")"
@@ -83,8 +85,8 @@ func (r *Release) Unread() bool {
 	return false
 }
 
-// Basis returns what the report on releases must say once, such as "for Trainer 2.4: by its notes and guide", or "" if the source
-// of each was compared.
+// Basis returns what the report on releases must say once, such as "for Trainer 2.4: by its notes
+// and guide", or "" if the source of each was compared.
 func Basis(of ...Release) string {
 	at := slices.IndexFunc(of, func(r Release) bool { return r.Unread() })
 	if at < 0 {

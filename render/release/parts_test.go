@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestParts wants a part for each difference between the definitions, or the stock runtimes, of two successive releases. It wants each
-// part to have a difference.
+// TestParts wants a part for each difference between the definitions, or the stock runtimes, of two
+// successive releases. It wants each part to have a difference.
 func TestParts(t *testing.T) {
 	known := release.Known()
 	for _, s := range release.Switches() {
@@ -25,7 +25,8 @@ func TestParts(t *testing.T) {
 			for _, place := range changed(t, s.ID, before, after) {
 				p, found := s.Part(after.Name, place...)
 				if !found {
-					t.Errorf("%s: no part of %s has the change of %s", s.ID, after.Name, strings.Join(place, " "))
+					t.Errorf("%s: no part of %s has the change of %s", s.ID, after.Name,
+						strings.Join(place, " "))
 				}
 				used[p.ID+" "+p.In] = true
 			}
@@ -62,10 +63,12 @@ func changed(t *testing.T, id string, before, after *release.Release) [][]string
 		return value
 	}
 	if id == "stock" {
-		differences([]string{}, decode(before.Runtimes())["items"], decode(after.Runtimes())["items"], add)
+		differences([]string{}, decode(before.Runtimes())["items"],
+			decode(after.Runtimes())["items"], add)
 		return places
 	}
-	of := map[string]string{"TrainJob": "TrainJob", "ClusterTrainingRuntime": "TrainingRuntime", "TrainingRuntime": "TrainingRuntime", "JobSet": "JobSet"}
+	of := map[string]string{"TrainJob": "TrainJob", "ClusterTrainingRuntime": "TrainingRuntime",
+		"TrainingRuntime": "TrainingRuntime", "JobSet": "JobSet"}
 	for kind, name := range of {
 		schema := func(r *release.Release) map[string]any {
 			crd := decode(r.Definition(kind))
@@ -116,7 +119,8 @@ func schemas(place []string, before, after map[string]any, add func([]string)) {
 	}
 }
 
-// differences calls add for the places of the values that differ. Items of a list go by their names, if they have any.
+// differences calls add for the places of the values that differ. Items of a list go by their
+// names, if they have any.
 func differences(place []string, before, after any, add func([]string)) {
 	b, isObject := before.(map[string]any)
 	a, isToo := after.(map[string]any)

@@ -6,18 +6,20 @@
 //	}
 //	fmt.Println(r.Version, r.JobSetVersion, r.MergeRoot)
 //
-// A Release is a small value. Each of its fields is named for one behaviour, and the code of that behaviour reads it. No code
-// compares versions. Besides, a release has custom resource definitions and stock runtimes (Definition, Runtimes). It also has
-// a set of the rules of its webhooks (Rules).
+// A Release is a small value. Each of its fields is named for one behaviour, and the code of that
+// behaviour reads it. No code compares versions. Besides, a release has custom resource definitions
+// and stock runtimes (Definition, Runtimes). It also has a set of the rules of its webhooks
+// (Rules).
 //
-// Switches lists the fields one by one, with the release in which each turned, the reason and a link. Set them one after the
-// other to get from one release to another:
+// Switches lists the fields one by one, with the release in which each turned, the reason and a
+// link. Set them one after the other to get from one release to another:
 //
 //	for _, s := range release.Switches() {
 //		s.Set(&now, then)
 //	}
 //
-// The facts come from the sources of the releases: the tags of the Trainer and of the JobSet they install.
+// The facts come from the sources of the releases: the tags of the Trainer and of the JobSet they
+// install.
 package release
 
 import (
@@ -26,13 +28,14 @@ import (
 	"strings"
 )
 
-// Release is the behaviour of one release of the Trainer, with the JobSet that it installs. A caller may change a copy.
+// Release is the behaviour of one release of the Trainer, with the JobSet that it installs. A
+// caller may change a copy.
 type Release struct {
-	// Name is the minor version, such as 2.3. Version is the full version of the Trainer. JobSetVersion is the version of
-	// the JobSet that the release installs.
+	// Name is the minor version, such as 2.3. Version is the full version of the Trainer.
+	// JobSetVersion is the version of the JobSet that the release installs.
 	Name, Version, JobSetVersion string
-	// Schema and Stock are the versions of the Trainer whose definitions and stock runtimes apply. JobSetSchema is the
-	// version of JobSet whose definition applies.
+	// Schema and Stock are the versions of the Trainer whose definitions and stock runtimes apply.
+	// JobSetSchema is the version of JobSet whose definition applies.
 	Schema, Stock, JobSetSchema string
 	// Rules are the rules of the webhooks.
 	Rules Rules
@@ -41,11 +44,13 @@ type Release struct {
 	Overrides Overrides
 	// MergeRoot is the type of the objects over which its items merge.
 	MergeRoot MergeRoot
-	// Resources says what spec.trainer.resourcesPerNode does with the resources of the runtime's container.
+	// Resources says what spec.trainer.resourcesPerNode does with the resources of the runtime's
+	// container.
 	Resources Resources
 	// GangRequests says which resources a gang's minResources count.
 	GangRequests GangRequests
-	// MPINodeTrainer lets MPI's job called node take resourcesPerNode and spec.trainer.env if the launcher counts as a node.
+	// MPINodeTrainer lets MPI's job called node take resourcesPerNode and spec.trainer.env if the
+	// launcher counts as a node.
 	MPINodeTrainer bool
 	// MPISlots says how many processes a node runs if nobody sets a number above one.
 	MPISlots MPISlots
@@ -57,10 +62,11 @@ type Release struct {
 	NProc NProc
 	// TorchTune is the release whose recipes and models of torchtune apply.
 	TorchTune TorchTune
-	// JAXNeedsTrainer lets the controller crash on a runtime of JAX without a job with the trainer's label.
+	// JAXNeedsTrainer lets the controller crash on a runtime of JAX without a job with the
+	// trainer's label.
 	JAXNeedsTrainer bool
-	// InitLists lets the controller write the lists of init containers again, as it does for containers. Of two ports that
-	// it takes for one, the second is then there twice.
+	// InitLists lets the controller write the lists of init containers again, as it does for
+	// containers. Of two ports that it takes for one, the second is then there twice.
 	InitLists bool
 	// GangLabel says under which podGroupPolicy Pods carry the label of their PodGroup.
 	GangLabel GangLabel
@@ -76,7 +82,8 @@ type Release struct {
 	ManagedBy bool
 	// MPIPrte gives MPI's launcher the variables of Open MPI 5 as well.
 	MPIPrte bool
-	// MPIImage gives spec.trainer.image to the containers called node of MPI's jobs launcher and node, whatever their labels.
+	// MPIImage gives spec.trainer.image to the containers called node of MPI's jobs launcher and
+	// node, whatever their labels.
 	MPIImage bool
 	// FailedIsFinal keeps a TrainJob failed: the controller does not clear the condition.
 	FailedIsFinal bool
@@ -86,8 +93,9 @@ type Release struct {
 	JobSet JobSet
 }
 
-// Claims is what a release does with the claims of devices, ResourceClaims. Their devices are GPUs that a template in the namespace
-// of the TrainJob requests by name. Each use of their number is a field of its own.
+// Claims is what a release does with the claims of devices, ResourceClaims. Their devices are GPUs
+// that a template in the namespace of the TrainJob requests by name. Each use of their number is a
+// field of its own.
 type Claims struct {
 	// Gate gives the controller the feature gate DynamicResourceAllocation.
 	Gate bool
@@ -97,7 +105,8 @@ type Claims struct {
 	PerNode bool
 	// Counted counts the devices of the first claim of a container called node.
 	Counted bool
-	// Torch, TorchTune, MPI, XGBoost and Flux let these policies use the number where a node has no other GPUs.
+	// Torch, TorchTune, MPI, XGBoost and Flux let these policies use the number where a node has no
+	// other GPUs.
 	Torch, TorchTune, MPI, XGBoost, Flux bool
 }
 
@@ -105,13 +114,15 @@ type Claims struct {
 type JobSet struct {
 	// Claims makes the claims of volumeClaimPolicies, and their volumes in the Pods.
 	Claims bool
-	// GroupLabels puts the uid and the group of its JobSet on each Job and Pod. Without it, a replicated job has no group.
+	// GroupLabels puts the uid and the group of its JobSet on each Job and Pod. Without it, a
+	// replicated job has no group.
 	GroupLabels bool
 	// PriorityLabel says which Pods carry the label of their priority.
 	PriorityLabel PriorityLabel
 }
 
-// The values of the fields of a Release. Their words are stable: reports and the recorded cases show them.
+// The values of the fields of a Release. Their words are stable: reports and the recorded cases
+// show them.
 type (
 	Overrides     string
 	MergeRoot     string
@@ -141,8 +152,8 @@ const (
 	ReplaceResources Resources = "replace"
 	MergeResources   Resources = "merge"
 
-	// RuntimeRequests ignores resourcesPerNode, TrainerRequests counts its requests alone, and MergedRequests counts the
-	// Pods' requests.
+	// RuntimeRequests ignores resourcesPerNode, TrainerRequests counts its requests alone, and
+	// MergedRequests counts the Pods' requests.
 	RuntimeRequests GangRequests = "runtime"
 	TrainerRequests GangRequests = "trainer"
 	MergedRequests  GangRequests = "merged"
@@ -153,8 +164,8 @@ const (
 	FirstReplica Endpoints = "first"
 	AllReplicas  Endpoints = "all"
 
-	// NProcOfTrainer counts devices of spec.trainer.resourcesPerNode only; NProcOfNode counts devices of the node, wherever they
-	// are set.
+	// NProcOfTrainer counts devices of spec.trainer.resourcesPerNode only; NProcOfNode counts
+	// devices of the node, wherever they are set.
 	NProcOfTrainer NProc = "trainer"
 	NProcOfNode    NProc = "node"
 
@@ -184,68 +195,95 @@ const Kubernetes = "1.36"
 // releases are the known releases, the oldest first.
 var releases = []Release{
 	{
-		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1", JobSetSchema: "0.8.2", Stock: "2.0.1",
+		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1",
+		JobSetSchema: "0.8.2", Stock: "2.0.1",
 		Rules: Rules{
-			JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce, RuntimeLauncher, TorchProcesses,
+			JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce,
+			RuntimeLauncher, TorchProcesses,
 			TorchTuneNodes,
 		},
-		Overrides: PodSpecOverrides, MergeRoot: PodSpecRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
-		MPISlots: SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer, TorchTune: TorchTune20, JAXNeedsTrainer: true, Flux: Flux22,
+		Overrides: PodSpecOverrides, MergeRoot: PodSpecRoot, Resources: ReplaceResources,
+		GangRequests: RuntimeRequests,
+		MPISlots:     SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer,
+		TorchTune: TorchTune20, JAXNeedsTrainer: true, Flux: Flux22,
 		GangLabel: AnyGangLabel, SecondTrainer: FirstTrainerCounts, RuntimeRead: LiveRuntime,
 		JobSet: JobSet{PriorityLabel: ExclusivePriority},
 	},
 	{
-		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0", JobSetSchema: "0.10.1", Stock: "2.1.0",
+		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0",
+		JobSetSchema: "0.10.1", Stock: "2.1.0",
 		Rules: Rules{
-			JobSetGroup, MPIProcesses, PatchedJobsExist, RuntimeContainers, RuntimeDeprecated, TorchProcesses,
+			JobSetGroup, MPIProcesses, PatchedJobsExist, RuntimeContainers, RuntimeDeprecated,
+			TorchProcesses,
 			TorchTuneNodes, TorchTuneQLoRA,
 		},
-		Overrides: PodTemplateOverrides, MergeRoot: PodTemplateRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
+		Overrides: PodTemplateOverrides, MergeRoot: PodTemplateRoot, Resources: ReplaceResources,
+		GangRequests:   RuntimeRequests,
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode,
+		TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
 		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
 		JobSet: JobSet{GroupLabels: true, PriorityLabel: ExclusivePriority},
 	},
 	{
-		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1", JobSetSchema: "0.11.0", Stock: "2.2.1",
+		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1",
+		JobSetSchema: "0.11.0", Stock: "2.2.1",
 		Rules: Rules{
-			JobSetCoordinator, JobSetGroup, PatchedJobsExist, PatchedOnResume, RuntimeContainers, RuntimeDeprecated,
+			JobSetCoordinator, JobSetGroup, PatchedJobsExist, PatchedOnResume, RuntimeContainers,
+			RuntimeDeprecated,
 			TorchAlways, TorchTuneQLoRA,
 		},
-		Overrides: RuntimePatches, MergeRoot: JobTemplateRoot, Resources: ReplaceResources, GangRequests: TrainerRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
-		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime, StatusGate: true,
-		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
+		Overrides: RuntimePatches, MergeRoot: JobTemplateRoot, Resources: ReplaceResources,
+		GangRequests:   TrainerRequests,
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode,
+		TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
+		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
+		StatusGate: true,
+		JobSet:     JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 	{
-		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0", JobSetSchema: "0.12.0", Stock: "2.3.0",
+		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0",
+		JobSetSchema: "0.12.0", Stock: "2.3.0",
 		Rules: Rules{
-			FluxProcesses, InitializerMount, JobSetCoordinator, JobSetGroup, MPIEnv, PatchedOnResume, RuntimeContainers,
-			RuntimeDeprecated, RuntimeUnchecked, TorchAlways, TorchTuneArgs, TorchTuneOneNode, TorchTuneQLoRA,
+			FluxProcesses, InitializerMount, JobSetCoordinator, JobSetGroup, MPIEnv,
+			PatchedOnResume, RuntimeContainers,
+			RuntimeDeprecated, RuntimeUnchecked, TorchAlways, TorchTuneArgs, TorchTuneOneNode,
+			TorchTuneQLoRA,
 		},
-		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources, GangRequests: MergedRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas, NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
-		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, StatusGate: true, ManagedBy: true,
+		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources,
+		GangRequests:   MergedRequests,
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas,
+		NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
+		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot,
+		StatusGate: true, ManagedBy: true,
 		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 	{
-		// Its module could not be read: see marks. The stock runtimes are not known, so those of 2.3 stay.
-		Name: "2.4", Version: "2.4.0", JobSetVersion: "0.12.0", Schema: "2.4.0", JobSetSchema: "0.12.0", Stock: "2.3.0",
+		// Its module could not be read: see marks. The stock runtimes are not known, so those of
+		// 2.3 stay.
+		Name: "2.4", Version: "2.4.0", JobSetVersion: "0.12.0", Schema: "2.4.0",
+		JobSetSchema: "0.12.0", Stock: "2.3.0",
 		Rules: Rules{
-			ClaimsExist, FluxProcesses, FluxUnchecked, InitializerMount, JobSetCoordinator, JobSetGroup, MPIEnv, MPIPrteEnv, PatchedOnResume,
-			RuntimeContainers, RuntimeDeprecated, RuntimeUnchecked, RuntimesDeprecated, ShortJobNames, SnapshotUpdates, TorchAlways,
+			ClaimsExist, FluxProcesses, FluxUnchecked, InitializerMount, JobSetCoordinator,
+			JobSetGroup, MPIEnv, MPIPrteEnv, PatchedOnResume,
+			RuntimeContainers, RuntimeDeprecated, RuntimeUnchecked, RuntimesDeprecated,
+			ShortJobNames, SnapshotUpdates, TorchAlways,
 			TorchTuneArgs, TorchTuneOneNode, TorchTuneQLoRA,
 		},
-		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources, GangRequests: MergedRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas, NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
-		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, StatusGate: true, ManagedBy: true,
+		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources,
+		GangRequests:   MergedRequests,
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas,
+		NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
+		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot,
+		StatusGate: true, ManagedBy: true,
 		MPIPrte: true, MPIImage: true, FailedIsFinal: true,
-		Claims: Claims{Gate: true, Kept: true, PerNode: true, Counted: true, Torch: true, TorchTune: true, MPI: true, XGBoost: true, Flux: true},
+		Claims: Claims{Gate: true, Kept: true, PerNode: true, Counted: true, Torch: true,
+			TorchTune: true, MPI: true, XGBoost: true, Flux: true},
 		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 }
 
-// Latest returns the release that applies unless a caller names another one: the last one whose source was compared. A change to the
-// value does not affect others.
+// Latest returns the release that applies unless a caller names another one: the last one whose
+// source was compared. A change to the value does not affect others.
 func Latest() *Release {
 	at := len(releases) - 1
 	for releases[at].Unread() {
@@ -264,7 +302,8 @@ func Kueue() *Release {
 // Known returns copies of all releases, the oldest first. The last ones may be Unread.
 func Known() []Release { return slices.Clone(releases) }
 
-// Compared returns copies of the releases whose source was compared, the oldest first. Latest is the last one.
+// Compared returns copies of the releases whose source was compared, the oldest first. Latest is
+// the last one.
 func Compared() []Release {
 	return slices.DeleteFunc(Known(), func(r Release) bool { return r.Unread() })
 }
@@ -277,8 +316,9 @@ func (r *Release) Or() *Release {
 	return r
 }
 
-// Parse returns the release of a minor version such as 2.2, or of a full one such as 2.2.1. A leading v is optional. The error
-// names the known ones. The main branch, next, is an error of its own: it has no release to take definitions from.
+// Parse returns the release of a minor version such as 2.2, or of a full one such as 2.2.1. A
+// leading v is optional. The error names the known ones. The main branch, next, is an error of its
+// own: it has no release to take definitions from.
 func Parse(version string) (*Release, error) {
 	bare := strings.TrimPrefix(version, "v")
 	var known []string
@@ -290,7 +330,9 @@ func Parse(version string) (*Release, error) {
 	}
 	list := strings.Join(known, ", ")
 	if version == "next" {
-		return nil, fmt.Errorf("next is the main branch of the Trainer, which no module proxy serves; the known releases are %s", list)
+		return nil, fmt.Errorf(
+			"next is the main branch of the Trainer, which no module proxy serves; the known "+
+				"releases are %s", list)
 	}
 	hint := ""
 	if near := nearest(bare); near != "" {
@@ -299,8 +341,8 @@ func Parse(version string) (*Release, error) {
 	return nil, fmt.Errorf("%q is not a known release of the Trainer: %s%s", version, list, hint)
 }
 
-// nearest returns the known minor version in a text with another patch version or other signs. Examples are 2.2.7 and 22. It
-// returns "" for none.
+// nearest returns the known minor version in a text with another patch version or other signs.
+// Examples are 2.2.7 and 22. It returns "" for none.
 func nearest(version string) string {
 	numbers := strings.FieldsFunc(version, func(r rune) bool { return r < '0' || r > '9' })
 	if len(numbers) == 1 {
@@ -316,5 +358,7 @@ func nearest(version string) string {
 
 // Index returns the index of a release among the known ones, the oldest first, or -1 if unknown.
 func (r *Release) Index() int {
-	return slices.IndexFunc(releases, func(other Release) bool { return other.Version == r.Or().Version })
+	return slices.IndexFunc(releases, func(other Release) bool {
+		return other.Version == r.Or().Version
+	})
 }

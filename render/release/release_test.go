@@ -10,15 +10,20 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestParse wants short and full versions to name a release. The error for an unknown one names the known ones.
+// TestParse wants short and full versions to name a release. The error for an unknown one names the
+// known ones.
 func TestParse(t *testing.T) {
-	for text, want := range map[string]string{"2.0": "2.0.1", "v2.1": "2.1.0", "2.2.1": "2.2.1", "v2.3.0": "2.3.0", "2.4": "2.4.0"} {
+	for text, want := range map[string]string{"2.0": "2.0.1", "v2.1": "2.1.0", "2.2.1": "2.2.1",
+		"v2.3.0": "2.3.0", "2.4": "2.4.0"} {
 		if r, err := release.Parse(text); err != nil || r.Version != want {
 			t.Errorf("%s: got %v, %v, want %s", text, r, err, want)
 		}
 	}
-	for text, want := range map[string]string{"2.2.9": "2.2", "21": "2.1", "v2,0": "2.0", "2.10": "", "2": "", "main": ""} {
-		if _, err := release.Parse(text); err == nil || strings.Contains(err.Error(), "did you mean") != (want != "") || !strings.Contains(err.Error(), want) {
+	for text, want := range map[string]string{"2.2.9": "2.2", "21": "2.1", "v2,0": "2.0",
+		"2.10": "", "2": "", "main": ""} {
+		if _, err := release.Parse(text); err == nil ||
+			strings.Contains(err.Error(), "did you mean") != (want != "") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want the hint %q", text, err, want)
 		}
 	}
@@ -36,8 +41,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSwitches wants the switches, turned one by one, to lead from each release to each other one. Each turn must change
-// something in the release that it names.
+// TestSwitches wants the switches, turned one by one, to lead from each release to each other one.
+// Each turn must change something in the release that it names.
 func TestSwitches(t *testing.T) {
 	known := release.Known()
 	for _, from := range known {
@@ -48,7 +53,8 @@ func TestSwitches(t *testing.T) {
 			}
 			now.Name, now.Version, now.JobSetVersion = to.Name, to.Version, to.JobSetVersion
 			if !reflect.DeepEqual(now, to) {
-				t.Errorf("the switches from %s to %s end in %+v, want %+v", from.Name, to.Name, now, to)
+				t.Errorf("the switches from %s to %s end in %+v, want %+v", from.Name, to.Name,
+					now, to)
 			}
 		}
 	}
@@ -65,7 +71,8 @@ func TestSwitches(t *testing.T) {
 		for i := range known[1:] {
 			now := known[i]
 			if differs := s.Set(&now, &known[i+1]); differs != turned[known[i+1].Name] {
-				t.Errorf("%s turns in %s: %t, and its table says %t", s.ID, known[i+1].Name, differs, turned[known[i+1].Name])
+				t.Errorf("%s turns in %s: %t, and its table says %t", s.ID, known[i+1].Name,
+					differs, turned[known[i+1].Name])
 			}
 		}
 	}
@@ -73,7 +80,9 @@ func TestSwitches(t *testing.T) {
 
 // TestSince wants the release that brought a behaviour.
 func TestSince(t *testing.T) {
-	at := slices.IndexFunc(release.Switches(), func(s release.Switch) bool { return s.ID == "gang-requests" })
+	at := slices.IndexFunc(release.Switches(), func(s release.Switch) bool {
+		return s.ID == "gang-requests"
+	})
 	s := release.Switches()[at]
 	for in, want := range map[string]string{"2.0": "", "2.1": "", "2.2": "2.2", "2.3": "2.3"} {
 		r, err := release.Parse(in)
@@ -86,24 +95,28 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// TestUnread wants a mark for each change of an unread release, and none for a compared one. Such a release is nobody's default.
+// TestUnread wants a mark for each change of an unread release, and none for a compared one. Such a
+// release is nobody's default.
 func TestUnread(t *testing.T) {
 	known := release.Known()
 	for _, r := range known {
 		for _, s := range release.Switches() {
 			for _, change := range s.Changes {
-				if marked := release.MarkOf(r.Name, s.ID) != ""; change.In == r.Name && marked != r.Unread() {
+				if marked := release.MarkOf(r.Name, s.ID) != ""; change.In == r.Name &&
+					marked != r.Unread() {
 					t.Errorf("%s of %s has a mark: %t", s.ID, r.Name, marked)
 				}
 			}
 			for _, part := range s.Parts {
-				if marked := release.MarkOf(r.Name, part.ID) != ""; part.In == r.Name && marked != r.Unread() {
+				if marked := release.MarkOf(r.Name, part.ID) != ""; part.In == r.Name &&
+					marked != r.Unread() {
 					t.Errorf("part %s of %s has a mark: %t", part.ID, r.Name, marked)
 				}
 			}
 		}
 	}
-	if latest := release.Latest(); latest.Name != "2.3" || latest.Unread() || !known[len(known)-1].Unread() || len(release.Compared()) != latest.Index()+1 {
+	if latest := release.Latest(); latest.Name != "2.3" || latest.Unread() ||
+		!known[len(known)-1].Unread() || len(release.Compared()) != latest.Index()+1 {
 		t.Errorf("the latest release is %s", latest.Name)
 	}
 	if got := release.Basis(known...); got != "for Trainer 2.4: by its notes and guide" {
@@ -117,7 +130,8 @@ func TestUnread(t *testing.T) {
 // TestData wants each release to have its definitions and its runtimes.
 func TestData(t *testing.T) {
 	for _, r := range release.Known() {
-		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet"} {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime",
+			"JobSet"} {
 			text, err := r.Definition(kind)
 			if err != nil {
 				t.Fatal(err)
@@ -126,7 +140,8 @@ func TestData(t *testing.T) {
 				Spec struct{ Names struct{ Kind string } }
 			}
 			if err := json.Unmarshal(text, &crd); err != nil || crd.Spec.Names.Kind != kind {
-				t.Errorf("%s: the definition of %s is one of %q: %v", r.Name, kind, crd.Spec.Names.Kind, err)
+				t.Errorf("%s: the definition of %s is one of %q: %v", r.Name, kind,
+					crd.Spec.Names.Kind, err)
 			}
 		}
 		text, err := r.Runtimes()
@@ -138,7 +153,8 @@ func TestData(t *testing.T) {
 		}
 	}
 	for _, group := range []string{"scheduling.volcano.sh", "scheduling.x-k8s.io"} {
-		if text, err := release.PodGroup(group); err != nil || !strings.Contains(string(text), `"kind":"PodGroup"`) {
+		if text, err := release.PodGroup(group); err != nil ||
+			!strings.Contains(string(text), `"kind":"PodGroup"`) {
 			t.Errorf("the PodGroup of %s is missing: %v", group, err)
 		}
 	}
@@ -146,7 +162,8 @@ func TestData(t *testing.T) {
 		t.Error("there is a PodGroup of another group")
 	}
 	unknown := release.Release{Schema: "1.0.0"}
-	if _, err := unknown.Definition("TrainJob"); err == nil || !strings.Contains(err.Error(), "1.0.0") {
+	if _, err := unknown.Definition("TrainJob"); err == nil ||
+		!strings.Contains(err.Error(), "1.0.0") {
 		t.Errorf("a release without definitions has some: %v", err)
 	}
 	if (*release.Release)(nil).Or().Version != release.Latest().Version {

@@ -12,11 +12,14 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-var update = flag.Bool("update", false, "write docs/versions.md, and the files of docs/examples/components/trainjobs that come from the definitions")
+var update = flag.Bool("update", false,
+	"write docs/versions.md, and the files of docs/examples/components/trainjobs that come from "+
+		"the definitions")
 
 // TestVersions compares the lists of docs/versions.md with the data of this package.
 func TestVersions(t *testing.T) {
-	const file, from, to = "../../docs/versions.md", "<!-- changes -->\n", "<!-- end of changes -->\n"
+	const file, from, to = "../../docs/versions.md", "<!-- changes -->\n",
+		"<!-- end of changes -->\n"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +34,8 @@ func TestVersions(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s differs from the data; run go test ./render/release -update, and look at the difference", file)
+		t.Fatalf("%s differs from the data; run go test ./render/release -update, and look at "+
+			"the difference", file)
 	}
 	if err := os.WriteFile(file, []byte(want), 0o666); err != nil {
 		t.Fatal(err)
@@ -61,11 +65,13 @@ func changes() string {
 				}
 				var parts []string
 				for _, p := range s.Parts {
-					if p.In == change.In && s.ID != "jobset-definition" { // the definitions of runtimes have the same parts
+					// the definitions of runtimes have the same parts
+					if p.In == change.In && s.ID != "jobset-definition" {
 						parts = append(parts, linked(p.ID, p.Link))
 					}
 				}
-				fmt.Fprintf(&b, "- %s: %s.\n", linked(s.ID, change.Link), cmp.Or(strings.Join(parts, ", "), change.Why))
+				fmt.Fprintf(&b, "- %s: %s.\n", linked(s.ID, change.Link),
+					cmp.Or(strings.Join(parts, ", "), change.Why))
 			}
 		}
 	}

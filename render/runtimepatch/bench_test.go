@@ -38,9 +38,11 @@ func BenchmarkCompile(b *testing.B) {
 		compile func() (any, error)
 	}{
 		{"JobSetTemplateSpec", func() (any, error) {
-			return schema.Compile(reflect.TypeFor[trainer.JobSetTemplateSpec](), reflect.TypeFor[trainer.JobSetTemplatePatch](), schema.Rules{
-				Unions: schema.PodRules(reflect.TypeFor[trainer.JobSetTemplateSpec]()).Unions, Only: map[string][]string{"metadata": {"labels", "annotations"}},
-			})
+			return schema.Compile(reflect.TypeFor[trainer.JobSetTemplateSpec](),
+				reflect.TypeFor[trainer.JobSetTemplatePatch](), schema.Rules{
+					Unions: schema.PodRules(reflect.TypeFor[trainer.JobSetTemplateSpec]()).Unions,
+					Only:   map[string][]string{"metadata": {"labels", "annotations"}},
+				})
 		}},
 		{"definition-of-JobSet", func() (any, error) {
 			return schema.ParseOpenAPI(definition)
@@ -57,11 +59,11 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkApply measures one merge, and the search for conflicts in its result, next to the other ways
-// to merge. These are the Trainer's loop of strategic merge patches over JSON, and
-// structured-merge-diff's forced applies. One DeepCopy of the result is the floor under all of them. All
-// sides take turns within one run, so that a machine that slows down slows all of them. Only the ratios
-// count.
+// BenchmarkApply measures one merge, and the search for conflicts in its result, next to the other
+// ways to merge. These are the Trainer's loop of strategic merge patches over JSON, and
+// structured-merge-diff's forced applies. One DeepCopy of the result is the floor under all of
+// them. All sides take turns within one run, so that a machine that slows down slows all of them.
+// Only the ratios count.
 func BenchmarkApply(b *testing.B) {
 	definition, err := release.Latest().Definition("JobSet")
 	if err != nil {
@@ -85,7 +87,10 @@ func benchmarkApply(b *testing.B, server *serverside.Server, jobs, managers int)
 	result := mustApply(b, template, patches, true)
 	roundrobin.Compare(b, fmt.Sprintf("%d jobs, %d managers", jobs, managers), []*roundrobin.Side{
 		{Name: "DeepCopy", Run: func() error { result.Template.DeepCopy(); return nil }},
-		{Name: "Apply", Run: func() error { _, err := runtimepatch.Apply(template, patches, runtimepatch.Options{}); return err }},
+		{Name: "Apply", Run: func() error {
+			_, err := runtimepatch.Apply(template, patches, runtimepatch.Options{})
+			return err
+		}},
 		{Name: "Apply+owners", Run: func() error {
 			_, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: true})
 			return err
@@ -96,8 +101,8 @@ func benchmarkApply(b *testing.B, server *serverside.Server, jobs, managers int)
 	})
 }
 
-// BenchmarkGrowth measures merges of growing inputs. The last column is the time for each manager, job
-// or variable: a straight line keeps it level.
+// BenchmarkGrowth measures merges of growing inputs. The last column is the time for each manager,
+// job or variable: a straight line keeps it level.
 func BenchmarkGrowth(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(growths)) {
 		g := growths[name]
@@ -107,7 +112,8 @@ func BenchmarkGrowth(b *testing.B) {
 				for b.Loop() {
 					mustApply(b, template, patches, true)
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/each")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n),
+					"ns/each")
 			})
 		}
 	}
@@ -144,13 +150,16 @@ func upstreamLoop(template *trainer.JobSetTemplateSpec, patches []trainer.Runtim
 			return err
 		}
 	}
-	slices.SortStableFunc(merged.ReplicatedJobs, func(x, y jobset.ReplicatedJob) int { return cmp.Compare(order[x.Name], order[y.Name]) })
+	slices.SortStableFunc(merged.ReplicatedJobs, func(x, y jobset.ReplicatedJob) int {
+		return cmp.Compare(order[x.Name], order[y.Name])
+	})
 	return nil
 }
 
-// serverSideApplies returns a function that applies every patch by force, as server-side apply does. Reading the
-// values into their typed form is not counted: that is to its favour.
-func serverSideApplies(b *testing.B, server *serverside.Server, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) func() error {
+// serverSideApplies returns a function that applies every patch by force, as server-side apply
+// does. Reading the values into their typed form is not counted: that is to its favour.
+func serverSideApplies(b *testing.B, server *serverside.Server,
+	template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) func() error {
 	b.Helper()
 	applied := func(metadata map[string]any, spec any) *typed.TypedValue {
 		value, err := server.Typed(map[string]any{"metadata": metadata, "spec": spec})
@@ -159,13 +168,15 @@ func serverSideApplies(b *testing.B, server *serverside.Server, template *traine
 		}
 		return value
 	}
-	live := applied(map[string]any{"labels": template.Labels, "annotations": template.Annotations}, template.Spec)
+	live := applied(map[string]any{"labels": template.Labels, "annotations": template.Annotations},
+		template.Spec)
 	configs := make([]*typed.TypedValue, len(patches))
 	for i := range patches {
 		patch := patches[i].TrainingRuntimeSpec.Template
 		metadata := map[string]any{}
 		if patch.Metadata != nil {
-			metadata["labels"], metadata["annotations"] = patch.Metadata.Labels, patch.Metadata.Annotations
+			metadata["labels"], metadata["annotations"] = patch.Metadata.Labels,
+				patch.Metadata.Annotations
 		}
 		configs[i] = applied(metadata, patch.Spec)
 	}
@@ -175,10 +186,12 @@ func serverSideApplies(b *testing.B, server *serverside.Server, template *traine
 	}
 	return func() error {
 		object := live
-		managers := fieldpath.ManagedFields{"runtime": fieldpath.NewVersionedSet(set, serverside.Version, true)}
+		managers := fieldpath.ManagedFields{
+			"runtime": fieldpath.NewVersionedSet(set, serverside.Version, true)}
 		for i, config := range configs {
 			var err error
-			if object, managers, err = server.Apply(object, config, managers, patches[i].Manager); err != nil {
+			if object, managers, err = server.Apply(object, config, managers,
+				patches[i].Manager); err != nil {
 				return err
 			}
 		}
@@ -219,20 +232,33 @@ func benchPod(job string) corev1.PodSpec {
 		ServiceAccountName: "trainer",
 		NodeSelector:       map[string]string{"pool": "gpu", "zone": "a"},
 		Tolerations: []corev1.Toleration{
-			{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
-			{Key: "spot", Operator: corev1.TolerationOpEqual, Value: "true", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
+			{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists,
+				Effect: corev1.TaintEffectNoSchedule},
+			{Key: "spot", Operator: corev1.TolerationOpEqual, Value: "true",
+				Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
 		},
 		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "gpu", Operator: corev1.NodeSelectorOpIn, Values: []string{"a100", "h100"}}},
-			}}},
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+				NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+					MatchExpressions: []corev1.NodeSelectorRequirement{
+						{Key: "gpu", Operator: corev1.NodeSelectorOpIn,
+							Values: []string{"a100", "h100"}}},
+				}}},
 		}},
 		ImagePullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
 		RestartPolicy:    corev1.RestartPolicyNever,
 		Volumes: []corev1.Volume{
-			{Name: "workspace", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "workspace"}}},
-			{Name: "shm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
-			{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "config"}}}},
+			{Name: "workspace",
+				VolumeSource: corev1.VolumeSource{
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+						ClaimName: "workspace"}}},
+			{Name: "shm",
+				VolumeSource: corev1.VolumeSource{
+					EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
+			{Name: "config",
+				VolumeSource: corev1.VolumeSource{
+					ConfigMap: &corev1.ConfigMapVolumeSource{
+						LocalObjectReference: corev1.LocalObjectReference{Name: "config"}}}},
 		},
 	}
 	for _, name := range []string{job, "metrics", "sync"} {
@@ -240,61 +266,81 @@ func benchPod(job string) corev1.PodSpec {
 			Name: name, Image: "registry.example.com/training/" + name + ":1.4",
 			Command: []string{"/bin/run", "--config=/etc/config/run.yaml"},
 			Resources: corev1.ResourceRequirements{
-				Limits:   corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi")},
-				Requests: corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("8Gi")},
+				Limits: corev1.ResourceList{
+					"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi")},
+				Requests: corev1.ResourceList{
+					"cpu": resource.MustParse("2"), "memory": resource.MustParse("8Gi")},
 			},
 			VolumeMounts: []corev1.VolumeMount{
-				{Name: "workspace", MountPath: "/workspace"}, {Name: "shm", MountPath: "/dev/shm"}, {Name: "config", MountPath: "/etc/config", ReadOnly: true},
+				{Name: "workspace", MountPath: "/workspace"}, {Name: "shm", MountPath: "/dev/shm"},
+				{Name: "config", MountPath: "/etc/config", ReadOnly: true},
 			},
 		}
 		for i := range 5 {
-			c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: fmt.Sprintf("value-%d", i)})
+			c.Env = append(
+				c.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i),
+					Value: fmt.Sprintf("value-%d", i)})
 		}
-		c.Env = append(c.Env, corev1.EnvVar{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}})
+		c.Env = append(
+			c.Env, corev1.EnvVar{
+				Name: "POD_NAME",
+				ValueFrom: &corev1.EnvVarSource{
+					FieldRef: &corev1.ObjectFieldSelector{
+						APIVersion: "v1", FieldPath: "metadata.name"}}})
 		pod.Containers = append(pod.Containers, c)
 	}
 	return pod
 }
 
-// benchPatches returns patches as managers send them. They set labels, a node selector, a volume with
-// its mount, a variable and a scheduling gate. Some also set tolerations and affinity. No two
+// benchPatches returns patches as managers send them. They set labels, a node selector, a volume
+// with its mount, a variable and a scheduling gate. Some also set tolerations and affinity. No two
 // managers disagree.
 func benchPatches(managers, jobs int) []trainer.RuntimePatch {
 	patches := make([]trainer.RuntimePatch, managers)
 	for i := range patches {
 		own := fmt.Sprintf("m%d", i)
 		patch := &trainer.JobSetTemplatePatch{
-			Metadata: &metav1.ObjectMeta{Labels: map[string]string{own + ".example.com/queue": "research"}},
-			Spec:     &trainer.JobSetSpecPatch{},
+			Metadata: &metav1.ObjectMeta{
+				Labels: map[string]string{own + ".example.com/queue": "research"}},
+			Spec: &trainer.JobSetSpecPatch{},
 		}
 		for _, job := range benchJobs(jobs) {
 			user := int64(1000)
 			pod := &trainer.PodSpecPatch{
-				NodeSelector:    map[string]string{own + ".example.com/flavor": "on-demand", "pool": "gpu-large"},
+				NodeSelector: map[string]string{own + ".example.com/flavor": "on-demand",
+					"pool": "gpu-large"},
 				SchedulingGates: []corev1.PodSchedulingGate{{Name: own + ".example.com/topology"}},
 				SecurityContext: &corev1.PodSecurityContext{FSGroup: &user},
 				Volumes: []corev1.Volume{{Name: own, VolumeSource: corev1.VolumeSource{
 					Secret: &corev1.SecretVolumeSource{SecretName: own + "-token"},
 				}}},
 				Containers: []trainer.ContainerPatch{{
-					Name:         "sync",
-					Env:          []corev1.EnvVar{{Name: strings.ToUpper(own) + "_ENDPOINT", Value: "https://" + own + ".example.com"}},
-					VolumeMounts: []corev1.VolumeMount{{Name: own, MountPath: "/var/run/" + own, ReadOnly: true}},
+					Name: "sync",
+					Env: []corev1.EnvVar{
+						{Name: strings.ToUpper(own) + "_ENDPOINT",
+							Value: "https://" + own + ".example.com"}},
+					VolumeMounts: []corev1.VolumeMount{
+						{Name: own, MountPath: "/var/run/" + own, ReadOnly: true}},
 				}},
 			}
 			if i%4 == 0 {
 				pod.Tolerations = []corev1.Toleration{
-					{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
-					{Key: "reserved", Operator: corev1.TolerationOpEqual, Value: "training", Effect: corev1.TaintEffectNoSchedule},
+					{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists,
+						Effect: corev1.TaintEffectNoSchedule},
+					{Key: "reserved", Operator: corev1.TolerationOpEqual, Value: "training",
+						Effect: corev1.TaintEffectNoSchedule},
 				}
 			}
-			patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs, trainer.ReplicatedJobPatch{
-				Name: job,
-				Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
-					Metadata: &metav1.ObjectMeta{Labels: map[string]string{own + ".example.com/pod-set": job}},
-					Spec:     pod,
-				}}},
-			})
+			patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs,
+				trainer.ReplicatedJobPatch{
+					Name: job,
+					Template: &trainer.JobTemplatePatch{
+						Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
+							Metadata: &metav1.ObjectMeta{
+								Labels: map[string]string{own + ".example.com/pod-set": job}},
+							Spec: pod,
+						}}},
+				})
 		}
 		patches[i] = trainer.RuntimePatch{
 			Manager:             own + ".example.com/manager",

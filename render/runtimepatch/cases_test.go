@@ -50,8 +50,9 @@ const (
 
 var cases = []testCase{
 	{
-		name:    "rule 1: the result equals the Trainer's, new items in front",
-		reason:  "strategic merge puts items that the list lacks before all others, and a later manager's before an earlier one's",
+		name: "rule 1: the result equals the Trainer's, new items in front",
+		reason: "strategic merge puts items that the list lacks before all others, and a later " +
+			"manager's before an earlier one's",
 		runtime: `volumes: [{name: v1, emptyDir: {}}, {name: v2, emptyDir: {}}]`,
 		patches: []says{
 			{sdk, `volumes: [{name: n1, emptyDir: {}}, {name: v2, emptyDir: {medium: Memory}}, {name: n2, emptyDir: {}}]`},
@@ -73,7 +74,8 @@ var cases = []testCase{
 		name:    "rule 2: the encoding decides, empty with omitempty claims nothing",
 		reason:  "a typed patch cannot say an empty list or an empty value",
 		runtime: `{tolerations: [{key: a}], containers: [{name: side, env: [{name: A, value: x}]}]}`,
-		patches: []says{{sdk, `{tolerations: [], containers: [{name: side, env: [{name: A, value: ""}]}]}`}},
+		patches: []says{
+			{sdk, `{tolerations: [], containers: [{name: side, env: [{name: A, value: ""}]}]}`}},
 		owners: []string{
 			`.containers[name="side"]: runtime=present sdk=present`,
 			`.containers[name="side"].env[name="A"]: runtime=present sdk=present`,
@@ -83,8 +85,9 @@ var cases = []testCase{
 		name:    "rule 2: the encoding decides, empty without omitempty is claimed",
 		reason:  "a pointer to an empty value is encoded, and so are the fields of an nfs volume",
 		runtime: `{serviceAccountName: x, volumes: [{name: v, nfs: {server: s, path: /a}}]}`,
-		patches: []says{{sdk, `{serviceAccountName: "", volumes: [{name: v, nfs: {server: s, path: ""}}]}`}},
-		want:    `volumes: [{name: v, nfs: {server: s, path: ""}}]`,
+		patches: []says{
+			{sdk, `{serviceAccountName: "", volumes: [{name: v, nfs: {server: s, path: ""}}]}`}},
+		want: `volumes: [{name: v, nfs: {server: s, path: ""}}]`,
 		owners: []string{
 			`.serviceAccountName: runtime="x" sdk=""`,
 			`.volumes[name="v"]: runtime=present sdk=present`,
@@ -94,11 +97,13 @@ var cases = []testCase{
 		findings: []string{`TW302 .volumes[name="v"].nfs.path`, `TW302 .serviceAccountName`},
 	},
 	{
-		name:    "rule 2: the encoding decides, a null claims and empties",
-		reason:  "a list without omitempty that is nil reads null, and the struct around it counts as empty",
+		name: "rule 2: the encoding decides, a null claims and empties",
+		reason: "a list without omitempty that is nil reads null, and the struct around it " +
+			"counts as empty",
 		runtime: `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: a, operator: Exists}]}]}}}`,
-		patches: []says{{sdk, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {}}}`}},
-		want:    `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`,
+		patches: []says{
+			{sdk, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {}}}`}},
+		want: `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`,
 		owners: []string{
 			`.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution: sdk={}`,
 			`.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: runtime=[{"matchFields":[{"key":"a","operator":"Exists"}]}] sdk=null`,
@@ -109,12 +114,13 @@ var cases = []testCase{
 		},
 	},
 	{
-		name:     "rule 2: a claim is made on a leaf, an entry of a map",
-		reason:   "labels and selectors are granular: two managers may set different keys",
-		runtime:  `nodeSelector: {zone: a}`,
-		patches:  []says{{sdk, `nodeSelector: {pool: x}`}, {queue, `nodeSelector: {zone: b}`}},
-		want:     `nodeSelector: {zone: b, pool: x}`,
-		owners:   []string{`.nodeSelector["pool"]: sdk="x"`, `.nodeSelector["zone"]: runtime="a" queue="b"`},
+		name:    "rule 2: a claim is made on a leaf, an entry of a map",
+		reason:  "labels and selectors are granular: two managers may set different keys",
+		runtime: `nodeSelector: {zone: a}`,
+		patches: []says{{sdk, `nodeSelector: {pool: x}`}, {queue, `nodeSelector: {zone: b}`}},
+		want:    `nodeSelector: {zone: b, pool: x}`,
+		owners: []string{
+			`.nodeSelector["pool"]: sdk="x"`, `.nodeSelector["zone"]: runtime="a" queue="b"`},
 		findings: []string{`TW302 .nodeSelector["zone"]`},
 	},
 	{
@@ -197,9 +203,10 @@ var cases = []testCase{
 		name:    "rule 3: three managers, two of them agreed",
 		reason:  "the one that disagrees makes it an overlap, and every claim is shown",
 		runtime: ``,
-		patches: []says{{sdk, `serviceAccountName: a`}, {queue, `serviceAccountName: a`}, {team, `serviceAccountName: b`}},
-		want:    `serviceAccountName: b`,
-		owners:  []string{`.serviceAccountName: sdk="a" queue="a" team="b"`},
+		patches: []says{{sdk, `serviceAccountName: a`}, {queue, `serviceAccountName: a`},
+			{team, `serviceAccountName: b`}},
+		want:   `serviceAccountName: b`,
+		owners: []string{`.serviceAccountName: sdk="a" queue="a" team="b"`},
 		conflicts: []string{
 			`overlap .serviceAccountName: sdk="a" queue="a" team="b"`,
 		},
@@ -236,7 +243,8 @@ var cases = []testCase{
 			`.containers[name="side"].env[name="A"].valueFrom.secretKeyRef.key: queue="k"`,
 			`.containers[name="side"].env[name="A"].valueFrom.secretKeyRef.name: queue="s"`,
 		},
-		conflicts: []string{`union .containers[name="side"].env[name="A"]: sdk=*** (1 characters) queue="s"`},
+		conflicts: []string{
+			`union .containers[name="side"].env[name="A"]: sdk=*** (1 characters) queue="s"`},
 	},
 	{
 		name:    "rule 3: a union of a profile with its discriminating type",
@@ -251,20 +259,23 @@ var cases = []testCase{
 			`.securityContext.seccompProfile.localhostProfile: queue="p"`,
 			`.securityContext.seccompProfile.type: sdk="RuntimeDefault" queue="RuntimeDefault"`,
 		},
-		conflicts: []string{`union .securityContext.seccompProfile: sdk="RuntimeDefault" queue="RuntimeDefault" queue="p"`},
-		findings:  []string{`TW207 .securityContext.seccompProfile`},
+		conflicts: []string{
+			`union .securityContext.seccompProfile: sdk="RuntimeDefault" queue="RuntimeDefault" queue="p"`},
+		findings: []string{`TW207 .securityContext.seccompProfile`},
 	},
 	{
 		name:    "rule 3: claims of equal value are shared",
 		reason:  "agreement is no conflict",
 		runtime: ``,
-		patches: []says{{sdk, `terminationGracePeriodSeconds: 5`}, {queue, `terminationGracePeriodSeconds: 5`}},
-		want:    `terminationGracePeriodSeconds: 5`,
-		owners:  []string{`.terminationGracePeriodSeconds: sdk=5 queue=5`},
+		patches: []says{{sdk, `terminationGracePeriodSeconds: 5`},
+			{queue, `terminationGracePeriodSeconds: 5`}},
+		want:   `terminationGracePeriodSeconds: 5`,
+		owners: []string{`.terminationGracePeriodSeconds: sdk=5 queue=5`},
 	},
 	{
-		name:    "rule 4: an override is a note, and only of the one who changes something",
-		reason:  "the queue sets the runtime's value: with the SDK it overlaps, and only the SDK overrides",
+		name: "rule 4: an override is a note, and only of the one who changes something",
+		reason: "the queue sets the runtime's value: with the SDK it overlaps, and only the SDK " +
+			"overrides",
 		runtime: `serviceAccountName: a`,
 		patches: []says{{queue, `serviceAccountName: a`}, {sdk, `serviceAccountName: b`}},
 		want:    `serviceAccountName: b`,
@@ -299,8 +310,9 @@ var cases = []testCase{
 		findings: []string{`TW212 .initContainers[name="a"]`},
 	},
 	{
-		name:    "rule 7: order that carries meaning, a variable defined too late",
-		reason:  "a new variable goes in front of the variables that it refers to, and is not expanded",
+		name: "rule 7: order that carries meaning, a variable defined too late",
+		reason: "a new variable goes in front of the variables that it refers to, and is not " +
+			"expanded",
 		runtime: `containers: [{name: side, env: [{name: BASE, value: /data}]}]`,
 		patches: []says{{sdk, `containers: [{name: side, env: [{name: FULL, value: $(BASE)/x}]}]`}},
 		want:    `containers: [{name: side, env: [{name: FULL, value: $(BASE)/x}, {name: BASE, value: /data}]}]`,
@@ -315,8 +327,9 @@ var cases = []testCase{
 		name:    "rule 1: the result equals the Trainer's, named items in the patch's place",
 		reason:  "an item that the patch names without more stays where it is",
 		runtime: `imagePullSecrets: [{name: a}]`,
-		patches: []says{{sdk, `imagePullSecrets: [{name: b}]`}, {queue, `imagePullSecrets: [{name: a}]`}},
-		want:    `imagePullSecrets: [{name: b}, {name: a}]`,
+		patches: []says{{sdk, `imagePullSecrets: [{name: b}]`},
+			{queue, `imagePullSecrets: [{name: a}]`}},
+		want: `imagePullSecrets: [{name: b}, {name: a}]`,
 		owners: []string{
 			`.imagePullSecrets[name="b"]: sdk=present`,
 			`.imagePullSecrets[name="a"]: runtime=present queue=present`,
@@ -338,7 +351,8 @@ func TestCases(t *testing.T) {
 			if diff := cmp.Diff(s.conflicts, conflicts(result)); diff != "" {
 				t.Errorf("the conflicts, %s:\n%s", s.reason, diff)
 			}
-			found := append(check.Patches(template, patches), runtimepatch.Warnings(template, result)...)
+			found := append(check.Patches(template, patches),
+				runtimepatch.Warnings(template, result)...)
 			if diff := cmp.Diff(s.findings, codesOf(found)); diff != "" {
 				t.Errorf("the findings, %s:\n%s", s.reason, diff)
 			}
@@ -347,7 +361,8 @@ func TestCases(t *testing.T) {
 }
 
 // twice merges in two goroutines that share the inputs, which the race detector watches.
-func (s testCase) twice(t *testing.T, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) *runtimepatch.Result {
+func (s testCase) twice(t *testing.T, template *trainer.JobSetTemplateSpec,
+	patches []trainer.RuntimePatch) *runtimepatch.Result {
 	var results [2]*runtimepatch.Result
 	var wg sync.WaitGroup
 	for i := range results {
@@ -393,12 +408,15 @@ func (s testCase) list(t *testing.T) []trainer.RuntimePatch {
 		decode(t, p.patch, pod)
 		patches = append(patches, trainer.RuntimePatch{
 			Manager: p.manager,
-			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
-				ReplicatedJobs: []trainer.ReplicatedJobPatch{{
-					Name:     "node",
-					Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: pod}}},
-				}},
-			}}},
+			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+				Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
+					ReplicatedJobs: []trainer.ReplicatedJobPatch{{
+						Name: "node",
+						Template: &trainer.JobTemplatePatch{
+							Spec: &trainer.JobSpecPatch{
+								Template: &trainer.PodTemplatePatch{Spec: pod}}},
+					}},
+				}}},
 		})
 	}
 	return patches
@@ -451,7 +469,9 @@ func claimsText(path fieldpath.Path, claims []merge.Claim) string {
 func owners(r *runtimepatch.Result) []string {
 	var lines []string
 	for path, claims := range r.Owners.All() {
-		byManager := slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Owner != runtimepatch.RuntimeLayer })
+		byManager := slices.ContainsFunc(claims, func(c merge.Claim) bool {
+			return c.Owner != runtimepatch.RuntimeLayer
+		})
 		if text := short(path); byManager && text != path.String() {
 			lines = append(lines, text+": "+claimsText(path, claims))
 		}
@@ -466,7 +486,8 @@ func conflicts(r *runtimepatch.Result) []string {
 		for i := range c.Claims {
 			parts[i] = claimsText(c.Fields[i], c.Claims[i:i+1])
 		}
-		lines = append(lines, fmt.Sprintf("%s %s: %s", c.Kind, short(c.Path), strings.Join(parts, " ")))
+		lines = append(
+			lines, fmt.Sprintf("%s %s: %s", c.Kind, short(c.Path), strings.Join(parts, " ")))
 	}
 	return lines
 }

@@ -44,13 +44,16 @@ func Example() {
 func pool(manager, name string) trainer.RuntimePatch {
 	return trainer.RuntimePatch{
 		Manager: manager,
-		TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
-			ReplicatedJobs: []trainer.ReplicatedJobPatch{{
-				Name: "node",
-				Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
-					Spec: &trainer.PodSpecPatch{NodeSelector: map[string]string{"pool": name}},
-				}}},
-			}},
-		}}},
+		TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+			Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
+				ReplicatedJobs: []trainer.ReplicatedJobPatch{{
+					Name: "node",
+					Template: &trainer.JobTemplatePatch{
+						Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
+							Spec: &trainer.PodSpecPatch{
+								NodeSelector: map[string]string{"pool": name}},
+						}}},
+				}},
+			}}},
 	}
 }

@@ -12,10 +12,12 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// UpsertIn returns a TrainJob with one manager's entry, as [Upsert] does. The TrainJob is an object, as a dynamic client reads it:
-// unlike a Go type, it keeps the fields that the API of this release lacks. Everything outside the manager's entries stays deeply
-// equal. If the entry is there already, UpsertIn returns the TrainJob as it is. The time of the last write does not count, unless
-// the new entry has one. UpsertIn never changes the given TrainJob; the result shares memory with it.
+// UpsertIn returns a TrainJob with one manager's entry, as [Upsert] does. The TrainJob is an
+// object, as a dynamic client reads it: unlike a Go type, it keeps the fields that the API of this
+// release lacks. Everything outside the manager's entries stays deeply equal. If the entry is there
+// already, UpsertIn returns the TrainJob as it is. The time of the last write does not count,
+// unless the new entry has one. UpsertIn never changes the given TrainJob; the result shares memory
+// with it.
 //
 // The error names a field that is not of its type.
 func UpsertIn(trainJob map[string]any, entry trainer.RuntimePatch) (map[string]any, error) {
@@ -26,8 +28,9 @@ func UpsertIn(trainJob map[string]any, entry trainer.RuntimePatch) (map[string]a
 	return d.upsert(entry)
 }
 
-// RemoveIn returns a TrainJob without a manager's entries, as [Remove] does, and keeps everything else as [UpsertIn] does. It
-// removes a list that becomes empty. So RemoveIn undoes an UpsertIn that added an entry, except for a list that was empty.
+// RemoveIn returns a TrainJob without a manager's entries, as [Remove] does, and keeps everything
+// else as [UpsertIn] does. It removes a list that becomes empty. So RemoveIn undoes an UpsertIn
+// that added an entry, except for a list that was empty.
 func RemoveIn(trainJob map[string]any, manager string) (map[string]any, error) {
 	d, err := open(trainJob)
 	if err != nil {
@@ -36,8 +39,9 @@ func RemoveIn(trainJob map[string]any, manager string) (map[string]any, error) {
 	return d.remove(manager), nil
 }
 
-// MinimalIn returns a TrainJob with the patch of [Minimal] as the manager's entry. It keeps everything else as [UpsertIn] does. If the plan
-// sets nothing, MinimalIn removes the entry. Fields that the API of this release lacks take no part in the plan.
+// MinimalIn returns a TrainJob with the patch of [Minimal] as the manager's entry. It keeps
+// everything else as [UpsertIn] does. If the plan sets nothing, MinimalIn removes the entry. Fields
+// that the API of this release lacks take no part in the plan.
 //
 // The error is one of Minimal or of UpsertIn.
 func MinimalIn(
@@ -143,7 +147,8 @@ func (d *document) with(entries []any) map[string]any {
 	return changed
 }
 
-// isSameEntry reports whether an entry equals another one. If the latter has no time, the former may have any.
+// isSameEntry reports whether an entry equals another one. If the latter has no time, the former
+// may have any.
 func isSameEntry(old any, now map[string]any) bool {
 	was, ok := old.(map[string]any)
 	if ok && now["time"] == nil {

@@ -19,14 +19,23 @@ func TestUpsertIn(t *testing.T) {
 	for _, tc := range []struct {
 		name, text, manager, want, reason string
 	}{
-		{"appended", stored, "c", strings.Replace(stored, `}],"else`, `},`+entry+`],"else`, 1), "a new entry comes last"},
-		{"replaced", stored, "a", strings.Replace(stored, `{"manager":"a","future":{"x":1}}`, a, 1), "an entry is replaced in full"},
+		{"appended", stored, "c", strings.Replace(stored, `}],"else`, `},`+entry+`],"else`, 1),
+			"a new entry comes last"},
+		{"replaced", stored, "a", strings.Replace(stored, `{"manager":"a","future":{"x":1}}`, a, 1),
+			"an entry is replaced in full"},
 		{"same", stored, "b", stored, "the time of an entry is the cluster's"},
-		{"no list", `{"spec":{"a":1}}`, "c", `{"spec":{"a":1,"runtimePatches":[` + entry + `]}}`, "the list may be missing"},
-		{"empty spec", `{"spec":{}}`, "c", `{"spec":{"runtimePatches":[` + entry + `]}}`, "spec may be empty"},
-		{"null", `{"spec":{"runtimePatches":null}}`, "c", `{"spec":{"runtimePatches":[` + entry + `]}}`, "null is an empty list"},
-		{"empty list", `{"spec":{"runtimePatches":[]}}`, "c", `{"spec":{"runtimePatches":[` + entry + `]}}`, "an empty list is filled"},
-		{"duplicates", `{"spec":{"runtimePatches":[{"manager":"a"},{"manager":"c"},{"manager":"a"}]}}`, "a", `{"spec":{"runtimePatches":[` + a + `,{"manager":"c"}]}}`, "one entry of a manager stays"},
+		{"no list", `{"spec":{"a":1}}`, "c", `{"spec":{"a":1,"runtimePatches":[` + entry + `]}}`,
+			"the list may be missing"},
+		{"empty spec", `{"spec":{}}`, "c", `{"spec":{"runtimePatches":[` + entry + `]}}`,
+			"spec may be empty"},
+		{"null", `{"spec":{"runtimePatches":null}}`, "c", `{"spec":{"runtimePatches":[` + entry +
+			`]}}`, "null is an empty list"},
+		{"empty list", `{"spec":{"runtimePatches":[]}}`, "c",
+			`{"spec":{"runtimePatches":[` + entry + `]}}`, "an empty list is filled"},
+		{"duplicates",
+			`{"spec":{"runtimePatches":[{"manager":"a"},{"manager":"c"},{"manager":"a"}]}}`, "a",
+			`{"spec":{"runtimePatches":[` + a + `,{"manager":"c"}]}}`,
+			"one entry of a manager stays"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			given := objectOf(t, tc.text)
@@ -50,7 +59,8 @@ func TestUpsertIn(t *testing.T) {
 
 // TestRemoveIn undoes each UpsertIn that adds an entry.
 func TestRemoveIn(t *testing.T) {
-	for _, text := range []string{stored, `{"spec":{"a":1}}`, `{"spec":{}}`, `{"spec":{"runtimePatches":[{"manager":"a"}]}}`} {
+	for _, text := range []string{stored, `{"spec":{"a":1}}`, `{"spec":{}}`,
+		`{"spec":{"runtimePatches":[{"manager":"a"}]}}`} {
 		with, err := runtimepatch.UpsertIn(objectOf(t, text), labels("queue", "x", "1"))
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +75,8 @@ func TestRemoveIn(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ text, want string }{
-		{`{"spec":{"runtimePatches":[{"manager":"a"},{"manager":"b"}]}}`, `{"spec":{"runtimePatches":[{"manager":"b"}]}}`},
+		{`{"spec":{"runtimePatches":[{"manager":"a"},{"manager":"b"}]}}`,
+			`{"spec":{"runtimePatches":[{"manager":"b"}]}}`},
 		{`{"spec":{"x":1,"runtimePatches":[{"manager":"a"},{"manager":"a"}]}}`, `{"spec":{"x":1}}`},
 		{`{"spec":{"runtimePatches":[{"manager":"a"}]}}`, `{"spec":{}}`},
 	} {
@@ -82,7 +93,8 @@ func TestMinimalIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := json.Marshal(got); !strings.Contains(string(text), `"nodeSelector":{"zone":"a"}`) {
+	if text, _ := json.Marshal(got); !strings.Contains(
+		string(text), `"nodeSelector":{"zone":"a"}`) {
 		t.Errorf("MinimalIn = %s", text)
 	}
 	nothing := nodeSelector("queue", map[string]string{"pool": "general"})
@@ -103,10 +115,14 @@ func TestUpsertIn_Invalid(t *testing.T) {
 	}{
 		{nil, ".spec: must be an object"},
 		{map[string]any{"spec": 7}, ".spec: must be an object"},
-		{map[string]any{"spec": map[string]any{"runtimePatches": "x"}}, ".spec.runtimePatches: must be a list"},
-		{objectOf(t, `{"spec":{"runtimePatches":[{"manager":7}]}}`), ".spec.runtimePatches: json: cannot unmarshal number into Go struct field RuntimePatch.manager of type string"},
+		{map[string]any{"spec": map[string]any{"runtimePatches": "x"}},
+			".spec.runtimePatches: must be a list"},
+		{objectOf(t, `{"spec":{"runtimePatches":[{"manager":7}]}}`),
+			".spec.runtimePatches: json: cannot unmarshal number into Go struct field " +
+				"RuntimePatch.manager of type string"},
 	} {
-		if got, err := runtimepatch.UpsertIn(tc.object, labels("a")); err == nil || err.Error() != tc.want {
+		if got, err := runtimepatch.UpsertIn(tc.object, labels("a")); err == nil ||
+			err.Error() != tc.want {
 			t.Errorf("UpsertIn(%v) = %v, %v, want the error %s", tc.object, got, err, tc.want)
 		}
 	}

@@ -25,30 +25,38 @@ func TestErrorList(t *testing.T) {
 	}{
 		{
 			[]says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}, nil,
-			[]string{`spec.runtimePatches[queue.example/admission].` + node + `nodeSelector[pool]: Invalid value: "b": managers set different values: sdk.example/user sets "a", queue.example/admission sets "b"`},
+			[]string{`spec.runtimePatches[queue.example/admission].` + node +
+				`nodeSelector[pool]: Invalid value: "b": managers set different values: sdk.example/user sets "a", queue.example/admission sets "b"`},
 			"the last patch is the one to look at",
 		},
 		{
-			[]says{{sdk, `volumes: [{name: d, emptyDir: {}}]`}, {queue, `volumes: [{name: d, configMap: {name: c}}]`}}, field.NewPath("patches"),
-			[]string{`patches[queue.example/admission].` + node + `volumes[name=d].configMap: Invalid value: "c": managers set different members of one union; the merge keeps both, and the cluster rejects the object: sdk.example/user sets .emptyDir to present, queue.example/admission sets .configMap to "c"`},
+			[]says{{sdk, `volumes: [{name: d, emptyDir: {}}]`},
+				{queue, `volumes: [{name: d, configMap: {name: c}}]`}}, field.NewPath("patches"),
+			[]string{`patches[queue.example/admission].` + node +
+				`volumes[name=d].configMap: Invalid value: "c": managers set different members of one union; the merge keeps both, and the cluster rejects the object: sdk.example/user sets .emptyDir to present, queue.example/admission sets .configMap to "c"`},
 			"the list of patches may stand elsewhere",
 		},
 		{
-			[]says{{sdk, `containers: [{name: side, env: [{name: A, value: s3cret}]}]`}, {queue, `containers: [{name: side, env: [{name: A, value: hidden}]}]`}}, nil,
-			[]string{`spec.runtimePatches[queue.example/admission].` + node + `containers[name=side].env[name=A].value: Invalid value: managers set different values: sdk.example/user sets *** (6 characters), queue.example/admission sets *** (6 characters)`},
+			[]says{{sdk, `containers: [{name: side, env: [{name: A, value: s3cret}]}]`},
+				{queue, `containers: [{name: side, env: [{name: A, value: hidden}]}]`}}, nil,
+			[]string{`spec.runtimePatches[queue.example/admission].` + node +
+				`containers[name=side].env[name=A].value: Invalid value: managers set different values: sdk.example/user sets *** (6 characters), queue.example/admission sets *** (6 characters)`},
 			"values of variables may be secrets",
 		},
 		{
 			[]says{{sdk, `volumes: [{name: d, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: d, scaleIO: {system: x, gateway: g}}]`}}, nil,
-			[]string{`spec.runtimePatches[queue.example/admission].` + node + `volumes[name=d].scaleIO.secretRef: Invalid value: null: one manager empties what another sets: sdk.example/user sets .name to "s", queue.example/admission sets null`},
+			[]string{`spec.runtimePatches[queue.example/admission].` + node +
+				`volumes[name=d].scaleIO.secretRef: Invalid value: null: one manager empties what another sets: sdk.example/user sets .name to "s", queue.example/admission sets null`},
 			"a null is also a value",
 		},
 		{[]says{{sdk, `nodeSelector: {pool: a}`}}, nil, nil, "no conflict, no error"},
 	} {
 		template := &trainer.JobSetTemplateSpec{}
 		template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
-		template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "side"}}
-		result, err := runtimepatch.Apply(template, podPatches(t, tc.patches), runtimepatch.Options{Owners: true})
+		template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers = []corev1.Container{
+			{Name: "side"}}
+		result, err := runtimepatch.Apply(template, podPatches(t, tc.patches),
+			runtimepatch.Options{Owners: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,25 +18,30 @@ func template() *trainer.JobSetTemplateSpec {
 		NodeSelector: map[string]string{"pool": "general"},
 		Containers:   []corev1.Container{{Name: "node"}},
 	}
-	return &trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{job}}}
+	return &trainer.JobSetTemplateSpec{
+		Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{job}}}
 }
 
 // patch is a manager's patch that says nothing yet.
 func patch(manager string) trainer.RuntimePatch {
-	return trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
-		Template: &trainer.JobSetTemplatePatch{Metadata: &metav1.ObjectMeta{Labels: map[string]string{}}},
-	}}
+	return trainer.RuntimePatch{
+		Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+			Template: &trainer.JobSetTemplatePatch{
+				Metadata: &metav1.ObjectMeta{Labels: map[string]string{}}},
+		}}
 }
 
 // nodeSelector is a manager's patch of the node selector of the job node.
 func nodeSelector(manager string, selector map[string]string) trainer.RuntimePatch {
 	p := patch(manager)
-	p.TrainingRuntimeSpec.Template.Spec = &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{{
-		Name: "node",
-		Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
-			Spec: &trainer.PodSpecPatch{NodeSelector: selector},
-		}}},
-	}}}
+	p.TrainingRuntimeSpec.Template.Spec = &trainer.JobSetSpecPatch{
+		ReplicatedJobs: []trainer.ReplicatedJobPatch{{
+			Name: "node",
+			Template: &trainer.JobTemplatePatch{
+				Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
+					Spec: &trainer.PodSpecPatch{NodeSelector: selector},
+				}}},
+		}}}
 	return p
 }
 
@@ -60,9 +65,11 @@ func ExampleUpsert() {
 		nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot"}),
 	}
 	// The user no longer asks for a zone.
-	patches = runtimepatch.Upsert(patches, nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"}))
+	patches = runtimepatch.Upsert(
+		patches, nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"}))
 	for _, p := range patches {
-		fmt.Println(p.Manager, p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector)
+		fmt.Println(p.Manager,
+			p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector)
 	}
 	// Output:
 	// sdk.example.com/user map[pool:reserved]
@@ -71,9 +78,12 @@ func ExampleUpsert() {
 
 // A queue adds its patch when it admits a TrainJob, and keeps the fields that the user sets.
 func ExampleMinimal() {
-	patches := []trainer.RuntimePatch{nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"})}
+	patches := []trainer.RuntimePatch{
+		nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"})}
 	for _, pool := range []string{"reserved", "spot"} {
-		plan, err := runtimepatch.Minimal(template(), patches, nodeSelector("queue.example.com/admission", map[string]string{"pool": pool, "zone": "a"}))
+		plan, err := runtimepatch.Minimal(template(), patches,
+			nodeSelector("queue.example.com/admission",
+				map[string]string{"pool": pool, "zone": "a"}))
 		if err != nil {
 			fmt.Println(err)
 			continue
@@ -131,9 +141,11 @@ func Example_history() {
 
 func ExampleManagedFields() {
 	sdk, queue := patch("sdk.example.com/user"), patch("queue.example.com/admission")
-	sdk.TrainingRuntimeSpec.Template.Metadata.Labels = map[string]string{"tier": "research", "team": "vision"}
+	sdk.TrainingRuntimeSpec.Template.Metadata.Labels = map[string]string{
+		"tier": "research", "team": "vision"}
 	queue.TrainingRuntimeSpec.Template.Metadata.Labels = map[string]string{"tier": "batch"}
-	result, err := runtimepatch.Apply(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{sdk, queue}, runtimepatch.Options{Owners: true})
+	result, err := runtimepatch.Apply(&trainer.JobSetTemplateSpec{},
+		[]trainer.RuntimePatch{sdk, queue}, runtimepatch.Options{Owners: true})
 	if err != nil {
 		fmt.Println(err)
 		return

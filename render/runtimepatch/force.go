@@ -9,11 +9,13 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Force decides conflicts for the patches of a TrainJob, as [conflict.Force] does. It lets managers win every conflict in which
-// they take part. It returns the remaining patches and every decision. The law holds for patches that check.Patches accepts.
+// Force decides conflicts for the patches of a TrainJob, as [conflict.Force] does. It lets managers
+// win every conflict in which they take part. It returns the remaining patches and every decision.
+// The law holds for patches that check.Patches accepts.
 //
 // Force returns the error of Apply.
-func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, managers ...string) ([]trainer.RuntimePatch, []conflict.Decision, error) {
+func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
+	managers ...string) ([]trainer.RuntimePatch, []conflict.Decision, error) {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}

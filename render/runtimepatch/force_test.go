@@ -30,11 +30,13 @@ func TestForce(t *testing.T) {
 		decisions []string
 	}{
 		{
-			name:      "an earlier patch wins",
-			reason:    "the order of the patches decides no longer, and what nobody disputes stays",
-			patches:   []says{{sdk, `nodeSelector: {pool: a, zone: z}`}, {queue, `nodeSelector: {pool: b, gpu: g}`}},
-			force:     []string{sdk},
-			want:      []says{{sdk, `nodeSelector: {pool: a, zone: z}`}, {queue, `nodeSelector: {gpu: g}`}},
+			name:   "an earlier patch wins",
+			reason: "the order of the patches decides no longer, and what nobody disputes stays",
+			patches: []says{{sdk, `nodeSelector: {pool: a, zone: z}`},
+				{queue, `nodeSelector: {pool: b, gpu: g}`}},
+			force: []string{sdk},
+			want: []says{{sdk, `nodeSelector: {pool: a, zone: z}`},
+				{queue, `nodeSelector: {gpu: g}`}},
 			decisions: []string{`sdk over queue: .nodeSelector["pool"]`},
 		},
 		{
@@ -46,29 +48,38 @@ func TestForce(t *testing.T) {
 			decisions: []string{`queue over sdk: .nodeSelector["pool"]`},
 		},
 		{
-			name:    "who agrees keeps what he says",
-			reason:  "equal values do not conflict",
-			patches: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}, {team, `nodeSelector: {pool: a}`}},
-			force:   []string{sdk},
-			want:    []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `{}`}, {team, `nodeSelector: {pool: a}`}},
+			name:   "who agrees keeps what he says",
+			reason: "equal values do not conflict",
+			patches: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`},
+				{team, `nodeSelector: {pool: a}`}},
+			force: []string{sdk},
+			want: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `{}`},
+				{team, `nodeSelector: {pool: a}`}},
 			decisions: []string{
 				`sdk over queue: .nodeSelector["pool"]`,
 			},
 		},
 		{
-			name:    "others go on to disagree",
-			reason:  "only conflicts in which the manager takes part are decided",
-			patches: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {zone: a}`}, {team, `nodeSelector: {zone: b}`}},
-			force:   []string{sdk},
-			want:    []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {zone: a}`}, {team, `nodeSelector: {zone: b}`}},
+			name:   "others go on to disagree",
+			reason: "only conflicts in which the manager takes part are decided",
+			patches: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {zone: a}`},
+				{team, `nodeSelector: {zone: b}`}},
+			force: []string{sdk},
+			want: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {zone: a}`},
+				{team, `nodeSelector: {zone: b}`}},
 		},
 		{
-			name:      "the first of two wins",
-			reason:    "the order of the names says who wins where both take part",
-			patches:   []says{{sdk, `{nodeSelector: {pool: a}, terminationGracePeriodSeconds: 1}`}, {queue, `{nodeSelector: {pool: b}, terminationGracePeriodSeconds: 2}`}, {team, `{terminationGracePeriodSeconds: 3, serviceAccountName: t}`}},
-			force:     []string{queue, sdk},
-			want:      []says{{sdk, `{}`}, {queue, `{nodeSelector: {pool: b}, terminationGracePeriodSeconds: 2}`}, {team, `serviceAccountName: t`}},
-			decisions: []string{`queue over sdk, team: .terminationGracePeriodSeconds`, `queue over sdk: .nodeSelector["pool"]`},
+			name:   "the first of two wins",
+			reason: "the order of the names says who wins where both take part",
+			patches: []says{{sdk, `{nodeSelector: {pool: a}, terminationGracePeriodSeconds: 1}`},
+				{queue, `{nodeSelector: {pool: b}, terminationGracePeriodSeconds: 2}`},
+				{team, `{terminationGracePeriodSeconds: 3, serviceAccountName: t}`}},
+			force: []string{queue, sdk},
+			want: []says{
+				{sdk, `{}`}, {queue, `{nodeSelector: {pool: b}, terminationGracePeriodSeconds: 2}`},
+				{team, `serviceAccountName: t`}},
+			decisions: []string{`queue over sdk, team: .terminationGracePeriodSeconds`,
+				`queue over sdk: .nodeSelector["pool"]`},
 		},
 		{
 			name:      "a list that is replaced whole",
@@ -79,77 +90,103 @@ func TestForce(t *testing.T) {
 			decisions: []string{`sdk over queue: .tolerations`},
 		},
 		{
-			name:      "one member of a union",
-			reason:    "the volume keeps the source of the manager, and is named by both still",
-			patches:   []says{{sdk, `volumes: [{name: data, emptyDir: {medium: Memory}}]`}, {queue, `volumes: [{name: data, configMap: {name: c}}, {name: other, emptyDir: {}}]`}},
-			force:     []string{sdk},
-			want:      []says{{sdk, `volumes: [{name: data, emptyDir: {medium: Memory}}]`}, {queue, `volumes: [{name: data}, {name: other, emptyDir: {}}]`}},
+			name:   "one member of a union",
+			reason: "the volume keeps the source of the manager, and is named by both still",
+			patches: []says{{sdk, `volumes: [{name: data, emptyDir: {medium: Memory}}]`},
+				{queue, `volumes: [{name: data, configMap: {name: c}}, {name: other, emptyDir: {}}]`}},
+			force: []string{sdk},
+			want: []says{{sdk, `volumes: [{name: data, emptyDir: {medium: Memory}}]`},
+				{queue, `volumes: [{name: data}, {name: other, emptyDir: {}}]`}},
 			decisions: []string{`sdk over queue: .volumes[name="data"]`},
 		},
 		{
-			name:      "a value or where it comes from",
-			reason:    "value and valueFrom are also a union",
-			patches:   []says{{sdk, `containers: [{name: side, env: [{name: A, value: x}]}]`}, {queue, `containers: [{name: side, env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}]`}},
-			force:     []string{queue},
-			want:      []says{{sdk, `containers: [{name: side, env: [{name: A}]}]`}, {queue, `containers: [{name: side, env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}]`}},
+			name:   "a value or where it comes from",
+			reason: "value and valueFrom are also a union",
+			patches: []says{{sdk, `containers: [{name: side, env: [{name: A, value: x}]}]`},
+				{queue, `containers: [{name: side, env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}]`}},
+			force: []string{queue},
+			want: []says{{sdk, `containers: [{name: side, env: [{name: A}]}]`},
+				{queue, `containers: [{name: side, env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}]`}},
 			decisions: []string{`queue over sdk: .containers[name="side"].env[name="A"]`},
 		},
 		{
-			name:      "a field that the API always says",
-			reason:    "a claim without its claimName would say an empty one, so it takes the winner's",
-			patches:   []says{{sdk, `volumes: [{name: data, persistentVolumeClaim: {claimName: a}}]`}, {queue, `volumes: [{name: data, persistentVolumeClaim: {claimName: b, readOnly: true}}]`}},
-			force:     []string{sdk},
-			want:      []says{{sdk, `volumes: [{name: data, persistentVolumeClaim: {claimName: a}}]`}, {queue, `volumes: [{name: data, persistentVolumeClaim: {claimName: a, readOnly: true}}]`}},
-			decisions: []string{`sdk over queue: .volumes[name="data"].persistentVolumeClaim.claimName`},
+			name: "a field that the API always says",
+			reason: "a claim without its claimName would say an empty one, so it takes the " +
+				"winner's",
+			patches: []says{
+				{sdk, `volumes: [{name: data, persistentVolumeClaim: {claimName: a}}]`},
+				{queue, `volumes: [{name: data, persistentVolumeClaim: {claimName: b, readOnly: true}}]`}},
+			force: []string{sdk},
+			want: []says{
+				{sdk, `volumes: [{name: data, persistentVolumeClaim: {claimName: a}}]`},
+				{queue, `volumes: [{name: data, persistentVolumeClaim: {claimName: a, readOnly: true}}]`}},
+			decisions: []string{
+				`sdk over queue: .volumes[name="data"].persistentVolumeClaim.claimName`},
 		},
 		{
-			name:      "a profile that goes with the type that has lost",
-			reason:    "with the winner's type another manager's profile of the node's would be refused",
-			patches:   []says{{sdk, `securityContext: {seccompProfile: {type: Localhost, localhostProfile: p}}`}, {queue, `securityContext: {seccompProfile: {type: RuntimeDefault}}`}},
-			force:     []string{queue},
-			want:      []says{{sdk, `securityContext: {seccompProfile: {type: RuntimeDefault}}`}, {queue, `securityContext: {seccompProfile: {type: RuntimeDefault}}`}},
-			decisions: []string{`queue over sdk: .securityContext.seccompProfile.type`, `queue over sdk: .securityContext.seccompProfile`},
+			name: "a profile that goes with the type that has lost",
+			reason: "with the winner's type another manager's profile of the node's would be " +
+				"refused",
+			patches: []says{
+				{sdk, `securityContext: {seccompProfile: {type: Localhost, localhostProfile: p}}`},
+				{queue, `securityContext: {seccompProfile: {type: RuntimeDefault}}`}},
+			force: []string{queue},
+			want: []says{{sdk, `securityContext: {seccompProfile: {type: RuntimeDefault}}`},
+				{queue, `securityContext: {seccompProfile: {type: RuntimeDefault}}`}},
+			decisions: []string{`queue over sdk: .securityContext.seccompProfile.type`,
+				`queue over sdk: .securityContext.seccompProfile`},
 		},
 		{
-			name:    "a null that empties what others set",
-			reason:  "the terms of the others go with it",
-			patches: []says{{sdk, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`}, {queue, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: []}]}}}`}},
-			force:   []string{sdk},
-			want:    []says{{sdk, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`}, {queue, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`}},
+			name:   "a null that empties what others set",
+			reason: "the terms of the others go with it",
+			patches: []says{
+				{sdk, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`}, {queue, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: []}]}}}`}},
+			force: []string{sdk},
+			want: []says{
+				{sdk, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`}, {queue, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`}},
 			decisions: []string{
 				`sdk over queue: .affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`,
 			},
 		},
 		{
-			name:      "a null over a field that the winner sets",
-			reason:    "a reference that is null by the encoding takes the winner's",
-			patches:   []says{{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {system: x, gateway: g}}]`}},
-			force:     []string{sdk},
-			want:      []says{{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}},
+			name:   "a null over a field that the winner sets",
+			reason: "a reference that is null by the encoding takes the winner's",
+			patches: []says{
+				{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {system: x, gateway: g}}]`}},
+			force: []string{sdk},
+			want: []says{
+				{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}},
 			decisions: []string{`sdk over queue: .volumes[name="data"].scaleIO.secretRef`},
 		},
 		{
-			name:      "two patches of a manager that loses",
-			reason:    "the one without the field stays as it is",
-			patches:   []says{{sdk, `securityContext: {runAsUser: 1}`}, {queue, `securityContext: {runAsUser: 2}`}, {queue, `securityContext: {}`}},
-			force:     []string{sdk},
-			want:      []says{{sdk, `securityContext: {runAsUser: 1}`}, {queue, `{}`}, {queue, `securityContext: {}`}},
+			name:   "two patches of a manager that loses",
+			reason: "the one without the field stays as it is",
+			patches: []says{{sdk, `securityContext: {runAsUser: 1}`},
+				{queue, `securityContext: {runAsUser: 2}`}, {queue, `securityContext: {}`}},
+			force: []string{sdk},
+			want: []says{{sdk, `securityContext: {runAsUser: 1}`}, {queue, `{}`},
+				{queue, `securityContext: {}`}},
 			decisions: []string{`sdk over queue: .securityContext.runAsUser`},
 		},
 		{
-			name:      "two patches of a manager that loses an inner field",
-			reason:    "the one with an empty struct around it stays as it is",
-			patches:   []says{{sdk, `securityContext: {seLinuxOptions: {level: a}}`}, {queue, `securityContext: {seLinuxOptions: {level: b}, runAsUser: 1}`}, {queue, `securityContext: {}`}},
-			force:     []string{sdk},
-			want:      []says{{sdk, `securityContext: {seLinuxOptions: {level: a}}`}, {queue, `securityContext: {runAsUser: 1}`}, {queue, `securityContext: {}`}},
+			name:   "two patches of a manager that loses an inner field",
+			reason: "the one with an empty struct around it stays as it is",
+			patches: []says{{sdk, `securityContext: {seLinuxOptions: {level: a}}`},
+				{queue, `securityContext: {seLinuxOptions: {level: b}, runAsUser: 1}`},
+				{queue, `securityContext: {}`}},
+			force: []string{sdk},
+			want: []says{{sdk, `securityContext: {seLinuxOptions: {level: a}}`},
+				{queue, `securityContext: {runAsUser: 1}`}, {queue, `securityContext: {}`}},
 			decisions: []string{`sdk over queue: .securityContext.seLinuxOptions.level`},
 		},
 		{
-			name:      "two patches of a manager that loses a reference, one without it",
-			reason:    "the encoding always says the reference, and an empty one opposes nobody",
-			patches:   []says{{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {name: t}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {system: x, gateway: g}}]`}},
-			force:     []string{sdk},
-			want:      []says{{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {}, system: x, gateway: g}}]`}},
+			name:   "two patches of a manager that loses a reference, one without it",
+			reason: "the encoding always says the reference, and an empty one opposes nobody",
+			patches: []says{
+				{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {name: t}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {system: x, gateway: g}}]`}},
+			force: []string{sdk},
+			want: []says{
+				{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {}, system: x, gateway: g}}]`}},
 			decisions: []string{`sdk over queue: .volumes[name="data"].scaleIO.secretRef`},
 		},
 		{
@@ -164,7 +201,8 @@ func TestForce(t *testing.T) {
 			template := &trainer.JobSetTemplateSpec{}
 			template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
 			template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node"}, {Name: "side"}}
-			left, decisions, err := runtimepatch.Force(template, podPatches(t, tc.patches), tc.force...)
+			left, decisions, err := runtimepatch.Force(template, podPatches(t, tc.patches),
+				tc.force...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,11 +212,16 @@ func TestForce(t *testing.T) {
 			var got []string
 			for _, d := range decisions {
 				f := d.Finding(fieldpath.Object{Kind: trainer.TrainJobKind, Name: "llm"})
-				winner, losers, _ := strings.Cut(strings.TrimSuffix(f.Message, " (forced)"), " overrides ")
+				winner, losers, _ := strings.Cut(strings.TrimSuffix(f.Message, " (forced)"),
+					" overrides ")
 				_, field, _ := strings.Cut(f.Path.String(), ".template.spec.template.spec")
-				got = append(got, fmt.Sprintf("%s over %s: %s", nick.Replace(winner), nick.Replace(losers), field))
-				if last := f.Claims[len(f.Claims)-1].Owner; last != merge.Manager(d.Manager) || f.Severity != finding.Warning || f.Code != codes.Forced {
-					t.Errorf("the finding does not end with the winner's claim, or is not a warning: %v", f)
+				got = append(
+					got, fmt.Sprintf("%s over %s: %s", nick.Replace(winner), nick.Replace(losers),
+						field))
+				if last := f.Claims[len(f.Claims)-1].Owner; last != merge.Manager(d.Manager) ||
+					f.Severity != finding.Warning || f.Code != codes.Forced {
+					t.Errorf("the finding does not end with the winner's claim, or is not a "+
+						"warning: %v", f)
 				}
 			}
 			if diff := cmp.Diff(tc.decisions, got); diff != "" {
@@ -216,11 +259,19 @@ func TestForce_ClusterOutcome(t *testing.T) {
 		force, want string
 		patches     []says
 	}{
-		{sdk, "the cluster lets the last patch win, which is " + queue + "'s: remove the field from the patch of " + queue, []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}},
-		{queue, "the cluster lets it win, too, as long as its patch is the last one: remove the field from the patch of " + sdk, []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}},
-		{sdk, "the cluster keeps both members and refuses the object: remove the field from the patch of " + queue, []says{{sdk, `volumes: [{name: d, emptyDir: {}}]`}, {queue, `volumes: [{name: d, configMap: {}}]`}}},
+		{sdk, "the cluster lets the last patch win, which is " + queue +
+			"'s: remove the field from the patch of " + queue,
+			[]says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}},
+		{queue, "the cluster lets it win, too, as long as its patch is the last one: remove the " +
+			"field from the patch of " + sdk,
+			[]says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}},
+		{sdk, "the cluster keeps both members and refuses the object: remove the field from the " +
+			"patch of " + queue,
+			[]says{{sdk, `volumes: [{name: d, emptyDir: {}}]`},
+				{queue, `volumes: [{name: d, configMap: {}}]`}}},
 	} {
-		_, decisions, err := runtimepatch.Force(&trainer.JobSetTemplateSpec{}, podPatches(t, tc.patches), tc.force)
+		_, decisions, err := runtimepatch.Force(&trainer.JobSetTemplateSpec{},
+			podPatches(t, tc.patches), tc.force)
 		if err != nil || len(decisions) != 1 {
 			t.Fatalf("%v %v", decisions, err)
 		}
@@ -234,7 +285,8 @@ func TestForce_ClusterOutcome(t *testing.T) {
 func TestForceFails(t *testing.T) {
 	template := &trainer.JobSetTemplateSpec{}
 	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
-	template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector = map[string]string{"a": "b"}
+	template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector = map[string]string{
+		"a": "b"}
 	patches := podPatches(t, []says{{sdk, `nodeSelector: {$patch: other}`}})
 	_, want := runtimepatch.Apply(template, patches, runtimepatch.Options{})
 	left, decisions, err := runtimepatch.Force(template, patches, sdk)
@@ -250,7 +302,8 @@ func TestForceFails(t *testing.T) {
 func ExampleForce() {
 	template := &trainer.JobSetTemplateSpec{}
 	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
-	patches := []trainer.RuntimePatch{pool("sdk.example.com/user", "reserved"), pool("queue.example.com/admission", "spot")}
+	patches := []trainer.RuntimePatch{pool("sdk.example.com/user", "reserved"),
+		pool("queue.example.com/admission", "spot")}
 
 	patches, decisions, err := runtimepatch.Force(template, patches, "sdk.example.com/user")
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 )
 
 // TestAllocations limits the number of allocations. The limit is the sum of two deep copies of the
-// result, one encoding of the base and the patches as JSON, and one for each value in the JSON of the
-// patches. It adds one for every eight claims. Numbers of allocations are exact, so the test cannot
-// fail on a slow machine.
+// result, one encoding of the base and the patches as JSON, and one for each value in the JSON of
+// the patches. It adds one for every eight claims. Numbers of allocations are exact, so the test
+// cannot fail on a slow machine.
 func TestAllocations(t *testing.T) {
 	for _, jobs := range []int{1, 3, 5} {
 		for _, managers := range []int{1, 4, 16} {
@@ -40,13 +40,16 @@ func TestAllocations(t *testing.T) {
 					values += count(patch)
 				}
 			})
-			got, most := allocations(func() { mustApply(t, template, patches, true) }), 2*floor+encoding+values+claims/8
+			got, most := allocations(func() { mustApply(t, template, patches, true) }),
+				2*floor+encoding+values+claims/8
 			if got > most {
-				t.Errorf("%d jobs, %d managers: %d allocations for %d values and %d claims; a DeepCopy takes %d and encoding %d, so %d at most",
+				t.Errorf("%d jobs, %d managers: %d allocations for %d values and %d claims; a "+
+					"DeepCopy takes %d and encoding %d, so %d at most",
 					jobs, managers, got, values, claims, floor, encoding, most)
 			}
 			if n := allocations(func() { conflict.Find(result.Owners) }); n > 0 {
-				t.Errorf("%d jobs, %d managers: Find allocates %d times without a conflict", jobs, managers, n)
+				t.Errorf("%d jobs, %d managers: Find allocates %d times without a conflict", jobs,
+					managers, n)
 			}
 		}
 	}
@@ -68,9 +71,9 @@ func count(value any) int {
 	return n
 }
 
-// TestGrowth holds the number of allocations to a straight line, beyond the number for an input that
-// has none. Twice as many managers, jobs or variables take at most twice as many. A tenth more is
-// allowed, since maps and slices grow in steps.
+// TestGrowth holds the number of allocations to a straight line, beyond the number for an input
+// that has none. Twice as many managers, jobs or variables take at most twice as many. A tenth more
+// is allowed, since maps and slices grow in steps.
 func TestGrowth(t *testing.T) {
 	for name, g := range growths {
 		for _, owners := range []bool{false, true} {
@@ -84,7 +87,8 @@ func TestGrowth(t *testing.T) {
 					n := g.most / parts
 					many := count(n)
 					if (many-none)*less*10 > (few-none)*n*11 {
-						t.Errorf("%d allocations without any, %d for %d, %d for %d: that is not a straight line", none, few, less, many, n)
+						t.Errorf("%d allocations without any, %d for %d, %d for %d: that is not "+
+							"a straight line", none, few, less, many, n)
 					}
 					less, few = n, many
 				}
@@ -117,7 +121,8 @@ var growths = map[string]growth{
 		for i := range patches {
 			container := &patches[i].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0]
 			for j := range n {
-				container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("M%d_%d", i, j), Value: "x"})
+				container.Env = append(container.Env,
+					corev1.EnvVar{Name: fmt.Sprintf("M%d_%d", i, j), Value: "x"})
 			}
 		}
 		return benchTemplate(1), patches
@@ -134,7 +139,8 @@ func withEnv(template *trainer.JobSetTemplateSpec, n int) *trainer.JobSetTemplat
 	return template
 }
 
-func mustApply(t testing.TB, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, owners bool) *runtimepatch.Result {
+func mustApply(t testing.TB, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
+	owners bool) *runtimepatch.Result {
 	t.Helper()
 	result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: owners})
 	if err != nil {
@@ -145,8 +151,8 @@ func mustApply(t testing.TB, template *trainer.JobSetTemplateSpec, patches []tra
 
 func allocations(f func()) int { return int(testing.AllocsPerRun(5, f)) }
 
-// TestLongLists compares lists that are long enough to be indexed with the merge of the API server. The generated
-// cases of other tests have short ones.
+// TestLongLists compares lists that are long enough to be indexed with the merge of the API server.
+// The generated cases of other tests have short ones.
 func TestLongLists(t *testing.T) {
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 11))
 	variables := func(n, names int) []corev1.EnvVar {
@@ -157,7 +163,8 @@ func TestLongLists(t *testing.T) {
 		return env
 	}
 	for i := range 60 {
-		template := &trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}}}
+		template := &trainer.JobSetTemplateSpec{
+			Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}}}
 		pod := &template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec
 		pod.Containers = []corev1.Container{{Name: "c", Env: variables(25+next.IntN(40), 90)}}
 		if next.IntN(6) == 0 {
@@ -178,17 +185,23 @@ func TestLongLists(t *testing.T) {
 			if next.IntN(3) == 0 {
 				env = append(env, env[0])
 			}
-			spec := trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{Name: "c", Env: env}}}
+			spec := trainer.PodSpecPatch{
+				Containers: []trainer.ContainerPatch{{Name: "c", Env: env}}}
 			p := patch(fmt.Sprintf("m%d.example.com/x", k))
-			p.TrainingRuntimeSpec.Template.Spec = &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{{
-				Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: &spec}}},
-			}}}
+			p.TrainingRuntimeSpec.Template.Spec = &trainer.JobSetSpecPatch{
+				ReplicatedJobs: []trainer.ReplicatedJobPatch{{
+					Name: "node",
+					Template: &trainer.JobTemplatePatch{
+						Spec: &trainer.JobSpecPatch{
+							Template: &trainer.PodTemplatePatch{Spec: &spec}}},
+				}}}
 			patches = append(patches, p)
 			text, err := json.Marshal(spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want, err = strategicpatch.StrategicMergePatch(want, text, corev1.PodSpec{}); err != nil {
+			if want, err = strategicpatch.StrategicMergePatch(
+				want, text, corev1.PodSpec{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -197,7 +210,8 @@ func TestLongLists(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, owners := range []bool{false, true} {
-			result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: owners})
+			result, err := runtimepatch.Apply(template, patches,
+				runtimepatch.Options{Owners: owners})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,7 +10,8 @@ import (
 
 const module = "github.com/trainweld/trainweld"
 
-// typesModules are the modules that the API types bring along: the types of TrainJobs, JobSets and Kubernetes, and their encodings.
+// typesModules are the modules that the API types bring along: the types of TrainJobs, JobSets and
+// Kubernetes, and their encodings.
 var typesModules = strings.Fields(`
 	github.com/kubeflow/trainer/v2 sigs.k8s.io/jobset k8s.io/api k8s.io/apimachinery volcano.sh/apis
 	k8s.io/klog/v2 k8s.io/kube-openapi k8s.io/utils
@@ -22,14 +23,14 @@ var typesModules = strings.Fields(`
 	github.com/x448/float16 go.yaml.in/yaml/v2 go.yaml.in/yaml/v3 golang.org/x/net golang.org/x/text
 	google.golang.org/protobuf gopkg.in/inf.v0 gopkg.in/yaml.v3`)
 
-// coreModules are the modules that the core brings along whatever type it merges. They have quantities, the paths of
-// errors of the API server, and the YAML of definitions.
+// coreModules are the modules that the core brings along whatever type it merges. They have
+// quantities, the paths of errors of the API server, and the YAML of definitions.
 var coreModules = strings.Fields(`
 	k8s.io/apimachinery k8s.io/klog/v2 k8s.io/utils sigs.k8s.io/json sigs.k8s.io/yaml go.yaml.in/yaml/v2
 	github.com/fxamacker/cbor/v2 github.com/go-logr/logr github.com/x448/float16 gopkg.in/inf.v0`)
 
-// TestCoreBudget limits the modules that a controller links with the core for types of its own. They have nothing of
-// TrainJobs and JobSets, and no API types at all.
+// TestCoreBudget limits the modules that a controller links with the core for types of its own.
+// They have nothing of TrainJobs and JobSets, and no API types at all.
 func TestCoreBudget(t *testing.T) {
 	for _, pkg := range []string{"fieldpath", "schema", "merge", "finding", "conflict"} {
 		for of, name := range linkedWith(t, pkg) {
@@ -43,9 +44,9 @@ func TestCoreBudget(t *testing.T) {
 	}
 }
 
-// TestImportBudget limits the modules that a controller links with the library. They are the API types, the
-// modules that these bring along, and the modules named here with a reason. They do not include client-go,
-// controller-runtime and CEL.
+// TestImportBudget limits the modules that a controller links with the library. They are the API
+// types, the modules that these bring along, and the modules named here with a reason. They do not
+// include client-go, controller-runtime and CEL.
 func TestImportBudget(t *testing.T) {
 	for _, tc := range []struct {
 		pkg    string
@@ -54,7 +55,8 @@ func TestImportBudget(t *testing.T) {
 	}{
 		{"render/runtimepatch", nil, "a merge of TrainJobs needs their types"},
 		{"render/check", nil, "so does a check of their patches"},
-		{"render", []string{"k8s.io/component-helpers"}, "requests of a Pod as the scheduler counts them"},
+		{"render", []string{"k8s.io/component-helpers"},
+			"requests of a Pod as the scheduler counts them"},
 		{"render/manifest", nil, "it reads the types"},
 	} {
 		allowed := map[string]bool{}
@@ -68,11 +70,13 @@ func TestImportBudget(t *testing.T) {
 			}
 		}
 		if len(reached) < 10 {
-			t.Errorf("%s reaches only %d modules; this test looks at the wrong things", tc.pkg, len(reached))
+			t.Errorf("%s reaches only %d modules; this test looks at the wrong things", tc.pkg,
+				len(reached))
 		}
 		for name, pkg := range reached {
 			if !allowed[name] && !isOwn(name) {
-				t.Errorf("%s links %s of %s, which is not in its budget (%s)", tc.pkg, pkg, name, tc.reason)
+				t.Errorf("%s links %s of %s, which is not in its budget (%s)", tc.pkg, pkg, name,
+					tc.reason)
 			}
 		}
 		for _, name := range tc.adds {
@@ -83,13 +87,18 @@ func TestImportBudget(t *testing.T) {
 	}
 }
 
-// TestOnlyTheProgramLinksAdmission keeps the API server's validation out of every package except the program's. Commands
-// that do not judge do not link it. For --old, render and live predict an apply of the API server, and comparison writes what live says. A merge judges its result,
-// and what render and fn print is judged with it.
+// TestOnlyTheProgramLinksAdmission keeps the API server's validation out of every package except
+// the program's. Commands that do not judge do not link it. For --old, render and live predict an
+// apply of the API server, and comparison writes what live says. A merge judges its result, and
+// what render and fn print is judged with it.
 func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	const heavy = module + "/render/admission"
-	want := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/command/check", "/cmd/internal/command/diff", "/cmd/internal/command/migrate", "/cmd/internal/command/render", "/cmd/internal/live",
-		"/cmd/internal/comparison", "/cmd/internal/objectmerge", "/cmd/internal/pipeline", "/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame", "/cmd/internal/command/conflicts", "/cmd/internal/command/policy", "/cmd/internal/vap"}
+	want := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/command/check",
+		"/cmd/internal/command/diff", "/cmd/internal/command/migrate",
+		"/cmd/internal/command/render", "/cmd/internal/live",
+		"/cmd/internal/comparison", "/cmd/internal/objectmerge", "/cmd/internal/pipeline",
+		"/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame",
+		"/cmd/internal/command/conflicts", "/cmd/internal/command/policy", "/cmd/internal/vap"}
 	links := 0
 	for _, pkg := range linking(t, heavy) {
 		if strings.HasPrefix(pkg, heavy) {
@@ -107,11 +116,13 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 
 // TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's.
 func TestOnlyTheProgramLinksKustomize(t *testing.T) {
-	program := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/build", "/cmd/internal/revision", "/cmd/internal/comparison"}
+	program := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/build",
+		"/cmd/internal/revision", "/cmd/internal/comparison"}
 	links := 0
 	for _, pkg := range linking(t, "sigs.k8s.io/kustomize/api/krusty") {
 		name := strings.TrimPrefix(pkg, module)
-		if links++; !slices.Contains(program, name) && !strings.HasPrefix(name, "/cmd/internal/command/") {
+		if links++; !slices.Contains(program, name) &&
+			!strings.HasPrefix(name, "/cmd/internal/command/") {
 			t.Errorf("%s links kustomize; only the program may", pkg)
 		}
 	}
@@ -122,7 +133,8 @@ func TestOnlyTheProgramLinksKustomize(t *testing.T) {
 
 // TestOnlyTestsLinkTheirSupport keeps what only tests need out of the program and the library.
 func TestOnlyTestsLinkTheirSupport(t *testing.T) {
-	for _, support := range []string{module + "/internal/testenv", module + "/internal/roundrobin", module + "/render/casefile"} {
+	for _, support := range []string{module + "/internal/testenv", module + "/internal/roundrobin",
+		module + "/render/casefile"} {
 		if pkgs := linking(t, support); !slices.Equal(pkgs, []string{support}) {
 			t.Errorf("%q link %s; only itself and tests may", pkgs, support)
 		}
@@ -146,9 +158,12 @@ type linked struct {
 	deps   []string
 }
 
-// all returns the packages of the repository and the packages that they link. The go command lists them once for all tests.
+// all returns the packages of the repository and the packages that they link. The go command lists
+// them once for all tests.
 var all = sync.OnceValues(func() (map[string]linked, error) {
-	lines, err := list("-deps", "-f", `{{.ImportPath}} {{with .Module}}{{.Path}}{{else}}-{{end}} {{join .Deps " "}}`, module+"/...")
+	lines, err := list("-deps", "-f",
+		`{{.ImportPath}} {{with .Module}}{{.Path}}{{else}}-{{end}} {{join .Deps " "}}`,
+		module+"/...")
 	packages := map[string]linked{}
 	for _, line := range lines {
 		fields := strings.Fields(line)
@@ -182,7 +197,8 @@ func linking(t *testing.T, pkg string) []string {
 // isOwn reports whether a module is one of this repository.
 func isOwn(name string) bool { return name == module || strings.HasPrefix(name, module+"/") }
 
-// linkedWith are the packages that a package of the repository links, itself among them, with the module of each.
+// linkedWith are the packages that a package of the repository links, itself among them, with the
+// module of each.
 func linkedWith(t *testing.T, pkg string) map[string]string {
 	t.Helper()
 	packages := allPackages(t)

@@ -36,15 +36,19 @@ func SchedulerLayer(name string) merge.Owner { return merge.Owner(schedulerPrefi
 
 // isController reports whether a controller computes the layer's values.
 func isController(l merge.Owner) bool {
-	return l == JobSetLayer || l == JobLayer || strings.HasPrefix(string(l), policyPrefix) || strings.HasPrefix(string(l), schedulerPrefix)
+	return l == JobSetLayer || l == JobLayer || strings.HasPrefix(string(l), policyPrefix) ||
+		strings.HasPrefix(string(l), schedulerPrefix)
 }
 
-// OverrideLayer returns the layer of one override of a TrainJob of Trainer 2.1. The name is the override's position in
-// spec.podTemplateOverrides, or "metadata" for spec.labels and spec.annotations.
+// OverrideLayer returns the layer of one override of a TrainJob of Trainer 2.1. The name is the
+// override's position in spec.podTemplateOverrides, or "metadata" for spec.labels and
+// spec.annotations.
 func OverrideLayer(name string) merge.Owner { return merge.Owner(overridePrefix + name) }
 
 // OverrideOf returns the override of a layer and reports whether the layer is one.
-func OverrideOf(l merge.Owner) (string, bool) { return strings.CutPrefix(string(l), overridePrefix) }
+func OverrideOf(l merge.Owner) (string, bool) {
+	return strings.CutPrefix(string(l), overridePrefix)
+}
 
 // FromRuntime reports whether the Source of a claim is a field of the runtime, not of the TrainJob.
 func FromRuntime(c merge.Claim) bool {
@@ -58,11 +62,13 @@ func FromRuntime(c merge.Claim) bool {
 
 // PatchPath returns the path of a manager's JobSet template patch in a TrainJob.
 func PatchPath(manager string) fieldpath.Path {
-	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("runtimePatches"), fieldpath.Item("manager", manager), fieldpath.Field("trainingRuntimeSpec"), fieldpath.Field("template")}
+	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("runtimePatches"),
+		fieldpath.Item("manager", manager), fieldpath.Field("trainingRuntimeSpec"),
+		fieldpath.Field("template")}
 }
 
-// InTemplate returns the path of a claim's source in the JobSet template of the runtime or of a patch. It returns nil if the source
-// lies elsewhere.
+// InTemplate returns the path of a claim's source in the JobSet template of the runtime or of a
+// patch. It returns nil if the source lies elsewhere.
 func InTemplate(c merge.Claim) fieldpath.Path {
 	root := fieldpath.Fields("spec", "template")
 	if name, ok := c.Owner.Manager(); ok {
@@ -74,12 +80,14 @@ func InTemplate(c merge.Claim) fieldpath.Path {
 	return c.At[len(root):]
 }
 
-// FormatClaim formats the value of a claim as FormatValue does. A controller's value is never secret, so it is shown.
+// FormatClaim formats the value of a claim as FormatValue does. A controller's value is never
+// secret, so it is shown.
 func FormatClaim(path fieldpath.Path, c merge.Claim, show bool) string {
 	return finding.FormatValue(path, c.Value, show || isController(c.Owner))
 }
 
-// IsSecretOf reports whether a layer may have written a secret into the field, as IsSecret does. Controllers write no secrets.
+// IsSecretOf reports whether a layer may have written a secret into the field, as IsSecret does.
+// Controllers write no secrets.
 func IsSecretOf(layer merge.Owner, path fieldpath.Path) bool {
 	return !isController(layer) && finding.IsSecret(path)
 }

@@ -1,4 +1,5 @@
-// Package runtimepatch merges a list of patches into a runtime's template and records who set each field.
+// Package runtimepatch merges a list of patches into a runtime's template and records who set each
+// field.
 //
 //	result, err := runtimepatch.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, runtimepatch.Options{Owners: true})
 //	if err != nil {
@@ -10,28 +11,31 @@
 //
 // # The laws of a merge
 //
-// [Apply] gives the Trainer controller's result (Trainer v2.3.0 pkg/runtime/core). It merges each patch, in list order, into
-// the template as a strategic merge patch. The struct tags of JobSetSpec define the merge. Then it restores the template's
-// order of the replicated jobs. Property tests hold each law against the controller's own code:
+// [Apply] gives the Trainer controller's result (Trainer v2.3.0 pkg/runtime/core). It merges each
+// patch, in list order, into the template as a strategic merge patch. The struct tags of JobSetSpec
+// define the merge. Then it restores the template's order of the replicated jobs. Property tests
+// hold each law against the controller's own code:
 //
-//   - A patch sets the fields of its JSON. An empty field with omitempty sets nothing. An empty field without
-//     it sets the empty value. A null empties the field.
+//   - A patch sets the fields of its JSON. An empty field with omitempty sets nothing. An empty
+//     field without it sets the empty value. A null empties the field.
 //   - Structs merge field by field and maps key by key.
-//   - A list with a merge key merges item by item. New items go in front in the patch's order. Items that the
-//     patch names take the patch's order. An item that the patch does not name stays before the named items
-//     that it preceded.
+//   - A list with a merge key merges item by item. New items go in front in the patch's order.
+//     Items that the patch names take the patch's order. An item that the patch does not name stays
+//     before the named items that it preceded.
 //   - A patch replaces any other list whole.
-//   - The field template.metadata differs: labels and annotations merge key by key, and all else is ignored.
+//   - The field template.metadata differs: labels and annotations merge key by key, and all else is
+//     ignored.
 //   - Only a null, or a directive in a map, removes anything.
 //
-// A merge has no union rules: it keeps both sources of one volume, as the cluster does. Package check finds such patches before
-// the merge. Package conflict finds them between managers after it.
+// A merge has no union rules: it keeps both sources of one volume, as the cluster does. Package
+// check finds such patches before the merge. Package conflict finds them between managers after it.
 //
 // # The patch of a controller
 //
-// A controller adds the patch that [Minimal] returns, so that no other manager loses a field. Use [Upsert] and [Remove] to put it into
-// the list and take it out. Use [MinimalIn], [UpsertIn] and [RemoveIn] in a whole TrainJob that is an object. They keep the
-// fields that this release of the API lacks.
+// A controller adds the patch that [Minimal] returns, so that no other manager loses a field. Use
+// [Upsert] and [Remove] to put it into the list and take it out. Use [MinimalIn], [UpsertIn] and
+// [RemoveIn] in a whole TrainJob that is an object. They keep the fields that this release of the
+// API lacks.
 package runtimepatch
 
 import (
@@ -55,7 +59,8 @@ import (
 type Options struct {
 	// Owners requests Result.Owners.
 	Owners bool
-	// Added are fields that the Go types lack, by the manager of the patch: see legacy.Earlier.Patched.
+	// Added are fields that the Go types lack, by the manager of the patch: see
+	// legacy.Earlier.Patched.
 	Added map[string]map[string]any
 }
 
@@ -68,13 +73,15 @@ type Result struct {
 	notes  []merge.Note
 }
 
-// Apply merges patches into a template in the given order, as the Trainer controller does. It changes neither and accepts a nil
-// list. It also follows the controller for a patch of a job or container that the template lacks. Call check.Patches first: it
-// reports such patches.
+// Apply merges patches into a template in the given order, as the Trainer controller does. It
+// changes neither and accepts a nil list. It also follows the controller for a patch of a job or
+// container that the template lacks. Call check.Patches first: it reports such patches.
 //
-// The error is a [*PatchError]. It names the manager and the field at which the controller's own merge would fail. Examples are
-// an item without its merge key and an unknown directive. There is then no result.
-func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, opts Options) (*Result, error) {
+// The error is a [*PatchError]. It names the manager and the field at which the controller's own
+// merge would fail. Examples are an item without its merge key and an unknown directive. There is
+// then no result.
+func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
+	opts Options) (*Result, error) {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
@@ -97,18 +104,22 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	return result, nil
 }
 
-func mergeLayers(template *trainer.JobSetTemplateSpec, layers []merge.Patch) (*merge.Result[trainer.JobSetTemplateSpec], error) {
-	return merge.Strategic(template, layers, mergeRules(), merge.Base(RuntimeLayer, fieldpath.Fields("spec", "template")))
+func mergeLayers(template *trainer.JobSetTemplateSpec,
+	layers []merge.Patch) (*merge.Result[trainer.JobSetTemplateSpec], error) {
+	return merge.Strategic(template, layers, mergeRules(),
+		merge.Base(RuntimeLayer, fieldpath.Fields("spec", "template")))
 }
 
-// nobody is the manager of a patch that names none. check.Patches refuses it, and the other patches are judged all the same.
+// nobody is the manager of a patch that names none. check.Patches refuses it, and the other patches
+// are judged all the same.
 const nobody = "nobody"
 
 // layersOf returns the patches as those of a merge.
 func layersOf(patches []trainer.RuntimePatch) []merge.Patch {
 	layers := make([]merge.Patch, len(patches))
 	for i := range patches {
-		layers[i] = merge.Patch{Manager: cmp.Or(patches[i].Manager, nobody), At: PatchPath(patches[i].Manager)}
+		layers[i] = merge.Patch{Manager: cmp.Or(patches[i].Manager, nobody),
+			At: PatchPath(patches[i].Manager)}
 		if spec := patches[i].TrainingRuntimeSpec; spec != nil && spec.Template != nil {
 			layers[i].Value = spec.Template
 		}
@@ -131,7 +142,8 @@ func addFields(layers []merge.Patch, added map[string]map[string]any) error {
 	return nil
 }
 
-// LayOver adds fields of Options.Added to the encoding of a JobSet template patch. Items go by their names, which the patch has as well.
+// LayOver adds fields of Options.Added to the encoding of a JobSet template patch. Items go by
+// their names, which the patch has as well.
 func LayOver(patch, added map[string]any) {
 	for name, value := range added {
 		had, isObject := patch[name].(map[string]any)
@@ -213,8 +225,9 @@ func (e *PatchError) Unwrap() error {
 	return e.Err
 }
 
-// ManagedFields returns the ownership in the API server's format. One entry stands for the runtime, then one for each patch in
-// order. Each holds the fields of [merge.History.FieldsV1]. Entries carry no time.
+// ManagedFields returns the ownership in the API server's format. One entry stands for the runtime,
+// then one for each patch in order. Each holds the fields of [merge.History.FieldsV1]. Entries
+// carry no time.
 func ManagedFields(o *merge.History) []metav1.ManagedFieldsEntry {
 	var entries []metav1.ManagedFieldsEntry
 	for layer, fields := range o.FieldsV1(isIgnored) {
@@ -233,34 +246,42 @@ func ManagedFields(o *merge.History) []metav1.ManagedFieldsEntry {
 	return entries
 }
 
-// isIgnored reports whether the controller ignores a field of the template. Of metadata it takes labels and annotations only.
+// isIgnored reports whether the controller ignores a field of the template. Of metadata it takes
+// labels and annotations only.
 func isIgnored(path fieldpath.Path) bool {
-	return len(path) > 1 && path[0] == fieldpath.Field("metadata") && path[1] != fieldpath.Field("labels") && path[1] != fieldpath.Field("annotations")
+	return len(path) > 1 && path[0] == fieldpath.Field("metadata") &&
+		path[1] != fieldpath.Field("labels") && path[1] != fieldpath.Field("annotations")
 }
 
-// restoreOrder sorts the merged jobs into the template's order. A job that the template lacks counts as its first one, like the
-// zero value of the controller's Go map.
+// restoreOrder sorts the merged jobs into the template's order. A job that the template lacks
+// counts as its first one, like the zero value of the controller's Go map.
 func restoreOrder(merged, template []jobset.ReplicatedJob) {
 	order := make(map[string]int, len(template))
 	for i := range template {
 		order[template[i].Name] = i
 	}
-	before := func(a, b jobset.ReplicatedJob) int { return cmp.Compare(order[a.Name], order[b.Name]) }
+	before := func(a, b jobset.ReplicatedJob) int {
+		return cmp.Compare(order[a.Name], order[b.Name])
+	}
 	if !slices.IsSortedFunc(merged, before) {
 		slices.SortStableFunc(merged, before)
 	}
 }
 
-// Upsert returns the patches with one manager's entry replaced in full, and without further entries of the manager. It appends the
-// entry if the manager has none. It never changes the given list. It does not merge the old entry with the new one: a manager that
-// sends less withdraws the rest. An entry without a time takes the time of an old entry that is equal otherwise: the cluster sets it.
+// Upsert returns the patches with one manager's entry replaced in full, and without further entries
+// of the manager. It appends the entry if the manager has none. It never changes the given list. It
+// does not merge the old entry with the new one: a manager that sends less withdraws the rest. An
+// entry without a time takes the time of an old entry that is equal otherwise: the cluster sets it.
 func Upsert(patches []trainer.RuntimePatch, entry trainer.RuntimePatch) []trainer.RuntimePatch {
 	entry = *entry.DeepCopy()
-	at := slices.IndexFunc(patches, func(p trainer.RuntimePatch) bool { return p.Manager == entry.Manager })
+	at := slices.IndexFunc(patches, func(p trainer.RuntimePatch) bool {
+		return p.Manager == entry.Manager
+	})
 	if at < 0 {
 		return append(slices.Clip(patches), entry)
 	}
-	if entry.Time == nil && merge.SameValue(patches[at].TrainingRuntimeSpec, entry.TrainingRuntimeSpec) {
+	if entry.Time == nil &&
+		merge.SameValue(patches[at].TrainingRuntimeSpec, entry.TrainingRuntimeSpec) {
 		entry.Time = patches[at].Time.DeepCopy()
 	}
 	return slices.Insert(Remove(patches, entry.Manager), at, entry)
@@ -268,5 +289,7 @@ func Upsert(patches []trainer.RuntimePatch, entry trainer.RuntimePatch) []traine
 
 // Remove returns the patches without a manager's entries. It never changes the given list.
 func Remove(patches []trainer.RuntimePatch, manager string) []trainer.RuntimePatch {
-	return slices.DeleteFunc(slices.Clone(patches), func(p trainer.RuntimePatch) bool { return p.Manager == manager })
+	return slices.DeleteFunc(slices.Clone(patches), func(p trainer.RuntimePatch) bool {
+		return p.Manager == manager
+	})
 }

@@ -22,7 +22,8 @@ import (
 // TestPatchError asks for the place at which a merge fails.
 func TestPatchError(t *testing.T) {
 	const pod = `.spec.replicatedJobs[name="node"].template.spec.template.spec`
-	template := &trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}}}
+	template := &trainer.JobSetTemplateSpec{
+		Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}}}
 	spec := &template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec
 	spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
 	spec.NodeSelector = map[string]string{"pool": "a100"}
@@ -32,23 +33,35 @@ func TestPatchError(t *testing.T) {
 		says   string
 		reason string
 	}{
-		{trainer.PodSpecPatch{ImagePullSecrets: []corev1.LocalObjectReference{{}}}, pod + ".imagePullSecrets[0]", `"name"`, "the item has no key, and the runtime has the list"},
-		{trainer.PodSpecPatch{NodeSelector: map[string]string{"$patch": "x"}}, pod + ".nodeSelector", `"x"`, "no such directive"},
-		{trainer.PodSpecPatch{NodeSelector: map[string]string{"$retainKeys": "x"}}, pod + ".nodeSelector", "$retainKeys", "it wants a list"},
+		{trainer.PodSpecPatch{ImagePullSecrets: []corev1.LocalObjectReference{{}}},
+			pod + ".imagePullSecrets[0]", `"name"`,
+			"the item has no key, and the runtime has the list"},
+		{trainer.PodSpecPatch{NodeSelector: map[string]string{"$patch": "x"}},
+			pod + ".nodeSelector", `"x"`, "no such directive"},
+		{trainer.PodSpecPatch{NodeSelector: map[string]string{"$retainKeys": "x"}},
+			pod + ".nodeSelector", "$retainKeys", "it wants a list"},
 	} {
 		p := patch("a.example.com/x")
-		p.TrainingRuntimeSpec.Template.Spec = &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{{
-			Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: &tc.patch}}},
-		}}}
-		result, err := runtimepatch.Apply(template, []trainer.RuntimePatch{patch("b.example.com/x"), p}, runtimepatch.Options{})
+		p.TrainingRuntimeSpec.Template.Spec = &trainer.JobSetSpecPatch{
+			ReplicatedJobs: []trainer.ReplicatedJobPatch{{
+				Name: "node",
+				Template: &trainer.JobTemplatePatch{
+					Spec: &trainer.JobSpecPatch{
+						Template: &trainer.PodTemplatePatch{Spec: &tc.patch}}},
+			}}}
+		result, err := runtimepatch.Apply(
+			template, []trainer.RuntimePatch{patch("b.example.com/x"), p}, runtimepatch.Options{})
 		var failed *runtimepatch.PatchError
 		if !errors.As(err, &failed) || result != nil {
 			t.Fatalf("%s: got %v, %v, want no result and a PatchError", tc.reason, result, err)
 		}
-		if failed.Manager != "a.example.com/x" || failed.Path.String() != tc.path || !strings.Contains(failed.Err.Error(), tc.says) {
-			t.Errorf("%s: manager %q at %s: %v; want a.example.com/x at %s, and %s in the message", tc.reason, failed.Manager, failed.Path, failed.Err, tc.path, tc.says)
+		if failed.Manager != "a.example.com/x" || failed.Path.String() != tc.path ||
+			!strings.Contains(failed.Err.Error(), tc.says) {
+			t.Errorf("%s: manager %q at %s: %v; want a.example.com/x at %s, and %s in the message",
+				tc.reason, failed.Manager, failed.Path, failed.Err, tc.path, tc.says)
 		}
-		if text := err.Error(); !strings.Contains(text, "a.example.com/x") || !strings.Contains(text, tc.path) {
+		if text := err.Error(); !strings.Contains(text, "a.example.com/x") ||
+			!strings.Contains(text, tc.path) {
 			t.Errorf("%s: %q does not name the manager and the field", tc.reason, text)
 		}
 	}
@@ -58,30 +71,43 @@ func TestLayers(t *testing.T) {
 	if name, ok := merge.Manager("a.example.com/x").Manager(); name != "a.example.com/x" || !ok {
 		t.Errorf("%q, %v", name, ok)
 	}
-	for _, layer := range []merge.Owner{merge.BaseLayer, runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.JobSetLayer, runtimepatch.JobLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.SchedulerLayer("volcano")} {
+	for _, layer := range []merge.Owner{merge.BaseLayer, runtimepatch.RuntimeLayer,
+		runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.JobSetLayer,
+		runtimepatch.JobLayer, runtimepatch.PolicyLayer("torch"),
+		runtimepatch.SchedulerLayer("volcano")} {
 		if name, ok := layer.Manager(); ok {
 			t.Errorf("%s is the manager %q", layer, name)
 		}
 	}
 }
 
-// TestTwinsOwners lays a patch over two containers of one name, which an earlier patch brought where the runtime
-// has none. The log knows the two as one. The last claim on a field has to be the one in force all the same.
+// TestTwinsOwners lays a patch over two containers of one name, which an earlier patch brought
+// where the runtime has none. The log knows the two as one. The last claim on a field has to be the
+// one in force all the same.
 func TestTwinsOwners(t *testing.T) {
 	const env = `.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="x"].env`
 	containers := func(manager string, containers ...trainer.ContainerPatch) trainer.RuntimePatch {
 		p := patch(manager)
-		p.TrainingRuntimeSpec.Template.Spec = &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{{
-			Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: &trainer.PodSpecPatch{Containers: containers}}}},
-		}}}
+		p.TrainingRuntimeSpec.Template.Spec = &trainer.JobSetSpecPatch{
+			ReplicatedJobs: []trainer.ReplicatedJobPatch{{
+				Name: "node",
+				Template: &trainer.JobTemplatePatch{
+					Spec: &trainer.JobSpecPatch{
+						Template: &trainer.PodTemplatePatch{
+							Spec: &trainer.PodSpecPatch{Containers: containers}}}},
+			}}}
 		return p
 	}
-	x := func(env ...corev1.EnvVar) trainer.ContainerPatch { return trainer.ContainerPatch{Name: "x", Env: env} }
+	x := func(env ...corev1.EnvVar) trainer.ContainerPatch {
+		return trainer.ContainerPatch{Name: "x", Env: env}
+	}
 	a, b := corev1.EnvVar{Name: "A", Value: "first"}, corev1.EnvVar{Name: "B", Value: "first"}
-	template := &trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}}}
+	template := &trainer.JobSetTemplateSpec{
+		Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}}}
 	result, err := runtimepatch.Apply(template, []trainer.RuntimePatch{
 		containers("a.example.com/x", x(a), x(b)),
-		containers("b.example.com/x", x(corev1.EnvVar{Name: "A", Value: "last"}, corev1.EnvVar{Name: "B", Value: "last"})),
+		containers("b.example.com/x",
+			x(corev1.EnvVar{Name: "A", Value: "last"}, corev1.EnvVar{Name: "B", Value: "last"})),
 	}, runtimepatch.Options{Owners: true})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +119,8 @@ func TestTwinsOwners(t *testing.T) {
 	for _, name := range []string{"A", "B"} {
 		path := env + `[name="` + name + `"].value`
 		if got := in[path]; got.Owner != "manager/b.example.com/x" || got.Value != "last" {
-			t.Errorf("%s is %v of %s, want the last one, of manager/b.example.com/x", path, got.Value, got.Owner)
+			t.Errorf("%s is %v of %s, want the last one, of manager/b.example.com/x", path,
+				got.Value, got.Owner)
 		}
 	}
 }
@@ -122,14 +149,23 @@ func TestUpsert(t *testing.T) {
 		reason  string
 	}{
 		{"into nothing", nil, a, []trainer.RuntimePatch{a}, "a nil list is an empty one"},
-		{"a new manager", []trainer.RuntimePatch{a, b}, c, []trainer.RuntimePatch{a, b, c}, "it comes last, and so wins"},
-		{"in the first place", []trainer.RuntimePatch{a, b}, labels("a", "z", "3"), []trainer.RuntimePatch{labels("a", "z", "3"), b}, "its order among the managers stays, and what it sends no longer is gone"},
-		{"in the last place", []trainer.RuntimePatch{a, b}, labels("b"), []trainer.RuntimePatch{a, labels("b")}, "an empty entry replaces as well"},
-		{"the same once more", []trainer.RuntimePatch{a, b}, a, []trainer.RuntimePatch{a, b}, "nothing changes"},
-		{"the same without a time", []trainer.RuntimePatch{at(a, 1), b}, a, []trainer.RuntimePatch{at(a, 1), b}, "the cluster sets the time"},
-		{"the same at a later time", []trainer.RuntimePatch{at(a, 1), b}, at(a, 2), []trainer.RuntimePatch{at(a, 2), b}, "a given time counts"},
-		{"another one without a time", []trainer.RuntimePatch{at(a, 1), b}, labels("a"), []trainer.RuntimePatch{labels("a"), b}, "the time of the old entry stays"},
-		{"duplicates", []trainer.RuntimePatch{a, b, labels("a")}, a, []trainer.RuntimePatch{a, b}, "a manager has one entry"},
+		{"a new manager", []trainer.RuntimePatch{a, b}, c, []trainer.RuntimePatch{a, b, c},
+			"it comes last, and so wins"},
+		{"in the first place", []trainer.RuntimePatch{a, b}, labels("a", "z", "3"),
+			[]trainer.RuntimePatch{labels("a", "z", "3"), b},
+			"its order among the managers stays, and what it sends no longer is gone"},
+		{"in the last place", []trainer.RuntimePatch{a, b}, labels("b"),
+			[]trainer.RuntimePatch{a, labels("b")}, "an empty entry replaces as well"},
+		{"the same once more", []trainer.RuntimePatch{a, b}, a, []trainer.RuntimePatch{a, b},
+			"nothing changes"},
+		{"the same without a time", []trainer.RuntimePatch{at(a, 1), b}, a,
+			[]trainer.RuntimePatch{at(a, 1), b}, "the cluster sets the time"},
+		{"the same at a later time", []trainer.RuntimePatch{at(a, 1), b}, at(a, 2),
+			[]trainer.RuntimePatch{at(a, 2), b}, "a given time counts"},
+		{"another one without a time", []trainer.RuntimePatch{at(a, 1), b}, labels("a"),
+			[]trainer.RuntimePatch{labels("a"), b}, "the time of the old entry stays"},
+		{"duplicates", []trainer.RuntimePatch{a, b, labels("a")}, a, []trainer.RuntimePatch{a, b},
+			"a manager has one entry"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var before []trainer.RuntimePatch
@@ -169,11 +205,17 @@ func TestUpsertSharesNothing(t *testing.T) {
 	}
 }
 
-// TestWarnings_ZeroNulls merges a patch of Go types, one of which encodes a list that is omitted as null.
+// TestWarnings_ZeroNulls merges a patch of Go types, one of which encodes a list that is omitted as
+// null.
 func TestWarnings_ZeroNulls(t *testing.T) {
-	terms := []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "gpu", Operator: corev1.NodeSelectorOpExists}}}}
+	terms := []corev1.NodeSelectorTerm{
+		{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: "gpu", Operator: corev1.NodeSelectorOpExists}}}}
 	affinity := func(terms []corev1.NodeSelectorTerm) *corev1.Affinity {
-		return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}}
+		return &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+					NodeSelectorTerms: terms}}}
 	}
 	for _, c := range []struct {
 		name        string
@@ -187,22 +229,30 @@ func TestWarnings_ZeroNulls(t *testing.T) {
 		template := &trainer.JobSetTemplateSpec{}
 		template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
 		template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Affinity = affinity(c.base)
-		patch := trainer.RuntimePatch{Manager: "example.com/a", TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
-			ReplicatedJobs: []trainer.ReplicatedJobPatch{{Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
-				Spec: &trainer.PodSpecPatch{Affinity: affinity(c.patch)},
-			}}}}},
-		}}}}
-		result, err := runtimepatch.Apply(template, []trainer.RuntimePatch{patch}, runtimepatch.Options{Owners: true})
+		patch := trainer.RuntimePatch{
+			Manager: "example.com/a", TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+				Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
+					ReplicatedJobs: []trainer.ReplicatedJobPatch{
+						{Name: "node",
+							Template: &trainer.JobTemplatePatch{
+								Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
+									Spec: &trainer.PodSpecPatch{Affinity: affinity(c.patch)},
+								}}}}},
+				}}}}
+		result, err := runtimepatch.Apply(template, []trainer.RuntimePatch{patch},
+			runtimepatch.Options{Owners: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := slices.DeleteFunc(runtimepatch.Warnings(template, result), func(f finding.Finding) bool { return f.Code != codes.ZeroNull })
+		found := slices.DeleteFunc(runtimepatch.Warnings(template, result),
+			func(f finding.Finding) bool { return f.Code != codes.ZeroNull })
 		if len(found) != c.want {
 			t.Errorf("%s: %v, want %d of TW313", c.name, found, c.want)
 			continue
 		}
 		if c.want > 0 && !found[0].Claims[0].At.HasPrefix(runtimepatch.PatchPath("example.com/a")) {
-			t.Errorf("%s: the source is %s, want a path in the patch", c.name, found[0].Claims[0].At)
+			t.Errorf("%s: the source is %s, want a path in the patch", c.name,
+				found[0].Claims[0].At)
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // missingFields returns the part of a patch that changes a template, or nil if nothing does.
-func missingFields(have *trainer.JobSetTemplateSpec, want *trainer.JobSetTemplatePatch) *trainer.JobSetTemplatePatch {
+func missingFields(have *trainer.JobSetTemplateSpec,
+	want *trainer.JobSetTemplatePatch) *trainer.JobSetTemplatePatch {
 	there, err := tree.Fields(have)
 	if err != nil {
 		return want
@@ -35,7 +36,8 @@ func missingFields(have *trainer.JobSetTemplateSpec, want *trainer.JobSetTemplat
 // missingInStruct returns the fields of want that have lacks, and reports whether there are any. It
 // also returns the fields that the encoding never omits, since their empty values would be claims.
 // The key of a list item is not missing.
-func missingInStruct(t *schema.Type, key *schema.StructField, want, have merge.Object) (part merge.Object, isMissing bool) {
+func missingInStruct(t *schema.Type, key *schema.StructField, want,
+	have merge.Object) (part merge.Object, isMissing bool) {
 	part = merge.Object{}
 	for _, f := range t.Patchable() {
 		from, isSet := want[f.Name]
@@ -47,7 +49,8 @@ func missingInStruct(t *schema.Type, key *schema.StructField, want, have merge.O
 			continue
 		}
 		within, is := missing(f.Type, nil, from, have[f.Name])
-		is = is || f.Patch.IsPointer() && f.Type.Kind == schema.Struct && from != nil && have[f.Name] == nil
+		is = is || f.Patch.IsPointer() && f.Type.Kind == schema.Struct && from != nil &&
+			have[f.Name] == nil
 		switch {
 		case is || f.Type.Kind == schema.Struct && f.Patch.IsAlways():
 			part[f.Name] = within

@@ -11,11 +11,13 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// A controller lays its own patch over a TrainJob on every reconciliation. It never takes over a field that
-// another manager set to something else.
+// A controller lays its own patch over a TrainJob on every reconciliation. It never takes over a
+// field that another manager set to something else.
 func Example_reconcile() {
-	// reconcile gives the TrainJob the wanted fields, and reports whether there is something to write.
-	reconcile := func(template *trainer.JobSetTemplateSpec, job *trainer.TrainJob, want trainer.RuntimePatch) (bool, error) {
+	// reconcile gives the TrainJob the wanted fields, and reports whether there is something to
+	// write.
+	reconcile := func(template *trainer.JobSetTemplateSpec, job *trainer.TrainJob,
+		want trainer.RuntimePatch) (bool, error) {
 		plan, err := runtimepatch.Minimal(template, job.Spec.RuntimePatches, want)
 		if err != nil {
 			return false, err

@@ -15,12 +15,13 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// Warnings returns findings about a merge other than conflicts between managers. It returns a note for each field in which a
-// patch changed the runtime's value. It returns a warning for each field that a patch omits and so removes. It also warns of
-// each variable that refers to another one that the merge put after it.
+// Warnings returns findings about a merge other than conflicts between managers. It returns a note
+// for each field in which a patch changed the runtime's value. It returns a warning for each field
+// that a patch omits and so removes. It also warns of each variable that refers to another one that
+// the merge put after it.
 //
-// The template is the base of the merge, and r its result. Without owners in the result, Warnings returns nil. The caller sets
-// the object of the findings.
+// The template is the base of the merge, and r its result. Without owners in the result, Warnings
+// returns nil. The caller sets the object of the findings.
 func Warnings(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	if r == nil || r.Owners == nil {
 		return nil
@@ -56,12 +57,12 @@ func overrides(r *Result) finding.List {
 	return found
 }
 
-// reference matches $(NAME) in the value of a variable. Kubernetes expands it to a variable that is defined earlier. It does
-// not expand $$(NAME).
+// reference matches $(NAME) in the value of a variable. Kubernetes expands it to a variable that is
+// defined earlier. It does not expand $$(NAME).
 var reference = regexp.MustCompile(`(^|[^$])((?:\$\$)*)\$\(([^()]+)\)`)
 
-// envOrder compares the references of variables before and after the merge. The merge puts new variables in front, so an old or
-// new reference may then come too early.
+// envOrder compares the references of variables before and after the merge. The merge puts new
+// variables in front, so an old or new reference may then come too early.
 func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	type place struct{ at, to string }
 	wasEarly := map[place]bool{} // the runtime's own order
@@ -77,8 +78,12 @@ func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 		}
 		found = append(found, finding.Finding{
 			Code: codes.EnvOrder, Severity: finding.Warning, Path: e.path,
-			Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", e.from, e.to),
-			Remedy:  finding.Remedy{Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", e.to, e.from)},
+			Message: fmt.Sprintf(
+				"%s refers to $(%s), which the merge puts after it, so that it is not expanded: "+
+					"new variables go in front", e.from, e.to),
+			Remedy: finding.Remedy{
+				Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime",
+					e.to, e.from)},
 		})
 	}
 	return found
@@ -99,9 +104,11 @@ func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
 			at := variablesAt(containers[i].Env)
 			for j, e := range containers[i].Env {
 				for to, expands := range references(containers[i].Env, at, j) {
-					path := fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job)).
+					path := fieldpath.Fields("spec", "replicatedJobs").Append(
+						fieldpath.Item("name", job)).
 						Append(fieldpath.Fields("template", "spec", "template", "spec", list)...).
-						Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"), fieldpath.Item("name", e.Name))
+						Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"),
+							fieldpath.Item("name", e.Name))
 					found = append(found, expansion{path, e.Name, to, expands})
 				}
 			}
@@ -116,8 +123,9 @@ func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
 	return found
 }
 
-// LateReferences yields the variables that refer to another one of their list which is defined after them, so that Kubernetes does not
-// expand the reference. It yields the position of the variable and the name that it refers to.
+// LateReferences yields the variables that refer to another one of their list which is defined
+// after them, so that Kubernetes does not expand the reference. It yields the position of the
+// variable and the name that it refers to.
 func LateReferences(env []corev1.EnvVar) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		at := variablesAt(env)
@@ -144,8 +152,8 @@ func variablesAt(env []corev1.EnvVar) map[string][2]int {
 	return at
 }
 
-// references yields the variables of the list that the i-th one refers to. It also yields whether the reference is expanded, as an
-// earlier one has the name.
+// references yields the variables of the list that the i-th one refers to. It also yields whether
+// the reference is expanded, as an earlier one has the name.
 func references(env []corev1.EnvVar, at map[string][2]int, i int) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		if !strings.Contains(env[i].Value, "$(") {
@@ -153,7 +161,8 @@ func references(env []corev1.EnvVar, at map[string][2]int, i int) iter.Seq2[stri
 		}
 		for _, match := range reference.FindAllStringSubmatch(env[i].Value, -1) {
 			places, isKnown := at[match[3]]
-			if isEarlier := places[0] < i; isKnown && (isEarlier || places[1] > i) && !yield(match[3], isEarlier) {
+			if isEarlier := places[0] < i; isKnown && (isEarlier || places[1] > i) &&
+				!yield(match[3], isEarlier) {
 				return
 			}
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// A validating admission webhook rejects TrainJobs whose managers disagree, with an error for each field.
-// The one of docs/examples/webhook does so with controller-runtime.
+// A validating admission webhook rejects TrainJobs whose managers disagree, with an error for each
+// field. The one of docs/examples/webhook does so with controller-runtime.
 func Example_webhook() {
 	template := &trainer.JobSetTemplateSpec{}
 	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
@@ -37,7 +37,8 @@ func Example_webhook() {
 			result, err = runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: true})
 		}
 		if err != nil {
-			return apierrors.NewInvalid(kind, job.Name, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
+			return apierrors.NewInvalid(kind, job.Name,
+				field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 		}
 		if conflicts := conflict.Find(result.Owners); len(conflicts) > 0 {
 			return apierrors.NewInvalid(kind, job.Name, conflicts.ErrorList(at))
@@ -97,13 +98,15 @@ func Example_webhook() {
 		return review.Response
 	}
 
-	rejected := ask(pool("sdk.example.com/user", "reserved"), pool("queue.example.com/admission", "spot"))
+	rejected := ask(pool("sdk.example.com/user", "reserved"),
+		pool("queue.example.com/admission", "spot"))
 	fmt.Println(rejected.Allowed, rejected.Result.Code)
 	for _, cause := range rejected.Result.Details.Causes {
 		fmt.Println(cause.Field)
 		fmt.Println(cause.Message)
 	}
-	fmt.Println(ask(pool("sdk.example.com/user", "spot"), pool("queue.example.com/admission", "spot")).Allowed)
+	fmt.Println(ask(pool("sdk.example.com/user", "spot"),
+		pool("queue.example.com/admission", "spot")).Allowed)
 	// Output:
 	// false 422
 	// spec.runtimePatches[queue.example.com/admission].trainingRuntimeSpec.template.spec.replicatedJobs[name=node].template.spec.template.spec.nodeSelector[pool]

@@ -20,11 +20,13 @@ func ExampleNew() {
 		trainjob.ResourcesPerNode{"cpu": "8", "gpu": "1"},
 		trainjob.RuntimePatch{TrainingRuntimeSpec: &trainjob.TrainingRuntimeSpecPatch{
 			Template: &trainjob.JobSetTemplatePatch{Spec: &trainjob.JobSetSpecPatch{
-				ReplicatedJobs: []trainjob.ReplicatedJobPatch{{Name: "node", Template: &trainjob.JobTemplatePatch{
-					Spec: &trainjob.JobSpecPatch{Template: &trainjob.PodTemplatePatch{
-						Spec: &trainjob.PodSpecPatch{NodeSelector: map[string]string{"pool": "h100"}},
-					}},
-				}}},
+				ReplicatedJobs: []trainjob.ReplicatedJobPatch{
+					{Name: "node", Template: &trainjob.JobTemplatePatch{
+						Spec: &trainjob.JobSpecPatch{Template: &trainjob.PodTemplatePatch{
+							Spec: &trainjob.PodSpecPatch{
+								NodeSelector: map[string]string{"pool": "h100"}},
+						}},
+					}}},
 			}},
 		}},
 	)
@@ -75,15 +77,18 @@ func ExampleNew() {
 
 // The SDK's rules hold for patches before anything is sent.
 func ExampleNew_rejected() {
-	patch := trainjob.ContainerPatch{Name: "metrics", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "data"}}}
+	patch := trainjob.ContainerPatch{
+		Name: "metrics", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "data"}}}
 	_, findings := trainjob.New("torch-distributed", trainjob.Name("llm"),
 		trainjob.RuntimePatch{TrainingRuntimeSpec: &trainjob.TrainingRuntimeSpecPatch{
 			Template: &trainjob.JobSetTemplatePatch{Spec: &trainjob.JobSetSpecPatch{
-				ReplicatedJobs: []trainjob.ReplicatedJobPatch{{Name: "node", Template: &trainjob.JobTemplatePatch{
-					Spec: &trainjob.JobSpecPatch{Template: &trainjob.PodTemplatePatch{
-						Spec: &trainjob.PodSpecPatch{Containers: []trainjob.ContainerPatch{patch}},
-					}},
-				}}},
+				ReplicatedJobs: []trainjob.ReplicatedJobPatch{
+					{Name: "node", Template: &trainjob.JobTemplatePatch{
+						Spec: &trainjob.JobSpecPatch{Template: &trainjob.PodTemplatePatch{
+							Spec: &trainjob.PodSpecPatch{
+								Containers: []trainjob.ContainerPatch{patch}},
+						}},
+					}}},
 			}},
 		}},
 	)

@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// The types of a patch have the SDK's names. They are aliases of the API's types, so patches need no conversion. The API's
-// PodSpecPatch has terminationGracePeriodSeconds, which the SDK's lacks.
+// The types of a patch have the SDK's names. They are aliases of the API's types, so patches need
+// no conversion. The API's PodSpecPatch has terminationGracePeriodSeconds, which the SDK's lacks.
 type (
 	TrainingRuntimeSpecPatch = trainer.TrainingRuntimeSpecPatch
 	JobSetTemplatePatch      = trainer.JobSetTemplatePatch
@@ -28,17 +28,18 @@ type (
 	ContainerPatch           = trainer.ContainerPatch
 )
 
-// RuntimePatch adds a manager's patch of the runtime, the SDK's RuntimePatch. It omits empty values, like the SDK.
+// RuntimePatch adds a manager's patch of the runtime, the SDK's RuntimePatch. It omits empty
+// values, like the SDK.
 //
-// The SDK requires a name that is not blank for each ContainerPatch, including init containers. Each variable needs a name,
-// and a value or a valueFrom with one of KnownSources. Each mount needs a name and an absolute path. All other rules that need
-// no runtime come from check.Patches.
+// The SDK requires a name that is not blank for each ContainerPatch, including init containers.
+// Each variable needs a name, and a value or a valueFrom with one of KnownSources. Each mount needs
+// a name and an absolute path. All other rules that need no runtime come from check.Patches.
 type RuntimePatch struct {
 	// Manager is the manager of the patch. Empty stands for SDKManager, which the SDK always sends.
 	Manager             string
 	TrainingRuntimeSpec *TrainingRuntimeSpecPatch
-	// Written reports whether the source text of the patch sets a field. In Go, an empty value of a variable looks like a
-	// missing one. A nil Written treats it as missing.
+	// Written reports whether the source text of the patch sets a field. In Go, an empty value of a
+	// variable looks like a missing one. A nil Written treats it as missing.
 	Written func(fieldpath.Path) bool
 }
 
@@ -54,10 +55,12 @@ func (o RuntimePatch) apply(b *builder) {
 		err = json.Unmarshal(text, &spec)
 	}
 	if err != nil {
-		b.reject(codes.WrongType, runtimepatch.PatchPath(manager), "fix the patch", "the patch cannot be written as JSON: %v", err)
+		b.reject(codes.WrongType, runtimepatch.PatchPath(manager), "fix the patch",
+			"the patch cannot be written as JSON: %v", err)
 		return
 	}
-	b.job.Spec.RuntimePatches = append(b.job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: strip(spec)})
+	b.job.Spec.RuntimePatches = append(b.job.Spec.RuntimePatches,
+		trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: strip(spec)})
 	b.written = append(b.written, o.Written)
 }
 
@@ -66,7 +69,8 @@ func (b *builder) checkPatches() {
 	patches := b.job.Spec.RuntimePatches
 	list := fieldpath.Fields("spec", "runtimePatches")
 	if len(patches) > mostPatches {
-		b.reject(codes.BadValue, list, "combine your patches", "there are %d patches: must be at most %d", len(patches), mostPatches)
+		b.reject(codes.BadValue, list, "combine your patches",
+			"there are %d patches: must be at most %d", len(patches), mostPatches)
 	}
 	b.findings = append(b.findings, check.Patches(patched.Skeleton(patches), patches)...)
 	count := map[string]int{}
@@ -85,7 +89,8 @@ func (b *builder) checkPatches() {
 			if pod == nil {
 				continue
 			}
-			path := fieldpath.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(itemStep(jobs[j].Name, j)).
+			path := fieldpath.Fields("trainingRuntimeSpec", "template", "spec",
+				"replicatedJobs").Append(itemStep(jobs[j].Name, j)).
 				Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 			c.check(path.Append(fieldpath.Field("initContainers")), pod.InitContainers)
 			c.check(path.Append(fieldpath.Field("containers")), pod.Containers)
@@ -114,7 +119,8 @@ func (c containerChecker) check(list fieldpath.Path, patches []ContainerPatch) {
 		at := list.Append(itemStep(p.Name, i))
 		// check.Patches reports an empty name, which is a missing key.
 		if p.Name != "" && strings.TrimSpace(p.Name) == "" {
-			c.reject(codes.BadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
+			c.reject(codes.BadName, c.patch.Append(at...), "name a container of the runtime",
+				"the name of a container is blank")
 		}
 		c.env(at.Append(fieldpath.Field("env")), p.Env)
 		c.mounts(at.Append(fieldpath.Field("volumeMounts")), p.VolumeMounts)
@@ -129,10 +135,12 @@ func (c containerChecker) env(list fieldpath.Path, env []corev1.EnvVar) {
 		case v.Name == "": // check.Patches reports it
 		case v.ValueFrom != nil:
 			if !known(v.ValueFrom) {
-				c.reject(codes.Env, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...), sourcesHelp(), "the variable %s has a source that the SDK lacks", v.Name)
+				c.reject(codes.Env, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...),
+					sourcesHelp(), "the variable %s has a source that the SDK lacks", v.Name)
 			}
 		case v.Value == "" && (c.written == nil || !c.written(at.Append(fieldpath.Field("value")))):
-			c.reject(codes.Env, c.patch.Append(at...), "set value or valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
+			c.reject(codes.Env, c.patch.Append(at...), "set value or valueFrom",
+				"the variable %s has neither a value nor a valueFrom", v.Name)
 		}
 	}
 }
@@ -149,7 +157,8 @@ func (c containerChecker) mounts(list fieldpath.Path, mounts []corev1.VolumeMoun
 		}
 		// check.Patches reports a mount without a path, which is its key.
 		if m.MountPath != "" && !strings.HasPrefix(m.MountPath, "/") {
-			c.reject(codes.Mount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is not an absolute path", m.MountPath)
+			c.reject(codes.Mount, at.Append(fieldpath.Field("mountPath")), "begin it with /",
+				"%q is not an absolute path", m.MountPath)
 		}
 	}
 }

@@ -2,8 +2,9 @@ package trainjob
 
 import "reflect"
 
-// strip removes the empty parts of a patch, like the SDK, and also empty metadata. It keeps other empty structs, such as a
-// security context that is set. It changes p, in which empty lists and maps are nil.
+// strip removes the empty parts of a patch, like the SDK, and also empty metadata. It keeps other
+// empty structs, such as a security context that is set. It changes p, in which empty lists and
+// maps are nil.
 func strip(p *TrainingRuntimeSpecPatch) *TrainingRuntimeSpecPatch {
 	if p == nil || p.Template == nil {
 		return nil

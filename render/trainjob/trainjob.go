@@ -15,12 +15,14 @@
 //	}
 //	return manifest.Encode(os.Stdout, manifest.YAML, job)
 //
-// The TrainJob encodes to the JSON that the SDK sends for the same options, without empty values. New also rejects values that
-// the SDK accepts and the cluster rejects. docs/create.md has a table of both. Some rules depend on the runtime, such as
-// whether it has a patched container. Package check checks them.
+// The TrainJob encodes to the JSON that the SDK sends for the same options, without empty values.
+// New also rejects values that the SDK accepts and the cluster rejects. docs/create.md has a table
+// of both. Some rules depend on the runtime, such as whether it has a patched container. Package
+// check checks them.
 //
-// Two differences are intended. The SDK generates a random name by default. This package requires a name, so that equal
-// options give equal TrainJobs. A second patch of one manager is an error, because the cluster rejects it.
+// Two differences are intended. The SDK generates a random name by default. This package requires a
+// name, so that equal options give equal TrainJobs. A second patch of one manager is an error,
+// because the cluster rejects it.
 package trainjob
 
 import (
@@ -36,7 +38,8 @@ import (
 	"github.com/trainweld/trainweld/render/nearest"
 )
 
-// SDKManager is the manager of the SDK's patches (Kubeflow SDK, kubeflow/trainer/options/kubernetes.py).
+// SDKManager is the manager of the SDK's patches (Kubeflow SDK,
+// kubeflow/trainer/options/kubernetes.py).
 const SDKManager = "trainer.kubeflow.org/kubeflow-sdk"
 
 // Limits of the TrainJob's definition (Trainer v2.3.0 manifests/base/crds).
@@ -54,11 +57,12 @@ type Option interface {
 	apply(*builder)
 }
 
-// New returns a TrainJob on the named runtime with the options. Of duplicate options the last one counts, as in the SDK.
-// Variables and patches add up.
+// New returns a TrainJob on the named runtime with the options. Of duplicate options the last one
+// counts, as in the SDK. Variables and patches add up.
 //
-// It returns all findings at once, and no TrainJob if one of them is an error. Values that the SDK or the cluster rejects are
-// errors. Warnings come from check.Patches. The TrainJob shares no memory with the options.
+// It returns all findings at once, and no TrainJob if one of them is an error. Values that the SDK
+// or the cluster rejects are errors. Warnings come from check.Patches. The TrainJob shares no
+// memory with the options.
 func New(runtime string, options ...Option) (*trainer.TrainJob, finding.List) {
 	b := &builder{job: &trainer.TrainJob{}}
 	b.job.APIVersion = trainer.GroupVersion.String()
@@ -72,7 +76,8 @@ func New(runtime string, options ...Option) (*trainer.TrainJob, finding.List) {
 	b.check()
 	for i := range b.findings {
 		f := &b.findings[i]
-		f.Object = fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: b.job.Namespace, Name: b.job.Name}
+		f.Object = fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: b.job.Namespace,
+			Name: b.job.Name}
 	}
 	if b.findings.Err() != nil {
 		return nil, b.findings
@@ -97,9 +102,11 @@ func (b *builder) trainer() *trainer.Trainer {
 	return b.job.Spec.Trainer
 }
 
-func (b *builder) reject(code finding.Code, path fieldpath.Path, help, message string, args ...any) {
+func (b *builder) reject(code finding.Code, path fieldpath.Path, help, message string,
+	args ...any) {
 	b.findings = append(b.findings, finding.Finding{
-		Code: code, Severity: finding.Error, Path: path, Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
+		Code: code, Severity: finding.Error, Path: path, Message: fmt.Sprintf(message, args...),
+		Remedy: finding.Remedy{Text: help},
 	})
 }
 
@@ -111,7 +118,8 @@ func (b *builder) check() {
 	if s := b.deadline; s != nil {
 		b.job.Spec.ActiveDeadlineSeconds = *s
 		if *s < 1 {
-			b.reject(codes.BadValue, fieldpath.Fields("spec", "activeDeadlineSeconds"), "use 1 or more, or remove it",
+			b.reject(codes.BadValue, fieldpath.Fields("spec", "activeDeadlineSeconds"),
+				"use 1 or more, or remove it",
 				"invalid value %d: must be at least 1", *s)
 		}
 	}
@@ -126,13 +134,15 @@ func (b *builder) checkNames() {
 			"Required value: names of Jobs, Pods and addresses contain it")
 	} else {
 		for _, problem := range validation.IsDNS1035Label(b.job.Name) {
-			b.reject(codes.BadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
+			b.reject(codes.BadMetadata, name,
+				"use lower-case letters, digits and hyphens, and begin with a letter",
 				"invalid name %q: %s", b.job.Name, problem)
 		}
 	}
 	if b.job.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(b.job.Namespace) {
-			b.reject(codes.BadMetadata, fieldpath.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
+			b.reject(codes.BadMetadata, fieldpath.Fields("metadata", "namespace"),
+				"use lower-case letters, digits and hyphens",
 				"invalid namespace %q: %s", b.job.Namespace, problem)
 		}
 	}
@@ -140,9 +150,12 @@ func (b *builder) checkNames() {
 	runtime := fieldpath.Fields("spec", "runtimeRef", "name")
 	switch {
 	case ref.Name == "":
-		b.reject(codes.MissingField, runtime, "name a runtime, such as torch-distributed", "the TrainJob names no runtime")
+		b.reject(codes.MissingField, runtime, "name a runtime, such as torch-distributed",
+			"the TrainJob names no runtime")
 	case len(ref.Name) > longestRuntimeName:
-		b.reject(codes.BadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters: must have at most %d", len(ref.Name), longestRuntimeName)
+		b.reject(codes.BadValue, runtime, "name a runtime that exists",
+			"the runtime's name has %d characters: must have at most %d", len(ref.Name),
+			longestRuntimeName)
 	}
 	if ref.Kind == nil {
 		return
@@ -155,5 +168,6 @@ func (b *builder) checkNames() {
 	if near := nearest.To(*ref.Kind, kinds); near != "" {
 		help = fmt.Sprintf("did you mean %q?", near)
 	}
-	b.reject(codes.UnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "unsupported value %q", *ref.Kind)
+	b.reject(codes.UnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help,
+		"unsupported value %q", *ref.Kind)
 }

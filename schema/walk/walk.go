@@ -1,5 +1,5 @@
-// Package walk reads the Go values of templates and patches along their types. It finds the items of lists by their merge keys, so
-// that several values can be read side by side.
+// Package walk reads the Go values of templates and patches along their types. It finds the items
+// of lists by their merge keys, so that several values can be read side by side.
 package walk
 
 import (
@@ -85,7 +85,8 @@ func (l *Items) At(i int) Value {
 	return Value{reflect.Indirect(l.of.Index(i)), l.of.InPatch}
 }
 
-// Key returns the merge key of an item as a text, or "" if the item has none. The key of an element is the element.
+// Key returns the merge key of an item as a text, or "" if the item has none. The key of an element
+// is the element.
 func (l *Items) Key(i int) string {
 	key := l.At(i).Value
 	if l.key != nil {

@@ -12,12 +12,13 @@
 //		fmt.Printf("%-20s %s\n", line.Layer, line.Text)
 //	}
 //
-// An [Object] is the encoded object, line by line. Each line has the layer that set it and the history of its field.
-// The Object is also a tree of fields, which [Object.Find] searches. Lines belong to fields and not to positions. An
-// item that a patch moved to the front of its list keeps its history.
+// An [Object] is the encoded object, line by line. Each line has the layer that set it and the
+// history of its field. The Object is also a tree of fields, which [Object.Find] searches. Lines
+// belong to fields and not to positions. An item that a patch moved to the front of its list keeps
+// its history.
 //
-// Literal values of environment variables are masked, unless Options.ShowValues is set. Such an Object is a report
-// and not a manifest.
+// Literal values of environment variables are masked, unless Options.ShowValues is set. Such an
+// Object is a report and not a manifest.
 package blame
 
 import (
@@ -34,11 +35,11 @@ import (
 type Options struct {
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
-	// Locate returns a claim with its position in a file. The layer may be another one, such as that of the patch that made the
-	// runtime. Nil leaves positions empty.
+	// Locate returns a claim with its position in a file. The layer may be another one, such as
+	// that of the patch that made the runtime. Nil leaves positions empty.
 	Locate func(merge.Claim) merge.Claim
-	// Disputed are fields with conflicts between managers that their claims alone do not show. An example is a volume
-	// with two sources from two managers.
+	// Disputed are fields with conflicts between managers that their claims alone do not show. An
+	// example is a volume with two sources from two managers.
 	Disputed []fieldpath.Path
 }
 
@@ -53,8 +54,9 @@ type Object struct {
 type Field struct {
 	// Path is the path of the field in the object.
 	Path fieldpath.Path
-	// Claims are the claims on the field itself, in the order of the writes. They are nil if only fields within it
-	// have claims. The last claim is in force. If its value is nil, the object no longer has the field.
+	// Claims are the claims on the field itself, in the order of the writes. They are nil if only
+	// fields within it have claims. The last claim is in force. If its value is nil, the object no
+	// longer has the field.
 	Claims []merge.Claim
 	// Disputed means that managers claim the field with different values.
 	Disputed bool
@@ -65,11 +67,13 @@ type Field struct {
 	index map[fieldpath.Step]*Field // of Children, if there are many
 }
 
-// New returns the Object of an API object. The argument history yields the object's fields with their claims. It is
-// merge.History.All for a JobSet, and render.ChildOwners.Job and Pod for its children. The argument t is the merge
-// schema of the object's metadata and spec. For Jobs and Pods, it is JobType and PodType. New keeps the claims, and
-// does not change the object. It returns an error if the object has no encoding.
-func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.Claim], opts Options) (*Object, error) {
+// New returns the Object of an API object. The argument history yields the object's fields with
+// their claims. It is merge.History.All for a JobSet, and render.ChildOwners.Job and Pod for its
+// children. The argument t is the merge schema of the object's metadata and spec. For Jobs and
+// Pods, it is JobType and PodType. New keeps the claims, and does not change the object. It returns
+// an error if the object has no encoding.
+func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.Claim],
+	opts Options) (*Object, error) {
 	o := &Object{root: &Field{}, typ: t}
 	if history == nil {
 		history = func(func(fieldpath.Path, []merge.Claim) bool) {}
@@ -94,7 +98,8 @@ func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.C
 // withoutRepeated removes a presence claim if the previous claim has the same layer and source.
 func withoutRepeated(claims []merge.Claim) []merge.Claim {
 	repeats := func(a, b merge.Claim) bool {
-		return a.Owner == b.Owner && a.Value == any(merge.Presence{}) && b.Value == a.Value && slices.Equal(a.At, b.At)
+		return a.Owner == b.Owner && a.Value == any(merge.Presence{}) && b.Value == a.Value &&
+			slices.Equal(a.At, b.At)
 	}
 	for i := 1; i < len(claims); i++ {
 		if repeats(claims[i-1], claims[i]) {
@@ -110,7 +115,8 @@ func JobType() *schema.Type { return runtimepatch.JobSetTemplate().Lookup(jobTem
 // PodType returns the merge schema of Pods.
 func PodType() *schema.Type { return JobType().Lookup(fieldpath.Fields("spec", "template")) }
 
-var jobTemplate = fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template")}
+var jobTemplate = fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"),
+	fieldpath.Item("name", ""), fieldpath.Field("template")}
 
 // getOrCreate returns the field at a path within f, and creates a missing one.
 func (f *Field) getOrCreate(path fieldpath.Path) *Field {
@@ -178,7 +184,8 @@ func contested(claims []merge.Claim) bool {
 	return false
 }
 
-// IsPresence reports whether the claims concern the presence of an item or an empty struct, and not a value.
+// IsPresence reports whether the claims concern the presence of an item or an empty struct, and not
+// a value.
 func (f *Field) IsPresence() bool {
 	if f == nil {
 		return false
@@ -188,9 +195,9 @@ func (f *Field) IsPresence() bool {
 
 func isPresence(c merge.Claim) bool { return c.Value == any(merge.Presence{}) }
 
-// InForce returns the index of the claim that set the field, or -1 if the field itself has no claim. For a value it
-// is the last claim, which wins over all others. For the presence of an item it is the first, which added the item:
-// the others only name it.
+// InForce returns the index of the claim that set the field, or -1 if the field itself has no
+// claim. For a value it is the last claim, which wins over all others. For the presence of an item
+// it is the first, which added the item: the others only name it.
 func (f *Field) InForce() int {
 	if f == nil {
 		return -1
@@ -209,8 +216,10 @@ func (f *Field) Agree() int {
 		return 0
 	}
 	var agree []merge.Owner
-	for i := len(f.Claims) - 1; i >= 0 && merge.SameValue(f.Claims[i].Value, f.Claims[at].Value); i-- {
-		if layer := f.Claims[i].Owner; layer != f.Claims[at].Owner && !slices.Contains(agree, layer) {
+	for i := len(f.Claims) - 1; i >= 0 &&
+		merge.SameValue(f.Claims[i].Value, f.Claims[at].Value); i-- {
+		if layer := f.Claims[i].Owner; layer != f.Claims[at].Owner &&
+			!slices.Contains(agree, layer) {
 			agree = append(agree, layer)
 		}
 	}
@@ -223,7 +232,9 @@ func (f *Field) Overrides() bool {
 	if at < 0 {
 		return false
 	}
-	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool { return !merge.SameValue(c.Value, f.Claims[at].Value) })
+	return slices.ContainsFunc(f.Claims, func(c merge.Claim) bool {
+		return !merge.SameValue(c.Value, f.Claims[at].Value)
+	})
 }
 
 // All yields the field and every field within it that has claims, in the order of the object.

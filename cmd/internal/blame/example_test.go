@@ -19,8 +19,10 @@ func envVar(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name,
 func ExampleNew() {
 	runtime := &trainer.TrainingRuntimeSpec{}
 	node := jobset.ReplicatedJob{Name: "node"}
-	node.Template.Labels = map[string]string{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
-	node.Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node", Image: "torch:2.9"}}
+	node.Template.Labels = map[string]string{
+		"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+	node.Template.Spec.Template.Spec.Containers = []corev1.Container{
+		{Name: "node", Image: "torch:2.9"}}
 	runtime.Template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{node}
 	job := &trainer.TrainJob{}
 	job.Namespace, job.Name = "team-a", "llm"
@@ -34,7 +36,8 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	object, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(), blame.Options{})
+	object, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(),
+		blame.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

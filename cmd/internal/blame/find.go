@@ -10,13 +10,15 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Find returns the fields that a path names, in the order of the object. A path may have the form of a manifest. The
-// first dot is optional. A field may name an entry of a map (nodeSelector.pool). A key or a position names an item; [*]
-// or a missing item means all of them. A path into a list that is one value names the list. A path that does not start at
-// the root names every field whose path ends with it.
+// Find returns the fields that a path names, in the order of the object. A path may have the form
+// of a manifest. The first dot is optional. A field may name an entry of a map (nodeSelector.pool).
+// A key or a position names an item; [*] or a missing item means all of them. A path into a list
+// that is one value names the list. A path that does not start at the root names every field whose
+// path ends with it.
 //
-// Without a match, the error is an *UnknownField or an *UnsetField. The latter means that the object may have the
-// field, but no layer set it. An invalid path gives the error of fieldpath.ParsePath.
+// Without a match, the error is an *UnknownField or an *UnsetField. The latter means that the
+// object may have the field, but no layer set it. An invalid path gives the error of
+// fieldpath.ParsePath.
 func (o *Object) Find(text string) ([]*Field, error) {
 	if o == nil || o.root == nil {
 		o = &Object{root: &Field{}}
@@ -89,7 +91,8 @@ func (e *UnsetField) Error() string {
 	if e == nil {
 		return "no error"
 	}
-	return fmt.Sprintf("nobody sets %s; it could be set by %s", e.Path, strings.Join(e.Setters, ", "))
+	return fmt.Sprintf("nobody sets %s; it could be set by %s", e.Path,
+		strings.Join(e.Setters, ", "))
 }
 
 // endingIn returns the fields of the object whose paths end with this one.

@@ -21,12 +21,12 @@ import (
 type Line struct {
 	// Text is the line, without its end.
 	Text string
-	// Field is the field that the line shows. The first line of a list's item shows the item's first field. The line
-	// of its merge key shows the item itself. Field is nil for apiVersion, kind and a required null list, which no
-	// layer sets.
+	// Field is the field that the line shows. The first line of a list's item shows the item's
+	// first field. The line of its merge key shows the item itself. Field is nil for apiVersion,
+	// kind and a required null list, which no layer sets.
 	Field *Field
-	// Layer is the layer that set the field. It is "" for a line that only leads to others, unless one layer set them
-	// all.
+	// Layer is the layer that set the field. It is "" for a line that only leads to others, unless
+	// one layer set them all.
 	Layer merge.Owner
 	// Continued means that the line continues the value of the previous line.
 	Continued bool
@@ -42,7 +42,8 @@ func (o *Object) write(object any, opts Options) error {
 	if err := yaml.Unmarshal(b.Bytes(), &document); err != nil {
 		return fmt.Errorf("reading back what was encoded: %w", err)
 	}
-	w := lineWriter{text: strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"), root: o.root, show: opts.ShowValues}
+	w := lineWriter{text: strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"), root: o.root,
+		show: opts.ShowValues}
 	w.lines = make([]Line, len(w.text))
 	w.value(document.Content[0], o.typ, nil, 0, len(w.text))
 	for i, line := range w.lines {
@@ -65,8 +66,8 @@ type lineWriter struct {
 	show    bool
 }
 
-// value assigns the lines of a node, which start at the line of its key and end before end. It does nothing for a
-// field outside the schema.
+// value assigns the lines of a node, which start at the line of its key and end before end. It does
+// nothing for a field outside the schema.
 func (w *lineWriter) value(n *yaml.Node, t *schema.Type, path fieldpath.Path, first, end int) {
 	if t != nil && t.Kind == schema.Untyped {
 		t = typeFromJSON(t, n)
@@ -108,8 +109,10 @@ func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path fieldpath.Path, 
 			w.lines[first].Field = w.root.at(at)
 		}
 		w.value(n.Content[i+1], child, at, first, until)
-		if v := n.Content[i+1]; child != nil && w.lines[first].Field == nil && len(v.Content) == 0 && (v.Kind == yaml.MappingNode || v.Value == "") {
-			w.lines[first].Field = w.root.at(path) // a required empty value comes with the struct around it
+		if v := n.Content[i+1]; child != nil && w.lines[first].Field == nil &&
+			len(v.Content) == 0 && (v.Kind == yaml.MappingNode || v.Value == "") {
+			// a required empty value comes with the struct around it
+			w.lines[first].Field = w.root.at(path)
 		}
 	}
 }
@@ -200,7 +203,8 @@ func (w *lineWriter) mask(n *yaml.Node, layer merge.Owner, path fieldpath.Path, 
 		return
 	}
 	line := []rune(w.text[n.Line-1])
-	w.text[n.Line-1] = string(line[:n.Column-1]) + strconv.Quote(finding.FormatValue(path, n.Value, false))
+	w.text[n.Line-1] = string(line[:n.Column-1]) +
+		strconv.Quote(finding.FormatValue(path, n.Value, false))
 	for i := n.Line; i < end; i++ {
 		if w.dropped == nil {
 			w.dropped = map[int]bool{}

@@ -8,8 +8,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// unset returns the path of an unset field according to the schema. It starts at an existing field or list, and
-// follows the remaining steps. It returns nil for a field that the schema does not have.
+// unset returns the path of an unset field according to the schema. It starts at an existing field
+// or list, and follows the remaining steps. It returns nil for a field that the schema does not
+// have.
 func unset(t *schema.Type, path, rest fieldpath.Path) fieldpath.Path {
 	for i, step := range rest {
 		if t == nil {

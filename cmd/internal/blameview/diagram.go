@@ -62,11 +62,15 @@ type node struct {
 // diagram draws the steps from the runtime through patches and policies to Pods.
 func (b *blamePage) diagram(o *pageObject) {
 	nodes := b.nodes(o)
-	b.Open("svg", page.Class("way"), attr("viewBox", fmt.Sprintf("0 0 %d %d", boxWidth, len(nodes)*(boxHeight+gap)-gap)),
+	b.Open("svg", page.Class("way"),
+		attr("viewBox", fmt.Sprintf("0 0 %d %d", boxWidth, len(nodes)*(boxHeight+gap)-gap)),
 		attr("role", "group"), attr("aria-label", "The way to the Pods"))
 	for i, s := range nodes {
-		b.Open("svg", page.Class(strings.TrimSpace("stop "+s.class)), attr("y", strconv.Itoa(i*(boxHeight+gap))), page.If(s.file != o.file, attr("data-file", printable.Name(s.file))))
-		label, detail := report.Shorten(report.Printable(s.label), longestLabel), report.Shorten(report.Printable(s.detail), longestDetail)
+		b.Open("svg", page.Class(strings.TrimSpace("stop "+s.class)),
+			attr("y", strconv.Itoa(i*(boxHeight+gap))),
+			page.If(s.file != o.file, attr("data-file", printable.Name(s.file))))
+		label, detail := report.Shorten(report.Printable(s.label), longestLabel),
+			report.Shorten(report.Printable(s.detail), longestDetail)
 		switch {
 		case s.full != "":
 			b.Add("title", s.full)
@@ -81,7 +85,8 @@ func (b *blamePage) diagram(o *pageObject) {
 	b.Close()
 }
 
-// shapes appends the boxes that all drawings of a page share. A box may have an arrow to it, and a color.
+// shapes appends the boxes that all drawings of a page share. A box may have an arrow to it, and a
+// color.
 func (b *blamePage) shapes() {
 	b.Open("svg", page.Class("shapes"), attr("aria-hidden", "true"))
 	for _, shape := range []struct {
@@ -121,7 +126,8 @@ func detailClass(s node) string {
 	return "detail"
 }
 
-// nodes returns the boxes of a drawing: the layers in the order of writing, the object, and its Jobs.
+// nodes returns the boxes of a drawing: the layers in the order of writing, the object, and its
+// Jobs.
 func (b *blamePage) nodes(o *pageObject) []node {
 	var nodes []node
 	var managers, before, after []lineCount
@@ -135,7 +141,9 @@ func (b *blamePage) nodes(o *pageObject) []node {
 			after = append(after, of)
 		}
 	}
-	slices.SortStableFunc(after, func(a, b lineCount) int { return writeOrder(a.layer) - writeOrder(b.layer) })
+	slices.SortStableFunc(after, func(a, b lineCount) int {
+		return writeOrder(a.layer) - writeOrder(b.layer)
+	})
 	way := ptr.Deref(o.Way, Diagram{})
 	if way.Runtime.Name != "" && before == nil {
 		before = append(before, lineCount{layer: runtimepatch.RuntimeLayer})
@@ -151,7 +159,9 @@ func (b *blamePage) nodes(o *pageObject) []node {
 		nodes = append(nodes, b.layerNode(o, of, string(of.layer)))
 	}
 	lines := len(o.Object.Lines())
-	nodes = append(nodes, node{class: resultClass, label: o.ID.Kind + " " + o.ID.Name, detail: report.Count(lines, "line")})
+	nodes = append(
+		nodes, node{class: resultClass, label: o.ID.Kind + " " + o.ID.Name,
+			detail: report.Count(lines, "line")})
 	for i, jobs := range way.Jobs {
 		if i == mostJobs {
 			rest := report.Count(len(way.Jobs)-i, "more replicated job")
@@ -160,7 +170,8 @@ func (b *blamePage) nodes(o *pageObject) []node {
 		}
 		nodes = append(nodes, node{
 			class: podsClass, label: jobs.Name, full: "replicated job " + jobs.Name,
-			detail: fmt.Sprintf("%s with %s", report.Count(jobs.Replicas, "Job"), report.Count(jobs.Pods, "Pod")),
+			detail: fmt.Sprintf("%s with %s", report.Count(jobs.Replicas, "Job"),
+				report.Count(jobs.Pods, "Pod")),
 		})
 	}
 	return nodes
@@ -168,7 +179,9 @@ func (b *blamePage) nodes(o *pageObject) []node {
 
 // writeOrder returns the place of a layer in the order of writing, behind the managers.
 func writeOrder(layer merge.Owner) int {
-	order := []string{string(runtimepatch.TrainJobLayer), "policy", "scheduler", string(runtimepatch.DefaultLayer), string(runtimepatch.JobSetLayer), string(runtimepatch.JobLayer)}
+	order := []string{string(runtimepatch.TrainJobLayer), "policy", "scheduler",
+		string(runtimepatch.DefaultLayer), string(runtimepatch.JobSetLayer),
+		string(runtimepatch.JobLayer)}
 	kind, _, _ := strings.Cut(string(layer), "/")
 	if i := slices.Index(order, kind); i >= 0 {
 		return i
@@ -178,7 +191,8 @@ func writeOrder(layer merge.Owner) int {
 
 // layerNode returns the box of a layer.
 func (b *blamePage) layerNode(o *pageObject, of lineCount, label string) node {
-	s := node{class: b.layers.Class(string(of.layer)), label: label, detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
+	s := node{class: b.layers.Class(string(of.layer)), label: label,
+		detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
 	if s.isDisputed {
 		s.detail += fmt.Sprintf(", %d disputed", of.disputed)
 	}

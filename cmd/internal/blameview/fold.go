@@ -17,14 +17,15 @@ const (
 
 // folding folds runs of lines of one layer. Nil folds nothing.
 type folding struct {
-	// shown holds the runs that the page has shown, with the first object that has each run. Two runs are equal if their strings, layers
-	// and positions are.
+	// shown holds the runs that the page has shown, with the first object that has each run. Two
+	// runs are equal if their strings, layers and positions are.
 	shown map[string]*pageObject
 	// managersOnly also folds lines without a history that no manager sets.
 	managersOnly bool
 }
 
-// A fold replaces a run of lines by their number. It links to an earlier object with the same run, if there is one.
+// A fold replaces a run of lines by their number. It links to an earlier object with the same run,
+// if there is one.
 type fold struct {
 	lines int
 	first *pageObject
@@ -32,7 +33,8 @@ type fold struct {
 
 // foldings are the ways to make a page smaller, in their order.
 func foldings() []*folding {
-	return []*folding{nil, {shown: map[string]*pageObject{}}, {shown: map[string]*pageObject{}, managersOnly: true}}
+	return []*folding{nil, {shown: map[string]*pageObject{}},
+		{shown: map[string]*pageObject{}, managersOnly: true}}
 }
 
 // note describes the folded lines. It is empty if the page shows every line.
@@ -41,7 +43,8 @@ func (s *folding) note() string {
 	case s == nil:
 		return ""
 	case s.isBrief():
-		return "Many lines: the page folds lines that no manager sets. Select fewer TrainJobs to see all lines."
+		return "Many lines: the page folds lines that no manager sets. Select fewer TrainJobs to " +
+			"see all lines."
 	default:
 		return "Many lines: the page folds the lines of earlier objects."
 	}
@@ -50,13 +53,14 @@ func (s *folding) note() string {
 // isBrief reports whether the page shows the values that lose once only, above the lines.
 func (s *folding) isBrief() bool { return s != nil && s.managersOnly }
 
-// hasHistory reports whether the page shows the history of a field. A brief page has none for items that several layers name.
+// hasHistory reports whether the page shows the history of a field. A brief page has none for items
+// that several layers name.
 func (s *folding) hasHistory(f *blame.Field) bool {
 	return f.Disputed || !s.isBrief() || !f.IsPresence()
 }
 
-// of returns the folds of an object by the index of their first line, and remembers its other runs. It folds no line with a history,
-// and no line that leads to a line behind the fold.
+// of returns the folds of an object by the index of their first line, and remembers its other runs.
+// It folds no line with a history, and no line that leads to a line behind the fold.
 func (s *folding) of(o *pageObject, lines []blame.Line) map[int]fold {
 	if s == nil {
 		return nil
@@ -98,8 +102,8 @@ func (s *folding) fold(o *pageObject, run []blame.Line) fold {
 	return fold{}
 }
 
-// kept reports which lines of a run stay. Lines without a layer and lines with a history stay. So do lines that lead to one of them, or
-// to the line behind the run.
+// kept reports which lines of a run stay. Lines without a layer and lines with a history stay. So
+// do lines that lead to one of them, or to the line behind the run.
 func (s *folding) kept(o *pageObject, lines []blame.Line, from, to int) []bool {
 	kept := make([]bool, to-from)
 	limit := 0
@@ -123,8 +127,8 @@ func (s *folding) kept(o *pageObject, lines []blame.Line, from, to int) []bool {
 	return kept
 }
 
-// columnOf returns the column of a line for the comparison with the lines that it leads to. An item may start in the
-// column of its list's field, so it counts as one column behind its dash.
+// columnOf returns the column of a line for the comparison with the lines that it leads to. An item
+// may start in the column of its list's field, so it counts as one column behind its dash.
 func columnOf(line blame.Line) int {
 	text := strings.TrimLeft(line.Text, " ")
 	column := len(line.Text) - len(text)
@@ -155,7 +159,8 @@ func (b *blamePage) folded(line blame.Line, name string, f fold) {
 	if name != "" {
 		b.Add("b", name)
 	}
-	text := line.Text[:len(line.Text)-len(strings.TrimLeft(line.Text, " "))] + fmt.Sprintf("… %d lines", f.lines)
+	text := line.Text[:len(line.Text)-len(strings.TrimLeft(line.Text, " "))] +
+		fmt.Sprintf("… %d lines", f.lines)
 	if f.first != nil {
 		b.Text(text + " as in ")
 		b.Add("a", f.first.title(), page.Attr{Name: "href", Value: "#" + f.first.id})

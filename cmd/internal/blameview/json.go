@@ -33,8 +33,9 @@ type blameField struct {
 	Setters   []string     `json:"setters,omitempty" doc:"The layers that could set an unset field."`
 }
 
-// blameClaim holds the value of a claim: null if the layer emptied the field. Present is set instead if the layer only named
-// an item or an empty struct. Source is the field of the TrainJob or of the runtime.
+// blameClaim holds the value of a claim: null if the layer emptied the field. Present is set
+// instead if the layer only named an item or an empty struct. Source is the field of the TrainJob
+// or of the runtime.
 type blameClaim struct {
 	Layer   merge.Owner `json:"layer" doc:"Who set the value, such as manager/NAME, runtime, trainjob or policy/torch."`
 	Value   any         `json:"value" doc:"The value as JSON, or its mask. Null if the layer empties the field, or only names an item."`
@@ -48,12 +49,15 @@ type blameClaim struct {
 func writeBlameJSON(w io.Writer, selected []Selection, showValues bool) error {
 	out := blameReport{Objects: []blameObject{}}
 	for _, s := range selected {
-		o := blameObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, Build: s.Build, Fields: []blameField{}}
+		o := blameObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name,
+			Build: s.Build, Fields: []blameField{}}
 		for field := range s.each() {
 			o.Fields = append(o.Fields, newBlameField(field, showValues))
 		}
 		if s.Unset != nil {
-			o.Fields = append(o.Fields, blameField{Path: s.Unset.Path.String(), Claims: []blameClaim{}, Setters: s.Unset.Setters})
+			o.Fields = append(
+				o.Fields, blameField{Path: s.Unset.Path.String(), Claims: []blameClaim{},
+					Setters: s.Unset.Setters})
 		}
 		out.Objects = append(out.Objects, o)
 	}
@@ -66,7 +70,8 @@ func newBlameField(field *blame.Field, showValues bool) blameField {
 		Disputed: field.Disputed, Overrides: field.Overrides(), Claims: []blameClaim{},
 	}
 	for _, c := range field.Claims {
-		claim := blameClaim{Layer: c.Owner, Value: c.Value, Source: c.At.String(), File: c.Position.File, Line: c.Position.Line, Column: c.Position.Column}
+		claim := blameClaim{Layer: c.Owner, Value: c.Value, Source: c.At.String(),
+			File: c.Position.File, Line: c.Position.Line, Column: c.Position.Column}
 		if c.Value == any(merge.Presence{}) {
 			claim.Value, claim.Present = nil, true
 		} else if !showValues && c.Value != nil && runtimepatch.IsSecretOf(c.Owner, field.Path) {

@@ -23,13 +23,14 @@ var ManagedFields = fieldpath.Fields("metadata", "managedFields")
 
 const readManaged = "read the object with kubectl get -o yaml --show-managed-fields"
 
-// MaxManaged limits the paths of a run, in bytes. Each path repeats the text of the fields around it. In memory it takes a
-// multiple of that size.
+// MaxManaged limits the paths of a run, in bytes. Each path repeats the text of the fields around
+// it. In memory it takes a multiple of that size.
 const MaxManaged = 64 << 20
 
 // Managed holds the managed fields of one object.
 type Managed struct {
-	// Entries are the entries of metadata.managedFields, and Object is the object. Findings report invalid entries.
+	// Entries are the entries of metadata.managedFields, and Object is the object. Findings report
+	// invalid entries.
 	Entries  []Entry
 	Object   map[string]any
 	Findings finding.List
@@ -57,8 +58,9 @@ type AnyObject struct{}
 // UnmarshalJSON accepts any JSON.
 func (*AnyObject) UnmarshalJSON([]byte) error { return nil }
 
-// ReadManaged reads the managed fields of an object, and reduces remaining, a number of bytes, by the size of their paths. All objects of a
-// run share MaxManaged bytes. A negative number reads nothing. ok is false for an object without managed fields, which is a finding.
+// ReadManaged reads the managed fields of an object, and reduces remaining, a number of bytes, by
+// the size of their paths. All objects of a run share MaxManaged bytes. A negative number reads
+// nothing. ok is false for an object without managed fields, which is a finding.
 func ReadManaged(d *manifest.Document, remaining *int) (m *Managed, ok bool) {
 	m = &Managed{document: d, remaining: remaining}
 	return m, m.read()
@@ -66,7 +68,8 @@ func ReadManaged(d *manifest.Document, remaining *int) (m *Managed, ok bool) {
 
 func (m *Managed) report(code finding.Code, at fieldpath.Path, message, help string) {
 	m.Findings = append(m.Findings, finding.Finding{
-		Code: code, Severity: finding.Error, Object: m.document.ID, Path: at, Position: m.document.Position(at), Message: message, Remedy: finding.Remedy{Text: help},
+		Code: code, Severity: finding.Error, Object: m.document.ID, Path: at,
+		Position: m.document.Position(at), Message: message, Remedy: finding.Remedy{Text: help},
 	})
 }
 
@@ -84,7 +87,8 @@ func (m *Managed) read() bool {
 		m.report(codes.WrongType, ManagedFields, "must be a list", readManaged)
 		return false
 	case len(entries) == 0:
-		m.report(codes.NoTrainJob, ManagedFields, "required in an object that is not a TrainJob", readManaged)
+		m.report(codes.NoTrainJob, ManagedFields, "required in an object that is not a TrainJob",
+			readManaged)
 		return false
 	}
 	m.byPath = map[string]*managedField{}
@@ -106,13 +110,16 @@ func (m *Managed) entry(i int, value any) {
 	}
 	e := Entry{Position: m.document.Position(at)}
 	for name, field := range map[string]*string{
-		"manager": &e.Manager, "operation": &e.Operation, "subresource": &e.Subresource, "apiVersion": &e.APIVersion, "time": &e.Time,
+		"manager": &e.Manager, "operation": &e.Operation, "subresource": &e.Subresource,
+		"apiVersion": &e.APIVersion, "time": &e.Time,
 	} {
 		*field, _ = entry[name].(string)
 	}
 	m.Entries[i] = e
-	if fieldsType, isText := entry["fieldsType"].(string); isText && fieldsType != "" && fieldsType != "FieldsV1" {
-		m.report(codes.BadValue, at.Append(fieldpath.Field("fieldsType")), fmt.Sprintf("unsupported value %.64q: must be FieldsV1", fieldsType), readManaged)
+	if fieldsType, isText := entry["fieldsType"].(string); isText && fieldsType != "" &&
+		fieldsType != "FieldsV1" {
+		m.report(codes.BadValue, at.Append(fieldpath.Field("fieldsType")),
+			fmt.Sprintf("unsupported value %.64q: must be FieldsV1", fieldsType), readManaged)
 		return
 	}
 	if entry["fieldsV1"] == nil {
@@ -155,7 +162,9 @@ func (m *Managed) reserve(at fieldpath.Path, bytes int) bool {
 		return false
 	}
 	if *m.remaining -= bytes; *m.remaining < 0 {
-		m.report(codes.Syntax, at, fmt.Sprintf("the paths of the managed fields exceed %d MiB", MaxManaged>>20), "read fewer objects at once")
+		m.report(codes.Syntax, at,
+			fmt.Sprintf("the paths of the managed fields exceed %d MiB", MaxManaged>>20),
+			"read fewer objects at once")
 		return false
 	}
 	return true
@@ -170,7 +179,8 @@ func (m *Managed) own(i int, path fieldpath.Path, text string) {
 		m.byPath[text] = field
 		m.fields = append(m.fields, field)
 	}
-	field.claims = append(field.claims, merge.Claim{Owner: EntryLayer(i), Value: merge.Presence{}, Position: m.Entries[i].Position})
+	field.claims = append(field.claims,
+		merge.Claim{Owner: EntryLayer(i), Value: merge.Presence{}, Position: m.Entries[i].Position})
 }
 
 // order sorts the fields by name, and list items in the order of the object.
@@ -178,7 +188,8 @@ func (m *Managed) order() {
 	slices.SortFunc(m.fields, func(a, b *managedField) int {
 		for i := range min(len(a.path), len(b.path)) {
 			if a.path[i] != b.path[i] {
-				return cmp.Or(cmp.Compare(a.positions[i], b.positions[i]), strings.Compare(a.path[i].String(), b.path[i].String()))
+				return cmp.Or(cmp.Compare(a.positions[i], b.positions[i]),
+					strings.Compare(a.path[i].String(), b.path[i].String()))
 			}
 		}
 		return cmp.Compare(len(a.path), len(b.path))
@@ -196,7 +207,8 @@ func (m *Managed) History() iter.Seq2[fieldpath.Path, []merge.Claim] {
 	}
 }
 
-// maxIndexes limits the sets of merge keys by which one list is indexed. A list of a cluster has one.
+// maxIndexes limits the sets of merge keys by which one list is indexed. A list of a cluster has
+// one.
 const maxIndexes = 8
 
 // managedList names an index of a list by its first item and its merge keys.
@@ -205,7 +217,8 @@ type managedList struct {
 	keys  string
 }
 
-// walk returns the value at a path, and the position of each item on the way. A field has position 0.
+// walk returns the value at a path, and the position of each item on the way. A field has position
+// 0.
 func (m *Managed) walk(path fieldpath.Path) (places []int32, value any) {
 	places, value = make([]int32, len(path)), m.Object
 	for i, step := range path {
@@ -284,8 +297,9 @@ func (m *Managed) IsWhole(f *blame.Field) bool {
 	return false
 }
 
-// OwnersOf returns the entries that own the field at a path or fields within it, each once. Without any, it returns the
-// entries that own a field around it as one value. Items of the path match by the value of a merge key. The object must have the field.
+// OwnersOf returns the entries that own the field at a path or fields within it, each once. Without
+// any, it returns the entries that own a field around it as one value. Items of the path match by
+// the value of a merge key. The object must have the field.
 func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
 	if m.ownersWithin == nil {
 		m.indexOwners()
@@ -307,9 +321,11 @@ func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
 	return entries
 }
 
-// indexOwners collects the owners of each place with its fields, and of each field that is owned as one value.
+// indexOwners collects the owners of each place with its fields, and of each field that is owned as
+// one value.
 func (m *Managed) indexOwners() {
-	m.ownersWithin, m.atomicOwners = map[string]map[merge.Owner]bool{}, map[string]map[merge.Owner]bool{}
+	m.ownersWithin, m.atomicOwners = map[string]map[merge.Owner]bool{},
+		map[string]map[merge.Owner]bool{}
 	add := func(to map[string]map[merge.Owner]bool, key string, claims []merge.Claim) {
 		if to[key] == nil {
 			to[key] = map[merge.Owner]bool{}
@@ -334,8 +350,8 @@ func (m *Managed) indexOwners() {
 // pathKey joins the result of resolvePath.
 func pathKey(places []string) string { return strings.Join(places, "\x00") }
 
-// resolvePath returns the name of each field of a path, and the position of each item. It returns false if the object lacks the
-// field.
+// resolvePath returns the name of each field of a path, and the position of each item. It returns
+// false if the object lacks the field.
 func (m *Managed) resolvePath(path fieldpath.Path) (places []string, ok bool) {
 	value := any(m.Object)
 	for _, step := range path {
@@ -369,7 +385,8 @@ func (m *Managed) item(list []any, step fieldpath.Step) int {
 	if !isItem || err != nil {
 		return -1
 	}
-	if i, ok := m.positionOf(list, fieldpath.ItemBy(fieldpath.ItemKey{Name: key, Value: number})); ok {
+	if i, ok := m.positionOf(
+		list, fieldpath.ItemBy(fieldpath.ItemKey{Name: key, Value: number})); ok {
 		return int(i)
 	}
 	return -1

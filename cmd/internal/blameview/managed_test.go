@@ -48,9 +48,12 @@ spec:
   nodeSelector: {pool: a}
 `
 
-// TestManaged_OwnersOf holds that a field belongs to the entries that own it, fields within it, or a value around it.
+// TestManaged_OwnersOf holds that a field belongs to the entries that own it, fields within it, or
+// a value around it.
 func TestManaged_OwnersOf(t *testing.T) {
-	documents, findings := manifest.DecodeKinds("pod.yaml", []byte(managedPod), []manifest.Kind{{Version: "v1", Kind: "Pod", New: func() any { return new(blameview.AnyObject) }}})
+	documents, findings := manifest.DecodeKinds("pod.yaml", []byte(managedPod),
+		[]manifest.Kind{
+			{Version: "v1", Kind: "Pod", New: func() any { return new(blameview.AnyObject) }}})
 	if findings != nil || len(documents) != 1 {
 		t.Fatalf("Decode = %d documents, %v", len(documents), findings)
 	}

@@ -46,13 +46,15 @@ type jsonOwner struct {
 func newOwnersReport(selected []Selection) ownersReport {
 	out := ownersReport{Objects: []ownersObject{}}
 	for _, s := range selected {
-		o := ownersObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, Fields: []ownersField{}}
+		o := ownersObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name,
+			Fields: []ownersField{}}
 		for field := range s.each() {
 			f := ownersField{Path: field.Path.String()}
 			for _, c := range field.Claims {
 				e := s.entryOf(c)
 				f.Owners = append(f.Owners, jsonOwner{
-					Manager: e.Manager, Operation: e.Operation, Subresource: e.Subresource, APIVersion: e.APIVersion, Time: e.Time,
+					Manager: e.Manager, Operation: e.Operation, Subresource: e.Subresource,
+					APIVersion: e.APIVersion, Time: e.Time,
 					File: e.Position.File, Line: e.Position.Line, Column: e.Position.Column,
 				})
 			}
@@ -72,10 +74,13 @@ func (t *blameText) owners(s Selection) {
 		for _, c := range field.Claims {
 			t.color(c.Owner)
 			count[c.Owner]++
-			rows = append(rows, row{name: report.Line(s.entryOf(c).label()), text: report.Printable(field.Path.String()), layer: c.Owner})
+			rows = append(
+				rows, row{name: report.Line(s.entryOf(c).label()),
+					text: report.Printable(field.Path.String()), layer: c.Owner})
 		}
 	}
-	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.ID.String())+", by who owns each field"))
+	fmt.Fprintln(
+		t.w, t.paint(host.Bold, "# "+report.Printable(s.ID.String())+", by who owns each field"))
 	var table [][]string
 	var layers []merge.Owner
 	for i, e := range s.Entries {
@@ -123,7 +128,8 @@ func (t *blameText) table(indent string, rows [][]string, layers []merge.Owner) 
 	}
 	report.Fit(widths, 2, t.screen.Room()-len(indent))
 	for i, cells := range rows {
-		fmt.Fprintln(t.w, strings.TrimRight(indent+report.Row(cells, widths, 2, t.painter(layers[i])), " "))
+		fmt.Fprintln(
+			t.w, strings.TrimRight(indent+report.Row(cells, widths, 2, t.painter(layers[i])), " "))
 	}
 }
 
@@ -135,7 +141,8 @@ type Entry struct {
 
 // label names the entry in a column.
 func (e Entry) label() string {
-	return cmp.Or(e.Manager, "-") + " " + strings.TrimSpace(cmp.Or(e.Operation, "-")+" "+e.Subresource)
+	return cmp.Or(e.Manager, "-") + " " +
+		strings.TrimSpace(cmp.Or(e.Operation, "-")+" "+e.Subresource)
 }
 
 // EntryLayer numbers an entry as the layer of its claims. Two entries may have the same manager.

@@ -35,7 +35,9 @@ func writeBlamePage(w io.Writer, version string, opts Options, selected []Select
 		objects[i] = newPageObject(s)
 		disputed += len(objects[i].disputed)
 	}
-	slices.SortStableFunc(objects, func(a, b pageObject) int { return min(len(b.disputed), 1) - min(len(a.disputed), 1) })
+	slices.SortStableFunc(objects, func(a, b pageObject) int {
+		return min(len(b.disputed), 1) - min(len(a.disputed), 1)
+	})
 	for i := range objects {
 		objects[i].id = "o" + strconv.Itoa(i+1)
 	}
@@ -54,7 +56,8 @@ func writeBlamePage(w io.Writer, version string, opts Options, selected []Select
 	if len(objects) == 1 {
 		title += " of " + objects[0].title()
 	}
-	d := page.Document{Title: title, Lead: text, Version: version, Layers: &b.layers, HasPlaces: b.places}
+	d := page.Document{Title: title, Lead: text, Version: version, Layers: &b.layers,
+		HasPlaces: b.places}
 	return page.Write(w, d, &b.Body)
 }
 
@@ -113,12 +116,14 @@ func newPageObject(s Selection) pageObject {
 			r.mark = disputedMark
 		}
 		o.layers = countLine(o.layers, r)
-		if at := line.Field.InForce(); at >= 0 && !line.Continued && line.Field.Claims[at].Position.File != "" {
+		if at := line.Field.InForce(); at >= 0 && !line.Continued &&
+			line.Field.Claims[at].Position.File != "" {
 			if count[line.Layer] == nil {
 				count[line.Layer] = map[string]int{}
 			}
 			file := line.Field.Claims[at].Position.File
-			if count[line.Layer][file]++; count[line.Layer][file] > count[line.Layer][o.files[line.Layer]] {
+			if count[line.Layer][file]++; count[line.Layer][file] >
+				count[line.Layer][o.files[line.Layer]] {
 				o.files[line.Layer] = file
 			}
 		}
@@ -169,9 +174,11 @@ func (b *blamePage) overview(objects []pageObject) {
 	b.Close()
 }
 
-// object appends an object: disagreements, the way of its patches, its lines, and the history of its fields.
+// object appends an object: disagreements, the way of its patches, its lines, and the history of
+// its fields.
 func (b *blamePage) object(o *pageObject, open bool) {
-	b.Open("details", page.Class("item object"), page.ID(o.id), attr("data-file", printable.Name(o.file)), page.If(open, page.Attr{Name: "open"}))
+	b.Open("details", page.Class("item object"), page.ID(o.id),
+		attr("data-file", printable.Name(o.file)), page.If(open, page.Attr{Name: "open"}))
 	b.Open("summary")
 	b.Add("h2", o.title())
 	if n := len(o.disputed); n > 0 {
@@ -209,7 +216,9 @@ func (b *blamePage) allParts(o *pageObject) {
 		b.Close()
 	}
 	b.lines(o)
-	history := slices.DeleteFunc(slices.Clone(o.history), func(f *blame.Field) bool { return !b.folding.hasHistory(f) })
+	history := slices.DeleteFunc(slices.Clone(o.history), func(f *blame.Field) bool {
+		return !b.folding.hasHistory(f)
+	})
 	if len(history) > 0 {
 		b.Open("details", page.Class("history"))
 		b.Open("summary")
@@ -226,7 +235,8 @@ func (b *blamePage) allParts(o *pageObject) {
 
 // field appends the claims on a field. Its line refers to them.
 func (b *blamePage) field(o *pageObject, f *blame.Field) {
-	b.Claims(&b.layers, f.Path.String(), b.opts.claims(f), page.ID(fmt.Sprintf("%slh%d", o.id, o.number[f])))
+	b.Claims(&b.layers, f.Path.String(), b.opts.claims(f),
+		page.ID(fmt.Sprintf("%slh%d", o.id, o.number[f])))
 }
 
 // unset appends the layers that could set a field.
@@ -260,8 +270,10 @@ func (b *blamePage) owners(o *pageObject) {
 // lines appends the YAML of an object. Each run of lines starts with the name of its layer.
 func (b *blamePage) lines(o *pageObject) {
 	lines := o.Object.Lines()
-	b.Add("p", "The name beside a line is who sets it. +1: one more sets the same value. ~: the value replaces another one. disputed: others set another value.", page.Class("legend"))
-	b.Open("ol", page.Class("own"), page.ID(o.id+"l"), page.Attr{Name: "aria-label", Value: o.title() + ", by who set each line"})
+	b.Add("p", "The name beside a line is who sets it. +1: one more sets the same value. ~: the "+
+		"value replaces another one. disputed: others set another value.", page.Class("legend"))
+	b.Open("ol", page.Class("own"), page.ID(o.id+"l"),
+		page.Attr{Name: "aria-label", Value: o.title() + ", by who set each line"})
 	var before merge.Owner
 	var stack pathStack
 	var losers []string
@@ -294,8 +306,8 @@ func (b *blamePage) lines(o *pageObject) {
 	b.Close()
 }
 
-// line appends a line. The name is its layer's name, or "" for the layer of the line before. The step belongs to its path, if the
-// script cannot derive it from the text.
+// line appends a line. The name is its layer's name, or "" for the layer of the line before. The
+// step belongs to its path, if the script cannot derive it from the text.
 func (b *blamePage) line(o *pageObject, line blame.Line, name, step string) {
 	f, class, mark, place, history := line.Field, b.layers.Class(string(line.Layer)), "", "", ""
 	if f != nil && !line.Continued {
@@ -322,7 +334,8 @@ func (b *blamePage) line(o *pageObject, line blame.Line, name, step string) {
 		class += " disputed"
 	}
 	b.places = b.places || place != ""
-	b.Void("li", page.If(class != "", page.Class(strings.TrimSpace(class))), attr("data-p", place), attr("data-s", step), attr("data-h", history))
+	b.Void("li", page.If(class != "", page.Class(strings.TrimSpace(class))), attr("data-p", place),
+		attr("data-s", step), attr("data-h", history))
 	if text := strings.TrimSpace(name + mark); text != "" || isDisputed {
 		b.Add("b", text) // the style adds the word disputed
 	}

@@ -41,7 +41,8 @@ func (t *blameText) object(s Selection) {
 		if r.mark == disputedMark {
 			losers = t.overridden(line)
 		}
-		if i+1 == len(lines) || !lines[i+1].Continued { // behind the value, which may have several lines
+		// behind the value, which may have several lines
+		if i+1 == len(lines) || !lines[i+1].Continued {
 			rows, losers = append(rows, losers...), nil
 		}
 	}
@@ -103,8 +104,8 @@ func (t *blameText) overridden(line blame.Line) []row {
 	return rows
 }
 
-// overriddenOf returns comments with the values of the other layers on a disputed line. They show the places if withPlace is set. The
-// last manager wins over these layers.
+// overriddenOf returns comments with the values of the other layers on a disputed line. They show
+// the places if withPlace is set. The last manager wins over these layers.
 func overriddenOf(line blame.Line, showValues, withPlace bool) []string {
 	f := line.Field
 	at := f.InForce()
@@ -117,14 +118,18 @@ func overriddenOf(line blame.Line, showValues, withPlace bool) []string {
 		if i == at || merge.SameValue(c.Value, f.Claims[at].Value) {
 			continue
 		}
-		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Owner), runtimepatch.FormatClaim(f.Path, c, showValues))
+		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Owner),
+			runtimepatch.FormatClaim(f.Path, c, showValues))
 		if place := c.Position.String(); withPlace && place != "" {
 			text += " at " + place
 		}
 		comments = append(comments, text)
 	}
 	if comments == nil {
-		comments = append(comments, indent+"# managers set different members of one union: the merge keeps both, and the cluster rejects it")
+		comments = append(
+			comments, indent+
+				"# managers set different members of one union: the merge keeps both, and the "+
+				"cluster rejects it")
 	}
 	return comments
 }
@@ -147,7 +152,8 @@ func (t *blameText) write(rows []row) {
 	before := row{}
 	for _, r := range rows {
 		name := r.name
-		if t.screen.Terminal && name != quietMark && name == before.name && r.layer == before.layer {
+		if t.screen.Terminal && name != quietMark && name == before.name &&
+			r.layer == before.layer {
 			name = "" // the bar continues in its color
 		}
 		before = r
@@ -197,14 +203,17 @@ func (t *blameText) legend(s Selection, rows []row, count []lineCount) {
 			text += ", " + t.paint(alarm, fmt.Sprintf("%d disputed", o.disputed))
 		}
 		name := report.Printable(string(o.layer))
-		fmt.Fprintf(t.w, "#   %s%s  %s\n", t.paint(t.colors[o.layer], name), strings.Repeat(" ", width-utf8.RuneCountInString(name)), text)
+		fmt.Fprintf(t.w, "#   %s%s  %s\n", t.paint(t.colors[o.layer], name),
+			strings.Repeat(" ", width-utf8.RuneCountInString(name)), text)
 	}
 	var marks []string
 	for _, mark := range []struct{ sign, text string }{
-		{disputedMark, " managers disagree"}, {overridesMark, " replaces another value"}, {agreeMark, "N others set the same value"},
+		{disputedMark, " managers disagree"}, {overridesMark, " replaces another value"},
+		{agreeMark, "N others set the same value"},
 	} {
 		if slices.ContainsFunc(rows, func(r row) bool {
-			return r.mark == mark.sign || mark.sign == agreeMark && strings.Contains(r.name, agreeMark)
+			return r.mark == mark.sign ||
+				mark.sign == agreeMark && strings.Contains(r.name, agreeMark)
 		}) {
 			marks = append(marks, strings.TrimSpace(mark.sign)+mark.text)
 		}

@@ -7,21 +7,22 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// pathStack derives the path of a line from the indentation, as the script of a page does. A page writes only the steps that the text
-// does not show. This keeps it small.
+// pathStack derives the path of a line from the indentation, as the script of a page does. A page
+// writes only the steps that the text does not show. This keeps it small.
 type pathStack struct{ open []openField }
 
 // openField is a field whose lines may follow. An item is one column behind its dash.
 type openField struct{ column, steps int }
 
-// The script completes these steps from the text: a map's key, and an item that shows its merge key first.
+// The script completes these steps from the text: a map's key, and an item that shows its merge key
+// first.
 const (
 	keyStep  = "k"
 	itemStep = "i"
 )
 
-// step returns the step to an item or a map's key, which the text of a line does not show. It returns "" for the field that the line
-// names.
+// step returns the step to an item or a map's key, which the text of a line does not show. It
+// returns "" for the field that the line names.
 func (s *pathStack) step(line blame.Line) string {
 	if line.Field == nil || line.Continued {
 		return s.openWithoutHistory(line)
@@ -62,7 +63,8 @@ func (s *pathStack) openWithoutHistory(line blame.Line) string {
 	return ""
 }
 
-// below closes the fields from a column on, and returns the number of steps to the innermost open one.
+// below closes the fields from a column on, and returns the number of steps to the innermost open
+// one.
 func (s *pathStack) below(column int) int {
 	for len(s.open) > 0 && s.open[len(s.open)-1].column >= column {
 		s.open = s.open[:len(s.open)-1]

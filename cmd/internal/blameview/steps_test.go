@@ -81,10 +81,12 @@ func (r *reader) read(text, step string) (string, bool) {
 	return path, true
 }
 
-// TestPathStack holds that the steps of a page lead back to the fields of its lines, also for folded lines. The objects are those of
-// recorded inputs.
+// TestPathStack holds that the steps of a page lead back to the fields of its lines, also for
+// folded lines. The objects are those of recorded inputs.
 func TestPathStack(t *testing.T) {
-	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
+	inputs, err := filepath.Glob(
+		filepath.Join(casefile.Shared(t, "../../../testdata/cluster", "input.yaml"), "*",
+			"input.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +100,13 @@ func TestPathStack(t *testing.T) {
 			if out == nil || out.JobSet == nil {
 				continue
 			}
-			blamed, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(), blame.Options{})
+			blamed, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(),
+				blame.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			first, second := newPageObject(Selection{Blamed: Blamed{Object: blamed}}), newPageObject(Selection{Blamed: Blamed{Object: blamed}})
+			first, second := newPageObject(Selection{Blamed: Blamed{Object: blamed}}),
+				newPageObject(Selection{Blamed: Blamed{Object: blamed}})
 			s := foldings()[i]
 			s.of(&first, blamed.Lines())
 			folds := s.of(&second, blamed.Lines())
@@ -127,12 +131,14 @@ func TestPathStack(t *testing.T) {
 				// A struct that the encoding adds belongs to the field around it.
 				isAdded := strings.HasSuffix(line.Text, ": {}") && strings.HasPrefix(path, want+".")
 				if path != want && !isAdded {
-					t.Errorf("folding %d, %s: the line %q has the path %s, want %s", i, input, line.Text, path, want)
+					t.Errorf("folding %d, %s: the line %q has the path %s, want %s", i, input,
+						line.Text, path, want)
 				}
 			}
 		}
 		if lines < want.lines || folded < want.folded {
-			t.Errorf("folding %d: %d lines and %d folded ones, want at least %d and %d", i, lines, folded, want.lines, want.folded)
+			t.Errorf("folding %d: %d lines and %d folded ones, want at least %d and %d", i, lines,
+				folded, want.lines, want.folded)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package blameview shows the layers that set the fields of objects: line by line, as histories, and as JSON.
+// Package blameview shows the layers that set the fields of objects: line by line, as histories,
+// and as JSON.
 package blameview
 
 import (
@@ -131,7 +132,8 @@ func (t *blameText) painter(layer merge.Owner) func(string) string {
 func (t *blameText) history(s Selection) {
 	fmt.Fprintln(t.w, t.paint(host.Bold, s.title()))
 	if s.Unset != nil {
-		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", report.Printable(s.Unset.Path.String()))
+		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n",
+			report.Printable(s.Unset.Path.String()))
 		for _, who := range s.Unset.Setters {
 			fmt.Fprintf(t.w, "  - %s\n", report.Printable(who))
 		}
@@ -152,7 +154,9 @@ func (t *blameText) history(s Selection) {
 func (o Options) claims(f *blame.Field) []page.ClaimRow {
 	all := make([]page.ClaimRow, len(f.Claims))
 	for i, c := range f.Claims {
-		all[i] = page.ClaimRow{Layer: string(c.Owner), Value: runtimepatch.FormatClaim(f.Path, c, o.ShowValues), Place: c.Position.String()}
+		all[i] = page.ClaimRow{
+			Layer: string(c.Owner), Value: runtimepatch.FormatClaim(f.Path, c, o.ShowValues),
+			Place: c.Position.String()}
 		if c.Value == nil {
 			all[i].Value = "emptied"
 		}
@@ -172,13 +176,15 @@ func (t *blameText) claims(f *blame.Field) {
 	rows := make([][]string, len(claims))
 	var widths []int
 	for i, c := range claims {
-		rows[i] = []string{report.Printable(c.Layer), report.Printable(c.Value), report.Printable(c.Place)}
+		rows[i] = []string{report.Printable(c.Layer), report.Printable(c.Value),
+			report.Printable(c.Place)}
 		widths = report.Measure(widths, rows[i])
 		t.color(merge.Owner(c.Layer))
 	}
 	report.Fit(widths, 2, t.screen.Room()-len("    brought it"))
 	for i, cells := range rows {
-		line := "  " + report.Row(cells, widths, 2, t.painter(f.Claims[i].Owner)) + t.paint(host.Bold, claims[i].Mark)
+		line := "  " + report.Row(cells, widths, 2, t.painter(f.Claims[i].Owner)) +
+			t.paint(host.Bold, claims[i].Mark)
 		fmt.Fprintln(t.w, strings.TrimRight(line, " "))
 	}
 }
@@ -189,7 +195,8 @@ type Blamed struct {
 	Object *blame.Object
 	Build  string   // the directory whose build holds the TrainJob, or ""
 	Way    *Diagram // nil for objects that come of no TrainJob
-	// Document and Entries describe an object with managed fields. They are nil for objects rendered from a TrainJob.
+	// Document and Entries describe an object with managed fields. They are nil for objects
+	// rendered from a TrainJob.
 	Document *manifest.Document
 	Entries  []Entry
 }

@@ -50,7 +50,8 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	case slices.Contains(slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()),
 		manifest.Stdin):
 		return nil, exit.Usage(errors.New(
-			"each build reads the other files again, and standard input can be read once: name a file"))
+			"each build reads the other files again, and standard input can be read once: name a " +
+				"file"))
 	}
 	b := &Builder{flags: flags, processes: processes{time: mostTime, memory: mostMemory}}
 	switch tree := files.(type) {

@@ -67,10 +67,13 @@ func TestNew_Limits(t *testing.T) {
 	}
 }
 
-// TestBuild_Revision builds a directory of a revision. Its folder of temporary files is there for no longer than the builder.
+// TestBuild_Revision builds a directory of a revision. Its folder of temporary files is there for
+// no longer than the builder.
 func TestBuild_Revision(t *testing.T) {
-	write(t, map[string]string{"a/kustomization.yaml": "resources: [a.yaml]\n", "a/a.yaml": configMap})
-	for _, args := range []string{"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a"} {
+	write(t, map[string]string{"a/kustomization.yaml": "resources: [a.yaml]\n",
+		"a/a.yaml": configMap})
+	for _, args := range []string{
+		"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a"} {
 		if out, err := exec.Command("git", strings.Fields(args)...).CombinedOutput(); err != nil {
 			t.Skipf("git %s: %v\n%s", args, err, out)
 		}
@@ -90,14 +93,16 @@ func TestBuild_Revision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if built := b.Build("a"); built.Findings != nil || !strings.Contains(string(built.Text), "ConfigMap") {
+	if built := b.Build("a"); built.Findings != nil ||
+		!strings.Contains(string(built.Text), "ConfigMap") {
 		t.Errorf("Build() = %q, %v", built.Text, built.Findings)
 	}
 	during, err := os.ReadDir(temporary)
 	b.Close()
 	after, errAfter := os.ReadDir(temporary)
 	if err != nil || errAfter != nil || len(during) != 1 || len(after) != 0 {
-		t.Errorf("the folder of temporary files has %v during the build, and %v after it: %v, %v", during, after, err, errAfter)
+		t.Errorf("the folder of temporary files has %v during the build, and %v after it: %v, %v",
+			during, after, err, errAfter)
 	}
 }
 
@@ -107,8 +112,10 @@ func TestBuild_Large(t *testing.T) {
 	var made product
 	objects := resmap.New()
 	for i := range 2 {
-		r, err := provider.NewDefaultDepProvider().GetResourceFactory().FromMap(map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-			"metadata": map[string]any{"name": fmt.Sprint("a", i)}, "data": map[string]any{"a": strings.Repeat("x", mostOutput/2)}})
+		r, err := provider.NewDefaultDepProvider().GetResourceFactory().FromMap(
+			map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+				"metadata": map[string]any{"name": fmt.Sprint("a", i)},
+				"data":     map[string]any{"a": strings.Repeat("x", mostOutput/2)}})
 		if err == nil {
 			err = objects.Append(r)
 		}
@@ -126,11 +133,15 @@ const schema = `{"definitions": {"example": {
   "properties": {"spec": {"type": "object", "properties": {"items": {
     "type": "array", "items": {"type": "object"}, "x-kubernetes-patch-merge-key": "id", "x-kubernetes-patch-strategy": "merge"}}}}}}}`
 
-// TestBuild_Schemas builds kustomizations with and without a schema of their own at once. kustomize holds one schema for the process.
+// TestBuild_Schemas builds kustomizations with and without a schema of their own at once. kustomize
+// holds one schema for the process.
 func TestBuild_Schemas(t *testing.T) {
-	thing := "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec: {items: [{id: 1, a: 1}, {id: 2, a: 2}]}\n"
-	patches := "patches: [{patch: '{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, spec: {items: [{id: 2, a: 3}]}}'}]\n"
-	files := map[string]string{"base/thing.yaml": thing, "base/kustomization.yaml": "resources: [thing.yaml]\n"}
+	thing := "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec: {items: [{id: " +
+		"1, a: 1}, {id: 2, a: 2}]}\n"
+	patches := "patches: [{patch: '{apiVersion: example.com/v1, kind: Thing, metadata: {name: " +
+		"a}, spec: {items: [{id: 2, a: 3}]}}'}]\n"
+	files := map[string]string{
+		"base/thing.yaml": thing, "base/kustomization.yaml": "resources: [thing.yaml]\n"}
 	var dirs []string
 	for i := range 6 {
 		dir := fmt.Sprintf("overlays/%02d", i)
@@ -163,15 +174,20 @@ func TestBuild_Schemas(t *testing.T) {
 	all.Wait()
 }
 
-// TestClosure collects kustomizations that name each other, and a directory without one. Each is there once, before the ones that it
-// names. One with a schema of its own is reported.
+// TestClosure collects kustomizations that name each other, and a directory without one. Each is
+// there once, before the ones that it names. One with a schema of its own is reported.
 func TestClosure(t *testing.T) {
 	write(t, map[string]string{
-		"top/kustomization.yaml": "resources: [../a, ../b, ../empty]\n", "a/kustomization.yaml": "resources: [../c, ../top]\n", "b/kustomization.yaml": "resources: [../c]\n",
-		"c/kustomization.yaml": "", "empty/README": "", "own/kustomization.yaml": "resources: [../schema, ../c]\n", "schema/kustomization.yaml": "openapi: {path: a.json}\n",
+		"top/kustomization.yaml": "resources: [../a, ../b, ../empty]\n",
+		"a/kustomization.yaml":   "resources: [../c, ../top]\n",
+		"b/kustomization.yaml":   "resources: [../c]\n",
+		"c/kustomization.yaml":   "", "empty/README": "",
+		"own/kustomization.yaml":    "resources: [../schema, ../c]\n",
+		"schema/kustomization.yaml": "openapi: {path: a.json}\n",
 	})
 	b := newBuilder(t, workspace.Flags{Kustomize: []string{"top"}})
-	for dir, want := range map[string]string{"top": "top a c b true", "c": "c true", "own": "own schema c false", "schema": "schema false"} {
+	for dir, want := range map[string]string{"top": "top a c b true", "c": "c true",
+		"own": "own schema c false", "schema": "schema false"} {
 		all := b.closure(b.kustomizationIn(dir))
 		var names []string
 		for _, k := range all {
@@ -183,32 +199,54 @@ func TestClosure(t *testing.T) {
 	}
 }
 
-// TestBuild_SameAsKustomize compares builds with the builds of kustomize itself, also where the user asks for annotations.
+// TestBuild_SameAsKustomize compares builds with the builds of kustomize itself, also where the
+// user asks for annotations.
 func TestBuild_SameAsKustomize(t *testing.T) {
 	base := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {y: \"on\", n: \"1\"}\n"
 	for name, text := range map[string]string{
-		"plain":           "resources: [../base]\n",
-		"annotated":       "resources: [../base]\nbuildMetadata: [originAnnotations]\n",
-		"managed":         "resources: [../base]\nbuildMetadata: [managedByLabel]\n",
-		"transformations": "resources: [../base]\nbuildMetadata: [transformerAnnotations]\nnamePrefix: a-\n",
-		"generator":       "configMapGenerator: [{name: b, literals: [c=d]}]\ncommonAnnotations: {a: b}\n",
-		"empty lists":     "resources:\ncomponents: ~\nconfigMapGenerator: [{name: b, literals: [c=d]}]\npatches:\n",
-		"many": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: m, annotations: {a: b}}\nresources: [../base]\nsortOptions: {order: legacy, legacySortOptions: {orderFirst: [Secret]}}\n" +
-			"labels: [{pairs: {l: m}, includeSelectors: true, fields: [{path: data/x, create: true}]}]\nimages: [{name: i, newTag: '1'}]\n" +
-			"vars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: a}}]\nsecretGenerator: [{name: s, type: Opaque, literals: ['a=b=c'], options: {disableNameSuffixHash: true, immutable: true}}]\n" +
-			"patchesJson6902: [{target: {version: v1, kind: ConfigMap, name: a}, patch: '[{\"op\": \"add\", \"path\": \"/data/j\", \"value\": \"1\"}]'}]\npatchesStrategicMerge: ['{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {n: null}}']\n" +
-			"patches: [{target: {kind: ConfigMap, name: a.*, labelSelector: 'x!=y'}, options: {allowNameChange: true}, patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: z}}'}]\n" +
-			"replacements: [{source: {kind: Secret, name: s, fieldPath: data.a, options: {delimiter: '=', index: 0}}, targets: [{select: {kind: ConfigMap}, reject: [{name: none}], fieldPaths: [data.r], options: {create: true}}]}]\n",
-		"addresses": "resources: [../base]\nhelmCharts: []\ncommonAnnotations: {path: 'https://example.com', files: 'http:x', env: 'http:y'}\nconfigMapGenerator: [{name: b, literals: ['c=https://example.com'], options: {annotations: {path: 'https://example.com'}}}]\n",
-		"cases":     "Resources: [../base]\nNAMEPREFIX: a-\n",
-		"json":      `{"resources": ["../base"], "namespace": "a"}`,
-		"data":      "configMapGenerator: [{name: b, files: [script.sh]}]\n",
-		"empty":     "resources: []\nconfigMapGenerator: []\nnamespace: a\n",
+		"plain":     "resources: [../base]\n",
+		"annotated": "resources: [../base]\nbuildMetadata: [originAnnotations]\n",
+		"managed":   "resources: [../base]\nbuildMetadata: [managedByLabel]\n",
+		"transformations": "resources: [../base]\nbuildMetadata: " +
+			"[transformerAnnotations]\nnamePrefix: a-\n",
+		"generator": "configMapGenerator: [{name: b, literals: [c=d]}]\ncommonAnnotations: " +
+			"{a: b}\n",
+		"empty lists": "resources:\ncomponents: ~\nconfigMapGenerator: [{name: b, literals: " +
+			"[c=d]}]\npatches:\n",
+		"many": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: " +
+			"{name: m, annotations: {a: b}}\nresources: [../base]\nsortOptions: {order: legacy, " +
+			"legacySortOptions: {orderFirst: [Secret]}}\n" +
+			"labels: [{pairs: {l: m}, includeSelectors: true, fields: [{path: data/x, create: " +
+			"true}]}]\nimages: [{name: i, newTag: '1'}]\n" +
+			"vars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: " +
+			"a}}]\nsecretGenerator: [{name: s, type: Opaque, literals: ['a=b=c'], options: " +
+			"{disableNameSuffixHash: true, immutable: true}}]\n" +
+			"patchesJson6902: [{target: {version: v1, kind: ConfigMap, name: a}, patch: " +
+			"'[{\"op\": \"add\", \"path\": \"/data/j\", \"value\": " +
+			"\"1\"}]'}]\npatchesStrategicMerge: ['{apiVersion: v1, kind: ConfigMap, metadata: " +
+			"{name: a}, data: {n: null}}']\n" +
+			"patches: [{target: {kind: ConfigMap, name: a.*, labelSelector: 'x!=y'}, options: " +
+			"{allowNameChange: true}, patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: " +
+			"z}}'}]\n" +
+			"replacements: [{source: {kind: Secret, name: s, fieldPath: data.a, options: " +
+			"{delimiter: '=', index: 0}}, targets: [{select: {kind: ConfigMap}, reject: [{name: " +
+			"none}], fieldPaths: [data.r], options: {create: true}}]}]\n",
+		"addresses": "resources: [../base]\nhelmCharts: []\ncommonAnnotations: {path: " +
+			"'https://example.com', files: 'http:x', env: 'http:y'}\nconfigMapGenerator: [{name: " +
+			"b, literals: ['c=https://example.com'], options: {annotations: {path: " +
+			"'https://example.com'}}}]\n",
+		"cases": "Resources: [../base]\nNAMEPREFIX: a-\n",
+		"json":  `{"resources": ["../base"], "namespace": "a"}`,
+		"data":  "configMapGenerator: [{name: b, files: [script.sh]}]\n",
+		"empty": "resources: []\nconfigMapGenerator: []\nnamespace: a\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			write(t, map[string]string{"base/a.yaml": base, "base/kustomization.yaml": "resources: [a.yaml]\n", "top/kustomization.yaml": text, "top/script.sh": "#!/bin/sh\necho: builtin \\ {\n"})
+			write(t, map[string]string{
+				"base/a.yaml": base, "base/kustomization.yaml": "resources: [a.yaml]\n",
+				"top/kustomization.yaml": text, "top/script.sh": "#!/bin/sh\necho: builtin \\ {\n"})
 			built := newBuilder(t, workspace.Flags{Kustomize: []string{"top"}}).Build("top")
-			if want := kustomized(t, "top"); asYAML(t, built.Text) != want || built.Findings != nil {
+			if want := kustomized(t, "top"); asYAML(t, built.Text) != want ||
+				built.Findings != nil {
 				t.Errorf("Build() = %s, %v, want %s", asYAML(t, built.Text), built.Findings, want)
 			}
 		})
@@ -245,7 +283,8 @@ func asYAML(t *testing.T, text []byte) string {
 }
 
 func TestFind(t *testing.T) {
-	const overlay, component = "resources: [../../base]\n", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+	const overlay, component = "resources: [../../base]\n",
+		"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
 	write(t, map[string]string{
 		"apps/base/kustomization.yaml":                                            "resources: []\n",
 		"apps/overlays/eu/kustomization.yml":                                      overlay,
@@ -263,19 +302,24 @@ func TestFind(t *testing.T) {
 		want  []string
 		found int
 	}{
-		{flags: workspace.Flags{Kustomize: []string{"apps"}}, want: []string{"apps/overlays/eu", "apps/overlays/eu/deep", "apps/overlays/us"}},
+		{flags: workspace.Flags{Kustomize: []string{"apps"}},
+			want: []string{"apps/overlays/eu", "apps/overlays/eu/deep", "apps/overlays/us"}},
 		{flags: workspace.Flags{Kustomize: []string{"apps/base"}}, want: []string{"apps/base"}},
-		{flags: workspace.Flags{Kustomize: []string{"./apps/overlays/*/"}}, want: []string{"apps/overlays/eu", "apps/overlays/us"}},
-		{flags: workspace.Flags{Kustomize: []string{"apps/overlays", "apps/overlays/us"}}, want: []string{"apps/overlays/eu", "apps/overlays/eu/deep", "apps/overlays/us"}},
+		{flags: workspace.Flags{Kustomize: []string{"./apps/overlays/*/"}},
+			want: []string{"apps/overlays/eu", "apps/overlays/us"}},
+		{flags: workspace.Flags{Kustomize: []string{"apps/overlays", "apps/overlays/us"}},
+			want: []string{"apps/overlays/eu", "apps/overlays/eu/deep", "apps/overlays/us"}},
 		{flags: workspace.Flags{Kustomize: []string{"below"}}, found: 1},
-		{flags: workspace.Flags{Kustomize: []string{"empty", "nowhere", "job.yaml", "no*"}}, found: 4},
+		{flags: workspace.Flags{Kustomize: []string{"empty", "nowhere", "job.yaml", "no*"}},
+			found: 4},
 	} {
 		dirs, found := newBuilder(t, tc.flags).Find()
 		for i := range dirs {
 			dirs[i] = filepath.ToSlash(dirs[i])
 		}
 		if !slices.Equal(dirs, tc.want) || len(found) != tc.found {
-			t.Errorf("Find(%q %q) = %q, %v, want %q and %d findings", tc.flags.Kustomize, tc.flags.Files, dirs, found, tc.want, tc.found)
+			t.Errorf("Find(%q %q) = %q, %v, want %q and %d findings", tc.flags.Kustomize,
+				tc.flags.Files, dirs, found, tc.want, tc.found)
 		}
 	}
 }
@@ -283,10 +327,14 @@ func TestFind(t *testing.T) {
 // TestRemote names an address without its secrets.
 func TestRemote(t *testing.T) {
 	for address, want := range map[string]string{
-		"git@github.com:a/b": "git@github.com:a/b", "https://example.com/a?ref=b": "https://example.com/a?ref=b", "git@example.com/a:b@c": "***@c",
-		"https://a@example.com/b": "https://***@example.com/b", "https://example.com/a?ref=b&token=c": "https://example.com/a?***", "a@b://c": "a@b://c",
+		"git@github.com:a/b":                  "git@github.com:a/b",
+		"https://example.com/a?ref=b":         "https://example.com/a?ref=b",
+		"git@example.com/a:b@c":               "***@c",
+		"https://a@example.com/b":             "https://***@example.com/b",
+		"https://example.com/a?ref=b&token=c": "https://example.com/a?***", "a@b://c": "a@b://c",
 	} {
-		if got := remote(address); got != strconv.Quote(want)+" is remote: a build fetches nothing" {
+		if got := remote(address); got != strconv.Quote(want)+
+			" is remote: a build fetches nothing" {
 			t.Errorf("remote(%q) = %s, want %s", address, got, want)
 		}
 	}
@@ -297,7 +345,8 @@ func TestSafeReason(t *testing.T) {
 	const missing, denied = "no such file or directory", "permission denied"
 	for text, want := range map[string]string{
 		missing + " hunter2 " + missing + ": " + denied: missing + ": " + denied,
-		"line 1 has invalid utf8 bytes, line 2 has invalid utf8 bytes, line 3 has invalid utf8 bytes, permission denied, file does not exist, exceeded max depth": "line 1 has invalid utf8 bytes: line 2 has invalid utf8 bytes: line 3 has invalid utf8 bytes: permission denied: file does not exist",
+		"line 1 has invalid utf8 bytes, line 2 has invalid utf8 bytes, line 3 has invalid utf8 " +
+			"bytes, permission denied, file does not exist, exceeded max depth": "line 1 has invalid utf8 bytes: line 2 has invalid utf8 bytes: line 3 has invalid utf8 bytes: permission denied: file does not exist",
 		"hunter2": "its message may hold values of the files, and is not shown",
 	} {
 		if got := safeReason(text); got != want {
@@ -309,7 +358,8 @@ func TestSafeReason(t *testing.T) {
 func TestIsRepository(t *testing.T) {
 	for path, want := range map[string]bool{
 		"../../base": false, "base": false, "a/b@c": false, "a.git/b": false,
-		"git@example.com:a/b": true, "github.com/a/b": true, "GitHub.com:a/b": true, "ssh://a/b": true, "file:///a": true, "git::a/b": true,
+		"git@example.com:a/b": true, "github.com/a/b": true, "GitHub.com:a/b": true,
+		"ssh://a/b": true, "file:///a": true, "git::a/b": true,
 	} {
 		if got := isRepository(path); got != want {
 			t.Errorf("isRepository(%q) = %t, want %t", path, got, want)
@@ -321,8 +371,9 @@ func TestIsRepository(t *testing.T) {
 func TestTrace(t *testing.T) {
 	write(t, map[string]string{
 		"base/kustomization.yaml": "resources: [job.yaml]\n",
-		"base/job.yaml":           "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: llm\nspec:\n  runtimeRef: {name: a}\n  wrong: 1\n",
-		"eu/kustomization.yaml":   "namePrefix: eu-\nresources: [../base]\n",
+		"base/job.yaml": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: " +
+			"TrainJob\nmetadata:\n  name: llm\nspec:\n  runtimeRef: {name: a}\n  wrong: 1\n",
+		"eu/kustomization.yaml": "namePrefix: eu-\nresources: [../base]\n",
 	})
 	flags := workspace.Flags{Kustomize: []string{"eu"}}
 	var found int
@@ -330,7 +381,8 @@ func TestTrace(t *testing.T) {
 		in := workspace.Read(&host.Program{Files: host.Files{}}, part)
 		in.Label(in.Findings)
 		for _, f := range in.Findings {
-			if found++; f.Build != "eu" || f.Position.File != filepath.Join("base", "job.yaml") || f.Position.Line != 7 {
+			if found++; f.Build != "eu" || f.Position.File != filepath.Join("base", "job.yaml") ||
+				f.Position.Line != 7 {
 				t.Errorf("%v of build %q", f, f.Build)
 			}
 			if line := in.Line(f.Position); line != "  wrong: 1" {

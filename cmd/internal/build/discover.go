@@ -55,7 +55,8 @@ func (b *Builder) nothingToBuild(name string) finding.Finding {
 	default:
 		return failure(codes.NothingToBuild, at,
 			"no directory here or below holds a kustomization.yaml",
-			"name a directory that does; of a chart, check the output: helm template . | trainweld check -")
+			"name a directory that does; of a chart, check the output: helm template . | "+
+				"trainweld check -")
 	}
 }
 

@@ -15,15 +15,26 @@ type memory struct{ fstest.MapFS }
 
 func (m memory) Real(name string) (string, error) { return filepath.Join("/tree", name), nil }
 
-// FuzzKustomization inspects any kustomization, and looks up the origin of each field of an object that it changes. Rejections and origins
-// are at lines of their files, and a file that names something remote is rejected.
+// FuzzKustomization inspects any kustomization, and looks up the origin of each field of an object
+// that it changes. Rejections and origins are at lines of their files, and a file that names
+// something remote is rejected.
 func FuzzKustomization(f *testing.F) {
-	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, labels: {c: d}}\ndata: {e: f}\n"
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, labels: " +
+		"{c: d}}\ndata: {e: f}\n"
 	for _, k := range []string{
-		"", "resources: [object.yaml]\npatches: [{path: patch.yaml}, {patch: \"kind: ConfigMap\\nmetadata: {name: a}\\ndata: {e: f}\"}]\n", "bases: [https://example.com/a]\n", "resources: [https://example.com/a.yaml]\n", "resources: [github.com/a/b, ../x, object.yaml]\n",
-		"namePrefix: x-\nnamespace: b\nlabels: [{pairs: {c: d}}]\nimages: [{name: a, newTag: b}]\n", "replacements: [{path: patch.yaml}, {source: {kind: A}, targets: [{fieldPaths: [data.e, 'data.[a\\.b]']}]}]\n",
-		"configMapGenerator: [{name: a, files: [a=http://x, patch.yaml]}]\n", "generators: [\"apiVersion: builtin\\nkind: HelmChartInflationGenerator\"]\n", "helmCharts: [{name: a}]\n", "resources: {a: b}\n", "- a\n", "patchesJson6902: [{target: {kind: A}, path: patch.yaml}]\n",
-		"transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  path: HTTPS://x\n", "resources: &a [*a]\n", "crds: [\"http:x\"]\n",
+		"", "resources: [object.yaml]\npatches: [{path: patch.yaml}, {patch: \"kind: " +
+			"ConfigMap\\nmetadata: {name: a}\\ndata: {e: f}\"}]\n",
+		"bases: [https://example.com/a]\n", "resources: [https://example.com/a.yaml]\n",
+		"resources: [github.com/a/b, ../x, object.yaml]\n",
+		"namePrefix: x-\nnamespace: b\nlabels: [{pairs: {c: d}}]\nimages: [{name: a, newTag: b}]\n",
+		"replacements: [{path: patch.yaml}, {source: {kind: A}, targets: [{fieldPaths: [data.e, " +
+			"'data.[a\\.b]']}]}]\n",
+		"configMapGenerator: [{name: a, files: [a=http://x, patch.yaml]}]\n",
+		"generators: [\"apiVersion: builtin\\nkind: HelmChartInflationGenerator\"]\n",
+		"helmCharts: [{name: a}]\n", "resources: {a: b}\n", "- a\n",
+		"patchesJson6902: [{target: {kind: A}, path: patch.yaml}]\n",
+		"transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  path: HTTPS://x\n",
+		"resources: &a [*a]\n", "crds: [\"http:x\"]\n",
 	} {
 		f.Add(k, "- op: replace\n  path: /data/e\n  value: f\n", object)
 		f.Add(k, object, object)
@@ -32,15 +43,19 @@ func FuzzKustomization(f *testing.F) {
 		if len(text)+len(patch)+len(object) > 1<<13 {
 			t.Skip("larger than the files of a fuzzer need to be")
 		}
-		texts := map[string]string{"kustomization.yaml": text, "patch.yaml": patch, "object.yaml": object}
+		texts := map[string]string{"kustomization.yaml": text, "patch.yaml": patch,
+			"object.yaml": object}
 		tree := memory{fstest.MapFS{}}
 		for name, of := range texts {
 			tree.MapFS[name] = &fstest.MapFile{Data: []byte(of)}
 		}
 		k := (&kustomizations{tree: tree}).in(".")
-		lines := func(name string) int { return strings.Count(strings.ReplaceAll(texts[name], "\r", "\n"), "\n") + 1 }
+		lines := func(name string) int {
+			return strings.Count(strings.ReplaceAll(texts[name], "\r", "\n"), "\n") + 1
+		}
 		for _, r := range k.rejections {
-			if r.Message == "" || r.Remedy.Text == "" || strings.Contains(r.Remedy.Text, "\n") || r.Position.Line > lines("kustomization.yaml") {
+			if r.Message == "" || r.Remedy.Text == "" || strings.Contains(r.Remedy.Text, "\n") ||
+				r.Position.Line > lines("kustomization.yaml") {
 				t.Errorf("%q: the refusal %+v", text, r)
 			}
 		}
@@ -49,10 +64,14 @@ func FuzzKustomization(f *testing.F) {
 				t.Errorf("%q names %q, and is not refused", text, name)
 			}
 		}
-		o := &origins{sources: &sources{tree: tree}, dir: ".", real: "/tree", file: "kustomization.yaml", objects: []objectSource{{File: "object.yaml"}}, closure: []*kustomization{k}}
+		o := &origins{sources: &sources{tree: tree}, dir: ".", real: "/tree",
+			file: "kustomization.yaml", objects: []objectSource{{File: "object.yaml"}},
+			closure: []*kustomization{k}}
 		documents, _ := manifest.Decode("out", []byte(object))
 		for _, d := range documents {
-			for _, path := range []fieldpath.Path{nil, fieldpath.Fields("metadata", "name"), fieldpath.Fields("data", "e"), fieldpath.Fields("spec", "image"), fieldpath.Fields("metadata", "labels").Append(fieldpath.Key("c"))} {
+			for _, path := range []fieldpath.Path{nil, fieldpath.Fields("metadata", "name"),
+				fieldpath.Fields("data", "e"), fieldpath.Fields("spec", "image"),
+				fieldpath.Fields("metadata", "labels").Append(fieldpath.Key("c"))} {
 				at := o.at(1)(d, path)
 				if in, ok := texts[at.File]; at.Line > 0 && (!ok || at.Line > lines(at.File)+1) {
 					t.Errorf("%s of %v is at %v of %q", path, d.ID, at, in)

@@ -218,7 +218,8 @@ func (ks *kustomizations) base(k *kustomization, n *yaml.Node) {
 func remote(named string) string {
 	const mask = "***"
 	if before, query, ok := strings.Cut(named, "?"); ok {
-		if ref, isRef := strings.CutPrefix(query, "ref="); !isRef || strings.ContainsAny(ref, "&;") {
+		if ref, isRef := strings.CutPrefix(query, "ref="); !isRef ||
+			strings.ContainsAny(ref, "&;") {
 			named = before + "?" + mask
 		}
 	}
@@ -244,7 +245,8 @@ func isRepository(path string) bool {
 	lower := strings.ToLower(path)
 	host, _, _ := strings.Cut(lower, "/")
 	return strings.Contains(lower, "://") || strings.HasPrefix(lower, "git::") ||
-		strings.Contains(host, "@") || host == "github.com" || strings.HasPrefix(host, "github.com:")
+		strings.Contains(host, "@") || host == "github.com" ||
+		strings.HasPrefix(host, "github.com:")
 }
 
 // reject adds a rejection at a key or a value, up to mostRejections. Its code tells whether

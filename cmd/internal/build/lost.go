@@ -36,7 +36,8 @@ func jobsOf(dir string, made *product) jobsByFile {
 	for line := range bytes.Lines(made.Text) {
 		i++
 		from, fields := made.Sources[i], map[string]any{}
-		if from.File == "" || from.Generated || !bytes.Contains(line, []byte(trainer.TrainJobKind)) {
+		if from.File == "" || from.Generated ||
+			!bytes.Contains(line, []byte(trainer.TrainJobKind)) {
 			continue
 		}
 		err := json.Unmarshal(line, &fields)

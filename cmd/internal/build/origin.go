@@ -163,10 +163,11 @@ func (o *origins) patch(
 func (o *origins) replaces(k *kustomization, path fieldpath.Path) (found bool) {
 	see := func(key string, n *yaml.Node) {
 		end := strings.TrimSuffix(strings.ReplaceAll(n.Value, `\`, ""), "]")
-		found = found || key == "fieldPaths" && slices.ContainsFunc(path, func(s fieldpath.Step) bool {
-			name, ok := s.Name()
-			return ok && strings.HasSuffix(end, name)
-		})
+		found = found ||
+			key == "fieldPaths" && slices.ContainsFunc(path, func(s fieldpath.Step) bool {
+				name, ok := s.Name()
+				return ok && strings.HasSuffix(end, name)
+			})
 	}
 	eachScalar("", valueOfKey(k.root, "replacements"), see)
 	for _, r := range k.Replacements {

@@ -24,48 +24,75 @@ import (
 
 const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
-// outsideOf returns the kustomizations of folders that kustomize would build with the network or with git. URL stands for a server.
+// outsideOf returns the kustomizations of folders that kustomize would build with the network or
+// with git. URL stands for a server.
 func outsideOf() map[string]map[string]string {
-	generator := "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nfiles: ['a=URL']\n"
+	generator := "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nfiles: " +
+		"['a=URL']\n"
 	indented := "  - " + strings.ReplaceAll(strings.TrimSpace(generator), "\n", "\n    ") + "\n"
 	plugin := func(text string) map[string]string {
-		return map[string]string{"kustomization.yaml": "generators: [generator.yaml]\n", "generator.yaml": text}
+		return map[string]string{"kustomization.yaml": "generators: [generator.yaml]\n",
+			"generator.yaml": text}
 	}
 	name := "git@localhost:a?ref=--upload-pack=touch started;"
 	return map[string]map[string]string{
-		"base":          {"kustomization.yaml": "resources: ['URL/a.yaml']\n"},
-		"repository":    {"kustomization.yaml": "resources: ['git::URL/a/b']\n"},
-		"file":          {"kustomization.yaml": "resources: ['" + name + "']\n", name: "no manifest\n"},
-		"file by HTTP":  {"kustomization.yaml": "resources: ['git::http:/localhost/a.git?ref=--exec']\n", "git::http:/localhost/a.git?ref=--exec": "no manifest\n"},
-		"component":     {"kustomization.yaml": "components: ['" + name + "']\n", name: "no manifest\n"},
+		"base":       {"kustomization.yaml": "resources: ['URL/a.yaml']\n"},
+		"repository": {"kustomization.yaml": "resources: ['git::URL/a/b']\n"},
+		"file": {"kustomization.yaml": "resources: ['" + name + "']\n",
+			name: "no manifest\n"},
+		"file by HTTP": {
+			"kustomization.yaml": "resources: " +
+				"['git::http:/localhost/a.git?ref=--exec']\n",
+			"git::http:/localhost/a.git?ref=--exec": "no manifest\n"},
+		"component": {"kustomization.yaml": "components: ['" + name + "']\n",
+			name: "no manifest\n"},
 		"generator":     plugin(generator),
 		"absolute":      plugin(strings.Replace(generator, "builtin", "/builtin", 1)),
 		"versioned":     plugin(strings.Replace(generator, "builtin", "builtin/v1", 1)),
 		"List":          plugin("apiVersion: v1\nkind: List\nitems:\n" + indented),
 		"ConfigMapList": plugin("apiVersion: v1\nkind: ConfigMapList\nitems:\n" + indented),
-		"ResourceList":  plugin("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + indented),
-		"UTF-16":        plugin("\xff\xfe" + utf16Text(generator)),
-		"UTF-16 top":    {"kustomization.yaml": "\xff\xfe" + utf16Text("resources: ['URL/a.yaml']\n")},
+		"ResourceList": plugin(
+			"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + indented),
+		"UTF-16": plugin("\xff\xfe" + utf16Text(generator)),
+		"UTF-16 top": {
+			"kustomization.yaml": "\xff\xfe" + utf16Text("resources: ['URL/a.yaml']\n")},
 		"patched": {
-			"kustomization.yaml":     "generators: [sub]\n",
-			"sub/kustomization.yaml": "resources: [g.yaml]\npatches:\n- target: {kind: ConfigMapGenerator}\n  patch: '[{op: add, path: /files, value: [\"a=URL\"]}]'\n",
-			"sub/g.yaml":             "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\n",
+			"kustomization.yaml": "generators: [sub]\n",
+			"sub/kustomization.yaml": "resources: [g.yaml]\npatches:\n- target: {kind: " +
+				"ConfigMapGenerator}\n  patch: '[{op: add, path: /files, value: [\"a=URL\"]}]'\n",
+			"sub/g.yaml": "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: " +
+				"{name: a}\n",
 		},
 		"openapi":     {"kustomization.yaml": "openapi: {path: 'URL/a.json'}\n"},
 		"transformer": {"kustomization.yaml": "transformers: ['URL/a.yaml']\n"},
 		"validator":   {"kustomization.yaml": "validators: ['URL/a.yaml']\n"},
 		"helm":        {"kustomization.yaml": "helmCharts: [{name: a, repo: 'URL'}]\n"},
-		"helm plugin": plugin("apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: a\nrepo: URL\n"),
-		"container":   plugin("apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: 'container: {image: a, network: true}'\n"),
-		"starlark":    plugin("apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: 'starlark: {path: URL/a.star}'\n"),
-		"ssh":         {"kustomization.yaml": "resources: ['ssh://git@localhost/a//b?ref=c']\n"},
-		"github":      {"kustomization.yaml": "resources: ['github.com/a/b//c?ref=d']\n"},
-		"crds":        {"kustomization.yaml": "crds: ['URL/a.json']\n"},
-		"patch":       {"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: 'URL/a.yaml'}]\n", "a.yaml": configMap},
-		"replacement": {"kustomization.yaml": "resources: [a.yaml]\nreplacements: [{path: 'URL/a.yaml'}]\n", "a.yaml": configMap},
-		"variables":   {"kustomization.yaml": "configMapGenerator: [{name: a, envs: ['URL/a.env']}]\n"},
-		"settings":    {"kustomization.yaml": "resources: [a.yaml]\nconfigurations: ['URL/a.yaml']\n", "a.yaml": configMap},
-		"exec":        plugin("apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    config.kubernetes.io/function: 'exec: {path: ./run.sh}'\n"),
+		"helm plugin": plugin(
+			"apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: " +
+				"a\nrepo: URL\n"),
+		"container": plugin(
+			"apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    " +
+				"config.kubernetes.io/function: 'container: {image: a, network: true}'\n"),
+		"starlark": plugin(
+			"apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    " +
+				"config.kubernetes.io/function: 'starlark: {path: URL/a.star}'\n"),
+		"ssh":    {"kustomization.yaml": "resources: ['ssh://git@localhost/a//b?ref=c']\n"},
+		"github": {"kustomization.yaml": "resources: ['github.com/a/b//c?ref=d']\n"},
+		"crds":   {"kustomization.yaml": "crds: ['URL/a.json']\n"},
+		"patch": {
+			"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: 'URL/a.yaml'}]\n",
+			"a.yaml":             configMap},
+		"replacement": {
+			"kustomization.yaml": "resources: [a.yaml]\nreplacements: [{path: 'URL/a.yaml'}]\n",
+			"a.yaml":             configMap},
+		"variables": {
+			"kustomization.yaml": "configMapGenerator: [{name: a, envs: ['URL/a.env']}]\n"},
+		"settings": {
+			"kustomization.yaml": "resources: [a.yaml]\nconfigurations: ['URL/a.yaml']\n",
+			"a.yaml":             configMap},
+		"exec": plugin(
+			"apiVersion: example.com/v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    " +
+				"config.kubernetes.io/function: 'exec: {path: ./run.sh}'\n"),
 	}
 }
 
@@ -87,8 +114,8 @@ func directly(b *Builder, dir string) (*product, error) {
 	return b.made(real, nil)
 }
 
-// TestBuild_StaysInside builds what would open a socket or start a program, with and without the inspection. Nothing is connected,
-// and nothing is started.
+// TestBuild_StaysInside builds what would open a socket or start a program, with and without the
+// inspection. Nothing is connected, and nothing is started.
 func TestBuild_StaysInside(t *testing.T) {
 	var connections atomic.Int32
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -97,9 +124,11 @@ func TestBuild_StaysInside(t *testing.T) {
 	defer server.Close()
 	for name, files := range outsideOf() {
 		t.Run(name, func(t *testing.T) {
-			all := map[string]string{"run.sh": "#!/bin/sh\ntouch started\n", "bin/git": "#!/bin/sh\ntouch started\n", "bin/helm": "#!/bin/sh\ntouch started\n"}
+			all := map[string]string{"run.sh": "#!/bin/sh\ntouch started\n",
+				"bin/git": "#!/bin/sh\ntouch started\n", "bin/helm": "#!/bin/sh\ntouch started\n"}
 			for file, text := range files {
-				all["top/"+file] = strings.ReplaceAll(strings.ReplaceAll(text, "URL", server.URL), utf16Text("URL"), utf16Text(server.URL))
+				all["top/"+file] = strings.ReplaceAll(strings.ReplaceAll(text, "URL", server.URL),
+					utf16Text("URL"), utf16Text(server.URL))
 			}
 			write(t, all)
 			here, err := os.Getwd()
@@ -115,11 +144,13 @@ func TestBuild_StaysInside(t *testing.T) {
 			b := newBuilder(t, workspace.Flags{Kustomize: []string{"top"}})
 			built := b.Build("top")
 			if !strings.Contains(fmt.Sprint(built.Findings), "TW12") {
-				t.Errorf("Build() = %q, %v, want a finding on the build", built.Text, built.Findings)
+				t.Errorf("Build() = %q, %v, want a finding on the build", built.Text,
+					built.Findings)
 			}
 			_, err = directly(b, "top")
 			want := map[string]string{
-				"base": "a build fetches nothing", "generator": "a build fetches nothing", "openapi": "a build fetches nothing", "repository": "no 'git' program on path",
+				"base": "a build fetches nothing", "generator": "a build fetches nothing",
+				"openapi": "a build fetches nothing", "repository": "no 'git' program on path",
 				"helm": "must specify --enable-helm", "exec": "external plugins disabled",
 			}[name]
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -137,21 +168,27 @@ func TestBuild_StaysInside(t *testing.T) {
 	}
 }
 
-// TestBuild_Bounded builds what kustomize itself does not end, or not in little memory. Each ends with one finding at its file. The race
-// detector takes more memory, and ends the process with words of its own.
+// TestBuild_Bounded builds what kustomize itself does not end, or not in little memory. Each ends
+// with one finding at its file. The race detector takes more memory, and ends the process with
+// words of its own.
 func TestBuild_Bounded(t *testing.T) {
-	nested := func(open, close string) string { return strings.Repeat(open, 9000) + strings.Repeat(close, 9000) }
+	nested := func(open, close string) string {
+		return strings.Repeat(open, 9000) + strings.Repeat(close, 9000)
+	}
 	bomb := "  a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
 	for i := range 8 {
-		bomb += fmt.Sprintf("  a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 8), i)
+		bomb += fmt.Sprintf("  a%d: &a%d [%s*a%d]\n", i+1, i+1,
+			strings.Repeat(fmt.Sprintf("*a%d, ", i), 8), i)
 	}
 	copies := ""
 	for i := range 27 {
 		copies += fmt.Sprintf("    - {op: copy, from: /data, path: /data/b%d}\n", i)
 	}
-	diamond := map[string]string{"kustomization.yaml": "components: [../c0]\nresources: [a.yaml]\n", "a.yaml": configMap}
+	diamond := map[string]string{"kustomization.yaml": "components: [../c0]\nresources: [a.yaml]\n",
+		"a.yaml": configMap}
 	for i := range 24 {
-		diamond[fmt.Sprintf("../c%d/kustomization.yaml", i)] = fmt.Sprintf("kind: Component\ncomponents: [../c%d, ../c%[1]d]\n", i+1)
+		diamond[fmt.Sprintf("../c%d/kustomization.yaml", i)] = fmt.Sprintf(
+			"kind: Component\ncomponents: [../c%d, ../c%[1]d]\n", i+1)
 	}
 	diamond["../c24/kustomization.yaml"] = "kind: Component\nnamePrefix: a\n"
 	const thing = "apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec: {b: {c: d}}\n"
@@ -160,15 +197,30 @@ func TestBuild_Bounded(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"aliases":     {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": configMap + "data:\n" + bomb}, errMemory.Error()},
-		"copies":      {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n" + copies, "a.yaml": configMap + "data: {a: b}\n"}, errMemory.Error()},
-		"diamond":     {diamond, stopped},
-		"nested maps": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": configMap + "data: " + nested("{a: ", "}") + "\n"}, stopped},
-		"crds": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncrds: [crd.json]\n", "a.yaml": configMap,
+		"aliases": {
+			map[string]string{"kustomization.yaml": "resources: [a.yaml]\n",
+				"a.yaml": configMap + "data:\n" + bomb}, errMemory.Error()},
+		"copies": {
+			map[string]string{
+				"kustomization.yaml": "resources: [a.yaml]\npatches:\n- target: {kind: " +
+					"ConfigMap}\n  patch: |-\n" + copies, "a.yaml": configMap + "data: {a: b}\n"},
+			errMemory.Error()},
+		"diamond": {diamond, stopped},
+		"nested maps": {
+			map[string]string{"kustomization.yaml": "resources: [a.yaml]\n",
+				"a.yaml": configMap + "data: " + nested("{a: ", "}") + "\n"}, stopped},
+		"crds": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncrds: [crd.json]\n",
+			"a.yaml":   configMap,
 			"crd.json": `{"a.A": {"Schema": {"properties": {"kind": {}, "apiVersion": {}, "metadata": {}, "spec": {"$ref": "a.A"}}}}}`}, errDepth.Error()},
-		"openapi": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: b.json}\npatches: [{path: c.yaml}]\n", "a.yaml": thing, "c.yaml": thing,
+		"openapi": {map[string]string{
+			"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: b.json}\npatches: " +
+				"[{path: c.yaml}]\n", "a.yaml": thing, "c.yaml": thing,
 			"b.json": `{"definitions": {"a": {"x-kubernetes-group-version-kind": [{"group": "example.com", "kind": "A", "version": "v1"}], "properties": {"spec": {"$ref": "#/definitions/a"}}, "$ref": "#/definitions/a"}}}`}, stopped},
-		"broken openapi": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: b.json}\npatches: [{path: c.yaml}]\n", "a.yaml": thing, "c.yaml": thing, "b.json": "["}, "kustomize crashes"},
+		"broken openapi": {
+			map[string]string{
+				"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: b.json}\npatches: " +
+					"[{path: c.yaml}]\n", "a.yaml": thing, "c.yaml": thing, "b.json": "["},
+			"kustomize crashes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch name {
@@ -177,7 +229,8 @@ func TestBuild_Bounded(t *testing.T) {
 			case "diamond":
 				testenv.LongOnly(t, "it takes time as the nested maps do")
 			}
-			all := map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n", "good/a.yaml": configMap}
+			all := map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n",
+				"good/a.yaml": configMap}
 			for file, text := range tc.files {
 				all[filepath.Join("top", file)] = text
 			}
@@ -192,31 +245,38 @@ func TestBuild_Bounded(t *testing.T) {
 				t.Errorf("the other build: %q, %v", good.Text, good.Findings)
 			}
 			built := <-done
-			if len(built.Findings) != 1 || built.Findings[0].Code != codes.BuildFailed || !strings.Contains(built.Findings[0].Message, tc.want) && !testenv.Race || built.Findings[0].Position.File != filepath.Join("top", "kustomization.yaml") {
+			if len(built.Findings) != 1 || built.Findings[0].Code != codes.BuildFailed ||
+				!strings.Contains(built.Findings[0].Message, tc.want) && !testenv.Race ||
+				built.Findings[0].Position.File != filepath.Join("top", "kustomization.yaml") {
 				t.Errorf("Build() = %v, want one finding with %q", built.Findings, tc.want)
 			}
 		})
 	}
 }
 
-// TestProcesses_Crash ends the process of a build. The build fails, and the next one has a process of its own.
+// TestProcesses_Crash ends the process of a build. The build fails, and the next one has a process
+// of its own.
 func TestProcesses_Crash(t *testing.T) {
-	write(t, map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n", "good/a.yaml": configMap})
+	write(t, map[string]string{"good/kustomization.yaml": "resources: [a.yaml]\n",
+		"good/a.yaml": configMap})
 	b := newBuilder(t, workspace.Flags{Kustomize: []string{"good"}})
 	made, err := directly(b, "good")
 	if err != nil || !strings.Contains(string(made.Text), "ConfigMap") {
 		t.Fatalf("%v, %v", made, err)
 	}
 	_ = b.processes.idle[0].cmd.Process.Kill()
-	if made, err := directly(b, "good"); err == nil || !strings.Contains(err.Error(), errEnded.Error()) {
+	if made, err := directly(b, "good"); err == nil ||
+		!strings.Contains(err.Error(), errEnded.Error()) {
 		t.Errorf("a build without a process: %v, %v", made, err)
 	}
-	if made, err := directly(b, "good"); err != nil || !strings.Contains(string(made.Text), "ConfigMap") {
+	if made, err := directly(b, "good"); err != nil ||
+		!strings.Contains(string(made.Text), "ConfigMap") {
 		t.Errorf("the next build: %v, %v", made, err)
 	}
 }
 
-// TestProcesses_Environment holds that a process sees no variable of the caller, and so finds no program. What it says stays with it.
+// TestProcesses_Environment holds that a process sees no variable of the caller, and so finds no
+// program. What it says stays with it.
 func TestProcesses_Environment(t *testing.T) {
 	t.Setenv("SECRET", "value")
 	b, err := start()
@@ -224,7 +284,9 @@ func TestProcesses_Environment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.end()
-	if got := b.cmd.Environ(); slices.ContainsFunc(got, func(v string) bool { return strings.HasPrefix(v, "PATH=") || strings.HasPrefix(v, "SECRET=") }) {
+	if got := b.cmd.Environ(); slices.ContainsFunc(got, func(v string) bool {
+		return strings.HasPrefix(v, "PATH=") || strings.HasPrefix(v, "SECRET=")
+	}) {
 		t.Errorf("the environment of the process is %q", got)
 	}
 	if b.cmd.Stderr != &b.stderr {
@@ -232,39 +294,104 @@ func TestProcesses_Environment(t *testing.T) {
 	}
 }
 
-// TestBuild_Files builds what would read files outside of the repository, or files that are not regular. Each is rejected at once.
+// TestBuild_Files builds what would read files outside of the repository, or files that are not
+// regular. Each is rejected at once.
 func TestBuild_Files(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files map[string]string
 		links map[string]string
 		want  string
 	}{
-		"above":          {files: map[string]string{"kustomization.yaml": "resources: [../../outside/a.yaml]\n"}, want: "is outside of the repository"},
-		"base":           {files: map[string]string{"kustomization.yaml": "resources: [../../outside]\n"}, want: "is outside of the repository"},
-		"component":      {files: map[string]string{"kustomization.yaml": "components: [../../outside]\n"}, want: "is outside of the repository"},
-		"linked base":    {files: map[string]string{"kustomization.yaml": "resources: [../base]\n"}, links: map[string]string{"../base": "../outside"}, want: "is outside of the repository"},
-		"linked file":    {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, links: map[string]string{"a.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
-		"linked values":  {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [a.yaml]}]\n"}, links: map[string]string{"a.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
-		"linked top":     {links: map[string]string{"kustomization.yaml": "../../outside/kustomization.yaml"}, want: "is outside of the repository"},
-		"device":         {links: map[string]string{"kustomization.yaml": os.DevNull}, want: "is outside of the repository"},
-		"process":        {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [/proc/self/environ]}]\n"}, want: "is outside of the repository"},
-		"linked process": {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [a]}]\n"}, links: map[string]string{"a": "/proc/self/environ"}, want: "is outside of the repository"},
-		"variables":      {files: map[string]string{"kustomization.yaml": "secretGenerator: [{name: a, envs: [../../outside/a.yaml]}]\n"}, want: "is outside of the repository"},
-		"replacement":    {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\nreplacements: [{path: b.yaml}]\n", "a.yaml": configMap}, links: map[string]string{"b.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
-		"definition":     {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncrds: [b.yaml]\n", "a.yaml": configMap}, links: map[string]string{"b.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
-		"schema":         {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: b.yaml}\n", "a.yaml": configMap}, links: map[string]string{"b.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
-		"patch":          {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: b.yaml}]\n", "a.yaml": configMap}, links: map[string]string{"b.yaml": "../../outside/a.yaml"}, want: "is outside of the repository"},
-		"levels":         {files: map[string]string{"kustomization.yaml": "resources: [" + strings.Repeat("../", 60) + "etc/passwd]\n"}, want: "is outside of the repository"},
-		"git":            {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [../.git/HEAD]}]\n"}, want: "is outside of the repository"},
-		"GIT":            {files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: [.GIT/config]}]\n", ".GIT/config": "secret"}, want: "is outside of the repository"},
-		"git base":       {files: map[string]string{"kustomization.yaml": "resources: [../base]\n"}, links: map[string]string{"../base": ".git"}, want: "is outside of the repository"},
-		"loop":           {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, links: map[string]string{"a.yaml": "b.yaml", "b.yaml": "a.yaml"}, want: "TW122"},
-		"loop of bases":  {files: map[string]string{"kustomization.yaml": "resources: [base]\n"}, links: map[string]string{"base": "."}, want: "cycle detected"},
-		"base of a base": {files: map[string]string{"kustomization.yaml": "resources: [base]\n", "base/kustomization.yaml": "resources: [a.yaml]\n"}, links: map[string]string{"base/a.yaml": "../../../outside/a.yaml"}, want: "is outside of the repository"},
-		"inside":         {files: map[string]string{"kustomization.yaml": "resources: [../base]\n", "../real/kustomization.yaml": "resources: [a.yaml]\n", "../real/a.yaml": configMap}, links: map[string]string{"../base": "real"}},
+		"above": {
+			files: map[string]string{"kustomization.yaml": "resources: [../../outside/a.yaml]\n"},
+			want:  "is outside of the repository"},
+		"base": {
+			files: map[string]string{"kustomization.yaml": "resources: [../../outside]\n"},
+			want:  "is outside of the repository"},
+		"component": {
+			files: map[string]string{"kustomization.yaml": "components: [../../outside]\n"},
+			want:  "is outside of the repository"},
+		"linked base": {files: map[string]string{"kustomization.yaml": "resources: [../base]\n"},
+			links: map[string]string{"../base": "../outside"},
+			want:  "is outside of the repository"},
+		"linked file": {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"},
+			links: map[string]string{"a.yaml": "../../outside/a.yaml"},
+			want:  "is outside of the repository"},
+		"linked values": {
+			files: map[string]string{
+				"kustomization.yaml": "configMapGenerator: [{name: a, files: [a.yaml]}]\n"},
+			links: map[string]string{"a.yaml": "../../outside/a.yaml"},
+			want:  "is outside of the repository"},
+		"linked top": {
+			links: map[string]string{"kustomization.yaml": "../../outside/kustomization.yaml"},
+			want:  "is outside of the repository"},
+		"device": {links: map[string]string{"kustomization.yaml": os.DevNull},
+			want: "is outside of the repository"},
+		"process": {
+			files: map[string]string{
+				"kustomization.yaml": "configMapGenerator: [{name: a, files: " +
+					"[/proc/self/environ]}]\n"}, want: "is outside of the repository"},
+		"linked process": {
+			files: map[string]string{
+				"kustomization.yaml": "configMapGenerator: [{name: a, files: [a]}]\n"},
+			links: map[string]string{"a": "/proc/self/environ"},
+			want:  "is outside of the repository"},
+		"variables": {
+			files: map[string]string{
+				"kustomization.yaml": "secretGenerator: [{name: a, envs: [../../outside/a.yaml]}]\n"}, want: "is outside of the repository"},
+		"replacement": {
+			files: map[string]string{
+				"kustomization.yaml": "resources: [a.yaml]\nreplacements: [{path: b.yaml}]\n",
+				"a.yaml":             configMap},
+			links: map[string]string{"b.yaml": "../../outside/a.yaml"},
+			want:  "is outside of the repository"},
+		"definition": {
+			files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncrds: [b.yaml]\n",
+				"a.yaml": configMap}, links: map[string]string{"b.yaml": "../../outside/a.yaml"},
+			want: "is outside of the repository"},
+		"schema": {
+			files: map[string]string{
+				"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: b.yaml}\n",
+				"a.yaml":             configMap},
+			links: map[string]string{"b.yaml": "../../outside/a.yaml"},
+			want:  "is outside of the repository"},
+		"patch": {
+			files: map[string]string{
+				"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: b.yaml}]\n",
+				"a.yaml":             configMap},
+			links: map[string]string{"b.yaml": "../../outside/a.yaml"},
+			want:  "is outside of the repository"},
+		"levels": {
+			files: map[string]string{
+				"kustomization.yaml": "resources: [" + strings.Repeat("../", 60) + "etc/passwd]\n"},
+			want: "is outside of the repository"},
+		"git": {
+			files: map[string]string{
+				"kustomization.yaml": "configMapGenerator: [{name: a, files: [../.git/HEAD]}]\n"},
+			want: "is outside of the repository"},
+		"GIT": {
+			files: map[string]string{
+				"kustomization.yaml": "configMapGenerator: [{name: a, files: [.GIT/config]}]\n",
+				".GIT/config":        "secret"}, want: "is outside of the repository"},
+		"git base": {files: map[string]string{"kustomization.yaml": "resources: [../base]\n"},
+			links: map[string]string{"../base": ".git"}, want: "is outside of the repository"},
+		"loop": {files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"},
+			links: map[string]string{"a.yaml": "b.yaml", "b.yaml": "a.yaml"}, want: "TW122"},
+		"loop of bases": {files: map[string]string{"kustomization.yaml": "resources: [base]\n"},
+			links: map[string]string{"base": "."}, want: "cycle detected"},
+		"base of a base": {
+			files: map[string]string{"kustomization.yaml": "resources: [base]\n",
+				"base/kustomization.yaml": "resources: [a.yaml]\n"},
+			links: map[string]string{"base/a.yaml": "../../../outside/a.yaml"},
+			want:  "is outside of the repository"},
+		"inside": {
+			files: map[string]string{"kustomization.yaml": "resources: [../base]\n",
+				"../real/kustomization.yaml": "resources: [a.yaml]\n", "../real/a.yaml": configMap},
+			links: map[string]string{"../base": "real"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := map[string]string{"repository/.git/HEAD": "", "repository/top/README": "", "outside/a.yaml": configMap, "outside/kustomization.yaml": "resources: [a.yaml]\n"}
+			all := map[string]string{"repository/.git/HEAD": "", "repository/top/README": "",
+				"outside/a.yaml": configMap, "outside/kustomization.yaml": "resources: [a.yaml]\n"}
 			for file, text := range tc.files {
 				all[filepath.Join("repository/top", file)] = text
 			}
@@ -282,19 +409,22 @@ func TestBuild_Files(t *testing.T) {
 				}
 				built := newBuilder(t, workspace.Flags{Kustomize: []string{dir}}).Build(dir)
 				got := fmt.Sprint(built.Findings)
-				if tc.want == "" && (built.Findings != nil || len(built.Text) == 0) || !strings.Contains(got, tc.want) || tc.want != "" && built.Text != nil {
-					t.Errorf("Build(%s) = %q, %v, want %q", dir, built.Text, built.Findings, tc.want)
+				if tc.want == "" && (built.Findings != nil || len(built.Text) == 0) ||
+					!strings.Contains(got, tc.want) || tc.want != "" && built.Text != nil {
+					t.Errorf("Build(%s) = %q, %v, want %q", dir, built.Text, built.Findings,
+						tc.want)
 				}
 			}
 		})
 	}
 }
 
-// TestBuild_NoRepository builds an overlay of another folder, around which there is no repository. It may name a base anywhere, as kustomize
-// lets it, and files only in or below its own directory.
+// TestBuild_NoRepository builds an overlay of another folder, around which there is no repository.
+// It may name a base anywhere, as kustomize lets it, and files only in or below its own directory.
 func TestBuild_NoRepository(t *testing.T) {
 	write(t, map[string]string{
-		"x/base/kustomization.yaml": "resources: [a.yaml]\n", "x/base/a.yaml": configMap, "x/over/kustomization.yaml": "resources: [../base]\nnamePrefix: b-\n",
+		"x/base/kustomization.yaml": "resources: [a.yaml]\n", "x/base/a.yaml": configMap,
+		"x/over/kustomization.yaml": "resources: [../base]\nnamePrefix: b-\n",
 		"x/file/kustomization.yaml": "resources: [../base/a.yaml]\n", "y/README": "",
 	})
 	x, err := filepath.Abs("x")
@@ -303,18 +433,23 @@ func TestBuild_NoRepository(t *testing.T) {
 	}
 	t.Chdir("y")
 	b := newBuilder(t, workspace.Flags{Kustomize: []string{x}})
-	if built := b.Build(filepath.Join(x, "over")); built.Findings != nil || !strings.Contains(string(built.Text), "b-a") {
+	if built := b.Build(filepath.Join(x, "over")); built.Findings != nil ||
+		!strings.Contains(string(built.Text), "b-a") {
 		t.Errorf("Build() = %q, %v", built.Text, built.Findings)
 	}
-	if built := b.Build(filepath.Join(x, "file")); !strings.Contains(fmt.Sprint(built.Findings), "is not in or below") {
+	if built := b.Build(filepath.Join(x, "file")); !strings.Contains(fmt.Sprint(built.Findings),
+		"is not in or below") {
 		t.Errorf("a file beside: %q, %v", built.Text, built.Findings)
 	}
 }
 
-// TestTreeFiles reads through the files that a process gives kustomize, as a kustomization could that is not inspected.
+// TestTreeFiles reads through the files that a process gives kustomize, as a kustomization could
+// that is not inspected.
 func TestTreeFiles(t *testing.T) {
-	write(t, map[string]string{"repository/.git/config": "secret", "repository/top/a.yaml": configMap, "outside/a.yaml": "secret"})
-	for link, to := range map[string]string{"in.yaml": "a.yaml", "out.yaml": "../../outside/a.yaml", "absolute.yaml": os.DevNull, "git.yaml": "../.git/config"} {
+	write(t, map[string]string{"repository/.git/config": "secret",
+		"repository/top/a.yaml": configMap, "outside/a.yaml": "secret"})
+	for link, to := range map[string]string{"in.yaml": "a.yaml", "out.yaml": "../../outside/a.yaml",
+		"absolute.yaml": os.DevNull, "git.yaml": "../.git/config"} {
 		if err := os.Symlink(to, filepath.Join("repository/top", link)); err != nil {
 			t.Skip("needs symbolic links: ", err)
 		}
@@ -328,12 +463,16 @@ func TestTreeFiles(t *testing.T) {
 	}
 	f := &treeFiles{tree: host.Within(host.Files{}, root), top: filepath.Join(root, "other")}
 	for name, want := range map[string]string{
-		"a.yaml": "", "in.yaml": "", "out.yaml": "is outside of the repository", "absolute.yaml": "is outside of the repository", "git.yaml": "is outside of the repository",
-		"../.git/config": "is outside of the repository", "../../outside/a.yaml": "is outside of the repository", ".": "is a directory: must be a regular file",
+		"a.yaml": "", "in.yaml": "", "out.yaml": "is outside of the repository",
+		"absolute.yaml": "is outside of the repository", "git.yaml": "is outside of the repository",
+		"../.git/config":       "is outside of the repository",
+		"../../outside/a.yaml": "is outside of the repository",
+		".":                    "is a directory: must be a regular file",
 	} {
 		file := filepath.Join(root, "top", name)
 		data, err := f.ReadFile(file)
-		if want == "" && (err != nil || string(data) != configMap) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && (err != nil || string(data) != configMap) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("ReadFile(%s) = %q, %v, want %q", name, data, err, want)
 		}
 		if _, _, err := f.CleanedAbs(file); (err == nil) != (want == "" || name == ".") {
@@ -342,7 +481,8 @@ func TestTreeFiles(t *testing.T) {
 	}
 }
 
-// TestInspect_Bounded inspects texts that are small, and grow in their reader. Each has few rejections.
+// TestInspect_Bounded inspects texts that are small, and grow in their reader. Each has few
+// rejections.
 func TestInspect_Bounded(t *testing.T) {
 	long := "&a \"" + strings.Repeat("x", 1000) + "\""
 	aliases := strings.Repeat(", *a", mostExpanded/1000+1)
@@ -355,26 +495,35 @@ func TestInspect_Bounded(t *testing.T) {
 		text, want string
 		count      int
 	}{
-		"aliases":       {"resources: [" + long + aliases + "]\n", errExpands.Error(), 1},
-		"circle":        {"resources: &a [*a]\n", errExpands.Error(), 1},
-		"few aliases":   {"resources: [&a a.yaml, *a]\n", `"a.yaml" does not exist`, 1},
-		"remote files":  {"crds: [" + remote + "]\n", "is remote", mostRejections},
-		"literals":      {"configMapGenerator: [{name: a, literals: [" + strings.ReplaceAll(remote, "=", "") + "]}]\n", "a literal has no =", mostRejections},
-		"deep":          {"resources: [" + deep + "]\n", "lies in more than 100 directories", 1},
-		"missing files": {"resources: [" + strings.ReplaceAll(remote, "http:", "") + "]\n", "does not exist", mostRejections},
-		"large":         {"resources: [a.yaml]\n#" + strings.Repeat("x", mostKustomization), "must be at most 1 MiB", 1},
+		"aliases":      {"resources: [" + long + aliases + "]\n", errExpands.Error(), 1},
+		"circle":       {"resources: &a [*a]\n", errExpands.Error(), 1},
+		"few aliases":  {"resources: [&a a.yaml, *a]\n", `"a.yaml" does not exist`, 1},
+		"remote files": {"crds: [" + remote + "]\n", "is remote", mostRejections},
+		"literals": {
+			"configMapGenerator: [{name: a, literals: [" + strings.ReplaceAll(remote, "=", "") +
+				"]}]\n", "a literal has no =", mostRejections},
+		"deep": {"resources: [" + deep + "]\n", "lies in more than 100 directories", 1},
+		"missing files": {"resources: [" + strings.ReplaceAll(remote, "http:", "") + "]\n",
+			"does not exist", mostRejections},
+		"large": {"resources: [a.yaml]\n#" + strings.Repeat("x", mostKustomization),
+			"must be at most 1 MiB", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := (&kustomizations{tree: memory{fstest.MapFS{"kustomization.yaml": {Data: []byte(tc.text)}, deep + "/a.yaml": {}}}}).in(".")
-			if len(k.rejections) != tc.count || !strings.Contains(k.rejections[0].Message, tc.want) {
-				t.Errorf("%d refusals, want %d with %q: %.300v", len(k.rejections), tc.count, tc.want, k.rejections)
+			k := (&kustomizations{
+				tree: memory{
+					fstest.MapFS{"kustomization.yaml": {Data: []byte(tc.text)},
+						deep + "/a.yaml": {}}}}).in(".")
+			if len(k.rejections) != tc.count ||
+				!strings.Contains(k.rejections[0].Message, tc.want) {
+				t.Errorf("%d refusals, want %d with %q: %.300v", len(k.rejections), tc.count,
+					tc.want, k.rejections)
 			}
 		})
 	}
 }
 
-// TestBuild_Names builds kustomizations in directories whose names are not words. Searching for them finds each, and one process builds
-// all.
+// TestBuild_Names builds kustomizations in directories whose names are not words. Searching for
+// them finds each, and one process builds all.
 func TestBuild_Names(t *testing.T) {
 	names := []string{"-x", "a b", "plain"}
 	if runtime.GOOS == "linux" {
@@ -383,7 +532,8 @@ func TestBuild_Names(t *testing.T) {
 	slices.Sort(names)
 	all := map[string]string{}
 	for _, name := range names {
-		all[filepath.Join("all", name, "kustomization.yaml")], all[filepath.Join("all", name, "a.yaml")] = "resources: [a.yaml]\n", configMap
+		all[filepath.Join("all", name, "kustomization.yaml")],
+			all[filepath.Join("all", name, "a.yaml")] = "resources: [a.yaml]\n", configMap
 	}
 	write(t, all)
 	b := newBuilder(t, workspace.Flags{Kustomize: []string{"all"}})
@@ -405,25 +555,33 @@ func TestBuild_Names(t *testing.T) {
 func TestBuild_Secrets(t *testing.T) {
 	const secret = "hunter2"
 	for name, text := range map[string]string{
-		"URL":             "resources: ['https://a:hunter2@example.com/b']\npatches: [{path: 'https://hunter2@example.com/b'}]\n",
-		"address":         "resources: ['a:hunter2@example.com:b']\n",
-		"query":           "resources: ['https://example.com/b?ref=c&access_token=hunter2']\n",
-		"literal":         "secretGenerator: [{name: a, literals: [hunter2]}]\n",
-		"file":            "secretGenerator: [{name: a, files: [\"=hunter2=b\"]}]\n",
-		"plugin literal":  "generators:\n- |-\n  apiVersion: builtin\n  kind: SecretGenerator\n  metadata: {name: a}\n  literals: [hunter2]\n",
-		"inline patch":    "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: 'hunter2'\n",
-		"broken patch":    "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: '{kind: Secret, stringData: {a: hunter2}'\n",
-		"no target":       "resources: [a.yaml]\npatches:\n- patch: '{apiVersion: v1, kind: Secret, metadata: {name: b}, stringData: {a: hunter2}}'\n",
-		"two patches":     "resources: [a.yaml]\npatches:\n- patch: \"hunter2\"\n  path: a.yaml\n",
-		"JSON patch":      "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: '[{op: test, path: /data, value: hunter2}]'\n",
+		"URL": "resources: ['https://a:hunter2@example.com/b']\npatches: [{path: " +
+			"'https://hunter2@example.com/b'}]\n",
+		"address": "resources: ['a:hunter2@example.com:b']\n",
+		"query":   "resources: ['https://example.com/b?ref=c&access_token=hunter2']\n",
+		"literal": "secretGenerator: [{name: a, literals: [hunter2]}]\n",
+		"file":    "secretGenerator: [{name: a, files: [\"=hunter2=b\"]}]\n",
+		"plugin literal": "generators:\n- |-\n  apiVersion: builtin\n  kind: SecretGenerator\n  " +
+			"metadata: {name: a}\n  literals: [hunter2]\n",
+		"inline patch": "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: " +
+			"'hunter2'\n",
+		"broken patch": "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: " +
+			"'{kind: Secret, stringData: {a: hunter2}'\n",
+		"no target": "resources: [a.yaml]\npatches:\n- patch: '{apiVersion: v1, kind: " +
+			"Secret, metadata: {name: b}, stringData: {a: hunter2}}'\n",
+		"two patches": "resources: [a.yaml]\npatches:\n- patch: \"hunter2\"\n  path: a.yaml\n",
+		"JSON patch": "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: " +
+			"'[{op: test, path: /data, value: hunter2}]'\n",
 		"no name":         "resources: [secret.yaml]\n",
 		"broken resource": "resources: [broken.yaml]\n",
-		"transformer":     "resources: [a.yaml]\ntransformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n  patch: hunter2\n",
-		"field":           "secretGenerator: [{name: a, literals: {a: hunter2}}]\n",
+		"transformer": "resources: [a.yaml]\ntransformers:\n- |-\n  apiVersion: builtin\n  " +
+			"kind: PatchTransformer\n  metadata: {name: a}\n  patch: hunter2\n",
+		"field": "secretGenerator: [{name: a, literals: {a: hunter2}}]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			write(t, map[string]string{
-				"top/kustomization.yaml": text, "top/a.yaml": configMap, "top/broken.yaml": "kind: Secret\nstringData: {a: hunter2\n",
+				"top/kustomization.yaml": text, "top/a.yaml": configMap,
+				"top/broken.yaml": "kind: Secret\nstringData: {a: hunter2\n",
 				"top/secret.yaml": "apiVersion: v1\nkind: Secret\nstringData: {a: hunter2}\n",
 			})
 			built := newBuilder(t, workspace.Flags{Kustomize: []string{"top"}}).Build("top")

@@ -38,8 +38,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// groups holds the groups and versions of k8s.io/api that an API server stores. [Lacks] has the others: each would add its code to
-// the program.
+// groups holds the groups and versions of k8s.io/api that an API server stores. [Lacks] has the
+// others: each would add its code to the program.
 var groups = runtime.SchemeBuilder{
 	admissionregistrationv1.AddToScheme, admissionregistrationv1beta1.AddToScheme,
 	appsv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
@@ -61,8 +61,9 @@ var types = sync.OnceValue(func() *runtime.Scheme {
 	return scheme
 })
 
-// Lacks reports whether a version is one of Kubernetes that TypeOf leaves out: it is alpha, no server of Kubernetes 1.36 has it, or
-// no server stores its kinds, as those of authentication.k8s.io and authorization.k8s.io.
+// Lacks reports whether a version is one of Kubernetes that TypeOf leaves out: it is alpha, no
+// server of Kubernetes 1.36 has it, or no server stores its kinds, as those of
+// authentication.k8s.io and authorization.k8s.io.
 func Lacks(apiVersion string) bool {
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil || types().IsVersionRegistered(version) {
@@ -75,8 +76,8 @@ func Lacks(apiVersion string) bool {
 	return types().IsGroupRegistered(version.Group)
 }
 
-// TypeOf returns the struct type of a kind, and whether Kubernetes has objects of that kind. Lists and options are not
-// objects.
+// TypeOf returns the struct type of a kind, and whether Kubernetes has objects of that kind. Lists
+// and options are not objects.
 func TypeOf(apiVersion, kind string) (reflect.Type, bool) {
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {

@@ -20,10 +20,11 @@ import (
 var update = flag.Bool("update", false, "write docs/api and docs/json")
 
 // promised are the packages that docs/library.md promises.
-var promised = []string{"fieldpath", "schema", "merge", "finding", "conflict", "render", "render/codes", "render/runtimepatch", "render/check", "render/manifest", "render/admission"}
+var promised = []string{"fieldpath", "schema", "merge", "finding", "conflict", "render",
+	"render/codes", "render/runtimepatch", "render/check", "render/manifest", "render/admission"}
 
-// TestAPI holds the exported declarations of each package that is promised against docs/api. A change of them is a change of that text:
-// go test ./cmd/internal/cli -run TestAPI -update
+// TestAPI holds the exported declarations of each package that is promised against docs/api. A
+// change of them is a change of that text: go test ./cmd/internal/cli -run TestAPI -update
 func TestAPI(t *testing.T) {
 	for _, name := range promised {
 		got := exportedAPI(t, filepath.Join(repository, filepath.FromSlash(name)))
@@ -36,13 +37,16 @@ func TestAPI(t *testing.T) {
 		want, err := os.ReadFile(file)
 		if err != nil {
 			t.Error(err)
-		} else if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
-			t.Errorf("the API of %s has changed (-docs/api +source): is it meant, and is it in the changelog? Then run with -update\n%s", name, diff)
+		} else if diff := cmp.Diff(strings.Split(string(want), "\n"),
+			strings.Split(string(got), "\n")); diff != "" {
+			t.Errorf("the API of %s has changed (-docs/api +source): is it meant, and is it in "+
+				"the changelog? Then run with -update\n%s", name, diff)
 		}
 	}
 }
 
-// exportedAPI returns the exported declarations of a package in the order of go doc, without comments and bodies.
+// exportedAPI returns the exported declarations of a package in the order of go doc, without
+// comments and bodies.
 func exportedAPI(t *testing.T, folder string) []byte {
 	t.Helper()
 	fset := token.NewFileSet()

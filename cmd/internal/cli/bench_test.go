@@ -68,7 +68,9 @@ func wideJobSet(pods int32) *jobset.JobSet {
 	job.Template.Spec.Template.Spec = corev1.PodSpec{
 		NodeSelector: map[string]string{"pool": "a"},
 		Containers: []corev1.Container{
-			{Name: "node", Image: "registry.example.com/torch:2.9", Command: []string{"torchrun", "train.py"}, Env: []corev1.EnvVar{{Name: "PET_NNODES", Value: "100000"}}},
+			{Name: "node", Image: "registry.example.com/torch:2.9",
+				Command: []string{"torchrun", "train.py"},
+				Env:     []corev1.EnvVar{{Name: "PET_NNODES", Value: "100000"}}},
 			{Name: "metrics", Image: "registry.example.com/metrics:1.4"},
 		},
 	}

@@ -18,7 +18,8 @@ import (
 // blameStdin runs blame on an object of standard input.
 func blameStdin(object string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(object), Stdout: &out, Stderr: &errs, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(object), Stdout: &out, Stderr: &errs,
+		Files: host.Files{}}
 	status = runLine(&p, append([]string{"blame", "-f", "-"}, args...))
 	return status, out.String(), errs.String()
 }
@@ -26,14 +27,16 @@ func blameStdin(object string, args ...string) (status int, stdout, stderr strin
 // liveDeployment returns the Deployment of the script.
 func liveDeployment(t *testing.T) string {
 	t.Helper()
-	live := casefile.Read(t, filepath.Join(testdata, "script", "blame_managed_fields.txtar"))[0].Text("live.yaml")
+	live := casefile.Read(
+		t, filepath.Join(testdata, "script", "blame_managed_fields.txtar"))[0].Text("live.yaml")
 	if live == nil {
 		t.Fatal("the script has no live.yaml")
 	}
 	return string(live)
 }
 
-// TestBlameManaged_Mutated breaks a live object in random places. Blame neither panics nor writes invalid JSON.
+// TestBlameManaged_Mutated breaks a live object in random places. Blame neither panics nor writes
+// invalid JSON.
 func TestBlameManaged_Mutated(t *testing.T) {
 	if testenv.Race {
 		t.Skip("one goroutine, and hundreds of objects")
@@ -42,7 +45,8 @@ func TestBlameManaged_Mutated(t *testing.T) {
 	for seed := from; seed < from+max(5, testenv.Cases(t, 100)); seed++ {
 		r := rand.New(rand.NewPCG(seed, 2))
 		object := mutate(r, live)
-		for _, args := range [][]string{{"-o", "json"}, nil, {"image"}, {"spec.template.spec.containers[0].env[0].value"}} {
+		for _, args := range [][]string{
+			{"-o", "json"}, nil, {"image"}, {"spec.template.spec.containers[0].env[0].value"}} {
 			status, stdout, stderr := blameStdin(object, args...)
 			if status < 0 || status > 2 {
 				t.Errorf("seed %d: blame %q = status %d\n%s", seed, args, status, object)
@@ -58,14 +62,16 @@ func TestBlameManaged_Mutated(t *testing.T) {
 	}
 }
 
-// TestBlameManaged_Limits reads managed fields that are deep, and whose paths take more than a run may.
+// TestBlameManaged_Limits reads managed fields that are deep, and whose paths take more than a run
+// may.
 func TestBlameManaged_Limits(t *testing.T) {
 	if testenv.Race {
 		t.Skip("one goroutine, and thousands of fields")
 	}
 	object := func(levels, fields int) string {
 		var b strings.Builder
-		b.WriteString(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","managedFields":[{"manager":"m","operation":"Apply","fieldsV1":`)
+		b.WriteString(
+			`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","managedFields":[{"manager":"m","operation":"Apply","fieldsV1":`)
 		b.WriteString(strings.Repeat(`{"f:a":`, levels) + `{"f:b":{}`)
 		for i := range fields {
 			fmt.Fprintf(&b, `,"f:%d":{}`, i)
@@ -81,12 +87,14 @@ func TestBlameManaged_Limits(t *testing.T) {
 	}{
 		{"deep", 900, 10, exit.Done, ".a.a.b\n"},
 		{"too deep", 2000, 10, exit.Findings, "TW100"},
-		{"deep and wide", 900, 50_000, exit.Findings, "TW100: the paths of the managed fields exceed 64 MiB"},
+		{"deep and wide", 900, 50_000, exit.Findings,
+			"TW100: the paths of the managed fields exceed 64 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			status, stdout, stderr := blameStdin(object(tc.levels, tc.fields))
 			if status != tc.status || !strings.Contains(stdout+stderr, tc.want) {
-				t.Errorf("blame = status %d, want %d and %q\n%.2000s", status, tc.status, tc.want, stderr)
+				t.Errorf("blame = status %d, want %d and %q\n%.2000s", status, tc.status, tc.want,
+					stderr)
 			}
 		})
 	}

@@ -20,7 +20,8 @@ func runBlame(t *testing.T, env map[string]string, columns int, args ...string) 
 }
 
 // runOn runs a command with the quick start's files on a terminal of a width; 0 stands for a pipe.
-func runOn(t *testing.T, env map[string]string, columns int, command string, args ...string) string {
+func runOn(t *testing.T, env map[string]string, columns int, command string,
+	args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	p := host.Program{
@@ -29,7 +30,9 @@ func runOn(t *testing.T, env map[string]string, columns int, command string, arg
 		Size: func(io.Writer) (int, bool) { return columns, columns > 0 },
 	}
 	quickstart := filepath.Join(repository, "testdata", "quickstart")
-	args = append([]string{command, "-f", filepath.Join(quickstart, "job.yaml"), "-r", filepath.Join(quickstart, "runtime.yaml")}, args...)
+	args = append(
+		[]string{command, "-f", filepath.Join(quickstart, "job.yaml"), "-r",
+			filepath.Join(quickstart, "runtime.yaml")}, args...)
 	if status := runLine(&p, args); status != exit.Done {
 		t.Fatalf("%q: status %d\n%s", args, status, stderr.String())
 	}
@@ -64,8 +67,8 @@ func TestBlameColors(t *testing.T) {
 	}
 }
 
-// TestBlameWidth holds that lines on a terminal are cut at its width, or at COLUMNS. A name shows where it
-// changes. Elsewhere lines are whole, and each has its name.
+// TestBlameWidth holds that lines on a terminal are cut at its width, or at COLUMNS. A name shows
+// where it changes. Elsewhere lines are whole, and each has its name.
 func TestBlameWidth(t *testing.T) {
 	body := func(text string) []string {
 		var lines []string
@@ -108,13 +111,16 @@ func TestBlameWidth(t *testing.T) {
 		if len(terminal) != len(pipe) {
 			t.Errorf("%d lines on a terminal, %d in a pipe", len(terminal), len(pipe))
 		}
-		if n := longest(body(runBlame(t, map[string]string{"COLUMNS": "60"}, columns, "--color=never"))); n > 60 {
+		if n := longest(
+			body(runBlame(t, map[string]string{"COLUMNS": "60"}, columns,
+				"--color=never"))); n > 60 {
 			t.Errorf("a line has %d characters with COLUMNS=60", n)
 		}
 	}
 }
 
-// TestTablesFitTheTerminal: tables fit into a terminal, and are whole in a pipe, whatever COLUMNS says.
+// TestTablesFitTheTerminal: tables fit into a terminal, and are whole in a pipe, whatever COLUMNS
+// says.
 func TestTablesFitTheTerminal(t *testing.T) {
 	for _, tc := range []struct {
 		command string
@@ -127,22 +133,26 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	} {
 		longest := func(text string) (n int) {
 			for _, line := range strings.Split(text, "\n") {
-				if !strings.HasPrefix(line, ".") && !strings.HasPrefix(line, "team-a/") { // paths and totals are not tables
+				// paths and totals are not tables
+				if !strings.HasPrefix(line, ".") && !strings.HasPrefix(line, "team-a/") {
 					n = max(n, utf8.RuneCountInString(line))
 				}
 			}
 			return n
 		}
 		whole := runOn(t, nil, 0, tc.command, tc.args...)
-		if got := runOn(t, map[string]string{"COLUMNS": "60"}, 0, tc.command, tc.args...); got != whole {
-			t.Errorf("%s %q in a pipe with COLUMNS = %s, want the whole table", tc.command, tc.args, got)
+		if got := runOn(t, map[string]string{"COLUMNS": "60"}, 0, tc.command,
+			tc.args...); got != whole {
+			t.Errorf("%s %q in a pipe with COLUMNS = %s, want the whole table", tc.command,
+				tc.args, got)
 		}
 		if got := runOn(t, nil, 1000, tc.command, tc.args...); got != whole {
 			t.Errorf("%s %q on a wide terminal = %s, want %s", tc.command, tc.args, got, whole)
 		}
 		got := runOn(t, nil, tc.least, tc.command, tc.args...)
 		if n := longest(got); n > tc.least || n >= longest(whole) || !strings.Contains(got, "…") {
-			t.Errorf("%s %q has a line of %d columns on a terminal of %d:\n%s", tc.command, tc.args, n, tc.least, got)
+			t.Errorf("%s %q has a line of %d columns on a terminal of %d:\n%s", tc.command, tc.args,
+				n, tc.least, got)
 		}
 	}
 }
@@ -150,13 +160,14 @@ func TestTablesFitTheTerminal(t *testing.T) {
 // marker is a value that no report may show.
 const marker = "m4rk3r"
 
-// TestBlame_MaskedValues sets a marker as the value of variables in every place that takes one. It looks
-// for the marker in every format. Only a run that asks for values shows it.
+// TestBlame_MaskedValues sets a marker as the value of variables in every place that takes one. It
+// looks for the marker in every format. Only a run that asks for values shows it.
 func TestBlame_MaskedValues(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "MARK", marker)), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "MARK", marker)),
+			0o666); err != nil {
 			t.Fatal(err)
 		}
 		return file
@@ -201,20 +212,26 @@ spec:
                 - {name: node, image: i, env: [{name: T, value: "MARK of the runtime"}, {name: PET_NNODES, value: MARK}]}
                 - {name: sidecar, image: i, env: [{name: DISPUTED, value: MARK}, {name: PET_MASTER_PORT, value: MARK}]}
 `)
-	first, second := write("first.yaml", patch("a.example.com/x", "MARK-1")), write("second.yaml", patch("b.example.com/y", "MARK-2"))
+	first, second := write("first.yaml", patch("a.example.com/x", "MARK-1")),
+		write("second.yaml", patch("b.example.com/y", "MARK-2"))
 	for _, to := range []string{"--to=jobset", "--to=jobs", "--to=pods"} {
 		for _, more := range [][]string{
-			{}, {"-o", "json"}, {"spec"}, {"-o", "json", "spec"}, {"--color=always", "--show-origin"}, {"--as=stored"}, {"--on-conflict=fail"},
+			{}, {"-o", "json"}, {"spec"}, {"-o", "json", "spec"},
+			{"--color=always", "--show-origin"}, {"--as=stored"}, {"--on-conflict=fail"},
 		} {
-			args := append([]string{"blame", "-f", job, "-r", runtime, "--patch", first, "--patch", second, to}, more...)
+			args := append(
+				[]string{"blame", "-f", job, "-r", runtime, "--patch", first, "--patch", second,
+					to}, more...)
 			for _, show := range []bool{false, true} {
 				if show {
 					args = append(args, "--show-values")
 				}
 				var stdout, stderr bytes.Buffer
-				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+					Files: host.Files{}}
 				if status := runLine(&p, args); status != exit.Findings {
-					t.Fatalf("%q: status %d, want %d for the union\n%s", args, status, exit.Findings, stderr.String())
+					t.Fatalf("%q: status %d, want %d for the union\n%s", args, status,
+						exit.Findings, stderr.String())
 				}
 				text := stdout.String() + stderr.String()
 				if text == "" {

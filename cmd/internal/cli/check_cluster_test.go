@@ -16,7 +16,8 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
-// cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
+// cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one
+// rule.
 const cluster = "../../../testdata/cluster"
 
 // checked is what check reports of one case.
@@ -34,7 +35,8 @@ type checkedFinding struct {
 func checkPaths(t *testing.T, args ...string) checked {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Files: host.Files{}}
 	status := runLine(&p, append([]string{"check", "-o", "json"}, args...))
 	var report struct{ Findings []checkedFinding }
 	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
@@ -44,12 +46,14 @@ func checkPaths(t *testing.T, args ...string) checked {
 }
 
 func (c checked) errors() []checkedFinding {
-	return slices.DeleteFunc(slices.Clone(c.findings), func(f checkedFinding) bool { return f.Severity != "error" })
+	return slices.DeleteFunc(slices.Clone(c.findings), func(f checkedFinding) bool {
+		return f.Severity != "error"
+	})
 }
 
 // TestCheckCluster wants the program's verdict on every case to be the cluster's. Where the cluster
-// rejects, it wants an error at a field that the cluster names. It skips cases of stock runtimes, which
-// have no runtime next to them.
+// rejects, it wants an error at a field that the cluster names. It skips cases of stock runtimes,
+// which have no runtime next to them.
 func TestCheckCluster(t *testing.T) {
 	if testenv.Race {
 		t.Skip("one file at a time: TestCheckPositions reads many at once")
@@ -58,7 +62,8 @@ func TestCheckCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs, err := filepath.Glob(filepath.Join(casefile.Shared(t, cluster), "[cr][17]-*", "input.yaml"))
+	inputs, err := filepath.Glob(
+		filepath.Join(casefile.Shared(t, cluster), "[cr][17]-*", "input.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +72,8 @@ func TestCheckCluster(t *testing.T) {
 		dir := filepath.Dir(input)
 		name := filepath.Base(dir)
 		want := func(file string) string {
-			text, _ := os.ReadFile(filepath.Join(dir, "want", file)) // not every case has every file
+			// not every case has every file
+			text, _ := os.ReadFile(filepath.Join(dir, "want", file))
 			return string(text)
 		}
 		outcome, _, _ := strings.Cut(strings.TrimSpace(want("outcome.txt")), "\n")
@@ -80,17 +86,21 @@ func TestCheckCluster(t *testing.T) {
 		got := checkPaths(t, input, "--on-conflict=last")
 		errs := got.errors()
 		if outcome == "suspended" {
-			// The recording ends before the resume, at which the cluster does not apply the JobSet. The controller already fails.
+			// The recording ends before the resume, at which the cluster does not apply the JobSet.
+			// The controller already fails.
 			before := len(errs)
 			errs = slices.DeleteFunc(errs, func(f checkedFinding) bool { return f.Code == "TW431" })
-			if fails := strings.Contains(want("controller-errors.txt"), "spec.volumeClaimPolicies: "); fails != (len(errs) < before) {
-				t.Errorf("%s: %d errors TW431, and the controller fails: %t", name, before-len(errs), fails)
+			if fails := strings.Contains(want("controller-errors.txt"),
+				"spec.volumeClaimPolicies: "); fails != (len(errs) < before) {
+				t.Errorf("%s: %d errors TW431, and the controller fails: %t", name,
+					before-len(errs), fails)
 			}
 			if len(errs) == 0 {
 				got.status = exit.Done
 			}
 		}
-		if slices.ContainsFunc(errs, func(f checkedFinding) bool { return f.Code == "TW400" }) && !strings.Contains(want("rejected.txt"), "not found") {
+		if slices.ContainsFunc(errs, func(f checkedFinding) bool { return f.Code == "TW400" }) &&
+			!strings.Contains(want("rejected.txt"), "not found") {
 			stock++
 			continue
 		}
@@ -98,7 +108,8 @@ func TestCheckCluster(t *testing.T) {
 		text := want("rejected.txt") + want("blocked.txt")
 		rejects := outcome == "rejected" || outcome == "blocked"
 		switch {
-		case got.status != exit.Done && got.status != exit.Findings, (got.status == exit.Findings) != (len(errs) > 0):
+		case got.status != exit.Done && got.status != exit.Findings,
+			(got.status == exit.Findings) != (len(errs) > 0):
 			t.Errorf("%s: status %d with %d errors", name, got.status, len(errs))
 		case rejects == (len(errs) > 0):
 			agree++
@@ -122,25 +133,29 @@ func TestCheckCluster(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d agree, %d stricter, of %d; field %d/%d; %d need stock runtimes", agree, stricter, total, fields, rejected, stock)
+	t.Logf("%d agree, %d stricter, of %d; field %d/%d; %d need stock runtimes", agree, stricter,
+		total, fields, rejected, stock)
 	if total < 400 {
 		t.Errorf("only %d cases", total)
 	}
 }
 
-// namesField reports whether an error is at a field that the text names, by the rules of compare.py. Text
-// in brackets does not count. Either path may be the longer one, at either end.
+// namesField reports whether an error is at a field that the text names, by the rules of
+// compare.py. Text in brackets does not count. Either path may be the longer one, at either end.
 func namesField(text string, errs []checkedFinding) bool {
 	brackets := regexp.MustCompile(`\[[^\]]*\]`)
 	plain := func(path string) string {
 		return strings.ToLower(strings.Trim(brackets.ReplaceAllString(path, ""), "."))
 	}
-	matches := regexp.MustCompile(`(?:^|[\s:,\[(])((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*(?:\[[^\]]*\])*)+)`).FindAllStringSubmatch(text, -1)
+	matches := regexp.MustCompile(
+		`(?:^|[\s:,\[(])((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*(?:\[[^\]]*\])*)+)`).FindAllStringSubmatch(text, -1)
 	for _, match := range matches {
 		a := plain(match[1])
 		if slices.ContainsFunc(errs, func(f checkedFinding) bool {
 			b := plain(f.Path)
-			return b != "" && (a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".") || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a))
+			return b != "" &&
+				(a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".") ||
+					strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a))
 		}) {
 			return true
 		}
@@ -148,11 +163,14 @@ func namesField(text string, errs []checkedFinding) bool {
 	return len(matches) == 0
 }
 
-// TestCheckPositions wants a file, a line and a column of every finding about the text of a file. It checks
-// all cases at once, and the inputs of each script, also with patches and an old state.
+// TestCheckPositions wants a file, a line and a column of every finding about the text of a file.
+// It checks all cases at once, and the inputs of each script, also with patches and an old state.
 func TestCheckPositions(t *testing.T) {
-	const patches = "- manager: a.example.com/a\n  trainingRuntimeSpec:\n    template:\n      spec:\n        replicatedJobs:\n" +
-		"        - name: node\n          template: {spec: {template: {spec: {priorityClassName: none, volumes: [{name: Bad, emptyDir: {}}], containers: [{name: node, env: [{name: a, value: b}], volumeMounts: [{name: no, mountPath: /no}]}]}}}}\n"
+	const patches = "- manager: a.example.com/a\n  trainingRuntimeSpec:\n    template:\n      " +
+		"spec:\n        replicatedJobs:\n" +
+		"        - name: node\n          template: {spec: {template: {spec: {priorityClassName: " +
+		"none, volumes: [{name: Bad, emptyDir: {}}], containers: [{name: node, env: [{name: a, " +
+		"value: b}], volumeMounts: [{name: no, mountPath: /no}]}]}}}}\n"
 	patchFile := filepath.Join(t.TempDir(), "patch.yaml")
 	if err := os.WriteFile(patchFile, []byte(patches), 0o666); err != nil {
 		t.Fatal(err)
@@ -183,7 +201,8 @@ func TestCheckPositions(t *testing.T) {
 	}
 	placed("all", checkPaths(t, filepath.Join(cases, "*")))
 	placed("all, patched", checkPaths(t, filepath.Join(cases, "*"), "--patch", patchFile))
-	placed("all, as an update of others", checkPaths(t, filepath.Join(cases, "c1-*"), "--old", cases, "-R"))
+	placed("all, as an update of others",
+		checkPaths(t, filepath.Join(cases, "c1-*"), "--old", cases, "-R"))
 	for _, script := range casefile.Read(t, filepath.Join(testdata, "script", "*.txtar")) {
 		dir := t.TempDir()
 		for _, file := range script.Files {
@@ -202,7 +221,9 @@ func TestCheckPositions(t *testing.T) {
 				t.Fatal(err)
 			}
 			placed(name, checkPaths(t, "-R", files))
-			placed(name+", patched", checkPaths(t, "-R", files, "-r", filepath.Join(testdata, "shared"), "--patch", patchFile, "--all"))
+			placed(name+", patched",
+				checkPaths(t, "-R", files, "-r", filepath.Join(testdata, "shared"), "--patch",
+					patchFile, "--all"))
 		}
 	}
 	t.Logf("%d findings", total)

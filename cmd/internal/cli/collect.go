@@ -8,9 +8,10 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 )
 
-// postponeCollection lets the heap grow to 16 MiB before the first garbage collection. By default the collector starts at 4
-// MiB, and the linked packages fill half of that. A run for one TrainJob would pause for a collection without any gain. After
-// the first collection, the usual setting applies. A set GOGC takes precedence. A large heap does not double before the next one.
+// postponeCollection lets the heap grow to 16 MiB before the first garbage collection. By default
+// the collector starts at 4 MiB, and the linked packages fill half of that. A run for one TrainJob
+// would pause for a collection without any gain. After the first collection, the usual setting
+// applies. A set GOGC takes precedence. A large heap does not double before the next one.
 func postponeCollection() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(host.HeapLimit)

@@ -21,7 +21,8 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// confinements are the program under a filter of the kernel. A forbidden system call ends it with a stack trace.
+// confinements are the program under a filter of the kernel. A forbidden system call ends it with a
+// stack trace.
 func confinements() map[string]func() {
 	confined := func(forbid ...uint32) func() {
 		return func() {
@@ -32,9 +33,11 @@ func confinements() map[string]func() {
 			os.Exit(Run(Start("", ""), os.Args))
 		}
 	}
-	network := []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_SENDTO}
+	network := []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND,
+		unix.SYS_LISTEN, unix.SYS_SENDTO}
 	return map[string]func(){
-		"trainweld-alone":   confined(append(network, unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_CLONE)...),
+		"trainweld-alone": confined(
+			append(network, unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_CLONE)...),
 		"trainweld-offline": confined(network...),
 		"trainweld-fetches": func() {
 			Start("", "")
@@ -44,7 +47,8 @@ func confinements() map[string]func() {
 	}
 }
 
-// confine installs a filter in all threads of the process. Children inherit it. With SYS_CLONE, only new threads are allowed.
+// confine installs a filter in all threads of the process. Children inherit it. With SYS_CLONE,
+// only new threads are allowed.
 func confine(forbid []uint32) error {
 	const (
 		load     = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -72,7 +76,8 @@ func confine(forbid []uint32) error {
 			)
 			continue
 		}
-		program = append(program, unix.SockFilter{Code: equal, K: call, Jf: 1}, unix.SockFilter{Code: verdict, K: unix.SECCOMP_RET_TRAP})
+		program = append(program, unix.SockFilter{Code: equal, K: call, Jf: 1},
+			unix.SockFilter{Code: verdict, K: unix.SECCOMP_RET_TRAP})
 	}
 	program = append(program, unix.SockFilter{Code: verdict, K: unix.SECCOMP_RET_ALLOW})
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -81,7 +86,8 @@ func confine(forbid []uint32) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&filter)))
+	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&filter)))
 	if e != 0 {
 		return e
 	}
@@ -97,13 +103,14 @@ func runConfined(t *testing.T, program string, env, args []string) {
 	var stderr bytes.Buffer
 	run.Stderr = &stderr
 	err := run.Run()
-	if status := run.ProcessState.ExitCode(); status < 0 || status > 2 || strings.Contains(stderr.String(), "SIGSYS") {
+	if status := run.ProcessState.ExitCode(); status < 0 || status > 2 ||
+		strings.Contains(stderr.String(), "SIGSYS") {
 		t.Errorf("%v\n%.3000s", err, stderr.String())
 	}
 }
 
-// TestNoNetworkNoPrograms runs every command in each of its formats. No one opens a socket or starts a program. Each run is a
-// process, so the short form takes some formats of each command.
+// TestNoNetworkNoPrograms runs every command in each of its formats. No one opens a socket or
+// starts a program. Each run is a process, so the short form takes some formats of each command.
 func TestNoNetworkNoPrograms(t *testing.T) {
 	seen, every := 0, testenv.Every(8)
 	eachOutput(t, func(t *testing.T, args []string) {
@@ -119,22 +126,25 @@ func TestNoNetworkNoPrograms(t *testing.T) {
 func TestStart_Sealed(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	if out, err := exec.Command("trainweld-fetches", server.URL).Output(); err != nil || !bytes.Contains(out, []byte("a build fetches nothing")) {
+	if out, err := exec.Command("trainweld-fetches", server.URL).Output(); err != nil ||
+		!bytes.Contains(out, []byte("a build fetches nothing")) {
 		t.Errorf("a request by HTTP: %q, %v", out, err)
 	}
 }
 
-// TestNamedPrograms runs the flags that name a program. They open no socket, and they start that program only: the folder of
-// PATH has no other one.
+// TestNamedPrograms runs the flags that name a program. They open no socket, and they start that
+// program only: the folder of PATH has no other one.
 func TestNamedPrograms(t *testing.T) {
 	dir := t.TempDir()
 	repository := filepath.Join(dir, "repository")
 	testenv.WriteIn(t, repository, "job.yaml", testenv.TrainJob(0))
 	testenv.WriteIn(t, repository, "runtime.yaml", testenv.Runtime)
 	for _, args := range [][]string{
-		{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a"},
+		{"init", "-q"}, {"add", "."},
+		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a"},
 	} {
-		if out, err := exec.Command("git", append([]string{"-C", repository}, args...)...).CombinedOutput(); err != nil {
+		if out, err := exec.Command(
+			"git", append([]string{"-C", repository}, args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("git %s: %v\n%s", args, err, out)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // TestCreateDocumented wants a row in the table of docs/create.md for every flag of create that
 // describes the TrainJob. No other flag has a row.
 func TestCreateDocumented(t *testing.T) {
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{},
+		Stderr: &bytes.Buffer{}, Files: host.Files{}}
 	text, err := os.ReadFile("../../../docs/create.md")
 	if err != nil {
 		t.Fatal(err)

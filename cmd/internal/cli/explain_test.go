@@ -15,7 +15,9 @@ func TestSwitchesOf(t *testing.T) {
 	for _, code := range codes.Codes() {
 		for _, id := range explain.SwitchesOf(code) {
 			found++
-			if !slices.ContainsFunc(release.Switches(), func(s release.Switch) bool { return s.ID == id }) {
+			if !slices.ContainsFunc(release.Switches(), func(s release.Switch) bool {
+				return s.ID == id
+			}) {
 				t.Errorf("%s names the switch %s, which does not exist", code, id)
 			}
 		}

@@ -15,8 +15,9 @@ import (
 	"testing"
 )
 
-// TestRooms_Files holds the order of the files of large packages: each uses only names of files before it. The order and the parts are in
-// testdata/files.txt. The parts strategic and apply of the merge do not use each other.
+// TestRooms_Files holds the order of the files of large packages: each uses only names of files
+// before it. The order and the parts are in testdata/files.txt. The parts strategic and apply of
+// the merge do not use each other.
 func TestRooms_Files(t *testing.T) {
 	text, err := os.ReadFile("testdata/files.txt")
 	if err != nil {
@@ -27,7 +28,8 @@ func TestRooms_Files(t *testing.T) {
 		part string
 	}
 	all := map[string]map[string]file{}
-	for _, row := range regexp.MustCompile(`(?m)^([\w/]+) (\w+): ([\w ]+)$`).FindAllStringSubmatch(string(text), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^([\w/]+) (\w+): ([\w ]+)$`).FindAllStringSubmatch(
+		string(text), -1) {
 		if all[row[1]] == nil {
 			all[row[1]] = map[string]file{}
 		}
@@ -36,7 +38,8 @@ func TestRooms_Files(t *testing.T) {
 		}
 	}
 	if len(all) < 3 || len(all["merge"]) < 30 {
-		t.Fatalf("%d packages have an order of files, merge one of %d: the test reads the wrong text", len(all), len(all["merge"]))
+		t.Fatalf("%d packages have an order of files, merge one of %d: the test reads the wrong "+
+			"text", len(all), len(all["merge"]))
 	}
 	for folder, files := range all {
 		uses := usesOf(t, filepath.Join("../../..", folder))
@@ -54,8 +57,8 @@ func TestRooms_Files(t *testing.T) {
 	}
 }
 
-// usesOf returns for each file of a package the other files that it uses, with a name that they define. It does not read the imports,
-// so it misses what only their types lead to.
+// usesOf returns for each file of a package the other files that it uses, with a name that they
+// define. It does not read the imports, so it misses what only their types lead to.
 func usesOf(t *testing.T, folder string) map[string]map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -75,24 +78,31 @@ func usesOf(t *testing.T, folder string) map[string]map[string]string {
 		files, uses[filepath.Base(name)] = append(files, f), map[string]string{}
 	}
 	found := types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Error: func(error) {}, Importer: importer.ForCompiler(set, "gc", func(string) (io.ReadCloser, error) { return nil, errors.New("not read") })}
+	config := types.Config{
+		Error: func(error) {},
+		Importer: importer.ForCompiler(set, "gc", func(string) (io.ReadCloser, error) {
+			return nil, errors.New("not read")
+		})}
 	_, _ = config.Check(folder, set, files, &found) // fails for each import
 	arrows := 0
 	for at, object := range found.Uses {
 		if object.Pkg() == nil || object.Pkg().Path() != folder {
 			continue
 		}
-		if v, ok := object.(*types.Var); ok && !v.IsField() && object.Parent() != object.Pkg().Scope() {
+		if v, ok := object.(*types.Var); ok && !v.IsField() &&
+			object.Parent() != object.Pkg().Scope() {
 			continue
 		}
-		from, to := filepath.Base(set.Position(at.Pos()).Filename), filepath.Base(set.Position(object.Pos()).Filename)
+		from, to := filepath.Base(set.Position(at.Pos()).Filename),
+			filepath.Base(set.Position(object.Pos()).Filename)
 		if from != to && (uses[from][to] == "" || object.Name() < uses[from][to]) {
 			uses[from][to] = object.Name()
 			arrows++
 		}
 	}
 	if arrows < len(files) {
-		t.Errorf("%s has %d arrows between its files: the test looks at the wrong things", folder, arrows)
+		t.Errorf("%s has %d arrows between its files: the test looks at the wrong things", folder,
+			arrows)
 	}
 	return uses
 }

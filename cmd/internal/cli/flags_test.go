@@ -43,14 +43,16 @@ func TestFlags(t *testing.T) {
 			}
 		})
 		if verb := cmd.CommandPath(); len(names) != most[verb] {
-			t.Errorf("%s has %d flags, and its row in the table %d: %q", verb, len(names), most[verb], names)
+			t.Errorf("%s has %d flags, and its row in the table %d: %q", verb, len(names),
+				most[verb], names)
 		}
 		all += len(names)
 		for _, c := range cmd.Commands() {
 			count(c)
 		}
 	}
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{},
+		Stderr: &bytes.Buffer{}}
 	count(Root(&p, nil))
 	if all > mostFlags {
 		t.Errorf("%d flags, want at most %d", all, mostFlags)

@@ -16,10 +16,12 @@ type growth struct {
 	args []string // before the files; one with a number stands n times
 	file func(n int) string
 	n    int // of the smaller input
-	// beside is another file, which BESIDE in args names. The input is then all that stands in file, without a runtime.
+	// beside is another file, which BESIDE in args names. The input is then all that stands in
+	// file, without a runtime.
 	beside func(n int) string
-	// folder has the files by their names, in place of file and beside. Their names are in args, and stdin is the standard input. With
-	// git, the files in which SIDE is old are the revision HEAD.
+	// folder has the files by their names, in place of file and beside. Their names are in args,
+	// and stdin is the standard input. With git, the files in which SIDE is old are the revision
+	// HEAD.
 	folder func(n int) map[string]string
 	isGit  bool
 }
@@ -33,217 +35,454 @@ type run struct {
 // growing returns commands with input that grows.
 func growing() []growth {
 	return []growth{
-		{name: "check variables of a wrong type", n: 1000, args: []string{"check"}, file: trainJobOf(env(`{name: V%d, value: %[1]d}`))},
-		{name: "check variables with bad names", n: 500, args: []string{"check"}, file: trainJobOf(env(`{name: "V=%d", value: a}`))},
-		{name: "check good variables", n: 500, args: []string{"check"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
-		{name: "check variables as JSON", n: 500, args: []string{"check", "-o", "json"}, file: trainJobOf(env(`{name: V%d, value: %[1]d}`))},
-		{name: "check unknown fields", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(lines("    unknown%d: 1\n"))},
-		{name: "check labels", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`))},
-		{name: "check node selectors", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
-		{name: "check one long line", n: 300, args: []string{"check", "-o", "junit"}, file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
-		{name: "check bare tags of one line", n: 300, args: []string{"check"}, file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `k%d: ! 1`))},
-		{name: "check tolerations", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {tolerations: [%s]}", `{key: "a %d"}`))},
-		{name: "check volumes", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: V%d, emptyDir: {}}`))},
-		{name: "check pull secrets", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`))},
-		{name: "check mounts", n: 300, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {containers: [{name: node, volumeMounts: [%s]}]}", `{name: a%d, mountPath: /a%[1]d}`))},
-		{name: "check containers", n: 200, args: []string{"check", "-o", "json"}, file: trainJobOf(patched("spec: {containers: [%s]}", `{name: a%d}`))},
-		{name: "check files", n: 50, args: []string{"check", "-o", "json"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
-		{name: "check replicated jobs", n: 10, args: []string{"check", "-o", "json"}, file: replicated},
+		{name: "check variables of a wrong type", n: 1000, args: []string{"check"},
+			file: trainJobOf(env(`{name: V%d, value: %[1]d}`))},
+		{name: "check variables with bad names", n: 500, args: []string{"check"},
+			file: trainJobOf(env(`{name: "V=%d", value: a}`))},
+		{name: "check good variables", n: 500, args: []string{"check"},
+			file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "check variables as JSON", n: 500, args: []string{"check", "-o", "json"},
+			file: trainJobOf(env(`{name: V%d, value: %[1]d}`))},
+		{name: "check unknown fields", n: 300, args: []string{"check", "-o", "json"},
+			file: trainJobOf(lines("    unknown%d: 1\n"))},
+		{name: "check labels", n: 300, args: []string{"check", "-o", "json"},
+			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`))},
+		{name: "check node selectors", n: 300, args: []string{"check", "-o", "json"},
+			file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
+		{name: "check one long line", n: 300, args: []string{"check", "-o", "junit"},
+			file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
+		{name: "check bare tags of one line", n: 300, args: []string{"check"},
+			file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `k%d: ! 1`))},
+		{name: "check tolerations", n: 300, args: []string{"check", "-o", "json"},
+			file: trainJobOf(patched("spec: {tolerations: [%s]}", `{key: "a %d"}`))},
+		{name: "check volumes", n: 300, args: []string{"check", "-o", "json"},
+			file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: V%d, emptyDir: {}}`))},
+		{name: "check pull secrets", n: 300, args: []string{"check", "-o", "json"},
+			file: trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`))},
+		{name: "check mounts", n: 300, args: []string{"check", "-o", "json"},
+			file: trainJobOf(
+				patched("spec: {containers: [{name: node, volumeMounts: [%s]}]}",
+					`{name: a%d, mountPath: /a%[1]d}`))},
+		{name: "check containers", n: 200, args: []string{"check", "-o", "json"},
+			file: trainJobOf(patched("spec: {containers: [%s]}", `{name: a%d}`))},
+		{name: "check files", n: 50, args: []string{"check", "-o", "json"},
+			file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
+		{name: "check replicated jobs", n: 10, args: []string{"check", "-o", "json"},
+			file: replicated},
 		{name: "check managers", n: 10, args: []string{"check", "-o", "json"}, file: managers},
-		{name: "check documents", n: 50, args: []string{"check", "-o", "json"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
-		{name: "check documents of one name", n: 50, args: []string{"check", "-o", "json"}, file: func(n int) string { return times(n, "---\n"+trainJob("a", "")) }},
-		{name: "conflicts on variables", n: 300, args: []string{"conflicts", "-o", "json"}, file: trainJobOf(contested("spec: {containers: [{name: node, env: [%s]}]}", `{name: V%d, value: M}`))},
-		{name: "conflicts on labels", n: 300, args: []string{"conflicts"}, file: trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`))},
-		{name: "conflicts on volumes", n: 300, args: []string{"conflicts", "-o", "json"}, file: trainJobOf(contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`))},
-		{name: "conflicts of managers", n: 10, args: []string{"conflicts", "-o", "json"}, file: managers},
-		{name: "conflicts of files", n: 50, args: []string{"conflicts"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
-		{name: "blame labels as HTML", n: 300, args: []string{"blame", "-o", "html"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
+		{name: "check documents", n: 50, args: []string{"check", "-o", "json"},
+			file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "check documents of one name", n: 50, args: []string{"check", "-o", "json"},
+			file: func(n int) string { return times(n, "---\n"+trainJob("a", "")) }},
+		{name: "conflicts on variables", n: 300, args: []string{"conflicts", "-o", "json"},
+			file: trainJobOf(
+				contested("spec: {containers: [{name: node, env: [%s]}]}",
+					`{name: V%d, value: M}`))},
+		{name: "conflicts on labels", n: 300, args: []string{"conflicts"},
+			file: trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`))},
+		{name: "conflicts on volumes", n: 300, args: []string{"conflicts", "-o", "json"},
+			file: trainJobOf(
+				contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`))},
+		{name: "conflicts of managers", n: 10, args: []string{"conflicts", "-o", "json"},
+			file: managers},
+		{name: "conflicts of files", n: 50, args: []string{"conflicts"}, file: func(n int) string {
+			return times(n, trainJob("a%d", "")+nextFile)
+		}},
+		{name: "blame labels as HTML", n: 300, args: []string{"blame", "-o", "html"},
+			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
 		{name: "blame replicated jobs", n: 10, args: []string{"blame"}, file: replicated},
 		{name: "blame managers", n: 10, args: []string{"blame", "-o", "html"}, file: managers},
-		{name: "blame documents", n: 50, args: []string{"blame", "-o", "html"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "blame documents", n: 50, args: []string{"blame", "-o", "html"},
+			file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
 		{name: "blame Pods", n: 100, args: []string{"blame", "--to=pods"}, file: pods},
-		{name: "blame variables", n: 300, args: []string{"blame"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
-		{name: "blame labels", n: 300, args: []string{"blame"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
-		{name: "blame volumes", n: 300, args: []string{"blame"}, file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, emptyDir: {}}`))},
-		{name: "diff variables", n: 300, args: []string{"diff"}, file: trainJobOf(env(`{name: V%d, value: SIDE}`))},
-		{name: "diff labels", n: 300, args: []string{"diff", "-o", "json"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
-		{name: "diff volumes", n: 300, args: []string{"diff", "-o", "markdown"}, file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /SIDE}}`))},
-		{name: "diff labels as HTML", n: 300, args: []string{"diff", "-o", "html"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
-		{name: "diff files", n: 50, args: []string{"diff", "-o", "html"}, file: func(n int) string { return times(n, trainJob("a%d", "    image: SIDE\n")+nextFile) }},
+		{name: "blame variables", n: 300, args: []string{"blame"},
+			file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "blame labels", n: 300, args: []string{"blame"},
+			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
+		{name: "blame volumes", n: 300, args: []string{"blame"},
+			file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, emptyDir: {}}`))},
+		{name: "diff variables", n: 300, args: []string{"diff"},
+			file: trainJobOf(env(`{name: V%d, value: SIDE}`))},
+		{name: "diff labels", n: 300, args: []string{"diff", "-o", "json"},
+			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
+		{name: "diff volumes", n: 300, args: []string{"diff", "-o", "markdown"},
+			file: trainJobOf(
+				patched("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /SIDE}}`))},
+		{name: "diff labels as HTML", n: 300, args: []string{"diff", "-o", "html"},
+			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
+		{name: "diff files", n: 50, args: []string{"diff", "-o", "html"}, file: func(n int) string {
+			return times(n, trainJob("a%d", "    image: SIDE\n")+nextFile)
+		}},
 		{name: "diff replicated jobs", n: 10, args: []string{"diff"}, file: replicated},
-		{name: "diff Jobs of replicated jobs", n: 10, args: []string{"diff", "--to=jobs"}, file: replicated},
+		{name: "diff Jobs of replicated jobs", n: 10, args: []string{"diff", "--to=jobs"},
+			file: replicated},
 		{name: "diff managers", n: 10, args: []string{"diff"}, file: managers},
 		{name: "diff Pods", n: 100, args: []string{"diff", "--to=pods"}, file: pods},
-		{name: "diff documents", n: 50, args: []string{"diff"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
-		{name: "check with observed documents", n: 50, args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: observed("", "")},
-		{name: "check with observed labels", n: 300, args: []string{"check", "new.yaml", "-o", "json", "--old", "dump.yaml"}, folder: observed("  labels: {%s}\n", "k%d: a, ")},
-		{name: "check with refused variables", n: 1000, args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: func(n int) map[string]string {
-			files := observed("", "")(1)
-			files["dump.yaml"] = strings.Replace(files["dump.yaml"], "name: a0", "name: a", 1)
-			files["new.yaml"] = trainJobOf(env(`{name: V%d, value: a}`))(n) + workRuntime
-			return files
+		{name: "diff documents", n: 50, args: []string{"diff"}, file: func(n int) string {
+			return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n"))
 		}},
-		{name: "check with a dump of Jobs", n: 100, args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: func(n int) map[string]string {
-			files := observed("", "")(1)
-			files["dump.yaml"] += times(n, "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: a0-node-%d, namespace: default, labels: {jobset.sigs.k8s.io/jobset-name: a0}}\nspec: {template: {spec: {containers: [{name: node, image: old}]}}}\n")
-			return files
+		{name: "check with observed documents", n: 50,
+			args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: observed("", "")},
+		{name: "check with observed labels", n: 300,
+			args:   []string{"check", "new.yaml", "-o", "json", "--old", "dump.yaml"},
+			folder: observed("  labels: {%s}\n", "k%d: a, ")},
+		{name: "check with refused variables", n: 1000,
+			args: []string{"check", "new.yaml", "--old", "dump.yaml"},
+			folder: func(n int) map[string]string {
+				files := observed("", "")(1)
+				files["dump.yaml"] = strings.Replace(files["dump.yaml"], "name: a0", "name: a", 1)
+				files["new.yaml"] = trainJobOf(env(`{name: V%d, value: a}`))(n) + workRuntime
+				return files
+			}},
+		{name: "check with a dump of Jobs", n: 100,
+			args: []string{"check", "new.yaml", "--old", "dump.yaml"},
+			folder: func(n int) map[string]string {
+				files := observed("", "")(1)
+				files["dump.yaml"] += times(
+					n, "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: a0-node-%d, "+
+						"namespace: default, labels: {jobset.sigs.k8s.io/jobset-name: "+
+						"a0}}\nspec: {template: {spec: {containers: [{name: node, image: old}]}}}\n")
+				return files
+			}},
+		{name: "check with equal observed documents", n: 20,
+			args: []string{"check", "new.yaml", "--old", "dump.yaml"},
+			folder: func(n int) map[string]string {
+				return map[string]string{
+					"new.yaml":  times(n, "---\n"+trainJob("llm", "")) + workRuntime,
+					"dump.yaml": times(n, dumped("llm", ""))}
+			}},
+		{name: "render variables", n: 500, args: []string{"render", "--to=pods"},
+			file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "render files", n: 50, args: []string{"render"}, file: func(n int) string {
+			return times(n, trainJob("a%d", "")+nextFile)
 		}},
-		{name: "check with equal observed documents", n: 20, args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: func(n int) map[string]string {
-			return map[string]string{"new.yaml": times(n, "---\n"+trainJob("llm", "")) + workRuntime, "dump.yaml": times(n, dumped("llm", ""))}
-		}},
-		{name: "render variables", n: 500, args: []string{"render", "--to=pods"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
-		{name: "render files", n: 50, args: []string{"render"}, file: func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }},
-		{name: "render replicated jobs", n: 10, args: []string{"render", "--to=jobs"}, file: replicated},
-		{name: "render managers", n: 10, args: []string{"render", "--on-conflict=last"}, file: managers},
+		{name: "render replicated jobs", n: 10, args: []string{"render", "--to=jobs"},
+			file: replicated},
+		{name: "render managers", n: 10, args: []string{"render", "--on-conflict=last"},
+			file: managers},
 		{name: "render Pods", n: 100, args: []string{"render", "--to=pods"}, file: pods},
-		{name: "render a table of Pods", n: 100, args: []string{"render", "--to=pods", "-o", "table"}, file: pods},
-		{name: "render documents", n: 50, args: []string{"render"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
-		{name: "render merge keys", n: 300, args: []string{"render"}, file: trainJobOf(func(n int) string {
-			return "    env:\n    - &a {name: A, value: a}\n" + times(n, "    - {<<: *a, name: V%d}\n")
-		})},
-		{name: "check missing runtimes", n: 100, args: []string{"check", "-o", "json"}, file: missingRuntimes},
-		{name: "check values of an enum", n: 200, args: []string{"check", "-o", "json", "--crd", "BESIDE"}, file: widget, beside: widgetEnum},
-		{name: "merge ports", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53}]}")},
-		{name: "merge unions", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, livenessProbe: {exec: {}}}"), beside: deployment("{name: c%d, livenessProbe: {httpGet: {port: 1}}}")},
-		{name: "merge wrong types", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: 1}")},
-		{name: "merge duplicates", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: a}\n      - {name: c%[1]d}")},
-		{name: "merge deleted ports", n: 200, args: []string{"merge", "--patch", "BESIDE"}, file: ports("{containerPort: %d}"), beside: ports("{containerPort: %d, $patch: delete}")},
-		{name: "merge deletions", n: 300, args: []string{"merge", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, $patch: delete}")},
-		{name: "migrate overrides", n: 40, args: []string{"migrate"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {k%d: a}}\n")},
-		{name: "migrate overrides of one field", n: 40, args: []string{"migrate"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {serviceAccountName: k%d}\n")},
-		{name: "migrate overrides of a variable", n: 40, args: []string{"migrate"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {containers: [{name: node, env: [{name: V%d, value: a}]}]}\n")},
-		{name: "migrate items of a List", n: 40, args: []string{"migrate"}, file: func(n int) string {
-			const item = "\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: a%d}\n  spec:\n    runtimeRef: {name: torch}\n    # of a\n    labels: {a: b}"
-			return overridden("") + "---\napiVersion: v1\nkind: List\nitems:" + times(n, item) + "\n"
+		{name: "render a table of Pods", n: 100,
+			args: []string{"render", "--to=pods", "-o", "table"}, file: pods},
+		{name: "render documents", n: 50, args: []string{"render"}, file: func(n int) string {
+			return times(n, "---\n"+trainJob("a%d", ""))
 		}},
+		{name: "render merge keys", n: 300, args: []string{"render"},
+			file: trainJobOf(func(n int) string {
+				return "    env:\n    - &a {name: A, value: a}\n" +
+					times(n, "    - {<<: *a, name: V%d}\n")
+			})},
+		{name: "check missing runtimes", n: 100, args: []string{"check", "-o", "json"},
+			file: missingRuntimes},
+		{name: "check values of an enum", n: 200,
+			args: []string{"check", "-o", "json", "--crd", "BESIDE"}, file: widget,
+			beside: widgetEnum},
+		{name: "merge ports", n: 200, args: []string{"merge", "--patch", "BESIDE"},
+			file: deployment("{name: c%d, image: a}"),
+			beside: deployment(
+				"{name: c%d, ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53}]}")},
+		{name: "merge unions", n: 200, args: []string{"merge", "--patch", "BESIDE"},
+			file:   deployment("{name: c%d, livenessProbe: {exec: {}}}"),
+			beside: deployment("{name: c%d, livenessProbe: {httpGet: {port: 1}}}")},
+		{name: "merge wrong types", n: 200, args: []string{"merge", "--patch", "BESIDE"},
+			file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: 1}")},
+		{name: "merge duplicates", n: 200, args: []string{"merge", "--patch", "BESIDE"},
+			file:   deployment("{name: c%d, image: a}"),
+			beside: deployment("{name: c%d, image: a}\n      - {name: c%[1]d}")},
+		{name: "merge deleted ports", n: 200, args: []string{"merge", "--patch", "BESIDE"},
+			file:   ports("{containerPort: %d}"),
+			beside: ports("{containerPort: %d, $patch: delete}")},
+		{name: "merge deletions", n: 300, args: []string{"merge", "--patch", "BESIDE"},
+			file:   deployment("{name: c%d, image: a}"),
+			beside: deployment("{name: c%d, $patch: delete}")},
+		{name: "migrate overrides", n: 40, args: []string{"migrate"},
+			file: overrides(
+				"  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {k%d: a}}\n")},
+		{name: "migrate overrides of one field", n: 40, args: []string{"migrate"},
+			file: overrides(
+				"  - targetJobs: [{name: node}]\n    spec: {serviceAccountName: k%d}\n")},
+		{name: "migrate overrides of a variable", n: 40, args: []string{"migrate"},
+			file: overrides(
+				"  - targetJobs: [{name: node}]\n    spec: {containers: [{name: node, env: " +
+					"[{name: V%d, value: a}]}]}\n")},
+		{name: "migrate items of a List", n: 40, args: []string{"migrate"},
+			file: func(n int) string {
+				const item = "\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  " +
+					"metadata: {name: a%d}\n  spec:\n    runtimeRef: {name: torch}\n    # of a\n " +
+					"   labels: {a: b}"
+				return overridden("") + "---\napiVersion: v1\nkind: List\nitems:" +
+					times(n, item) + "\n"
+			}},
 		{name: "migrate volumes", n: 100, args: []string{"migrate"}, file: func(n int) string {
-			return overridden("  - targetJobs: [{name: node}]\n    spec:\n      volumes:\n" + times(n, "      - {name: v%d, emptyDir: {}} # of %[1]d\n"))
+			return overridden("  - targetJobs: [{name: node}]\n    spec:\n      volumes:\n" +
+				times(n, "      - {name: v%d, emptyDir: {}} # of %[1]d\n"))
 		}},
 		{name: "migrate labels", n: 100, args: []string{"migrate"}, file: func(n int) string {
-			return overridden("  - targetJobs: [{name: node}]\n    metadata:\n      labels:\n" + times(n, "        k%d: a\n"))
+			return overridden("  - targetJobs: [{name: node}]\n    metadata:\n      labels:\n" +
+				times(n, "        k%d: a\n"))
 		}},
 		{name: "migrate targets", n: 20, args: []string{"migrate"}, file: func(n int) string {
-			return wide(overridden("  - spec: {serviceAccountName: a}\n    targetJobs:\n"+times(n, "    - name: extra%d\n")), n)
+			return wide(overridden("  - spec: {serviceAccountName: a}\n    targetJobs:\n"+
+				times(n, "    - name: extra%d\n")), n)
 		}},
-		{name: "force managers", n: 20, args: []string{"conflicts", "--force-manager=m.io/a%d"}, file: managers},
+		{name: "force managers", n: 20, args: []string{"conflicts", "--force-manager=m.io/a%d"},
+			file: managers},
 		// Other commands.
-		{name: "fn", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", func(n int) string { return times(n, trainJob("a%d", "")+nextFile) }))},
-		{name: "fn unknown fields", n: 50, args: []string{"fn"}, folder: stdin(itemsOf("{}", trainJobOf(lines("    unknown%d: 1\n"))))},
-		{name: "fn replicated jobs", n: 10, args: []string{"fn"}, folder: stdin(itemsOf("{to: jobs}", replicated))},
-		{name: "fn merge", n: 50, args: []string{"fn"}, folder: stdin(mergeList("{manager: a, target: {kind: Deployment}, patch: {spec: {template: {spec: {containers: [{name: c1, image: b}]}}}}}", func(n int) string {
-			return times(n, "- {apiVersion: apps/v1, kind: Deployment, metadata: {name: d%d}, spec: {template: {spec: {containers: [{name: c1, image: a}]}}}}\n")
-		}))},
-		{name: "fn merge patches", n: 20, args: []string{"fn"}, folder: func(n int) map[string]string {
-			patches := strings.TrimSuffix(times(n, "{manager: m%d, target: {kind: Deployment}, patch: {spec: {template: {spec: {containers: [{name: c%[1]d, image: b}]}}}}}, "), ", ")
-			return stdin(mergeList(patches, func(n int) string {
-				return "- " + strings.ReplaceAll(deployment("{name: c%d, image: a}")(n), "\n", "\n  ") + "\n"
-			}))(n)
-		}},
-		{name: "fn merge patches of items", n: 50, args: []string{"fn"}, folder: func(n int) map[string]string {
-			patches := times(n, "{manager: m%d, target: {kind: ConfigMap, name: d%[1]d}, patch: {data: {a: b}}}, ") + "{manager: a, target: {kind: ConfigMap}, patch: {data: {b: c}}}"
-			return stdin(mergeList(patches, configMaps))(n)
-		}},
-		{name: "fn patches of ports", n: 40, args: []string{"fn"}, folder: func(n int) map[string]string {
-			patches := times(n, "{manager: m%d, target: {kind: Deployment}, patch: {spec: {template: {spec: {containers: [{name: c%[1]d, ports: [{containerPort: 1}]}]}}}}}, ")
-			return stdin(mergeList(patches, func(n int) string {
-				return "- " + strings.ReplaceAll(deployment("{name: c%d, image: a, ports: [{containerPort: 2}]}")(n), "\n", "\n  ") + "\n"
-			}))(n)
-		}},
-		{name: "fn conflicts of managers", n: 40, args: []string{"fn"}, folder: func(n int) map[string]string {
-			patches := times(n, "{manager: m%d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: a}}}, {manager: o%[1]d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: b}}}, ")
-			return stdin(mergeList(patches, func(int) string { return configMaps(1) }))(n)
-		}},
-		{name: "fn unselected items", n: 100, args: []string{"fn"}, folder: func(n int) map[string]string {
-			return stdin(mergeList("{manager: m, target: {kind: ConfigMap, labelSelector: a=b}, patch: {data: {a: b}}}", configMaps))(n)
-		}},
-		{name: "create variables", n: 12, args: []string{"create", "--runtime=torch", "--name=a", "--env=V%d=a"}, folder: nothing},
-		{name: "create labels", n: 300, args: []string{"create", "--runtime=torch", "--name=a", "--label=k%d=a", "--annotation=k%d=a"}, folder: nothing},
-		{name: "create words", n: 12, args: []string{"create", "--runtime=torch", "--name=a", "--command=a%d", "--args=b%d"}, folder: nothing},
-		{name: "create resources", n: 300, args: []string{"create", "--runtime=torch", "--name=a", "--resources=r.io/a%d=1"}, folder: nothing},
-		{name: "create patches", n: 1, args: []string{"create", "--runtime=torch", "--name=a", "--patch=p.io/a%d=patch.yaml"}, folder: func(int) map[string]string {
-			return map[string]string{"patch.yaml": "trainingRuntimeSpec: {template: {metadata: {labels: {a: b}}}}\n"}
-		}},
-		{name: "cases of runtimes", n: 3, args: []string{"test", "--init", "runtimes.yaml", "--output-dir=cases"}, folder: runtimes},
+		{name: "fn", n: 50, args: []string{"fn"},
+			folder: stdin(itemsOf("{}", func(n int) string {
+				return times(n, trainJob("a%d", "")+nextFile)
+			}))},
+		{name: "fn unknown fields", n: 50, args: []string{"fn"},
+			folder: stdin(itemsOf("{}", trainJobOf(lines("    unknown%d: 1\n"))))},
+		{name: "fn replicated jobs", n: 10, args: []string{"fn"},
+			folder: stdin(itemsOf("{to: jobs}", replicated))},
+		{name: "fn merge", n: 50, args: []string{"fn"},
+			folder: stdin(
+				mergeList("{manager: a, target: {kind: Deployment}, patch: {spec: {template: "+
+					"{spec: {containers: [{name: c1, image: b}]}}}}}", func(n int) string {
+					return times(
+						n, "- {apiVersion: apps/v1, kind: Deployment, metadata: {name: d%d}, spec: "+
+							"{template: {spec: {containers: [{name: c1, image: a}]}}}}\n")
+				}))},
+		{name: "fn merge patches", n: 20, args: []string{"fn"},
+			folder: func(n int) map[string]string {
+				patches := strings.TrimSuffix(
+					times(n, "{manager: m%d, target: {kind: Deployment}, patch: {spec: "+
+						"{template: {spec: {containers: [{name: c%[1]d, image: b}]}}}}}, "), ", ")
+				return stdin(mergeList(patches, func(n int) string {
+					return "- " + strings.ReplaceAll(deployment("{name: c%d, image: a}")(n), "\n",
+						"\n  ") + "\n"
+				}))(n)
+			}},
+		{name: "fn merge patches of items", n: 50, args: []string{"fn"},
+			folder: func(n int) map[string]string {
+				patches := times(
+					n, "{manager: m%d, target: {kind: ConfigMap, name: d%[1]d}, patch: {data: "+
+						"{a: b}}}, ") +
+					"{manager: a, target: {kind: ConfigMap}, patch: {data: {b: c}}}"
+				return stdin(mergeList(patches, configMaps))(n)
+			}},
+		{name: "fn patches of ports", n: 40, args: []string{"fn"},
+			folder: func(n int) map[string]string {
+				patches := times(
+					n, "{manager: m%d, target: {kind: Deployment}, patch: {spec: {template: "+
+						"{spec: {containers: [{name: c%[1]d, ports: [{containerPort: 1}]}]}}}}}, ")
+				return stdin(mergeList(patches, func(n int) string {
+					return "- " +
+						strings.ReplaceAll(
+							deployment("{name: c%d, image: a, ports: [{containerPort: 2}]}")(n),
+							"\n", "\n  ") + "\n"
+				}))(n)
+			}},
+		{name: "fn conflicts of managers", n: 40, args: []string{"fn"},
+			folder: func(n int) map[string]string {
+				patches := times(
+					n, "{manager: m%d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: a}}}, "+
+						"{manager: o%[1]d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: b}}}, ")
+				return stdin(mergeList(patches, func(int) string { return configMaps(1) }))(n)
+			}},
+		{name: "fn unselected items", n: 100, args: []string{"fn"},
+			folder: func(n int) map[string]string {
+				return stdin(
+					mergeList("{manager: m, target: {kind: ConfigMap, labelSelector: a=b}, "+
+						"patch: {data: {a: b}}}", configMaps))(n)
+			}},
+		{name: "create variables", n: 12,
+			args:   []string{"create", "--runtime=torch", "--name=a", "--env=V%d=a"},
+			folder: nothing},
+		{name: "create labels", n: 300,
+			args: []string{"create", "--runtime=torch", "--name=a", "--label=k%d=a",
+				"--annotation=k%d=a"}, folder: nothing},
+		{name: "create words", n: 12,
+			args: []string{"create", "--runtime=torch", "--name=a", "--command=a%d",
+				"--args=b%d"},
+			folder: nothing},
+		{name: "create resources", n: 300,
+			args:   []string{"create", "--runtime=torch", "--name=a", "--resources=r.io/a%d=1"},
+			folder: nothing},
+		{name: "create patches", n: 1,
+			args: []string{"create", "--runtime=torch", "--name=a", "--patch=p.io/a%d=patch.yaml"},
+			folder: func(int) map[string]string {
+				return map[string]string{
+					"patch.yaml": "trainingRuntimeSpec: {template: {metadata: {labels: {a: b}}}}\n"}
+			}},
+		{name: "cases of runtimes", n: 3,
+			args:   []string{"test", "--init", "runtimes.yaml", "--output-dir=cases"},
+			folder: runtimes},
 		{name: "cases", n: 20, args: []string{"test", "cases"}, folder: cases},
 		{name: "update cases", n: 20, args: []string{"test", "cases", "--update"}, folder: cases},
-		{name: "migrate training jobs", n: 50, args: []string{"migrate"}, file: func(n int) string { return times(n, pyTorchJob) }},
+		{name: "migrate training jobs", n: 50, args: []string{"migrate"}, file: func(n int) string {
+			return times(n, pyTorchJob)
+		}},
 		{name: "migrate replicas", n: 100, args: []string{"migrate"}, file: func(n int) string {
-			return pyTorchJob + "            env:\n" + times(n, "            - {name: V%d, value: a}\n")
+			return pyTorchJob + "            env:\n" +
+				times(n, "            - {name: V%d, value: a}\n")
 		}},
-		{name: "migrate files", n: 50, args: []string{"migrate", "--list"}, file: func(n int) string { return times(n, pyTorchJob+nextFile) }},
-		{name: "blame variables of Jobs", n: 300, args: []string{"blame", "--to=jobs"}, file: trainJobOf(env(`{name: V%d, value: a}`))},
-		{name: "blame Jobs of replicated jobs", n: 40, args: []string{"blame", "--to=jobs"}, file: replicated},
-		{name: "blame documents to Jobs", n: 50, args: []string{"blame", "--to=jobs"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
-		{name: "blame the origins of labels", n: 300, args: []string{"blame", "--show-origin"}, file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
-		{name: "blame another object", n: 200, args: []string{"blame", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: b}")},
-		{name: "compare another object", n: 200, args: []string{"conflicts", "--patch", "old.yaml", "--patch", "BESIDE"}, file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: b}")},
+		{name: "migrate files", n: 50, args: []string{"migrate", "--list"},
+			file: func(n int) string { return times(n, pyTorchJob+nextFile) }},
+		{name: "blame variables of Jobs", n: 300, args: []string{"blame", "--to=jobs"},
+			file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "blame Jobs of replicated jobs", n: 40, args: []string{"blame", "--to=jobs"},
+			file: replicated},
+		{name: "blame documents to Jobs", n: 50, args: []string{"blame", "--to=jobs"},
+			file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "blame the origins of labels", n: 300, args: []string{"blame", "--show-origin"},
+			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
+		{name: "blame another object", n: 200, args: []string{"blame", "--patch", "BESIDE"},
+			file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: b}")},
+		{name: "compare another object", n: 200,
+			args: []string{"conflicts", "--patch", "old.yaml", "--patch", "BESIDE"},
+			file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: b}")},
 		// Files that flags and settings name.
-		{name: "patch files", n: 20, args: []string{"check", "--patch=m.io/a%d=patch.yaml", "jobs.yaml"}, folder: patchFiles},
-		{name: "rejected extended patches", n: 50, args: []string{"check", "--patch=patches.yaml", "jobs.yaml"}, folder: extendedPatches},
-		{name: "extended patches", n: 20, args: []string{"render", "--patch=patches.yaml", "-f", "jobs.yaml", "--for=runtime"}, folder: func(n int) map[string]string { return extendedPatchesOf(n, 1, "a") }},
-		{name: "derived runtimes", n: 20, args: []string{"check", "--patch=patches.yaml", "jobs.yaml"}, folder: derivedRuntimes},
-		{name: "written derived runtimes", n: 20, args: []string{"render", "--patch=patches.yaml", "-f", "jobs.yaml", "--for=runtime"}, folder: derivedRuntimes},
-		{name: "blame derived runtimes", n: 20, args: []string{"blame", "--patch=patches.yaml", "jobs.yaml", "--for=runtime"}, folder: derivedRuntimes},
-		{name: "blame extended patches", n: 20, args: []string{"blame", "--patch=patches.yaml", "jobs.yaml", "--for=runtime"}, folder: func(n int) map[string]string { return extendedPatchesOf(n, 1, "a") }},
-		{name: "check derived runtimes", n: 20, args: []string{"check", "jobs.yaml"}, folder: func(n int) map[string]string {
-			derived := strings.NewReplacer("ClusterTrainingRuntime", "TrainingRuntime", "name: torch,", "name: torch-a%d, namespace: default, annotations: {trainweld.github.io/derived-from: ClusterTrainingRuntime/torch, trainweld.github.io/base-hash: a},").Replace(workRuntime)
-			return map[string]string{"jobs.yaml": workRuntime + times(n, derived) + times(n, strings.Replace("---\n"+trainJob("a%d", ""), "{name: torch}", "{kind: TrainingRuntime, name: torch-a%[1]d}", 1))}
+		{name: "patch files", n: 20,
+			args:   []string{"check", "--patch=m.io/a%d=patch.yaml", "jobs.yaml"},
+			folder: patchFiles},
+		{name: "rejected extended patches", n: 50,
+			args: []string{"check", "--patch=patches.yaml", "jobs.yaml"}, folder: extendedPatches},
+		{name: "extended patches", n: 20,
+			args:   []string{"render", "--patch=patches.yaml", "-f", "jobs.yaml", "--for=runtime"},
+			folder: func(n int) map[string]string { return extendedPatchesOf(n, 1, "a") }},
+		{name: "derived runtimes", n: 20,
+			args: []string{"check", "--patch=patches.yaml", "jobs.yaml"}, folder: derivedRuntimes},
+		{name: "written derived runtimes", n: 20,
+			args:   []string{"render", "--patch=patches.yaml", "-f", "jobs.yaml", "--for=runtime"},
+			folder: derivedRuntimes},
+		{name: "blame derived runtimes", n: 20,
+			args:   []string{"blame", "--patch=patches.yaml", "jobs.yaml", "--for=runtime"},
+			folder: derivedRuntimes},
+		{name: "blame extended patches", n: 20,
+			args:   []string{"blame", "--patch=patches.yaml", "jobs.yaml", "--for=runtime"},
+			folder: func(n int) map[string]string { return extendedPatchesOf(n, 1, "a") }},
+		{name: "check derived runtimes", n: 20, args: []string{"check", "jobs.yaml"},
+			folder: func(n int) map[string]string {
+				derived := strings.NewReplacer("ClusterTrainingRuntime", "TrainingRuntime",
+					"name: torch,",
+					"name: torch-a%d, namespace: default, annotations: "+
+						"{trainweld.github.io/derived-from: ClusterTrainingRuntime/torch, "+
+						"trainweld.github.io/base-hash: a},").Replace(workRuntime)
+				return map[string]string{
+					"jobs.yaml": workRuntime + times(n, derived) +
+						times(n, strings.Replace("---\n"+trainJob("a%d", ""), "{name: torch}",
+							"{kind: TrainingRuntime, name: torch-a%[1]d}", 1))}
+			}},
+		{name: "selected extended patches", n: 20, args: []string{"check", "jobs.yaml"},
+			folder: func(n int) map[string]string {
+				files := map[string]string{
+					"jobs.yaml": times(n, "---\n"+trainJob("a%d", "")) + workRuntime,
+					"trainweld.yaml": "patches:\n" +
+						times(n, "- {file: patches/p%d.yaml, for: {names: [a%[1]d]}}\n")}
+				for i := range n {
+					files[fmt.Sprintf("patches/p%d.yaml", i)] = fmt.Sprintf(extendedPatch, i, "a")
+				}
+				return files
+			}},
+		{name: "patches of another object", n: 20,
+			args: []string{"merge", "-f", "base.yaml", "--patch=m%d=patch.yaml"},
+			folder: func(n int) map[string]string {
+				return map[string]string{"base.yaml": deployment("{name: c%d, image: a}")(1),
+					"patch.yaml": deployment("{name: c%d, image: b}")(1)}
+			}},
+		{name: "apply another object", n: 200,
+			args: []string{"merge", "-f", "object.yaml", "--type=apply", "--crd", "crd.yaml",
+				"--patch", "m=object.yaml"}, folder: manyFields},
+		{name: "definitions", n: 20, args: []string{"check", "--crd", "crds", "objects"},
+			folder: definitions},
+		{name: "definition of fields", n: 200,
+			args: []string{"check", "--crd", "crd.yaml", "object.yaml"}, folder: manyFields},
+		{name: "runtimes", n: 50, args: []string{"check", "-r", "runtimes.yaml", "jobs.yaml"},
+			folder: runtimes},
+		{name: "objects before", n: 50, args: []string{"check", "--old", "old.yaml"},
+			file: func(n int) string {
+				return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n"))
+			}},
+		{name: "terms of a selector", n: 100,
+			args: []string{"check", "-l", strings.TrimSuffix(strings.Repeat("a!=b,", 1000), ",")},
+			file: trainJobOf(env(`{name: V%d, value: a}`))},
+		{name: "output files", n: 50, args: []string{"render", "--output-dir=out", "--prune"},
+			file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "Secrets", n: 50,
+			args: []string{"render", "--generate-secrets", "--owner-references", "--for=apply"},
+			file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
+		{name: "names", n: 50, args: []string{"render", "-o", "name"}, file: func(n int) string {
+			return times(n, "---\n"+trainJob("a%d", ""))
 		}},
-		{name: "selected extended patches", n: 20, args: []string{"check", "jobs.yaml"}, folder: func(n int) map[string]string {
-			files := map[string]string{"jobs.yaml": times(n, "---\n"+trainJob("a%d", "")) + workRuntime, "trainweld.yaml": "patches:\n" + times(n, "- {file: patches/p%d.yaml, for: {names: [a%[1]d]}}\n")}
-			for i := range n {
-				files[fmt.Sprintf("patches/p%d.yaml", i)] = fmt.Sprintf(extendedPatch, i, "a")
-			}
-			return files
-		}},
-		{name: "patches of another object", n: 20, args: []string{"merge", "-f", "base.yaml", "--patch=m%d=patch.yaml"}, folder: func(n int) map[string]string {
-			return map[string]string{"base.yaml": deployment("{name: c%d, image: a}")(1), "patch.yaml": deployment("{name: c%d, image: b}")(1)}
-		}},
-		{name: "apply another object", n: 200, args: []string{"merge", "-f", "object.yaml", "--type=apply", "--crd", "crd.yaml", "--patch", "m=object.yaml"}, folder: manyFields},
-		{name: "definitions", n: 20, args: []string{"check", "--crd", "crds", "objects"}, folder: definitions},
-		{name: "definition of fields", n: 200, args: []string{"check", "--crd", "crd.yaml", "object.yaml"}, folder: manyFields},
-		{name: "runtimes", n: 50, args: []string{"check", "-r", "runtimes.yaml", "jobs.yaml"}, folder: runtimes},
-		{name: "objects before", n: 50, args: []string{"check", "--old", "old.yaml"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "    image: SIDE\n")) }},
-		{name: "terms of a selector", n: 100, args: []string{"check", "-l", strings.TrimSuffix(strings.Repeat("a!=b,", 1000), ",")}, file: trainJobOf(env(`{name: V%d, value: a}`))},
-		{name: "output files", n: 50, args: []string{"render", "--output-dir=out", "--prune"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
-		{name: "Secrets", n: 50, args: []string{"render", "--generate-secrets", "--owner-references", "--for=apply"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
-		{name: "names", n: 50, args: []string{"render", "-o", "name"}, file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
-		{name: "releases", n: 30, args: []string{"diff", "--from-version=2.1", "--to-version=2.3", "jobs.yaml"}, folder: func(n int) map[string]string {
-			return map[string]string{"jobs.yaml": times(n, "---\n"+trainJob("a%d", "")) + workRuntime}
-		}},
-		{name: "managers of a policy", n: 20, args: []string{"check", "jobs.yaml"}, folder: policyOf(managers, func(n int) string { return "managers:\n" + times(n, "- {name: m.io/a%d}\n") })},
-		{name: "managers of two policies", n: 20, args: []string{"policy", "a.yaml", "b.yaml"}, folder: func(n int) map[string]string {
-			list := func(name, managers string) string {
-				return "cluster: {name: " + name + "}\nmanagers:\n" + times(n, managers)
-			}
-			return map[string]string{"a.yaml": list("a", "- {name: m.io/a%d, users: [a]}\n"), "b.yaml": list("b", "- {name: m.io/a%d, users: [b]}\n")}
-		}},
-		{name: "mistakes of a policy", n: 300, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(lines("")), func(n int) string { return "patches:\n" + times(n, "- {file: /%d}\n") })},
-		{name: "required managers", n: 20, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(lines("")), func(n int) string { return "managers:\n" + times(n, "- {name: m.io/a%d, required: true}\n") })},
-		{name: "paths of a manager", n: 100, args: []string{"check", "jobs.yaml"}, folder: policyOf(trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)), func(n int) string {
-			return "managers:\n- name: m.io/a\n  paths:\n" + times(n, "  - '.spec.replicatedJobs[*].template.spec.template.metadata.labels[\"k%d\"]'\n")
-		})},
-		{name: "patches of a policy", n: 20, args: []string{"conflicts", "jobs.yaml"}, folder: patchFiles},
-		{name: "jobs of a policy", n: 50, args: []string{"check", "jobs.yaml"}, folder: policyOf(func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }, func(n int) string {
-			return "managers:\n- {name: m.io/a, required: true, for: {names: [a1]}}\n"
-		})},
+		{name: "releases", n: 30,
+			args: []string{"diff", "--from-version=2.1", "--to-version=2.3", "jobs.yaml"},
+			folder: func(n int) map[string]string {
+				return map[string]string{
+					"jobs.yaml": times(n, "---\n"+trainJob("a%d", "")) + workRuntime}
+			}},
+		{name: "managers of a policy", n: 20, args: []string{"check", "jobs.yaml"},
+			folder: policyOf(managers, func(n int) string {
+				return "managers:\n" + times(n, "- {name: m.io/a%d}\n")
+			})},
+		{name: "managers of two policies", n: 20, args: []string{"policy", "a.yaml", "b.yaml"},
+			folder: func(n int) map[string]string {
+				list := func(name, managers string) string {
+					return "cluster: {name: " + name + "}\nmanagers:\n" + times(n, managers)
+				}
+				return map[string]string{"a.yaml": list("a", "- {name: m.io/a%d, users: [a]}\n"),
+					"b.yaml": list("b", "- {name: m.io/a%d, users: [b]}\n")}
+			}},
+		{name: "mistakes of a policy", n: 300, args: []string{"check", "jobs.yaml"},
+			folder: policyOf(trainJobOf(lines("")), func(n int) string {
+				return "patches:\n" + times(n, "- {file: /%d}\n")
+			})},
+		{name: "required managers", n: 20, args: []string{"check", "jobs.yaml"},
+			folder: policyOf(trainJobOf(lines("")), func(n int) string {
+				return "managers:\n" + times(n, "- {name: m.io/a%d, required: true}\n")
+			})},
+		{name: "paths of a manager", n: 100, args: []string{"check", "jobs.yaml"},
+			folder: policyOf(trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)),
+				func(n int) string {
+					return "managers:\n- name: m.io/a\n  paths:\n" +
+						times(n, "  - '.spec.replicatedJobs[*].template.spec.template.metadata.labels[\"k%d\"]'\n")
+				})},
+		{name: "patches of a policy", n: 20, args: []string{"conflicts", "jobs.yaml"},
+			folder: patchFiles},
+		{name: "jobs of a policy", n: 50, args: []string{"check", "jobs.yaml"},
+			folder: policyOf(func(n int) string {
+				return times(n, "---\n"+trainJob("a%d", ""))
+			}, func(n int) string {
+				return "managers:\n- {name: m.io/a, required: true, for: {names: [a1]}}\n"
+			})},
 		// Trees: of git, of kustomize, and of commands.
-		{name: "check a change of files", n: 20, args: []string{"check", "--git", "HEAD", "jobs", "-r", "rt.yaml"}, folder: jobFiles, isGit: true},
-		{name: "diff a change of files", n: 20, args: []string{"diff", "--git", "HEAD", "jobs", "-r", "rt.yaml"}, folder: jobFiles, isGit: true},
-		{name: "kustomizations", n: 20, args: []string{"check", "-k", "top"}, folder: kustomizations},
-		{name: "files of a kustomization", n: 30, args: []string{"render", "-k", "top"}, folder: kustomized},
-		{name: "broken files of a kustomization", n: 30, args: []string{"check", "-k", "top"}, folder: func(n int) map[string]string {
-			return map[string]string{"top/kustomization.yaml": "resources:\n" + times(n, "- a%d.yaml\n") + "patches:\n" + times(n, "- path: b%d.yaml\n")}
-		}},
-		{name: "a change of kustomizations", n: 10, args: []string{"diff", "-k", "top", "--git", "HEAD"}, folder: kustomizations, isGit: true},
-		{name: "check unknown containers", n: 100, args: []string{"check"}, file: func(n int) string {
-			containers := times(n, "{name: c%d, image: a}, ")
-			return strings.Replace(trainJobOf(patched("spec: {containers: [%s]}", `{name: d%d}`))(n), "torch", "many", 1) +
-				strings.Replace(strings.Replace(workRuntime, "name: torch", "name: many", 1), "containers: [", "containers: ["+containers, 1)
-		}},
-		{name: "check overrides", n: 30, args: []string{"check", "--trainer-version=2.1"}, file: overrides("  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {\"k %d\": a}}\n")},
+		{name: "check a change of files", n: 20,
+			args: []string{"check", "--git", "HEAD", "jobs", "-r", "rt.yaml"}, folder: jobFiles,
+			isGit: true},
+		{name: "diff a change of files", n: 20,
+			args: []string{"diff", "--git", "HEAD", "jobs", "-r", "rt.yaml"}, folder: jobFiles,
+			isGit: true},
+		{name: "kustomizations", n: 20, args: []string{"check", "-k", "top"},
+			folder: kustomizations},
+		{name: "files of a kustomization", n: 30, args: []string{"render", "-k", "top"},
+			folder: kustomized},
+		{name: "broken files of a kustomization", n: 30, args: []string{"check", "-k", "top"},
+			folder: func(n int) map[string]string {
+				return map[string]string{
+					"top/kustomization.yaml": "resources:\n" + times(n, "- a%d.yaml\n") +
+						"patches:\n" + times(n, "- path: b%d.yaml\n")}
+			}},
+		{name: "a change of kustomizations", n: 10,
+			args: []string{"diff", "-k", "top", "--git", "HEAD"}, folder: kustomizations,
+			isGit: true},
+		{name: "check unknown containers", n: 100, args: []string{"check"},
+			file: func(n int) string {
+				containers := times(n, "{name: c%d, image: a}, ")
+				return strings.Replace(
+					trainJobOf(patched("spec: {containers: [%s]}", `{name: d%d}`))(n), "torch",
+					"many", 1) +
+					strings.Replace(strings.Replace(workRuntime, "name: torch", "name: many", 1),
+						"containers: [", "containers: ["+containers, 1)
+			}},
+		{name: "check overrides", n: 30, args: []string{"check", "--trainer-version=2.1"},
+			file: overrides(
+				"  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {\"k %d\": a}}\n")},
 		{name: "check managers' patches", n: 30, args: []string{"check"}, file: func(n int) string {
-			return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {nodeSelector: {\"k %[1]d\": a}}}}}}]}}}}\n"))
+			return trainJob(
+				"a", "  runtimePatches:\n"+
+					times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {spec: "+
+						"{replicatedJobs: [{name: node, template: {spec: {template: {spec: "+
+						"{nodeSelector: {\"k %[1]d\": a}}}}}}]}}}}\n"))
 		}},
 	}
 }
@@ -254,17 +493,20 @@ func overrides(item string) func(n int) string {
 }
 
 func overridden(list string) string {
-	return "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  runtimeRef: {name: torch}\n  podTemplateOverrides:\n" + list
+	return "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " +
+		"a}\nspec:\n  runtimeRef: {name: torch}\n  podTemplateOverrides:\n" + list
 }
 
 // missingRuntimes are n TrainJobs with runtimes that are not there, and n others.
 func missingRuntimes(n int) string {
-	return times(n, "---\n"+strings.Replace(trainJob("a%d", ""), "torch", "missing%[1]d", 1)) + times(n, strings.Replace(workRuntime, "name: torch,", "name: other%d,", 1))
+	return times(n, "---\n"+strings.Replace(trainJob("a%d", ""), "torch", "missing%[1]d", 1)) +
+		times(n, strings.Replace(workRuntime, "name: torch,", "name: other%d,", 1))
 }
 
 // widget is an object with n wrong items, and widgetEnum its definition with n supported values.
 func widget(n int) string {
-	return "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec:\n  modes:\n" + times(n, "  - x%d\n")
+	return "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec:\n  modes:\n" +
+		times(n, "  - x%d\n")
 }
 
 func widgetEnum(n int) string {
@@ -284,13 +526,16 @@ spec:
 // deployment is a Deployment with n containers, or a patch of it.
 func deployment(container string) func(n int) string {
 	return func(n int) string {
-		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      containers:\n" + times(n, "      - "+container+"\n")
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n " +
+			"   spec:\n      containers:\n" + times(n, "      - "+container+"\n")
 	}
 }
 
 // ports is a Deployment with n ports of one container, or a patch of it.
 func ports(port string) func(n int) string {
-	return func(n int) string { return deployment("{name: a, ports: [" + times(n, port+", ") + "]}")(1) }
+	return func(n int) string {
+		return deployment("{name: a, ports: [" + times(n, port+", ") + "]}")(1)
+	}
 }
 
 const workRuntime = `
@@ -311,25 +556,29 @@ spec:
 
 // trainJob is a TrainJob whose spec.trainer, the last of its fields, goes on with the text.
 func trainJob(name, text string) string {
-	return "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " + name + "}\nspec:\n  runtimeRef: {name: torch}\n  trainer:\n    numNodes: 2\n" + text
+	return "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " + name +
+		"}\nspec:\n  runtimeRef: {name: torch}\n  trainer:\n    numNodes: 2\n" + text
 }
 
 func trainJobOf(text func(n int) string) func(n int) string {
 	return func(n int) string { return trainJob("a", text(n)) }
 }
 
-func lines(format string) func(n int) string { return func(n int) string { return times(n, format) } }
+func lines(format string) func(n int) string {
+	return func(n int) string { return times(n, format) }
+}
 
 func env(item string) func(n int) string {
 	return func(n int) string { return "    env:\n" + times(n, "    - "+item+"\n") }
 }
 
-// patched is one manager's patch of a Pod template with n items. The function contested has the patches of two managers, with
-// different values.
+// patched is one manager's patch of a Pod template with n items. The function contested has the
+// patches of two managers, with different values.
 func patched(template, item string) func(n int) string {
 	return func(n int) string {
 		pod := fmt.Sprintf(template, times(n, item+", "))
-		return "  runtimePatches:\n  - {manager: m.io/a, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {" + pod + "}}}}]}}}}\n"
+		return "  runtimePatches:\n  - {manager: m.io/a, trainingRuntimeSpec: {template: {spec: " +
+			"{replicatedJobs: [{name: node, template: {spec: {template: {" + pod + "}}}}]}}}}\n"
 	}
 }
 
@@ -337,26 +586,35 @@ func contested(template, item string) func(n int) string {
 	one := patched(template, item)
 	return func(n int) string {
 		header, patch, _ := strings.Cut(one(n), "\n")
-		return header + "\n" + strings.ReplaceAll(patch, "M", "a") + strings.ReplaceAll(strings.ReplaceAll(patch, "M", "b"), "m.io/a", "m.io/b")
+		return header + "\n" + strings.ReplaceAll(patch, "M", "a") +
+			strings.ReplaceAll(strings.ReplaceAll(patch, "M", "b"), "m.io/a", "m.io/b")
 	}
 }
 
-// managers is a TrainJob with the patches of n managers, which agree about a label and disagree about another one.
+// managers is a TrainJob with the patches of n managers, which agree about a label and disagree
+// about another one.
 func managers(n int) string {
-	return trainJob("a", "  runtimePatches:\n"+times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {metadata: {labels: {same: SIDE, other: v%[1]d, own%[1]d: a}}}}}\n"))
+	return trainJob(
+		"a", "  runtimePatches:\n"+
+			times(n, "  - {manager: m.io/a%d, trainingRuntimeSpec: {template: {metadata: "+
+				"{labels: {same: SIDE, other: v%[1]d, own%[1]d: a}}}}}\n"))
 }
 
 // pods is a TrainJob with n Pods.
 func pods(n int) string {
-	return strings.Replace(trainJob("a", "    image: SIDE\n"), "numNodes: 2", fmt.Sprint("numNodes: ", n), 1)
+	return strings.Replace(trainJob("a", "    image: SIDE\n"), "numNodes: 2",
+		fmt.Sprint("numNodes: ", n), 1)
 }
 
-// replicated is a TrainJob whose runtime has n more replicated jobs. wide is a given TrainJob of such a runtime.
+// replicated is a TrainJob whose runtime has n more replicated jobs. wide is a given TrainJob of
+// such a runtime.
 func replicated(n int) string { return wide(trainJob("a", "    image: SIDE\n"), n) }
 
 func wide(job string, n int) string {
-	return strings.Replace(job, "torch", "wide", 1) + strings.Replace(workRuntime, "name: torch", "name: wide", 1) +
-		times(n, "      - {name: extra%d, template: {spec: {template: {spec: {containers: [{name: a, image: a}]}}}}}\n")
+	return strings.Replace(job, "torch", "wide", 1) +
+		strings.Replace(workRuntime, "name: torch", "name: wide", 1) +
+		times(n, "      - {name: extra%d, template: {spec: {template: {spec: {containers: "+
+			"[{name: a, image: a}]}}}}}\n")
 }
 
 func times(n int, format string) string {
@@ -382,7 +640,9 @@ func stdin(text func(n int) string) func(n int) map[string]string {
 // mergeList is the input of a function that merges patches into items.
 func mergeList(patches string, items func(n int) string) func(n int) string {
 	return func(n int) string {
-		return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {apiVersion: trainweld.github.io/v1alpha1, kind: MergePatches, patches: [" + patches + "]}\nitems:\n" + items(n)
+		return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: " +
+			"{apiVersion: trainweld.github.io/v1alpha1, kind: MergePatches, patches: [" + patches +
+			"]}\nitems:\n" + items(n)
 	}
 }
 
@@ -396,7 +656,8 @@ func nothing(int) map[string]string { return nil }
 // itemsOf is the input of a function with the documents of a text.
 func itemsOf(data string, text func(n int) string) func(n int) string {
 	return func(n int) string {
-		list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {apiVersion: v1, kind: ConfigMap, data: " + data + "}\nitems:\n"
+		list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: " +
+			"{apiVersion: v1, kind: ConfigMap, data: " + data + "}\nitems:\n"
 		all := strings.ReplaceAll(text(n)+workRuntime, nextFile, "---\n")
 		for document := range strings.SplitSeq(all, "---\n") {
 			if document = strings.TrimSpace(document); document != "" {
@@ -424,8 +685,11 @@ spec:
 
 // runtimes are n runtimes, and a TrainJob of each.
 func runtimes(n int) map[string]string {
-	return map[string]string{"runtimes.yaml": times(n, strings.Replace(workRuntime, "name: torch,", "name: torch%d,", 1)),
-		"jobs.yaml": times(n, strings.Replace("---\n"+trainJob("a%d", ""), "torch", "torch%[1]d", 1))}
+	return map[string]string{
+		"runtimes.yaml": times(
+			n, strings.Replace(workRuntime, "name: torch,", "name: torch%d,", 1)),
+		"jobs.yaml": times(
+			n, strings.Replace("---\n"+trainJob("a%d", ""), "torch", "torch%[1]d", 1))}
 }
 
 // cases are n golden cases, which fail.
@@ -438,7 +702,8 @@ func cases(n int) map[string]string {
 	return files
 }
 
-// jobFiles are n files, and kustomizations n folders of one file each, and kustomized one folder of n files.
+// jobFiles are n files, and kustomizations n folders of one file each, and kustomized one folder of
+// n files.
 func jobFiles(n int) map[string]string {
 	files := map[string]string{"rt.yaml": workRuntime}
 	for i := range n {
@@ -451,7 +716,8 @@ func kustomizations(n int) map[string]string {
 	files := map[string]string{}
 	for i := range n {
 		files[fmt.Sprintf("top/k%d/kustomization.yaml", i)] = "resources: [a.yaml]\n"
-		files[fmt.Sprintf("top/k%d/a.yaml", i)] = trainJob(fmt.Sprint("a", i), "    image: SIDE\n") + workRuntime
+		files[fmt.Sprintf("top/k%d/a.yaml", i)] = trainJob(fmt.Sprint("a", i),
+			"    image: SIDE\n") + workRuntime
 	}
 	return files
 }
@@ -476,7 +742,9 @@ func policyOf(jobs, policy func(n int) string) func(n int) map[string]string {
 
 func patchFiles(n int) map[string]string {
 	const patch = "trainingRuntimeSpec: {template: {metadata: {labels: {own%d: a}}}}\n"
-	files := policyOf(trainJobOf(lines("")), func(n int) string { return "patches:\n" + times(n, "- {file: patches/p%d.yaml}\n") })(n)
+	files := policyOf(trainJobOf(lines("")), func(n int) string {
+		return "patches:\n" + times(n, "- {file: patches/p%d.yaml}\n")
+	})(n)
 	for i := range n {
 		files[fmt.Sprintf("patches/p%d.yaml", i)] = fmt.Sprintf("manager: p.io/a%d\n"+patch, i, i)
 	}
@@ -492,7 +760,8 @@ manager: m.io/a%[1]d
 trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {metadata: {labels: {k%[1]d: %[2]q}}}}]}}}
 `
 
-// extendedPatches are n extended patches, each with a label that the cluster rejects, and derivedRuntimes n TrainJobs with one patch.
+// extendedPatches are n extended patches, each with a label that the cluster rejects, and
+// derivedRuntimes n TrainJobs with one patch.
 func extendedPatches(n int) map[string]string { return extendedPatchesOf(n, 1, "!") }
 
 func derivedRuntimes(n int) map[string]string { return extendedPatchesOf(1, n, "a") }
@@ -505,13 +774,14 @@ func extendedPatchesOf(patches, jobs int, value string) map[string]string {
 	return files
 }
 
-// definitions are n definitions with an object of each. The function manyFields has one definition with n fields, and an object with
-// twice as many.
+// definitions are n definitions with an object of each. The function manyFields has one definition
+// with n fields, and an object with twice as many.
 func definitions(n int) map[string]string {
 	files := map[string]string{}
 	for i := range n {
 		kind := fmt.Sprint("Widget", i)
-		files[fmt.Sprintf("crds/%d.yaml", i)] = strings.NewReplacer("Widget", kind, "widgets", strings.ToLower(kind)+"s").Replace(widgetEnum(1))
+		files[fmt.Sprintf("crds/%d.yaml", i)] = strings.NewReplacer("Widget", kind, "widgets",
+			strings.ToLower(kind)+"s").Replace(widgetEnum(1))
 		files[fmt.Sprintf("objects/%d.yaml", i)] = strings.Replace(widget(1), "Widget", kind, 1)
 	}
 	return files
@@ -519,12 +789,14 @@ func definitions(n int) map[string]string {
 
 func manyFields(n int) map[string]string {
 	return map[string]string{
-		"crd.yaml":    strings.Replace(widgetEnum(1), "modes: ", times(n, "a%d: {type: string}, ")+"modes: ", 1),
+		"crd.yaml": strings.Replace(widgetEnum(1), "modes: ",
+			times(n, "a%d: {type: string}, ")+"modes: ", 1),
 		"object.yaml": widget(1) + times(2*n, "  a%d: 1\n"),
 	}
 }
 
-// command writes the files of an input, and returns the command line. A diff compares files in which SIDE has two values.
+// command writes the files of an input, and returns the command line. A diff compares files in
+// which SIDE has two values.
 func (g growth) command(t *testing.T, n int) run {
 	t.Helper()
 	r := run{dir: t.TempDir(), args: []string{}}
@@ -575,10 +847,13 @@ func (g growth) command(t *testing.T, n int) run {
 	return r
 }
 
-// observed returns TrainJobs and a dump with their suspended JobSets, or one whose JobSet has more metadata of n entries.
+// observed returns TrainJobs and a dump with their suspended JobSets, or one whose JobSet has more
+// metadata of n entries.
 func observed(metadata, entry string) func(n int) map[string]string {
-	const jobSet = "---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: a%d\n  namespace: default\nMORE" +
-		"spec: {suspend: true, replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node, image: old}]}}}}}]}\n"
+	const jobSet = "---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: " +
+		"a%d\n  namespace: default\nMORE" +
+		"spec: {suspend: true, replicatedJobs: [{name: node, template: {spec: {template: {spec: " +
+		"{containers: [{name: node, image: old}]}}}}}]}\n"
 	return func(n int) map[string]string {
 		jobs, more := n, ""
 		if entry != "" {
@@ -594,7 +869,9 @@ func observed(metadata, entry string) func(n int) map[string]string {
 // gitIn runs git in a directory, and returns what it prints.
 func gitIn(t *testing.T, dir, stdin string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd := exec.Command(
+		"git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"},
+			args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.Output()
 	if err != nil {

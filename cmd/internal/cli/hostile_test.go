@@ -16,8 +16,9 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// hostile is a text that any string of an input may hold. It has characters that a terminal acts on, and lines that end a
-// comment and begin an object. It also has commands of workflows, and the syntax of reports.
+// hostile is a text that any string of an input may hold. It has characters that a terminal acts
+// on, and lines that end a comment and begin an object. It also has commands of workflows, and the
+// syntax of reports.
 const hostile = "x\x1b[31m\u009b2J\u202e\u2066\u061c\u2028\u200b\u200d\ufeff\x7f\a\r\n::error::pwned\n  ::warning::pwned\n##[error]pwned ##vso[x]\n---\nkind: Injected\n```\n`</code></details><script>| ]]> %0A::error::pwned"
 
 // hostileFiles are objects with hostile text wherever there is text, by the names of their files.
@@ -26,70 +27,128 @@ func writeHostile(t *testing.T, dir string) func(name string) string {
 	type m = map[string]any
 	type l = []any
 	pods := func(spec m) m {
-		return m{"template": m{"spec": m{"replicatedJobs": l{m{"name": "node", "template": m{"spec": m{"template": m{"spec": spec}}}}}}}}
+		return m{"template": m{
+			"spec": m{"replicatedJobs": l{
+				m{"name": "node", "template": m{"spec": m{"template": m{"spec": spec}}}}}}}}
 	}
-	meta := m{"name": "llm", "labels": m{"a/" + hostile: hostile}, "annotations": m{hostile: hostile}}
+	meta := m{"name": "llm", "labels": m{"a/" + hostile: hostile},
+		"annotations": m{hostile: hostile}}
 	runtimeSpec := func(name, text string) m {
-		return m{"mlPolicy": m{"torch": m{}}, "template": m{"metadata": m{"labels": m{"l": text}, "annotations": m{"a": text}}, "spec": m{"replicatedJobs": l{m{
-			"name": name, "template": m{"metadata": m{"labels": m{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}, "spec": m{"template": m{"spec": m{
-				"nodeSelector": m{"n": text, "m": text},
-				"containers":   l{m{"name": "node", "image": text, "command": l{text}, "env": l{m{"name": text, "value": text}}}},
-			}}}},
-		}}}}}
+		return m{"mlPolicy": m{"torch": m{}},
+			"template": m{"metadata": m{"labels": m{"l": text}, "annotations": m{"a": text}},
+				"spec": m{"replicatedJobs": l{m{
+					"name": name,
+					"template": m{
+						"metadata": m{
+							"labels": m{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+						"spec": m{"template": m{"spec": m{
+							"nodeSelector": m{"n": text, "m": text},
+							"containers": l{
+								m{"name": "node", "image": text, "command": l{text},
+									"env": l{m{"name": text, "value": text}}}},
+						}}}},
+				}}}}}
 	}
 	job := func(meta m, runtime string, patches l) m {
-		return m{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": meta, "spec": m{
-			"runtimeRef": m{"name": runtime}, "trainer": m{"image": hostile, "args": l{hostile}, "env": l{m{"name": hostile, "value": hostile}}}, "runtimePatches": patches,
-		}}
+		return m{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+			"metadata": meta, "spec": m{
+				"runtimeRef": m{"name": runtime},
+				"trainer": m{"image": hostile, "args": l{hostile},
+					"env": l{m{"name": hostile, "value": hostile}}}, "runtimePatches": patches,
+			}}
 	}
 	patches := func(value string) l {
 		return l{
-			m{"manager": "a.io/" + hostile, "trainingRuntimeSpec": pods(m{"nodeSelector": m{"n": value, hostile: "a"}})},
-			m{"manager": "b.io/" + hostile, "trainingRuntimeSpec": pods(m{"nodeSelector": m{"n": value + "b", hostile: "b"}, "volumes": l{m{"name": hostile, "emptyDir": m{}}}})},
+			m{"manager": "a.io/" + hostile,
+				"trainingRuntimeSpec": pods(m{"nodeSelector": m{"n": value, hostile: "a"}})},
+			m{"manager": "b.io/" + hostile,
+				"trainingRuntimeSpec": pods(
+					m{"nodeSelector": m{"n": value + "b", hostile: "b"},
+						"volumes": l{m{"name": hostile, "emptyDir": m{}}}})},
 		}
 	}
-	unknown := job(m{"name": hostile, hostile: hostile}, hostile, l{m{"manager": hostile, hostile: hostile, "trainingRuntimeSpec": pods(m{"containers": l{m{"name": hostile, "image": hostile}}, hostile: 1})}})
+	unknown := job(m{"name": hostile, hostile: hostile}, hostile,
+		l{m{"manager": hostile, hostile: hostile,
+			"trainingRuntimeSpec": pods(
+				m{"containers": l{m{"name": hostile, "image": hostile}}, hostile: 1})}})
 	unknown["spec"].(m)[hostile] = m{hostile: hostile}
-	jobSet := m{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": m{"name": hostile, "namespace": hostile}, "spec": m{"replicatedJobs": l{
-		m{"name": hostile, "template": m{"spec": m{"template": m{"spec": m{
-			"hostname": hostile, "nodeSelector": m{hostile: hostile}, "volumes": l{m{"name": hostile, "emptyDir": m{}}},
-			"containers": l{m{"name": hostile, "image": hostile, "resources": m{"requests": m{hostile: "1"}}}},
-		}}}}},
-		m{"name": "second", "dependsOn": l{m{"name": hostile, "status": hostile}}, "template": m{"spec": m{"template": m{"spec": m{"containers": l{m{"name": "a", "image": hostile}}}}}}},
-	}}}
-	pytorch := m{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": m{"name": "p", "labels": m{hostile: hostile}}, "spec": m{hostile: hostile, "pytorchReplicaSpecs": m{
-		"Worker": m{"template": m{"spec": m{"containers": l{m{"name": "pytorch", "image": hostile, "command": l{hostile}}}}}}, hostile: m{},
-	}}}
+	jobSet := m{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+		"metadata": m{"name": hostile, "namespace": hostile}, "spec": m{"replicatedJobs": l{
+			m{"name": hostile, "template": m{"spec": m{"template": m{"spec": m{
+				"hostname": hostile, "nodeSelector": m{hostile: hostile},
+				"volumes": l{m{"name": hostile, "emptyDir": m{}}},
+				"containers": l{
+					m{"name": hostile, "image": hostile,
+						"resources": m{"requests": m{hostile: "1"}}}},
+			}}}}},
+			m{"name": "second", "dependsOn": l{m{"name": hostile, "status": hostile}},
+				"template": m{
+					"spec": m{"template": m{
+						"spec": m{"containers": l{m{"name": "a", "image": hostile}}}}}}},
+		}}}
+	pytorch := m{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+		"metadata": m{"name": "p", "labels": m{hostile: hostile}},
+		"spec": m{hostile: hostile, "pytorchReplicaSpecs": m{
+			"Worker": m{"template": m{
+				"spec": m{"containers": l{
+					m{"name": "pytorch", "image": hostile, "command": l{hostile}}}}}}, hostile: m{},
+		}}}
 	objects := map[string]any{
-		"job":     job(meta, "rt", patches("a")),
-		"changed": job(m{"name": "llm", "labels": m{"a/" + hostile: "b"}}, "rt", patches("c"+hostile)),
+		"job": job(meta, "rt", patches("a")),
+		"changed": job(m{"name": "llm", "labels": m{"a/" + hostile: "b"}}, "rt",
+			patches("c"+hostile)),
 		"unknown": unknown,
-		"runtime": m{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": m{"name": "rt"}, "spec": runtimeSpec("node", hostile)},
+		"runtime": m{"apiVersion": "trainer.kubeflow.org/v1alpha1",
+			"kind": "ClusterTrainingRuntime", "metadata": m{"name": "rt"},
+			"spec": runtimeSpec("node", hostile)},
 		"jobset":  jobSet,
 		"pytorch": pytorch,
-		"patch":   m{"manager": hostile, hostile: hostile, "trainingRuntimeSpec": pods(m{"nodeSelector": m{"n": "z" + hostile}})},
-		"extended": m{"apiVersion": "trainweld.github.io/v1alpha1", "kind": "ExtendedPatch", "manager": "m.io/a", "trainingRuntimeSpec": m{
-			"template": m{"metadata": m{"labels": m{hostile: hostile}}, "spec": m{"replicatedJobs": l{m{"name": "node", "template": m{"metadata": m{"annotations": m{hostile: hostile}}}}}}},
-		}},
-		"list":   m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": l{job(meta, "rt", patches("a")), unknown, m{"apiVersion": hostile, "kind": hostile, "metadata": m{"name": hostile}}}},
-		"config": m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "functionConfig": m{"apiVersion": "v1", "kind": "ConfigMap", "metadata": m{"name": hostile}, "data": m{"to": hostile, hostile: hostile, "files": hostile}}, "items": l{}},
+		"patch": m{"manager": hostile, hostile: hostile,
+			"trainingRuntimeSpec": pods(m{"nodeSelector": m{"n": "z" + hostile}})},
+		"extended": m{"apiVersion": "trainweld.github.io/v1alpha1", "kind": "ExtendedPatch",
+			"manager": "m.io/a", "trainingRuntimeSpec": m{
+				"template": m{"metadata": m{"labels": m{hostile: hostile}},
+					"spec": m{"replicatedJobs": l{
+						m{"name": "node",
+							"template": m{"metadata": m{"annotations": m{hostile: hostile}}}}}}},
+			}},
+		"list": m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList",
+			"items": l{job(meta, "rt", patches("a")), unknown,
+				m{"apiVersion": hostile, "kind": hostile, "metadata": m{"name": hostile}}}},
+		"config": m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList",
+			"functionConfig": m{"apiVersion": "v1", "kind": "ConfigMap",
+				"metadata": m{"name": hostile},
+				"data":     m{"to": hostile, hostile: hostile, "files": hostile}}, "items": l{}},
 	}
 	patch := func(manager string, target, patch any) m {
 		return m{"manager": manager, "target": target, "patch": patch}
 	}
 	mergeConfig := func(config m, items ...any) m {
-		config["apiVersion"], config["kind"], config["metadata"] = "trainweld.github.io/v1alpha1", "MergePatches", m{"name": hostile}
-		return m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "functionConfig": config, "items": items}
+		config["apiVersion"], config["kind"], config["metadata"] = "trainweld.github.io/v1alpha1",
+			"MergePatches", m{"name": hostile}
+		return m{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList",
+			"functionConfig": config, "items": items}
 	}
-	labeled := func(value string) m { return m{"metadata": m{"labels": m{"l": value, hostile: value}}, hostile: 1} }
-	objects["merge"] = mergeConfig(m{"patches": l{patch("a/"+hostile, m{"kind": "JobSet"}, labeled("a"+hostile)), patch(hostile, m{}, labeled("b"+hostile)), patch(hostile, nil, hostile)}}, jobSet, meta)
+	labeled := func(value string) m {
+		return m{"metadata": m{"labels": m{"l": value, hostile: value}}, hostile: 1}
+	}
+	objects["merge"] = mergeConfig(
+		m{"patches": l{patch("a/"+hostile, m{"kind": "JobSet"}, labeled("a"+hostile)),
+			patch(hostile, m{}, labeled("b"+hostile)), patch(hostile, nil, hostile)}}, jobSet, meta)
 	objects["conflict"] = mergeConfig(m{"patches": l{
-		patch("a/"+hostile, m{}, m{"metadata": m{"annotations": m{hostile: "a" + hostile}}}), patch(hostile, m{}, m{"metadata": m{"annotations": m{hostile: hostile}}}),
+		patch("a/"+hostile, m{}, m{"metadata": m{"annotations": m{hostile: "a" + hostile}}}),
+		patch(hostile, m{}, m{"metadata": m{"annotations": m{hostile: hostile}}}),
 	}}, m{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": m{"name": hostile}})
-	objects["definition"] = mergeConfig(m{"configMaps": l{hostile}, "definitionFiles": l{hostile}, "definitions": l{m{"kind": "CustomResourceDefinition", hostile: hostile}}, "patches": l{
-		patch(hostile, m{"name": ".*"}, m{hostile: hostile}), patch(hostile, m{"kind": hostile}, hostile+": &x [*x]"),
-	}}, m{"apiVersion": hostile, "kind": hostile, "metadata": m{"name": hostile}})
-	objects["options"] = mergeConfig(m{"patches": l{patch("", m{hostile: hostile, "labelSelector": hostile, "name": "(" + hostile}, 1)}, "protected": l{hostile}, "onConflict": hostile, "unions": hostile, hostile: hostile})
+	objects["definition"] = mergeConfig(
+		m{"configMaps": l{hostile}, "definitionFiles": l{hostile},
+			"definitions": l{m{"kind": "CustomResourceDefinition", hostile: hostile}}, "patches": l{
+				patch(hostile, m{"name": ".*"}, m{hostile: hostile}),
+				patch(hostile, m{"kind": hostile}, hostile+": &x [*x]"),
+			}}, m{"apiVersion": hostile, "kind": hostile, "metadata": m{"name": hostile}})
+	objects["options"] = mergeConfig(
+		m{"patches": l{
+			patch("", m{hostile: hostile, "labelSelector": hostile, "name": "(" + hostile}, 1)},
+			"protected": l{hostile}, "onConflict": hostile, "unions": hostile, hostile: hostile})
 	const fileName = "x\x1b[31m\u202e\n::error::pwned ##[error]`<script>"
 	path := func(name string) string {
 		return filepath.Join(dir, name+"-"+strings.ReplaceAll(fileName, "/", "")+".yaml")
@@ -103,25 +162,30 @@ func writeHostile(t *testing.T, dir string) func(name string) string {
 			t.Fatal(err)
 		}
 	}
-	broken := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n# \u202e\u2066 ##[error]pwned\nspec: {a: \"\u202e ##[error]pwned: *\u202ex\n"
+	broken := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n# \u202e\u2066 " +
+		"##[error]pwned\nspec: {a: \"\u202e ##[error]pwned: *\u202ex\n"
 	if err := os.WriteFile(path("broken"), []byte(broken), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// TestHostile gives every command hostile text in every input and every format. The text must not act on a terminal,
-// begin a command of a workflow, or become part of a document.
+// TestHostile gives every command hostile text in every input and every format. The text must not
+// act on a terminal, begin a command of a workflow, or become part of a document.
 func TestHostile(t *testing.T) {
-	findingsSchema, err := filepath.Abs(filepath.Join(repository, "docs", "json", "findings.schema.json"))
+	findingsSchema, err := filepath.Abs(
+		filepath.Join(repository, "docs", "json", "findings.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir()) // so that a line may begin with the name of a file
 	file := writeHostile(t, "")
-	job, changed, unknown, runtime, jobSet, broken := file("job"), file("changed"), file("unknown"), file("runtime"), file("jobset"), file("broken")
+	job, changed, unknown, runtime, jobSet, broken := file("job"), file("changed"), file("unknown"),
+		file("runtime"), file("jobset"), file("broken")
 	cases := filepath.Join("cases", "x\x1b[31m\n::error::pwned")
-	for name, from := range map[string]string{filepath.Join(cases, "job.yaml"): job, filepath.Join("cases", "runtime.yaml"): runtime, filepath.Join(cases, "want", "default_llm.yaml"): jobSet} {
+	for name, from := range map[string]string{filepath.Join(cases, "job.yaml"): job,
+		filepath.Join("cases", "runtime.yaml"):           runtime,
+		filepath.Join(cases, "want", "default_llm.yaml"): jobSet} {
 		data, err := os.ReadFile(from)
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +197,8 @@ func TestHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join("cases", "options.yaml"), []byte("on-conflict: last\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join("cases", "options.yaml"), []byte("on-conflict: last\n"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 
@@ -151,7 +216,8 @@ func TestHostile(t *testing.T) {
 		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
 			for _, input := range []string{job, unknown, broken, jobSet} {
 				add(verb, input, "-r", runtime, "-o", format)
-				add(verb, input, "-r", runtime, "-o", format, "--show-values", "--patch", file("patch"))
+				add(verb, input, "-r", runtime, "-o", format, "--show-values", "--patch",
+					file("patch"))
 			}
 			add(verb, job, "-r", runtime, "-o", format, "--force-manager=a.io/"+hostile)
 			add(verb, job, "-n", hostile, "-o", format)
@@ -207,11 +273,15 @@ func TestHostile(t *testing.T) {
 	add("test", "cases", "--update=diff", "--show-values")
 	add("test", "cases", "-v", "--run", hostile)
 	add("test", hostile)
-	for _, stdin := range []string{file("list"), file("config"), file("merge"), file("conflict"), file("definition"), file("options"), broken} {
+	for _, stdin := range []string{file("list"), file("config"), file("merge"), file("conflict"),
+		file("definition"), file("options"), broken} {
 		runs = append(runs, run{args: []string{"fn"}, stdin: stdin, objects: true})
 	}
-	runs = append(runs, run{args: []string{"create", "--runtime", hostile, "--name", "llm", "--env", "A=" + hostile, "--label", hostile + "=" + hostile, "--image", hostile}, objects: true})
-	add("create", "--runtime", "rt", "--name", hostile, "--env", hostile, "--label", hostile, "--resources", hostile, "--image", hostile)
+	runs = append(
+		runs, run{args: []string{"create", "--runtime", hostile, "--name", "llm", "--env",
+			"A=" + hostile, "--label", hostile + "=" + hostile, "--image", hostile}, objects: true})
+	add("create", "--runtime", "rt", "--name", hostile, "--env", hostile, "--label", hostile,
+		"--resources", hostile, "--image", hostile)
 	add("create", "--runtime", "rt", "--name", "llm", "--patch", file("patch"), "--patch", hostile)
 	add(hostile)
 	add("--" + hostile)
@@ -227,13 +297,16 @@ func TestHostile(t *testing.T) {
 		add(cmd.Name(), "--bad"+hostile)
 		add(cmd.Name(), "-\x1b")
 		add(cmd.Name(), hostile, hostile)
-		for _, flag := range []string{"-o", "-n", "-f", "--to", "--as", "--on-conflict", "--severity", "--color", "--feature-gates", "--update", "--run", "--manager", "--old", "--job", "--patch", "--num-nodes", "--output-dir"} {
+		for _, flag := range []string{"-o", "-n", "-f", "--to", "--as", "--on-conflict",
+			"--severity", "--color", "--feature-gates", "--update", "--run", "--manager", "--old",
+			"--job", "--patch", "--num-nodes", "--output-dir"} {
 			add(cmd.Name(), "-f", job, "-r", runtime, flag, hostile)
 		}
 	}
 	for _, r := range runs {
 		var stdout, stderr bytes.Buffer
-		p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+		p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+			Files: host.Files{}}
 		if r.stdin != "" {
 			data, err := os.ReadFile(r.stdin)
 			if err != nil {
@@ -249,7 +322,8 @@ func TestHostile(t *testing.T) {
 		}
 		tame(t, r.args, "standard error", stderr.String(), "")
 		switch {
-		case r.args[0] == "migrate" && !slices.Contains(r.args, "-d") && !slices.Contains(r.args, "--list"):
+		case r.args[0] == "migrate" && !slices.Contains(r.args, "-d") &&
+			!slices.Contains(r.args, "--list"):
 			// The files themselves, rewritten where they are old.
 		case r.objects:
 			if i := strings.IndexFunc(stdout.String(), acts); i >= 0 {
@@ -258,7 +332,8 @@ func TestHostile(t *testing.T) {
 			documents, _ := manifest.Decode("out", stdout.Bytes())
 			for _, d := range documents {
 				if d.ID.Kind == "Injected" {
-					t.Errorf("%.60q writes an object of an input's text:\n%s", r.args, stdout.String())
+					t.Errorf("%.60q writes an object of an input's text:\n%s", r.args,
+						stdout.String())
 				}
 			}
 		default:
@@ -267,7 +342,8 @@ func TestHostile(t *testing.T) {
 		if format == "html" && stdout.Len() > 0 {
 			isPage(t, r.args, stdout.String())
 		}
-		if format == "json" && stdout.Len() > 0 && slices.Contains([]string{"check", "conflicts"}, r.args[0]) {
+		if format == "json" && stdout.Len() > 0 &&
+			slices.Contains([]string{"check", "conflicts"}, r.args[0]) {
 			validate(t, findingsSchema, stdout.Bytes())
 		}
 	}
@@ -275,7 +351,8 @@ func TestHostile(t *testing.T) {
 
 // acts reports whether a terminal may act on a character, or show others otherwise for it.
 func acts(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
+	return r != '\n' && r != '\t' &&
+		(unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
 }
 
 // tame looks for text that a report must mask.
@@ -288,14 +365,17 @@ func tame(t *testing.T, args []string, where, text, format string) {
 		t.Errorf("%.60q writes %.80q to %s", args, text[max(0, i-20):], where)
 	}
 	// Only flags and messages of JSON may have the escapes of Go.
-	if i := strings.Index(text, `-x\x1b[31m\u202e\n::error`); i >= 0 && format != "json" && format != "sarif" {
-		t.Errorf("%.60q writes the name of a file without the quotes of git to %s: %.120q", args, where, text[max(0, i-60):])
+	if i := strings.Index(text, `-x\x1b[31m\u202e\n::error`); i >= 0 && format != "json" &&
+		format != "sarif" {
+		t.Errorf("%.60q writes the name of a file without the quotes of git to %s: %.120q", args,
+			where, text[max(0, i-60):])
 	}
 	workflowCommand := regexp.MustCompile(`^::(error|warning|notice) [^:]*::`)
 	for line := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(line)
 		isCommand := format == "github" && workflowCommand.MatchString(trimmed)
-		if strings.HasPrefix(trimmed, "::") && !isCommand || !isCommand && format != "json" && format != "sarif" && strings.Contains(trimmed, "##[") {
+		if strings.HasPrefix(trimmed, "::") && !isCommand || !isCommand && format != "json" &&
+			format != "sarif" && strings.Contains(trimmed, "##[") {
 			t.Errorf("%.60q writes a command to %s: %q", args, where, line)
 		}
 		if strings.HasPrefix(line, "kind: Injected") || strings.HasPrefix(trimmed, "pwned") {

@@ -27,12 +27,18 @@ import (
 // obstacles are what somebody may have put in the place of a file that trainweld opens by its name.
 func obstacles(outside string) map[string]func(file string) error {
 	return map[string]func(file string) error{
-		"link":          func(file string) error { return os.Symlink(filepath.Join(outside, "victim"), file) },
-		"dangling link": func(file string) error { return os.Symlink(filepath.Join(outside, "nowhere"), file) },
-		"endless":       func(file string) error { return os.Symlink("/dev/zero", file) },
-		"pipe":          func(file string) error { return syscall.Mkfifo(file, 0o666) },
-		"link to pipe":  func(file string) error { return os.Symlink(filepath.Join(outside, "pipe"), file) },
-		"directory":     func(file string) error { return os.Mkdir(file, 0o777) },
+		"link": func(file string) error {
+			return os.Symlink(filepath.Join(outside, "victim"), file)
+		},
+		"dangling link": func(file string) error {
+			return os.Symlink(filepath.Join(outside, "nowhere"), file)
+		},
+		"endless": func(file string) error { return os.Symlink("/dev/zero", file) },
+		"pipe":    func(file string) error { return syscall.Mkfifo(file, 0o666) },
+		"link to pipe": func(file string) error {
+			return os.Symlink(filepath.Join(outside, "pipe"), file)
+		},
+		"directory": func(file string) error { return os.Mkdir(file, 0o777) },
 	}
 }
 
@@ -81,8 +87,8 @@ func listing(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestOwnFiles_Obstacles replaces each own file by something else. Every command rejects it at once, and changes
-// nothing. It does not touch the targets of links.
+// TestOwnFiles_Obstacles replaces each own file by something else. Every command rejects it at
+// once, and changes nothing. It does not touch the targets of links.
 func TestOwnFiles_Obstacles(t *testing.T) {
 	if testenv.Race {
 		t.Skip("starts many processes")
@@ -96,8 +102,12 @@ func TestOwnFiles_Obstacles(t *testing.T) {
 		{"render, list", ".trainweld-files", func(dir string) []string {
 			return []string{"render", "-f", dir, "--output-dir", dir, "--prune"}
 		}, exit.Failed},
-		{"test, options", "options.yaml", func(dir string) []string { return []string{"test", "--update", dir} }, exit.Failed},
-		{"test, golden", "want/default_one.yaml", func(dir string) []string { return []string{"test", dir} }, exit.Findings},
+		{"test, options", "options.yaml", func(dir string) []string {
+			return []string{"test", "--update", dir}
+		}, exit.Failed},
+		{"test, golden", "want/default_one.yaml", func(dir string) []string {
+			return []string{"test", dir}
+		}, exit.Findings},
 	} {
 		for kind := range obstacles("") {
 			t.Run(tc.name+", "+kind, func(t *testing.T) {
@@ -107,7 +117,9 @@ func TestOwnFiles_Obstacles(t *testing.T) {
 				if err := syscall.Mkfifo(filepath.Join(outside, "pipe"), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				testenv.WriteIn(t, dir, "job.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: one\nspec:\n  labels:\n    a: b\n  runtimeRef:\n    name: plain\n")
+				testenv.WriteIn(t, dir, "job.yaml",
+					"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  "+
+						"name: one\nspec:\n  labels:\n    a: b\n  runtimeRef:\n    name: plain\n")
 				runtimeText, err := os.ReadFile(runtime)
 				if err != nil {
 					t.Fatal(err)
@@ -125,7 +137,8 @@ func TestOwnFiles_Obstacles(t *testing.T) {
 				if !strings.Contains(out, filepath.Base(tc.file)) {
 					t.Errorf("the message does not name the file:\n%s", out)
 				}
-				if diff := cmp.Diff(before, []map[string]string{listing(t, dir), listing(t, outside)}); diff != "" {
+				if diff := cmp.Diff(
+					before, []map[string]string{listing(t, dir), listing(t, outside)}); diff != "" {
 					t.Errorf("something was changed (-want +got):\n%s", diff)
 				}
 			})
@@ -146,7 +159,8 @@ func TestInput_Pipe(t *testing.T) {
 	}
 	runtime := filepath.Join(testdata, "shared", "runtime.yaml")
 	for _, args := range [][]string{
-		{"render", "-f", pipe, "-r", runtime}, {"check", pipe, "-r", runtime}, {"blame", "-f", pipe, "-r", runtime}, {"migrate", pipe, "-r", runtime},
+		{"render", "-f", pipe, "-r", runtime}, {"check", pipe, "-r", runtime},
+		{"blame", "-f", pipe, "-r", runtime}, {"migrate", pipe, "-r", runtime},
 	} {
 		go func() {
 			if w, err := os.OpenFile(pipe, os.O_WRONLY, 0); err == nil {
@@ -158,7 +172,8 @@ func TestInput_Pipe(t *testing.T) {
 			t.Errorf("%q: status %d\n%s", args, status, out)
 		}
 	}
-	if status, out := inTime(t, "check", "/dev/zero"); status != exit.Findings || !strings.Contains(out, "is larger than 64 MiB") {
+	if status, out := inTime(t, "check", "/dev/zero"); status != exit.Findings ||
+		!strings.Contains(out, "is larger than 64 MiB") {
 		t.Errorf("/dev/zero: status %d\n%s", status, out)
 	}
 }
@@ -178,8 +193,10 @@ func TestInterruptedOpen(t *testing.T) {
 	var all []waiting
 	for _, sent := range sends {
 		for _, args := range [][]string{
-			{"render", "-f", "PIPE", "--output-dir", "OUT"}, {"check", "PIPE"}, {"migrate", "-w", "PIPE"}, {"create", "--runtime=r", "--name=n", "--patch", "PIPE"},
-			{"diff", "PIPE", job}, {"conflicts", "-f", job, "-r", "PIPE"}, {"test", "--init", "PIPE"},
+			{"render", "-f", "PIPE", "--output-dir", "OUT"}, {"check", "PIPE"},
+			{"migrate", "-w", "PIPE"}, {"create", "--runtime=r", "--name=n", "--patch", "PIPE"},
+			{"diff", "PIPE", job}, {"conflicts", "-f", job, "-r", "PIPE"},
+			{"test", "--init", "PIPE"},
 		} {
 			w := waiting{dir: t.TempDir(), sent: sent, out: new(bytes.Buffer)}
 			pipe := filepath.Join(w.dir, "pipe.yaml")
@@ -187,7 +204,8 @@ func TestInterruptedOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, arg := range args {
-				args[i] = strings.NewReplacer("PIPE", pipe, "OUT", filepath.Join(w.dir, "out")).Replace(arg)
+				args[i] = strings.NewReplacer("PIPE", pipe, "OUT",
+					filepath.Join(w.dir, "out")).Replace(arg)
 			}
 			w.Cmd = exec.Command("trainweld", args...)
 			w.Stdout, w.Stderr = w.out, w.out
@@ -202,7 +220,8 @@ func TestInterruptedOpen(t *testing.T) {
 		_ = w.Process.Signal(w.sent)
 		_ = w.Wait()
 		status := w.ProcessState.Sys().(syscall.WaitStatus)
-		if got := w.ProcessState.ExitCode(); got != 128+int(w.sent) && (!status.Signaled() || status.Signal() != w.sent) {
+		if got := w.ProcessState.ExitCode(); got != 128+int(w.sent) &&
+			(!status.Signaled() || status.Signal() != w.sent) {
 			t.Errorf("%q, %v: %v\n%s", w.Args, w.sent, w.ProcessState, w.out.String())
 		}
 		if left, err := os.ReadDir(w.dir); err != nil || len(left) != 1 {
@@ -241,9 +260,9 @@ func TestInterruptedReading(t *testing.T) {
 	}
 }
 
-// TestInterruptedProcess interrupts processes of each command that writes files, at random moments. A process with the
-// status of the signal has changed nothing, or has done everything. The signal came too late for any other process, which
-// has done everything.
+// TestInterruptedProcess interrupts processes of each command that writes files, at random moments.
+// A process with the status of the signal has changed nothing, or has done everything. The signal
+// came too late for any other process, which has done everything.
 func TestInterruptedProcess(t *testing.T) {
 	if testenv.LongOnly(t, "sends signals to processes for several seconds"); testenv.Race {
 		t.Skip("sends signals to processes for several seconds")
@@ -265,7 +284,8 @@ func TestInterruptedProcess(t *testing.T) {
 				case status == exit.Done:
 					ends["too late"]++
 					if diff := cmp.Diff(w.trees[version], now); diff != "" {
-						t.Fatalf("a run that was too late to be interrupted left something else than a clean one (-want +got):\n%s", diff)
+						t.Fatalf("a run that was too late to be interrupted left something else "+
+							"than a clean one (-want +got):\n%s", diff)
 					}
 				case status == 128+int(sent) && maps.Equal(w.trees[version], now):
 					ends["ended when all was done"]++

@@ -19,13 +19,15 @@ import (
 
 // pageElements are the elements of pages.
 var pageElements = []string{
-	"html", "head", "meta", "title", "style", "script", "body", "header", "main", "footer", "nav", "section", "article", "div", "h1", "h2", "h3", "p", "a",
-	"details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "ol", "ul", "li", "code", "b", "i", "wbr", "span", "strong", "mark",
+	"html", "head", "meta", "title", "style", "script", "body", "header", "main", "footer", "nav",
+	"section", "article", "div", "h1", "h2", "h3", "p", "a",
+	"details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "ol", "ul", "li",
+	"code", "b", "i", "wbr", "span", "strong", "mark",
 	"fieldset", "legend", "label", "input", "svg", "g", "path", "text", "use",
 }
 
-// isPage holds that a page has the elements of this program only, and one script. No attribute may run or load something, and the
-// policy has to forbid everything else.
+// isPage holds that a page has the elements of this program only, and one script. No attribute may
+// run or load something, and the policy has to forbid everything else.
 func isPage(t *testing.T, args []string, text string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(text))
@@ -48,14 +50,17 @@ func isPage(t *testing.T, args []string, text string) {
 		}
 		for _, a := range n.Attr {
 			switch name := strings.ToLower(a.Key); {
-			case strings.HasPrefix(name, "on"), name == "src", name == "style", name == "srcdoc", name == "href" && !strings.HasPrefix(a.Val, "#") && !strings.HasPrefix(a.Val, "https://github.com/"):
+			case strings.HasPrefix(name, "on"), name == "src", name == "style", name == "srcdoc",
+				name == "href" && !strings.HasPrefix(a.Val, "#") &&
+					!strings.HasPrefix(a.Val, "https://github.com/"):
 				t.Errorf("%.60q writes the attribute %s=%.60q", args, name, a.Val)
 			case name == "content" && strings.HasPrefix(a.Val, "default-src"):
 				policy = a.Val
 			}
 		}
 	}
-	if scripts != 1 || !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") {
+	if scripts != 1 || !strings.HasPrefix(policy, "default-src 'none'; ") ||
+		strings.Contains(policy, "unsafe") {
 		t.Errorf("%.60q writes %d scripts and the policy %q", args, scripts, policy)
 	}
 }
@@ -73,14 +78,16 @@ func TestHTML_Size(t *testing.T) {
 		job = strings.ReplaceAll(job, "a100-spot", fmt.Sprintf("pool-%d", i))
 		for dir, nodes := range map[string]int{old: 4, now: i + 5} {
 			data := strings.ReplaceAll(job, "numNodes: 4", fmt.Sprintf("numNodes: %d", nodes))
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("job-%d.yaml", i)), []byte(data), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("job-%d.yaml", i)), []byte(data),
+				0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	runtime := filepath.Join(repository, "testdata", "quickstart", "runtime.yaml")
 	for _, args := range [][]string{
-		{"blame", now, "-r", runtime}, {"conflicts", now, "-r", runtime, "--all"}, {"check", now, "-r", runtime, "--all"}, {"diff", old, now, "-r", runtime},
+		{"blame", now, "-r", runtime}, {"conflicts", now, "-r", runtime, "--all"},
+		{"check", now, "-r", runtime, "--all"}, {"diff", old, now, "-r", runtime},
 	} {
 		if page := pageOf(t, args); strings.Contains(page, "Many lines") {
 			t.Errorf("%s folds lines of a page of %d bytes", args[0], len(page))
@@ -88,7 +95,8 @@ func TestHTML_Size(t *testing.T) {
 	}
 }
 
-// TestHTML_Large holds the same for JobSets of 160 lines in which three managers set eleven fields to different values each.
+// TestHTML_Large holds the same for JobSets of 160 lines in which three managers set eleven fields
+// to different values each.
 func TestHTML_Large(t *testing.T) {
 	testenv.LongOnly(t, "it writes large pages")
 	t.Chdir(t.TempDir())
@@ -99,34 +107,57 @@ func TestHTML_Large(t *testing.T) {
 	for i := range 12 {
 		fmt.Fprintf(&settings, "{name: SETTING_%d, value: %q}, ", i, "value")
 	}
-	spec := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: large}\nspec:\n  mlPolicy: {torch: {}}\n  template:\n    spec:\n      replicatedJobs:\n"
+	spec := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: " +
+		"{name: large}\nspec:\n  mlPolicy: {torch: {}}\n  template:\n    spec:\n      " +
+		"replicatedJobs:\n"
 	for _, name := range []string{"init", "node"} {
 		step := map[string]string{"init": "dataset-initializer", "node": "trainer"}[name]
 		container := map[string]string{"init": step, "node": name}[name]
-		spec += fmt.Sprintf("      - {name: %s, template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: %s}}, spec: {template: {spec: {nodeSelector: {pool: general, zone: a}, serviceAccountName: training, "+
-			"volumes: [{name: data, persistentVolumeClaim: {claimName: corpus}}, {name: shm, emptyDir: {medium: Memory}}], tolerations: [{key: spot, operator: Exists}],\n"+
-			"          containers: [{name: %s, image: torch, env: [%s], volumeMounts: [{name: data, mountPath: /data}, {name: shm, mountPath: /dev/shm}], resources: {limits: {memory: 64Gi}, requests: {cpu: 8, memory: 64Gi}}}]}}}}}\n", name, step, container, settings.String())
+		spec += fmt.Sprintf(
+			"      - {name: %s, template: {metadata: {labels: "+
+				"{trainer.kubeflow.org/trainjob-ancestor-step: %s}}, spec: {template: {spec: "+
+				"{nodeSelector: {pool: general, zone: a}, serviceAccountName: training, "+
+				"volumes: [{name: data, persistentVolumeClaim: {claimName: corpus}}, {name: shm, "+
+				"emptyDir: {medium: Memory}}], tolerations: [{key: spot, operator: Exists}],\n"+
+				"          containers: [{name: %s, image: torch, env: [%s], volumeMounts: [{name: "+
+				"data, mountPath: /data}, {name: shm, mountPath: /dev/shm}], resources: {limits: "+
+				"{memory: 64Gi}, requests: {cpu: 8, memory: 64Gi}}}]}}}}}\n", name, step, container,
+			settings.String())
 	}
 	if err := os.WriteFile("runtime.yaml", []byte(spec), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for i := range manyJobs {
 		job.Reset()
-		fmt.Fprintf(&job, "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: train-%d, namespace: team-%d}\nspec:\n  runtimeRef: {name: large}\n  trainer: {numNodes: %d}\n  runtimePatches:\n", i, i%9, i+5)
-		for _, manager := range []string{"trainer.kubeflow.org/kubeflow-sdk", "kueue.x-k8s.io/manager", "platform.example.com/defaults"} {
+		fmt.Fprintf(&job,
+			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: "+
+				"train-%d, namespace: team-%d}\nspec:\n  runtimeRef: {name: large}\n  trainer: "+
+				"{numNodes: %d}\n  runtimePatches:\n", i, i%9, i+5)
+		for _, manager := range []string{"trainer.kubeflow.org/kubeflow-sdk",
+			"kueue.x-k8s.io/manager", "platform.example.com/defaults"} {
 			value := fmt.Sprintf("%.3s-%d", manager, i)
-			fmt.Fprintf(&job, "  - manager: %s\n    trainingRuntimeSpec:\n      template:\n        metadata: {labels: {owner: %s, tier: research}}\n        spec:\n          replicatedJobs:\n", manager, value)
+			fmt.Fprintf(&job,
+				"  - manager: %s\n    trainingRuntimeSpec:\n      template:\n        metadata: "+
+					"{labels: {owner: %s, tier: research}}\n        spec:\n          "+
+					"replicatedJobs:\n", manager, value)
 			for _, name := range []string{"init", "node"} {
-				fmt.Fprintf(&job, "          - name: %[1]s\n            template:\n              metadata: {annotations: {cost-center: %[2]s}}\n              spec: {template: {spec: {serviceAccountName: %[2]s, nodeSelector: {pool: %[2]s, zone: %.3[2]s}, tolerations: [{key: %.3[2]s, operator: Exists}]}}}\n", name, value)
+				fmt.Fprintf(&job,
+					"          - name: %[1]s\n            template:\n              metadata: "+
+						"{annotations: {cost-center: %[2]s}}\n              spec: {template: "+
+						"{spec: {serviceAccountName: %[2]s, nodeSelector: {pool: %[2]s, zone: "+
+						"%.3[2]s}, tolerations: [{key: %.3[2]s, operator: Exists}]}}}\n", name,
+					value)
 			}
 		}
-		if err := os.WriteFile(filepath.Join("jobs", fmt.Sprintf("job-%d.yaml", i)), []byte(job.String()), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join("jobs", fmt.Sprintf("job-%d.yaml", i)),
+			[]byte(job.String()), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	page := pageOf(t, []string{"blame", "jobs", "-r", "runtime.yaml"})
 	if !strings.Contains(page, "Many lines") || strings.Count(page, "<caption>") != manyJobs*12+1 {
-		t.Errorf("blame folds no line, or has %d tables of claims", strings.Count(page, "<caption>")-1)
+		t.Errorf("blame folds no line, or has %d tables of claims",
+			strings.Count(page, "<caption>")-1)
 	}
 }
 
@@ -138,13 +169,15 @@ func pageOf(t *testing.T, args []string) string {
 	t.Helper()
 	const most = 5_000_000
 	var stdout, stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Files: host.Files{}}
 	if status := runLine(&p, append(args, "-o", "html")); status == exit.Failed {
 		t.Fatalf("%q ends with status %d: %.2000s", args, status, stderr.String())
 	}
 	t.Logf("%s writes %d bytes", args[0], stdout.Len())
 	if stdout.Len() > most {
-		t.Errorf("%s writes %d bytes for %d TrainJobs, more than %d", args[0], stdout.Len(), manyJobs, most)
+		t.Errorf("%s writes %d bytes for %d TrainJobs, more than %d", args[0], stdout.Len(),
+			manyJobs, most)
 	}
 	shown := map[string]bool{}
 	for _, name := range regexp.MustCompile(`train-\d+`).FindAllString(stdout.String(), -1) {

@@ -22,7 +22,8 @@ import (
 // stagedSuffix ends the names of files that are not in their places yet.
 const stagedSuffix = ".trainweld-new"
 
-// writer is a command that changes the files of a directory, over two versions of its inputs that take turns.
+// writer is a command that changes the files of a directory, over two versions of its inputs that
+// take turns.
 type writer struct {
 	dir string
 	// prepare makes the inputs of a version. It keeps the files that killed runs left.
@@ -43,31 +44,40 @@ func writers(t *testing.T) map[string]*writer {
 		t.Fatal(err)
 	}
 	for version := range 2 {
-		jobs := slices.Concat(manyTrainJobs(t, 30, "job", version), manyTrainJobs(t, 10, fmt.Sprint("only-", version), version))
+		jobs := slices.Concat(manyTrainJobs(t, 30, "job", version),
+			manyTrainJobs(t, 10, fmt.Sprint("only-", version), version))
 		testenv.WriteIn(t, work, fmt.Sprintf("jobs-%d.yaml", version), string(jobs))
 	}
 	all := map[string]*writer{
 		"render": {
 			prepare: func(t *testing.T, dir string, version int) {},
 			command: func(dir string, version int) *exec.Cmd {
-				return renderInto(filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", version)), dir, "--prune")
+				return renderInto(filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", version)), dir,
+					"--prune")
 			},
-			foreign: map[string]string{"README.md": "keep me", "default_gone.yaml": "keep me, too", ".gitkeep": ""},
+			foreign: map[string]string{"README.md": "keep me", "default_gone.yaml": "keep me, too",
+				".gitkeep": ""},
 		},
 		"test": {
 			prepare: writeCases,
-			command: func(dir string, version int) *exec.Cmd { return exec.Command("trainweld", "test", "--update", dir) },
+			command: func(dir string, version int) *exec.Cmd {
+				return exec.Command("trainweld", "test", "--update", dir)
+			},
 			foreign: map[string]string{
-				"README.md": "keep me", "case-00/notes.txt": "keep me, too", "case-00/want/notes.md": "and me", "case-01/want/.gitkeep": "",
-				"case-02/want/folder/default_llm.yaml": "not even this", "case-03/default_llm.yaml.trainweld-new": "nor this",
+				"README.md": "keep me", "case-00/notes.txt": "keep me, too",
+				"case-00/want/notes.md": "and me", "case-01/want/.gitkeep": "",
+				"case-02/want/folder/default_llm.yaml":   "not even this",
+				"case-03/default_llm.yaml.trainweld-new": "nor this",
 			},
 		},
 		"migrate": {
 			prepare: writeOldJobs,
 			command: func(dir string, version int) *exec.Cmd {
-				return exec.Command("trainweld", "migrate", "-R", "-w", dir, "-r", filepath.Join(testdata, "shared", "runtime.yaml"))
+				return exec.Command("trainweld", "migrate", "-R", "-w", dir, "-r",
+					filepath.Join(testdata, "shared", "runtime.yaml"))
 			},
-			foreign: map[string]string{"README.md": "keep me", "deep/a/notes.txt": "keep me, too", "deep/new.yaml": string(manyTrainJobs(t, 1, "new", 0))},
+			foreign: map[string]string{"README.md": "keep me", "deep/a/notes.txt": "keep me, too",
+				"deep/new.yaml": string(manyTrainJobs(t, 1, "new", 0))},
 		},
 	}
 	for name, w := range all {
@@ -115,9 +125,10 @@ func (w *writer) run(t *testing.T, version int) (*exec.Cmd, <-chan struct{}) {
 	return run, ended
 }
 
-// disturb runs a version, and sends a signal to it at a random moment. In half of the runs, files are being written at
-// that moment.
-func (w *writer) disturb(t *testing.T, random *rand.Rand, version int, signal os.Signal) *os.ProcessState {
+// disturb runs a version, and sends a signal to it at a random moment. In half of the runs, files
+// are being written at that moment.
+func (w *writer) disturb(t *testing.T, random *rand.Rand, version int,
+	signal os.Signal) *os.ProcessState {
 	t.Helper()
 	run, ended := w.run(t, version)
 	within := w.took
@@ -137,25 +148,30 @@ func (w *writer) isLeft(file string) bool {
 	return !foreign && strings.HasSuffix(file, stagedSuffix)
 }
 
-// complete runs a version without a signal, after disturbed runs. It makes the same files as a run into a new directory. Git
-// shows the other files that killed runs have left.
+// complete runs a version without a signal, after disturbed runs. It makes the same files as a run
+// into a new directory. Git shows the other files that killed runs have left.
 func (w *writer) complete(t *testing.T, version int) {
 	t.Helper()
 	if out, err := w.command(w.dir, version).CombinedOutput(); err != nil {
 		t.Fatalf("the run after the last one: %v\n%s", err, out)
 	}
 	files := testenv.Tree(t, w.dir)
-	maps.DeleteFunc(files, func(file, _ string) bool { _, isMade := w.trees[version][file]; return !isMade })
+	maps.DeleteFunc(files, func(file, _ string) bool {
+		_, isMade := w.trees[version][file]
+		return !isMade
+	})
 	if diff := cmp.Diff(w.trees[version], files); diff != "" {
 		t.Fatalf("the run after the last one left something else than a clean run (-want +got):\n%s", diff)
 	}
 }
 
-// TestKilledRuns kills runs of each command that writes files, at 200 random moments. After each, every file is whole, of
-// one version or the other, and every foreign file as it was. Every now and then a run gets no signal, and completes.
+// TestKilledRuns kills runs of each command that writes files, at 200 random moments. After each,
+// every file is whole, of one version or the other, and every foreign file as it was. Every now and
+// then a run gets no signal, and completes.
 func TestKilledRuns(t *testing.T) {
 	const kills = 200
-	if testenv.LongOnly(t, "kills processes for half a minute, and looks only at the files that they leave"); testenv.Race {
+	if testenv.LongOnly(
+		t, "kills processes for half a minute, and looks only at the files that they leave"); testenv.Race {
 		t.Skip("kills processes for half a minute, and looks only at the files that they leave")
 	}
 	random := seeded(t)
@@ -215,7 +231,8 @@ func TestKilledRuns(t *testing.T) {
 	}
 }
 
-// seeded returns the source of the random moments of a test. They are the same moments, as far as the machine repeats itself.
+// seeded returns the source of the random moments of a test. They are the same moments, as far as
+// the machine repeats itself.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(testenv.Seed(t), 0))
@@ -247,13 +264,15 @@ func manyTrainJobs(t *testing.T, n int, name string, version int) []byte {
 	var b bytes.Buffer
 	for i := range n {
 		fmt.Fprintf(&b, "---\n%s  trainer:\n    image: registry.example.com/version:%d\n",
-			bytes.Replace(template, []byte("name: llm"), fmt.Appendf(nil, "name: %s-%d", name, i), 1), version)
+			bytes.Replace(template, []byte("name: llm"), fmt.Appendf(nil, "name: %s-%d", name, i),
+				1), version)
 	}
 	return b.Bytes()
 }
 
 func renderInto(input, dir string, flags ...string) *exec.Cmd {
-	args := []string{"render", "-f", input, "-r", filepath.Join(testdata, "shared", "runtime.yaml"), "--output-dir", dir}
+	args := []string{"render", "-f", input, "-r", filepath.Join(testdata, "shared", "runtime.yaml"),
+		"--output-dir", dir}
 	return exec.Command("trainweld", append(args, flags...)...)
 }
 
@@ -261,13 +280,17 @@ func renderInto(input, dir string, flags ...string) *exec.Cmd {
 func writeOldJobs(t *testing.T, dir string, version int) {
 	t.Helper()
 	for i := range 12 {
-		text := fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: job-%d\nspec:\n  labels:\n    version: \"%d\"\n  runtimeRef:\n    name: plain\n", i, version)
-		testenv.WriteIn(t, dir, fmt.Sprintf("%s/job-%d.yaml", []string{".", "deep", "deep/a"}[i%3], i), text)
+		text := fmt.Sprintf(
+			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: "+
+				"job-%d\nspec:\n  labels:\n    version: \"%d\"\n  runtimeRef:\n    name: plain\n",
+			i, version)
+		testenv.WriteIn(
+			t, dir, fmt.Sprintf("%s/job-%d.yaml", []string{".", "deep", "deep/a"}[i%3], i), text)
 	}
 }
 
-// writeCases writes 8 cases of one runtime. Between the two versions all that they render to changes, and the second
-// has a TrainJob less in each.
+// writeCases writes 8 cases of one runtime. Between the two versions all that they render to
+// changes, and the second has a TrainJob less in each.
 func writeCases(t *testing.T, dir string, version int) {
 	t.Helper()
 	runtime, err := os.ReadFile(filepath.Join(testdata, "shared", "runtime.yaml"))
@@ -285,15 +308,16 @@ func writeCases(t *testing.T, dir string, version int) {
 		testenv.WriteIn(t, dir, folder+"/trainjob.yaml", string(job)+image)
 		other := filepath.Join(dir, folder, "other.yaml")
 		if version == 0 {
-			testenv.WriteIn(t, dir, folder+"/other.yaml", strings.Replace(string(job), "name: llm", "name: other", 1))
+			testenv.WriteIn(t, dir, folder+"/other.yaml",
+				strings.Replace(string(job), "name: llm", "name: other", 1))
 		} else if err := os.Remove(other); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestTwoProcessesAtOnce lets processes write one directory: all succeed, each file is whole from one process, and no other file
-// remains.
+// TestTwoProcessesAtOnce lets processes write one directory: all succeed, each file is whole from
+// one process, and no other file remains.
 func TestTwoProcessesAtOnce(t *testing.T) {
 	work := t.TempDir()
 	dir := filepath.Join(work, "out")

@@ -10,14 +10,16 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 )
 
-// The program names that kubectl searches on the PATH: for `kubectl trainweld`, and for a shell's completion of its arguments.
+// The program names that kubectl searches on the PATH: for `kubectl trainweld`, and for a shell's
+// completion of its arguments.
 const (
 	plugin           = "kubectl-trainweld"
 	pluginCompletion = "kubectl_complete-trainweld"
 )
 
-// invoked returns the command that the user types, and the arguments of the program. It depends on the name of the program's
-// file. For kubectl's questions about completions, it adds cobra's command.
+// invoked returns the command that the user types, and the arguments of the program. It depends on
+// the name of the program's file. For kubectl's questions about completions, it adds cobra's
+// command.
 func invoked(file string, args []string) (string, []string) {
 	switch strings.TrimSuffix(strings.ToLower(filepath.Base(file)), ".exe") {
 	case plugin:
@@ -28,7 +30,8 @@ func invoked(file string, args []string) (string, []string) {
 	return "trainweld", args
 }
 
-// named shows the name that the user types in the usage, the examples and the mentions of all commands.
+// named shows the name that the user types in the usage, the examples and the mentions of all
+// commands.
 func named(p *host.Program, root *cobra.Command) {
 	if p.Name == "" || p.Name == root.Name() {
 		return
@@ -57,7 +60,8 @@ func named(p *host.Program, root *cobra.Command) {
 	}
 }
 
-const pluginCompletionHelp = `kubectl completes its plugins itself: it asks an executable named ` + pluginCompletion + ` on the PATH.
+const pluginCompletionHelp = `kubectl completes its plugins itself: it asks an executable named ` +
+	pluginCompletion + ` on the PATH.
 Link or copy this program to that name, and every shell for which kubectl's own completion is set up
 completes "kubectl trainweld" too.
 

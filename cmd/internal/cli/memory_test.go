@@ -17,17 +17,19 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestMemoryIsFlat renders repositories of a thousand and of five thousand TrainJobs, each in its own process.
-// Neither takes much memory, and the second takes little more than the first.
+// TestMemoryIsFlat renders repositories of a thousand and of five thousand TrainJobs, each in its
+// own process. Neither takes much memory, and the second takes little more than the first.
 func TestMemoryIsFlat(t *testing.T) {
-	if testenv.LongOnly(t, "renders thousands of files, and the race detector takes memory of its own"); testenv.Race {
+	if testenv.LongOnly(
+		t, "renders thousands of files, and the race detector takes memory of its own"); testenv.Race {
 		t.Skip("renders thousands of files, and the race detector takes memory of its own")
 	}
 	const most, more = 150 << 20, 40 << 20
 	var peaks [2]int64
 	for i, jobs := range []int{1000, 5000} {
 		dir := testenv.WriteRepository(t, jobs)
-		run := exec.Command("trainweld", "render", "-R", "-f", filepath.Join(dir, "jobs"), "-r", filepath.Join(dir, "runtimes"), "--output-dir", filepath.Join(dir, "out"))
+		run := exec.Command("trainweld", "render", "-R", "-f", filepath.Join(dir, "jobs"), "-r",
+			filepath.Join(dir, "runtimes"), "--output-dir", filepath.Join(dir, "out"))
 		var out bytes.Buffer
 		run.Stdout, run.Stderr = &out, &out
 		peak, err := peakOf(run)
@@ -45,14 +47,17 @@ func TestMemoryIsFlat(t *testing.T) {
 	}
 }
 
-// TestPodsAreStreamed writes 100,000 Pods in a process of its own. It writes each before it makes the next one.
+// TestPodsAreStreamed writes 100,000 Pods in a process of its own. It writes each before it makes
+// the next one.
 func TestPodsAreStreamed(t *testing.T) {
-	if testenv.LongOnly(t, "writes 270 MB, and the race detector takes memory of its own"); testenv.Race {
+	if testenv.LongOnly(
+		t, "writes 270 MB, and the race detector takes memory of its own"); testenv.Race {
 		t.Skip("writes 270 MB, and the race detector takes memory of its own")
 	}
 	const most = 100 << 20
 	dir := testenv.WriteTrainJobs(t, 1)
-	testenv.WriteIn(t, dir, "job-00000.yaml", strings.Replace(testenv.TrainJob(0), "numNodes: 4", "numNodes: 100000", 1))
+	testenv.WriteIn(t, dir, "job-00000.yaml",
+		strings.Replace(testenv.TrainJob(0), "numNodes: 4", "numNodes: 100000", 1))
 	run := exec.Command("trainweld", "render", "-f", dir, "--to=pods")
 	written := new(counter)
 	var stderr bytes.Buffer
@@ -67,8 +72,8 @@ func TestPodsAreStreamed(t *testing.T) {
 	}
 }
 
-// peakOf runs a command and returns the most memory that it took, in bytes. On Linux the kernel also counts
-// the memory that the parent took at the start. So peakOf watches the process.
+// peakOf runs a command and returns the most memory that it took, in bytes. On Linux the kernel
+// also counts the memory that the parent took at the start. So peakOf watches the process.
 func peakOf(run *exec.Cmd) (int64, error) {
 	if runtime.GOOS != "linux" {
 		err := run.Run()

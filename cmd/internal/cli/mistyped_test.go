@@ -32,9 +32,9 @@ const (
 		{"name":"node","template":{"spec":{"template":{"spec":{"runtimeClassName":"kata","containers":[{"name":"node","image":"i"}]}}}}}]}}`
 )
 
-// TestOneFindingPerMistake gives every field of the Go types a value of a wrong type. Then it gives the field a value
-// that most fields of its type reject. The first value adds one finding to the findings of the document without the
-// field. The second value adds one at most.
+// TestOneFindingPerMistake gives every field of the Go types a value of a wrong type. Then it gives
+// the field a value that most fields of its type reject. The first value adds one finding to the
+// findings of the document without the field. The second value adds one at most.
 func TestOneFindingPerMistake(t *testing.T) {
 	if testenv.Race {
 		t.Skip("one goroutine, and thousands of documents")
@@ -81,11 +81,15 @@ func TestOneFindingPerMistake(t *testing.T) {
 				for batch := range slices.Chunk(mistakes, 300) {
 					var with, without []any
 					for i, m := range batch {
-						with, without = append(with, numbered(m.with, i)), append(without, numbered(m.without, i))
+						with, without = append(with, numbered(m.with, i)),
+							append(without, numbered(m.without, i))
 					}
-					after, before := checkLines(t, with, "-r", runtimes), checkLines(t, without, "-r", runtimes)
+					after, before := checkLines(t, with, "-r", runtimes),
+						checkLines(t, without, "-r", runtimes)
 					for i, m := range batch {
-						if values.least == 0 && strings.HasPrefix(m.path, "spec template spec replicatedJobs 0 template spec ") {
+						if values.least == 0 &&
+							strings.HasPrefix(
+								m.path, "spec template spec replicatedJobs 0 template spec ") {
 							continue // of a runtime; a JobSet has the same fields
 						}
 						m.judge(t, before[i], after[i], values.least)
@@ -110,7 +114,8 @@ func TestOneFindingPerMistake(t *testing.T) {
 				}
 				plain := object(mistypedJob)
 				delete(plain["spec"].(map[string]any), "runtimePatches")
-				return slices.Concat(checkLines(t, []any{plain}, "-r", runtimes, "--patch", file)...)
+				return slices.Concat(
+					checkLines(t, []any{plain}, "-r", runtimes, "--patch", file)...)
 			}
 			m.judge(t, report(m.without), report(m.with), 1)
 		}
@@ -124,14 +129,16 @@ type mistake struct {
 	with, without any // the document with the value, and without the field
 }
 
-// lineFinding is a finding without the names of objects and of items, which differ between the documents. For the
-// same reason it has a message for a wrong type only.
+// lineFinding is a finding without the names of objects and of items, which differ between the
+// documents. For the same reason it has a message for a wrong type only.
 type lineFinding struct{ Code, Severity, Path, Message string }
 
 // judge compares the findings of the two documents.
 func (m mistake) judge(t *testing.T, without, with []lineFinding, least int) {
 	t.Helper()
-	added := slices.DeleteFunc(with, func(f lineFinding) bool { return slices.Contains(without, f) })
+	added := slices.DeleteFunc(with, func(f lineFinding) bool {
+		return slices.Contains(without, f)
+	})
 	if len(added) == 1 || len(added) == 0 && least == 0 {
 		return
 	}
@@ -194,8 +201,8 @@ func checkLines(t *testing.T, documents []any, args ...string) [][]lineFinding {
 	return found
 }
 
-// mistakesIn puts values into each field of the types that the root reaches, by the first path to it. The first fields of
-// a type get all values, the others one after the other.
+// mistakesIn puts values into each field of the types that the root reaches, by the first path to
+// it. The first fields of a type get all values, the others one after the other.
 func mistakesIn(root reflect.Type, base any, values func(reflect.Type) []any) []mistake {
 	const whole = 3
 	var all []mistake
@@ -212,15 +219,16 @@ func mistakesIn(root reflect.Type, base any, values func(reflect.Type) []any) []
 		for _, value := range of {
 			all = append(all, mistake{
 				path: strings.Trim(fmt.Sprint(steps), "[]"), value: value,
-				with: with(copied(base), root, steps, value), without: with(copied(base), root, steps, nil),
+				with:    with(copied(base), root, steps, value),
+				without: with(copied(base), root, steps, nil),
 			})
 		}
 	})
 	return all
 }
 
-// eachField yields the fields of the structs that the root reaches, shortest paths first. A step is a name, or 0 for the
-// first item of a list.
+// eachField yields the fields of the structs that the root reaches, shortest paths first. A step is
+// a name, or 0 for the first item of a list.
 func eachField(root reflect.Type, yield func(steps []any, typ reflect.Type)) {
 	type visit struct {
 		steps []any
@@ -248,7 +256,8 @@ func eachField(root reflect.Type, yield func(steps []any, typ reflect.Type)) {
 	}
 }
 
-// fieldsIn yields the fields of a struct as JSON has them, and whether encoding/json always writes them.
+// fieldsIn yields the fields of a struct as JSON has them, and whether encoding/json always writes
+// them.
 func fieldsIn(t reflect.Type, yield func(name string, typ reflect.Type, always bool)) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -256,7 +265,8 @@ func fieldsIn(t reflect.Type, yield func(name string, typ reflect.Type, always b
 		case name == "-" || !f.IsExported():
 		case name == "" && f.Anonymous:
 			fieldsIn(f.Type, yield)
-		case name == "status" && indirect(f.Type).Kind() == reflect.Struct, name == "managedFields": // the cluster ignores these
+		// the cluster ignores these
+		case name == "status" && indirect(f.Type).Kind() == reflect.Struct, name == "managedFields":
 		default:
 			yield(name, f.Type, !strings.Contains(options, "omitempty"))
 		}
@@ -359,7 +369,8 @@ func scalarOf(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():
 		return "quantity"
-	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[metav1.Duration]():
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](),
+		reflect.TypeFor[metav1.Duration]():
 		return "time"
 	case reflect.TypeFor[intstr.IntOrString]():
 		return "integer or string"
@@ -390,7 +401,8 @@ func mistyped(t reflect.Type) []any {
 	case "bool":
 		return []any{object, list, 5, "true"}
 	case "integer":
-		return []any{object, list, "5", true, 1.5, json.Number("99999999999999999999"), json.Number("1e99")}
+		return []any{object, list, "5", true, 1.5, json.Number("99999999999999999999"),
+			json.Number("1e99")}
 	}
 	if t.Kind() == reflect.Slice {
 		return []any{"a", object, 5, true}
@@ -411,7 +423,8 @@ func wrong(t reflect.Type) []any {
 		return []any{-1, "Wrong!", 2147483648, "-5%"}
 	}
 	if t.Kind() == reflect.Map {
-		return []any{map[string]any{"Wrong Key!": nil}, map[string]any{"Wrong Key!": filled(t.Elem())}}
+		return []any{map[string]any{"Wrong Key!": nil},
+			map[string]any{"Wrong Key!": filled(t.Elem())}}
 	}
 	return nil
 }

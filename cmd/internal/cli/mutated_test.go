@@ -112,8 +112,13 @@ stringData: {p: hunter2SECRET}
 // mutate changes a text in a few places.
 func mutate(r *rand.Rand, text string) string {
 	tokens := []string{
-		"{", "}", "[", "]", ":", ": ", "- ", "'", "\"", "|", ">", "&a ", "*a", "*e", "*s", "<<: *s", "!!binary ", "!x ", "#", " #", "%", "@", "`", "\t", "\r\n", "\n", "\n\n", "---\n", "...\n", "{{ .x }}", "{{- if }}",
-		"\x00", "\xff", "\x1b[31m", "\u202e", "\u2028", "\ufeff", "\u0085", "\x7f", "null", "~", "yes", "1e99999999", "99999999999999999999", "-1", "0x1F", "1_000", ".inf", "2001-01-01", "::error ::x", "\n::error ::x", "? ", "!!str ", "\\", "\"\\x00\"", "\"\\u202e\"", "\"\\n---\\nkind: Injected\\n\"",
+		"{", "}", "[", "]", ":", ": ", "- ", "'", "\"", "|", ">", "&a ", "*a", "*e", "*s", "<<: *s",
+		"!!binary ", "!x ", "#", " #", "%", "@", "`", "\t", "\r\n", "\n", "\n\n", "---\n", "...\n",
+		"{{ .x }}", "{{- if }}",
+		"\x00", "\xff", "\x1b[31m", "\u202e", "\u2028", "\ufeff", "\u0085", "\x7f", "null", "~",
+		"yes", "1e99999999", "99999999999999999999", "-1", "0x1F", "1_000", ".inf", "2001-01-01",
+		"::error ::x", "\n::error ::x", "? ", "!!str ", "\\", "\"\\x00\"", "\"\\u202e\"",
+		"\"\\n---\\nkind: Injected\\n\"",
 	}
 	lines := strings.SplitAfter(text, "\n")
 	for range 1 + r.IntN(3) {
@@ -164,8 +169,8 @@ func mutate(r *rand.Rand, text string) string {
 	return strings.Join(lines, "")
 }
 
-// namesSecret reports whether a name of the manifests holds the secret. A line of a longer scalar may move behind a name, and
-// reports show names.
+// namesSecret reports whether a name of the manifests holds the secret. A line of a longer scalar
+// may move behind a name, and reports show names.
 func namesSecret(text string) bool {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	for {
@@ -189,8 +194,8 @@ func namesSecret(text string) bool {
 	}
 }
 
-// TestMutatedInputs breaks a TrainJob and its runtime in random places. No command panics, hangs, shows a secret or writes
-// half of its objects. Each finding has a place and a help.
+// TestMutatedInputs breaks a TrainJob and its runtime in random places. No command panics, hangs,
+// shows a secret or writes half of its objects. Each finding has a place and a help.
 func TestMutatedInputs(t *testing.T) {
 	count := uint64(50)
 	if testenv.Every(2) > 1 {
@@ -244,7 +249,8 @@ func TestMutatedInputs(t *testing.T) {
 						bad(args, "panics", p)
 					}
 				}()
-				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+					Files: host.Files{}}
 				status = runLine(&p, args)
 			}()
 			if d := time.Since(start); d > time.Minute {
@@ -272,7 +278,8 @@ func TestMutatedInputs(t *testing.T) {
 				}
 			}
 			tame(t, append(args, fmt.Sprint(seed)), "stderr", stderr.String(), format)
-			if args[0] != "migrate" && strings.Contains(reports, mutatedSecret) && !namesSecret(job) && !namesSecret(rt) {
+			if args[0] != "migrate" && strings.Contains(reports, mutatedSecret) &&
+				!namesSecret(job) && !namesSecret(rt) {
 				bad(args, "leaks", reports)
 			}
 			if format == "json" && args[0] == "check" {

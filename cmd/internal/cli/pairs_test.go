@@ -18,7 +18,8 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// pairedObjects follow mutatedJob in a dump, and end it with a status: what the cluster made of the TrainJob, some of it with owners.
+// pairedObjects follow mutatedJob in a dump, and end it with a status: what the cluster made of the
+// TrainJob, some of it with owners.
 const pairedObjects = `status:
   conditions: [{type: Suspended, status: "False", reason: Resumed, message: m, lastTransitionTime: "2026-11-20T09:00:00Z"}]
   jobsStatus: [{name: node, ready: 1, succeeded: 0, failed: 0, active: 2, suspended: 0}]
@@ -125,16 +126,26 @@ func spotsOf(r *rand.Rand, node *yaml.Node, spots *[]func()) {
 			spotsOf(r, value, spots)
 			switch key {
 			case "image", "value", "x", "a", "b":
-				add(func() { *value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: fmt.Sprint("v", r.IntN(5))} })
+				add(func() {
+					*value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str",
+						Value: fmt.Sprint("v", r.IntN(5))}
+				})
 			case "numNodes":
-				add(func() { *value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(1 + r.IntN(4))} })
-			case "labels", "env", "nodeSelector", "resources", "trainer", "runtimePatches", "command", "volumeMounts", "spec", "template",
-				"status", "conditions", "containers", "replicas", "runPolicy", "managedFields", "ownerReferences", "replicatedJobsStatus":
+				add(func() {
+					*value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int",
+						Value: fmt.Sprint(1 + r.IntN(4))}
+				})
+			case "labels", "env", "nodeSelector", "resources", "trainer", "runtimePatches",
+				"command", "volumeMounts", "spec", "template",
+				"status", "conditions", "containers", "replicas", "runPolicy", "managedFields",
+				"ownerReferences", "replicatedJobsStatus":
 				add(func() {
 					if r.IntN(5) > 0 {
 						return
 					}
-					*value = []yaml.Node{{Kind: yaml.MappingNode}, {Kind: yaml.SequenceNode}, {Kind: yaml.SequenceNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}, {Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}}[r.IntN(4)]
+					*value = []yaml.Node{{Kind: yaml.MappingNode}, {Kind: yaml.SequenceNode},
+						{Kind: yaml.SequenceNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}},
+						{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}}[r.IntN(4)]
 				})
 			case "name":
 				add(func() {
@@ -162,25 +173,41 @@ func spotsOf(r *rand.Rand, node *yaml.Node, spots *[]func()) {
 	add(func() {})
 }
 
-// TestPairs gives each verb that takes two states two changed TrainJobs and runtimes: as files, as revisions of git, and as a dump. Nothing
-// panics, takes ten seconds or a gibibyte, and half of the pairs render on both sides.
+// TestPairs gives each verb that takes two states two changed TrainJobs and runtimes: as files, as
+// revisions of git, and as a dump. Nothing panics, takes ten seconds or a gibibyte, and half of the
+// pairs render on both sides.
 func TestPairs(t *testing.T) {
 	from, count := testenv.Seed(t), testenv.Cases(t, 60)
 	t.Chdir(t.TempDir())
 	lines := [][]string{
-		{"diff", "old", "new", "-o", "json"}, {"diff", "old", "new", "-o", "markdown", "--to=pods"}, {"diff", "new", "old", "-o", "html", "--to=jobs"},
-		{"diff", "old/rt.yaml", "new/rt.yaml", "-f", "old/job.yaml"}, {"diff", "new", "--from-version=2.1", "--to-version=2.3", "-o", "markdown"},
-		{"check", "new", "--old", "old"}, {"check", "new/job.yaml", "-r", "new/rt.yaml", "--old", "old/job.yaml", "-o", "json", "--recreate"},
-		{"render", "-f", "new", "--old", "old", "--on-conflict=last", "--to=jobs"}, {"policy", "test", "new", "--policy", "policy.yaml", "--old", "old"},
-		{"check", "new/job.yaml", "old/rt.yaml", "--on-conflict=last"}, {"migrate", "new/job.yaml", "-r", "old/rt.yaml"}, {"migrate", "v1.yaml", "-r", "new/rt.yaml"},
-		{"merge", "-f", "base.yaml", "--patch", "a=patch.yaml", "-o", "managed"}, {"conflicts", "-f", "base.yaml", "--patch", "a=base.yaml", "--patch", "b=patch.yaml"}, {"conflicts", "new/job.yaml", "-r", "old/rt.yaml"},
-		{"check", "repository", "--git", "HEAD", "-o", "json"}, {"diff", "repository", "--git", "HEAD"}, {"render", "-f", "repository", "--git", "HEAD", "--on-conflict=last"},
-		{"check", "new", "--old", "dump.yaml"}, {"render", "-f", "new", "--old", "dump.yaml", "--on-conflict=last"}, {"blame", "dump.yaml", "-r", "old/rt.yaml"},
-		{"diff", "dump.yaml", "new/job.yaml", "-r", "new/rt.yaml"}, {"policy", "test", "new", "--policy", "policy.yaml", "--old", "dump.yaml"},
+		{"diff", "old", "new", "-o", "json"}, {"diff", "old", "new", "-o", "markdown", "--to=pods"},
+		{"diff", "new", "old", "-o", "html", "--to=jobs"},
+		{"diff", "old/rt.yaml", "new/rt.yaml", "-f", "old/job.yaml"},
+		{"diff", "new", "--from-version=2.1", "--to-version=2.3", "-o", "markdown"},
+		{"check", "new", "--old", "old"},
+		{"check", "new/job.yaml", "-r", "new/rt.yaml", "--old", "old/job.yaml", "-o", "json",
+			"--recreate"},
+		{"render", "-f", "new", "--old", "old", "--on-conflict=last", "--to=jobs"},
+		{"policy", "test", "new", "--policy", "policy.yaml", "--old", "old"},
+		{"check", "new/job.yaml", "old/rt.yaml", "--on-conflict=last"},
+		{"migrate", "new/job.yaml", "-r", "old/rt.yaml"},
+		{"migrate", "v1.yaml", "-r", "new/rt.yaml"},
+		{"merge", "-f", "base.yaml", "--patch", "a=patch.yaml", "-o", "managed"},
+		{"conflicts", "-f", "base.yaml", "--patch", "a=base.yaml", "--patch", "b=patch.yaml"},
+		{"conflicts", "new/job.yaml", "-r", "old/rt.yaml"},
+		{"check", "repository", "--git", "HEAD", "-o", "json"},
+		{"diff", "repository", "--git", "HEAD"},
+		{"render", "-f", "repository", "--git", "HEAD", "--on-conflict=last"},
+		{"check", "new", "--old", "dump.yaml"},
+		{"render", "-f", "new", "--old", "dump.yaml", "--on-conflict=last"},
+		{"blame", "dump.yaml", "-r", "old/rt.yaml"},
+		{"diff", "dump.yaml", "new/job.yaml", "-r", "new/rt.yaml"},
+		{"policy", "test", "new", "--policy", "policy.yaml", "--old", "dump.yaml"},
 	}
 	behind := make([]uint64, len(lines)) // the runs that did not fail, of each line
 	gitIn(t, ".", "", "init", "-q")
-	testenv.WriteIn(t, ".", "policy.yaml", "managers: [{name: a.io/b, required: true, paths: [nodeSelector, containers]}]\n")
+	testenv.WriteIn(t, ".", "policy.yaml",
+		"managers: [{name: a.io/b, required: true, paths: [nodeSelector, containers]}]\n")
 	text := func(r *rand.Rand, of string) string {
 		if r.IntN(40) == 0 {
 			return mutate(r, of)
@@ -217,11 +244,14 @@ func TestPairs(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
-			status := runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}, args)
+			status := runLine(
+				&host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+					Files: host.Files{}}, args)
 			spent := time.Since(start)
 			runtime.ReadMemStats(&after)
 			if status == panicked || spent > 10*time.Second || after.Sys > before.Sys+1<<30 {
-				t.Errorf("seed %d: %q ends with %d after %v and %d bytes: %.3000s", seed, args, status, spent, after.Sys-before.Sys, stderr.String())
+				t.Errorf("seed %d: %q ends with %d after %v and %d bytes: %.3000s", seed, args,
+					status, spent, after.Sys-before.Sys, stderr.String())
 			}
 			if status < exit.Failed {
 				behind[i]++
@@ -231,7 +261,8 @@ func TestPairs(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d runs, %d of %d pairs render on both sides", uint64(len(seeds)*len(lines)), behind[0], len(seeds))
+	t.Logf("%d runs, %d of %d pairs render on both sides", uint64(len(seeds)*len(lines)), behind[0],
+		len(seeds))
 	for i, args := range lines {
 		if count >= 50 && behind[i]*2 < count {
 			t.Errorf("%q ends early for all but %d of %d pairs, want half", args, behind[i], count)

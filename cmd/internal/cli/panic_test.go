@@ -17,8 +17,8 @@ const panicked = -1
 // panics counts them: a test that asks for no status fails the run.
 var panics atomic.Int64
 
-// runLine runs a command line in this process. A panic, also of a worker, fails the test that runs it: it names the command line and the
-// start of each file in it, before any cleanup.
+// runLine runs a command line in this process. A panic, also of a worker, fails the test that runs
+// it: it names the command line and the start of each file in it, before any cleanup.
 func runLine(p *host.Program, args []string) (status int) {
 	defer func() {
 		v := recover()

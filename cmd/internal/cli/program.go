@@ -57,7 +57,8 @@ func commands() []func(*host.Program, *option.Global) *cobra.Command {
 }
 
 // alone returns the constructor of a command without the program's flags.
-func alone(command func(*host.Program) *cobra.Command) func(*host.Program, *option.Global) *cobra.Command {
+func alone(command func(*host.Program) *cobra.Command) func(*host.Program,
+	*option.Global) *cobra.Command {
 	return func(p *host.Program, _ *option.Global) *cobra.Command { return command(p) }
 }
 
@@ -92,8 +93,8 @@ func noEffect(cmd *cobra.Command) error {
 	return nil
 }
 
-// Root returns the program's command with all its subcommands. args are the words that follow it. They tell whether an unknown flag
-// belongs to an unknown command.
+// Root returns the program's command with all its subcommands. args are the words that follow it.
+// They tell whether an unknown flag belongs to an unknown command.
 func Root(p *host.Program, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trainweld",
@@ -133,7 +134,8 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		// After an unknown command, the flags belong to the intended one. So report the command only.
+		// After an unknown command, the flags belong to the intended one. So report the command
+		// only.
 		if unknown := subcommand(cmd, args); cmd == root && unknown != nil {
 			return unknown
 		}
@@ -151,7 +153,8 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 	return root
 }
 
-// amend adds an example to the commands that cobra generates, and makes them reject unknown arguments.
+// amend adds an example to the commands that cobra generates, and makes them reject unknown
+// arguments.
 func amend(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
@@ -161,7 +164,9 @@ func amend(root *cobra.Command) {
 			cmd.RunE = func(_ *cobra.Command, args []string) error {
 				topic := root
 				for _, name := range args {
-					i := slices.IndexFunc(topic.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+					i := slices.IndexFunc(topic.Commands(), func(c *cobra.Command) bool {
+						return c.Name() == name
+					})
 					if i < 0 {
 						return subcommand(topic, []string{name})
 					}
@@ -203,7 +208,8 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	if instead := commandline.Elsewhere(args[0]); instead != nil && cmd == cmd.Root() {
 		return exit.Usage(instead)
 	}
-	return exit.Usage(fmt.Errorf("unknown command %q%s", args[0], option.DidYouMean(args[0], names)))
+	return exit.Usage(
+		fmt.Errorf("unknown command %q%s", args[0], option.DidYouMean(args[0], names)))
 }
 
 // flagError returns a usage error for a flag, and suggests a similar flag.
@@ -226,7 +232,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &misused):
 		return misused // the value's own reason
 	case errors.As(err, &invalid):
-		err = fmt.Errorf("--%s: invalid value %q%s", invalid.GetFlag().Name, invalid.GetValue(), wantOf(invalid.GetFlag().Value.Type()))
+		err = fmt.Errorf("--%s: invalid value %q%s", invalid.GetFlag().Name, invalid.GetValue(),
+			wantOf(invalid.GetFlag().Value.Type()))
 	}
 	return exit.Usage(err)
 }
@@ -251,7 +258,8 @@ func wantOf(typ string) string {
 	}
 }
 
-// Start prepares this process for command lines, and returns the machine that runs them. tag and revision identify the build.
+// Start prepares this process for command lines, and returns the machine that runs them. tag and
+// revision identify the build.
 func Start(tag, revision string) *host.Program {
 	build.Serve()
 	p := host.New()
@@ -261,7 +269,8 @@ func Start(tag, revision string) *host.Program {
 	return p
 }
 
-// Run runs a command line and returns its exit status. args begin with the name that the user typed.
+// Run runs a command line and returns its exit status. args begin with the name that the user
+// typed.
 func Run(p *host.Program, args []string) int {
 	line := *p
 	line.Name, args = invoked(args[0], args[1:])

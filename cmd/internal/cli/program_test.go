@@ -27,7 +27,8 @@ import (
 // TestEveryCommandHasExamples asks every command, also a future one, for its help.
 func TestEveryCommandHasExamples(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Files: host.Files{}}
 	var commands [][]string
 	var collect func(cmd *cobra.Command, path []string)
 	collect = func(cmd *cobra.Command, path []string) {
@@ -48,7 +49,8 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		}
 		text := stdout.String()
 		_, examples, ok := strings.Cut(text, "\nExamples:\n")
-		if first, _, _ := strings.Cut(examples, "\n\n"); len(path) > 0 && (!ok || !strings.Contains(first, "trainweld")) {
+		if first, _, _ := strings.Cut(examples, "\n\n"); len(path) > 0 &&
+			(!ok || !strings.Contains(first, "trainweld")) {
 			t.Errorf("the help of %q has no example:\n%s", path, text)
 		}
 		if !strings.Contains(text, "\nUsage:\n") {
@@ -60,32 +62,37 @@ func TestEveryCommandHasExamples(t *testing.T) {
 			}
 		}
 		if n := strings.Count(text, "\n"); n > firstScreen {
-			t.Errorf("the help of %q has %d lines, want at most %d:\n%s", path, n, firstScreen, text)
+			t.Errorf("the help of %q has %d lines, want at most %d:\n%s", path, n, firstScreen,
+				text)
 		}
 	}
 }
 
-// TestHelp_MostUsedFlags: all of the help of a command with many flags begins with five of them. It shows each flag once, in
-// 80 columns.
+// TestHelp_MostUsedFlags: all of the help of a command with many flags begins with five of them. It
+// shows each flag once, in 80 columns.
 func TestHelp_MostUsedFlags(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Files: host.Files{}}
 	for _, cmd := range Root(&p, nil).Commands() {
 		stdout.Reset()
 		if status := runLine(&p, []string{cmd.Name(), "--help-all"}); status != exit.Done {
 			t.Fatalf("%s: status %d, %s", cmd.Name(), status, stderr.String())
 		}
-		_, text, _ := strings.Cut(strings.ReplaceAll(stdout.String(), "\nMost used flags:\n", "\nFlags:\n"), "\nFlags:\n")
+		_, text, _ := strings.Cut(
+			strings.ReplaceAll(stdout.String(), "\nMost used flags:\n", "\nFlags:\n"), "\nFlags:\n")
 		names := mostUsed(cmd.Name())
 		count := 0
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			count++
-			if n := len(regexp.MustCompile(`(?m)^(  -., |      )--`+f.Name+`[ \[]`).FindAllString(text, -1)); n != 1 && !f.Hidden {
+			if n := len(regexp.MustCompile(`(?m)^(  -., |      )--`+f.Name+`[ \[]`).FindAllString(
+				text, -1)); n != 1 && !f.Hidden {
 				t.Errorf("the help of %s shows --%s %d times", cmd.Name(), f.Name, n)
 			}
 		})
 		if few := count <= 7; few != (names == nil) || !few && len(names) != 5 {
-			t.Errorf("%s has %d flags, and its most used flags are %q, want five if there are more than six", cmd.Name(), count, names)
+			t.Errorf("%s has %d flags, and its most used flags are %q, want five if there are "+
+				"more than six", cmd.Name(), count, names)
 		}
 		if names == nil {
 			continue
@@ -95,13 +102,15 @@ func TestHelp_MostUsedFlags(t *testing.T) {
 		for _, name := range names {
 			at := strings.Index(first, "--"+name+" ")
 			if !ok || at <= before {
-				t.Errorf("the most used flags of %s do not show --%s in its place:\n%s", cmd.Name(), name, first)
+				t.Errorf("the most used flags of %s do not show --%s in its place:\n%s", cmd.Name(),
+					name, first)
 			}
 			before = at
 		}
 		for line := range strings.Lines(text) {
 			if len(line) > mostHelp+1 {
-				t.Errorf("the help of %s has a line of %d columns: %s", cmd.Name(), len(line)-1, line)
+				t.Errorf("the help of %s has a line of %d columns: %s", cmd.Name(), len(line)-1,
+					line)
 			}
 		}
 	}
@@ -133,8 +142,10 @@ func TestInvoked(t *testing.T) {
 		{"/tmp/build-1/b001/exe/main", "trainweld", args, "any other name is not for it to take"},
 		{"/home/me/.krew/bin/kubectl-trainweld", "kubectl trainweld", args, "as krew links it"},
 		{"kubectl-trainweld.exe", "kubectl trainweld", args, "as Windows has it"},
-		{"KUBECTL-TRAINWELD.EXE", "kubectl trainweld", args, "Windows does not tell capitals apart"},
-		{"bin/kubectl_complete-trainweld", "kubectl trainweld", []string{"__complete", "render", ""}, "a question of kubectl's"},
+		{"KUBECTL-TRAINWELD.EXE", "kubectl trainweld", args,
+			"Windows does not tell capitals apart"},
+		{"bin/kubectl_complete-trainweld", "kubectl trainweld",
+			[]string{"__complete", "render", ""}, "a question of kubectl's"},
 	} {
 		name, got := invoked(tc.file, args)
 		if name != tc.name || !slices.Equal(got, tc.args) {
@@ -143,8 +154,8 @@ func TestInvoked(t *testing.T) {
 	}
 }
 
-// allocations runs the program in its own process. It prints the number of allocated bytes in place of
-// the output.
+// allocations runs the program in its own process. It prints the number of allocated bytes in place
+// of the output.
 func allocations() {
 	p := host.Program{Stdin: os.Stdin, Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}
 	status := runLine(&p, os.Args[1:])
@@ -182,7 +193,8 @@ func TestOnlyCheckLoadsDefinitions(t *testing.T) {
 	} {
 		const times = 3
 		if n := allocates(args...); n*times > check {
-			t.Errorf("%q allocates %d bytes, check %d: does it load the definitions?", args, n, check)
+			t.Errorf("%q allocates %d bytes, check %d: does it load the definitions?", args, n,
+				check)
 		}
 	}
 }

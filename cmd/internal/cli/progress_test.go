@@ -18,8 +18,8 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestProgress runs check by a clock of its own. On a terminal, a run of more than a second shows its
-// progress, and wipes it before the summary.
+// TestProgress runs check by a clock of its own. On a terminal, a run of more than a second shows
+// its progress, and wipes it before the summary.
 func TestProgress(t *testing.T) {
 	dir := testenv.WriteTrainJobs(t, 20)
 	for _, tc := range []struct {
@@ -29,8 +29,11 @@ func TestProgress(t *testing.T) {
 		want     []string
 		reason   string
 	}{
-		{"slow", 200 * time.Millisecond, true, []string{"\rread 5 of 21\x1b[K", "\rread 21 of 21\x1b[K", "\rchecked 21 of 21\x1b[K\r\x1b[K"}, "somebody waits"},
-		{"slow, often", 60 * time.Millisecond, true, []string{"\rread 17 of 21\x1b[K\rread 19 of 21\x1b[K"}, "ten times a second is enough"},
+		{"slow", 200 * time.Millisecond, true,
+			[]string{"\rread 5 of 21\x1b[K", "\rread 21 of 21\x1b[K",
+				"\rchecked 21 of 21\x1b[K\r\x1b[K"}, "somebody waits"},
+		{"slow, often", 60 * time.Millisecond, true,
+			[]string{"\rread 17 of 21\x1b[K\rread 19 of 21\x1b[K"}, "ten times a second is enough"},
 		{"fast", time.Millisecond, true, nil, "a short run needs no words"},
 		{"no terminal", time.Second, false, nil, "nobody sees it in a log"},
 	} {
@@ -38,8 +41,9 @@ func TestProgress(t *testing.T) {
 			now := time.Time{}
 			var stdout, stderr bytes.Buffer
 			p := host.Program{
-				Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}, Terminal: tc.terminal,
-				Clock: func() time.Time { now = now.Add(tc.step); return now },
+				Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{},
+				Terminal: tc.terminal,
+				Clock:    func() time.Time { now = now.Add(tc.step); return now },
 			}
 			if status := runLine(&p, []string{"check", dir}); status != exit.Done {
 				t.Fatalf("status %d: %s", status, stderr.String())
@@ -60,17 +64,21 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgressOfRender wants render to say how far it is, and to wipe that. In a pipe it says nothing.
+// TestProgressOfRender wants render to say how far it is, and to wipe that. In a pipe it says
+// nothing.
 func TestProgressOfRender(t *testing.T) {
 	dir := testenv.WriteTrainJobs(t, 20)
 	for _, terminal := range []bool{true, false} {
 		now := time.Time{}
 		var stdout, stderr bytes.Buffer
 		p := host.Program{
-			Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}, Terminal: terminal,
-			Clock: func() time.Time { now = now.Add(200 * time.Millisecond); return now },
+			Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{},
+			Terminal: terminal,
+			Clock:    func() time.Time { now = now.Add(200 * time.Millisecond); return now },
 		}
-		if status := runLine(&p, []string{"render", "-f", dir, "--output-dir", t.TempDir()}); status != exit.Done || stdout.Len() > 0 {
+		if status := runLine(
+			&p, []string{"render", "-f", dir, "--output-dir", t.TempDir()}); status != exit.Done ||
+			stdout.Len() > 0 {
 			t.Fatalf("status %d: %s%s", status, stdout.String(), stderr.String())
 		}
 		said := stderr.String()
@@ -80,7 +88,8 @@ func TestProgressOfRender(t *testing.T) {
 			}
 			continue
 		}
-		for _, want := range []string{"\rlooked at 21 of 21\x1b[K", "\rrendered 20 of 21\x1b[K", "\rwrote 20 of 20\x1b[K"} {
+		for _, want := range []string{"\rlooked at 21 of 21\x1b[K", "\rrendered 20 of 21\x1b[K",
+			"\rwrote 20 of 20\x1b[K"} {
 			if !strings.Contains(said, want) {
 				t.Errorf("says %q, without %q", said, want)
 			}
@@ -91,8 +100,8 @@ func TestProgressOfRender(t *testing.T) {
 	}
 }
 
-// collections runs the program in its own process. In place of the output, it prints the number of garbage
-// collections, and the percentage of GOGC at the end.
+// collections runs the program in its own process. In place of the output, it prints the number of
+// garbage collections, and the percentage of GOGC at the end.
 func collections() {
 	runtime.GC() // of what the tests' packages set up
 	postponeCollection()
@@ -105,8 +114,9 @@ func collections() {
 	os.Exit(status)
 }
 
-// TestPostponeCollection wants no garbage collected for a few TrainJobs, which take more than Go's first limit
-// of 4 MiB. After the first collection of a longer run, the heap grows as without the postponement.
+// TestPostponeCollection wants no garbage collected for a few TrainJobs, which take more than Go's
+// first limit of 4 MiB. After the first collection of a longer run, the heap grows as without the
+// postponement.
 func TestPostponeCollection(t *testing.T) {
 	if testenv.Race {
 		t.Skip("the race detector takes memory of its own")
@@ -141,8 +151,10 @@ func TestPostponeCollection(t *testing.T) {
 	}
 	job, definition := testdata+"/shared/job.yaml", testdata+"/shared/runtime.yaml"
 	// It loads the custom resource definitions, which takes tens of megabytes.
-	if times, percent := collects("", "check", job, "-r", definition); times == 0 || percent != 100 {
-		t.Errorf("one check collects garbage %d times, and then after %d %% more heap; want some times, and 100 %%", times, percent)
+	if times, percent := collects("", "check", job, "-r", definition); times == 0 ||
+		percent != 100 {
+		t.Errorf("one check collects garbage %d times, and then after %d %% more heap; want some "+
+			"times, and 100 %%", times, percent)
 	}
 	if _, percent := collects("50", "render", "-f", job, "-r", definition); percent != 50 {
 		t.Errorf("GOGC=50 makes %d %%", percent)

@@ -14,8 +14,9 @@ import (
 
 const repository = "../../.."
 
-// TestREADMECommands runs every command of the console blocks of the README and of pages, as a reader would. It runs
-// them in the repository's root, or in the folder of an example. It compares their output with the document.
+// TestREADMECommands runs every command of the console blocks of the README and of pages, as a
+// reader would. It runs them in the repository's root, or in the folder of an example. It compares
+// their output with the document.
 func TestREADMECommands(t *testing.T) {
 	for document, least := range map[string]int{"README.md": 3, "docs/create.md": 2, "docs/policy.md": 2, "docs/kueue.md": 1, "docs/examples/kueue/readmission/README.md": 5, "docs/examples/extended/README.md": 3} {
 		commands := 0
@@ -37,27 +38,31 @@ func TestREADMECommands(t *testing.T) {
 			}
 		}
 		if commands < least {
-			t.Errorf("found %d commands in %s; this test looks for other blocks", commands, document)
+			t.Errorf("found %d commands in %s; this test looks for other blocks", commands,
+				document)
 		}
 	}
 }
 
 // TestREADMELibrary holds the README's Go against an example that is compiled and run.
 func TestREADMELibrary(t *testing.T) {
-	example, err := os.ReadFile(filepath.Join(repository, "render", "runtimepatch", "conflict_example_test.go"))
+	example, err := os.ReadFile(
+		filepath.Join(repository, "render", "runtimepatch", "conflict_example_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	unindent := regexp.MustCompile(`(?m)^\t+`)
 	for _, block := range blocks(t, "README.md", "go") {
-		if !bytes.Contains(unindent.ReplaceAll(example, nil), unindent.ReplaceAll([]byte(block), nil)) {
-			t.Errorf("render/runtimepatch/conflict_example_test.go does not hold this block of the README:\n%s", block)
+		if !bytes.Contains(unindent.ReplaceAll(example, nil),
+			unindent.ReplaceAll([]byte(block), nil)) {
+			t.Errorf("render/runtimepatch/conflict_example_test.go does not hold this block of "+
+				"the README:\n%s", block)
 		}
 	}
 }
 
-// TestLibraryDoc holds the Go of docs/library.md against the webhook and the examples, which are compiled and
-// run.
+// TestLibraryDoc holds the Go of docs/library.md against the webhook and the examples, which are
+// compiled and run.
 func TestLibraryDoc(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository, "docs", "library.md"))
 	if err != nil {
@@ -65,7 +70,10 @@ func TestLibraryDoc(t *testing.T) {
 	}
 	unindent := regexp.MustCompile(`(?m)^\t+`)
 	var code []byte
-	for _, file := range []string{"docs/examples/webhook/validator.go", "docs/examples/kueue/reconciler.go", "render/runtimepatch/reconcile_example_test.go", "merge/example_test.go", "fuzz/strategic/applyconfig_test.go", "render/jobs_example_test.go"} {
+	for _, file := range []string{"docs/examples/webhook/validator.go",
+		"docs/examples/kueue/reconciler.go", "render/runtimepatch/reconcile_example_test.go",
+		"merge/example_test.go", "fuzz/strategic/applyconfig_test.go",
+		"render/jobs_example_test.go"} {
 		source, err := os.ReadFile(filepath.Join(repository, file))
 		if err != nil {
 			t.Fatal(err)
@@ -74,16 +82,19 @@ func TestLibraryDoc(t *testing.T) {
 	}
 	found := blocksOf(string(text), "go")
 	if len(found) < 8 {
-		t.Errorf("found %d blocks of Go in docs/library.md; this test looks for other blocks", len(found))
+		t.Errorf("found %d blocks of Go in docs/library.md; this test looks for other blocks",
+			len(found))
 	}
 	for _, block := range found {
 		if !bytes.Contains(code, unindent.ReplaceAll([]byte(block), nil)) {
-			t.Errorf("neither the webhook nor an example holds this block of docs/library.md:\n%s", block)
+			t.Errorf("neither the webhook nor an example holds this block of docs/library.md:\n%s",
+				block)
 		}
 	}
 }
 
-// TestREADMETargets runs the commands of the quick start, except the tests, which would run themselves.
+// TestREADMETargets runs the commands of the quick start, except the tests, which would run
+// themselves.
 func TestREADMETargets(t *testing.T) {
 	text := document(t, "README.md")
 	for _, target := range []string{"make demo", "make test"} {
@@ -127,7 +138,8 @@ func blocks(t *testing.T, name, language string) []string {
 // blocksOf are the code blocks of one language in a text.
 func blocksOf(text, language string) []string {
 	var found []string
-	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+	for _, match := range regexp.MustCompile(
+		"(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
 		found = append(found, match[1])
 	}
 	return found

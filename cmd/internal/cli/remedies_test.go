@@ -32,8 +32,9 @@ type remedy struct {
 	Value        any
 }
 
-// TestRemedies makes the change of each remedy that check reports for a file, as a program with the JSON would. The finding is gone
-// then. Every code with a remedy in render/codes/codes.txt has a case here, and no other.
+// TestRemedies makes the change of each remedy that check reports for a file, as a program with the
+// JSON would. The finding is gone then. Every code with a remedy in render/codes/codes.txt has a
+// case here, and no other.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	dir := casefile.UnpackGroups(t, filepath.Join(testdata, "remedies"))
@@ -45,21 +46,27 @@ func TestRemedies(t *testing.T) {
 	for _, c := range cases {
 		code, _, _ := strings.Cut(c.Name(), "-")
 		shown[finding.Code(code)] = true
-		t.Run(c.Name(), func(t *testing.T) { makeRemedies(t, filepath.Join(dir, c.Name(), "in.yaml"), code) })
+		t.Run(c.Name(), func(t *testing.T) {
+			makeRemedies(t, filepath.Join(dir, c.Name(), "in.yaml"), code)
+		})
 	}
 	for _, code := range codes.Codes() {
 		page, _ := codes.Of(code)
 		if has := strings.Contains(page.Markdown, "\n\nRemedy: "); has != shown[code] {
-			t.Errorf("render/codes/codes.txt: %s has a remedy: %t; a case shows it: %t", code, has, shown[code])
+			t.Errorf("render/codes/codes.txt: %s has a remedy: %t; a case shows it: %t", code, has,
+				shown[code])
 		}
 	}
 }
 
-// makeRemedies makes the changes that the file's findings of a code have as their remedies, one after the other.
+// makeRemedies makes the changes that the file's findings of a code have as their remedies, one
+// after the other.
 func makeRemedies(t *testing.T, file, code string) {
 	const most = 10
 	for n := range most {
-		found := slices.DeleteFunc(reportOf(t, file), func(f reported) bool { return f.Code != code })
+		found := slices.DeleteFunc(reportOf(t, file), func(f reported) bool {
+			return f.Code != code
+		})
 		at := slices.IndexFunc(found, func(f reported) bool { return f.Remedy != nil })
 		switch {
 		case n == 0 && at < 0:
@@ -85,7 +92,8 @@ func changeFile(t *testing.T, file string, f reported) {
 	documents := strings.Split(string(text), "\n---\n")
 	at := slices.IndexFunc(documents, func(document string) bool {
 		kind, name, _ := strings.Cut(f.Object, " ")
-		return len(documents) == 1 || strings.Contains(document, "kind: "+kind+"\n") && strings.Contains(document, "name: "+name[strings.Index(name, "/")+1:])
+		return len(documents) == 1 || strings.Contains(document, "kind: "+kind+"\n") &&
+			strings.Contains(document, "name: "+name[strings.Index(name, "/")+1:])
 	})
 	if at < 0 {
 		t.Fatalf("no document is %s", f.Object)
@@ -108,8 +116,10 @@ func changeFile(t *testing.T, file string, f reported) {
 func reportOf(t *testing.T, file string) []reported {
 	t.Helper()
 	var out, said bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Files: host.Files{}}
-	arguments := []string{"check", file, "-r", filepath.Join(testdata, "remedies", "runtime.yaml"), "--on-conflict=last", "-o", "json"}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said,
+		Files: host.Files{}}
+	arguments := []string{"check", file, "-r", filepath.Join(testdata, "remedies", "runtime.yaml"),
+		"--on-conflict=last", "-o", "json"}
 	if status := runLine(&p, arguments); status == exit.Failed {
 		t.Fatalf("check: %s", said.String())
 	}
@@ -141,7 +151,9 @@ func (r remedy) perform(t *testing.T, object map[string]any) {
 		changeAt(object, path.Append(fieldpath.Field(key)), func(any) any { return name })
 	case r.Action == "rename":
 		changeAt(object, path, remove)
-		changeAt(object, path[:len(path)-1].Append(fieldpath.Field(name)), func(any) any { return moved })
+		changeAt(object, path[:len(path)-1].Append(fieldpath.Field(name)), func(any) any {
+			return moved
+		})
 	case r.Action == "move":
 		to, err := fieldpath.ParsePath(name)
 		if err != nil {
@@ -172,7 +184,9 @@ func changeAt(value any, path fieldpath.Path, change func(old any) any) any {
 	list, _ := value.([]any)
 	at, isIndex := path[0].Index()
 	if key, want, isItem := path[0].Item(); isItem {
-		at = slices.IndexFunc(list, func(item any) bool { return item.(map[string]any)[key] == want })
+		at = slices.IndexFunc(list, func(item any) bool {
+			return item.(map[string]any)[key] == want
+		})
 	} else if !isIndex {
 		return value
 	}

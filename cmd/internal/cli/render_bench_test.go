@@ -21,12 +21,14 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// BenchmarkRender renders a directory of TrainJobs to a directory, with a file for each. They have ten runtimes, and patches of two
-// managers. In turns, it only decodes these inputs and encodes these outputs with sigs.k8s.io/yaml, on as many cores and without
-// files. It reports the ratios of processor time and of wall time, the busy cores, and the peak of the heap.
+// BenchmarkRender renders a directory of TrainJobs to a directory, with a file for each. They have
+// ten runtimes, and patches of two managers. In turns, it only decodes these inputs and encodes
+// these outputs with sigs.k8s.io/yaml, on as many cores and without files. It reports the ratios of
+// processor time and of wall time, the busy cores, and the peak of the heap.
 //
-// The files are in memory if the system has a file system there. The time of a disk depends on other programs. Before ext4
-// creates a file, it looks through the inodes of all files deleted within the last seconds.
+// The files are in memory if the system has a file system there. The time of a disk depends on
+// other programs. Before ext4 creates a file, it looks through the inodes of all files deleted
+// within the last seconds.
 func BenchmarkRender(b *testing.B) {
 	const memory = "/dev/shm"
 	for _, jobs := range []int{1000, 5000} {
@@ -41,7 +43,8 @@ func BenchmarkRender(b *testing.B) {
 
 func benchmarkRender(b *testing.B, jobs int) {
 	dir := testenv.WriteRepository(b, jobs)
-	args := []string{"render", "-R", "-f", filepath.Join(dir, "jobs"), "-r", filepath.Join(dir, "runtimes")}
+	args := []string{"render", "-R", "-f", filepath.Join(dir, "jobs"), "-r",
+		filepath.Join(dir, "runtimes")}
 	alone := newYAMLAlone(b, dir, args)
 	out := filepath.Join(dir, "out")
 	ours := &roundrobin.Side{
@@ -65,7 +68,8 @@ func benchmarkRender(b *testing.B, jobs int) {
 func mustRender(tb testing.TB, args []string) []byte {
 	tb.Helper()
 	var stdout, stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Files: host.Files{}}
 	if status := runLine(&p, args); status != exit.Done {
 		tb.Fatalf("status %d\n%s", status, stderr.String())
 	}
@@ -80,7 +84,8 @@ type yamlAlone struct {
 
 func newYAMLAlone(b *testing.B, dir string, args []string) *yamlAlone {
 	b.Helper()
-	alone := &yamlAlone{jobs: texts(b, filepath.Join(dir, "jobs")), runtimes: texts(b, filepath.Join(dir, "runtimes"))}
+	alone := &yamlAlone{jobs: texts(b, filepath.Join(dir, "jobs")),
+		runtimes: texts(b, filepath.Join(dir, "runtimes"))}
 	for i, text := range bytes.SplitAfter(mustRender(b, args), []byte("\n---\n")) {
 		if i == len(alone.runtimes) {
 			break

@@ -21,9 +21,9 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// BenchmarkReview checks 5,000 TrainJobs in 200 overlays, and compares them with the revision before a change. Beside each, in
-// turns, kustomize alone builds the same overlays on all cores. It reports the ratios of the times, and the most memory that the
-// heap held.
+// BenchmarkReview checks 5,000 TrainJobs in 200 overlays, and compares them with the revision
+// before a change. Beside each, in turns, kustomize alone builds the same overlays on all cores. It
+// reports the ratios of the times, and the most memory that the heap held.
 func BenchmarkReview(b *testing.B) {
 	const overlays, jobs = 200, 25
 	writeOverlays(b, overlays, jobs)
@@ -32,7 +32,8 @@ func BenchmarkReview(b *testing.B) {
 	for b.Loop() {
 		build += buildOverlays(b, overlays)
 		stop := watchHeap(&peak)
-		check += review(b, exit.Done, fmt.Sprintf("checked %d TrainJobs", overlays*jobs), "check", "-k", "overlays")
+		check += review(b, exit.Done, fmt.Sprintf("checked %d TrainJobs", overlays*jobs), "check",
+			"-k", "overlays")
 		build += buildOverlays(b, overlays)
 		diff += review(b, 1, "", "diff", "--git", "HEAD", "-k", "overlays", "-o", "json")
 		stop()
@@ -49,7 +50,8 @@ func review(b *testing.B, status int, told string, args ...string) time.Duration
 	runtime.GC()
 	var stdout counter
 	var stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Files: host.Files{}}
 	start := time.Now()
 	if got := runLine(&p, args); got != status || !strings.Contains(stderr.String(), told) {
 		b.Fatalf("%q: status %d\n%.2000s", args, got, stderr.String())
@@ -64,7 +66,8 @@ func buildOverlays(b *testing.B, overlays int) time.Duration {
 	openapi.Schema() // concurrent builds only read it
 	start := time.Now()
 	parallel.Ordered(overlays, func(i int) error {
-		made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), overlayName(i))
+		made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
+			overlayName(i))
 		if err == nil {
 			_, err = made.AsYaml()
 		}
@@ -79,8 +82,8 @@ func buildOverlays(b *testing.B, overlays int) time.Duration {
 
 func overlayName(i int) string { return fmt.Sprintf("overlays/o%03d", i) }
 
-// writeOverlays makes the working directory a repository of overlays over one base. The working tree has other images than the
-// revision.
+// writeOverlays makes the working directory a repository of overlays over one base. The working
+// tree has other images than the revision.
 func writeOverlays(b *testing.B, overlays, jobs int) {
 	b.Helper()
 	b.Chdir(b.TempDir())
@@ -114,7 +117,9 @@ patches:
 		overlay(i, "2.8")
 	}
 	for _, args := range [][]string{
-		{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m", "before"},
+		{"init", "-q"}, {"add", "-A"},
+		{"-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m",
+			"before"},
 	} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 			b.Fatalf("git %q: %v\n%s", args, err, out)

@@ -17,14 +17,20 @@ import (
 
 const module = "github.com/trainweld/trainweld/"
 
-// rooms are the packages that commands share, in the order of their imports. Each imports only packages before it.
+// rooms are the packages that commands share, in the order of their imports. Each imports only
+// packages before it.
 var rooms = []string{
-	"cmd/internal/exit", "cmd/internal/process", "cmd/internal/host", "cmd/internal/parallel", "cmd/internal/page", "cmd/internal/report", "cmd/internal/commandline", "cmd/internal/workspace", "cmd/internal/build", "cmd/internal/revision", "cmd/internal/option",
-	"cmd/internal/output", "cmd/internal/pipeline", "cmd/internal/objectmerge", "cmd/internal/blameview", "cmd/internal/live", "cmd/internal/comparison", "cmd/internal/resourcelist",
+	"cmd/internal/exit", "cmd/internal/process", "cmd/internal/host", "cmd/internal/parallel",
+	"cmd/internal/page", "cmd/internal/report", "cmd/internal/commandline",
+	"cmd/internal/workspace", "cmd/internal/build", "cmd/internal/revision", "cmd/internal/option",
+	"cmd/internal/output", "cmd/internal/pipeline", "cmd/internal/objectmerge",
+	"cmd/internal/blameview", "cmd/internal/live", "cmd/internal/comparison",
+	"cmd/internal/resourcelist",
 }
 
-// TestRooms holds that imports point one way: rooms, commands, this package, the program. No command imports another, and
-// the library imports none of them, except that a golden case starts from a workspace.
+// TestRooms holds that imports point one way: rooms, commands, this package, the program. No
+// command imports another, and the library imports none of them, except that a golden case starts
+// from a workspace.
 func TestRooms(t *testing.T) {
 	const commands, program = "cmd/internal/command/", "cmd/trainweld"
 	seen := 0
@@ -37,8 +43,11 @@ func TestRooms(t *testing.T) {
 			switch usedRank := slices.Index(rooms, used); {
 			case usedRank >= 0 && rank >= 0 && usedRank > rank:
 				t.Errorf("%s imports %s, which comes after it", name, used)
-			case name == "cmd/golden" && (used == "cmd/internal/workspace" || used == "cmd/internal/host"): // its cases are workspaces of a bounded tree
-			case usedRank >= 0 && rank < 0 && name != "cmd/internal/cli" && !strings.HasPrefix(name, commands):
+			// its cases are workspaces of a bounded tree
+			case name == "cmd/golden" &&
+				(used == "cmd/internal/workspace" || used == "cmd/internal/host"):
+			case usedRank >= 0 && rank < 0 && name != "cmd/internal/cli" &&
+				!strings.HasPrefix(name, commands):
 				t.Errorf("%s imports %s; only commands may", name, used)
 			case strings.HasPrefix(used, commands) && name != "cmd/internal/cli":
 				t.Errorf("%s imports the command %s; only cmd/internal/cli may", name, used)
@@ -52,24 +61,33 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// library are the packages that programs link, and the rooms within them, in the order of their imports.
+// library are the packages that programs link, and the rooms within them, in the order of their
+// imports.
 var library = []string{
-	"fieldpath/printable", "fieldpath", "merge/jsonfields", "merge/quantity", "merge/tree", "schema", "schema/walk", "merge", "finding", "conflict",
-	"render/nearest", "render/codes", "render/release", "render/release/definition", "render/runtimepatch", "render/internal/patched", "render/check", "render/legacy", "render/trainjob",
+	"fieldpath/printable", "fieldpath", "merge/jsonfields", "merge/quantity", "merge/tree",
+	"schema", "schema/walk", "merge", "finding", "conflict",
+	"render/nearest", "render/codes", "render/release", "render/release/definition",
+	"render/runtimepatch", "render/internal/patched", "render/check", "render/legacy",
+	"render/trainjob",
 	"render/manifest/internal/encode", "render/manifest/internal/source", "render/manifest",
-	"render/mlpolicy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
+	"render/mlpolicy", "render/internal/defaults", "render/internal/children",
+	"render/internal/migration", "render",
 	"render/explain", "render/policy",
-	"render/admission/serverside", "render/admission/internal/apirule", "render/admission/internal/podapi", "render/admission/internal/jobapi", "render/admission/internal/netapi", "render/admission",
+	"render/admission/serverside", "render/admission/internal/apirule",
+	"render/admission/internal/podapi", "render/admission/internal/jobapi",
+	"render/admission/internal/netapi", "render/admission",
 	"render/casefile",
 }
 
-// TestRooms_Library holds that a package of the library imports no package that comes after it in the library.
+// TestRooms_Library holds that a package of the library imports no package that comes after it in
+// the library.
 func TestRooms_Library(t *testing.T) {
 	all := packages(t)
 	for name, imports := range all {
 		rank := slices.Index(library, name)
 		folder, _, _ := strings.Cut(name, "/")
-		if rank < 0 && folder != "cmd" && folder != "internal" && folder != "docs" && name != "render/release/generate" {
+		if rank < 0 && folder != "cmd" && folder != "internal" && folder != "docs" &&
+			name != "render/release/generate" {
 			t.Errorf("%s is not in the table of the library", name)
 		}
 		for _, used := range imports {
@@ -85,8 +103,8 @@ func TestRooms_Library(t *testing.T) {
 	}
 }
 
-// TestRooms_Modules holds that no module imports an internal package of another. The core links only modules that the types of the
-// API link as well.
+// TestRooms_Modules holds that no module imports an internal package of another. The core links
+// only modules that the types of the API link as well.
 func TestRooms_Modules(t *testing.T) {
 	module := func(name string) string {
 		folder, _, _ := strings.Cut(name, "/")
@@ -97,12 +115,16 @@ func TestRooms_Modules(t *testing.T) {
 	}
 	for name, imports := range packages(t) {
 		for _, used := range imports {
-			own := slices.Contains(library, used) || strings.HasPrefix(used, "cmd/") || strings.HasPrefix(used, "render/") || strings.HasPrefix(used, "internal/")
+			own := slices.Contains(library, used) || strings.HasPrefix(used, "cmd/") ||
+				strings.HasPrefix(used, "render/") || strings.HasPrefix(used, "internal/")
 			if own && strings.Contains("/"+used+"/", "/internal/") && module(used) != module(name) {
 				t.Errorf("%s imports %s of another module", name, used)
 			}
-			if first, _, _ := strings.Cut(used, "/"); module(name) == "" && strings.Contains(first, ".") &&
-				!strings.HasPrefix(used, "k8s.io/apimachinery/") && !strings.HasPrefix(used, "sigs.k8s.io/json") && !strings.HasPrefix(used, "sigs.k8s.io/yaml") {
+			if first, _, _ := strings.Cut(used, "/"); module(name) == "" &&
+				strings.Contains(first, ".") &&
+				!strings.HasPrefix(used, "k8s.io/apimachinery/") &&
+				!strings.HasPrefix(used, "sigs.k8s.io/json") &&
+				!strings.HasPrefix(used, "sigs.k8s.io/yaml") {
 				t.Errorf("%s imports %s, which the core must not link", name, used)
 			}
 		}
@@ -120,7 +142,8 @@ func TestRooms_Flags(t *testing.T) {
 	}
 }
 
-// TestRooms_Commands holds that each folder of commands is in the table, and that the program itself stays small.
+// TestRooms_Commands holds that each folder of commands is in the table, and that the program
+// itself stays small.
 func TestRooms_Commands(t *testing.T) {
 	folders, err := filepath.Glob("../command/*")
 	if err != nil {
@@ -148,7 +171,8 @@ func TestRooms_Commands(t *testing.T) {
 
 // listed returns the output of go list for the packages, once for all tests.
 var listed = sync.OnceValues(func() ([]byte, error) {
-	return exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	return exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`,
+		module+"...").Output()
 })
 
 // packages are the packages of the module with what they import, without the module's name.
@@ -174,24 +198,30 @@ var guarded = []struct {
 	what, code string
 	files      []string
 }{
-	{"starts programs", `"os/exec"|\bos\.StartProcess\b|\b(syscall|unix)\.(ForkExec|StartProcess|Exec|SYS_EXECVE)\b|go:linkname`, []string{"cmd/internal/process/git.go", "cmd/internal/process/process.go"}},
-	{"opens sockets", `"net/(http|rpc|smtp|textproto|http/\w+)"|"google\.golang\.org/grpc|\bnet\.(Dial|Listen|Lookup|Resolve|Pipe|FileConn)|\b(syscall|unix)\.(Socket|Connect|Bind|Listen|Sendto|SYS_SOCKET)`, []string{"cmd/internal/process/process.go"}},
+	{"starts programs",
+		`"os/exec"|\bos\.StartProcess\b|\b(syscall|unix)\.(ForkExec|StartProcess|Exec|SYS_EXECVE)\b|go:linkname`, []string{"cmd/internal/process/git.go", "cmd/internal/process/process.go"}},
+	{"opens sockets",
+		`"net/(http|rpc|smtp|textproto|http/\w+)"|"google\.golang\.org/grpc|\bnet\.(Dial|Listen|Lookup|Resolve|Pipe|FileConn)|\b(syscall|unix)\.(Socket|Connect|Bind|Listen|Sendto|SYS_SOCKET)`, []string{"cmd/internal/process/process.go"}},
 	{"leaves the rules of Go", `^(import )?\s*(_ )?"unsafe"|^import "C"|"plugin"$`, nil},
-	{"opens files by a path that may be a link", `\bos\.(Open|OpenFile|ReadFile|Create|WriteFile|DirFS|CopyFS|ReadDir)\(`, []string{
-		"cmd/internal/host/worktree.go",   // looks at the file before
-		"cmd/internal/host/host.go",       // what the user names
-		"cmd/internal/option/render.go",   // a folder that the user names
-		"cmd/internal/process/process.go", // os.DevNull
-	}},
+	{"opens files by a path that may be a link",
+		`\bos\.(Open|OpenFile|ReadFile|Create|WriteFile|DirFS|CopyFS|ReadDir)\(`, []string{
+			"cmd/internal/host/worktree.go",   // looks at the file before
+			"cmd/internal/host/host.go",       // what the user names
+			"cmd/internal/option/render.go",   // a folder that the user names
+			"cmd/internal/process/process.go", // os.DevNull
+		}},
 }
 
-// TestRooms_Guards holds that few files start programs, open sockets or follow links, and none leaves the rules of Go.
+// TestRooms_Guards holds that few files start programs, open sockets or follow links, and none
+// leaves the rules of Go.
 func TestRooms_Guards(t *testing.T) {
-	others := regexp.MustCompile(`^(fuzz|cmd/internal/(fuzz|hosts)|docs/examples|internal/testenv|render/casefile|render/release/generate|bin)/`)
+	others := regexp.MustCompile(
+		`^(fuzz|cmd/internal/(fuzz|hosts)|docs/examples|internal/testenv|render/casefile|render/release/generate|bin)/`)
 	seen, files := map[string]bool{}, 0
 	err := filepath.WalkDir("../../..", func(name string, d fs.DirEntry, err error) error {
 		relative := strings.TrimPrefix(filepath.ToSlash(name), "../../../")
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || others.MatchString(relative) {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") ||
+			strings.HasSuffix(name, "_test.go") || others.MatchString(relative) {
 			return err
 		}
 		files++

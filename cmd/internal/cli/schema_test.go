@@ -15,7 +15,8 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestReports_Schemas holds each report of -o json against its schema in docs, and that each schema has a report.
+// TestReports_Schemas holds each report of -o json against its schema in docs, and that each schema
+// has a report.
 func TestReports_Schemas(t *testing.T) {
 	const folder, quickstart = "../../../docs/json", "../../../testdata/quickstart"
 	managed := filepath.Join(t.TempDir(), "managed.yaml")
@@ -38,18 +39,27 @@ spec: {nodeTaints: [{key: spot, effect: NoSchedule}]}
 	explain := commands["explain"]
 	seen := map[string]bool{}
 	for schema, lines := range map[string][][]string{
-		"findings": slices.Concat(reports("check", commands["check"]), reports("conflicts", commands["conflicts"])), "diff": append(reports("diff", commands["diff"]), observed),
-		"blame": reports("blame", commands["blame"]), "owners": {{"blame", "-f", managed}, {"blame", "-f", managed, "data.a"}}, "version": {{"version"}},
-		"flavors":      {append([]string{"check", "--flavors", flavors}, commands["render"][0]...)},
-		"podsets":      {append([]string{"render", "--to=podsets"}, commands["render"][0]...)},
-		"explain-code": reports("explain", explain[:1]), "explain-definitions": reports("explain", explain[1:2]), "explain-field": reports("explain", explain[2:]),
+		"findings": slices.Concat(reports("check", commands["check"]),
+			reports("conflicts", commands["conflicts"])),
+		"diff":    append(reports("diff", commands["diff"]), observed),
+		"blame":   reports("blame", commands["blame"]),
+		"owners":  {{"blame", "-f", managed}, {"blame", "-f", managed, "data.a"}},
+		"version": {{"version"}},
+		"flavors": {
+			append([]string{"check", "--flavors", flavors}, commands["render"][0]...)},
+		"podsets": {
+			append([]string{"render", "--to=podsets"}, commands["render"][0]...)},
+		"explain-code":        reports("explain", explain[:1]),
+		"explain-definitions": reports("explain", explain[1:2]),
+		"explain-field":       reports("explain", explain[2:]),
 	} {
 		file := schema + ".schema.json"
 		seen[file] = true
 		for _, line := range lines {
 			t.Run(strings.Join(line, " "), func(t *testing.T) {
 				var stdout bytes.Buffer
-				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: io.Discard, Files: host.Files{}}
+				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: io.Discard,
+					Files: host.Files{}}
 				if status := runLine(&p, append(line, "-o", "json")); status == exit.Failed {
 					t.Fatalf("status %d", status)
 				}
@@ -68,8 +78,8 @@ spec: {nodeTaints: [{key: spot, effect: NoSchedule}]}
 	}
 }
 
-// observedChange returns a comparison of a cluster's objects with files that change the runtime and the
-// TrainJob: the job keeps a part, and its objects change.
+// observedChange returns a comparison of a cluster's objects with files that change the runtime and
+// the TrainJob: the job keeps a part, and its objects change.
 func observedChange(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()

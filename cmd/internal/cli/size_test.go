@@ -27,21 +27,27 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// features are parts of the program. A program of a part links its references and all references before it.
+// features are parts of the program. A program of a part links its references and all references
+// before it.
 var features = []struct {
 	name       string
 	references []reference
 }{
 	{"go", []reference{{"fmt", "%s.Println"}}},
 	{"manifests", []reference{{module + "render/manifest", "%s.Files, %[1]s.Read, %[1]s.Encode"}}},
-	{"merge", []reference{{module + "render/check", "%s.Patches"}, {module + "render/runtimepatch", "%s.Apply, %[1]s.Force, %[1]s.ManagedFields"}, {module + "conflict", "%s.Find"}}},
+	{"merge", []reference{{module + "render/check", "%s.Patches"},
+		{module + "render/runtimepatch", "%s.Apply, %[1]s.Force, %[1]s.ManagedFields"},
+		{module + "conflict", "%s.Find"}}},
 	{"render", []reference{
-		{module + "render", "%s.JobSet, %[1]s.Jobs, %[1]s.Pods, %[1]s.Migrate, %[1]s.OwnersOfChildren"},
-		{module + "cmd/internal/blame", "%s.New"}, {module + "cmd/internal/diff", "%s.Compare"}, {module + "render/explain", "%s.Field"},
+		{module + "render",
+			"%s.JobSet, %[1]s.Jobs, %[1]s.Pods, %[1]s.Migrate, %[1]s.OwnersOfChildren"},
+		{module + "cmd/internal/blame", "%s.New"}, {module + "cmd/internal/diff", "%s.Compare"},
+		{module + "render/explain", "%s.Field"},
 	}},
 	{"training-jobs", []reference{{module + "cmd/internal/trainingjob", "%s.Convert"}}},
 	{"builtin-kinds", []reference{{module + "cmd/internal/builtin", "%s.TypeOf"}}},
-	{"verdicts", []reference{{module + "render/admission", "%s.Check, %[1]s.AdmitJobSet, %[1]s.Update"}}},
+	{"verdicts", []reference{
+		{module + "render/admission", "%s.Check, %[1]s.AdmitJobSet, %[1]s.Update"}}},
 	{"kustomize", []reference{{"sigs.k8s.io/kustomize/api/krusty", "(*%s.Kustomizer).Run"}}},
 	{"commands", []reference{{module + "cmd/internal/cli", "%s.Run"}}},
 }
@@ -49,7 +55,8 @@ var features = []struct {
 // reference is a package, and the functions of it that a program links, with %s for its name.
 type reference struct{ path, functions string }
 
-// BenchmarkFeatures links a program for each feature and those before it, without symbols. It reports what each one adds.
+// BenchmarkFeatures links a program for each feature and those before it, without symbols. It
+// reports what each one adds.
 func BenchmarkFeatures(b *testing.B) {
 	sizes := make([]float64, len(features))
 	for b.Loop() {
@@ -78,7 +85,8 @@ func programOf(references []reference) string {
 		imports += fmt.Sprintf("\t%s %q\n", name, reference.path)
 		values += "\t" + fmt.Sprintf(reference.functions, name) + ",\n"
 	}
-	return "package main\n\nimport (\n" + imports + ")\n\nvar Linked = []any{\n" + values + "}\n\nfunc main() { println(len(Linked)) }\n"
+	return "package main\n\nimport (\n" + imports + ")\n\nvar Linked = []any{\n" + values +
+		"}\n\nfunc main() { println(len(Linked)) }\n"
 }
 
 func sizeOf(tb testing.TB, file string) int64 {

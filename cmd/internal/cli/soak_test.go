@@ -39,7 +39,8 @@ func (s *soaking) files() map[string]string {
 		}
 		return mutate(s.Rand, text)
 	}
-	files := map[string]string{"job.yaml": maybe(mutatedJob), "runtime.yaml": maybe(mutatedRuntime), "other.yaml": maybe(mutatedJob)}
+	files := map[string]string{"job.yaml": maybe(mutatedJob), "runtime.yaml": maybe(mutatedRuntime),
+		"other.yaml": maybe(mutatedJob)}
 	switch s.IntN(4) {
 	case 0:
 		files["job.yaml"], files["runtime.yaml"] = maybe(s.inputs[s.IntN(len(s.inputs))]), ""
@@ -48,7 +49,9 @@ func (s *soaking) files() map[string]string {
 	case 2:
 		var many strings.Builder
 		for i := range 1 + s.IntN(50) {
-			many.WriteString("---\n" + strings.Replace(mutatedJob, "name: job", fmt.Sprintf("name: job-%d", i), 1))
+			many.WriteString(
+				"---\n" + strings.Replace(mutatedJob, "name: job",
+					fmt.Sprintf("name: job-%d", i), 1))
 		}
 		files["job.yaml"] = maybe(many.String())
 	}
@@ -57,7 +60,8 @@ func (s *soaking) files() map[string]string {
 
 // word returns a word that a user might type.
 func (s *soaking) word() string {
-	words := []string{"", "spec", "spec.replicatedJobs[name=node]", "TW300=off", "app in (a, b),!c", "0..1", "TrainJobStatus=true", "NAME=4Gi", "a.io/b", "TrainJob", "nodeSelector"}
+	words := []string{"", "spec", "spec.replicatedJobs[name=node]", "TW300=off", "app in (a, b),!c",
+		"0..1", "TrainJobStatus=true", "NAME=4Gi", "a.io/b", "TrainJob", "nodeSelector"}
 	return mutate(s.Rand, words[s.IntN(len(words))])
 }
 
@@ -69,7 +73,8 @@ func (s *soaking) inProcess(t *testing.T) string {
 	return runTwice(t, s.files(), args)
 }
 
-// asProcess runs a command that writes files, as a process. It leaves neither a temporary file nor a part of a file.
+// asProcess runs a command that writes files, as a process. It leaves neither a temporary file nor
+// a part of a file.
 func (s *soaking) asProcess(t *testing.T) string {
 	dir := t.TempDir()
 	files := s.files()
@@ -77,7 +82,8 @@ func (s *soaking) asProcess(t *testing.T) string {
 		testenv.WriteIn(t, dir, name, text)
 	}
 	lines := [][]string{
-		{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--on-conflict=last", "--output-dir=out"},
+		{"render", "-f", "job.yaml", "-r", "runtime.yaml", "--on-conflict=last",
+			"--output-dir=out"},
 		{"render", "-f", ".", "--to=pods", "--on-conflict=last"},
 		{"check", "."},
 		{"migrate", "job.yaml"},
@@ -92,7 +98,9 @@ func (s *soaking) asProcess(t *testing.T) string {
 	cmd.Dir, cmd.Stderr, cmd.Env = dir, &stderr, append(os.Environ(), "TMPDIR="+s.temp)
 	err := cmd.Run()
 	var ended *exec.ExitError
-	if err != nil && !errors.As(err, &ended) || cmd.ProcessState.ExitCode() < exit.Done || cmd.ProcessState.ExitCode() > exit.Failed || strings.Contains(stderr.String(), "goroutine 1 [") {
+	if err != nil && !errors.As(err, &ended) || cmd.ProcessState.ExitCode() < exit.Done ||
+		cmd.ProcessState.ExitCode() > exit.Failed ||
+		strings.Contains(stderr.String(), "goroutine 1 [") {
 		return fmt.Sprintf("%q: %v\n%s\nof %q", args, err, stderr.String(), files)
 	}
 	for name := range testenv.Tree(t, dir) {
@@ -125,12 +133,14 @@ func measure() holdings {
 	return u
 }
 
-// TestRunLine_KeepsNothing holds that no part of the process remembers a command line, and with it the files and the output.
+// TestRunLine_KeepsNothing holds that no part of the process remembers a command line, and with it
+// the files and the output.
 func TestRunLine_KeepsNothing(t *testing.T) {
 	var outputs []weak.Pointer[bytes.Buffer]
 	for _, cmd := range Root(&host.Program{}, nil).Commands() {
 		stdout := new(bytes.Buffer)
-		runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard, Files: host.Files{}}, []string{cmd.Name(), "--help"})
+		runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard,
+			Files: host.Files{}}, []string{cmd.Name(), "--help"})
 		outputs = append(outputs, weak.Make(stdout))
 	}
 	for range 3 {
@@ -147,14 +157,15 @@ func TestRunLine_KeepsNothing(t *testing.T) {
 	}
 }
 
-// TestSoak runs random commands for the time in TRAINWELD_SOAK, or else a few. The first tenth of the
-// time and 500 commands fill the caches of definitions. After them, the process does not grow.
+// TestSoak runs random commands for the time in TRAINWELD_SOAK, or else a few. The first tenth of
+// the time and 500 commands fill the caches of definitions. After them, the process does not grow.
 func TestSoak(t *testing.T) {
 	dump, err := os.ReadFile(filepath.Join(repository, "testdata", "live", "dump.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := filepath.Glob(filepath.Join(casefile.Shared(t, cluster, "input.yaml"), "*", "input.yaml"))
+	names, err := filepath.Glob(
+		filepath.Join(casefile.Shared(t, cluster, "input.yaml"), "*", "input.yaml"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d recorded inputs, %v", len(names), err)
 	}
@@ -175,7 +186,8 @@ func TestSoak(t *testing.T) {
 	if testenv.Race {
 		rounds = min(rounds, 20)
 	}
-	s := &soaking{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 9)), dump: string(dump), inputs: inputs, temp: t.TempDir(), commands: map[string]int{}}
+	s := &soaking{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 9)), dump: string(dump),
+		inputs: inputs, temp: t.TempDir(), commands: map[string]int{}}
 	start, every := time.Now(), min(50, rounds/2)
 	var base holdings
 	for i := 0; ; i++ {
@@ -196,8 +208,10 @@ func TestSoak(t *testing.T) {
 			now := measure()
 			isWarm := length == 0 && done >= 0.5 || length > 0 && done >= 0.1 && i >= 500
 			if !isWarm {
-				base = holdings{max(base.heap, now.heap), max(base.goroutines, now.goroutines), max(base.descriptors, now.descriptors)}
-			} else if now.heap > base.heap+base.heap/4+16<<20 || now.goroutines > base.goroutines+2 || now.descriptors > base.descriptors+2 {
+				base = holdings{max(base.heap, now.heap), max(base.goroutines, now.goroutines),
+					max(base.descriptors, now.descriptors)}
+			} else if now.heap > base.heap+base.heap/4+16<<20 ||
+				now.goroutines > base.goroutines+2 || now.descriptors > base.descriptors+2 {
 				t.Fatalf("round %d: the process holds %+v, and held %+v before", i, now, base)
 			}
 			if i%1000 == 999 || done >= 1 {

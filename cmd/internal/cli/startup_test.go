@@ -18,9 +18,9 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestInit wants no package of this module to do work before main. The runtime reports the allocations of
-// such work for each package. A compiled regular expression, or a table of more than a few entries, takes
-// more than is allowed.
+// TestInit wants no package of this module to do work before main. The runtime reports the
+// allocations of such work for each package. A compiled regular expression, or a table of more than
+// a few entries, takes more than is allowed.
 func TestInit(t *testing.T) {
 	const allowed = 8 << 10 // a few errors and small tables
 	run := exec.Command("trainweld", "version")
@@ -29,7 +29,8 @@ func TestInit(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, trace)
 	}
-	all := regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes, \d+ allocs$`).FindAllStringSubmatch(string(trace), -1)
+	all := regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes, \d+ allocs$`).FindAllStringSubmatch(
+		string(trace), -1)
 	if len(all) < 50 {
 		t.Fatalf("the trace of %d packages only:\n%s", len(all), trace)
 	}
@@ -41,7 +42,8 @@ func TestInit(t *testing.T) {
 		}
 		ours++
 		if bytes, err := strconv.Atoi(line[2]); err != nil || bytes > allowed {
-			t.Errorf("%s allocates %s bytes before main, more than %d: %v", name, line[2], allowed, err)
+			t.Errorf("%s allocates %s bytes before main, more than %d: %v", name, line[2],
+				allowed, err)
 		}
 	}
 	if ours == 0 {
@@ -49,9 +51,9 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// BenchmarkStartUp renders one TrainJob in a process. In turns with it, a program runs that links the same
-// packages and does nothing. The benchmark reports the time of the first, and the ratios of wall and processor
-// time.
+// BenchmarkStartUp renders one TrainJob in a process. In turns with it, a program runs that links
+// the same packages and does nothing. The benchmark reports the time of the first, and the ratios
+// of wall and processor time.
 func BenchmarkStartUp(b *testing.B) {
 	dir := b.TempDir()
 	program, empty := filepath.Join(dir, "trainweld"), filepath.Join(dir, "empty")
@@ -81,8 +83,8 @@ func BenchmarkStartUp(b *testing.B) {
 	b.ReportMetric(ours.Seconds()/theirs.Seconds(), "times-empty-cpu")
 }
 
-// lowerQuartile returns a time that the machine's other work has disturbed little, as package turns does. The shortest time of
-// all often belongs to one lucky run.
+// lowerQuartile returns a time that the machine's other work has disturbed little, as package turns
+// does. The shortest time of all often belongs to one lucky run.
 func lowerQuartile(times []time.Duration) time.Duration {
 	slices.Sort(times)
 	return times[len(times)/4]
@@ -108,7 +110,8 @@ func buildEmpty(b *testing.B, binary string) {
 	buildHere(b, binary, source+"\nfunc main() {}\n")
 }
 
-// buildHere builds a program. It stands in this folder for the compiler only, so that it can import the internal packages.
+// buildHere builds a program. It stands in this folder for the compiler only, so that it can import
+// the internal packages.
 func buildHere(b *testing.B, binary, source string, flags ...string) {
 	b.Helper()
 	dir := b.TempDir()
@@ -120,7 +123,9 @@ func buildHere(b *testing.B, binary, source string, flags ...string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "program", "main.go"): file}})
+	overlay, err := json.Marshal(
+		map[string]any{
+			"Replace": map[string]string{filepath.Join(here, "program", "main.go"): file}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -128,7 +133,8 @@ func buildHere(b *testing.B, binary, source string, flags ...string) {
 	if err := os.WriteFile(overlayFile, overlay, 0o666); err != nil {
 		b.Fatal(err)
 	}
-	goTool(b, append(append([]string{"build", "-overlay", overlayFile, "-o", binary}, flags...), "./program")...)
+	goTool(b, append(append([]string{"build", "-overlay", overlayFile, "-o", binary}, flags...),
+		"./program")...)
 }
 
 func goTool(tb testing.TB, args ...string) string {

@@ -23,8 +23,8 @@ const (
 	testedTexts = "only tests use it"
 )
 
-// readers names the fuzz target of each package that decodes JSON or YAML or parses strings. If there is none, it gives the
-// reason.
+// readers names the fuzz target of each package that decodes JSON or YAML or parses strings. If
+// there is none, it gives the reason.
 func readers() map[string]string {
 	return map[string]string{
 		"merge":                            "fuzz.FuzzFieldsV1",
@@ -69,10 +69,12 @@ func readers() map[string]string {
 
 // decoding matches a call that reads text.
 var decoding = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(Unmarshal\w*|NewDecoder|NewReaderDecoder|YAMLToJSON\w*)$|^Parse[A-Z]?\w*$`)
+	return regexp.MustCompile(
+		`^(Unmarshal\w*|NewDecoder|NewReaderDecoder|YAMLToJSON\w*)$|^Parse[A-Z]?\w*$`)
 })
 
-// TestTargets holds that each package that reads text has a fuzz target or a reason for none. Each target has seeds in the tree.
+// TestTargets holds that each package that reads text has a fuzz target or a reason for none. Each
+// target has seeds in the tree.
 func TestTargets(t *testing.T) {
 	readers, reads, targets := readers(), map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(repository, func(name string, d fs.DirEntry, err error) error {
@@ -80,7 +82,8 @@ func TestTargets(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if slices.Contains([]string{"node_modules", "testdata", "bin", "examples", "hosts", "web"}, d.Name()) {
+			if slices.Contains(
+				[]string{"node_modules", "testdata", "bin", "examples", "hosts", "web"}, d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -100,11 +103,14 @@ func TestTargets(t *testing.T) {
 		if strings.HasSuffix(name, "_test.go") {
 			for target, isSeeded := range targetsOf(file) {
 				targets[folder+"."+target] = true
-				if _, err := os.Stat(filepath.Join(filepath.Dir(name), "testdata", "fuzz", target)); !isSeeded && err != nil {
+				if _, err := os.Stat(
+					filepath.Join(filepath.Dir(name), "testdata", "fuzz", target)); !isSeeded &&
+					err != nil {
 					t.Errorf("%s in %s has no seeds", target, folder)
 				}
 			}
-		} else if folder != "fuzz" && !strings.HasPrefix(folder, "fuzz/") && !strings.HasPrefix(folder, "cmd/internal/fuzz/") && isReader(file) {
+		} else if folder != "fuzz" && !strings.HasPrefix(folder, "fuzz/") &&
+			!strings.HasPrefix(folder, "cmd/internal/fuzz/") && isReader(file) {
 			reads[folder] = true
 		}
 		return nil
@@ -113,7 +119,8 @@ func TestTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(targets) < 20 || len(reads) < 20 {
-		t.Fatalf("%d targets and %d readers: the test looks at the wrong files", len(targets), len(reads))
+		t.Fatalf("%d targets and %d readers: the test looks at the wrong files", len(targets),
+			len(reads))
 	}
 	for folder := range reads {
 		if readers[folder] == "" {
@@ -160,7 +167,9 @@ func isReader(file *ast.File) bool {
 		if i.Name != nil {
 			name = i.Name.Name
 		}
-		if slices.Contains([]string{"json", "yaml", "kjson", "sigsyaml", "labels", "quantity", "resource", "strconv"}, name) {
+		if slices.Contains(
+			[]string{"json", "yaml", "kjson", "sigsyaml", "labels", "quantity", "resource",
+				"strconv"}, name) {
 			decoders[name] = true
 		}
 	}

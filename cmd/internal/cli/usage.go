@@ -14,7 +14,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// mostUsed returns the five flags that the help of a command shows first. Commands with few flags have none.
+// mostUsed returns the five flags that the help of a command shows first. Commands with few flags
+// have none.
 func mostUsed(command string) []string {
 	switch command {
 	case "render":
@@ -40,7 +41,8 @@ func mostUsed(command string) []string {
 	}
 }
 
-// The limits of the width of the help, which is the width of the terminal. In a pipe, the width is mostHelp.
+// The limits of the width of the help, which is the width of the terminal. In a pipe, the width is
+// mostHelp.
 const (
 	leastHelp = 80
 	mostHelp  = 100
@@ -52,14 +54,15 @@ const firstScreen = 24
 // pages matches the name of a page of the documentation, which an installed program lacks.
 var pages = regexp.MustCompile(`\bdocs/([a-z0-9-]+\.md)`)
 
-// showHelp returns a function that writes the help of a command. It writes all of it if that fits the first screen or the user asks
-// for it. Else it writes the parts that most people need.
+// showHelp returns a function that writes the help of a command. It writes all of it if that fits
+// the first screen or the user asks for it. Else it writes the parts that most people need.
 func showHelp(p *host.Program) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
 		width := min(max(cmp.Or(p.Screen(p.Stdout).Room(), mostHelp), leastHelp), mostHelp)
 		text := fullHelp(cmd, width)
-		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen && (asked == nil || !asked.Changed) {
+		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen &&
+			(asked == nil || !asked.Changed) {
 			text = shortHelp(cmd, width)
 		}
 		fmt.Fprint(cmd.OutOrStdout(), pages.ReplaceAllString(text, codes.Docs+"$1"))
@@ -97,7 +100,8 @@ func fullHelp(cmd *cobra.Command, width int) string {
 		b.WriteString("\nGlobal flags:\n" + global.FlagUsagesWrapped(width))
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n",
+			cmd.CommandPath())
 	}
 	return b.String()
 }
@@ -137,7 +141,8 @@ func shortHelp(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	line, next := cmd.UseLine(), cmd.CommandPath()+" --"+helpAll+`" for all flags and examples`
 	if isGroup(cmd) {
-		line, next = cmd.CommandPath()+" [command]", cmd.CommandPath()+` [command] --help" for more information about a command`
+		line, next = cmd.CommandPath()+" [command]",
+			cmd.CommandPath()+` [command] --help" for more information about a command`
 	}
 	fmt.Fprintf(&b, "%s.\n\nUsage:\n  %s\n", cmd.Short, line)
 	if listCommands(&b, cmd); !isGroup(cmd) {
@@ -182,15 +187,18 @@ func (f helpAllFlag) Type() string           { return "bool" }
 // addHelpAll gives the flag to a command and to those below it.
 func addHelpAll(cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
-	cmd.Flags().VarPF(helpAllFlag{cmd.Flags()}, helpAll, "", "help with all flags and examples").NoOptDefVal = "true"
+	cmd.Flags().VarPF(helpAllFlag{cmd.Flags()}, helpAll, "",
+		"help with all flags and examples").NoOptDefVal = "true"
 	for _, c := range cmd.Commands() {
 		addHelpAll(c)
 	}
 }
 
-// sorted returns the most used flags of a command in the order of mostUsed. It sorts the other flags by name.
+// sorted returns the most used flags of a command in the order of mostUsed. It sorts the other
+// flags by name.
 func sorted(cmd *cobra.Command) (first, others *pflag.FlagSet) {
-	first, others = pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	first, others = pflag.NewFlagSet("", pflag.ContinueOnError),
+		pflag.NewFlagSet("", pflag.ContinueOnError)
 	first.SortFlags = false
 	for _, name := range mostUsed(cmd.Name()) {
 		if f := cmd.LocalFlags().Lookup(name); f != nil {

@@ -19,8 +19,9 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestWorkIsLinear holds the work that inputs choose: ten times the input may take little more than ten times the
-// steps. A step is a statement that the program runs, as the instrumentation for coverage counts it.
+// TestWorkIsLinear holds the work that inputs choose: ten times the input may take little more than
+// ten times the steps. A step is a statement that the program runs, as the instrumentation for
+// coverage counts it.
 func TestWorkIsLinear(t *testing.T) {
 	if testenv.LongOnly(t, "it builds the program once more, and counts statements"); testenv.Race {
 		t.Skip("it builds the program once more, and counts statements")
@@ -29,16 +30,18 @@ func TestWorkIsLinear(t *testing.T) {
 	for _, tc := range slices.Concat(growing(), growingWithin()) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			few, many := steps(t, program, tc.command(t, tc.n)), steps(t, program, tc.command(t, 10*tc.n))
+			few, many := steps(t, program, tc.command(t, tc.n)),
+				steps(t, program, tc.command(t, 10*tc.n))
 			if e := testenv.Exponent(few, many); e > mostExponent {
-				t.Errorf("10 times the input takes %d steps, and not %d: exponent %.2f", many, few, e)
+				t.Errorf("10 times the input takes %d steps, and not %d: exponent %.2f", many,
+					few, e)
 			}
 		})
 	}
 }
 
-// TestMemoryIsLinear holds the same for the bytes that the program allocates, also in other modules. A short run takes a twentieth of
-// the commands, others in each run.
+// TestMemoryIsLinear holds the same for the bytes that the program allocates, also in other
+// modules. A short run takes a twentieth of the commands, others in each run.
 func TestMemoryIsLinear(t *testing.T) {
 	if testenv.Race {
 		t.Skip("it runs each command with many objects")
@@ -52,13 +55,15 @@ func TestMemoryIsLinear(t *testing.T) {
 			allocated(t, tc.command(t, tc.n)) // fills the caches
 			few, many := allocated(t, tc.command(t, tc.n)), allocated(t, tc.command(t, 10*tc.n))
 			if e := testenv.Exponent(few, many); e > mostExponent {
-				t.Errorf("10 times the input takes %d bytes, and not %d: exponent %.2f", many, few, e)
+				t.Errorf("10 times the input takes %d bytes, and not %d: exponent %.2f", many,
+					few, e)
 			}
 		})
 	}
 }
 
-// mostExponent is the largest exponent of the growth from one input to another one of ten times its size.
+// mostExponent is the largest exponent of the growth from one input to another one of ten times its
+// size.
 const mostExponent = 1.114
 
 // allocated returns the bytes that a command allocates in this process.
@@ -66,7 +71,8 @@ func allocated(t *testing.T, r run) uint64 {
 	t.Helper()
 	t.Chdir(r.dir)
 	var stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(r.stdin), Stdout: io.Discard, Stderr: &stderr, Files: host.Files{}}
+	p := host.Program{Stdin: strings.NewReader(r.stdin), Stdout: io.Discard, Stderr: &stderr,
+		Files: host.Files{}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	status := runLine(&p, r.args)
@@ -77,18 +83,24 @@ func allocated(t *testing.T, r run) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestCheck_Once counts the calls of a check of a clean TrainJob with two managers and its runtime. The JobSet is the third object that is
-// judged. Their metadata is decoded first, by itself. Reading decodes the TrainJob and the runtime once more, to find their mistakes. The
-// merge encodes each of the two patches.
+// TestCheck_Once counts the calls of a check of a clean TrainJob with two managers and its runtime.
+// The JobSet is the third object that is judged. Their metadata is decoded first, by itself.
+// Reading decodes the TrainJob and the runtime once more, to find their mistakes. The merge encodes
+// each of the two patches.
 func TestCheck_Once(t *testing.T) {
 	if testenv.LongOnly(t, "it builds the program once more, and counts calls"); testenv.Race {
 		t.Skip("it builds the program once more, and counts calls")
 	}
 	program := counting(t)
-	clean, agreeing, faulty := testenv.WriteTrainJobs(t, 1), testenv.WriteTrainJobs(t, 1), testenv.WriteTrainJobs(t, 1)
+	clean, agreeing, faulty := testenv.WriteTrainJobs(t, 1), testenv.WriteTrainJobs(t, 1),
+		testenv.WriteTrainJobs(t, 1)
 	account := func(of int, first, second string) string {
-		text := strings.Replace(testenv.TrainJob(of), "                        volumes:", "                        serviceAccountName: "+first+"\n                        volumes:", 1)
-		return strings.Replace(text, "                        nodeSelector:", "                        serviceAccountName: "+second+"\n                        nodeSelector:", 1)
+		text := strings.Replace(testenv.TrainJob(of), "                        volumes:",
+			"                        serviceAccountName: "+first+
+				"\n                        volumes:", 1)
+		return strings.Replace(text, "                        nodeSelector:",
+			"                        serviceAccountName: "+second+
+				"\n                        nodeSelector:", 1)
 	}
 	testenv.WriteIn(t, agreeing, "job-00000.yaml", account(0, "a", "a"))
 	testenv.WriteIn(t, faulty, "job-00000.yaml", account(0, "a", "b"))
@@ -117,11 +129,14 @@ func TestCheck_Once(t *testing.T) {
 			}
 			before, _, found := strings.Cut(string(text), "\nfunc "+f.function+"(")
 			line := strings.Count(before, "\n") + 2
-			n := regexp.MustCompile(fmt.Sprintf(`(?m)^\S*/%s:%d\.\S* \d+ (\d+)$`, regexp.QuoteMeta(f.file), line)).FindStringSubmatch(profile)
+			n := regexp.MustCompile(
+				fmt.Sprintf(`(?m)^\S*/%s:%d\.\S* \d+ (\d+)$`, regexp.QuoteMeta(f.file),
+					line)).FindStringSubmatch(profile)
 			if !found || n == nil {
 				t.Errorf("%s has no function %s", f.file, f.function)
 			} else if calls, _ := strconv.Atoi(n[1]); calls > f.most {
-				t.Errorf("check %q calls %s %d times, want at most %d", tc.args, f.function, calls, f.most)
+				t.Errorf("check %q calls %s %d times, want at most %d", tc.args, f.function, calls,
+					f.most)
 			}
 		}
 	}
@@ -131,7 +146,8 @@ func TestCheck_Once(t *testing.T) {
 func counting(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "trainweld")
-	build := exec.Command("go", "build", "-cover", "-covermode=count", "-coverpkg=github.com/trainweld/trainweld/...", "-o", program, "../../trainweld")
+	build := exec.Command("go", "build", "-cover", "-covermode=count",
+		"-coverpkg=github.com/trainweld/trainweld/...", "-o", program, "../../trainweld")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -161,7 +177,8 @@ func counted(t *testing.T, program string, r run) string {
 		t.Fatalf("%q: %v\n%s", r.args, err, stderr.String())
 	}
 	profile := filepath.Join(dir, "profile")
-	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i", counters, "-o", profile).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i", counters, "-o",
+		profile).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(profile)

@@ -1,4 +1,5 @@
-// Package commandline runs a command line: with which status does it end, and how does it report an error?
+// Package commandline runs a command line: with which status does it end, and how does it report an
+// error?
 //
 //	status := commandline.Run(p, args, root)
 package commandline
@@ -16,8 +17,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
-// Run executes a command line and returns its exit status. The function root makes the command for a program with a watched
-// standard output. A failed output sets the status even if the command misses the error.
+// Run executes a command line and returns its exit status. The function root makes the command for
+// a program with a watched standard output. A failed output sets the status even if the command
+// misses the error.
 func Run(p *host.Program, args []string, root func(*host.Program) *cobra.Command) int {
 	stdout := host.NewSink(p.Stdout)
 	sunk := *p
@@ -57,7 +59,8 @@ func execute(p *host.Program, args []string, stdout *host.Sink, root *cobra.Comm
 	case errors.As(err, &status):
 		return int(status)
 	case errors.As(err, &misused):
-		fmt.Fprintf(p.Stderr, "%s\nRun '%s --help' for usage and examples\n", prefixed(err), cmd.CommandPath())
+		fmt.Fprintf(p.Stderr, "%s\nRun '%s --help' for usage and examples\n", prefixed(err),
+			cmd.CommandPath())
 		return exit.Failed
 	default:
 		fmt.Fprintln(p.Stderr, prefixed(err))

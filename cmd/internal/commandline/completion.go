@@ -6,13 +6,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completions are the functions that complete the flags of a command, by their names. The context of the command holds them.
+// completions are the functions that complete the flags of a command, by their names. The context
+// of the command holds them.
 type completions map[string]cobra.CompletionFunc
 
 type completionsKey struct{}
 
-// Complete sets the function that completes the values of a flag. Cobra never forgets a function that it knows, with
-// the command and its files. So Run registers the functions only if a shell asks for completions.
+// Complete sets the function that completes the values of a flag. Cobra never forgets a function
+// that it knows, with the command and its files. So Run registers the functions only if a shell
+// asks for completions.
 func Complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	ctx := cmd.Context()
 	if ctx == nil {
@@ -36,7 +38,8 @@ func registerCompletions(cmd *cobra.Command) {
 	if ctx := cmd.Context(); ctx != nil {
 		all, _ := ctx.Value(completionsKey{}).(completions)
 		for flag, f := range all {
-			_ = cmd.RegisterFlagCompletionFunc(flag, f) // a flag that the command lacks has no values
+			// a flag that the command lacks has no values
+			_ = cmd.RegisterFlagCompletionFunc(flag, f)
 		}
 	}
 	for _, sub := range cmd.Commands() {
@@ -46,5 +49,6 @@ func registerCompletions(cmd *cobra.Command) {
 
 // asksForCompletions reports whether a shell asks for completions.
 func asksForCompletions(args []string) bool {
-	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+	return len(args) > 0 &&
+		(args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }

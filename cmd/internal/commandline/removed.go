@@ -9,12 +9,15 @@ type Removal struct {
 	Instead string // what to use now, without a full stop
 }
 
-// Removals returns what is gone, sorted. A row goes with the release after the one that removes its flag.
+// Removals returns what is gone, sorted. A row goes with the release after the one that removes its
+// flag.
 func Removals() []Removal {
 	return []Removal{
-		{"blame", "build", "render the chart, and pass its output: helm template . | trainweld blame -"},
+		{"blame", "build",
+			"render the chart, and pass its output: helm template . | trainweld blame -"},
 		{"blame", "index", "use --job=JOB/INDEX, or --job=/INDEX for every Job"},
-		{"check", "build", "render the chart, and pass its output: helm template . | trainweld check -"},
+		{"check", "build",
+			"render the chart, and pass its output: helm template . | trainweld check -"},
 		{"check", "d", "change what the help of each finding says; -o json has its remedy"},
 		{"check", "fix", "change what the help of each finding says; -o json has its remedy"},
 		{"check", "observed", "use --old DUMP"},
@@ -24,19 +27,26 @@ func Removals() []Removal {
 		{"completion fish", "no-descriptions", "leave it out"},
 		{"completion powershell", "no-descriptions", "leave it out"},
 		{"completion zsh", "no-descriptions", "leave it out"},
-		{"conflicts", "build", "render the chart, and pass its output: helm template . | trainweld conflicts -"},
+		{"conflicts", "build",
+			"render the chart, and pass its output: helm template . | trainweld conflicts -"},
 		{"conflicts", "d", "change one patch, or decide with --force-manager"},
 		{"conflicts", "fix", "change one patch, or decide with --force-manager"},
-		{"conflicts", "permute", "leave it out: conflicts lists the fields for which the order of the patches decides"},
+		{"conflicts", "permute",
+			"leave it out: conflicts lists the fields for which the order of the patches decides"},
 		{"conflicts", "prefer", "decide with --force-manager"},
 		{"create", "dry-run", "leave it out: create sends nothing"},
 		{"create", "runtime-kind", "use --runtime=KIND/NAME"},
-		{"diff", "build", "render both versions of the chart to folders, and use trainweld diff OLD NEW"},
-		{"diff", "crd", "merge both versions, and compare the results: trainweld merge -f FILE --patch FILE"},
-		{"diff", "live", "use kubectl diff; trainweld blame shows who set each field of a live object"},
+		{"diff", "build",
+			"render both versions of the chart to folders, and use trainweld diff OLD NEW"},
+		{"diff", "crd",
+			"merge both versions, and compare the results: trainweld merge -f FILE --patch FILE"},
+		{"diff", "live",
+			"use kubectl diff; trainweld blame shows who set each field of a live object"},
 		{"diff", "observed", "use --old DUMP"},
-		{"diff", "openapi", "merge both versions, and compare the results: trainweld merge -f FILE --patch FILE"},
-		{"diff", "type", "merge both versions, and compare the results: trainweld merge -f FILE --patch FILE"},
+		{"diff", "openapi",
+			"merge both versions, and compare the results: trainweld merge -f FILE --patch FILE"},
+		{"diff", "type",
+			"merge both versions, and compare the results: trainweld merge -f FILE --patch FILE"},
 		{"merge", "defaults", "use --option=defaults"},
 		{"merge", "empty", "leave empty strings out of the patches"},
 		{"merge", "managers", "use --force-manager"},
@@ -47,9 +57,12 @@ func Removals() []Removal {
 		{"migrate", "runtime-kind", "use --runtime=KIND/NAME"},
 		{"migrate", "show-notes", "use --all"},
 		{"render", "all-indexes", "use --job=JOB/all, or --job=/all for every Job"},
-		{"render", "build", "render the chart, and pass its output: helm template . | trainweld render -f -"},
-		{"render", "compose-as", "agree on a value, or decide with --force-manager or --on-conflict=last"},
-		{"render", "explain", "use trainweld render --to=pods -o table: it shows what each Job waits for"},
+		{"render", "build",
+			"render the chart, and pass its output: helm template . | trainweld render -f -"},
+		{"render", "compose-as",
+			"agree on a value, or decide with --force-manager or --on-conflict=last"},
+		{"render", "explain",
+			"use trainweld render --to=pods -o table: it shows what each Job waits for"},
 		{"render", "index", "use --job=JOB/INDEX, or --job=/INDEX for every Job"},
 		{"render", "max-pods", "leave it out: a run has at most 1000000 Pods"},
 		{"render", "observed", "use --old DUMP"},
@@ -58,8 +71,8 @@ func Removals() []Removal {
 	}
 }
 
-// Removed returns an error that says what to use instead of a verb or a flag that is gone. It returns nil for others. An empty flag
-// asks for the verb.
+// Removed returns an error that says what to use instead of a verb or a flag that is gone. It
+// returns nil for others. An empty flag asks for the verb.
 func Removed(verb, flag string) error {
 	for _, r := range Removals() {
 		if r.Verb == verb && r.Flag == flag {
@@ -81,12 +94,13 @@ func (r Removal) Name() string {
 	}
 }
 
-// Elsewhere returns an error for a verb of another program: it names the command that does its work. It returns nil
-// for other words.
+// Elsewhere returns an error for a verb of another program: it names the command that does its
+// work. It returns nil for other words.
 func Elsewhere(verb string) error {
 	instead := map[string]string{
-		"build":    "use trainweld render, with -k for kustomizations",
-		"fix":      "use trainweld check: the help of each finding says what to change; migrate rewrites old versions",
+		"build": "use trainweld render, with -k for kustomizations",
+		"fix": "use trainweld check: the help of each finding says what to change; migrate " +
+			"rewrites old versions",
 		"lint":     "use trainweld check",
 		"template": "use trainweld render",
 		"validate": "use trainweld check",

@@ -1,4 +1,5 @@
-// Package comparison compares two versions of rendered objects, and finds the layers that cause the changes.
+// Package comparison compares two versions of rendered objects, and finds the layers that cause the
+// changes.
 package comparison
 
 import (
@@ -62,8 +63,10 @@ type JobDiff struct {
 	Objects []*ObjectDiff
 	alike   string // equal for TrainJobs with the same changes, apart from names and positions
 
-	rejected     finding.List // of the version that rejects it, the new one if both do
-	rejectedOld  finding.List // of the old version if both reject it or the new one lacks it, without the errors that the new one has too
+	rejected finding.List // of the version that rejects it, the new one if both do
+	// of the old version if both reject it or the new one lacks it, without the errors that the new
+	// one has too
+	rejectedOld  finding.List
 	rejectedBy   []merge.Claim
 	updateEffect UpdateEffect
 	rewritten    bool // the TrainJob itself changes
@@ -80,7 +83,8 @@ type ObjectDiff struct {
 	changes       diff.Changes // with masked values and with their causes
 	before, after *owners
 	alike         string
-	kept          map[string]bool // the paths of the changes that an update does not bring; the root stands for the object
+	// the paths of the changes that an update does not bring; the root stands for the object
+	kept map[string]bool
 }
 
 // owners holds the layers that set an object's fields, and locates their claims.
@@ -122,8 +126,8 @@ func (c *Comparison) Differs() bool {
 	return slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool { return j.state != stateBroken })
 }
 
-// Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and name. It returns the
-// errors of owners and of JSON encodings.
+// Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind
+// and name. It returns the errors of owners and of JSON encodings.
 func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	c := &Comparison{old: old, new: new, mask: !showValues, shown: map[string]bool{}}
 	c.noun = trainer.TrainJobKind
@@ -154,19 +158,22 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	}
 	c.evaluate()
 	c.compact(c)
-	c.conflicts, c.findings = c.openFindingsOf(old.Conflicts, new.Conflicts), c.openFindingsOf(old.Findings, new.Findings)
+	c.conflicts, c.findings = c.openFindingsOf(old.Conflicts, new.Conflicts),
+		c.openFindingsOf(old.Findings, new.Findings)
 	isError := func(f finding.Finding) bool { return f.Severity >= finding.Error }
 	c.oldErrors = without(old.Findings.Where(isError), new.Findings)
 	return c, nil
 }
 
-// With returns the comparison with the TrainJobs of another part of the same versions. A nil comparison is empty.
+// With returns the comparison with the TrainJobs of another part of the same versions. A nil
+// comparison is empty.
 func (c *Comparison) With(part *Comparison) *Comparison {
 	if c == nil {
 		return part
 	}
 	c.compact(part)
-	if c.Jobs, c.same = append(c.Jobs, part.Jobs...), c.same+part.same; part.noun == trainer.TrainJobKind {
+	if c.Jobs, c.same = append(c.Jobs, part.Jobs...),
+		c.same+part.same; part.noun == trainer.TrainJobKind {
 		c.noun = part.noun
 	}
 	c.conflicts.add(part.conflicts)
@@ -175,8 +182,8 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 	return c
 }
 
-// compact drops objects and owners of a part that no report shows. Their TrainJob changes like an earlier one, or their Pod
-// changes like an earlier Pod of its TrainJob. The changes stay.
+// compact drops objects and owners of a part that no report shows. Their TrainJob changes like an
+// earlier one, or their Pod changes like an earlier Pod of its TrainJob. The changes stay.
 func (c *Comparison) compact(part *Comparison) {
 	if part.new.Whole {
 		return
@@ -197,7 +204,8 @@ func (c *Comparison) compact(part *Comparison) {
 func (j *JobDiff) isSame() bool { return len(j.Objects) == 0 && len(j.queueChange()) == 0 }
 
 func (c *Comparison) addDiffering(j *JobDiff) {
-	if j.rewritten = j.state == stateChanged && c.new.UpdateEffect != nil && j.new.rewrites(j.old); j.state == stateChanged && j.isSame() && !j.rewritten {
+	if j.rewritten = j.state == stateChanged && c.new.UpdateEffect != nil &&
+		j.new.rewrites(j.old); j.state == stateChanged && j.isSame() && !j.rewritten {
 		c.same++
 		return
 	}
@@ -206,7 +214,8 @@ func (c *Comparison) addDiffering(j *JobDiff) {
 
 // job compares the objects of a TrainJob. Either side may be nil.
 func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
-	j := &JobDiff{state: stateChanged, old: old, new: new, oldQueue: old.queue(), newQueue: new.queue()}
+	j := &JobDiff{state: stateChanged, old: old, new: new, oldQueue: old.queue(),
+		newQueue: new.queue()}
 	var before, after []Object
 	if old != nil {
 		j.ID, j.Build, j.runtime, before = old.ID, old.Build, old.Runtime, old.Objects
@@ -284,12 +293,14 @@ func without(errs, others finding.List) finding.List {
 	})
 }
 
-// queueChange returns a line on a TrainJob that changes its queue. The JobSet does not show the queue.
+// queueChange returns a line on a TrainJob that changes its queue. The JobSet does not show the
+// queue.
 func (j *JobDiff) queueChange() []string {
 	if j.state != stateChanged || j.oldQueue == j.newQueue {
 		return nil
 	}
-	return []string{fmt.Sprintf("queue: %s -> %s", cmp.Or(j.oldQueue, "none"), cmp.Or(j.newQueue, "none"))}
+	return []string{
+		fmt.Sprintf("queue: %s -> %s", cmp.Or(j.oldQueue, "none"), cmp.Or(j.newQueue, "none"))}
 }
 
 // head returns what TrainJobs share next to their changes to be alike.
@@ -305,7 +316,8 @@ func (j *JobDiff) head() []string {
 func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	o := &ObjectDiff{state: stateChanged}
 	if old != nil {
-		o.Key, o.Old, o.before = old.Key, old.Object, &owners{locate: old.Locate, causes: old.Causes}
+		o.Key, o.Old, o.before = old.Key, old.Object,
+			&owners{locate: old.Locate, causes: old.Causes}
 	}
 	if new != nil {
 		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate, causes: new.Causes}
@@ -339,10 +351,12 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	}
 	name, whole := o.Key.Name, string(text)
 	if o.isChild() {
-		whole = indexes().ReplaceAllString(report.Nameless(whole, strings.TrimSuffix(name, "-")), "")
+		whole = indexes().ReplaceAllString(
+			report.Nameless(whole, strings.TrimSuffix(name, "-")), "")
 		name = ""
 	}
-	o.alike = fmt.Sprint(o.state, o.Key.Kind, report.Nameless(name, j.ID.Name), report.Nameless(whole, j.ID.Name))
+	o.alike = fmt.Sprint(o.state, o.Key.Kind, report.Nameless(name, j.ID.Name),
+		report.Nameless(whole, j.ID.Name))
 	return o, nil
 }
 
@@ -374,13 +388,15 @@ func (c *Comparison) options(o *ObjectDiff) diff.Options {
 // isChild reports whether a JobSet has several objects of this kind.
 func (o *ObjectDiff) isChild() bool { return o.Key.Kind == "Job" || o.Key.Kind == "Pod" }
 
-// indexes matches the labels and annotations that number the Jobs of a JobSet and the Pods of a Job.
+// indexes matches the labels and annotations that number the Jobs of a JobSet and the Pods of a
+// Job.
 var indexes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`"(jobset\.sigs\.k8s\.io/(job-index|job-key|job-global-index|job-group-index)|batch\.kubernetes\.io/job-completion-index)":"[^"]*",?`)
+	return regexp.MustCompile(
+		`"(jobset\.sigs\.k8s\.io/(job-index|job-key|job-global-index|job-group-index)|batch\.kubernetes\.io/job-completion-index)":"[^"]*",?`)
 })
 
-// alike returns a string that is equal for objects with the same changes and causes. It ignores the names of TrainJobs and the
-// positions of causes.
+// alike returns a string that is equal for objects with the same changes and causes. It ignores the
+// names of TrainJobs and the positions of causes.
 func alike(j *JobDiff, o *ObjectDiff, changes diff.Changes) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, o.Key.Kind)
@@ -392,7 +408,8 @@ func alike(j *JobDiff, o *ObjectDiff, changes diff.Changes) string {
 		if err != nil {
 			return o.Key.Kind + o.Key.Name // not reached: changes consist of JSON values
 		}
-		fmt.Fprintln(&b, report.Nameless(string(text), j.ID.Name), layersOf(o.changes[i].Before), layersOf(o.changes[i].After))
+		fmt.Fprintln(&b, report.Nameless(string(text), j.ID.Name), layersOf(o.changes[i].Before),
+			layersOf(o.changes[i].After))
 	}
 	return b.String()
 }

@@ -21,11 +21,11 @@ import (
 type Update string
 
 const (
-	// Replaced: the cluster rejects the update in any state. Its JobSet changes only with a new TrainJob. Without frozen fields, the
-	// TrainJob is deleted and created again in any case.
+	// Replaced: the cluster rejects the update in any state. Its JobSet changes only with a new
+	// TrainJob. Without frozen fields, the TrainJob is deleted and created again in any case.
 	Replaced Update = "replaced"
-	// Rejected: the cluster rejects the update while the job runs, or in any state if it has frozen fields. The JobSet would not change
-	// in that case.
+	// Rejected: the cluster rejects the update while the job runs, or in any state if it has frozen
+	// fields. The JobSet would not change in that case.
 	Rejected Update = "refused"
 	// Kept: the JobSet stays as it is, because the job keeps the runtime with which it began.
 	Kept Update = "kept"
@@ -35,15 +35,17 @@ const (
 	Updated Update = "updated"
 )
 
-// UpdateEffect is the update of one TrainJob, or of a JobSet of the input. The zero value says nothing.
+// UpdateEffect is the update of one TrainJob, or of a JobSet of the input. The zero value says
+// nothing.
 type UpdateEffect struct {
 	Update Update
 	// Frozen are the fields that the cluster does not let change.
 	Frozen []string
-	// Findings are the errors with which the cluster rejects the update. Their claims are the layers that bring them.
+	// Findings are the errors with which the cluster rejects the update. Their claims are the
+	// layers that bring them.
 	Findings finding.List
-	// Reached are the objects that the update leads to, since the job keeps the runtime with which it
-	// began. They are nil if these are the objects of the new version.
+	// Reached are the objects that the update leads to, since the job keeps the runtime with which
+	// it began. They are nil if these are the objects of the new version.
 	Reached map[Key]any
 	// Fields are the changes of the objects that a cluster has, if they are known.
 	Fields []live.Effect
@@ -82,7 +84,8 @@ type effectList struct {
 	frozen map[effect][]string
 }
 
-// evaluate asks for the effects of the differing TrainJobs. Then it drops the inputs, which take much memory.
+// evaluate asks for the effects of the differing TrainJobs. Then it drops the inputs, which take
+// much memory.
 func (c *Comparison) evaluate() {
 	if c.new.UpdateEffect != nil {
 		c.askEffects()
@@ -92,8 +95,8 @@ func (c *Comparison) evaluate() {
 	}
 }
 
-// askEffects asks for the effects of all updates. TrainJobs that change alike by their runtime share one. It drops the updates that change
-// no object, except rejected ones.
+// askEffects asks for the effects of all updates. TrainJobs that change alike by their runtime
+// share one. It drops the updates that change no object, except rejected ones.
 func (c *Comparison) askEffects() {
 	var first []*JobDiff
 	number := map[string]int{}
@@ -110,7 +113,9 @@ func (c *Comparison) askEffects() {
 		}
 	}
 	effects := make([]UpdateEffect, len(first))
-	parallel.Ordered(len(first), func(i int) UpdateEffect { return c.new.UpdateEffect(first[i].old, first[i].new) }, func(i int, f UpdateEffect) { effects[i] = f })
+	parallel.Ordered(len(first), func(i int) UpdateEffect {
+		return c.new.UpdateEffect(first[i].old, first[i].new)
+	}, func(i int, f UpdateEffect) { effects[i] = f })
 	for _, j := range c.Jobs {
 		if j.isUpdate() {
 			n := number[keyOf(j)]
@@ -129,8 +134,8 @@ func (c *Comparison) askEffects() {
 	})
 }
 
-// take takes an effect, and marks the changes that the update does not bring. TrainJobs that change alike
-// share those of the first one.
+// take takes an effect, and marks the changes that the update does not bring. TrainJobs that change
+// alike share those of the first one.
 func (j *JobDiff) take(e UpdateEffect, first *JobDiff) {
 	if j != first {
 		j.updateEffect = first.updateEffect
@@ -198,7 +203,8 @@ func (o *ObjectDiff) keeps(path fieldpath.Path) bool {
 	return false
 }
 
-// withoutObjects keeps the effect of an update that changes no object only if the cluster rejects it.
+// withoutObjects keeps the effect of an update that changes no object only if the cluster rejects
+// it.
 func (j *JobDiff) withoutObjects() {
 	switch {
 	case len(j.updateEffect.Findings) == 0 && j.updateEffect.Update == Replaced:
@@ -212,12 +218,15 @@ func (j *JobDiff) withoutObjects() {
 	j.reject(stateRejected, j.updateEffect.Findings, nil)
 }
 
-// isUpdate reports whether the new version changes a TrainJob that both versions have, objects of it, or its queue.
+// isUpdate reports whether the new version changes a TrainJob that both versions have, objects of
+// it, or its queue.
 func (j *JobDiff) isUpdate() bool {
-	return j.state == stateChanged && (len(j.Objects) > 0 || j.rewritten || j.oldQueue != j.newQueue)
+	return j.state == stateChanged &&
+		(len(j.Objects) > 0 || j.rewritten || j.oldQueue != j.newQueue)
 }
 
-// effectKey is equal for TrainJobs with the same changes, state and runtime. A TrainJob that changes itself has its own.
+// effectKey is equal for TrainJobs with the same changes, state and runtime. A TrainJob that
+// changes itself has its own.
 func (j *JobDiff) effectKey() string {
 	key := fmt.Sprint(j.alike, "\x00", j.runtime, j.old.IsSuspended(), j.new.IsSuspended())
 	if j.rewritten {
@@ -243,7 +252,8 @@ func (j *JobDiff) isUnrendered() bool {
 	return j.state == stateBroken || j.state == stateRejected && !j.isUpdateRejected()
 }
 
-// isUpdateRejected reports whether both versions render the TrainJob, and the cluster rejects the update.
+// isUpdateRejected reports whether both versions render the TrainJob, and the cluster rejects the
+// update.
 func (j *JobDiff) isUpdateRejected() bool {
 	return j.state == stateRejected && j.updateEffect.Update != ""
 }
@@ -325,7 +335,9 @@ func (b *effectList) rows() []effectRow {
 		{effect{Updated, byObserved}, "JobSet", "in place, now"},
 	} {
 		if ids := b.by[r.of]; len(ids) > 0 {
-			row := effectRow{head: string(r.of.update), text: report.Count(len(ids), r.what) + ", " + r.text, names: ids}
+			row := effectRow{
+				head: string(r.of.update), text: report.Count(len(ids), r.what) + ", " + r.text,
+				names: ids}
 			if r.of.by == byFrozen {
 				row.frozen = joinFirst(slices.Compact(b.frozen[r.of]), mostFrozen)
 			}

@@ -19,7 +19,8 @@ func (n jobName) String() string {
 
 // markdown returns "`team-a/llm`", or "`team-a/llm` (overlays/prod)" for a build.
 func (n jobName) markdown() string {
-	name := codeSpan(shortened(fieldpath.Object{Namespace: n.namespace, Name: n.name}.String(), longestName))
+	name := codeSpan(
+		shortened(fieldpath.Object{Namespace: n.namespace, Name: n.name}.String(), longestName))
 	if n.build != "" {
 		name += " (" + safeText(shortened(n.build, longestName)) + ")"
 	}

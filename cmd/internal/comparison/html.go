@@ -17,8 +17,8 @@ const mostOpen = 5
 // longestSide is the longest name of a version in a title.
 const longestSide = 80
 
-// WriteHTML writes the comparison as a page. It has the parts of a comment on a pull request, and all changes. It returns the errors of
-// w and of the encoding.
+// WriteHTML writes the comparison as a page. It has the parts of a comment on a pull request, and
+// all changes. It returns the errors of w and of the encoding.
 func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 	b := htmlWriter{showValues: !c.mask}
 	s := c.summary()
@@ -50,8 +50,11 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 			lead = append(lead, v.Name+" is "+v.Commit)
 		}
 	}
-	title := "What differs between " + shortened(c.old.Name, longestSide) + " and " + shortened(c.new.Name, longestSide)
-	return page.Write(w, page.Document{Title: title, Lead: lead, Version: version, Layers: &b.layers, Filtered: "changes"}, &b.Body)
+	title := "What differs between " + shortened(c.old.Name, longestSide) + " and " +
+		shortened(c.new.Name, longestSide)
+	return page.Write(
+		w, page.Document{Title: title, Lead: lead, Version: version, Layers: &b.layers,
+			Filtered: "changes"}, &b.Body)
 }
 
 // htmlWriter writes the parts of a page.
@@ -173,13 +176,15 @@ func hunkClass(mark byte) string {
 
 // group appends the unified diff of a group with a margin for the layers. A cause follows its line.
 func (b *htmlWriter) group(number int, g *changeGroup, lines []hunkLine, open bool) {
-	b.Open("details", page.Class("item object"), page.ID("g"+strconv.Itoa(number+1)), page.If(open, page.Attr{Name: "open"}))
+	b.Open("details", page.Class("item object"), page.ID("g"+strconv.Itoa(number+1)),
+		page.If(open, page.Attr{Name: "open"}))
 	b.Open("summary")
 	b.Add("h3", g.title())
 	b.Close()
 	b.Open("ol", page.Class("diff"))
 	for _, l := range lines {
-		text, class := l.text, strings.TrimSpace(hunkClass(l.mark)+" "+b.layers.Class(string(l.layer)))
+		text, class := l.text,
+			strings.TrimSpace(hunkClass(l.mark)+" "+b.layers.Class(string(l.layer)))
 		if l.mark == '-' || l.mark == '+' || l.mark == ' ' {
 			text = string(l.mark) + text
 		}

@@ -24,8 +24,8 @@ type hunkLine struct {
 	layer merge.Owner
 }
 
-// hunks returns the differing lines of an object with their causes and context. The notes locate the same causes in the other
-// objects.
+// hunks returns the differing lines of an object with their causes and context. The notes locate
+// the same causes in the other objects.
 func (c *Comparison) hunks(o *ObjectDiff, others []*ObjectDiff) ([]hunkLine, error) {
 	lines, err := diff.Lines(o.Old, o.New, c.options(o))
 	if err != nil {
@@ -51,7 +51,8 @@ func (c *Comparison) hunks(o *ObjectDiff, others []*ObjectDiff) ([]hunkLine, err
 		}
 		start := max(i-contextLines, end)
 		if o.state == stateChanged && (start > end || end == 0) {
-			out = append(out, hunkLine{mark: '@', text: fmt.Sprintf("@@ %s @@", hunkPath(shown[i].path))})
+			out = append(
+				out, hunkLine{mark: '@', text: fmt.Sprintf("@@ %s @@", hunkPath(shown[i].path))})
 		}
 		last := i
 		for j := i; j < len(shown) && j <= last+2*contextLines; j++ {
@@ -87,7 +88,8 @@ func keptNote(mark byte) string {
 	return "only in a new TrainJob"
 }
 
-// asHunkLine converts a line. It reports false for a hidden line: of an item that moves away, only the first is shown.
+// asHunkLine converts a line. It reports false for a hidden line: of an item that moves away, only
+// the first is shown.
 func asHunkLine(l diff.Line, moves map[string]diff.Change) (hunkLine, bool) {
 	h := hunkLine{mark: ' ', text: l.Text, path: l.Path}
 	move, isMove := moves[l.Path.String()]
@@ -127,7 +129,8 @@ func hunkPath(path fieldpath.Path) string {
 	return fieldpath.Path(path[:len(path)-1]).String()
 }
 
-// annotator finds the causes of lines. Only the first of successive lines with the same cause gets a note.
+// annotator finds the causes of lines. Only the first of successive lines with the same cause gets
+// a note.
 type annotator struct {
 	o      *ObjectDiff
 	others []*ObjectDiff
@@ -164,7 +167,8 @@ func (a *annotator) of(l *hunkLine) string {
 	var places []fieldpath.Position
 	for _, other := range a.others {
 		claims, path := other.claimsOn(l.path, l.mark == '-')
-		if c, ok := soleClaim(claims, path); ok && c.Position != claim.Position && !slices.Contains(places, c.Position) {
+		if c, ok := soleClaim(claims, path); ok && c.Position != claim.Position &&
+			!slices.Contains(places, c.Position) {
 			places = append(places, c.Position)
 		}
 	}
@@ -172,7 +176,8 @@ func (a *annotator) of(l *hunkLine) string {
 		text += fmt.Sprintf(" and %s", report.Count(len(places), "more place"))
 	}
 	if l.mark == '-' && a.o.state == stateChanged {
-		if c, ok := soleClaim(a.o.after.of(l.path), l.path); ok && leavesNothing(c) && a.o.after.causes.Of(l.path) == nil {
+		if c, ok := soleClaim(a.o.after.of(l.path), l.path); ok && leavesNothing(c) &&
+			a.o.after.causes.Of(l.path) == nil {
 			text += ", emptied by " + claimText(c)
 		} else if ok && c.Value == nil {
 			text += ", removed: " + claimText(c)
@@ -181,7 +186,8 @@ func (a *annotator) of(l *hunkLine) string {
 	return text
 }
 
-// claimsOn returns the claims on a line, and their path. Without owners, it returns the claims on the change that contains the line.
+// claimsOn returns the claims on a line, and their path. Without owners, it returns the claims on
+// the change that contains the line.
 func (o *ObjectDiff) claimsOn(line fieldpath.Path, old bool) ([]merge.Claim, fieldpath.Path) {
 	if of := o.after; !old && of != nil {
 		return of.of(line), line
@@ -201,8 +207,8 @@ func (o *ObjectDiff) claimsOn(line fieldpath.Path, old bool) ([]merge.Claim, fie
 	return found.After, found.Path
 }
 
-// soleClaim returns the only claim on a line. For an item or an element it is the claim on its presence. For a struct that a
-// null emptied it is the null.
+// soleClaim returns the only claim on a line. For an item or an element it is the claim on its
+// presence. For a struct that a null emptied it is the null.
 func soleClaim(claims []merge.Claim, path fieldpath.Path) (merge.Claim, bool) {
 	if len(claims) > 1 && len(path) > 0 {
 		last := path[len(path)-1]
@@ -211,7 +217,9 @@ func soleClaim(claims []merge.Claim, path fieldpath.Path) (merge.Claim, bool) {
 			claims = claims[:1]
 		}
 	}
-	claimed := slices.DeleteFunc(slices.Clone(claims), func(c merge.Claim) bool { return c.Value == any(merge.Presence{}) })
+	claimed := slices.DeleteFunc(slices.Clone(claims), func(c merge.Claim) bool {
+		return c.Value == any(merge.Presence{})
+	})
 	if len(claimed) == 1 && claimed[0].Value == nil {
 		claims = claimed
 	}

@@ -119,23 +119,31 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	s := c.summary()
 	out := jsonDiff{
 		Summary: jsonSummary{
-			Changed: s.counts[stateChanged], Created: s.counts[stateCreated], Removed: s.counts[stateRemoved], Same: s.same,
-			Rejected: s.counts[stateRejected], Accepted: s.counts[stateAccepted], Unrendered: s.unrendered,
-			Causes: []jsonCause{},
+			Changed: s.counts[stateChanged], Created: s.counts[stateCreated],
+			Removed: s.counts[stateRemoved], Same: s.same,
+			Rejected: s.counts[stateRejected], Accepted: s.counts[stateAccepted],
+			Unrendered: s.unrendered,
+			Causes:     []jsonCause{},
 		},
 		Blast:     c.effects().json(),
 		TrainJobs: []jsonJob{}, Notes: c.new.Notes,
-		Conflicts: c.conflicts.json(), Findings: c.findings.json(), OldErrors: rejectionsOf(c.oldErrors),
+		Conflicts: c.conflicts.json(), Findings: c.findings.json(),
+		OldErrors: rejectionsOf(c.oldErrors),
 	}
 	for _, by := range s.causes {
-		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text, Link: by.Link, Before: by.Before}
+		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text,
+			Link: by.Link, Before: by.Before}
 		for _, row := range by.rows {
 			cause.Changes = append(cause.Changes, jsonChange{row.what, len(row.jobs)})
 		}
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Causes: distinctLayers(layersOf(j.rejectionCauses())), Existing: j.queueChange(), Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen, Effects: j.updateEffect.Fields}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build,
+			State: j.state, Objects: []jsonObject{},
+			Causes: distinctLayers(layersOf(j.rejectionCauses())), Existing: j.queueChange(),
+			Update: j.updateEffect.Update, Frozen: j.updateEffect.Frozen,
+			Effects: j.updateEffect.Fields}
 		job.Rejected, job.RejectedOld = rejectionsOf(j.rejected), rejectionsOf(j.rejectedOld)
 		for _, o := range j.Objects {
 			object, err := c.jsonObject(o)
@@ -167,7 +175,8 @@ func rejectionsOf(errs finding.List) []jsonRejection {
 }
 
 func rejectionOf(f finding.Finding) jsonRejection {
-	return jsonRejection{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column}
+	return jsonRejection{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line,
+		f.Position.Column}
 }
 
 // json lists the findings, new ones first.
@@ -175,7 +184,8 @@ func (c *openFindings) json() []jsonFound {
 	var out []jsonFound
 	for i, f := range slices.Concat(c.introduced, c.preexisting) {
 		out = append(out, jsonFound{
-			New: i < len(c.introduced), Severity: f.Severity, Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Build: f.Build,
+			New: i < len(c.introduced), Severity: f.Severity, Kind: f.Object.Kind,
+			Namespace: f.Object.Namespace, Name: f.Object.Name, Build: f.Build,
 			jsonRejection: rejectionOf(f), Claims: jsonClaims(f.Claims),
 		})
 	}
@@ -183,11 +193,13 @@ func (c *openFindings) json() []jsonFound {
 }
 
 func (b *effectList) json() jsonEffects {
-	return jsonEffects{Replaced: b.count(Replaced), Rejected: b.count(Rejected), Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated)}
+	return jsonEffects{Replaced: b.count(Replaced), Rejected: b.count(Rejected),
+		Kept: b.count(Kept), Delayed: b.count(Delayed), Updated: b.count(Updated)}
 }
 
 func (b *effectList) count(u Update) int {
-	return len(b.by[effect{u, byRules}]) + len(b.by[effect{u, byFrozen}]) + len(b.by[effect{u, byObserved}])
+	return len(b.by[effect{u, byRules}]) + len(b.by[effect{u, byFrozen}]) +
+		len(b.by[effect{u, byObserved}])
 }
 
 func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
@@ -201,7 +213,8 @@ func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	for _, change := range o.changes {
 		field := jsonField{
 			Kind: change.Kind, Path: change.Path, Old: change.Old, New: change.New,
-			Before: jsonClaims(change.Before), After: jsonClaims(change.After), Kept: o.keeps(change.Path),
+			Before: jsonClaims(change.Before), After: jsonClaims(change.After),
+			Kept: o.keeps(change.Path),
 		}
 		if change.From != diff.NoItem {
 			field.From = &change.From
@@ -214,7 +227,8 @@ func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	return object, nil
 }
 
-// values returns both versions of an object: masked and decoded from JSON, or unchanged if values are shown.
+// values returns both versions of an object: masked and decoded from JSON, or unchanged if values
+// are shown.
 func (c *Comparison) values(o *ObjectDiff) (old, new any, err error) {
 	if !c.mask {
 		return o.Old, o.New, nil

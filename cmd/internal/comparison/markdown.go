@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// mostMarkdown is the limit of a comment. GitHub takes 65,536 characters. This package counts bytes, which are never fewer.
+	// mostMarkdown is the limit of a comment. GitHub takes 65,536 characters. This package counts
+	// bytes, which are never fewer.
 	mostMarkdown = 60_000
 	// leastSection is the space that a shortened section needs.
 	leastSection = 2000
@@ -20,10 +21,11 @@ const (
 	lastLine = 400
 )
 
-// WriteMarkdown writes the comparison as a comment on a pull request. The comment has the effects, the causes, the conflicts,
-// the remedies, and a collapsed section for each group of TrainJobs. A section that does not fit is cut, and the last line counts
-// the missing TrainJobs. The missing parts go to rest, the file restName; rest may be nil. It returns the errors of both writers
-// and of the encoding.
+// WriteMarkdown writes the comparison as a comment on a pull request. The comment has the effects,
+// the causes, the conflicts, the remedies, and a collapsed section for each group of TrainJobs. A
+// section that does not fit is cut, and the last line counts the missing TrainJobs. The missing
+// parts go to rest, the file restName; rest may be nil. It returns the errors of both writers and
+// of the encoding.
 func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	var b strings.Builder
 	s := c.summary()
@@ -73,7 +75,8 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	return err
 }
 
-// addSection writes the section of a group to the comment while it fits. It writes a section that is cut to the rest.
+// addSection writes the section of a group to the comment while it fits. It writes a section that
+// is cut to the rest.
 func (c *Comparison) addSection(b *strings.Builder, g *changeGroup, l *omittedParts) error {
 	remaining := mostMarkdown - lastLine - b.Len()
 	cut := l.cut || remaining < leastSection
@@ -139,12 +142,14 @@ func (l *omittedParts) section(g *changeGroup, lines []hunkLine) {
 func (l *omittedParts) line(noun, file string) string {
 	what := "A comment holds 60,000 characters"
 	if l.jobs > 0 {
-		what = fmt.Sprintf("**%s**, not shown here: a comment holds 60,000 characters", moreDiffer(l.jobs, noun))
+		what = fmt.Sprintf("**%s**, not shown here: a comment holds 60,000 characters",
+			moreDiffer(l.jobs, noun))
 	}
 	if l.w == nil {
 		return what + ". `trainweld diff` shows all, and `--rest FILE` writes the rest to a file."
 	}
-	return what + ". The rest is in the file " + codeSpan(shortened(printable.Name(file), 200)) + "."
+	return what + ". The rest is in the file " +
+		codeSpan(shortened(printable.Name(file), 200)) + "."
 }
 
 func moreDiffer(n int, noun string) string {
@@ -154,8 +159,8 @@ func moreDiffer(n int, noun string) string {
 	return fmt.Sprintf("%d more %ss differ", n, noun)
 }
 
-// section returns the section of a group, at most remaining bytes long, and whether it is complete. It returns "" if its title does
-// not fit.
+// section returns the section of a group, at most remaining bytes long, and whether it is complete.
+// It returns "" if its title does not fit.
 func section(g *changeGroup, shown []hunkLine, remaining int) (text string, whole bool) {
 	var lines []string
 	for _, l := range shown {
@@ -211,12 +216,14 @@ func (g *changeGroup) htmlTitle() string {
 	if len(g.jobs) == 1 {
 		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.ID.Kind), list, first.state)
 	}
-	return fmt.Sprintf("%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.state, list)
+	return fmt.Sprintf("%s are %s alike: %s",
+		html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.state, list)
 }
 
 // html returns the name as code, and the build behind it.
 func (n jobName) html() string {
-	name := "<code>" + escaped(fieldpath.Object{Namespace: n.namespace, Name: n.name}.String()) + "</code>"
+	name := "<code>" + escaped(fieldpath.Object{Namespace: n.namespace, Name: n.name}.String()) +
+		"</code>"
 	if n.build != "" {
 		name += " (" + escaped(n.build) + ")"
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// TestWriteMarkdown_Limit wants a comment that fits, however long names, queues, fields and remedies are.
+// TestWriteMarkdown_Limit wants a comment that fits, however long names, queues, fields and
+// remedies are.
 func TestWriteMarkdown_Limit(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
@@ -27,12 +28,15 @@ func TestWriteMarkdown_Limit(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			old, new := &Version{Name: "old"}, &Version{Name: "new"}
 			for i := range tc.jobs {
-				id := fieldpath.Object{Kind: "TrainJob", Namespace: "default", Name: fmt.Sprint(tc.name, i)}
+				id := fieldpath.Object{Kind: "TrainJob", Namespace: "default",
+					Name: fmt.Sprint(tc.name, i)}
 				old.Jobs = append(old.Jobs, Job{ID: id, Queue: tc.name + "old"})
 				new.Jobs = append(new.Jobs, Job{ID: id, Queue: fmt.Sprint(tc.name, "new", i)})
 				new.Conflicts = append(new.Conflicts, finding.Finding{
-					Code: codes.Overlap, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("spec", tc.name),
-					Claims: []merge.Claim{{Owner: merge.Manager(tc.name), Value: tc.name}, {Owner: merge.Manager("b"), Value: i}},
+					Code: codes.Overlap, Severity: finding.Warning, Object: id,
+					Path: fieldpath.Fields("spec", tc.name),
+					Claims: []merge.Claim{{Owner: merge.Manager(tc.name), Value: tc.name},
+						{Owner: merge.Manager("b"), Value: i}},
 					Remedy: finding.Remedy{Text: fmt.Sprint(tc.name, i)},
 				})
 			}
@@ -48,9 +52,11 @@ func TestWriteMarkdown_Limit(t *testing.T) {
 				t.Errorf("the comment has %d bytes", n)
 			}
 			if !strings.Contains(comment.String(), "The rest is in the file `rest.md`.") {
-				t.Errorf("the comment does not name the file of the rest:\n%.2000s", comment.String())
+				t.Errorf("the comment does not name the file of the rest:\n%.2000s",
+					comment.String())
 			}
-			if last := fmt.Sprint("default/", tc.name, tc.jobs-1); tc.name == "a" && !strings.Contains(rest.String(), last) {
+			if last := fmt.Sprint("default/", tc.name, tc.jobs-1); tc.name == "a" &&
+				!strings.Contains(rest.String(), last) {
 				t.Errorf("the rest lacks %q", last)
 			}
 		})

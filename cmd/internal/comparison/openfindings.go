@@ -12,7 +12,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// openFindings holds findings of one kind in the new version. They are new, or belong to TrainJobs that differ.
+// openFindings holds findings of one kind in the new version. They are new, or belong to TrainJobs
+// that differ.
 type openFindings struct {
 	introduced, preexisting finding.List
 	inUnchanged             int // the old ones of TrainJobs that do not differ
@@ -57,10 +58,13 @@ type findingSection struct {
 
 // findingSections returns the conflicts and the other findings of the new version.
 func (c *Comparison) findingSections() []findingSection {
-	sections := []findingSection{{openFindings: c.conflicts, head: "Who disagrees", noun: "conflict"}, {openFindings: c.findings, head: "Findings", noun: "finding"}}
+	sections := []findingSection{
+		{openFindings: c.conflicts, head: "Who disagrees", noun: "conflict"},
+		{openFindings: c.findings, head: "Findings", noun: "finding"}}
 	for i := range sections {
 		s := &sections[i]
-		s.introduced, s.preexisting = codes.JoinBuilds(s.introduced), codes.JoinBuilds(s.preexisting)
+		s.introduced, s.preexisting = codes.JoinBuilds(s.introduced),
+			codes.JoinBuilds(s.preexisting)
 		s.opts = report.Options{ShowValues: !c.mask}
 		s.groups = s.opts.Groups(s.introduced)
 		s.new = len(s.groups)
@@ -152,8 +156,10 @@ func (c *Comparison) todo(b *strings.Builder, sections []findingSection) {
 	}
 }
 
-// remedies returns the first remedies, each once. As the report's format needs, names lists TrainJobs and escape escapes text.
-func (c *Comparison) remedies(sections []findingSection, names func([]jobName, int) string, escape func(string) string) []string {
+// remedies returns the first remedies, each once. As the report's format needs, names lists
+// TrainJobs and escape escapes text.
+func (c *Comparison) remedies(sections []findingSection, names func([]jobName, int) string,
+	escape func(string) string) []string {
 	effects := c.effects()
 	var lines []string
 	add := func(u Update, one, many string) {
@@ -172,19 +178,25 @@ func (c *Comparison) remedies(sections []findingSection, names func([]jobName, i
 		}
 	}
 	kind := c.noun
-	add(Replaced, "delete the "+kind+" if it exists, and create it again", "delete the %d "+kind+"s where they exist, and create them again")
-	add(Rejected, "suspend the job, and apply the change once no Pods are active", "suspend the %d jobs, and apply the change once no Pods are active")
-	add(Kept, "to use the changed runtime, delete the TrainJob if it exists, and create it again", "to use the changed runtime, delete the %d TrainJobs where they exist, and create them again")
+	add(Replaced, "delete the "+kind+" if it exists, and create it again",
+		"delete the %d "+kind+"s where they exist, and create them again")
+	add(Rejected, "suspend the job, and apply the change once no Pods are active",
+		"suspend the %d jobs, and apply the change once no Pods are active")
+	add(Kept, "to use the changed runtime, delete the TrainJob if it exists, and create it again",
+		"to use the changed runtime, delete the %d TrainJobs where they exist, and create them "+
+			"again")
 	for _, j := range c.Jobs {
 		for _, f := range j.rejected {
-			if (j.state == stateRejected || j.state == stateBroken) && j.updateEffect.effect() != (effect{Rejected, byRules}) {
+			if (j.state == stateRejected || j.state == stateBroken) &&
+				j.updateEffect.effect() != (effect{Rejected, byRules}) {
 				lines = append(lines, string(f.Code)+": "+escape(f.Remedy.Text))
 			}
 		}
 	}
 	for _, s := range sections {
 		for i := range s.groups {
-			lines = append(lines, string(s.groups[i].First.Code)+": "+escape(s.groups[i].First.Remedy.Text))
+			lines = append(
+				lines, string(s.groups[i].First.Code)+": "+escape(s.groups[i].First.Remedy.Text))
 		}
 	}
 	var known []string
@@ -196,10 +208,12 @@ func (c *Comparison) remedies(sections []findingSection, names func([]jobName, i
 	return known
 }
 
-// safeText returns text that Markdown and HTML show as it is, and no longer than a remedy should be.
+// safeText returns text that Markdown and HTML show as it is, and no longer than a remedy should
+// be.
 func safeText(text string) string {
 	var b strings.Builder
-	for _, r := range strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(shortened(report.Printable(text), 500)) {
+	for _, r := range strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(
+		shortened(report.Printable(text), 500)) {
 		if strings.ContainsRune("\\`*_{}[]|~", r) {
 			b.WriteByte('\\')
 		}

@@ -47,21 +47,25 @@ func (c *Comparison) summary() summary {
 	known := map[string]*cause{}
 	for _, j := range c.Jobs {
 		s.counts[j.state]++
-		if j.state == stateBroken || j.isUnrendered() && c.new.Reasons == nil { // a release rejects what it renders
+		// a release rejects what it renders
+		if j.state == stateBroken || j.isUnrendered() && c.new.Reasons == nil {
 			s.unrendered++
 		}
 		for i, f := range j.rejected {
-			s.add(known, j, j.causesOf(i), strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
+			s.add(known, j, j.causesOf(i),
+				strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
 		}
 		if j.state == stateCreated || j.state == stateRemoved {
 			continue
 		}
 		for _, o := range j.Objects {
 			if o.state != stateChanged {
-				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind)+o.keptText(nil))
+				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind)+
+					o.keptText(nil))
 			}
 			for _, change := range o.changes {
-				s.add(known, j, changeClaims(change), describeChange(o.Key.Kind, change)+o.keptText(change.Path))
+				s.add(known, j, changeClaims(change),
+					describeChange(o.Key.Kind, change)+o.keptText(change.Path))
 			}
 		}
 	}
@@ -100,7 +104,8 @@ func (o *ObjectDiff) owning() *owners {
 	return o.after
 }
 
-// changeClaims returns the claims that cause a change: the new claims, or the removed ones if the field is unset.
+// changeClaims returns the claims that cause a change: the new claims, or the removed ones if the
+// field is unset.
 func changeClaims(c diff.Change) []merge.Claim {
 	if len(c.After) > 0 {
 		return c.After
@@ -188,7 +193,8 @@ func (s summary) headline() string {
 	var text string
 	switch {
 	case differing > 0:
-		text = fmt.Sprintf("%d of %s %s: %s", differing, report.Count(total, s.noun), differ, strings.Join(parts, ", "))
+		text = fmt.Sprintf("%d of %s %s: %s", differing, report.Count(total, s.noun), differ,
+			strings.Join(parts, ", "))
 	case total == 0:
 		return fmt.Sprintf("nothing is read: no %s to compare", s.noun)
 	case s.unrendered > 0 && s.same == 0:
@@ -207,7 +213,9 @@ const mostRows = 12
 
 // firstNames lists the first names of objects of one kind.
 func firstNames(names []jobName, most int) string {
-	return joined(names, most, func(name jobName) string { return shortened(name.String(), longestName) })
+	return joined(names, most, func(name jobName) string {
+		return shortened(name.String(), longestName)
+	})
 }
 
 // joinFirst joins the first strings of a list, and shortens each.
@@ -249,5 +257,6 @@ func shortened(text string, most int) string {
 
 // Compared says what was compared, if nothing differs.
 func (c *Comparison) Compared() string {
-	return fmt.Sprintf("compared %s of %s and %s: nothing differs", report.Count(c.same, c.noun), c.old.Name, c.new.Name)
+	return fmt.Sprintf("compared %s of %s and %s: nothing differs", report.Count(c.same, c.noun),
+		c.old.Name, c.new.Name)
 }

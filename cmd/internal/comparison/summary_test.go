@@ -10,9 +10,12 @@ func TestComparison_WithoutOld(t *testing.T) {
 		name, old, new string
 		files, want    []string
 	}{
-		{"a revision and the working tree", "HEAD:", "", []string{"HEAD:a.yaml", "HEAD:b.yaml", "a.yaml"}, []string{"HEAD:b.yaml", "a.yaml"}},
-		{"two revisions", "v1:", "v2:", []string{"v1:a.yaml", "v2:a.yaml", "v2:b.yaml"}, []string{"v2:a.yaml", "v2:b.yaml"}},
-		{"two paths", "", "", []string{"new/a.yaml", "old/a.yaml"}, []string{"new/a.yaml", "old/a.yaml"}},
+		{"a revision and the working tree", "HEAD:", "",
+			[]string{"HEAD:a.yaml", "HEAD:b.yaml", "a.yaml"}, []string{"HEAD:b.yaml", "a.yaml"}},
+		{"two revisions", "v1:", "v2:", []string{"v1:a.yaml", "v2:a.yaml", "v2:b.yaml"},
+			[]string{"v2:a.yaml", "v2:b.yaml"}},
+		{"two paths", "", "", []string{"new/a.yaml", "old/a.yaml"},
+			[]string{"new/a.yaml", "old/a.yaml"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// WriteText writes the comparison for people: the effects, and a unified diff of each group. The causes precede the diffs if
-// several TrainJobs differ, or if causes need reasons. Otherwise it writes nothing without differences. It returns the errors of w
-// and of the encoding.
+// WriteText writes the comparison for people: the effects, and a unified diff of each group. The
+// causes precede the diffs if several TrainJobs differ, or if causes need reasons. Otherwise it
+// writes nothing without differences. It returns the errors of w and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
 	s, rows := c.summary(), c.effects().rows()
@@ -67,7 +67,8 @@ func (g *changeGroup) title() string {
 	if len(g.jobs) == 1 {
 		return fmt.Sprintf("%s %s is %s", first.ID.Kind, first.name(), first.state)
 	}
-	return fmt.Sprintf("%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.state, firstNames(g.names(), mostTitle))
+	return fmt.Sprintf("%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.state,
+		firstNames(g.names(), mostTitle))
 }
 
 // mostTitle is the number of TrainJobs in a title.
@@ -76,7 +77,8 @@ const mostTitle = 10
 // mostFields is the number of changes of existing objects that a report lists for a TrainJob.
 const mostFields = 30
 
-// lines returns a group's effects on existing TrainJobs, the errors of a rejection, and the unified diffs of its blocks.
+// lines returns a group's effects on existing TrainJobs, the errors of a rejection, and the unified
+// diffs of its blocks.
 func (c *Comparison) lines(g *changeGroup) ([]hunkLine, error) {
 	var lines []hunkLine
 	first := g.jobs[0]
@@ -86,7 +88,10 @@ func (c *Comparison) lines(g *changeGroup) ([]hunkLine, error) {
 	fields := first.updateEffect.Fields
 	for i, f := range fields {
 		if i == mostFields && !c.All {
-			lines = append(lines, hunkLine{mark: '#', text: " and " + report.Count(len(fields)-i, "more change") + " of the objects that exist"})
+			lines = append(
+				lines, hunkLine{
+					mark: '#', text: " and " + report.Count(len(fields)-i, "more change") +
+						" of the objects that exist"})
 			break
 		}
 		lines = append(lines, hunkLine{mark: '#', text: " " + f.String()})
@@ -96,7 +101,8 @@ func (c *Comparison) lines(g *changeGroup) ([]hunkLine, error) {
 	}
 	for i, f := range first.rejected {
 		l := hunkLine{mark: '!', text: " " + errorText(f)}
-		if note := claimText(first.causesOf(i)[0]); i == 0 || note != claimText(first.causesOf(i - 1)[0]) {
+		if note := claimText(first.causesOf(i)[0]); i == 0 ||
+			note != claimText(first.causesOf(i - 1)[0]) {
 			l.note = note
 		}
 		lines = append(lines, l)
@@ -150,7 +156,8 @@ func (c *Comparison) block(g *changeGroup, b block) ([]hunkLine, error) {
 		}
 	}
 	name := b.title(g.jobs[0].ID.Namespace)
-	lines := []hunkLine{{mark: 'a', text: "--- " + c.old.Name + ": " + name}, {mark: 'b', text: "+++ " + c.new.Name + ": " + name}}
+	lines := []hunkLine{{mark: 'a', text: "--- " + c.old.Name + ": " + name},
+		{mark: 'b', text: "+++ " + c.new.Name + ": " + name}}
 	switch first.state {
 	case stateCreated:
 		lines[0].text = "--- /dev/null"
@@ -199,9 +206,11 @@ func (l hunkLine) String() string {
 // text writes the causes.
 func (s summary) text(w io.Writer) {
 	for _, by := range s.causes {
-		fmt.Fprintf(w, "  %s: %s\n", report.Printable(by.name+by.place()), report.Count(len(by.jobs), s.noun))
+		fmt.Fprintf(w, "  %s: %s\n", report.Printable(by.name+by.place()),
+			report.Count(len(by.jobs), s.noun))
 		if by.Before != "" {
-			fmt.Fprintf(w, "    before the upgrade: %s; see %s\n", report.Printable(by.Before), by.Link)
+			fmt.Fprintf(w, "    before the upgrade: %s; see %s\n", report.Printable(by.Before),
+				by.Link)
 		}
 		for i, row := range by.rows {
 			if i == mostRows {

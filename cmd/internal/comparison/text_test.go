@@ -26,7 +26,8 @@ func TestSummaryOfManyCausesFits(t *testing.T) {
 		for range causes {
 			by := &cause{name: strings.Repeat("m", 250), jobs: []jobName{{name: "a"}}}
 			for range 50 {
-				by.rows = append(by.rows, &summaryRow{what: strings.Repeat("p", 500), jobs: by.jobs})
+				by.rows = append(
+					by.rows, &summaryRow{what: strings.Repeat("p", 500), jobs: by.jobs})
 			}
 			s.causes = append(s.causes, by)
 		}
@@ -35,8 +36,10 @@ func TestSummaryOfManyCausesFits(t *testing.T) {
 		if b.Len() > mostMarkdown/3 {
 			t.Errorf("the summary of %d causes has %d bytes", causes, b.Len())
 		}
-		if !strings.Contains(b.String(), "more cause") && !strings.Contains(b.String(), "more change") {
-			t.Errorf("the summary of %d causes does not count the omitted ones:\n%s", causes, b.String())
+		if !strings.Contains(b.String(), "more cause") &&
+			!strings.Contains(b.String(), "more change") {
+			t.Errorf("the summary of %d causes does not count the omitted ones:\n%s", causes,
+				b.String())
 		}
 	}
 }

@@ -19,7 +19,8 @@ type Version struct {
 	Commit    string // the commit of a revision, its day and its repository, or ""
 	Jobs      []Job
 	TrainJobs int // the number of TrainJobs in the input
-	// Reasons explain layers that are causes and not layers of a merge, see Object.Causes. The new version has them.
+	// Reasons explain layers that are causes and not layers of a merge, see Object.Causes. The new
+	// version has them.
 	Reasons map[merge.Owner]Reason
 	// Notes follow the summary. The new version has them.
 	Notes []string
@@ -31,8 +32,8 @@ type Version struct {
 	Findings finding.List
 	// Observed tells that a cluster has the objects of the old version, each in a state of its own.
 	Observed bool
-	// UpdateEffect returns the update of a TrainJob that exists. The new version has it, unless updates do not matter. It may be called
-	// concurrently.
+	// UpdateEffect returns the update of a TrainJob that exists. The new version has it, unless
+	// updates do not matter. It may be called concurrently.
 	UpdateEffect func(old, new *Job) UpdateEffect
 }
 
@@ -50,17 +51,20 @@ type Job struct {
 	Build   string           // the directory whose build holds it, or ""
 	Runtime fieldpath.Object // the TrainJob's runtime; zero for a JobSet
 	Objects []Object
-	// Rejected are the errors with which this version rejects the TrainJob, and RejectedBy has the cause of each.
+	// Rejected are the errors with which this version rejects the TrainJob, and RejectedBy has the
+	// cause of each.
 	Rejected   finding.List
 	RejectedBy []merge.Claim
 	// Queue is Kueue's queue; it may be empty.
 	Queue string
-	// Input and Source are the input of the object. For a JobSet of the input, Source has no TrainJob.
+	// Input and Source are the input of the object. For a JobSet of the input, Source has no
+	// TrainJob.
 	Input  *workspace.Input
 	Source workspace.Job
 }
 
-// rewrites reports whether the TrainJob or the JobSet itself differs from its old state, with the patches of its policy.
+// rewrites reports whether the TrainJob or the JobSet itself differs from its old state, with the
+// patches of its policy.
 func (j *Job) rewrites(old *Job) bool {
 	a, b := old.Source, j.Source
 	switch {
@@ -69,7 +73,8 @@ func (j *Job) rewrites(old *Job) bool {
 		after, errNew := b.Document.Fields()
 		return err == nil && errNew == nil && !reflect.DeepEqual(before["spec"], after["spec"])
 	default:
-		return !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Layers(), b.Layers()) ||
+		return !equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
+			!equality.Semantic.DeepEqual(a.Layers(), b.Layers()) ||
 			!equality.Semantic.DeepEqual(old.Input.PatchesFor(a), j.Input.PatchesFor(b))
 	}
 }
@@ -86,7 +91,8 @@ type Object struct {
 	Causes *diff.Owners
 }
 
-// Key identifies an object of a TrainJob. Pods of a Job may share the prefix of their names, and have different numbers then.
+// Key identifies an object of a TrainJob. Pods of a Job may share the prefix of their names, and
+// have different numbers then.
 type Key struct {
 	Group, Kind, Name string
 	Number            int

@@ -11,14 +11,15 @@ import (
 type pair struct {
 	step     fieldpath.Step
 	old, new int // NoItem if the list lacks it
-	// moved means that the item has another position among the common items of both lists. It then has two pairs. One
-	// has its old place, without a new position. The other has its new place with both positions.
+	// moved means that the item has another position among the common items of both lists. It then
+	// has two pairs. One has its old place, without a new position. The other has its new place
+	// with both positions.
 	moved bool
 }
 
-// align matches the items of two lists by their keys, or returns nil if they are not unique in each list. The order of the pairs
-// contains the orders of both lists. Removed items, and old places of moved items, precede new items in the same
-// place.
+// align matches the items of two lists by their keys, or returns nil if they are not unique in each
+// list. The order of the pairs contains the orders of both lists. Removed items, and old places of
+// moved items, precede new items in the same place.
 func align(t *schema.Type, oldItems, newItems []any) []pair {
 	old, new := itemSteps(t, oldItems), itemSteps(t, newItems)
 	if old == nil || new == nil {
@@ -68,7 +69,9 @@ func longestIncreasing(numbers []int) []int {
 	previous := make([]int, len(numbers))
 	var ends []int // for each length, the end of the subsequence with the smallest last number
 	for i, n := range numbers {
-		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int { return numbers[end] - n })
+		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int {
+			return numbers[end] - n
+		})
 		previous[i] = -1
 		if length > 0 {
 			previous[i] = ends[length-1]
@@ -89,8 +92,8 @@ func longestIncreasing(numbers []int) []int {
 	return rising
 }
 
-// itemSteps returns the steps to a list's items, or nil if an item has none or the one of another item. It returns an empty slice for
-// an empty list.
+// itemSteps returns the steps to a list's items, or nil if an item has none or the one of another
+// item. It returns an empty slice for an empty list.
 func itemSteps(t *schema.Type, items []any) []fieldpath.Step {
 	keys := make([]fieldpath.Step, len(items))
 	seen := make(map[fieldpath.Step]bool, len(items))
@@ -104,8 +107,8 @@ func itemSteps(t *schema.Type, items []any) []fieldpath.Step {
 	return keys
 }
 
-// mostCells is the maximum size of the table for comparing lists of values without keys. In a larger one, all values
-// between the common start and end count as replaced.
+// mostCells is the maximum size of the table for comparing lists of values without keys. In a
+// larger one, all values between the common start and end count as replaced.
 const mostCells = 1 << 20
 
 // common matches as many equal values of two lists as possible without changing their order.
@@ -115,7 +118,8 @@ func common(old, new []string) []pair {
 		head++
 	}
 	tail := 0
-	for tail < len(old)-head && tail < len(new)-head && old[len(old)-1-tail] == new[len(new)-1-tail] {
+	for tail < len(old)-head && tail < len(new)-head &&
+		old[len(old)-1-tail] == new[len(new)-1-tail] {
 		tail++
 	}
 	a, b := old[head:len(old)-tail], new[head:len(new)-tail]

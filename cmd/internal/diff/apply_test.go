@@ -14,12 +14,12 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Apply returns the object after the changes. The changes from old to new turn old into an object with the encoding
-// of new. This includes the order of lists, and excludes nulls. The result has the type of the argument, and is a
-// pointer if the argument is one. They share no memory.
+// Apply returns the object after the changes. The changes from old to new turn old into an object
+// with the encoding of new. This includes the order of lists, and excludes nulls. The result has
+// the type of the argument, and is a pointer if the argument is one. They share no memory.
 //
-// It returns an error if the object differs from the compared one, as far as the changes can tell. Each field must
-// have the change's old value, so Apply rejects masked changes.
+// It returns an error if the object differs from the compared one, as far as the changes can tell.
+// Each field must have the change's old value, so Apply rejects masked changes.
 func (cs Changes) Apply(old any) (any, error) {
 	t := typeOf(old)
 	if t == nil {
@@ -84,7 +84,9 @@ func (e *edit) child(step fieldpath.Step) *edit {
 func (e *edit) apply(t *schema.Type, path fieldpath.Path, value any) (any, error) {
 	if c := e.change; c != nil {
 		if !reflect.DeepEqual(value, c.Old) {
-			return nil, fmt.Errorf("diff: %s is not what it was when the objects were compared; apply changes to the object that they were made of, unmasked", c.Path)
+			return nil, fmt.Errorf(
+				"diff: %s is not what it was when the objects were compared; apply changes to "+
+					"the object that they were made of, unmasked", c.Path)
 		}
 		return c.New, nil
 	}
@@ -124,13 +126,15 @@ func (e *edit) fields(t *schema.Type, path fieldpath.Path, value any) (any, erro
 	return made, nil
 }
 
-// list edits a list with keys. It removes deleted and moved items. It inserts new and moved items at their positions
-// in the new list, in ascending order. A list without items becomes nil.
+// list edits a list with keys. It removes deleted and moved items. It inserts new and moved items
+// at their positions in the new list, in ascending order. A list without items becomes nil.
 func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error) {
 	items := slices.Clone(asList(value))
 	keys := itemSteps(t, items)
 	if keys == nil {
-		return nil, fmt.Errorf("diff: %s has two items of one key; apply changes to the object that they were made of", path)
+		return nil, fmt.Errorf(
+			"diff: %s has two items of one key; apply changes to the object that they were made of",
+			path)
 	}
 	at := indexByKey(keys)
 	type placed struct {
@@ -154,7 +158,9 @@ func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error)
 		case added && !found:
 			place = append(place, placed{child.change.To, made})
 		case !found || added:
-			return nil, fmt.Errorf("diff: %s is not what it was when the objects were compared; apply changes to the object that they were made of", path.Append(child.step))
+			return nil, fmt.Errorf(
+				"diff: %s is not what it was when the objects were compared; apply changes to "+
+					"the object that they were made of", path.Append(child.step))
 		case made == nil:
 			gone[i] = true
 		case child.move != nil:
@@ -175,7 +181,9 @@ func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error)
 	for _, p := range place {
 		n := p.to - len(all)
 		if n > len(made) {
-			return nil, fmt.Errorf("diff: %s has fewer items than when the objects were compared; apply changes to the object that they were made of", path)
+			return nil, fmt.Errorf(
+				"diff: %s has fewer items than when the objects were compared; apply changes to "+
+					"the object that they were made of", path)
 		}
 		if n > 0 {
 			all = append(all, made[:n]...)

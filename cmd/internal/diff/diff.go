@@ -11,23 +11,24 @@
 //
 // # Comparison
 //
-// Compare decodes the JSON of the objects. It follows the merge schema that package schema compiles from the struct
-// tags of their Go type:
+// Compare decodes the JSON of the objects. It follows the merge schema that package schema compiles
+// from the struct tags of their Go type:
 //
 //   - Structs are compared field by field and maps key by key.
 //   - The items of a list-map (containers, env, volumes) are matched by their merge key, and the
 //     elements of a set by their value, never by position.
-//   - The order of the common items matters: init containers run in it and variables refer to earlier
-//     ones. As few items as possible count as moved, and the others keep their relative order.
+//   - The order of the common items matters: init containers run in it and variables refer to
+//     earlier ones. As few items as possible count as moved, and the others keep their relative
+//     order.
 //   - Any other list is one value (tolerations, command), as in a merge.
 //   - A list-map or set with a duplicate key is compared as one value.
-//   - A field that JSON omits or that is null is missing. A struct on one side only is added or removed
-//     as a whole. In maps, list-maps and sets, each entry is added or removed.
+//   - A field that JSON omits or that is null is missing. A struct on one side only is added or
+//     removed as a whole. In maps, list-maps and sets, each entry is added or removed.
 //
 // # Laws
 //
-// Compare of an object with itself returns no changes. The changes say all: the tests apply them to the old object,
-// and get the new one, with the order of its lists.
+// Compare of an object with itself returns no changes. The changes say all: the tests apply them to
+// the old object, and get the new one, with the order of its lists.
 //
 // The package is pure, and its functions do not change their arguments.
 package diff
@@ -53,8 +54,8 @@ const (
 	Removed
 	// Changed fields have another value.
 	Changed
-	// Moved items have another position among the common items of both lists. Changes within such an item are
-	// separate changes.
+	// Moved items have another position among the common items of both lists. Changes within such
+	// an item are separate changes.
 	Moved
 )
 
@@ -84,48 +85,51 @@ const NoItem = -1
 type Change struct {
 	// Kind is the kind of the change.
 	Kind Kind
-	// Path is the field, the item, the entry or the element. Merge keys name items, so the path is the same in both
-	// objects.
+	// Path is the field, the item, the entry or the element. Merge keys name items, so the path is
+	// the same in both objects.
 	Path fieldpath.Path
-	// Old and New are the values as encoding/json decodes them, with integers as int64. They are nil for a missing
-	// value and for a moved item. They may share memory with other changes, so do not change them.
+	// Old and New are the values as encoding/json decodes them, with integers as int64. They are
+	// nil for a missing value and for a moved item. They may share memory with other changes, so do
+	// not change them.
 	Old, New any
-	// From and To are the positions of an item or element in the old and in the new list. They are NoItem for other
-	// fields.
+	// From and To are the positions of an item or element in the old and in the new list. They are
+	// NoItem for other fields.
 	From, To int
-	// Before and After are the claims in force on the field and within it, for both objects. They have one claim per
-	// layer, in document order. Attribute sets them.
+	// Before and After are the claims in force on the field and within it, for both objects. They
+	// have one claim per layer, in document order. Attribute sets them.
 	Before, After []merge.Claim
 }
 
-// Changes are all differences between two objects, in document order. Fields are sorted by name, and items have the
-// order of the lists. Removed items precede new ones in the same place.
+// Changes are all differences between two objects, in document order. Fields are sorted by name,
+// and items have the order of the lists. Removed items precede new ones in the same place.
 type Changes []Change
 
 // Options configures a comparison. The zero value shows every value.
 type Options struct {
-	// Mask replaces the literal values of environment variables and the contents of Secrets by asterisks. The result
-	// is "***" if both objects have the same value or only one has a value. It is "*** (before)" and "*** (after)"
-	// for different values, so that the change still shows.
+	// Mask replaces the literal values of environment variables and the contents of Secrets by
+	// asterisks. The result is "***" if both objects have the same value or only one has a value.
+	// It is "*** (before)" and "*** (after)" for different values, so that the change still shows.
 	Mask bool
-	// Before and After are the owners of the old and of the new object, or nil. They exempt a variable that a
-	// controller wrote from masking.
+	// Before and After are the owners of the old and of the new object, or nil. They exempt a
+	// variable that a controller wrote from masking.
 	Before, After *Owners
 }
 
-// Compare returns the changes from one object to the other. Both are values of one API type, or pointers to them.
-// Examples are a JobSet, a Job, a Pod, a Service, a volume claim and a ConfigMap. An unstructured object is also
-// valid; each of its lists is one value.
+// Compare returns the changes from one object to the other. Both are values of one API type, or
+// pointers to them. Examples are a JobSet, a Job, a Pod, a Service, a volume claim and a ConfigMap.
+// An unstructured object is also valid; each of its lists is one value.
 //
-// It returns an error for a nil object, for two different types, and for an object without an encoding. An object on
-// one side only is created or removed, so there is nothing to compare.
+// It returns an error for a nil object, for two different types, and for an object without an
+// encoding. An object on one side only is created or removed, so there is nothing to compare.
 func Compare(old, new any, opts Options) (Changes, error) {
 	s, err := newSides(old, new, opts, decode)
 	if err != nil {
 		return nil, err
 	}
 	if s.old == nil || s.new == nil {
-		return nil, fmt.Errorf("diff: there is no %s object to compare with; an object that is on one side only is created or removed", s.missing())
+		return nil, fmt.Errorf(
+			"diff: there is no %s object to compare with; an object that is on one side only is "+
+				"created or removed", s.missing())
 	}
 	c := comparison{}
 	c.value(s.typ, nil, s.old, s.new, NoItem, NoItem)
@@ -135,7 +139,8 @@ func Compare(old, new any, opts Options) (Changes, error) {
 type comparison struct{ changes Changes }
 
 func (c *comparison) report(kind Kind, path fieldpath.Path, old, new any, from, to int) {
-	c.changes = append(c.changes, Change{Kind: kind, Path: path, Old: old, New: new, From: from, To: to})
+	c.changes = append(
+		c.changes, Change{Kind: kind, Path: path, Old: old, New: new, From: from, To: to})
 }
 
 // value compares one field with a value in at least one object; nil means a missing value.
@@ -190,8 +195,8 @@ func (c *comparison) list(t *schema.Type, path fieldpath.Path, pairs []pair, old
 	}
 }
 
-// entriesOf returns two objects or lists, of which one may be missing. It reports whether their entries can show the change. A value
-// that loses its last entry is missing.
+// entriesOf returns two objects or lists, of which one may be missing. It reports whether their
+// entries can show the change. A value that loses its last entry is missing.
 func entriesOf[T map[string]any | []any](old, new any) (x, y T, ok bool) {
 	x, isOld := old.(T)
 	y, isNew := new.(T)

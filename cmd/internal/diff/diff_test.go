@@ -21,33 +21,63 @@ func TestCompare(t *testing.T) {
 		want           []string
 		reason         string
 	}{
-		{"nothing", `containers: [{name: a, image: x}]`, `containers: [{name: a, image: x}]`, nil, "equal objects"},
+		{"nothing", `containers: [{name: a, image: x}]`, `containers: [{name: a, image: x}]`, nil,
+			"equal objects"},
 		{"a scalar", `containers: [{name: a, image: x}]`, `containers: [{name: a, image: w}]`,
-			[]string{`changed .spec.containers[name="a"].image: "x" -> "w"`}, "the item is named by its key"},
-		{"one more in front", `containers: [{name: a, image: x}]`, `containers: [{name: b}, {name: a, image: x}]`,
-			[]string{`added .spec.containers[name="b"] at 0: {"name":"b","resources":{}}`}, "a position says nothing: a has not changed"},
-		{"one less", `containers: [{name: b}, {name: a, image: x}]`, `containers: [{name: a, image: x}]`,
-			[]string{`removed .spec.containers[name="b"] from 0: {"name":"b","resources":{}}`}, "nor has it moved"},
-		{"two swapped", `initContainers: [{name: a}, {name: b}, {name: c}]`, `initContainers: [{name: b}, {name: c}, {name: a}]`,
-			[]string{`moved .spec.initContainers[name="a"] from 0 to 2`}, "they run in order; as few as possible have moved"},
-		{"moved and changed", `initContainers: [{name: a, image: x}, {name: b}]`, `initContainers: [{name: b}, {name: a, image: w}]`,
-			[]string{`moved .spec.initContainers[name="b"] from 1 to 0`, `changed .spec.initContainers[name="a"].image: "x" -> "w"`}, "either could have moved; the same one is told every time"},
-		{"an item and its place", `initContainers: [{name: a, image: x}, {name: b}, {name: c}]`, `initContainers: [{name: b}, {name: c}, {name: a, image: w}]`,
-			[]string{`moved .spec.initContainers[name="a"] from 0 to 2`, `changed .spec.initContainers[name="a"].image: "x" -> "w"`}, "what changes in an item that moved is reported apart"},
-		{"a value that moves to a source", `containers: [{name: a, env: [{name: X, value: s}]}]`, `containers: [{name: a, env: [{name: X, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]`,
-			[]string{`removed .spec.containers[name="a"].env[name="X"].value: "s"`, `added .spec.containers[name="a"].env[name="X"].valueFrom: {"fieldRef":{"fieldPath":"metadata.name"}}`}, "a struct that was not there is added whole"},
+			[]string{`changed .spec.containers[name="a"].image: "x" -> "w"`},
+			"the item is named by its key"},
+		{"one more in front", `containers: [{name: a, image: x}]`,
+			`containers: [{name: b}, {name: a, image: x}]`,
+			[]string{`added .spec.containers[name="b"] at 0: {"name":"b","resources":{}}`},
+			"a position says nothing: a has not changed"},
+		{"one less", `containers: [{name: b}, {name: a, image: x}]`,
+			`containers: [{name: a, image: x}]`,
+			[]string{`removed .spec.containers[name="b"] from 0: {"name":"b","resources":{}}`},
+			"nor has it moved"},
+		{"two swapped", `initContainers: [{name: a}, {name: b}, {name: c}]`,
+			`initContainers: [{name: b}, {name: c}, {name: a}]`,
+			[]string{`moved .spec.initContainers[name="a"] from 0 to 2`},
+			"they run in order; as few as possible have moved"},
+		{"moved and changed", `initContainers: [{name: a, image: x}, {name: b}]`,
+			`initContainers: [{name: b}, {name: a, image: w}]`,
+			[]string{`moved .spec.initContainers[name="b"] from 1 to 0`,
+				`changed .spec.initContainers[name="a"].image: "x" -> "w"`},
+			"either could have moved; the same one is told every time"},
+		{"an item and its place", `initContainers: [{name: a, image: x}, {name: b}, {name: c}]`,
+			`initContainers: [{name: b}, {name: c}, {name: a, image: w}]`,
+			[]string{`moved .spec.initContainers[name="a"] from 0 to 2`,
+				`changed .spec.initContainers[name="a"].image: "x" -> "w"`},
+			"what changes in an item that moved is reported apart"},
+		{"a value that moves to a source", `containers: [{name: a, env: [{name: X, value: s}]}]`,
+			`containers: [{name: a, env: [{name: X, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]`,
+			[]string{`removed .spec.containers[name="a"].env[name="X"].value: "s"`,
+				`added .spec.containers[name="a"].env[name="X"].valueFrom: {"fieldRef":{"fieldPath":"metadata.name"}}`}, "a struct that was not there is added whole"},
 		{"an atomic list", `tolerations: [{key: a}]`, `tolerations: [{key: a}, {key: b}]`,
-			[]string{`changed .spec.tolerations: [{"key":"a"}] -> [{"key":"a"},{"key":"b"}]`}, "it merges as one value"},
+			[]string{`changed .spec.tolerations: [{"key":"a"}] -> [{"key":"a"},{"key":"b"}]`},
+			"it merges as one value"},
 		{"a map", `nodeSelector: {a: x, b: q}`, `nodeSelector: {b: z, c: w}`,
-			[]string{`removed .spec.nodeSelector["a"]: "x"`, `changed .spec.nodeSelector["b"]: "q" -> "z"`, `added .spec.nodeSelector["c"]: "w"`}, "key by key"},
-		{"a map that was not there", `{}`, `nodeSelector: {a: x}`, []string{`added .spec.nodeSelector["a"]: "x"`}, "each entry has a cause of its own"},
-		{"an empty struct", `volumes: [{name: v}]`, `volumes: [{name: v, emptyDir: {}}]`, []string{`added .spec.volumes[name="v"].emptyDir: {}`}, "an emptyDir says something"},
-		{"an empty struct fills up", `volumes: [{name: v, emptyDir: {}}]`, `volumes: [{name: v, emptyDir: {medium: Memory}}]`, []string{`added .spec.volumes[name="v"].emptyDir.medium: "Memory"`}, "it was there before"},
-		{"keys of numbers", `containers: [{name: a, ports: [{containerPort: 80}]}]`, `containers: [{name: a, ports: [{containerPort: 80, protocol: UDP}]}]`,
-			[]string{`added .spec.containers[name="a"].ports[containerPort="80"].protocol: "UDP"`}, "a key need not be a string"},
-		{"two of one key", `containers: [{name: a, ports: [{containerPort: 80, protocol: TCP}]}]`, `containers: [{name: a, ports: [{containerPort: 80, protocol: TCP}, {containerPort: 80, protocol: UDP}]}]`,
+			[]string{`removed .spec.nodeSelector["a"]: "x"`,
+				`changed .spec.nodeSelector["b"]: "q" -> "z"`,
+				`added .spec.nodeSelector["c"]: "w"`}, "key by key"},
+		{"a map that was not there", `{}`, `nodeSelector: {a: x}`,
+			[]string{`added .spec.nodeSelector["a"]: "x"`}, "each entry has a cause of its own"},
+		{"an empty struct", `volumes: [{name: v}]`, `volumes: [{name: v, emptyDir: {}}]`,
+			[]string{`added .spec.volumes[name="v"].emptyDir: {}`}, "an emptyDir says something"},
+		{"an empty struct fills up", `volumes: [{name: v, emptyDir: {}}]`,
+			`volumes: [{name: v, emptyDir: {medium: Memory}}]`,
+			[]string{`added .spec.volumes[name="v"].emptyDir.medium: "Memory"`},
+			"it was there before"},
+		{"keys of numbers", `containers: [{name: a, ports: [{containerPort: 80}]}]`,
+			`containers: [{name: a, ports: [{containerPort: 80, protocol: UDP}]}]`,
+			[]string{`added .spec.containers[name="a"].ports[containerPort="80"].protocol: "UDP"`},
+			"a key need not be a string"},
+		{"two of one key", `containers: [{name: a, ports: [{containerPort: 80, protocol: TCP}]}]`,
+			`containers: [{name: a, ports: [{containerPort: 80, protocol: TCP}, {containerPort: 80, protocol: UDP}]}]`,
 			[]string{`changed .spec.containers[name="a"].ports: [{"containerPort":80,"protocol":"TCP"}] -> [{"containerPort":80,"protocol":"TCP"},{"containerPort":80,"protocol":"UDP"}]`}, "nothing tells them apart, so the list is one value"},
-		{"a quantity spelled otherwise", `containers: [{name: a, resources: {limits: {memory: 1Gi}}}]`, `containers: [{name: a, resources: {limits: {memory: 1024Mi}}}]`, nil, "values are equal when their encodings are"},
+		{"a quantity spelled otherwise",
+			`containers: [{name: a, resources: {limits: {memory: 1Gi}}}]`,
+			`containers: [{name: a, resources: {limits: {memory: 1024Mi}}}]`, nil,
+			"values are equal when their encodings are"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			old, new := pod(t, tc.old), pod(t, tc.new)
@@ -107,10 +137,16 @@ func TestMask(t *testing.T) {
 		want           []string
 		reason         string
 	}{
-		{"changed", `containers: [{name: a, env: [{name: X, value: one}, {name: Z, value: two}]}]`, `containers: [{name: a, env: [{name: Z, value: two}, {name: X, value: three}]}]`,
-			[]string{`moved .spec.containers[name="a"].env[name="Z"] from 1 to 0`, `changed .spec.containers[name="a"].env[name="X"].value: "*** (before)" -> "*** (after)"`}, "only what changes says so, wherever it stands"},
-		{"added", `containers: [{name: a}]`, `containers: [{name: a, env: [{name: X, value: one}]}]`, []string{`added .spec.containers[name="a"].env[name="X"] at 0: {"name":"X","value":"***"}`}, "also within a value that is added whole"},
-		{"two of one name", `containers: [{name: a, env: [{name: X, value: one}, {name: X, value: two}]}]`, `containers: [{name: a, env: [{name: X, value: two}, {name: X, value: one}]}]`,
+		{"changed", `containers: [{name: a, env: [{name: X, value: one}, {name: Z, value: two}]}]`,
+			`containers: [{name: a, env: [{name: Z, value: two}, {name: X, value: three}]}]`,
+			[]string{`moved .spec.containers[name="a"].env[name="Z"] from 1 to 0`,
+				`changed .spec.containers[name="a"].env[name="X"].value: "*** (before)" -> "*** (after)"`}, "only what changes says so, wherever it stands"},
+		{"added", `containers: [{name: a}]`,
+			`containers: [{name: a, env: [{name: X, value: one}]}]`,
+			[]string{`added .spec.containers[name="a"].env[name="X"] at 0: {"name":"X","value":"***"}`}, "also within a value that is added whole"},
+		{"two of one name",
+			`containers: [{name: a, env: [{name: X, value: one}, {name: X, value: two}]}]`,
+			`containers: [{name: a, env: [{name: X, value: two}, {name: X, value: one}]}]`,
 			[]string{`changed .spec.containers[name="a"].env: [{"name":"X","value":"*** (before)"},{"name":"X","value":"*** (before)"}] -> [{"name":"X","value":"*** (after)"},{"name":"X","value":"*** (after)"}]`}, "a list of no keys still differs"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -121,13 +157,15 @@ func TestMask(t *testing.T) {
 			if d := cmp.Diff(tc.want, told(changes)); d != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, d)
 			}
-			if _, err := changes.Apply(pod(t, tc.old)); err == nil && strings.Contains(fmt.Sprint(tc.want), "before") {
+			if _, err := changes.Apply(pod(t, tc.old)); err == nil &&
+				strings.Contains(fmt.Sprint(tc.want), "before") {
 				t.Error("masked changes were applied")
 			}
 		})
 	}
 	secret := func(value string) *corev1.Secret {
-		s := &corev1.Secret{Data: map[string][]byte{"key": []byte(value)}, StringData: map[string]string{"text": value}}
+		s := &corev1.Secret{Data: map[string][]byte{"key": []byte(value)},
+			StringData: map[string]string{"text": value}}
 		s.Kind, s.APIVersion = "Secret", "v1"
 		return s
 	}
@@ -135,7 +173,8 @@ func TestMask(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`changed .data["key"]: "*** (before)" -> "*** (after)"`, `changed .stringData["text"]: "*** (before)" -> "*** (after)"`}
+	want := []string{`changed .data["key"]: "*** (before)" -> "*** (after)"`,
+		`changed .stringData["text"]: "*** (before)" -> "*** (after)"`}
 	if d := cmp.Diff(want, told(changes)); d != "" {
 		t.Errorf("a Secret (-want +got):\n%s", d)
 	}
@@ -148,13 +187,19 @@ func TestCompare_Invalid(t *testing.T) {
 		old, new any
 		want     string
 	}{
-		{"two types", &corev1.Pod{}, &corev1.Service{}, "diff: a v1.Pod cannot be compared with a v1.Service"},
-		{"nothing old", (*corev1.Pod)(nil), &corev1.Pod{}, "diff: there is no old object to compare with; an object that is on one side only is created or removed"},
-		{"nothing new", &corev1.Pod{}, nil, "diff: there is no new object to compare with; an object that is on one side only is created or removed"},
+		{"two types", &corev1.Pod{}, &corev1.Service{},
+			"diff: a v1.Pod cannot be compared with a v1.Service"},
+		{"nothing old", (*corev1.Pod)(nil), &corev1.Pod{},
+			"diff: there is no old object to compare with; an object that is on one side only is " +
+				"created or removed"},
+		{"nothing new", &corev1.Pod{}, nil,
+			"diff: there is no new object to compare with; an object that is on one side only is " +
+				"created or removed"},
 		{"no object", "a", "b", "diff: the old object: a string is not an object"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := diff.Compare(tc.old, tc.new, diff.Options{}); err == nil || err.Error() != tc.want {
+			if _, err := diff.Compare(tc.old, tc.new, diff.Options{}); err == nil ||
+				err.Error() != tc.want {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}
 		})
@@ -163,7 +208,8 @@ func TestCompare_Invalid(t *testing.T) {
 
 // TestApply_Invalid holds that changes are not applied to another object.
 func TestApply_Invalid(t *testing.T) {
-	old, new := pod(t, `containers: [{name: a, image: x}, {name: b}]`), pod(t, `containers: [{name: c}, {name: a, image: w}]`)
+	old, new := pod(t, `containers: [{name: a, image: x}, {name: b}]`),
+		pod(t, `containers: [{name: c}, {name: a, image: w}]`)
 	changes, err := diff.Compare(old, new, diff.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -192,17 +238,21 @@ func TestApply_Invalid(t *testing.T) {
 func TestUnstructured(t *testing.T) {
 	object := func(text string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte("{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, spec: "+text+"}"), &u.Object); err != nil {
+		if err := yaml.Unmarshal(
+			[]byte("{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, spec: "+text+"}"),
+			&u.Object); err != nil {
 			t.Fatal(err)
 		}
 		return u
 	}
-	old, new := object(`{minMember: 2, minResources: {}, list: [{name: a}]}`), object(`{minMember: 3, minResources: {}, list: [{name: a, x: q}]}`)
+	old, new := object(`{minMember: 2, minResources: {}, list: [{name: a}]}`),
+		object(`{minMember: 3, minResources: {}, list: [{name: a, x: q}]}`)
 	changes, err := diff.Compare(old, new, diff.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`changed .spec.list: [{"name":"a"}] -> [{"name":"a","x":"q"}]`, `changed .spec.minMember: 2 -> 3`}
+	want := []string{`changed .spec.list: [{"name":"a"}] -> [{"name":"a","x":"q"}]`,
+		`changed .spec.minMember: 2 -> 3`}
 	if d := cmp.Diff(want, told(changes)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -224,7 +274,8 @@ func TestCompare_RecursiveType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(changes) != 1 || changes[0].Kind != diff.Added || changes[0].Path.String() != `.children[name="b"].next` {
+	if len(changes) != 1 || changes[0].Kind != diff.Added ||
+		changes[0].Path.String() != `.children[name="b"].next` {
 		t.Errorf("Compare() = %+v, want next of b added", changes)
 	}
 	old.Next = old

@@ -11,7 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// The runtime gets another image, and the TrainJob a variable: both changes are told with who makes them.
+// The runtime gets another image, and the TrainJob a variable: both changes are told with who makes
+// them.
 func ExampleCompare() {
 	job := &trainer.TrainJob{}
 	job.Name, job.Namespace = "llm", "team-a"
@@ -45,7 +46,8 @@ func ExampleCompare() {
 
 func inputOf(job *trainer.TrainJob, image string) render.Input {
 	node := jobset.ReplicatedJob{Name: "node"}
-	node.Template.Labels = map[string]string{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+	node.Template.Labels = map[string]string{
+		"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
 	node.Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node", Image: image}}
 	runtime := &trainer.TrainingRuntimeSpec{}
 	runtime.Template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{node}
@@ -54,18 +56,22 @@ func inputOf(job *trainer.TrainJob, image string) render.Input {
 	return render.Input{TrainJob: job, Runtime: runtime}
 }
 
-// Of the second object, only the fields that differ are new. Items of lists stand next to their counterparts.
+// Of the second object, only the fields that differ are new. Items of lists stand next to their
+// counterparts.
 func ExampleLines() {
 	old, new := &corev1.Pod{}, &corev1.Pod{}
-	old.Spec.InitContainers = []corev1.Container{{Name: "fetch", Image: "fetch:1"}, {Name: "unpack"}}
-	new.Spec.InitContainers = []corev1.Container{{Name: "warn"}, {Name: "fetch", Image: "fetch:2"}, {Name: "unpack"}}
+	old.Spec.InitContainers = []corev1.Container{{Name: "fetch", Image: "fetch:1"},
+		{Name: "unpack"}}
+	new.Spec.InitContainers = []corev1.Container{{Name: "warn"}, {Name: "fetch", Image: "fetch:2"},
+		{Name: "unpack"}}
 	lines, err := diff.Lines(old, new, diff.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, l := range lines {
-		fmt.Printf("%c%s\n", map[diff.Op]rune{diff.Same: '=', diff.OldOnly: '-', diff.NewOnly: '+'}[l.Op], l.Text)
+		fmt.Printf("%c%s\n",
+			map[diff.Op]rune{diff.Same: '=', diff.OldOnly: '-', diff.NewOnly: '+'}[l.Op], l.Text)
 	}
 	// Output:
 	// =spec:

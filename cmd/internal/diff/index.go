@@ -6,7 +6,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// PathIndex finds a path among others: the same one, one within it, or one around it. Values are indexes.
+// PathIndex finds a path among others: the same one, one within it, or one around it. Values are
+// indexes.
 type PathIndex struct{ at, around map[string]int }
 
 // IndexPaths returns the index of the paths of a list.

@@ -28,9 +28,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 
-// TestLaws holds the laws of the package for the JobSets of recorded inputs at random. It compares each with
-// another one, one that lacks something, or one with lists in another order.
-// It compares the JobSets, the Jobs and the Pods.
+// TestLaws holds the laws of the package for the JobSets of recorded inputs at random. It compares
+// each with another one, one that lacks something, or one with lists in another order. It compares
+// the JobSets, the Jobs and the Pods.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	cases, seed := int(testenv.Cases(t, 600)), testenv.Seed(t)
@@ -47,12 +47,14 @@ func TestLaws(t *testing.T) {
 	t.Logf("changes by kind: %v", seen)
 	for _, kind := range []diff.Kind{diff.Added, diff.Removed, diff.Changed, diff.Moved} {
 		if seen[kind] < cases/10 {
-			t.Errorf("only %d changes of kind %s in %d cases: the generator no longer tests it", seen[kind], kind, cases)
+			t.Errorf("only %d changes of kind %s in %d cases: the generator no longer tests it",
+				seen[kind], kind, cases)
 		}
 	}
 }
 
-// twoJobSets returns the JobSet of a recorded input and a similar one: another, one that lacks something, or one with lists in another order.
+// twoJobSets returns the JobSet of a recorded input and a similar one: another, one that lacks
+// something, or one with lists in another order.
 func twoJobSets(t *testing.T, inputs []string, n uint64) (*jobset.JobSet, *jobset.JobSet) {
 	rng := rand.New(rand.NewPCG(n, 1))
 	old := renderRecorded(t, inputs[rng.IntN(len(inputs))])
@@ -106,7 +108,8 @@ func drop(rng *rand.Rand, tree any) {
 // marker begins values of variables that no masked report may hold.
 const marker = "MARKER"
 
-// shuffle puts some lists into another order, some items into a list twice, and markers into variables.
+// shuffle puts some lists into another order, some items into a list twice, and markers into
+// variables.
 func shuffle(rng *rand.Rand, js *jobset.JobSet) {
 	swap := func(n int, swap func(i, j int)) {
 		if n > 1 && rng.IntN(3) == 0 {
@@ -133,15 +136,16 @@ func shuffle(rng *rand.Rand, js *jobset.JobSet) {
 					list[c].Env = append(env, env[0])
 				}
 				if rng.IntN(4) == 0 {
-					list[c].Command = []string{"sh", "-c", fmt.Sprintf("set -e\ntrain %d\n\nexit 0\n", rng.IntN(3))}
+					list[c].Command = []string{
+						"sh", "-c", fmt.Sprintf("set -e\ntrain %d\n\nexit 0\n", rng.IntN(3))}
 				}
 			}
 		}
 	}
 }
 
-// TestLawsForTheRecordedInputs renders each recorded input and compares it with its neighbour, and the Jobs and
-// Pods of every fourth.
+// TestLawsForTheRecordedInputs renders each recorded input and compares it with its neighbour, and
+// the Jobs and Pods of every fourth.
 func TestLawsForTheRecordedInputs(t *testing.T) {
 	t.Parallel()
 	seen := kinds{}
@@ -160,7 +164,9 @@ func TestLawsForTheRecordedInputs(t *testing.T) {
 			hold := family
 			if compared%4 > 0 {
 				// The Jobs and Pods of a quarter of the cases are enough: all take long.
-				hold = func(old, new *jobset.JobSet, seen kinds) string { return laws(old, new, seen) }
+				hold = func(old, new *jobset.JobSet, seen kinds) string {
+					return laws(old, new, seen)
+				}
 			}
 			if broken := hold(last, js, seen); broken != "" {
 				t.Errorf("%s and the case before it: %s", dir, broken)
@@ -186,7 +192,8 @@ func family(old, new *jobset.JobSet, seen kinds) string {
 		return jobs
 	}
 	pods := func(js *jobset.JobSet) (pods []any) {
-		for pod, err := range render.Pods(js, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}}) {
+		for pod, err := range render.Pods(
+			js, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}}) {
 			if err != nil || len(pods) == 2 {
 				break
 			}
@@ -226,10 +233,12 @@ func laws(old, new any, seen kinds) string {
 		return err.Error()
 	}
 	if got := encoded(made); got != want {
-		return "the changes do not make the new object of the old one:\n" + cmp.Diff(generic(want), generic(got)) + fmt.Sprint(changes)
+		return "the changes do not make the new object of the old one:\n" +
+			cmp.Diff(generic(want), generic(got)) + fmt.Sprint(changes)
 	}
 	if equal := before == want; equal != (len(changes) == 0) {
-		return fmt.Sprintf("the encodings are equal: %t, and there are %d changes", equal, len(changes))
+		return fmt.Sprintf("the encodings are equal: %t, and there are %d changes", equal,
+			len(changes))
 	}
 	if broken := linesAreTrue(old, new); broken != "" {
 		return broken
@@ -270,7 +279,8 @@ func linesAreTrue(old, new any) string {
 	}{{"old", a.String(), old}, {"new", b.String(), new}} {
 		var got any
 		if err := yaml.Unmarshal([]byte(side.text), &got); err != nil {
-			return fmt.Sprintf("the lines of the %s object are not YAML: %v\n%s", side.name, err, side.text)
+			return fmt.Sprintf("the lines of the %s object are not YAML: %v\n%s", side.name, err,
+				side.text)
 		}
 		var shown strings.Builder
 		if err := manifest.Encode(&shown, manifest.JSON, side.object); err != nil {
@@ -280,7 +290,8 @@ func linesAreTrue(old, new any) string {
 		diff.DropNulls(want)
 		if !reflect.DeepEqual(want, got) {
 			d := cmp.Diff(want, got)
-			return fmt.Sprintf("the lines are not the %s object (-object +lines):\n%s\n%s", side.name, d, side.text)
+			return fmt.Sprintf("the lines are not the %s object (-object +lines):\n%s\n%s",
+				side.name, d, side.text)
 		}
 	}
 	return ""
@@ -306,7 +317,9 @@ func maskingKeepsChanges(old, new any, changes diff.Changes) string {
 			return fmt.Sprintf("a value shows (%v): %s", err, text)
 		}
 	}
-	name := func(c diff.Change) string { return fmt.Sprintf("%s %s %d %d", c.Kind, c.Path, c.From, c.To) }
+	name := func(c diff.Change) string {
+		return fmt.Sprintf("%s %s %d %d", c.Kind, c.Path, c.From, c.To)
+	}
 	var want, got []string
 	for _, c := range changes {
 		want = append(want, name(c))
@@ -322,8 +335,8 @@ func maskingKeepsChanges(old, new any, changes diff.Changes) string {
 
 type kinds map[diff.Kind]int
 
-// encoded returns an object's JSON with sorted keys and without nulls. A null says nothing: a pointer to a
-// zero time is written as null, and a nil pointer is omitted.
+// encoded returns an object's JSON with sorted keys and without nulls. A null says nothing: a
+// pointer to a zero time is written as null, and a nil pointer is omitted.
 func encoded(object any) string {
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -348,7 +361,9 @@ func generic(text string) any {
 // recorded are the folders of the inputs that a real control plane was given.
 func recorded(t *testing.T) []string {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
+	dirs, err := filepath.Glob(
+		filepath.Join(casefile.Shared(t, "../../../testdata/cluster", "input.yaml"), "*",
+			"input.yaml"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no recorded inputs: %v", err)
 	}
@@ -358,8 +373,8 @@ func recorded(t *testing.T) []string {
 	return dirs
 }
 
-// renderRecorded returns the JobSet of a recorded input. It returns nil if the input has no runtime of its
-// own or does not render.
+// renderRecorded returns the JobSet of a recorded input. It returns nil if the input has no runtime
+// of its own or does not render.
 func renderRecorded(t *testing.T, dir string) *jobset.JobSet {
 	t.Helper()
 	if out := outputOf(t, dir); out != nil {

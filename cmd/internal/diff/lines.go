@@ -26,25 +26,26 @@ const (
 	MovedAway
 	// MovedHere lines are the unchanged lines of a moved item at its new place.
 	MovedHere
-	// Was lines are the old lines of a moved item, repeated at its new place. They belong to neither object.
+	// Was lines are the old lines of a moved item, repeated at its new place. They belong to
+	// neither object.
 	Was
 )
 
-// Line is a line of a YAML document with two objects. The old object has the lines of Op Same, OldOnly and MovedAway.
-// The new object has the lines of Op Same, NewOnly and MovedHere. An item starts with its merge key; the other fields
-// are sorted by name.
+// Line is a line of a YAML document with two objects. The old object has the lines of Op Same,
+// OldOnly and MovedAway. The new object has the lines of Op Same, NewOnly and MovedHere. An item
+// starts with its merge key; the other fields are sorted by name.
 type Line struct {
 	Op Op
 	// Text is the line with its indentation, without a line break.
 	Text string
-	// Path is the innermost field of the line. For a list that is one value, it is the list. For the line with an
-	// item's merge key, it is the item.
+	// Path is the innermost field of the line. For a list that is one value, it is the list. For
+	// the line with an item's merge key, it is the item.
 	Path fieldpath.Path
 }
 
-// Lines returns two objects as one YAML document, with equal fields and items of one merge key together. Either
-// object may be nil. As package manifest does, it omits the status and empty structs without information. It returns
-// errors as Compare does, except for nil.
+// Lines returns two objects as one YAML document, with equal fields and items of one merge key
+// together. Either object may be nil. As package manifest does, it omits the status and empty
+// structs without information. It returns errors as Compare does, except for nil.
 func Lines(old, new any, opts Options) ([]Line, error) {
 	s, err := newSides(old, new, opts, decodePrinted)
 	if err != nil {
@@ -144,7 +145,8 @@ func (p *printer) dashed(indent int, write func()) {
 }
 
 // fields writes the fields of an object, the given one first.
-func (p *printer) fields(op Op, t *schema.Type, path fieldpath.Path, indent int, first string, fields map[string]any) {
+func (p *printer) fields(op Op, t *schema.Type, path fieldpath.Path, indent int, first string,
+	fields map[string]any) {
 	if value, ok := fields[first]; ok {
 		p.one(op, t.Inner(first), path, indent, first, value)
 	}
@@ -172,7 +174,9 @@ func (p *printer) both(t *schema.Type, path fieldpath.Path, indent int, lead str
 			if first == "" || entries(old)[first] == nil || entries(new)[first] == nil {
 				break // no common first field
 			}
-			p.dashed(indent, func() { p.bothFields(t, path, inner, first, entries(old), entries(new)) })
+			p.dashed(indent, func() {
+				p.bothFields(t, path, inner, first, entries(old), entries(new))
+			})
 			return
 		}
 		p.line(Same, path, indent, p.key(lead)+":")
@@ -190,7 +194,8 @@ func (p *printer) both(t *schema.Type, path fieldpath.Path, indent int, lead str
 	p.one(NewOnly, t, path, indent, lead, new)
 }
 
-func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, first string, old, new map[string]any) {
+func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, first string, old,
+	new map[string]any) {
 	write := func(name string, at fieldpath.Path) {
 		switch typ := t.Inner(name); {
 		case old[name] == nil:
@@ -309,7 +314,8 @@ func (p *printer) scalar(lead string, v any) []string {
 		wrapped, depth = []any{v}, 0
 	}
 	var b bytes.Buffer
-	// The outer key keeps the encoder from treating a field called status as the status of an object.
+	// The outer key keeps the encoder from treating a field called status as the status of an
+	// object.
 	if err := manifest.Encode(&b, manifest.YAML, map[string]any{"x": wrapped}); err != nil {
 		p.err = fmt.Errorf("diff: %w", err)
 		return nil

@@ -15,9 +15,10 @@ const (
 	maskedAfter  = "*** (after)"
 )
 
-// Mask returns two objects with everything masked that Options.Mask masks, whether it is set or not. Either object
-// may be nil. The results have the form that encoding/json decodes from the output of package manifest. Differing
-// values still differ. Mask does not change the objects, and returns errors as Lines does.
+// Mask returns two objects with everything masked that Options.Mask masks, whether it is set or
+// not. Either object may be nil. The results have the form that encoding/json decodes from the
+// output of package manifest. Differing values still differ. Mask does not change the objects, and
+// returns errors as Lines does.
 func Mask(old, new any, opts Options) (maskedOld, maskedNew any, err error) {
 	opts.Mask = true
 	s, err := newSides(old, new, opts, decodePrinted)
@@ -26,7 +27,8 @@ func Mask(old, new any, opts Options) (maskedOld, maskedNew any, err error) {
 
 func isSecret(object any) bool { return entries(object)["kind"] == "Secret" }
 
-// masking hides values in two objects at once. Its results share memory with its arguments, which it owns.
+// masking hides values in two objects at once. Its results share memory with its arguments, which
+// it owns.
 type masking struct {
 	secret        bool
 	before, after *Owners
@@ -37,7 +39,8 @@ func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, 
 		return hide(old, new)
 	}
 	for _, name := range unionOfKeys(entries(old), entries(new)) {
-		o, n := m.value(t.Inner(name), path.Append(t.Step(name)), entries(old)[name], entries(new)[name])
+		o, n := m.value(t.Inner(name), path.Append(t.Step(name)), entries(old)[name],
+			entries(new)[name])
 		set(entries(old), name, o)
 		set(entries(new), name, n)
 	}
@@ -45,8 +48,8 @@ func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, 
 	return old, new
 }
 
-// items hides values in the items of two lists, by key if the keys are unique, else by position. Differing lists
-// still differ.
+// items hides values in the items of two lists, by key if the keys are unique, else by position.
+// Differing lists still differ.
 func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
 	pairs := align(t, old, new)
 	if pairs == nil {
@@ -94,7 +97,8 @@ func (m masking) hides(path fieldpath.Path, old, new any) bool {
 		name, _ := path[0].Field()
 		return name == "data" || name == "stringData"
 	}
-	return finding.IsSecret(path) && (old != nil && m.before.hide(path) || new != nil && m.after.hide(path))
+	return finding.IsSecret(path) &&
+		(old != nil && m.before.hide(path) || new != nil && m.after.hide(path))
 }
 
 func hide(old, new any) (any, any) {

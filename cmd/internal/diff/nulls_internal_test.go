@@ -6,10 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDropNulls: fields that are null go, at every depth, and nothing else does: the laws rely on it.
+// TestDropNulls: fields that are null go, at every depth, and nothing else does: the laws rely on
+// it.
 func TestDropNulls(t *testing.T) {
 	kept := func() map[string]any {
-		return map[string]any{"false": false, "zero": int64(0), "empty": "", "object": map[string]any{}, "list": []any{}, "items": []any{nil, "x"}}
+		return map[string]any{"false": false, "zero": int64(0), "empty": "",
+			"object": map[string]any{}, "list": []any{}, "items": []any{nil, "x"}}
 	}
 	value := map[string]any{"gone": nil, "in": kept(), "among": []any{kept(), []any{kept()}}}
 	within := value["among"].([]any)

@@ -24,7 +24,8 @@ type owned struct {
 	claim merge.Claim // the claim in force
 }
 
-// OwnersOf returns the owners of a rendered JobSet, with the claims in force. For nil, it returns empty Owners.
+// OwnersOf returns the owners of a rendered JobSet, with the claims in force. For nil, it returns
+// empty Owners.
 func OwnersOf(o *merge.History) *Owners {
 	if o == nil {
 		return &Owners{}
@@ -32,9 +33,10 @@ func OwnersOf(o *merge.History) *Owners {
 	return OwnersOfFields(o.All(), nil)
 }
 
-// OwnersOfFields returns the owners of an object from its fields with their claims. For a Job or a Pod,
-// render.ChildOwners yields them. OwnersOfFields keeps the claims in force. The result shares memory with similar,
-// the owners of a similar object, which may be nil. This matters for the many Pods of a Job, which differ little.
+// OwnersOfFields returns the owners of an object from its fields with their claims. For a Job or a
+// Pod, render.ChildOwners yields them. OwnersOfFields keeps the claims in force. The result shares
+// memory with similar, the owners of a similar object, which may be nil. This matters for the many
+// Pods of a Job, which differ little.
 func OwnersOfFields(fields iter.Seq2[fieldpath.Path, []merge.Claim], similar *Owners) *Owners {
 	owners := &Owners{exact: map[string]int{}}
 	if fields == nil {
@@ -56,7 +58,9 @@ func OwnersOfFields(fields iter.Seq2[fieldpath.Path, []merge.Claim], similar *Ow
 	for i := range owners.sorted {
 		owners.sorted[i] = int32(i)
 	}
-	slices.SortFunc(owners.sorted, func(a, b int32) int { return cmp.Compare(owners.fields[a].name, owners.fields[b].name) })
+	slices.SortFunc(owners.sorted, func(a, b int32) int {
+		return cmp.Compare(owners.fields[a].name, owners.fields[b].name)
+	})
 	return owners
 }
 
@@ -74,8 +78,8 @@ func (o *Owners) shared(f owned) owned {
 	return f
 }
 
-// OwnedBy returns the owners of an object that one layer made, such as the ConfigMap of a policy. The claim needs no
-// value.
+// OwnedBy returns the owners of an object that one layer made, such as the ConfigMap of a policy.
+// The claim needs no value.
 func OwnedBy(claim merge.Claim) *Owners {
 	if claim.Value == nil {
 		claim.Value = merge.Presence{} // the claim is not a null
@@ -83,8 +87,8 @@ func OwnedBy(claim merge.Claim) *Owners {
 	return &Owners{rest: []merge.Claim{claim}}
 }
 
-// Of returns the claims in force on a field and the fields within it, one per layer, in document order. If there are
-// none, it returns the claim on the nearest field that contains it.
+// Of returns the claims in force on a field and the fields within it, one per layer, in document
+// order. If there are none, it returns the claim on the nearest field that contains it.
 func (o *Owners) Of(path fieldpath.Path) []merge.Claim {
 	if o == nil {
 		return nil
@@ -118,8 +122,8 @@ func (o *Owners) Of(path fieldpath.Path) []merge.Claim {
 	return claims
 }
 
-// hide reports whether to hide a field that may hold a secret. It returns false if a controller is known to have
-// written the value.
+// hide reports whether to hide a field that may hold a secret. It returns false if a controller is
+// known to have written the value.
 func (o *Owners) hide(path fieldpath.Path) bool {
 	if o == nil {
 		return true
@@ -128,11 +132,13 @@ func (o *Owners) hide(path fieldpath.Path) bool {
 	return !ok || runtimepatch.IsSecretOf(o.fields[i].claim.Owner, path)
 }
 
-// within returns the positions of the fields within the named one, in document order. Their names continue with a dot
-// or a bracket.
+// within returns the positions of the fields within the named one, in document order. Their names
+// continue with a dot or a bracket.
 func (o *Owners) within(name string) []int32 {
 	from := func(prefix string) int {
-		i, _ := slices.BinarySearchFunc(o.sorted, prefix, func(i int32, prefix string) int { return cmp.Compare(o.fields[i].name, prefix) })
+		i, _ := slices.BinarySearchFunc(o.sorted, prefix, func(i int32, prefix string) int {
+			return cmp.Compare(o.fields[i].name, prefix)
+		})
 		return i
 	}
 	var found []int32
@@ -143,8 +149,8 @@ func (o *Owners) within(name string) []int32 {
 	return found
 }
 
-// Attribute sets Before and After: the layers that set the changed field in the old and in the new object. A missing
-// field has claims only if a null removed it. Either owners may be nil.
+// Attribute sets Before and After: the layers that set the changed field in the old and in the new
+// object. A missing field has claims only if a null removed it. Either owners may be nil.
 func (cs Changes) Attribute(old, new *Owners) {
 	for i := range cs {
 		c := &cs[i]

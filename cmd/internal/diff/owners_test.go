@@ -20,8 +20,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// TestEveryChangeHasItsCause compares each recorded input with the next one, and a Job and a Pod of each. The
-// layer that set a removed or new value is named. The claim of a leaf has the leaf's value.
+// TestEveryChangeHasItsCause compares each recorded input with the next one, and a Job and a Pod of
+// each. The layer that set a removed or new value is named. The claim of a leaf has the leaf's
+// value.
 func TestEveryChangeHasItsCause(t *testing.T) {
 	if testenv.Race {
 		t.Skip("nothing here runs concurrently")
@@ -47,7 +48,9 @@ func TestEveryChangeHasItsCause(t *testing.T) {
 	}
 	t.Logf("causes: %v", causes)
 	for _, layer := range []merge.Owner{
-		runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer, runtimepatch.PolicyLayer("torch"), runtimepatch.PolicyLayer("mpi"), runtimepatch.SchedulerLayer("volcano"), runtimepatch.JobSetLayer, runtimepatch.JobLayer,
+		runtimepatch.RuntimeLayer, runtimepatch.TrainJobLayer, runtimepatch.DefaultLayer,
+		runtimepatch.PolicyLayer("torch"), runtimepatch.PolicyLayer("mpi"),
+		runtimepatch.SchedulerLayer("volcano"), runtimepatch.JobSetLayer, runtimepatch.JobLayer,
 	} {
 		if causes[layer] == 0 {
 			t.Errorf("nothing changes because of %s", layer)
@@ -111,7 +114,8 @@ func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[merge
 	}
 }
 
-func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []merge.Claim, value any, causes map[merge.Owner]int) {
+func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []merge.Claim,
+	value any, causes map[merge.Owner]int) {
 	t.Helper()
 	if len(claims) == 0 {
 		t.Errorf("%s: %s %s: nobody is named for what was %s", dir, c.Kind, c.Path, when)
@@ -121,11 +125,13 @@ func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []me
 		causes[claim.Owner]++
 	}
 	_, presence := claims[0].Value.(merge.Presence)
-	if structure := strings.HasPrefix(encoded(value), "{"); c.Kind == diff.Moved || presence || structure || len(claims) > 1 {
+	if structure := strings.HasPrefix(encoded(value), "{"); c.Kind == diff.Moved || presence ||
+		structure || len(claims) > 1 {
 		return
 	}
 	if got := generic(encoded(claims[0].Value)); !reflect.DeepEqual(got, generic(encoded(value))) {
-		t.Errorf("%s: %s %s: the value %s is %v, and the claim of %s says %v", dir, c.Kind, c.Path, when, value, claims[0].Owner, got)
+		t.Errorf("%s: %s %s: the value %s is %v, and the claim of %s says %v", dir, c.Kind, c.Path,
+			when, value, claims[0].Owner, got)
 	}
 }
 
@@ -136,14 +142,23 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 	before := renderOwned(t, job, "train:1")
 	job = job.DeepCopy()
 	nodes := int32(2)
-	job.Spec.Trainer = &trainer.Trainer{NumNodes: &nodes, Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}
+	job.Spec.Trainer = &trainer.Trainer{
+		NumNodes: &nodes, Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}
 	service := "sa"
-	job.Spec.RuntimePatches = []trainer.RuntimePatch{{Manager: "a.io/b", TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
-		ReplicatedJobs: []trainer.ReplicatedJobPatch{{Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: &trainer.PodSpecPatch{ServiceAccountName: &service}}}}}},
-	}}}}}
+	job.Spec.RuntimePatches = []trainer.RuntimePatch{
+		{Manager: "a.io/b", TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+			Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
+				ReplicatedJobs: []trainer.ReplicatedJobPatch{
+					{Name: "node",
+						Template: &trainer.JobTemplatePatch{
+							Spec: &trainer.JobSpecPatch{
+								Template: &trainer.PodTemplatePatch{
+									Spec: &trainer.PodSpecPatch{ServiceAccountName: &service}}}}}},
+			}}}}}
 	after := renderOwned(t, job, "train:2")
 	children := func(out *render.Output) *render.ChildOwners {
-		owners, err := render.OwnersOfChildren(out.JobSet, out.Owners, render.JobsOptions{Stored: true})
+		owners, err := render.OwnersOfChildren(out.JobSet, out.Owners,
+			render.JobsOptions{Stored: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +183,8 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 	})
 
 	pods := func(out *render.Output) *corev1.Pod {
-		for pod, err := range render.Pods(out.JobSet, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}}) {
+		for pod, err := range render.Pods(
+			out.JobSet, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,7 +25,8 @@ type sides struct {
 }
 
 // newSides reads two objects with a decoder: decode for a comparison, decodePrinted for output.
-func newSides(old, new any, opts Options, decode func(any, reflect.Type) (any, error)) (sides, error) {
+func newSides(old, new any, opts Options,
+	decode func(any, reflect.Type) (any, error)) (sides, error) {
 	var s sides
 	oldType, newType := typeOf(old), typeOf(new)
 	if oldType != nil && newType != nil && oldType != newType {
@@ -43,7 +44,8 @@ func newSides(old, new any, opts Options, decode func(any, reflect.Type) (any, e
 		return s, fmt.Errorf("diff: the new object: %w", err)
 	}
 	if opts.Mask {
-		s.old, s.new = masking{isSecret(s.old) || isSecret(s.new), opts.Before, opts.After}.value(s.typ, nil, s.old, s.new)
+		s.old, s.new = masking{isSecret(s.old) || isSecret(s.new), opts.Before, opts.After}.value(
+			s.typ, nil, s.old, s.new)
 	}
 	return s, nil
 }
@@ -78,15 +80,17 @@ var compiled = map[reflect.Type]func() *schema.Type{
 	reflect.TypeFor[trainer.TrainJob]():             trainJob,
 }
 
-// trainJob is the schema of a TrainJob. Its definition names the merge keys, and the struct tags do not.
+// trainJob is the schema of a TrainJob. Its definition names the merge keys, and the struct tags do
+// not.
 var trainJob = sync.OnceValue(func() *schema.Type {
-	t, err := schema.Compile(reflect.TypeFor[trainer.TrainJob](), nil, schema.Rules{Keys: map[reflect.Type]string{
-		reflect.TypeFor[trainer.RuntimePatch]():       "manager",
-		reflect.TypeFor[trainer.ReplicatedJobPatch](): "name",
-		reflect.TypeFor[trainer.ContainerPatch]():     "name",
-		reflect.TypeFor[corev1.EnvVar]():              "name",
-		reflect.TypeFor[corev1.Volume]():              "name",
-	}})
+	t, err := schema.Compile(reflect.TypeFor[trainer.TrainJob](), nil,
+		schema.Rules{Keys: map[reflect.Type]string{
+			reflect.TypeFor[trainer.RuntimePatch]():       "manager",
+			reflect.TypeFor[trainer.ReplicatedJobPatch](): "name",
+			reflect.TypeFor[trainer.ContainerPatch]():     "name",
+			reflect.TypeFor[corev1.EnvVar]():              "name",
+			reflect.TypeFor[corev1.Volume]():              "name",
+		}})
 	if err != nil {
 		panic(err) // the rules name fields of the API type
 	}
@@ -124,8 +128,8 @@ func decode(object any, t reflect.Type) (any, error) {
 	return value, nil
 }
 
-// decodePrinted returns the object as package manifest writes it. The output has no status, and no empty structs
-// without information, such as a container's resources.
+// decodePrinted returns the object as package manifest writes it. The output has no status, and no
+// empty structs without information, such as a container's resources.
 func decodePrinted(object any, t reflect.Type) (any, error) {
 	if t == nil {
 		return nil, nil

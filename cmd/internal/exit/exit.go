@@ -15,8 +15,9 @@ const (
 	Failed   = 2 // usage, input and output
 )
 
-// ClosedPipe is the status that a shell reports for a program ended by SIGPIPE. If a write fails without the signal, the
-// program exits with it. That happens on a socket, or on a system without signals.
+// ClosedPipe is the status that a shell reports for a program ended by SIGPIPE. If a write fails
+// without the signal, the program exits with it. That happens on a socket, or on a system without
+// signals.
 const ClosedPipe = 128 + 13
 
 // UsageError is an error in the usage of a command. The program then mentions the help.
@@ -32,8 +33,8 @@ type Status int
 
 func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// For returns the exit status for findings: 2 for an unreadable input, 1 for any other error. It returns nil without errors.
-// Strict counts warnings as errors, and a runtime that the inputs lack.
+// For returns the exit status for findings: 2 for an unreadable input, 1 for any other error. It
+// returns nil without errors. Strict counts warnings as errors, and a runtime that the inputs lack.
 func For(findings finding.List, strict bool) error {
 	worst := finding.Severity(0)
 	for _, f := range findings {

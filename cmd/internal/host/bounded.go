@@ -14,10 +14,11 @@ import (
 // ErrOutside is the error for a file outside of the tree, by its path or by a link.
 var ErrOutside = errors.New("is outside of the repository")
 
-// Bounded returns the files of the trees in which the named files lie. A tree is the repository of git, or without one the working
-// directory, or else the named directory. The result opens regular files only. It opens no file in a folder
-// .git, and none to which a path or a link leads out of the trees. A revision has these bounds already, and so do files of another
-// kind: Bounded returns them as they are.
+// Bounded returns the files of the trees in which the named files lie. A tree is the repository of
+// git, or without one the working directory, or else the named directory. The result opens regular
+// files only. It opens no file in a folder .git, and none to which a path or a link leads out of
+// the trees. A revision has these bounds already, and so do files of another kind: Bounded returns
+// them as they are.
 func Bounded(fsys fs.FS, names ...string) fs.FS {
 	b := &bounded{}
 	switch files := fsys.(type) {
@@ -46,7 +47,8 @@ type bounded struct {
 	roots  []string // without links
 }
 
-// treeOf returns the root of the tree of a path: its repository, or without one the working directory or the path itself.
+// treeOf returns the root of the tree of a path: its repository, or without one the working
+// directory or the path itself.
 func treeOf(name string) (root string, err error) {
 	here, err := Files{}.Real(".")
 	if err != nil {
@@ -87,12 +89,13 @@ func absolute(here, name string) string {
 	return filepath.Join(here, name)
 }
 
-// repositoryOf returns the root of the repository of a path, or "". A link that leads out of a repository stays in it, and so leads out of
-// the tree.
+// repositoryOf returns the root of the repository of a path, or "". A link that leads out of a
+// repository stays in it, and so leads out of the tree.
 func repositoryOf(here, name string) (root string) {
 	for dir := absolute(here, name); ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			if real, err := filepath.EvalSymlinks(dir); err == nil && (root == "" || !within(real, root)) {
+			if real, err := filepath.EvalSymlinks(dir); err == nil &&
+				(root == "" || !within(real, root)) {
 				root = real
 			}
 		}
@@ -102,8 +105,9 @@ func repositoryOf(here, name string) (root string) {
 	}
 }
 
-// Roots returns what a build of each directory may read: its repository. Where there is none, it is the whole disk, and kustomize's own
-// restriction holds: files lie in or below the directory of the kustomization that names them, and bases anywhere.
+// Roots returns what a build of each directory may read: its repository. Where there is none, it is
+// the whole disk, and kustomize's own restriction holds: files lie in or below the directory of the
+// kustomization that names them, and bases anywhere.
 func Roots(dirs ...string) (roots []string) {
 	here, err := Files{}.Real(".")
 	if err != nil {
@@ -122,12 +126,13 @@ func Roots(dirs ...string) (roots []string) {
 	return roots
 }
 
-// Within returns the files of a disk below roots, which have no links. It has only regular files, and none of a folder .git. Links are
-// resolved, and must lead to a file below a root. Each file is opened through an [os.Root].
+// Within returns the files of a disk below roots, which have no links. It has only regular files,
+// and none of a folder .git. Links are resolved, and must lead to a file below a root. Each file is
+// opened through an [os.Root].
 func Within(files Files, roots ...string) Tree { return &bounded{Tree: files, roots: roots} }
 
-// LeadsOut reports whether the path of a directory lies in a repository and leads out of it by a link. The directory may be
-// missing.
+// LeadsOut reports whether the path of a directory lies in a repository and leads out of it by a
+// link. The directory may be missing.
 func LeadsOut(dir string) bool {
 	root, err := treeOf(dir)
 	if _, errGit := os.Lstat(filepath.Join(root, ".git")); err != nil || errGit != nil {
@@ -146,10 +151,12 @@ func within(dir, path string) bool {
 	return err == nil && filepath.IsLocal(relative)
 }
 
-// holds reports whether a file lies in a tree. The folder .git in it belongs to git, and its configuration may hold a password.
+// holds reports whether a file lies in a tree. The folder .git in it belongs to git, and its
+// configuration may hold a password.
 func holds(root, real string) bool {
 	relative, err := filepath.Rel(root, real)
-	return err == nil && filepath.IsLocal(relative) && !slices.ContainsFunc(strings.Split(filepath.ToSlash(relative), "/"), isGitFolder)
+	return err == nil && filepath.IsLocal(relative) &&
+		!slices.ContainsFunc(strings.Split(filepath.ToSlash(relative), "/"), isGitFolder)
 }
 
 // locate returns a file without links, and the root of its tree.
@@ -171,7 +178,8 @@ func (b *bounded) locate(name string) (dir, real string, err error) {
 }
 
 // in opens the root of a file's tree, and calls open with it and the path of the file below it.
-func in[T any](b *bounded, name string, open func(root *os.Root, below string) (T, error)) (opened T, err error) {
+func in[T any](b *bounded, name string,
+	open func(root *os.Root, below string) (T, error)) (opened T, err error) {
 	dir, real, err := b.locate(name)
 	if err != nil {
 		return opened, err
@@ -232,7 +240,9 @@ func (b *bounded) ReadDir(name string) ([]fs.DirEntry, error) {
 		}
 		defer dir.Close() // reading only
 		entries, err := dir.ReadDir(-1)
-		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+			return strings.Compare(a.Name(), b.Name())
+		})
 		return entries, err
 	})
 }

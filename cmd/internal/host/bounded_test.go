@@ -12,7 +12,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 )
 
-// TestBounded_Swapped replaces a folder by a link out of the tree after its path was found to be within it.
+// TestBounded_Swapped replaces a folder by a link out of the tree after its path was found to be
+// within it.
 func TestBounded_Swapped(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -43,17 +44,23 @@ func (s swapping) Real(name string) (string, error) {
 	return real, err
 }
 
-// TestBounded opens files of trees. A tree is a repository, or the working directory, or the folder that is named.
+// TestBounded opens files of trees. A tree is a repository, or the working directory, or the folder
+// that is named.
 func TestBounded(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"outside", "repository/a", "repository/sub/a", "repository/inner/.git/HEAD", "repository/inner/a", "repository/in[ner/.git/HEAD", "repository/in[ner/a", "repository/.git/HEAD", "repository/git~1/HEAD", "other/.git/HEAD", "other/a", "plain/a", "plain/sub/a"} {
+	for _, name := range []string{"outside", "repository/a", "repository/sub/a",
+		"repository/inner/.git/HEAD", "repository/inner/a", "repository/in[ner/.git/HEAD",
+		"repository/in[ner/a", "repository/.git/HEAD", "repository/git~1/HEAD", "other/.git/HEAD",
+		"other/a", "plain/a", "plain/sub/a"} {
 		write(t, filepath.Join(dir, name), name, 0o666)
 	}
 	for name, to := range map[string]string{
-		"repository/in": "sub/a", "repository/out": "../outside", "repository/absolute": filepath.Join(dir, "outside"), "repository/other": "../other", "plain/up": "../outside", "repository/nothing": "missing",
+		"repository/in": "sub/a", "repository/out": "../outside",
+		"repository/absolute": filepath.Join(dir, "outside"), "repository/other": "../other",
+		"plain/up": "../outside", "repository/nothing": "missing",
 		"repository/own": ".git/HEAD", "repository/folder": ".git",
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
@@ -75,10 +82,13 @@ func TestBounded(t *testing.T) {
 		{"repository", ".", ".git/HEAD", ErrOutside, "a file of git"},
 		{"repository", ".", "git~1/HEAD", ErrOutside, "a file of git by the short name of Windows"},
 		{"repository", ".", "own", ErrOutside, "a link to a file of git"},
-		{"repository", ".", "inner/.git/HEAD", ErrOutside, "a file of git of a repository in another one"},
+		{"repository", ".", "inner/.git/HEAD", ErrOutside,
+			"a file of git of a repository in another one"},
 		{"repository", "inner", "inner/a", nil, "a repository in another one"},
-		{"repository", "inner", "a", ErrOutside, "a repository in another one is a tree of its own"},
-		{"repository", "other", "other/a", ErrOutside, "a link to another repository leads out of this one"},
+		{"repository", "inner", "a", ErrOutside,
+			"a repository in another one is a tree of its own"},
+		{"repository", "other", "other/a", ErrOutside,
+			"a link to another repository leads out of this one"},
 		{"repository", "in[ner", "a", ErrOutside, "a repository whose name looks like a pattern"},
 		{"repository", "su*", "sub/a", nil, "a pattern"},
 		{"plain", ".", "sub/a", nil, "without a repository, the working directory"},
@@ -87,7 +97,8 @@ func TestBounded(t *testing.T) {
 		{"plain/sub", "..", "../a", nil, "a named folder elsewhere"},
 		{"plain/sub", "../a", "../../outside", ErrOutside, "what lies above a named file"},
 		{"plain/sub", "missing/*", "a", nil, "a pattern in the working directory"},
-		{"plain/sub", "../../missing", "a", ErrOutside, "a named folder that is missing has no files"},
+		{"plain/sub", "../../missing", "a", ErrOutside,
+			"a named folder that is missing has no files"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Chdir(filepath.Join(dir, tc.here))
@@ -103,8 +114,10 @@ func TestBounded(t *testing.T) {
 				}
 			}
 			changed.Change(tc.file, []byte("changed"))
-			if data, err := fs.ReadFile(Bounded(changed, tc.named), tc.file); !errors.Is(err, tc.want) || tc.want == nil && string(data) != "changed" {
-				t.Errorf("ReadFile(%s) = %q, %v; want the change or %v", tc.file, data, err, tc.want)
+			if data, err := fs.ReadFile(Bounded(changed, tc.named), tc.file); !errors.Is(
+				err, tc.want) || tc.want == nil && string(data) != "changed" {
+				t.Errorf("ReadFile(%s) = %q, %v; want the change or %v", tc.file, data, err,
+					tc.want)
 			}
 		})
 	}
@@ -132,7 +145,10 @@ func TestBounded(t *testing.T) {
 		t.Errorf("ReadDir() = %q, %v", names, err)
 	}
 	for name, want := range map[string]bool{
-		".": false, "sub": false, "new/deep": false, "other": true, "other/new/deep": true, "../other": false, "../plain": false, "../plain/missing": false, filepath.Join(dir, "repository", "other"): true, "in": false, "nothing/new": false, "folder": true, "folder/new/deep": true,
+		".": false, "sub": false, "new/deep": false, "other": true, "other/new/deep": true,
+		"../other": false, "../plain": false, "../plain/missing": false,
+		filepath.Join(dir, "repository", "other"): true, "in": false, "nothing/new": false,
+		"folder": true, "folder/new/deep": true,
 	} {
 		if got := LeadsOut(name); got != want {
 			t.Errorf("LeadsOut(%s) = %t", name, got)
@@ -147,12 +163,14 @@ func TestBounded(t *testing.T) {
 	}
 	t.Chdir(dir)
 	folder := Bounded(ownfile.Dir(filepath.Join(dir, "plain")))
-	for name, want := range map[string]error{"a": nil, "sub/a": nil, "../outside": fs.ErrInvalid, "missing": fs.ErrNotExist} {
+	for name, want := range map[string]error{"a": nil, "sub/a": nil, "../outside": fs.ErrInvalid,
+		"missing": fs.ErrNotExist} {
 		if _, err := fs.ReadFile(folder, name); !errors.Is(err, want) {
 			t.Errorf("ReadFile(%s) of a folder = %v, want %v", name, err, want)
 		}
 	}
-	if memory := (fstest.MapFS{"a": {Data: []byte("a")}}); len(Bounded(memory).(fstest.MapFS)) != 1 {
+	if memory := (fstest.MapFS{"a": {Data: []byte("a")}}); len(
+		Bounded(memory).(fstest.MapFS)) != 1 {
 		t.Error("files of another kind are not returned as they are")
 	}
 }

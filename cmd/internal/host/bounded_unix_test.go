@@ -18,7 +18,8 @@ func TestBounded_Pipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, files := range []fs.FS{Files{}, NewOverlay(Files{})} {
-		if _, err := Bounded(files, ".").Open("pipe"); err == nil || !strings.Contains(err.Error(), "is a named pipe: must be a regular file") {
+		if _, err := Bounded(files, ".").Open("pipe"); err == nil ||
+			!strings.Contains(err.Error(), "is a named pipe: must be a regular file") {
 			t.Errorf("Open() of %T = %v", files, err)
 		}
 	}

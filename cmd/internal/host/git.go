@@ -19,8 +19,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
-// GitFiles is a file system with the files of a git revision. Paths are absolute or relative to the working directory. It runs
-// git to read each file on opening.
+// GitFiles is a file system with the files of a git revision. Paths are absolute or relative to the
+// working directory. It runs git to read each file on opening.
 type GitFiles struct {
 	name   string
 	root   string // of the repository
@@ -51,12 +51,15 @@ const (
 	gitProgram   = "100755"
 )
 
-// OpenRevision resolves a revision and lists its files. It returns an error without git, outside a working tree, and for an
-// unknown revision. A tree with files that no checkout has is also an error.
+// OpenRevision resolves a revision and lists its files. It returns an error without git, outside a
+// working tree, and for an unknown revision. A tree with files that no checkout has is also an
+// error.
 func OpenRevision(rev string) (*GitFiles, error) {
 	root, prefix, err := worktree(".")
 	if errors.Is(err, process.ErrNotFound) {
-		return nil, fmt.Errorf("--git needs the git program, and it is not on the PATH: %w; install it, or compare two directories", err)
+		return nil, fmt.Errorf(
+			"--git needs the git program, and it is not on the PATH: %w; install it, or compare "+
+				"two directories", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--git: %w", err)
@@ -87,7 +90,9 @@ func MergeBase(first, second string) (string, error) {
 	}
 	base, err := git(root, "merge-base", commits[0], commits[1])
 	if err != nil {
-		return "", fmt.Errorf("--git: %s and %s have no common ancestor here: %w; fetch more of their history where the clone is a shallow one", first, second, err)
+		return "", fmt.Errorf(
+			"--git: %s and %s have no common ancestor here: %w; fetch more of their history "+
+				"where the clone is a shallow one", first, second, err)
 	}
 	short, err := git(root, "rev-parse", "--short", line(base))
 	return line(short), err
@@ -95,21 +100,28 @@ func MergeBase(first, second string) (string, error) {
 
 // resolveRevision returns the hash of a revision's tree or commit.
 func resolveRevision(root, rev, kind string) (string, error) {
-	hash, err := git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{"+kind+"}")
+	hash, err := git(root, "rev-parse", "--verify", "--quiet", "--end-of-options",
+		rev+"^{"+kind+"}")
 	const lacks = 1 // the status of git for a revision that is missing, or of another kind
 	var exit interface{ ExitCode() int }
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == lacks) {
-		return "", fmt.Errorf("--git: the revision %q of %s cannot be read: %w", rev, printable.Name(root), err)
+		return "", fmt.Errorf("--git: the revision %q of %s cannot be read: %w", rev,
+			printable.Name(root), err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("--git: the repository %s has no revision %q; check the name, and fetch it first where the clone is a shallow one, as those of CI often are", printable.Name(root), rev)
+		return "", fmt.Errorf(
+			"--git: the repository %s has no revision %q; check the name, and fetch it first "+
+				"where the clone is a shallow one, as those of CI often are",
+			printable.Name(root), rev)
 	}
 	return line(hash), nil
 }
 
-// Untracked returns the files below a directory that git neither tracks nor ignores. It returns none outside of a working tree.
+// Untracked returns the files below a directory that git neither tracks nor ignores. It returns
+// none outside of a working tree.
 func Untracked(dir string) (names []string, err error) {
-	if _, _, err = worktree(dir); errors.Is(err, errNoRepository) || errors.Is(err, process.ErrNotFound) {
+	if _, _, err = worktree(dir); errors.Is(err, errNoRepository) ||
+		errors.Is(err, process.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
@@ -118,7 +130,8 @@ func Untracked(dir string) (names []string, err error) {
 	return listed(dir, "--others")
 }
 
-// listed returns the files below a directory of a working tree that git lists, without ignored files.
+// listed returns the files below a directory of a working tree that git lists, without ignored
+// files.
 func listed(dir string, which ...string) (names []string, err error) {
 	listing, err := git(dir, append([]string{"ls-files", "-z", "--exclude-standard"}, which...)...)
 	if err != nil {
@@ -132,8 +145,9 @@ func listed(dir string, which ...string) (names []string, err error) {
 	return slices.Compact(names), nil // an unmerged file has several entries
 }
 
-// list parses the output of ls-tree: mode, type and hash, a tab and the path, each ended by a NUL. A directory precedes its
-// files. The listing has no sizes, because a partial clone would fetch every file for them.
+// list parses the output of ls-tree: mode, type and hash, a tab and the path, each ended by a NUL.
+// A directory precedes its files. The listing has no sizes, because a partial clone would fetch
+// every file for them.
 func (r *GitFiles) list(listing []byte) error {
 	r.tree = map[string]*gitEntry{".": {name: ".", mode: gitTree}}
 	for record := range strings.SplitSeq(string(listing), "\x00") {
@@ -150,7 +164,9 @@ func (r *GitFiles) list(listing []byte) error {
 		}
 		parent := r.tree[path.Dir(file)]
 		if r.tree[file] != nil || parent == nil || parent.mode != gitTree {
-			return fmt.Errorf("--git: %s: the tree has two files of the name %s, or one below a file", r.name, printable.Quoted(file))
+			return fmt.Errorf(
+				"--git: %s: the tree has two files of the name %s, or one below a file", r.name,
+				printable.Quoted(file))
 		}
 		entry := &gitEntry{name: path.Base(file), mode: fields[0], hash: fields[2]}
 		r.tree[file] = entry
@@ -162,7 +178,8 @@ func (r *GitFiles) list(listing []byte) error {
 // mostLinks is the largest number of symbolic links in a path.
 const mostLinks = 40
 
-// find returns the entry of a path and follows links. It also returns the path of the entry below the root.
+// find returns the entry of a path and follows links. It also returns the path of the entry below
+// the root.
 func (r *GitFiles) find(op, name string) (entry *gitEntry, inside string, err error) {
 	fail := func(err error) (*gitEntry, string, error) {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: err}
@@ -177,7 +194,8 @@ func (r *GitFiles) find(op, name string) (entry *gitEntry, inside string, err er
 		case entry == nil:
 			return fail(fs.ErrNotExist)
 		case entry.mode == gitSubmodule:
-			return fail(fmt.Errorf("%s is a submodule, whose files are in another repository; run diff there", at))
+			return fail(fmt.Errorf(
+				"%s is a submodule, whose files are in another repository; run diff there", at))
 		case entry.mode != gitLink:
 			return entry, inside, nil
 		}
@@ -188,7 +206,8 @@ func (r *GitFiles) find(op, name string) (entry *gitEntry, inside string, err er
 		if path.IsAbs(string(target)) {
 			return fail(fmt.Errorf("%s is a link out of the repository", at))
 		}
-		if inside = path.Join(path.Dir(at), string(target), rest); inside == ".." || strings.HasPrefix(inside, "../") {
+		if inside = path.Join(path.Dir(at), string(target), rest); inside == ".." ||
+			strings.HasPrefix(inside, "../") {
 			return fail(fmt.Errorf("%s is a link out of the repository", at))
 		}
 	}
@@ -216,8 +235,8 @@ func (r *GitFiles) inside(name string) (string, error) {
 	return path.Clean(inside), nil
 }
 
-// descend follows a path to the first link or submodule. It returns that entry with its path, and the rest of the path. It
-// returns nil for a missing file.
+// descend follows a path to the first link or submodule. It returns that entry with its path, and
+// the rest of the path. It returns nil for a missing file.
 func (r *GitFiles) descend(inside string) (entry *gitEntry, rest, at string) {
 	if inside == "." {
 		return r.tree["."], "", "."
@@ -243,7 +262,8 @@ const (
 
 var errAnswer = errors.New("git cat-file gives an answer of another size than it says")
 
-// blob reads the content of an entry of at most so many bytes. One git process serves all entries, up to one that has another size.
+// blob reads the content of an entry of at most so many bytes. One git process serves all entries,
+// up to one that has another size.
 func (r *GitFiles) blob(e *gitEntry, most int64) ([]byte, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
@@ -295,7 +315,8 @@ func (r *GitFiles) blob(e *gitEntry, most int64) ([]byte, error) {
 	return data[:size], nil
 }
 
-// restart ends the git process, and returns an error. Reading an answer to its end could take hours. The next file gets a new process.
+// restart ends the git process, and returns an error. Reading an answer to its end could take
+// hours. The next file gets a new process.
 func (r *GitFiles) restart(err error) error {
 	_ = r.end() // git ends at the closed pipe
 	r.end = nil

@@ -19,7 +19,8 @@ import (
 // plainGit runs git without the settings of package process, as a user does.
 func plainGit(t *testing.T, dir, stdin string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd := exec.Command(
+		"git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -77,28 +78,37 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// TestGit_HostileFolder puts a folder into a repository that only looks like a repository. No use of git takes its configuration.
+// TestGit_HostileFolder puts a folder into a repository that only looks like a repository. No use
+// of git takes its configuration.
 func TestGit_HostileFolder(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		make func(t *testing.T, dir, elsewhere string)
 		want string
 	}{
-		{"bare repository", func(t *testing.T, dir, _ string) { bare(t, dir, "") }, "looks like a bare repository"},
+		{"bare repository", func(t *testing.T, dir, _ string) {
+			bare(t, dir, "")
+		}, "looks like a bare repository"},
 		{"bare repository that shares its objects", func(t *testing.T, dir, elsewhere string) {
 			write(t, filepath.Join(dir, "HEAD"), "ref: refs/heads/main\n", 0o666)
 			write(t, filepath.Join(dir, "commondir"), filepath.Join(elsewhere, ".git")+"\n", 0o666)
 		}, "looks like a bare repository"},
-		{"below a bare repository", func(t *testing.T, dir, _ string) { bare(t, filepath.Dir(dir), "") }, "looks like a bare repository"},
+		{"below a bare repository", func(t *testing.T, dir, _ string) {
+			bare(t, filepath.Dir(dir), "")
+		}, "looks like a bare repository"},
 		{"working tree elsewhere", func(t *testing.T, dir, elsewhere string) {
-			bare(t, filepath.Join(dir, ".git"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = "+elsewhere+"\n")
+			bare(t, filepath.Join(dir, ".git"),
+				"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = "+
+					elsewhere+"\n")
 		}, "takes another folder for its working tree"},
 		{"repository of another tree", func(t *testing.T, dir, elsewhere string) {
-			write(t, filepath.Join(dir, ".git"), "gitdir: "+filepath.Join(elsewhere, ".git")+"\n", 0o666)
+			write(t, filepath.Join(dir, ".git"), "gitdir: "+filepath.Join(elsewhere, ".git")+"\n",
+				0o666)
 		}, "belongs to another working tree"},
 		{"objects of another tree", func(t *testing.T, dir, elsewhere string) {
 			bare(t, filepath.Join(dir, ".git"), "[core]\n\tbare = false\n")
-			write(t, filepath.Join(dir, ".git", "commondir"), filepath.Join(elsewhere, ".git"), 0o666)
+			write(t, filepath.Join(dir, ".git", "commondir"), filepath.Join(elsewhere, ".git"),
+				0o666)
 		}, "belongs to another working tree"},
 		{"objects of another tree, as a linked one", func(t *testing.T, dir, elsewhere string) {
 			write(t, filepath.Join(dir, ".git"), "gitdir: g\n", 0o666)
@@ -119,11 +129,15 @@ func TestGit_HostileFolder(t *testing.T) {
 			write(t, filepath.Join(dir, "g", "commondir"), "../..", 0o666)
 		}, "belongs to another working tree"},
 		{"linked tree of another name", func(t *testing.T, dir, elsewhere string) {
-			plainGit(t, elsewhere, "", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "a")
+			plainGit(t, elsewhere, "", "-c", "user.name=a", "-c", "user.email=a@example.com",
+				"commit", "-q", "--allow-empty", "-m", "a")
 			plainGit(t, elsewhere, "", "worktree", "add", "-q", filepath.Join(elsewhere, "linked"))
-			write(t, filepath.Join(dir, ".git"), "gitdir: "+filepath.Join(elsewhere, ".git", "worktrees", "linked")+"\n", 0o666)
+			write(t, filepath.Join(dir, ".git"),
+				"gitdir: "+filepath.Join(elsewhere, ".git", "worktrees", "linked")+"\n", 0o666)
 		}, "belongs to another working tree"},
-		{"empty .git", func(t *testing.T, dir, _ string) { write(t, filepath.Join(dir, ".git", "a"), "", 0o666) }, "takes another folder for its working tree"},
+		{"empty .git", func(t *testing.T, dir, _ string) {
+			write(t, filepath.Join(dir, ".git", "a"), "", 0o666)
+		}, "takes another folder for its working tree"},
 	} {
 		for use, run := range gitUses {
 			t.Run(tc.name+"/"+use, func(t *testing.T) {
@@ -145,12 +159,14 @@ func TestGit_HostileFolder(t *testing.T) {
 func TestGit_OtherFolders(t *testing.T) {
 	dir := repository(t)
 	above := filepath.Dir(dir)
-	commit := []string{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "a"}
+	commit := []string{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q",
+		"--allow-empty", "-m", "a"}
 	plainGit(t, dir, "", commit...)
 	linked, super, apart := filepath.Join(above, "linked\ntree"), t.TempDir(), t.TempDir()
 	plainGit(t, dir, "", "worktree", "add", "-q", "--detach", linked)
 	plainGit(t, super, "", "init", "-q")
-	plainGit(t, super, "", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", dir, "sub")
+	plainGit(t, super, "", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", dir,
+		"sub")
 	plainGit(t, apart, "", "init", "-q", "--separate-git-dir", filepath.Join(t.TempDir(), "git"))
 	plainGit(t, apart, "", "config", "core.worktree", apart)
 	plainGit(t, apart, "", commit...)
@@ -176,20 +192,24 @@ func TestSmall(t *testing.T) {
 	if err := os.Symlink("small", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int{"small": 1, "large": 0, "full": mostTarget, "link": 0, ".": 0, "none": 0} {
+	for name, want := range map[string]int{"small": 1, "large": 0, "full": mostTarget, "link": 0,
+		".": 0, "none": 0} {
 		if got := small(filepath.Join(dir, name)); len(got) != want {
 			t.Errorf("small(%s) has %d bytes, want %d", name, len(got), want)
 		}
 	}
 }
 
-// TestIsBare tells folders that git could take for a repository from folders with only some of its files.
+// TestIsBare tells folders that git could take for a repository from folders with only some of its
+// files.
 func TestIsBare(t *testing.T) {
 	for _, tc := range []struct {
 		files string
 		want  bool
 	}{
-		{"HEAD objects refs", true}, {"HEAD commondir", true}, {"HEAD objects", false}, {"HEAD refs", false}, {"HEAD", false}, {"objects refs", false}, {"commondir", false}, {"config", false},
+		{"HEAD objects refs", true}, {"HEAD commondir", true}, {"HEAD objects", false},
+		{"HEAD refs", false}, {"HEAD", false}, {"objects refs", false}, {"commondir", false},
+		{"config", false},
 	} {
 		dir := t.TempDir()
 		for _, name := range strings.Fields(tc.files) {
@@ -212,7 +232,8 @@ func bare(t *testing.T, dir, config string) {
 	}
 }
 
-// TestGit_Environment sets git's own variables, as a hook of git does. They name another repository, which is not read.
+// TestGit_Environment sets git's own variables, as a hook of git does. They name another
+// repository, which is not read.
 func TestGit_Environment(t *testing.T) {
 	other := repository(t)
 	write(t, filepath.Join(other, "other"), "text", 0o666)
@@ -240,7 +261,8 @@ func hostileTree(t *testing.T, dir string, entries ...[2]string) string {
 		}
 		tree = fmt.Appendf(tree, "%s %s\x00%s", e[0], e[1], raw)
 	}
-	hash := plainGit(t, dir, string(tree), "hash-object", "-t", "tree", "-w", "--stdin", "--literally")
+	hash := plainGit(t, dir, string(tree), "hash-object", "-t", "tree", "-w", "--stdin",
+		"--literally")
 	return plainGit(t, dir, "", "commit-tree", "-m", "a", hash)
 }
 
@@ -258,8 +280,10 @@ func TestOpenRevision_HostileTree(t *testing.T) {
 		{"absolute", [][2]string{{"100644", "/a"}}, `invalid file name "/a"`},
 		{"git's own", [][2]string{{"40000", ".git"}}, `invalid file name ".git"`},
 		{"git's own in capitals", [][2]string{{"40000", ".GIT"}}, `invalid file name ".GIT"`},
-		{"a file below a link", [][2]string{{"120000", "a"}, {"40000", "a"}}, `two files of the name "a"`},
-		{"a path below a link", [][2]string{{"120000", "a"}, {"100644", "a/b"}}, `one below a file`},
+		{"a file below a link", [][2]string{{"120000", "a"}, {"40000", "a"}},
+			`two files of the name "a"`},
+		{"a path below a link", [][2]string{{"120000", "a"}, {"100644", "a/b"}},
+			`one below a file`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rev := hostileTree(t, repository(t), tc.entries...)
@@ -270,8 +294,9 @@ func TestOpenRevision_HostileTree(t *testing.T) {
 	}
 }
 
-// TestOpenRevision_Large reads objects that are small in git and large for a reader. They are trees that name each other often,
-// a link with a long target, and a large file. Each ends with an error, and the next file is read all the same.
+// TestOpenRevision_Large reads objects that are small in git and large for a reader. They are trees
+// that name each other often, a link with a long target, and a large file. Each ends with an error,
+// and the next file is read all the same.
 func TestOpenRevision_Large(t *testing.T) {
 	dir := repository(t)
 	tree := plainGit(t, dir, "", "rev-parse", "HEAD^{tree}")
@@ -282,7 +307,8 @@ func TestOpenRevision_Large(t *testing.T) {
 		}
 		tree = plainGit(t, dir, entries.String(), "mktree")
 	}
-	if _, err := OpenRevision(plainGit(t, dir, "", "commit-tree", "-m", "a", tree)); err == nil || !strings.Contains(err.Error(), "lists more than 64 MiB") {
+	if _, err := OpenRevision(plainGit(t, dir, "", "commit-tree", "-m", "a", tree)); err == nil ||
+		!strings.Contains(err.Error(), "lists more than 64 MiB") {
 		t.Errorf("OpenRevision() = %v", err)
 	}
 	write(t, filepath.Join(dir, "large"), "", 0o666)
@@ -290,14 +316,20 @@ func TestOpenRevision_Large(t *testing.T) {
 		t.Fatal(err)
 	}
 	plainGit(t, dir, "", "add", ".")
-	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "120000,"+plainGit(t, dir, strings.Repeat("a/", mostTarget), "hash-object", "-w", "--stdin")+",link")
-	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "120000,"+plainGit(t, dir, strings.Repeat("a/", mostTarget/2), "hash-object", "-w", "--stdin")+",longest")
+	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo",
+		"120000,"+plainGit(t, dir, strings.Repeat("a/", mostTarget), "hash-object", "-w",
+			"--stdin")+",link")
+	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo",
+		"120000,"+plainGit(t, dir, strings.Repeat("a/", mostTarget/2), "hash-object", "-w",
+			"--stdin")+",longest")
 	plainGit(t, dir, "", "commit", "-qm", "a")
 	r, err := OpenRevision("HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"large": "is larger than 64 MiB", "link": "is a link with a target of more than 4096 bytes", "longest": "file does not exist"} {
+	for name, want := range map[string]string{"large": "is larger than 64 MiB",
+		"link":    "is a link with a target of more than 4096 bytes",
+		"longest": "file does not exist"} {
 		if _, err := r.Open(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open(%s) = %v", name, err)
 		}
@@ -305,7 +337,8 @@ func TestOpenRevision_Large(t *testing.T) {
 			t.Errorf("the next file: %q, %v", text, err)
 		}
 	}
-	if err := r.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "target of more than") {
+	if err := r.Write(t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "target of more than") {
 		t.Errorf("Write() = %v", err)
 	}
 	if err := r.Close(); err != nil {
@@ -313,11 +346,14 @@ func TestOpenRevision_Large(t *testing.T) {
 	}
 }
 
-// TestOpenRevision_LongObject reads objects that are longer than their header says, as only a folder .git of an archive has them. git
-// prints the rest before its next answer. Each is an error, takes little memory, and the next file is read all the same.
+// TestOpenRevision_LongObject reads objects that are longer than their header says, as only a
+// folder .git of an archive has them. git prints the rest before its next answer. Each is an error,
+// takes little memory, and the next file is read all the same.
 func TestOpenRevision_LongObject(t *testing.T) {
 	for name, rest := range map[string]string{
-		"line": strings.Repeat("a", 1<<20) + "\n", "no line": strings.Repeat("\x00", 64<<20), "other answer": "\n" + strings.Repeat("0", 40) + " blob 1\na\n", "long header": "\n" + strings.Repeat("a", 1<<20),
+		"line": strings.Repeat("a", 1<<20) + "\n", "no line": strings.Repeat("\x00", 64<<20),
+		"other answer": "\n" + strings.Repeat("0", 40) + " blob 1\na\n",
+		"long header":  "\n" + strings.Repeat("a", 1<<20),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := repository(t)
@@ -363,7 +399,8 @@ func TestOpenRevision_LongObject(t *testing.T) {
 	}
 }
 
-// TestGit_Endless runs git that waits for its input. It ends at its limit, and a second file does not wait again.
+// TestGit_Endless runs git that waits for its input. It ends at its limit, and a second file does
+// not wait again.
 func TestGit_Endless(t *testing.T) {
 	dir := repository(t)
 	r, err := OpenRevision("HEAD")
@@ -378,7 +415,9 @@ func TestGit_Endless(t *testing.T) {
 	}
 	t.Setenv("PATH", filepath.Dir(endless)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	start := time.Now()
-	if _, err := gitWithin(time.Second, nil, dir, "ls-files"); err == nil || !strings.Contains(err.Error(), "does not end within 1s") || time.Since(start) > 30*time.Second {
+	if _, err := gitWithin(time.Second, nil, dir, "ls-files"); err == nil ||
+		!strings.Contains(err.Error(), "does not end within 1s") ||
+		time.Since(start) > 30*time.Second {
 		t.Errorf("git() = %v after %s", err, time.Since(start))
 	}
 	for _, tc := range []struct {
@@ -388,7 +427,8 @@ func TestGit_Endless(t *testing.T) {
 		{"a file", func() error { _, err := r.Open("dir/file"); return err }},
 		{"sizes", func() error { _, err := r.sizes([]string{"dir/file"}); return err }},
 	} {
-		if err := tc.read(); err == nil || !strings.Contains(err.Error(), "1s") || time.Since(start) > 30*time.Second {
+		if err := tc.read(); err == nil || !strings.Contains(err.Error(), "1s") ||
+			time.Since(start) > 30*time.Second {
 			t.Errorf("%s: %v after %s", tc.what, err, time.Since(start))
 		}
 	}
@@ -405,16 +445,20 @@ func TestResolve_Truth(t *testing.T) {
 	dir, programs := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	for script, want := range map[string]string{
-		"exit 1": "has no revision", "kill -9 $$": "cannot be read: signal: killed", "echo 'fatal: Out of memory' >&2; exit 128": "cannot be read: git rev-parse: exit status 128: fatal: Out of memory",
+		"exit 1": "has no revision", "kill -9 $$": "cannot be read: signal: killed",
+		"echo 'fatal: Out of memory' >&2; exit 128": "cannot be read: git rev-parse: exit status " +
+			"128: fatal: Out of memory",
 	} {
 		write(t, filepath.Join(programs, "git"), "#!/bin/sh\n"+script+"\n", 0o777)
-		if _, err := resolveRevision(dir, "main", "tree"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := resolveRevision(dir, "main", "tree"); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: resolve() = %v, want %q", script, err, want)
 		}
 	}
 }
 
-// TestGit_Says runs git that complains: that is a warning of a success, and the reason of a failure.
+// TestGit_Says runs git that complains: that is a warning of a success, and the reason of a
+// failure.
 func TestGit_Says(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a script")
@@ -422,7 +466,9 @@ func TestGit_Says(t *testing.T) {
 	dir, programs := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	for _, tc := range []struct{ script, out, want string }{
-		{"echo careful >&2; echo out", "out\n", "<nil>"}, {"echo wrong >&2; echo out; exit 3", "", "git a: exit status 3: wrong"}, {"exit 3", "", "exit status 3"},
+		{"echo careful >&2; echo out", "out\n", "<nil>"},
+		{"echo wrong >&2; echo out; exit 3", "", "git a: exit status 3: wrong"},
+		{"exit 3", "", "exit status 3"},
 	} {
 		write(t, filepath.Join(programs, "git"), "#!/bin/sh\n"+tc.script+"\n", 0o777)
 		if out, err := git(dir, "a"); fmt.Sprint(err) != tc.want || string(out) != tc.out {
@@ -431,8 +477,8 @@ func TestGit_Says(t *testing.T) {
 	}
 }
 
-// TestRevisions resolves names that are not revisions, or have no common ancestor. A folder outside of a repository has no files of
-// git.
+// TestRevisions resolves names that are not revisions, or have no common ancestor. A folder outside
+// of a repository has no files of git.
 func TestRevisions(t *testing.T) {
 	dir := repository(t)
 	tree := plainGit(t, dir, "", "rev-parse", "HEAD^{tree}")
@@ -442,13 +488,17 @@ func TestRevisions(t *testing.T) {
 		t.Errorf("MergeBase() = %q, %v, want %q", base, err, short)
 	}
 	for _, tc := range []struct{ first, second, want string }{
-		{"HEAD", "nothing", `has no revision "nothing"`}, {"--output=x", "HEAD", `has no revision "--output=x"`}, {"HEAD", tree, "has no revision"}, {"HEAD", other, "have no common ancestor here"},
+		{"HEAD", "nothing", `has no revision "nothing"`},
+		{"--output=x", "HEAD", `has no revision "--output=x"`}, {"HEAD", tree, "has no revision"},
+		{"HEAD", other, "have no common ancestor here"},
 	} {
-		if base, err := MergeBase(tc.first, tc.second); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if base, err := MergeBase(tc.first, tc.second); err == nil ||
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("MergeBase(%s, %s) = %q, %v, want %q", tc.first, tc.second, base, err, tc.want)
 		}
 	}
-	if _, err := OpenRevision("HEAD:dir/file"); err == nil || !strings.Contains(err.Error(), "has no revision") {
+	if _, err := OpenRevision("HEAD:dir/file"); err == nil ||
+		!strings.Contains(err.Error(), "has no revision") {
 		t.Errorf("OpenRevision() of a file = %v", err)
 	}
 	write(t, filepath.Join(dir, "new"), "", 0o666)
@@ -469,10 +519,12 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestGitFiles reads a revision as a file system: by links, from a folder of the repository, and by whole paths.
+// TestGitFiles reads a revision as a file system: by links, from a folder of the repository, and by
+// whole paths.
 func TestGitFiles(t *testing.T) {
 	dir := repository(t)
-	for name, to := range map[string]string{"link": "dir/file", "up": "dir", "out": "../x", "whole": "/etc/passwd", "loop": "loop", "dir/back": "../link"} {
+	for name, to := range map[string]string{"link": "dir/file", "up": "dir", "out": "../x",
+		"whole": "/etc/passwd", "loop": "loop", "dir/back": "../link"} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Skip("needs symbolic links: ", err)
 		}
@@ -484,7 +536,8 @@ func TestGitFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "dir", "run"), "run", 0o777)
 	write(t, filepath.Join(dir, "dir", "empty"), "", 0o666)
 	plainGit(t, dir, "", "add", ".")
-	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",module")
+	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo",
+		"160000,"+strings.Repeat("1", 40)+",module")
 	plainGit(t, dir, "", "commit", "-qm", "b")
 	t.Chdir("dir")
 	r, err := OpenRevision("HEAD")
@@ -493,22 +546,33 @@ func TestGitFiles(t *testing.T) {
 	}
 	defer r.Close()
 	for _, tc := range []struct{ name, text, real, want string }{
-		{"file", "text", "dir/file", ""}, {"empty", "", "dir/empty", ""}, {filepath.Join(linked, "dir", "file"), "text", "dir/file", ""}, {"./../link", "text", "dir/file", ""}, {"back", "text", "dir/file", ""}, {"../up/file", "text", "dir/file", ""}, {filepath.Join(dir, "up", "run"), "run", "dir/run", ""},
-		{"../out", "", "", "../out is a link out of the repository"}, {"../whole", "", "", "whole is a link out of the repository"}, {"../loop", "", "", "too many links"},
-		{"missing", "", "", "file does not exist"}, {"file/below", "", "", "file does not exist"}, {"../../x", "", "", "is outside of the repository"}, {filepath.Dir(dir), "", "", "is outside of the repository"},
-		{"../module", "", "", "module is a submodule"}, {"../module/a", "", "", "module is a submodule"},
+		{"file", "text", "dir/file", ""}, {"empty", "", "dir/empty", ""},
+		{filepath.Join(linked, "dir", "file"), "text", "dir/file", ""},
+		{"./../link", "text", "dir/file", ""}, {"back", "text", "dir/file", ""},
+		{"../up/file", "text", "dir/file", ""},
+		{filepath.Join(dir, "up", "run"), "run", "dir/run", ""},
+		{"../out", "", "", "../out is a link out of the repository"},
+		{"../whole", "", "", "whole is a link out of the repository"},
+		{"../loop", "", "", "too many links"},
+		{"missing", "", "", "file does not exist"}, {"file/below", "", "", "file does not exist"},
+		{"../../x", "", "", "is outside of the repository"},
+		{filepath.Dir(dir), "", "", "is outside of the repository"},
+		{"../module", "", "", "module is a submodule"},
+		{"../module/a", "", "", "module is a submodule"},
 	} {
 		text, err := fs.ReadFile(r, tc.name)
 		if tc.want != "" {
 			want := strings.TrimPrefix(tc.want, "../")
 			_, errStat := r.Stat(tc.name)
-			if err == nil || !strings.Contains(err.Error(), want) || errStat == nil || !strings.Contains(errStat.Error(), want) {
+			if err == nil || !strings.Contains(err.Error(), want) || errStat == nil ||
+				!strings.Contains(errStat.Error(), want) {
 				t.Errorf("%s: %q, %v, %v, want %q", tc.name, text, err, errStat, want)
 			}
 			continue
 		}
 		real, errReal := r.Real(tc.name)
-		if err != nil || errReal != nil || string(text) != tc.text || real != filepath.Join(dir, tc.real) {
+		if err != nil || errReal != nil || string(text) != tc.text ||
+			real != filepath.Join(dir, tc.real) {
 			t.Errorf("%s: %q, %v; it is %s, %v", tc.name, text, err, real, errReal)
 		}
 	}
@@ -522,15 +586,19 @@ func TestGitFiles(t *testing.T) {
 		}
 		return all
 	}
-	if got, want := fmt.Sprint(listed(".")), "[back L--------- empty ---------- file ---------- run ----------]"; got != want {
+	if got, want := fmt.Sprint(listed(".")),
+		"[back L--------- empty ---------- file ---------- run ----------]"; got != want {
 		t.Errorf("ReadDir(.) = %s, want %s", got, want)
 	}
-	if got, want := fmt.Sprint(listed("..")), "[dir d--------- link L--------- loop L--------- module d--------- out L--------- up L--------- whole L---------]"; got != want {
+	if got, want := fmt.Sprint(listed("..")),
+		"[dir d--------- link L--------- loop L--------- module d--------- out L--------- up "+
+			"L--------- whole L---------]"; got != want {
 		t.Errorf("ReadDir(..) = %s, want %s", got, want)
 	}
 	if f, err := r.Open("."); err != nil {
 		t.Error(err)
-	} else if info, err := f.Stat(); err != nil || !info.IsDir() || info.Size() != 0 || info.Sys() != nil || !info.ModTime().IsZero() {
+	} else if info, err := f.Stat(); err != nil || !info.IsDir() || info.Size() != 0 ||
+		info.Sys() != nil || !info.ModTime().IsZero() {
 		t.Errorf("the folder is %v, %v", info, err)
 	}
 	if _, err := r.ReadDir("../module"); err == nil {

@@ -18,9 +18,10 @@ const mostWritten = 1 << 30
 // Root returns the root of the tree, without links. [GitFiles.Real] returns paths below it.
 func (r *GitFiles) Root() string { return r.root }
 
-// Write writes the files of the revision into an empty directory, through an [os.Root]: regular files, and links within the tree. It omits
-// other links and submodules. It returns an error for a name that leads out of the tree or into a folder .git, and for a revision that is
-// too large, before it writes a file.
+// Write writes the files of the revision into an empty directory, through an [os.Root]: regular
+// files, and links within the tree. It omits other links and submodules. It returns an error for a
+// name that leads out of the tree or into a folder .git, and for a revision that is too large,
+// before it writes a file.
 func (r *GitFiles) Write(dir string) error {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.tree)), func(name string) bool {
 		mode := r.tree[name].mode
@@ -67,7 +68,8 @@ func (r *GitFiles) checkWrite(names []string) error {
 	all := int64(0)
 	for _, size := range sizes {
 		if all += size; all > mostWritten || size > mostWritten {
-			return fmt.Errorf("the revision is larger than %d MiB, and a build needs its files", mostWritten>>20)
+			return fmt.Errorf("the revision is larger than %d MiB, and a build needs its files",
+				mostWritten>>20)
 		}
 	}
 	return nil
@@ -90,7 +92,8 @@ func (r *GitFiles) writeFile(to *os.Root, name string, targets map[string]string
 	if err != nil {
 		return err
 	}
-	out, err := to.OpenFile(local, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // never through a link of the same name
+	// never through a link of the same name
+	out, err := to.OpenFile(local, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

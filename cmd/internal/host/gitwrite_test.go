@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestGitFiles_Write writes a revision: regular files, and links within the tree. Names need not be UTF-8.
+// TestGitFiles_Write writes a revision: regular files, and links within the tree. Names need not be
+// UTF-8.
 func TestGitFiles_Write(t *testing.T) {
 	dir := repository(t)
 	odd := "odd"
@@ -20,13 +21,15 @@ func TestGitFiles_Write(t *testing.T) {
 		odd = "in\n\xfe"
 	}
 	write(t, filepath.Join(dir, odd, "run"), "run", 0o777)
-	for name, target := range map[string]string{"link": "dir/file", "dir/up": "../" + odd, "out": "../outside", "absolute": os.TempDir(), "by": "dir/up/../../x", "circle": "circle"} {
+	for name, target := range map[string]string{"link": "dir/file", "dir/up": "../" + odd,
+		"out": "../outside", "absolute": os.TempDir(), "by": "dir/up/../../x", "circle": "circle"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Skip("needs symbolic links: ", err)
 		}
 	}
 	plainGit(t, dir, "", "add", ".")
-	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",module")
+	plainGit(t, dir, "", "update-index", "--add", "--cacheinfo",
+		"160000,"+strings.Repeat("1", 40)+",module")
 	plainGit(t, dir, "", "commit", "-qm", "b")
 	t.Chdir("dir")
 	r, err := OpenRevision("HEAD")
@@ -47,17 +50,21 @@ func TestGitFiles_Write(t *testing.T) {
 		got[filepath.ToSlash(below)] = fmt.Sprintf("%v %s", e.Type(), text)
 		return err
 	})
-	want := map[string]string{"dir/file": "---------- text", odd + "/run": "---------- run", "link": "L--------- text", "dir/up": "L--------- ", "circle": "L--------- "}
+	want := map[string]string{"dir/file": "---------- text", odd + "/run": "---------- run",
+		"link": "L--------- text", "dir/up": "L--------- ", "circle": "L--------- "}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("Write() made %q, %v, want %q", got, err, want)
 	}
 }
 
-// TestGitFiles_Write_Refused writes revisions with names that lead out of the tree, and a second file of one name. Nothing is written outside.
+// TestGitFiles_Write_Refused writes revisions with names that lead out of the tree, and a second
+// file of one name. Nothing is written outside.
 func TestGitFiles_Write_Refused(t *testing.T) {
 	dir := repository(t)
 	for name, want := range map[string]string{
-		"../a": "must be below its root", "a/../../b": "must be below its root", ".git/hook": "outside of .git", "x/.GIT/hook": "outside of .git", "/a": "must be below its root",
+		"../a": "must be below its root", "a/../../b": "must be below its root",
+		".git/hook": "outside of .git", "x/.GIT/hook": "outside of .git",
+		"/a": "must be below its root",
 	} {
 		t.Chdir(dir)
 		r, err := OpenRevision("HEAD")
@@ -92,7 +99,8 @@ func TestGitFiles_Write_Refused(t *testing.T) {
 	}
 }
 
-// TestGitFiles_Write_Large writes a revision whose files are larger than a build may read. Its folder stays empty.
+// TestGitFiles_Write_Large writes a revision whose files are larger than a build may read. Its
+// folder stays empty.
 func TestGitFiles_Write_Large(t *testing.T) {
 	const size = 64 << 20
 	large := filepath.Join(repository(t), "large")
@@ -110,7 +118,8 @@ func TestGitFiles_Write_Large(t *testing.T) {
 	}
 	to := t.TempDir()
 	err = r.Write(to)
-	if entries, _ := os.ReadDir(to); err == nil || !strings.Contains(err.Error(), "is larger than 1024 MiB") || len(entries) > 0 {
+	if entries, _ := os.ReadDir(to); err == nil ||
+		!strings.Contains(err.Error(), "is larger than 1024 MiB") || len(entries) > 0 {
 		t.Errorf("Write() = %v, and wrote %v", err, entries)
 	}
 	if err := r.Close(); err != nil {
@@ -118,7 +127,8 @@ func TestGitFiles_Write_Large(t *testing.T) {
 	}
 }
 
-// TestGitFiles_Write_Link writes into a folder in which a link stands for a folder of the revision. Nothing is written through it.
+// TestGitFiles_Write_Link writes into a folder in which a link stands for a folder of the revision.
+// Nothing is written through it.
 func TestGitFiles_Write_Link(t *testing.T) {
 	repository(t)
 	r, err := OpenRevision("HEAD")

@@ -21,10 +21,12 @@ type Program struct {
 	interruptions interruptions
 	// Env reads the environment. Nil stands for an empty one.
 	Env func(string) string
-	// Clock and Terminal control the progress display: the time, and whether standard error is a terminal.
+	// Clock and Terminal control the progress display: the time, and whether standard error is a
+	// terminal.
 	Clock    func() time.Time
 	Terminal bool
-	// Size reports whether an output is a terminal, and its width. If it is nil, no output is a terminal.
+	// Size reports whether an output is a terminal, and its width. If it is nil, no output is a
+	// terminal.
 	Size func(io.Writer) (columns int, ok bool)
 	// Tag is the release and Revision the commit of the build. Each is empty if unknown.
 	Tag, Revision string
@@ -34,7 +36,8 @@ type Program struct {
 func New() *Program {
 	return &Program{
 		interruptions: catchSignals(),
-		Stdin:         os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Files: Files{}, Env: os.Getenv,
+		Stdin:         os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Files: Files{},
+		Env:   os.Getenv,
 		Clock: time.Now, Terminal: isTerminal(os.Stderr),
 		Size: hostTerminal,
 	}

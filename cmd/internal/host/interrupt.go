@@ -16,7 +16,8 @@ type Interrupted struct{ os.Signal }
 
 func (i Interrupted) Error() string { return fmt.Sprintf("interrupted (%s)", i.Signal) }
 
-// Status returns the status that a shell reports for the signal: 129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM.
+// Status returns the status that a shell reports for the signal: 129 for SIGHUP, 130 for SIGINT,
+// 143 for SIGTERM.
 func (i Interrupted) Status() int {
 	if s, ok := i.Signal.(syscall.Signal); ok {
 		return 128 + int(s)
@@ -24,17 +25,18 @@ func (i Interrupted) Status() int {
 	return exit.Failed
 }
 
-// interruptions are the signals that stop a run during work that can be undone. At other times, and on a second signal, they
-// end the program at once.
+// interruptions are the signals that stop a run during work that can be undone. At other times, and
+// on a second signal, they end the program at once.
 type interruptions interface {
-	// listen starts to wait for signals. came returns the first signal as an error, or nil. end ends the waiting.
+	// listen starts to wait for signals. came returns the first signal as an error, or nil. end
+	// ends the waiting.
 	listen() (came func() error, end func())
 	// clean has a function called before a signal ends the program. forget takes it back.
 	clean(up func()) (forget func())
 }
 
-// Listen waits for the program's interruptions, if it has any. The function came returns the first one or nil. The function
-// end ends the waiting.
+// Listen waits for the program's interruptions, if it has any. The function came returns the first
+// one or nil. The function end ends the waiting.
 func (p *Program) Listen() (came func() error, end func()) {
 	if p.interruptions == nil {
 		return func() error { return nil }, func() {}
@@ -58,7 +60,8 @@ type signals struct {
 	cleaners  []*func()
 }
 
-// catchSignals makes signals end the program with their statuses. It skips signals that the caller ignores, as nohup does.
+// catchSignals makes signals end the program with their statuses. It skips signals that the caller
+// ignores, as nohup does.
 func catchSignals() *signals {
 	s, c := &signals{}, make(chan os.Signal, 2)
 	for _, one := range ending() {

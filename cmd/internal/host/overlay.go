@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 )
 
-// Overlay is a tree with other content for some of its files. It keeps the content of pipes, so that they can be read again. It is safe
-// for concurrent use.
+// Overlay is a tree with other content for some of its files. It keeps the content of pipes, so
+// that they can be read again. It is safe for concurrent use.
 type Overlay struct {
 	Tree
 	mu      sync.Mutex

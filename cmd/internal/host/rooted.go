@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 )
 
-// Rooted returns a function that names a file by its path from the root of the repository around the working directory. It returns other
-// files, and those of standard input, as they are. Without a repository it returns nil.
+// Rooted returns a function that names a file by its path from the root of the repository around
+// the working directory. It returns other files, and those of standard input, as they are. Without
+// a repository it returns nil.
 func Rooted() func(file string) string {
 	here, err := Files{}.Real(".")
 	if err != nil {

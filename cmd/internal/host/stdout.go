@@ -6,7 +6,8 @@ import (
 	"syscall"
 )
 
-// Sink is standard output. It keeps the first error, in case a command drops it, and writes nothing afterwards.
+// Sink is standard output. It keeps the first error, in case a command drops it, and writes nothing
+// afterwards.
 type Sink struct {
 	w   io.Writer
 	Err error // the first error

@@ -16,8 +16,8 @@ type Screen struct {
 	Color    bool
 }
 
-// Screen returns the capabilities of an output. NO_COLOR (no-color.org) and TERM=dumb disable colors, and COLUMNS sets the
-// width.
+// Screen returns the capabilities of an output. NO_COLOR (no-color.org) and TERM=dumb disable
+// colors, and COLUMNS sets the width.
 func (p *Program) Screen(out io.Writer) Screen {
 	var s Screen
 	if p.Size != nil {
@@ -30,8 +30,8 @@ func (p *Program) Screen(out io.Writer) Screen {
 	return s
 }
 
-// Room returns the width that a table has to fit into. It is 0 for output that is not a terminal, whatever COLUMNS says: a program
-// may read the table.
+// Room returns the width that a table has to fit into. It is 0 for output that is not a terminal,
+// whatever COLUMNS says: a program may read the table.
 func (s Screen) Room() int {
 	if !s.Terminal {
 		return 0
@@ -71,7 +71,8 @@ func (c Painter) Paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// Marked returns a line of a unified diff in the color of its mark: -, + or @, and a or b for the name of a file.
+// Marked returns a line of a unified diff in the color of its mark: -, + or @, and a or b for the
+// name of a file.
 func (c Painter) Marked(mark byte, line string) string {
 	color, ok := map[byte]string{'-': Red, '+': Green, '@': Cyan, 'a': Bold, 'b': Bold}[mark]
 	if !ok {

@@ -12,10 +12,12 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
-// MostNested is the number of directories above one that is searched or built. To find a file, the system goes through all of them.
+// MostNested is the number of directories above one that is searched or built. To find a file, the
+// system goes through all of them.
 const MostNested = 100
 
-// Tree is a working tree, or a revision of it. Paths are absolute or relative to the working directory.
+// Tree is a working tree, or a revision of it. Paths are absolute or relative to the working
+// directory.
 type Tree interface {
 	fs.FS
 	fs.StatFS
@@ -38,10 +40,14 @@ func (Files) Real(name string) (string, error) {
 	return filepath.EvalSymlinks(whole)
 }
 
-// checkName rejects the name of a file that git never writes. It lies outside of the tree, or git would take it for its own.
+// checkName rejects the name of a file that git never writes. It lies outside of the tree, or git
+// would take it for its own.
 func checkName(name string) error {
-	if local := filepath.FromSlash(name); name == "." || name != path.Clean(name) || !filepath.IsLocal(local) || slices.ContainsFunc(strings.Split(name, "/"), isGitFolder) {
-		return fmt.Errorf("invalid file name %s in the tree: must be below its root and outside of .git", printable.Quoted(name))
+	if local := filepath.FromSlash(name); name == "." || name != path.Clean(name) ||
+		!filepath.IsLocal(local) || slices.ContainsFunc(strings.Split(name, "/"), isGitFolder) {
+		return fmt.Errorf(
+			"invalid file name %s in the tree: must be below its root and outside of .git",
+			printable.Quoted(name))
 	}
 	return nil
 }
@@ -59,7 +65,8 @@ func sameName(name string) string {
 	return strings.ToLower(name)
 }
 
-// leadsOut reports whether a path leads out of the tree by its links, also where it leads to nothing. A circle leads nowhere.
+// leadsOut reports whether a path leads out of the tree by its links, also where it leads to
+// nothing. A circle leads nowhere.
 func leadsOut(name string, targets map[string]string) bool {
 	at, links := ".", 0
 	for rest := name; rest != ""; {

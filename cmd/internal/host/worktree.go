@@ -16,8 +16,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
-// The limits of a run of git, and of an answer. A few trees that name each other often make a listing without end. In the place of its
-// files, git waits for a named pipe, and reads a device without end.
+// The limits of a run of git, and of an answer. A few trees that name each other often make a
+// listing without end. In the place of its files, git waits for a named pipe, and reads a device
+// without end.
 const (
 	mostListed    = 64 << 20 // bytes: the paths of about a million files
 	mostGit       = 30 * time.Second
@@ -25,7 +26,9 @@ const (
 )
 
 // git runs git in a directory and returns its output. The error includes git's message.
-func git(dir string, args ...string) ([]byte, error) { return gitWithin(mostGit, nil, dir, args...) }
+func git(dir string, args ...string) ([]byte, error) {
+	return gitWithin(mostGit, nil, dir, args...)
+}
 
 func gitWithin(most time.Duration, stdin io.Reader, dir string, args ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
@@ -65,9 +68,10 @@ func line(out []byte) string { return strings.TrimSuffix(string(out), "\n") }
 
 var errNoRepository = errors.New("the working directory is in no working tree of git")
 
-// worktree returns the root of git's working tree that holds a directory, and the path of the directory below it. The root is an
-// absolute path without links. This function finds it itself. Folders that merely look like a repository, or whose configuration
-// names another working tree, are errors. A stranger's files choose neither the configuration nor the files of a run.
+// worktree returns the root of git's working tree that holds a directory, and the path of the
+// directory below it. The root is an absolute path without links. This function finds it itself.
+// Folders that merely look like a repository, or whose configuration names another working tree,
+// are errors. A stranger's files choose neither the configuration nor the files of a run.
 func worktree(dir string) (root, prefix string, err error) {
 	if err := process.Git(dir).Err; err != nil {
 		return "", "", err
@@ -82,7 +86,9 @@ func worktree(dir string) (root, prefix string, err error) {
 			break
 		}
 		if isBare(root) {
-			return "", "", fmt.Errorf("%s looks like a bare repository of git, whose configuration may be a stranger's: rename or remove its file HEAD", printable.Quoted(root))
+			return "", "",
+				fmt.Errorf("%s looks like a bare repository of git, whose configuration may be a "+
+					"stranger's: rename or remove its file HEAD", printable.Quoted(root))
 		}
 		if root == filepath.Dir(root) {
 			return "", "", errNoRepository
@@ -95,17 +101,22 @@ func worktree(dir string) (root, prefix string, err error) {
 	top, _ := os.Stat(filepath.FromSlash(line(out))) // nothing is no file
 	own, _ := os.Stat(root)
 	if !os.SameFile(top, own) {
-		return "", "", fmt.Errorf("%s is no working tree of its own: git takes another folder for its working tree", printable.Quoted(root))
+		return "", "",
+			fmt.Errorf("%s is no working tree of its own: git takes another folder for its "+
+				"working tree", printable.Quoted(root))
 	}
 	if !isOwn(root, found.IsDir()) {
-		return "", "", fmt.Errorf("%s/.git belongs to another working tree: its repository does not name this one; if it is yours, set core.worktree there", printable.Quoted(root))
+		return "", "",
+			fmt.Errorf("%s/.git belongs to another working tree: its repository does not name "+
+				"this one; if it is yours, set core.worktree there", printable.Quoted(root))
 	}
 	prefix, err = filepath.Rel(root, here)
 	return root, filepath.ToSlash(prefix), err
 }
 
-// isOwn reports whether the repository of a working tree is its own folder .git, or names the tree. It may name a linked tree, or the
-// tree of a submodule. A stranger's file .git could name any other repository of the machine.
+// isOwn reports whether the repository of a working tree is its own folder .git, or names the tree.
+// It may name a linked tree, or the tree of a submodule. A stranger's file .git could name any
+// other repository of the machine.
 func isOwn(root string, isFolder bool) bool {
 	dir := filepath.Join(root, ".git")
 	if !isFolder {
@@ -142,7 +153,8 @@ func small(file string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// isBare reports whether git would take a folder for a bare repository. Versions of git before 2.38 have no setting against that.
+// isBare reports whether git would take a folder for a bare repository. Versions of git before 2.38
+// have no setting against that.
 func isBare(dir string) bool {
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))

@@ -30,7 +30,8 @@ func component(t *testing.T) map[string]string {
 	return files
 }
 
-// overlay is what kustomize makes of files with the overlay in /overlay, over the resources of /base.
+// overlay is what kustomize makes of files with the overlay in /overlay, over the resources of
+// /base.
 func overlay(t *testing.T, files ...map[string]string) string {
 	t.Helper()
 	memory := filesys.MakeFsInMemory()
@@ -65,9 +66,11 @@ func without(t *testing.T, files map[string]string, name, text string) map[strin
 }
 
 // lists are the fields on the way to a reference or a merging list that hold lists of named items.
-var lists = []string{"runtimePatches", "replicatedJobs", "containers", "initContainers", "volumes", "sources", "env", "envFrom", "imagePullSecrets"}
+var lists = []string{"runtimePatches", "replicatedJobs", "containers", "initContainers", "volumes",
+	"sources", "env", "envFrom", "imagePullSecrets"}
 
-// nested is an object with a value at a path of field names. Items of lists have the key of their list, and the name x.
+// nested is an object with a value at a path of field names. Items of lists have the key of their
+// list, and the name x.
 func nested(path []string, value any) any {
 	for _, field := range slices.Backward(path) {
 		inner := map[string]any{field: value}
@@ -75,7 +78,8 @@ func nested(path []string, value any) any {
 			item, ok := value.(map[string]any)
 			if ok && field == "runtimePatches" {
 				item["manager"] = "x.example.com/x"
-			} else if ok && field != "imagePullSecrets" && field != "sources" && field != "envFrom" {
+			} else if ok && field != "imagePullSecrets" && field != "sources" &&
+				field != "envFrom" {
 				item["name"] = "x"
 			}
 			inner[field] = []any{value}
@@ -88,7 +92,8 @@ func nested(path []string, value any) any {
 // manifestOf is a manifest of an object called x.
 func manifestOf(t *testing.T, apiVersion, kind string, fields any) string {
 	t.Helper()
-	object := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": "x"}}
+	object := map[string]any{"apiVersion": apiVersion, "kind": kind,
+		"metadata": map[string]any{"name": "x"}}
 	if fields, ok := fields.(map[string]any); ok {
 		maps.Copy(object, fields)
 	}
@@ -114,7 +119,8 @@ func apiOf(kind string) string {
 func TestComponentNames(t *testing.T) {
 	shipped := component(t)
 	delete(shipped, "/trainjobs/queue.yaml")
-	shipped = without(t, shipped, "/trainjobs/kustomization.yaml", "replacements:\n  - path: queue.yaml\n")
+	shipped = without(t, shipped, "/trainjobs/kustomization.yaml",
+		"replacements:\n  - path: queue.yaml\n")
 	of := ""
 	tried := 0
 	for line := range strings.Lines(shipped["/trainjobs/names.yaml"]) {
@@ -131,22 +137,27 @@ func TestComponentNames(t *testing.T) {
 			t.Fatalf("no object of %q", line)
 		}
 		files := map[string]string{
-			"/base/kustomization.yaml":    "resources: [object.yaml, named.yaml]\n",
-			"/base/object.yaml":           manifestOf(t, apiOf(spec[1]), spec[1], fields),
-			"/base/named.yaml":            manifestOf(t, apiOf(of), of, nil),
-			"/overlay/kustomization.yaml": "resources: [../base]\nnamePrefix: eu-\ncomponents: [../trainjobs]\n",
+			"/base/kustomization.yaml": "resources: [object.yaml, named.yaml]\n",
+			"/base/object.yaml":        manifestOf(t, apiOf(spec[1]), spec[1], fields),
+			"/base/named.yaml":         manifestOf(t, apiOf(of), of, nil),
+			"/overlay/kustomization.yaml": "resources: [../base]\nnamePrefix: eu-\ncomponents: " +
+				"[../trainjobs]\n",
 		}
 		last := spec[2][strings.LastIndex(spec[2], "/")+1:]
-		renamed := regexp.MustCompile(`(?m)^ {4,}(- )?` + last + `: eu-x$`) // deeper than metadata.name
+		// deeper than metadata.name
+		renamed := regexp.MustCompile(`(?m)^ {4,}(- )?` + last + `: eu-x$`)
 		if text := overlay(t, shipped, files); !renamed.MatchString(text) {
 			t.Errorf("%s %s keeps the name of its %s:\n%s", spec[1], spec[2], of, text)
 		}
 		// Two lines of one text differ in the kind that they name.
-		section := shipped["/trainjobs/names.yaml"][strings.Index(shipped["/trainjobs/names.yaml"], "- kind: "+of+"\n"):]
+		section := shipped["/trainjobs/names.yaml"][strings.Index(shipped["/trainjobs/names.yaml"],
+			"- kind: "+of+"\n"):]
 		less := maps.Clone(shipped)
-		less["/trainjobs/names.yaml"] = strings.Replace(shipped["/trainjobs/names.yaml"], section, strings.Replace(section, line, "", 1), 1)
+		less["/trainjobs/names.yaml"] = strings.Replace(shipped["/trainjobs/names.yaml"], section,
+			strings.Replace(section, line, "", 1), 1)
 		if text := overlay(t, less, files); renamed.MatchString(text) {
-			t.Errorf("%s %s has the new name of its %s without a line for it:\n%s", spec[1], spec[2], of, text)
+			t.Errorf("%s %s has the new name of its %s without a line for it:\n%s", spec[1],
+				spec[2], of, text)
 		}
 	}
 	if tried < 80 {
@@ -162,8 +173,8 @@ type listNode struct {
 	Strategy   string               `json:"x-kubernetes-patch-strategy"`
 }
 
-// merging calls do for each list that merges; base and patch give the object an item each there. The first list on the way has
-// one item of both, by its keys.
+// merging calls do for each list that merges; base and patch give the object an item each there.
+// The first list on the way has one item of both, by its keys.
 func (n *listNode) merging(path string, wrap func(any) any, do func(path string, base, patch any)) {
 	if n == nil {
 		return
@@ -196,12 +207,13 @@ func (n *listNode) merging(path string, wrap func(any) any, do func(path string,
 	}
 }
 
-// TestComponentLists patches an item into each list of the schema, of each kind. The item of the base stays with the schema,
-// and is lost without it.
+// TestComponentLists patches an item into each list of the schema, of each kind. The item of the
+// base stays with the schema, and is lost without it.
 func TestComponentLists(t *testing.T) {
 	shipped := component(t)
 	delete(shipped, "/trainjobs/queue.yaml")
-	shipped = without(t, shipped, "/trainjobs/kustomization.yaml", "replacements:\n  - path: queue.yaml\n")
+	shipped = without(t, shipped, "/trainjobs/kustomization.yaml",
+		"replacements:\n  - path: queue.yaml\n")
 	bare := without(t, shipped, "/trainjobs/kustomization.yaml", "openapi:\n  path: schema.json\n")
 	var schema struct{ Definitions map[string]*listNode }
 	if err := json.Unmarshal([]byte(shipped["/trainjobs/schema.json"]), &schema); err != nil {
@@ -210,18 +222,23 @@ func TestComponentLists(t *testing.T) {
 	tried := 0
 	for _, name := range slices.Sorted(maps.Keys(schema.Definitions)) {
 		kind := name[strings.LastIndex(name, ".")+1:]
-		schema.Definitions[name].merging("", func(value any) any { return value }, func(path string, base, patch any) {
+		schema.Definitions[name].merging("", func(value any) any {
+			return value
+		}, func(path string, base, patch any) {
 			tried++
 			files := map[string]string{
-				"/base/kustomization.yaml":    "resources: [object.yaml]\n",
-				"/base/object.yaml":           manifestOf(t, apiOf(kind), kind, base),
-				"/overlay/patch.yaml":         manifestOf(t, apiOf(kind), kind, patch),
-				"/overlay/kustomization.yaml": "resources: [../base]\npatches: [{path: patch.yaml}]\ncomponents: [../trainjobs]\n",
+				"/base/kustomization.yaml": "resources: [object.yaml]\n",
+				"/base/object.yaml":        manifestOf(t, apiOf(kind), kind, base),
+				"/overlay/patch.yaml":      manifestOf(t, apiOf(kind), kind, patch),
+				"/overlay/kustomization.yaml": "resources: [../base]\npatches: [{path: " +
+					"patch.yaml}]\ncomponents: [../trainjobs]\n",
 			}
-			if text := overlay(t, shipped, files); !strings.Contains(text, "one") || !strings.Contains(text, "two") {
+			if text := overlay(t, shipped, files); !strings.Contains(text, "one") ||
+				!strings.Contains(text, "two") {
 				t.Errorf("%s %s loses an item:\n%s", kind, path, text)
 			}
-			if text := overlay(t, bare, files); strings.Contains(text, "one") || !strings.Contains(text, "two") {
+			if text := overlay(t, bare, files); strings.Contains(text, "one") ||
+				!strings.Contains(text, "two") {
 				t.Errorf("%s %s merges without the schema:\n%s", kind, path, text)
 			}
 		})
@@ -231,7 +248,8 @@ func TestComponentLists(t *testing.T) {
 	}
 }
 
-// cluster is a base and the overlay of a cluster. The base has a TrainJob of two managers, its runtime and a Deployment.
+// cluster is a base and the overlay of a cluster. The base has a TrainJob of two managers, its
+// runtime and a Deployment.
 var cluster = map[string]string{
 	"/base/kustomization.yaml": "resources: [objects.yaml]\n",
 	"/base/objects.yaml": `
@@ -272,8 +290,8 @@ patches:
 `,
 }
 
-// TestComponentLines wants each line that the other tests omit to do something that is not done without it. The schema also
-// says which kinds have no namespace.
+// TestComponentLines wants each line that the other tests omit to do something that is not done
+// without it. The schema also says which kinds have no namespace.
 func TestComponentLines(t *testing.T) {
 	shipped := component(t)
 	whole := overlay(t, shipped, cluster)
@@ -281,17 +299,31 @@ func TestComponentLines(t *testing.T) {
 		t.Errorf("a Deployment loses a container to the component's schema:\n%s", whole)
 	}
 	jobSetLabels := "spec:\n  template:\n    metadata:\n      labels:\n        team: a\n"
-	podLabels := "template:\n              metadata:\n                labels:\n                  team: a\n"
+	podLabels := "template:\n              metadata:\n                labels:\n                  " +
+		"team: a\n"
 	for _, c := range []struct{ file, line, does string }{
 		{"kustomization.yaml", "openapi:\n  path: schema.json\n", "  name: shared\nspec:"},
 		{"kustomization.yaml", "  - images.yaml\n", "image: train:2"},
 		{"kustomization.yaml", "  - labels.yaml\n", jobSetLabels},
-		{"kustomization.yaml", "replacements:\n  - path: queue.yaml\n", "kueue.x-k8s.io/queue-name: eu-queue"},
+		{"kustomization.yaml", "replacements:\n  - path: queue.yaml\n",
+			"kueue.x-k8s.io/queue-name: eu-queue"},
 		{"images.yaml", "  - {kind: TrainJob, path: spec/trainer/image}\n", "image: train:2"},
-		{"labels.yaml", "  - {kind: TrainingRuntime, path: spec/template/metadata/labels, create: true}\n", "kind: TrainingRuntime\nmetadata:\n  labels:\n    team: a\n  name: torch\n  namespace: eu\n" + jobSetLabels},
-		{"labels.yaml", "  - {kind: ClusterTrainingRuntime, path: spec/template/metadata/labels, create: true}\n", "kind: ClusterTrainingRuntime\nmetadata:\n  labels:\n    team: a\n  name: shared\n" + jobSetLabels},
-		{"labels.yaml", "  - {kind: TrainingRuntime, path: \"spec/template/spec/replicatedJobs[]/template/spec/template/metadata/labels\", create: true}\n", podLabels},
-		{"labels.yaml", "  - {kind: ClusterTrainingRuntime, path: \"spec/template/spec/replicatedJobs[]/template/spec/template/metadata/labels\", create: true}\n", podLabels},
+		{"labels.yaml",
+			"  - {kind: TrainingRuntime, path: spec/template/metadata/labels, create: true}\n",
+			"kind: TrainingRuntime\nmetadata:\n  labels:\n    team: a\n  name: torch\n  " +
+				"namespace: eu\n" + jobSetLabels},
+		{"labels.yaml",
+			"  - {kind: ClusterTrainingRuntime, path: spec/template/metadata/labels, create: " +
+				"true}\n", "kind: ClusterTrainingRuntime\nmetadata:\n  labels:\n    team: a\n  " +
+				"name: shared\n" + jobSetLabels},
+		{"labels.yaml",
+			"  - {kind: TrainingRuntime, path: " +
+				"\"spec/template/spec/replicatedJobs[]/template/spec/template/metadata/labels\", " +
+				"create: true}\n", podLabels},
+		{"labels.yaml",
+			"  - {kind: ClusterTrainingRuntime, path: " +
+				"\"spec/template/spec/replicatedJobs[]/template/spec/template/metadata/labels\", " +
+				"create: true}\n", podLabels},
 	} {
 		if !strings.Contains(whole, c.does) {
 			t.Errorf("%s: the line %q does nothing:\n%s", c.file, c.line, whole)
@@ -304,10 +336,12 @@ func TestComponentLines(t *testing.T) {
 	}
 }
 
-// TestJobSetsTransformer renders after the overlay's own patches and names. kustomize changes the names in the JobSet.
+// TestJobSetsTransformer renders after the overlay's own patches and names. kustomize changes the
+// names in the JobSet.
 func TestJobSetsTransformer(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "kustomize"), os.DirFS(filepath.Join(repository, "docs", "examples", "components"))); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "kustomize"),
+		os.DirFS(filepath.Join(repository, "docs", "examples", "components"))); err != nil {
 		t.Fatal(err)
 	}
 	kustomization := filepath.Join(dir, "overlays", "eu", "kustomization.yaml")
@@ -357,7 +391,8 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, text, "kind: JobSet", "name: eu-llm\n", "image: train:2", "name: eu-settings-", "kueue.x-k8s.io/queue-name: eu-queue")
+	want(t, text, "kind: JobSet", "name: eu-llm\n", "image: train:2", "name: eu-settings-",
+		"kueue.x-k8s.io/queue-name: eu-queue")
 	wantNot(t, text, "kind: TrainJob\n", "internal.config.kubernetes.io")
 
 	edit(t, kustomization, "transformers: [../../kustomize/jobsets]\n", "")

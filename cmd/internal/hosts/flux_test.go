@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// fluxBuild builds a path as Flux does. If the path has no kustomization.yaml, it makes one of all manifests
-// below. It builds without functions.
+// fluxBuild builds a path as Flux does. If the path has no kustomization.yaml, it makes one of all
+// manifests below. It builds without functions.
 func fluxBuild(t *testing.T, dir string) string {
 	t.Helper()
 	kustomization := filepath.Join(dir, "kustomization.yaml")
@@ -27,7 +27,8 @@ func fluxBuild(t *testing.T, dir string) string {
 		write(t, kustomization, text)
 		defer os.Remove(kustomization)
 	}
-	result, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	result, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(
+		filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,8 @@ func TestFlux(t *testing.T) {
 	script := strings.Join(commands(t, dir), "\n")
 	must(t, dir, nil, "sh", "-ec", script)
 	if !maps.Equal(before, tree(t, dir)) {
-		t.Error("rendering again changes the example; run the commands of docs/examples/flux/README.md in there")
+		t.Error("rendering again changes the example; run the commands of " +
+			"docs/examples/flux/README.md in there")
 	}
 
 	var flux struct {
@@ -58,7 +60,8 @@ func TestFlux(t *testing.T) {
 		}
 	}
 	decode(t, read(t, filepath.Join(dir, "clusters", "trainjobs.yaml")), &flux)
-	if flux.Kind != "Kustomization" || flux.APIVersion != "kustomize.toolkit.fluxcd.io/v1" || !flux.Spec.Prune {
+	if flux.Kind != "Kustomization" || flux.APIVersion != "kustomize.toolkit.fluxcd.io/v1" ||
+		!flux.Spec.Prune {
 		t.Errorf("Flux is not asked to keep the cluster at the rendered objects: %+v", flux)
 	}
 	text := fluxBuild(t, filepath.Join(dir, flux.Spec.Path))
@@ -77,6 +80,7 @@ func TestFlux(t *testing.T) {
 	if r := run(t, dir, nil, words[0], words[1:]...); r.status != 1 {
 		t.Errorf("a changed patch and a removed TrainJob: %+v", r)
 	} else {
-		want(t, r.stderr, "wrote rendered/team-a_llm.yaml\n", "removed rendered/team-a_vision.yaml\n")
+		want(t, r.stderr, "wrote rendered/team-a_llm.yaml\n",
+			"removed rendered/team-a_vision.yaml\n")
 	}
 }

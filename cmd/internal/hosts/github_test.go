@@ -36,8 +36,9 @@ type action struct {
 	}
 }
 
-// runner runs steps as GitHub's runner does. It runs bash with GitHub's options, in the repository, with the files by which steps
-// exchange data. GitHub's own actions, such as checking out, are done already or stubbed.
+// runner runs steps as GitHub's runner does. It runs bash with GitHub's options, in the repository,
+// with the files by which steps exchange data. GitHub's own actions, such as checking out, are done
+// already or stubbed.
 type runner struct {
 	t         *testing.T
 	dir, temp string
@@ -54,9 +55,12 @@ func newRunner(t *testing.T, dir string) *runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &runner{t: t, dir: dir, temp: t.TempDir(), comments: filepath.Join(t.TempDir(), "comments"), context: map[string]string{"github.action_path": source}}
+	r := &runner{t: t, dir: dir, temp: t.TempDir(),
+		comments: filepath.Join(t.TempDir(), "comments"),
+		context:  map[string]string{"github.action_path": source}}
 	gh := filepath.Join(r.temp, "stubs", "gh")
-	write(t, gh, "#!/usr/bin/env bash\nset -eu\nprintf '%s\\n' \"$*\" >> \"$COMMENTS\"\nfor file; do :; done\ncat \"$file\" >> \"$COMMENTS\"\n")
+	write(t, gh, "#!/usr/bin/env bash\nset -eu\nprintf '%s\\n' \"$*\" >> \"$COMMENTS\"\nfor "+
+		"file; do :; done\ncat \"$file\" >> \"$COMMENTS\"\n")
 	if err := os.Chmod(gh, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +84,8 @@ func (r *runner) expand(text string) string {
 
 var comparison = regexp.MustCompile(`^([\w.-]+) (==|!=) '([^']*)'$`)
 
-// wanted evaluates the condition of a step. Without a condition that names failures, a step does not run after a failed one.
+// wanted evaluates the condition of a step. Without a condition that names failures, a step does
+// not run after a failed one.
 func (r *runner) wanted(condition string) bool {
 	r.t.Helper()
 	condition = strings.TrimSpace(condition)
@@ -120,7 +125,8 @@ func (r *runner) step(s step) {
 	}
 	search := filepath.Join(r.temp, "stubs")
 	if added, err := os.ReadFile(path); err == nil {
-		search = strings.Join(append(strings.Fields(string(added)), search), string(os.PathListSeparator))
+		search = strings.Join(append(strings.Fields(string(added)), search),
+			string(os.PathListSeparator))
 	}
 	env = append(env, "PATH="+search+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
@@ -173,7 +179,8 @@ func (r *runner) action(s step) {
 	}
 	for name, output := range a.Outputs {
 		// Of a step that did not run, an output is empty.
-		r.context["steps."+s.ID+".outputs."+name] = r.context[expression.FindStringSubmatch(output.Value)[1]]
+		r.context["steps."+s.ID+".outputs."+name] = r.context[expression.FindStringSubmatch(
+			output.Value)[1]]
 	}
 }
 
@@ -218,18 +225,24 @@ func pull(t *testing.T, change func(dir string)) *runner {
 	return r
 }
 
-// TestGitHubComments runs the workflow of a pull request that changes a runtime: both TrainJobs change.
+// TestGitHubComments runs the workflow of a pull request that changes a runtime: both TrainJobs
+// change.
 func TestGitHubComments(t *testing.T) {
 	r := pull(t, func(dir string) {
-		edit(t, filepath.Join(dir, "runtimes", "torch.yaml"), "                    - name: node\n", "                    - name: node\n                      env: [{name: NCCL_DEBUG, value: hunter2}]\n")
+		edit(t, filepath.Join(dir, "runtimes", "torch.yaml"), "                    - name: node\n",
+			"                    - name: node\n                      env: [{name: NCCL_DEBUG, "+
+				"value: hunter2}]\n")
 	})
 	if r.failed {
 		t.Fatalf("the workflow fails:\n%s", r.log.String())
 	}
 	comment := read(t, r.comments)
-	want(t, comment, "pr comment https://github.com/example/jobs/pull/7 --edit-last --create-if-none --body-file ", "team-a/llm", "team-a/vision", "NCCL_DEBUG")
+	want(t, comment,
+		"pr comment https://github.com/example/jobs/pull/7 --edit-last --create-if-none "+
+			"--body-file ", "team-a/llm", "team-a/vision", "NCCL_DEBUG")
 	wantNot(t, comment+r.log.String(), "hunter2")
-	if summary := read(t, filepath.Join(r.temp, "summary")); summary == "" || !strings.HasSuffix(comment, summary) {
+	if summary := read(t, filepath.Join(r.temp, "summary")); summary == "" ||
+		!strings.HasSuffix(comment, summary) {
 		t.Errorf("the summary differs from the comment:\n%s", summary)
 	}
 	rendered := slices.Sorted(maps.Keys(tree(t, filepath.Join(r.temp, "rendered"))))
@@ -251,24 +264,27 @@ func TestGitHub_NoFindings(t *testing.T) {
 	}
 }
 
-// TestGitHubFails runs it for one with a mistake: the finding stands at its line, and the job fails.
+// TestGitHubFails runs it for one with a mistake: the finding stands at its line, and the job
+// fails.
 func TestGitHubFails(t *testing.T) {
 	r := pull(t, func(dir string) {
-		edit(t, filepath.Join(dir, "jobs", "vision.yaml"), "numNodes: 1", "numNodes: 1\n    env: [{name: A, value: a}, {name: A, value: b}]")
+		edit(t, filepath.Join(dir, "jobs", "vision.yaml"), "numNodes: 1",
+			"numNodes: 1\n    env: [{name: A, value: a}, {name: A, value: b}]")
 		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "numNodes: 2", "numNodes: 4")
 	})
 	if !r.failed {
 		t.Errorf("the workflow passes:\n%s", r.log.String())
 	}
-	want(t, r.log.String(), "::error file=jobs/vision.yaml,line=11,", "::error file=jobs/llm.yaml,line=9,col=3,title=TW700")
+	want(t, r.log.String(), "::error file=jobs/vision.yaml,line=11,",
+		"::error file=jobs/llm.yaml,line=9,col=3,title=TW700")
 	if _, err := os.Stat(filepath.Join(r.temp, "rendered")); err == nil {
 		t.Error("it renders all the same")
 	}
 	want(t, read(t, r.comments), "team-a/llm")
 }
 
-// TestGitHub_BrokenTrainJob runs it for a TrainJob that does not render. The check reports the reason next to its line, and the
-// comment names the TrainJob.
+// TestGitHub_BrokenTrainJob runs it for a TrainJob that does not render. The check reports the
+// reason next to its line, and the comment names the TrainJob.
 func TestGitHub_BrokenTrainJob(t *testing.T) {
 	r := pull(t, func(dir string) {
 		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")
@@ -280,15 +296,17 @@ func TestGitHub_BrokenTrainJob(t *testing.T) {
 	want(t, read(t, r.comments), "<code>team-a/llm</code> is refused", "TW400")
 }
 
-// TestGitHubAction_Overlays runs the action on overlays with a policy and a release, with a program that is there already.
+// TestGitHubAction_Overlays runs the action on overlays with a policy and a release, with a program
+// that is there already.
 func TestGitHubAction_Overlays(t *testing.T) {
 	need(t, "go")
 	dir := example(t, "github")
 	for file, text := range map[string]string{
 		"jobs/kustomization.yaml":     "resources: [llm.yaml]\n",
 		"overlays/kustomization.yaml": "resources: [../jobs]\npatches: [{path: nodes.yaml}]\n",
-		"overlays/nodes.yaml":         "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm, namespace: team-a}\nspec: {trainer: {numNodes: 3}}\n",
-		"team policy.yaml":            "managers:\n- name: platform.example.com/pool\n",
+		"overlays/nodes.yaml": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: " +
+			"TrainJob\nmetadata: {name: llm, namespace: team-a}\nspec: {trainer: {numNodes: 3}}\n",
+		"team policy.yaml": "managers:\n- name: platform.example.com/pool\n",
 	} {
 		write(t, filepath.Join(dir, file), text)
 	}
@@ -300,7 +318,8 @@ func TestGitHubAction_Overlays(t *testing.T) {
 	r := newRunner(t, dir)
 	r.context["github.action_path"] = filepath.Join(dir, "nowhere") // nothing is built
 	r.action(step{ID: "trainweld", With: map[string]string{
-		"kustomize": "overlays", "runtimes": "runtimes", "policy": "team policy.yaml", "trainer-version": "2.2", "binary": binary, "base": "HEAD~1",
+		"kustomize": "overlays", "runtimes": "runtimes", "policy": "team policy.yaml",
+		"trainer-version": "2.2", "binary": binary, "base": "HEAD~1",
 	}})
 	if !r.failed {
 		t.Error("the action passes with a mistake in an overlay")
@@ -312,7 +331,8 @@ func TestGitHubAction_Overlays(t *testing.T) {
 	for recreate, title := range map[string]string{"false": "title=TW700", "true": ""} {
 		r := newRunner(t, dir)
 		r.action(step{ID: "trainweld", With: map[string]string{
-			"kustomize": "overlays", "runtimes": "runtimes", "trainer-version": "2.2", "binary": binary, "base": "HEAD~2", "recreate": recreate,
+			"kustomize": "overlays", "runtimes": "runtimes", "trainer-version": "2.2",
+			"binary": binary, "base": "HEAD~2", "recreate": recreate,
 		}})
 		if r.failed != (title != "") {
 			t.Errorf("recreate %s: failed = %t:\n%s", recreate, r.failed, r.log.String())

@@ -59,12 +59,14 @@ func wantNot(t *testing.T, text string, parts ...string) {
 func TestKustomizeREADME(t *testing.T) {
 	dir := example(t, "kustomize")
 	wants := map[string][]string{
-		"generator":   {"JobSet team-a/llm"},
-		"transformer": {"ConfigMap team-b/budget", "JobSet team-b/llm", "TrainingRuntime team-b/torch"},
+		"generator": {"JobSet team-a/llm"},
+		"transformer": {"ConfigMap team-b/budget", "JobSet team-b/llm",
+			"TrainingRuntime team-b/torch"},
 	}
 	built := 0
 	for _, line := range commands(t, dir) {
-		folder, ok := strings.CutPrefix(line, "kustomize build --enable-alpha-plugins --enable-exec ")
+		folder, ok := strings.CutPrefix(
+			line, "kustomize build --enable-alpha-plugins --enable-exec ")
 		if !ok || wants[folder] == nil {
 			t.Errorf("this test does not know how to run %q", line)
 			continue
@@ -81,12 +83,14 @@ func TestKustomizeREADME(t *testing.T) {
 	}
 }
 
-// TestKustomizeGenerator checks the generator's objects for the patch of the platform and the labels of
-// the kustomization.
+// TestKustomizeGenerator checks the generator's objects for the patch of the platform and the
+// labels of the kustomization.
 func TestKustomizeGenerator(t *testing.T) {
 	text := mustBuild(t, filepath.Join(example(t, "kustomize"), "generator"))
-	want(t, text, "pool: a100", "example.com/team: a", "image: registry.example.com/llm:1", "parallelism: 2")
-	wantNot(t, text, "internal.config.kubernetes.io", "config.kubernetes.io/", "local-config", "TrainJob\n")
+	want(t, text, "pool: a100", "example.com/team: a", "image: registry.example.com/llm:1",
+		"parallelism: 2")
+	wantNot(t, text, "internal.config.kubernetes.io", "config.kubernetes.io/", "local-config",
+		"TrainJob\n")
 }
 
 // TestKustomizeTransformer checks the transformer's objects after the kustomization's own patch.
@@ -99,12 +103,14 @@ func TestKustomizeTransformer(t *testing.T) {
 	edit(t, filepath.Join(dir, "jobsets.yaml"), "mode: replace", "mode: add")
 	got := objects(t, mustBuild(t, dir))
 	slices.Sort(got)
-	if want := []string{"ConfigMap team-b/budget", "JobSet team-b/llm", "TrainJob team-b/llm", "TrainingRuntime team-b/torch"}; !slices.Equal(got, want) {
+	if want := []string{"ConfigMap team-b/budget", "JobSet team-b/llm", "TrainJob team-b/llm",
+		"TrainingRuntime team-b/torch"}; !slices.Equal(got, want) {
 		t.Errorf("mode: add builds %q, want %q", got, want)
 	}
 }
 
-// TestKustomizeConflict lets two managers disagree: the build fails, or, with onConflict: last, does not.
+// TestKustomizeConflict lets two managers disagree: the build fails, or, with onConflict: last,
+// does not.
 func TestKustomizeConflict(t *testing.T) {
 	dir := filepath.Join(example(t, "kustomize"), "transformer")
 	patch := `
@@ -122,7 +128,8 @@ func TestKustomizeConflict(t *testing.T) {
                           pool: POOL`
 	edit(t, filepath.Join(dir, "job.yaml"), "spec:\n  runtimeRef:", "spec:\n  runtimePatches:"+
 		strings.NewReplacer("NAME", "a.example.com/sdk", "POOL", "reserved").Replace(patch)+
-		strings.NewReplacer("NAME", "b.example.com/queue", "POOL", "spot").Replace(patch)+"\n  runtimeRef:")
+		strings.NewReplacer("NAME", "b.example.com/queue", "POOL", "spot").Replace(patch)+
+		"\n  runtimeRef:")
 	if text, err := build(dir); err == nil {
 		t.Errorf("managers disagree, and the build gives:\n%s", text)
 	} else if !strings.Contains(err.Error(), "exit status 1") {

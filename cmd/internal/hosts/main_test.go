@@ -1,6 +1,6 @@
-// Package hosts tests the examples with the tools that run them. It copies each example into a temporary
-// folder and runs it there as its README describes. Kustomize runs in process. The tests repeat the steps
-// of the other tools with the example.
+// Package hosts tests the examples with the tools that run them. It copies each example into a
+// temporary folder and runs it there as its README describes. Kustomize runs in process. The tests
+// repeat the steps of the other tools with the example.
 package hosts
 
 import (
@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(bin)
 		os.Unsetenv("GOWORK") // the program's module is in the workspace, and this one is not
-		build := exec.Command("go", "build", "-o", filepath.Join(bin, "trainweld"), "./cmd/trainweld")
+		build := exec.Command("go", "build", "-o", filepath.Join(bin, "trainweld"),
+			"./cmd/trainweld")
 		build.Dir = repository
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "building trainweld: %v\n%s", err, out)
@@ -53,7 +54,8 @@ func need(t *testing.T, tools ...string) {
 func example(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(repository, "docs", "examples", name))); err != nil {
+	if err := os.CopyFS(
+		dir, os.DirFS(filepath.Join(repository, "docs", "examples", name))); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -63,7 +65,8 @@ func example(t *testing.T, name string) string {
 func commands(t *testing.T, dir string) []string {
 	t.Helper()
 	var lines []string
-	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(read(t, filepath.Join(dir, "README.md")), -1) {
+	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(
+		read(t, filepath.Join(dir, "README.md")), -1) {
 		lines = append(lines, strings.Split(strings.TrimSpace(block[1]), "\n")...)
 	}
 	if len(lines) == 0 {
@@ -107,7 +110,8 @@ func commit(t *testing.T, dir, message string) {
 	t.Helper()
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"}, {"add", "-A"},
-		{"-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m", message},
+		{"-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m",
+			message},
 	} {
 		must(t, dir, nil, "git", args...)
 	}
@@ -159,7 +163,9 @@ type object struct {
 	}
 }
 
-func (o object) String() string { return o.Kind + " " + o.Metadata.Namespace + "/" + o.Metadata.Name }
+func (o object) String() string {
+	return o.Kind + " " + o.Metadata.Namespace + "/" + o.Metadata.Name
+}
 
 // objects returns the objects of a stream, which must hold nothing else.
 func objects(t *testing.T, stream string) []string {

@@ -15,9 +15,9 @@ type hook struct {
 	Args                      []string
 }
 
-// preCommit runs the hooks of a repository's configuration on its files, as pre-commit does. A command has the
-// words of the entry, the arguments, and the names of the files that both patterns allow. A hook that changes
-// files has failed.
+// preCommit runs the hooks of a repository's configuration on its files, as pre-commit does. A
+// command has the words of the entry, the arguments, and the names of the files that both patterns
+// allow. A hook that changes files has failed.
 func preCommit(t *testing.T, dir string) map[string]ran {
 	t.Helper()
 	var hooks []hook
@@ -65,7 +65,8 @@ func preCommit(t *testing.T, dir string) map[string]ran {
 	return results
 }
 
-// TestPreCommit runs both hooks of the example: on correct files, on files that render differently, and on a mistake.
+// TestPreCommit runs both hooks of the example: on correct files, on files that render differently,
+// and on a mistake.
 func TestPreCommit(t *testing.T) {
 	need(t, "git")
 	dir := example(t, "github")
@@ -86,7 +87,9 @@ func TestPreCommit(t *testing.T) {
 	status(0, 1)
 	status(0, 0)
 	second := filepath.Join("jobs", "second.yaml")
-	write(t, filepath.Join(dir, second), strings.Replace(read(t, filepath.Join(dir, "jobs", "llm.yaml")), "name: llm", "name: second", 1))
+	write(t, filepath.Join(dir, second),
+		strings.Replace(read(t, filepath.Join(dir, "jobs", "llm.yaml")), "name: llm",
+			"name: second", 1))
 	commit(t, dir, "a second one")
 	status(0, 1)
 	commit(t, dir, "render it")
@@ -102,21 +105,28 @@ func TestPreCommit(t *testing.T) {
 	}
 }
 
-// TestPreCommit_Parts runs the hook without settings in a repository with a kustomization, a chart and a policy.
+// TestPreCommit_Parts runs the hook without settings in a repository with a kustomization, a chart
+// and a policy.
 func TestPreCommit_Parts(t *testing.T) {
 	need(t, "git")
 	dir := example(t, "github")
-	write(t, filepath.Join(dir, ".pre-commit-config.yaml"), "repos:\n- hooks:\n  - id: trainweld-check\n")
+	write(t, filepath.Join(dir, ".pre-commit-config.yaml"),
+		"repos:\n- hooks:\n  - id: trainweld-check\n")
 	job := read(t, filepath.Join(dir, "jobs", "llm.yaml"))
 	for file, text := range map[string]string{
-		"jobs/kustomization.yaml":              "resources: [llm.yaml]\n",
-		"overlays/kustomization.yaml":          "resources: [../jobs]\npatches: [{path: nodes.yaml}]\n",
-		"overlays/nodes.yaml":                  "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm, namespace: team-a}\nspec: {trainer: {numNodes: 4}}\n",
-		"charts/train/Chart.yaml":              "apiVersion: v2\nname: train\nversion: 1.0.0\n",
-		"charts/train/values.yaml":             "nodes: 2\n",
-		"charts/train/templates/trainjob.yaml": strings.Replace(job, "name: llm", "name: {{ .Release.Name }}", 1),
-		"trainweld.yaml":                       "managers:\n- name: platform.example.com/pool\npatches:\n- file: policy/pool.yaml\n",
-		"policy/pool.yaml":                     "manager: platform.example.com/pool\n",
+		"jobs/kustomization.yaml": "resources: [llm.yaml]\n",
+		"overlays/kustomization.yaml": "resources: [../jobs]\npatches: [{path: " +
+			"nodes.yaml}]\n",
+		"overlays/nodes.yaml": "apiVersion: " +
+			"trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm, namespace: " +
+			"team-a}\nspec: {trainer: {numNodes: 4}}\n",
+		"charts/train/Chart.yaml":  "apiVersion: v2\nname: train\nversion: 1.0.0\n",
+		"charts/train/values.yaml": "nodes: 2\n",
+		"charts/train/templates/trainjob.yaml": strings.Replace(job, "name: llm",
+			"name: {{ .Release.Name }}", 1),
+		"trainweld.yaml": "managers:\n- name: " +
+			"platform.example.com/pool\npatches:\n- file: policy/pool.yaml\n",
+		"policy/pool.yaml": "manager: platform.example.com/pool\n",
 	} {
 		write(t, filepath.Join(dir, file), text)
 	}

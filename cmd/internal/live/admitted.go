@@ -6,7 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Admitted lets the defaults of different images look alike in a live Job or Pod and the rendered one. Both are results of [Plain].
+// Admitted lets the defaults of different images look alike in a live Job or Pod and the rendered
+// one. Both are results of [Plain].
 func Admitted(live, rendered metav1.Object) {
 	switch l := live.(type) {
 	case *batchv1.Job:
@@ -21,14 +22,16 @@ func Admitted(live, rendered metav1.Object) {
 	}
 }
 
-// pullPolicies lets equal pull policies of different images look alike. Plain has removed a default, which follows the image.
+// pullPolicies lets equal pull policies of different images look alike. Plain has removed a
+// default, which follows the image.
 func pullPolicies(live, rendered *corev1.PodSpec) {
 	policyOf := func(c corev1.Container) corev1.PullPolicy {
 		c = corev1.Container{Image: c.Image, ImagePullPolicy: c.ImagePullPolicy}
 		defaults().Fill(&c)
 		return c.ImagePullPolicy
 	}
-	for _, lists := range [][2][]corev1.Container{{live.InitContainers, rendered.InitContainers}, {live.Containers, rendered.Containers}} {
+	for _, lists := range [][2][]corev1.Container{{live.InitContainers, rendered.InitContainers},
+		{live.Containers, rendered.Containers}} {
 		for i := range lists[0] {
 			l := &lists[0][i]
 			for _, r := range lists[1] {

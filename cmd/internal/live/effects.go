@@ -57,16 +57,18 @@ type Effect struct {
 
 // String returns the effect as a line.
 func (e Effect) String() string {
-	text := fmt.Sprintf("%s: %s/%s %s %s: %s", e.When, e.Kind, e.Name, cmp.Or(e.Path, "(object)"), e.Change, e.Reason)
+	text := fmt.Sprintf("%s: %s/%s %s %s: %s", e.When, e.Kind, e.Name, cmp.Or(e.Path, "(object)"),
+		e.Change, e.Reason)
 	if e.Thread != "" {
 		text += " (" + e.Thread + ")"
 	}
 	return text
 }
 
-// Second predicts the states of the dump's objects after the Trainer has rendered a JobSet for their TrainJob. It returns nil if they
-// cannot be read.
-func (d *Dump) Second(id fieldpath.Object, r *release.Release, applied *jobset.JobSet) (*admission.Second, finding.List) {
+// Second predicts the states of the dump's objects after the Trainer has rendered a JobSet for
+// their TrainJob. It returns nil if they cannot be read.
+func (d *Dump) Second(id fieldpath.Object, r *release.Release,
+	applied *jobset.JobSet) (*admission.Second, finding.List) {
 	observed, found := d.Observed(id)
 	if observed == nil {
 		return nil, found
@@ -75,7 +77,8 @@ func (d *Dump) Second(id fieldpath.Object, r *release.Release, applied *jobset.J
 	return second, slices.Concat(found, rejected, d.families[id].Unknown(second))
 }
 
-// Observed returns the objects of a TrainJob, and findings on missing ones. It returns nil if they cannot be read.
+// Observed returns the objects of a TrainJob, and findings on missing ones. It returns nil if they
+// cannot be read.
 func (d *Dump) Observed(id fieldpath.Object) (*admission.Observed, finding.List) {
 	f, found := d.familyFor(id)
 	observed := &admission.Observed{}
@@ -113,8 +116,8 @@ func (d *Dump) JobSetOf(id fieldpath.Object) *jobset.JobSet {
 	return js
 }
 
-// assumed returns the objects that the controllers made of an old TrainJob, if the old state has none. It returns nil if the TrainJob does
-// not render.
+// assumed returns the objects that the controllers made of an old TrainJob, if the old state has
+// none. It returns nil if the TrainJob does not render.
 func (d *Dump) assumed(f *Family, observed *admission.Observed) *admission.Observed {
 	job, ok := valueOf(f.TrainJob).(*trainer.TrainJob)
 	if !ok {
@@ -146,17 +149,21 @@ func (f *Family) Unknown(second *admission.Second) (found finding.List) {
 	return found
 }
 
-// Stale warns of the fields of objects that differ from the files and never change. A field that the files remove has its place in the dump. For
-// others, locate returns the place of a field of the JobSet in the files. Rejections of the JobSet are findings of their own.
-func (f *Family) Stale(second *admission.Second, locate func(fieldpath.Path) fieldpath.Position) (found finding.List) {
+// Stale warns of the fields of objects that differ from the files and never change. A field that
+// the files remove has its place in the dump. For others, locate returns the place of a field of
+// the JobSet in the files. Rejections of the JobSet are findings of their own.
+func (f *Family) Stale(second *admission.Second,
+	locate func(fieldpath.Path) fieldpath.Position) (found finding.List) {
 	if f == nil || second == nil || len(second.Rejected)+len(second.ResumeRejected) > 0 {
 		return nil
 	}
 	effects, err := f.Effects(second)
 	if err != nil {
 		return finding.List{{
-			Code: codes.WrongType, Severity: finding.Error, Object: f.ID, Position: f.JobSet.Position(nil),
-			Message: err.Error(), Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"},
+			Code: codes.WrongType, Severity: finding.Error, Object: f.ID,
+			Position: f.JobSet.Position(nil),
+			Message:  err.Error(),
+			Remedy:   finding.Remedy{Text: "read the object with kubectl get -o yaml"},
 		}}
 	}
 	for _, e := range effects {
@@ -168,11 +175,15 @@ func (f *Family) Stale(second *admission.Second, locate func(fieldpath.Path) fie
 			if o = f.byName[e.Name]; o == nil {
 				continue // JobSet does not create it, as TW702 tells
 			}
-			at = fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", o.Value.GetLabels()[jobset.ReplicatedJobNameKey]), fieldpath.Field("template")).Append(at...)
+			at = fieldpath.Fields("spec", "replicatedJobs").Append(
+				fieldpath.Item("name", o.Value.GetLabels()[jobset.ReplicatedJobNameKey]),
+				fieldpath.Field("template")).Append(at...)
 		}
 		stale := finding.Finding{
-			Code: codes.UpdateIgnored, Severity: finding.Warning, Object: o.ID, Path: e.at, Position: o.Position(e.at),
-			Message: "the change does not reach the object that exists: " + e.Reason, Remedy: finding.Remedy{Text: "delete the TrainJob and create it again"},
+			Code: codes.UpdateIgnored, Severity: finding.Warning, Object: o.ID, Path: e.at,
+			Position: o.Position(e.at),
+			Message:  "the change does not reach the object that exists: " + e.Reason,
+			Remedy:   finding.Remedy{Text: "delete the TrainJob and create it again"},
 		}
 		if e.Thread != "" {
 			stale.Remedy.Text += "; see " + e.Thread
@@ -191,22 +202,27 @@ func isOver(o *Object) bool {
 		return false
 	}
 	failed := meta.FindStatusCondition(job.Status.Conditions, trainer.TrainJobFailed)
-	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
+	late := failed != nil && failed.Status == metav1.ConditionTrue &&
+		failed.Reason == trainer.TrainJobDeadlineExceededReason
 	return late || meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete)
 }
 
-// UnreadWorkloads warns of the Workloads of the dump, since a prediction starts from the TrainJob's own patches. One may belong to another object,
-// or to an earlier TrainJob of the name.
+// UnreadWorkloads warns of the Workloads of the dump, since a prediction starts from the TrainJob's
+// own patches. One may belong to another object, or to an earlier TrainJob of the name.
 func (d *Dump) UnreadWorkloads() (found finding.List) {
 	for _, w := range d.Workloads {
 		id := d.Input.ID(w)
 		f := finding.Finding{
-			Code: codes.NotAdmitted, Severity: finding.Warning, Object: id, Path: fieldpath.Fields("metadata", "ownerReferences"),
-			Message: "the Workload is not read: the patches of the TrainJob decide", Remedy: finding.Remedy{Text: "render the TrainJob with the ResourceFlavors to see its admission"},
+			Code: codes.NotAdmitted, Severity: finding.Warning, Object: id,
+			Path:    fieldpath.Fields("metadata", "ownerReferences"),
+			Message: "the Workload is not read: the patches of the TrainJob decide",
+			Remedy: finding.Remedy{
+				Text: "render the TrainJob with the ResourceFlavors to see its admission"},
 		}
 		f.Position = w.Position(f.Path)
 		if !d.owns(id.Namespace, w) {
-			f.Message, f.Remedy.Text = "the dump lacks the TrainJob of the Workload", "add the TrainJob to the dump, or remove the Workload"
+			f.Message, f.Remedy.Text = "the dump lacks the TrainJob of the Workload",
+				"add the TrainJob to the dump, or remove the Workload"
 		}
 		found = append(found, f)
 	}
@@ -224,19 +240,24 @@ func (d *Dump) owns(namespace string, w *manifest.Document) bool {
 	return slices.ContainsFunc(refs, func(ref any) bool {
 		owner, _ := ref.(map[string]any)
 		name, _ := owner["name"].(string)
-		f := d.families[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: namespace, Name: name}]
-		return owner["kind"] == trainer.TrainJobKind && f != nil && f.TrainJob != nil && owner["uid"] == string(f.TrainJob.Value.GetUID())
+		f := d.families[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: namespace,
+			Name: name}]
+		return owner["kind"] == trainer.TrainJobKind && f != nil && f.TrainJob != nil &&
+			owner["uid"] == string(f.TrainJob.Value.GetUID())
 	})
 }
 
-// Keep gives the input of the new state the runtimes of the old one: the snapshots, from which the Trainer renders a TrainJob that
-// exists, and runtimes that the new state lacks. The old state has the runtimes of the new one that it lacks.
+// Keep gives the input of the new state the runtimes of the old one: the snapshots, from which the
+// Trainer renders a TrainJob that exists, and runtimes that the new state lacks. The old state has
+// the runtimes of the new one that it lacks.
 func (d *Dump) Keep(in *workspace.Input) {
 	in.Beside(d.Input.Catalog, d.Live)
 	d.Input.Beside(in.Catalog, true)
 	for _, f := range d.Families {
 		if job, ok := valueOf(f.TrainJob).(*trainer.TrainJob); ok && !d.Live {
-			if source := d.Input.SourceOf(workspace.Job{TrainJob: job, Document: f.TrainJob.Document}); source != nil && !source.Stock {
+			if source := d.Input.SourceOf(
+				workspace.Job{TrainJob: job, Document: f.TrainJob.Document}); source != nil &&
+				!source.Stock {
 				in.KeepFor(f.ID, source)
 			}
 		}
@@ -259,8 +280,9 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 	f := d.families[id]
 	lacking := func(message, help string) (*Family, finding.List) {
 		return f, finding.List{{
-			Code: codes.UnknownOldObject, Severity: finding.Warning, Object: id, Position: fieldpath.Position{File: d.file},
-			Message: message, Remedy: finding.Remedy{Text: help},
+			Code: codes.UnknownOldObject, Severity: finding.Warning, Object: id,
+			Position: fieldpath.Position{File: d.file},
+			Message:  message, Remedy: finding.Remedy{Text: help},
 		}}
 	}
 	const whole = "dump trainjobs,jobsets,jobs,pods,configmaps of its namespace"
@@ -269,14 +291,17 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 		if f = nil; !d.Live {
 			return nil, nil // it is created
 		}
-		return lacking("the dump lacks the TrainJob, and its objects count as new", whole+", or leave the TrainJob out")
+		return lacking("the dump lacks the TrainJob, and its objects count as new",
+			whole+", or leave the TrainJob out")
 	case len(f.Duplicates) > 0:
 		var found finding.List
 		for _, o := range f.Duplicates {
 			at := fieldpath.Fields("metadata", "name")
 			found = append(found, finding.Finding{
-				Code: codes.UnknownOldObject, Severity: finding.Error, Object: o.ID, Path: at, Position: o.Position(at),
-				Message: fmt.Sprintf("Duplicate value: the dump holds more than one %s of %s", o.ID.Kind, id), Remedy: finding.Remedy{Text: "take one dump of one cluster"},
+				Code: codes.UnknownOldObject, Severity: finding.Error, Object: o.ID, Path: at,
+				Position: o.Position(at),
+				Message: fmt.Sprintf("Duplicate value: the dump holds more than one %s of %s",
+					o.ID.Kind, id), Remedy: finding.Remedy{Text: "take one dump of one cluster"},
 			})
 		}
 		return f, found
@@ -291,29 +316,36 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 // Effects compares the family with new objects of the files: the JobSet, then the Jobs.
 func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 	if f == nil || f.JobSet == nil {
-		return []Effect{{Kind: workspace.JobSetKind, Name: second.Wanted.JobSet.Name, Change: diff.Added, When: Now, Reason: "the cluster has none"}}, nil
+		return []Effect{
+			{Kind: workspace.JobSetKind, Name: second.Wanted.JobSet.Name, Change: diff.Added,
+				When: Now, Reason: "the cluster has none"}}, nil
 	}
-	c := effects{family: f, second: second, errs: slices.Concat(second.Rejected, second.ResumeRejected)}
+	c := effects{
+		family: f, second: second, errs: slices.Concat(second.Rejected, second.ResumeRejected)}
 	c.places = diff.IndexPaths(c.errs, func(f finding.Finding) fieldpath.Path { return f.Path })
 	live, _ := f.JobSet.Value.(*jobset.JobSet)
-	if err := c.compare(live, second.Now.JobSet, second.Resumed.JobSet, second.Wanted.JobSet); err != nil {
+	if err := c.compare(live, second.Now.JobSet, second.Resumed.JobSet,
+		second.Wanted.JobSet); err != nil {
 		return nil, err
 	}
 	now, resumed := byName(second.Now.Jobs), byName(second.Resumed.Jobs)
 	wanted := map[string]bool{}
 	for _, job := range second.Wanted.Jobs {
 		wanted[job.Name] = true
-		at := Effect{Kind: jobKind, Name: job.Name, Change: diff.Added, When: Now, Reason: "JobSet creates the Job"}
+		at := Effect{Kind: jobKind, Name: job.Name, Change: diff.Added, When: Now,
+			Reason: "JobSet creates the Job"}
 		switch o := f.byName[job.Name]; {
 		case o != nil:
 			was, _ := o.Value.(*batchv1.Job)
 			// JobSet leaves a Job as it is that it would not create in a state.
-			if err := c.compare(was, cmp.Or(now[job.Name], was), cmp.Or(resumed[job.Name], was), job); err != nil {
+			if err := c.compare(was, cmp.Or(now[job.Name], was), cmp.Or(resumed[job.Name], was),
+				job); err != nil {
 				return nil, err
 			}
 			continue
 		case now[job.Name] != nil || resumed[job.Name] != nil:
-			if reason := waitsFor(job.Labels[jobset.ReplicatedJobNameKey], live, second.Now.JobSet); reason != "" {
+			if reason := waitsFor(job.Labels[jobset.ReplicatedJobNameKey], live,
+				second.Now.JobSet); reason != "" {
 				at.When, at.Reason = Waiting, reason
 			} else if now[job.Name] == nil {
 				at.When, at.Reason = AtResume, c.skipped("JobSet creates the Job")
@@ -325,28 +357,33 @@ func (f *Family) Effects(second *admission.Second) ([]Effect, error) {
 	}
 	for _, o := range f.Jobs {
 		if !wanted[o.ID.Name] {
-			c.all = append(c.all, Effect{Kind: jobKind, Name: o.ID.Name, Change: diff.Removed, When: Never, Reason: "JobSet keeps a Job that its JobSet no longer has"})
+			c.all = append(
+				c.all, Effect{Kind: jobKind, Name: o.ID.Name, Change: diff.Removed, When: Never,
+					Reason: "JobSet keeps a Job that its JobSet no longer has"})
 		}
 	}
 	return c.all, nil
 }
 
-// waitsFor tells for which Jobs JobSet waits before it creates those of a replicated job (JobSet v0.12.0 pkg/controllers). It returns "" if
-// it creates them now.
+// waitsFor tells for which Jobs JobSet waits before it creates those of a replicated job (JobSet
+// v0.12.0 pkg/controllers). It returns "" if it creates them now.
 func waitsFor(name string, live, js *jobset.JobSet) string {
 	status := map[string]jobset.ReplicatedJobStatus{}
 	for _, s := range live.Status.ReplicatedJobsStatus {
 		status[s.Name] = s
 	}
 	isRunning := js.Spec.Suspend == nil || !*js.Spec.Suspend
-	inOrder := isRunning && js.Spec.StartupPolicy != nil && js.Spec.StartupPolicy.StartupPolicyOrder == jobset.InOrder
+	inOrder := isRunning && js.Spec.StartupPolicy != nil &&
+		js.Spec.StartupPolicy.StartupPolicyOrder == jobset.InOrder
 	replicas := map[string]int32{}
 	for _, job := range js.Spec.ReplicatedJobs {
 		replicas[job.Name] = job.Replicas
 		if job.Name != name {
 			s := status[job.Name]
 			if inOrder && s.Failed+s.Ready+s.Succeeded < job.Replicas {
-				return fmt.Sprintf("JobSet creates the Job once the Jobs of %q are ready: it starts them in order", job.Name)
+				return fmt.Sprintf(
+					"JobSet creates the Job once the Jobs of %q are ready: it starts them in order",
+					job.Name)
 			}
 			continue
 		}
@@ -357,7 +394,8 @@ func waitsFor(name string, live, js *jobset.JobSet) string {
 				reached = s.Failed + s.Ready + s.Succeeded
 			}
 			if !known || reached != replicas[on.Name] {
-				return fmt.Sprintf("JobSet creates the Job once the Jobs of %q are %s", on.Name, on.Status)
+				return fmt.Sprintf("JobSet creates the Job once the Jobs of %q are %s", on.Name,
+					on.Status)
 			}
 		}
 		return ""
@@ -398,7 +436,8 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 	pathOf := func(c diff.Change) fieldpath.Path { return c.Path }
 	afterNow, afterResume := diff.IndexPaths(atNow, pathOf), diff.IndexPaths(atResume, pathOf)
 	for _, change := range changes {
-		e := Effect{Kind: jobKind, Name: live.GetName(), Path: change.Path.String(), Change: change.Kind, at: change.Path}
+		e := Effect{Kind: jobKind, Name: live.GetName(), Path: change.Path.String(),
+			Change: change.Kind, at: change.Path}
 		_, isJobSet := live.(*jobset.JobSet)
 		if isJobSet {
 			e.Kind = workspace.JobSetKind
@@ -430,7 +469,8 @@ func (c *effects) compare(live, now, resumed, wanted metav1.Object) error {
 // skipped adds to a reason that a running TrainJob has to be suspended first.
 func (c *effects) skipped(reason string) string {
 	if c.second.Skipped {
-		return "the Trainer applies nothing while the TrainJob runs: suspend it, and resume it; then " + reason
+		return "the Trainer applies nothing while the TrainJob runs: suspend it, and resume it; " +
+			"then " + reason
 	}
 	return reason
 }
@@ -454,7 +494,8 @@ func (c *effects) stale(e Effect, isJobSet bool) (reason, thread string) {
 		}
 		return strings.Join(slices.Compact(by), " and ") + " has set it, and keeps it", ""
 	case isMutable(e.at):
-		return "JobSet merges its template into a Job that exists, and removes nothing: it stays until the Job is deleted", "https://github.com/kubernetes-sigs/jobset/issues/1294"
+		return "JobSet merges its template into a Job that exists, and removes nothing: it stays " +
+			"until the Job is deleted", "https://github.com/kubernetes-sigs/jobset/issues/1294"
 	default:
 		return "immutable in a Job that exists", rejectionThread
 	}
@@ -472,7 +513,8 @@ func (c *effects) rejected(path fieldpath.Path) string {
 	if i, ok := c.places.Find(path); ok && path != nil {
 		return fmt.Sprintf("the API server refuses it%s: %s", when, c.errs[i].Message)
 	}
-	return fmt.Sprintf("the API server refuses the whole JobSet%s, since it refuses %s: %s", when, c.errs[0].Path, c.errs[0].Message)
+	return fmt.Sprintf("the API server refuses the whole JobSet%s, since it refuses %s: %s", when,
+		c.errs[0].Path, c.errs[0].Message)
 }
 
 // isMutable reports whether a field of a Job can change while the Job is suspended.
@@ -480,7 +522,8 @@ func isMutable(path fieldpath.Path) bool {
 	template := fieldpath.Fields("spec", "template")
 	for _, field := range []fieldpath.Path{
 		fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
-		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
+		fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"),
+		fieldpath.Fields("spec", "schedulingGates"),
 	} {
 		if path.HasPrefix(template.Append(field...)) {
 			return true
@@ -489,12 +532,17 @@ func isMutable(path fieldpath.Path) bool {
 	return false
 }
 
-// ordered sorts the lists of a Job that JobSet writes in a random order. Their order has no meaning.
+// ordered sorts the lists of a Job that JobSet writes in a random order. Their order has no
+// meaning.
 func ordered(o metav1.Object) metav1.Object {
 	if job, ok := o.(*batchv1.Job); ok {
 		pod := &job.Spec.Template.Spec
-		slices.SortFunc(pod.Tolerations, func(a, b corev1.Toleration) int { return strings.Compare(a.String(), b.String()) })
-		slices.SortFunc(pod.SchedulingGates, func(a, b corev1.PodSchedulingGate) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(pod.Tolerations, func(a, b corev1.Toleration) int {
+			return strings.Compare(a.String(), b.String())
+		})
+		slices.SortFunc(pod.SchedulingGates, func(a, b corev1.PodSchedulingGate) int {
+			return strings.Compare(a.Name, b.Name)
+		})
 	}
 	return o
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// FuzzRead reads any dump of a cluster. Equal dumps read equally, managed fields have positions in the dump, and Plain changes its own
-// result no more.
+// FuzzRead reads any dump of a cluster. Equal dumps read equally, managed fields have positions in
+// the dump, and Plain changes its own result no more.
 func FuzzRead(f *testing.F) {
 	f.Add(family)
 	recorded, err := os.ReadFile("../../../testdata/live/dump.yaml")
@@ -21,13 +21,19 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(recorded))
-	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, managedFields: [{manager: m, operation: Update, fieldsType: FieldsV1, fieldsV1: %s}]}\nspec: {containers: [{name: a, image: b}]}\n"
-	for _, fields := range []string{`{"f:spec": {"f:containers": {'k:{"name":"a"}': {".": {}, "f:image": {}}}}}`, `{"f:spec": {"v:1": {}, "i:0": {}}}`, "[]", "null", `{"k:{": {}}`} {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, managedFields: [{manager: m, " +
+		"operation: Update, fieldsType: FieldsV1, fieldsV1: %s}]}\nspec: {containers: [{name: a, " +
+		"image: b}]}\n"
+	for _, fields := range []string{
+		`{"f:spec": {"f:containers": {'k:{"name":"a"}': {".": {}, "f:image": {}}}}}`,
+		`{"f:spec": {"v:1": {}, "i:0": {}}}`, "[]", "null", `{"k:{": {}}`} {
 		f.Add(fmt.Sprintf(pod, fields))
 	}
 	for _, seed := range []string{
-		"", "kind: List\napiVersion: v1\nitems: [null, {}, []]\n", "apiVersion: v1\nkind: Pod\nmetadata: {managedFields: {a: b}}\nspec: []\n",
-		"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, ownerReferences: [{kind: JobSet, name: a}, {}]}\nspec: {template: {spec: {containers: [{}]}}}\n",
+		"", "kind: List\napiVersion: v1\nitems: [null, {}, []]\n",
+		"apiVersion: v1\nkind: Pod\nmetadata: {managedFields: {a: b}}\nspec: []\n",
+		"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, ownerReferences: [{kind: JobSet, " +
+			"name: a}, {}]}\nspec: {template: {spec: {containers: [{}]}}}\n",
 	} {
 		f.Add(seed)
 	}
@@ -35,12 +41,17 @@ func FuzzRead(f *testing.F) {
 		if len(text) > 1<<15 {
 			t.Skip("larger than the dumps of a fuzzer need to be")
 		}
-		d, again := live.Read(dump(text), workspace.Flags{}, "dump.yaml"), live.Read(dump(text), workspace.Flags{}, "dump.yaml")
-		if !reflect.DeepEqual(d.Findings, again.Findings) || len(d.Families) != len(again.Families) || d.Bare != again.Bare {
-			t.Errorf("%q reads as %d families and %v, then as %d and %v", text, len(d.Families), d.Findings, len(again.Families), again.Findings)
+		d, again := live.Read(dump(text), workspace.Flags{}, "dump.yaml"),
+			live.Read(dump(text), workspace.Flags{}, "dump.yaml")
+		if !reflect.DeepEqual(d.Findings, again.Findings) ||
+			len(d.Families) != len(again.Families) || d.Bare != again.Bare {
+			t.Errorf("%q reads as %d families and %v, then as %d and %v", text, len(d.Families),
+				d.Findings, len(again.Families), again.Findings)
 		}
 		for _, family := range d.Families {
-			for _, o := range append(append([]*live.Object{family.TrainJob, family.JobSet}, family.Jobs...), family.Pods...) {
+			for _, o := range append(
+				append([]*live.Object{family.TrainJob, family.JobSet}, family.Jobs...),
+				family.Pods...) {
 				if o != nil {
 					holds(t, text, o)
 				}
@@ -52,7 +63,8 @@ func FuzzRead(f *testing.F) {
 // holds checks one object of a dump.
 func holds(t *testing.T, text string, o *live.Object) {
 	t.Helper()
-	if at := o.Position(fieldpath.Fields("metadata", "name")); at.File != "dump.yaml" || at.Line < 1 {
+	if at := o.Position(fieldpath.Fields("metadata", "name")); at.File != "dump.yaml" ||
+		at.Line < 1 {
 		t.Errorf("%q: %v is at %v", text, o.ID, at)
 	}
 	plain := live.Plain(o.Value)

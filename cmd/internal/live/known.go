@@ -16,11 +16,13 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file removes the fields that every cluster fills in. A field that has its default equals a missing one. The sources are the defaults
-// of Kubernetes v1.36.3 (pkg/apis/core/v1, pkg/apis/batch/v1 and pkg/registry/batch/job) and the Trainer's webhooks.
+// This file removes the fields that every cluster fills in. A field that has its default equals a
+// missing one. The sources are the defaults of Kubernetes v1.36.3 (pkg/apis/core/v1,
+// pkg/apis/batch/v1 and pkg/registry/batch/job) and the Trainer's webhooks.
 
-// Plain returns a copy of an object without its status, metadata that a cluster sets, and fields with default values. The rendered
-// and the live object are comparable then. It returns objects of other kinds unchanged.
+// Plain returns a copy of an object without its status, metadata that a cluster sets, and fields
+// with default values. The rendered and the live object are comparable then. It returns objects of
+// other kinds unchanged.
 func Plain(object metav1.Object) metav1.Object {
 	switch o := object.(type) {
 	case *trainer.TrainJob:
@@ -80,7 +82,8 @@ func Plain(object metav1.Object) metav1.Object {
 // restartAttempt counts the restarts of a JobSet on its Jobs and Pods.
 const restartAttempt = "jobset.sigs.k8s.io/restart-attempt"
 
-// plainMeta removes the metadata that the API server, the garbage collector, the Job controller and kubectl apply set.
+// plainMeta removes the metadata that the API server, the garbage collector, the Job controller and
+// kubectl apply set.
 func plainMeta(o metav1.Object) {
 	o.SetUID("")
 	o.SetResourceVersion("")
@@ -91,9 +94,14 @@ func plainMeta(o metav1.Object) {
 	o.SetSelfLink("")
 	o.SetManagedFields(nil)
 	o.SetOwnerReferences(nil)
-	o.SetFinalizers(removeValues(o.GetFinalizers(), batchv1.JobTrackingFinalizer, metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents))
-	o.SetLabels(withoutKeys(o.GetLabels(), jobset.JobSetUIDKey, batchv1.ControllerUidLabel, "controller-uid", restartAttempt))
-	o.SetAnnotations(withoutKeys(o.GetAnnotations(), jobset.JobSetUIDKey, corev1.LastAppliedConfigAnnotation, batchv1.JobIndexFailureCountAnnotation, restartAttempt))
+	o.SetFinalizers(
+		removeValues(o.GetFinalizers(), batchv1.JobTrackingFinalizer,
+			metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents))
+	o.SetLabels(withoutKeys(o.GetLabels(), jobset.JobSetUIDKey, batchv1.ControllerUidLabel,
+		"controller-uid", restartAttempt))
+	o.SetAnnotations(
+		withoutKeys(o.GetAnnotations(), jobset.JobSetUIDKey, corev1.LastAppliedConfigAnnotation,
+			batchv1.JobIndexFailureCountAnnotation, restartAttempt))
 }
 
 func removeValues(list []string, values ...string) []string {
@@ -114,7 +122,8 @@ func withoutKeys(values map[string]string, keys ...string) map[string]string {
 	return values
 }
 
-// plainSelector removes the label that the API server adds to the selector of a Job. It keeps a selector that the Job itself brings.
+// plainSelector removes the label that the API server adds to the selector of a Job. It keeps a
+// selector that the Job itself brings.
 func plainSelector(spec *batchv1.JobSpec) {
 	if s := spec.Selector; s != nil && (spec.ManualSelector == nil || !*spec.ManualSelector) {
 		s.MatchLabels = withoutKeys(s.MatchLabels, batchv1.ControllerUidLabel)
@@ -125,7 +134,9 @@ func plainSelector(spec *batchv1.JobSpec) {
 }
 
 // defaults returns the defaults of the types in Jobs and Pods.
-var defaults = sync.OnceValue(func() *schema.Defaults { return schema.PodRules(reflect.TypeFor[renderedKinds]()).Defaults })
+var defaults = sync.OnceValue(func() *schema.Defaults {
+	return schema.PodRules(reflect.TypeFor[renderedKinds]()).Defaults
+})
 
 type renderedKinds struct {
 	JobSet *jobset.JobSet
@@ -133,7 +144,8 @@ type renderedKinds struct {
 	Pod    *corev1.Pod
 }
 
-// plainPodSpec removes what admission plugins and the scheduler set. A volume without a source is an empty directory.
+// plainPodSpec removes what admission plugins and the scheduler set. A volume without a source is
+// an empty directory.
 func plainPodSpec(spec *corev1.PodSpec) {
 	clearValue(&spec.ServiceAccountName, "default")
 	spec.DeprecatedServiceAccount = ""
@@ -147,17 +159,20 @@ func plainPodSpec(spec *corev1.PodSpec) {
 	}
 }
 
-// fillPodResources adds the resources of a Pod that follow from the resources of its containers. It changes only a Pod that has
-// resources of its own. It adds these resources, since an author's value that equals a later default cannot be told from it.
+// fillPodResources adds the resources of a Pod that follow from the resources of its containers. It
+// changes only a Pod that has resources of its own. It adds these resources, since an author's
+// value that equals a later default cannot be told from it.
 func fillPodResources(pod *corev1.Pod) {
 	own := pod.Spec.Resources
 	if own == nil || len(own.Limits)+len(own.Requests) == 0 {
 		return
 	}
 	defaulted := pod.DeepCopy()
-	for _, containers := range [][]corev1.Container{defaulted.Spec.InitContainers, defaulted.Spec.Containers} {
+	for _, containers := range [][]corev1.Container{
+		defaulted.Spec.InitContainers, defaulted.Spec.Containers} {
 		for i := range containers {
-			fillMissing(&containers[i].Resources.Requests, containers[i].Resources.Limits, anyResource)
+			fillMissing(&containers[i].Resources.Requests, containers[i].Resources.Limits,
+				anyResource)
 		}
 	}
 	isHuge := func(name corev1.ResourceName) bool {
@@ -181,7 +196,8 @@ func fillPodResources(pod *corev1.Pod) {
 func anyResource(corev1.ResourceName) bool { return true }
 
 // fillMissing copies the chosen resources that a list lacks.
-func fillMissing(list *corev1.ResourceList, from corev1.ResourceList, chosen func(corev1.ResourceName) bool) {
+func fillMissing(list *corev1.ResourceList, from corev1.ResourceList,
+	chosen func(corev1.ResourceName) bool) {
 	for name, quantity := range from {
 		if _, ok := (*list)[name]; ok || !chosen(name) {
 			continue
@@ -193,7 +209,8 @@ func fillMissing(list *corev1.ResourceList, from corev1.ResourceList, chosen fun
 	}
 }
 
-// plainRequests removes the requests that equal the limits of a Pod's container. They are the default.
+// plainRequests removes the requests that equal the limits of a Pod's container. They are the
+// default.
 func plainRequests(r *corev1.ResourceRequirements) {
 	for name, request := range r.Requests {
 		if limit, ok := r.Limits[name]; ok && limit.Cmp(request) == 0 {

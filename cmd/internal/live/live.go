@@ -1,5 +1,5 @@
-// Package live reads the objects of a cluster from the output of kubectl get -o yaml. It removes the fields that every cluster
-// fills in.
+// Package live reads the objects of a cluster from the output of kubectl get -o yaml. It removes
+// the fields that every cluster fills in.
 //
 //	dump := live.Read(program, flags, "dump.yaml")
 //	for _, family := range dump.Families {
@@ -51,7 +51,8 @@ const (
 type Object struct {
 	ID       fieldpath.Object
 	Document *manifest.Document
-	// Value is a *trainer.TrainJob, a *jobset.JobSet, a *batchv1.Job or a *corev1.Pod, as the dump has it.
+	// Value is a *trainer.TrainJob, a *jobset.JobSet, a *batchv1.Job or a *corev1.Pod, as the dump
+	// has it.
 	Value metav1.Object
 	// Broken reports that the object cannot be decoded, which is a finding.
 	Broken bool
@@ -68,7 +69,8 @@ type Family struct {
 	JobSet   *Object
 	Jobs     []*Object
 	Pods     []*Object
-	// Duplicates has the first replaced object of each kind. Without one, it has a second JobSet of the TrainJob.
+	// Duplicates has the first replaced object of each kind. Without one, it has a second JobSet of
+	// the TrainJob.
 	Duplicates []*Object
 
 	byName map[string]*Object // the Jobs
@@ -85,7 +87,8 @@ type Dump struct {
 	Kinds map[string]bool
 	// Bare counts the objects without managed fields.
 	Bare int
-	// Live tells that an object has a status or a uid, or is a snapshot: then a cluster has the objects, and says what runs.
+	// Live tells that an object has a status or a uid, or is a snapshot: then a cluster has the
+	// objects, and says what runs.
 	Live bool
 	// First is the first object, or nil.
 	First *manifest.Document
@@ -99,20 +102,24 @@ type Dump struct {
 	remaining int
 }
 
-// Read reads files, directories or standard input. Flags give the namespace, the release, the policy and the patches that a new state has
-// as well; the new state reports their findings.
+// Read reads files, directories or standard input. Flags give the namespace, the release, the
+// policy and the patches that a new state has as well; the new state reports their findings.
 func Read(s workspace.Source, flags workspace.Flags, paths ...string) *Dump {
 	flags.Files, flags.Runtimes, flags.Selector = paths, nil, nil // a label may be new
 	flags.Kinds = slices.Clip(flags.Kinds)
 	for _, k := range []manifest.Kind{
-		{Group: jobset.SchemeGroupVersion.Group, Version: jobset.SchemeGroupVersion.Version, Kind: workspace.JobSetKind},
+		{Group: jobset.SchemeGroupVersion.Group, Version: jobset.SchemeGroupVersion.Version,
+			Kind: workspace.JobSetKind},
 		{Group: batchv1.GroupName, Version: "v1", Kind: jobKind}, {Version: "v1", Kind: podKind},
-		{Group: kueueGroup, Version: "v1beta2", Kind: workloadKind}, {Group: kueueGroup, Version: "v1beta1", Kind: workloadKind},
+		{Group: kueueGroup, Version: "v1beta2", Kind: workloadKind},
+		{Group: kueueGroup, Version: "v1beta1", Kind: workloadKind},
 	} {
 		k.New = func() any { return new(blameview.AnyObject) }
 		flags.Kinds = append(flags.Kinds, k)
 	}
-	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{}, families: map[fieldpath.Object]*Family{}, file: strings.Join(paths, ", "), remaining: blameview.MaxManaged}
+	d := &Dump{Input: workspace.New(flags), Kinds: map[string]bool{},
+		families: map[fieldpath.Object]*Family{}, file: strings.Join(paths, ", "),
+		remaining: blameview.MaxManaged}
 	var found, duplicates []*Object
 	documents := d.Input.ReadDocuments(s, flags.Files)
 	d.Findings = unreadable(d.Input.Findings)
@@ -123,14 +130,16 @@ func Read(s workspace.Source, flags workspace.Flags, paths ...string) *Dump {
 		if document.Object != nil && d.First == nil {
 			d.First = document
 		}
-		d.Live = d.Live || document.Sets(fieldpath.Fields("status")) || document.Sets(fieldpath.Fields("metadata", "uid"))
+		d.Live = d.Live || document.Sets(fieldpath.Fields("status")) ||
+			document.Sets(fieldpath.Fields("metadata", "uid"))
 		o := d.object(document, flags)
 		switch i, known := 0, false; {
 		case o == nil:
 			if _, ok := document.Object.(*corev1.ConfigMap); ok {
 				d.snapshots, d.Live = append(d.snapshots, document), true
 			}
-			if document.ID.Kind == workloadKind && strings.HasPrefix(document.APIVersion, kueueGroup+"/") {
+			if document.ID.Kind == workloadKind &&
+				strings.HasPrefix(document.APIVersion, kueueGroup+"/") {
 				d.Workloads = append(d.Workloads, document)
 				continue
 			}
@@ -151,19 +160,23 @@ func Read(s workspace.Source, flags workspace.Flags, paths ...string) *Dump {
 	}
 	d.group(found)
 	for _, o := range duplicates {
-		if f := d.families[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: o.ID.Namespace, Name: o.ID.Name}]; f != nil {
+		if f := d.families[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: o.ID.Namespace,
+			Name: o.ID.Name}]; f != nil {
 			f.addDuplicate(o)
 		}
 	}
 	return d
 }
 
-// unreadable returns the errors for which an object cannot be read. Others were reported when the state was new.
+// unreadable returns the errors for which an object cannot be read. Others were reported when the
+// state was new.
 func unreadable(found finding.List) finding.List {
-	return found.Of(codes.Syntax, codes.Unreadable, codes.WrongType, codes.AmbiguousWord).Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
+	return found.Of(codes.Syntax, codes.Unreadable, codes.WrongType, codes.AmbiguousWord).Where(
+		func(f finding.Finding) bool { return f.Severity >= finding.Error })
 }
 
-// object decodes an object of a family, or returns nil for another kind. It ignores unknown fields, which a newer cluster may have.
+// object decodes an object of a family, or returns nil for another kind. It ignores unknown fields,
+// which a newer cluster may have.
 func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Object {
 	o := &Object{ID: document.ID, Document: document, remaining: &d.remaining}
 	switch kind := document.ID.Kind; {
@@ -187,11 +200,14 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 		}
 		message := "the object cannot be decoded"
 		if errors.Is(err, errMany) {
-			message = fmt.Sprintf("Too many: a map or a list of the object must have at most %d items", mostItems)
+			message = fmt.Sprintf(
+				"Too many: a map or a list of the object must have at most %d items", mostItems)
 		}
 		d.Findings = append(d.Findings, finding.Finding{
-			Code: codes.WrongType, Severity: finding.Error, Object: o.ID, Position: document.Position(nil),
-			Message: message, Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"},
+			Code: codes.WrongType, Severity: finding.Error, Object: o.ID,
+			Position: document.Position(nil),
+			Message:  message,
+			Remedy:   finding.Remedy{Text: "read the object with kubectl get -o yaml"},
 		})
 	}
 	if o.Broken {
@@ -272,7 +288,8 @@ func (d *Dump) group(found []*Object) {
 		if o.ID.Kind != podKind {
 			continue
 		}
-		f := ofJob[fieldpath.Object{Kind: jobKind, Namespace: o.ID.Namespace, Name: ownerName(o, jobKind)}]
+		f := ofJob[fieldpath.Object{Kind: jobKind, Namespace: o.ID.Namespace,
+			Name: ownerName(o, jobKind)}]
 		if name := o.Value.GetLabels()[jobset.JobSetNameKey]; f == nil && name != "" {
 			f = d.family(o.ID.Namespace, name)
 		}
@@ -295,7 +312,9 @@ func (d *Dump) family(namespace, name string) *Family {
 
 // addDuplicate keeps the first object of each kind: a dump may have any number of equal objects.
 func (f *Family) addDuplicate(o *Object) {
-	if !slices.ContainsFunc(f.Duplicates, func(other *Object) bool { return other.ID.Kind == o.ID.Kind }) {
+	if !slices.ContainsFunc(f.Duplicates, func(other *Object) bool {
+		return other.ID.Kind == o.ID.Kind
+	}) {
 		f.Duplicates = append(f.Duplicates, o)
 	}
 }
@@ -334,7 +353,9 @@ func ownerName(o *Object, kind string) string {
 func (f *Family) Job(name string) *Object { return f.byName[name] }
 
 // Position returns the position of a field in the dump.
-func (o *Object) Position(path fieldpath.Path) fieldpath.Position { return o.Document.Position(path) }
+func (o *Object) Position(path fieldpath.Path) fieldpath.Position {
+	return o.Document.Position(path)
+}
 
 // Managed returns the managed fields of the object, or nil if the dump lacks them.
 func (o *Object) Managed() *blameview.Managed {

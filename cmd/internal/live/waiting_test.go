@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestWaiting has a JobSet whose second replicated job waits for the first one, by dependsOn or in order. JobSet creates its Job now only if
-// the status says that the first one is there.
+// TestWaiting has a JobSet whose second replicated job waits for the first one, by dependsOn or in
+// order. JobSet creates its Job now only if the status says that the first one is there.
 func TestWaiting(t *testing.T) {
 	const running = `apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
@@ -32,7 +32,8 @@ spec:
 status:
   replicatedJobsStatus: [{name: first, ready: READY, succeeded: SUCCEEDED, active: 0, failed: 0, suspended: 0}]
 `
-	const complete, ready = "dependsOn: [{name: first, status: Complete}],", "dependsOn: [{name: first, status: Ready}],"
+	const complete, ready = "dependsOn: [{name: first, status: Complete}],",
+		"dependsOn: [{name: first, status: Ready}],"
 	const inOrder = "startupPolicy: {startupPolicyOrder: InOrder}"
 	for _, tc := range []struct {
 		startup, suspend, depends, ready, succeeded string
@@ -49,7 +50,8 @@ status:
 		{inOrder, "false", "", "1", "0", live.Now},
 		{inOrder, "true", "", "0", "0", live.Now},
 	} {
-		text := replaced(running, "STARTUP", tc.startup, "DEPENDS", tc.depends, "READY", tc.ready, "SUCCEEDED", tc.succeeded)
+		text := replaced(running, "STARTUP", tc.startup, "DEPENDS", tc.depends, "READY", tc.ready,
+			"SUCCEEDED", tc.succeeded)
 		d := live.Read(dump(text), workspace.Flags{}, "dump.yaml")
 		id := fieldpath.Object{Kind: "TrainJob", Namespace: "a", Name: "llm"}
 		applied, ok := d.Family(id).JobSet.Value.(*jobset.JobSet)
@@ -58,7 +60,8 @@ status:
 		}
 		applied = applied.DeepCopy()
 		applied.Spec.Suspend = new(tc.suspend == "true")
-		applied.ObjectMeta.UID, applied.ManagedFields, applied.Status = "", nil, jobset.JobSetStatus{}
+		applied.ObjectMeta.UID, applied.ManagedFields, applied.Status = "", nil,
+			jobset.JobSetStatus{}
 		var latest *release.Release
 		second, found := d.Second(id, latest.Or(), applied)
 		if second == nil {

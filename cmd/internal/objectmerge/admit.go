@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// Admit reports what the object's definition refuses of the merged object, and not of the base. Each finding names who set the field.
-// It reports nothing that another finding says already.
+// Admit reports what the object's definition refuses of the merged object, and not of the base.
+// Each finding names who set the field. It reports nothing that another finding says already.
 func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List) finding.List {
 	if m.admits == nil || m.isJobSet() && m.isBaseValid() {
 		return nil // Rejected judges a JobSet as its webhook leaves it
@@ -44,8 +44,9 @@ func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List)
 	return news
 }
 
-// attribute adds to each finding who set its field last, or else the managers that set a field within it, as
-// a rule on a struct has. Its position is that of the last of them, or else of the closest field around it.
+// attribute adds to each finding who set its field last, or else the managers that set a field
+// within it, as a rule on a struct has. Its position is that of the last of them, or else of the
+// closest field around it.
 func (m *Object) attribute(found finding.List, owners *merge.History) {
 	if len(found) == 0 {
 		return
@@ -58,7 +59,8 @@ func (m *Object) attribute(found finding.List, owners *merge.History) {
 				continue
 			}
 			claim := claims[len(claims)-1]
-			if _, isManager := claim.Owner.Manager(); isManager && len(path) > len(f.Path) && path.HasPrefix(f.Path) {
+			if _, isManager := claim.Owner.Manager(); isManager && len(path) > len(f.Path) &&
+				path.HasPrefix(f.Path) {
 				isOwn := func(other merge.Claim) bool { return other.Owner == claim.Owner }
 				if !slices.ContainsFunc(within[i], isOwn) {
 					within[i] = append(within[i], m.placed(claim))

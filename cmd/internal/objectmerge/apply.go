@@ -29,7 +29,8 @@ type Result struct {
 	managed any // the new metadata.managedFields of a live object
 }
 
-// Apply merges the patches, unless reading has errors. If the merge fails, it returns nil and findings with the reasons.
+// Apply merges the patches, unless reading has errors. If the merge fails, it returns nil and
+// findings with the reasons.
 func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	if reading.Err() != nil {
 		return nil, nil
@@ -51,15 +52,20 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 		found = itemCheck{m}.items(out.Type, out.Fields, nil, inputs)
 	}
 	for _, note := range out.Notes {
-		f := finding.Finding{Severity: finding.Error, Object: m.ID, Path: note.Path, Position: m.Position(note.Owner, note.Path)}
+		f := finding.Finding{Severity: finding.Error, Object: m.ID, Path: note.Path,
+			Position: m.Position(note.Owner, note.Path)}
 		switch note.Kind {
 		case merge.Ignored:
-			f.Code, f.Message = codes.UnknownField, fmt.Sprintf("unknown field %q", strings.TrimPrefix(note.Path[len(note.Path)-1:].String(), "."))
+			f.Code, f.Message = codes.UnknownField,
+				fmt.Sprintf("unknown field %q",
+					strings.TrimPrefix(note.Path[len(note.Path)-1:].String(), "."))
 			f.Remedy.Text = "remove the field, or correct its name"
 		case merge.Duplicate:
 			f.Code, f.Severity = codes.SameKey, finding.Warning
-			f.Message = "duplicate merge key: a strategic merge patch changes the first of these items only"
-			f.Remedy.Text = "use --type=merge with the whole list, or give each item a merge key of its own"
+			f.Message = "duplicate merge key: a strategic merge patch changes the first of these " +
+				"items only"
+			f.Remedy.Text = "use --type=merge with the whole list, or give each item a merge key " +
+				"of its own"
 		default:
 			continue
 		}
@@ -68,7 +74,8 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	return out, found
 }
 
-// merge merges patches into a base. A strategic merge has a pointer to a Go value as its base, nil for an empty one.
+// merge merges patches into a base. A strategic merge has a pointer to a Go value as its base, nil
+// for an empty one.
 func (m *Object) merge(base any, patches []merge.Patch) (*merge.Result[any], error) {
 	options := m.Policies.Options()
 	if m.typ == option.StrategicType {
@@ -91,7 +98,8 @@ func (m *Object) merge(base any, patches []merge.Patch) (*merge.Result[any], err
 	if err != nil {
 		return nil, err
 	}
-	return &merge.Result[any]{Value: result.Value, History: result.History, Notes: result.Notes}, nil
+	return &merge.Result[any]{Value: result.Value, History: result.History,
+		Notes: result.Notes}, nil
 }
 
 // apply merges the patches.
@@ -114,7 +122,8 @@ func (m *Object) apply() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Value: result.Value, Type: result.History.Type(), Owners: result.History, Notes: result.Notes}
+	out := &Result{Value: result.Value, Type: result.History.Type(), Owners: result.History,
+		Notes: result.Notes}
 	if m.typ == option.StrategicType {
 		out.Fields, err = m.fieldsOf(result.Value, m.patches)
 		return out, err
@@ -135,7 +144,8 @@ func (m *Object) wrongTypes() (found finding.List) {
 	for _, patch := range m.patches {
 		_, more := manifest.DecodeAs(patch.document.File, patch.data, m.header(m.goType))
 		for _, f := range more {
-			if f.Severity == finding.Error && (f.Code == codes.WrongType || f.Code == codes.AmbiguousWord) {
+			if f.Severity == finding.Error &&
+				(f.Code == codes.WrongType || f.Code == codes.AmbiguousWord) {
 				f.Object = m.ID
 				found = append(found, f)
 			}
@@ -146,16 +156,19 @@ func (m *Object) wrongTypes() (found finding.List) {
 
 // rejected returns the error of a merge as a finding.
 func (m *Object) rejected(err error) finding.Finding {
-	f := finding.Finding{Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
+	f := finding.Finding{Code: codes.NoMerge, Severity: finding.Error, Object: m.ID,
+		Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
 	var at *merge.PatchError
 	if errors.As(err, &at) {
 		f.Path, f.Message = at.Path, at.Err.Error()
 		var wrong *merge.TypeError
 		if errors.As(at.Err, &wrong) {
-			f.Code, f.Message, f.Remedy.Text = codes.WrongType, fmt.Sprintf("must be %s, not %s", wrong.Want, wrong.Is), "set a value of that type"
+			f.Code, f.Message, f.Remedy.Text = codes.WrongType,
+				fmt.Sprintf("must be %s, not %s", wrong.Want, wrong.Is), "set a value of that type"
 		}
 		f.Position = m.Position(at.Owner, at.Path)
-		if wrong != nil && wrong.Is == "null" { // the patch may only have stopped to set what the field held
+		// the patch may only have stopped to set what the field held
+		if wrong != nil && wrong.Is == "null" {
 			f.Claims = []merge.Claim{{Owner: at.Owner, At: at.Path, Position: f.Position}}
 		}
 		if wrong == nil && m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
@@ -186,7 +199,8 @@ func (m *Object) Position(layer merge.Owner, path fieldpath.Path) fieldpath.Posi
 	return m.base.Position(path)
 }
 
-// Conflicts returns the disagreements of the managers, and the unions of which a patch and the base set two members.
+// Conflicts returns the disagreements of the managers, and the unions of which a patch and the base
+// set two members.
 func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List {
 	var found finding.List
 	reported := map[string]bool{}
@@ -210,11 +224,13 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 		found = append(found, c.unions(m.api, merged.Fields, nil)...)
 	}
 	return slices.DeleteFunc(found, func(f finding.Finding) bool {
-		return f.Code != codes.Overlap && slices.ContainsFunc(claimVolumes(merged.Fields), f.Path.HasPrefix)
+		return f.Code != codes.Overlap &&
+			slices.ContainsFunc(claimVolumes(merged.Fields), f.Path.HasPrefix)
 	})
 }
 
-// claimVolumes returns the volumes of a StatefulSet that its controller replaces by those of its claims.
+// claimVolumes returns the volumes of a StatefulSet that its controller replaces by those of its
+// claims.
 func claimVolumes(fields merge.Object) (paths []fieldpath.Path) {
 	spec, _ := fields["spec"].(merge.Object)
 	templates, _ := spec["volumeClaimTemplates"].([]any)
@@ -222,7 +238,9 @@ func claimVolumes(fields merge.Object) (paths []fieldpath.Path) {
 		fields, _ := template.(merge.Object)
 		metadata, _ := fields["metadata"].(merge.Object)
 		if name, ok := metadata["name"].(string); ok {
-			paths = append(paths, fieldpath.Fields("spec", "template", "spec", "volumes").Append(fieldpath.Item("name", name)))
+			paths = append(
+				paths, fieldpath.Fields("spec", "template", "spec", "volumes").Append(
+					fieldpath.Item("name", name)))
 		}
 	}
 	return paths
@@ -237,16 +255,19 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 		return "the " + string(layer)
 	}
 	for _, note := range merged.Notes {
-		f := finding.Finding{Code: codes.Forced, Severity: finding.Warning, Object: m.ID, Path: note.Path, Position: m.Position(note.Owner, note.Path)}
+		f := finding.Finding{Code: codes.Forced, Severity: finding.Warning, Object: m.ID,
+			Path: note.Path, Position: m.Position(note.Owner, note.Path)}
 		switch {
 		case note.Kind == merge.Protected:
-			f.Message, f.Remedy.Text = fmt.Sprintf("the field is protected from %s", name(note.Owner)), "remove the field from the patch"
+			f.Message, f.Remedy.Text = fmt.Sprintf("the field is protected from %s",
+				name(note.Owner)), "remove the field from the patch"
 		case note.Kind == merge.Decided && note.Option != "Protect":
 			losers := make([]string, len(note.Losers))
 			for i, layer := range note.Losers {
 				losers[i] = name(layer)
 			}
-			f.Message = fmt.Sprintf("%s overrides %s (%s)", name(note.Owner), strings.Join(losers, ", "), strings.ToLower(option.PolicyOf(note.Option)))
+			f.Message = fmt.Sprintf("%s overrides %s (%s)", name(note.Owner),
+				strings.Join(losers, ", "), strings.ToLower(option.PolicyOf(note.Option)))
 			f.Remedy.Text = "remove the field from the patch that is overridden"
 		default:
 			continue
@@ -270,10 +291,15 @@ func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding
 	if len(c.Managers()) < 2 {
 		return f
 	}
-	f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
+	f.Remedy = finding.Remedy{
+		Do:   finding.ChooseOne,
+		Text: "keep the one member that is meant, and remove the other from its patch"}
 	if c.Kind == conflict.Overlap {
 		last, _ := c.Claims[len(c.Claims)-1].Owner.Manager()
-		f.Remedy = finding.Remedy{Text: fmt.Sprintf("%s; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", agreement, last)}
+		f.Remedy = finding.Remedy{
+			Text: fmt.Sprintf(
+				"%s; to let %s win, as in the cluster, use trainweld merge --on-conflict=last",
+				agreement, last)}
 	}
 	return f
 }

@@ -23,7 +23,8 @@ import (
 )
 
 // definitionKind is the kind CustomResourceDefinition.
-var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", New: func() any { return new(merge.Object) }}
+var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1",
+	Kind: "CustomResourceDefinition", New: func() any { return new(merge.Object) }}
 
 // Definition is a CustomResourceDefinition of the inputs.
 type Definition struct {
@@ -32,9 +33,10 @@ type Definition struct {
 	Group, Kind string // of the objects that it defines
 }
 
-// ReadDefinitions reads the definitions in paths, and returns an error if there is none. It reports no mistakes in objects of other
-// kinds, and a directory may hold files without objects.
-func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]Definition, finding.List) {
+// ReadDefinitions reads the definitions in paths, and returns an error if there is none. It reports
+// no mistakes in objects of other kinds, and a directory may hold files without objects.
+func ReadDefinitions(p *host.Program, in *workspace.Input,
+	paths []string) ([]Definition, finding.List) {
 	files, found := manifest.Files(p.Files, paths, false)
 	var definitions []Definition
 	for _, file := range files {
@@ -45,22 +47,29 @@ func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]De
 		}
 		more, wrong := DecodeDefinitions(file, data)
 		named := slices.Contains(paths, file)
-		found = append(found, slices.DeleteFunc(wrong, func(f finding.Finding) bool { return f.Code == codes.NotAnObject && !named })...)
+		found = append(found, slices.DeleteFunc(wrong, func(f finding.Finding) bool {
+			return f.Code == codes.NotAnObject && !named
+		})...)
 		definitions = append(definitions, more...)
 	}
 	if len(definitions) == 0 && found == nil && len(paths) > 0 {
 		found = append(found, finding.Finding{
-			Code: codes.Unreadable, Severity: finding.Error, Position: fieldpath.Position{File: paths[0]},
-			Message: "holds no CustomResourceDefinition", Remedy: finding.Remedy{Text: "name the files of definitions with --crd"},
+			Code: codes.Unreadable, Severity: finding.Error,
+			Position: fieldpath.Position{File: paths[0]},
+			Message:  "holds no CustomResourceDefinition",
+			Remedy:   finding.Remedy{Text: "name the files of definitions with --crd"},
 		})
 	}
 	return definitions, found
 }
 
-// DecodeDefinitions returns the definitions in a file. It reports no mistakes in objects of other kinds.
+// DecodeDefinitions returns the definitions in a file. It reports no mistakes in objects of other
+// kinds.
 func DecodeDefinitions(file string, data []byte) (definitions []Definition, found finding.List) {
 	documents, found := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
-	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Object.Kind != "" && f.Object.Kind != definitionKind.Kind })
+	found = slices.DeleteFunc(found, func(f finding.Finding) bool {
+		return f.Object.Kind != "" && f.Object.Kind != definitionKind.Kind
+	})
 	for _, d := range documents {
 		fields, err := d.Fields()
 		if err != nil || d.ID.Kind != definitionKind.Kind || d.Broken {
@@ -72,9 +81,10 @@ func DecodeDefinitions(file string, data []byte) (definitions []Definition, foun
 	return definitions, found
 }
 
-// definitionOf returns the schema of an object's kind from documents and definitions. Without these it returns the schema of
-// the file's Trainer release, or nil for other kinds.
-func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *manifest.Document) (Defined, finding.List) {
+// definitionOf returns the schema of an object's kind from documents and definitions. Without these
+// it returns the schema of the file's Trainer release, or nil for other kinds.
+func definitionOf(p *host.Program, in *workspace.Input, how option.Schema,
+	of *manifest.Document) (Defined, finding.List) {
 	if how.Names() == "" {
 		return Embedded(p, in, of)
 	}
@@ -95,8 +105,11 @@ func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *m
 	}
 	if found.Err() == nil {
 		f := finding.Finding{
-			Code: codes.NoSchema, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("kind")),
-			Message: fmt.Sprintf("no --crd defines %s %s", group, of.ID.Kind), Remedy: finding.Remedy{Text: "name the file of its CustomResourceDefinition with --crd"},
+			Code: codes.NoSchema, Severity: finding.Error, Object: of.ID,
+			Position: of.Position(fieldpath.Fields("kind")),
+			Message:  fmt.Sprintf("no --crd defines %s %s", group, of.ID.Kind),
+			Remedy: finding.Remedy{
+				Text: "name the file of its CustomResourceDefinition with --crd"},
 		}
 		if len(kinds) > 0 {
 			f.Message += "; they define " + strings.Join(kinds, ", ")
@@ -107,11 +120,13 @@ func definitionOf(p *host.Program, in *workspace.Input, how option.Schema, of *m
 }
 
 // errAliases is the error for YAML that is not expanded.
-var errAliases = errors.New("has aliases, and is not one document that they expand to at most 3 MiB")
+var errAliases = errors.New(
+	"has aliases, and is not one document that they expand to at most 3 MiB")
 
-// documentOf returns the schema of an object's kind from the first OpenAPI document that has it. Without one, lacking has the error of
-// each document.
-func documentOf(p *host.Program, in *workspace.Input, files []string, of *manifest.Document) (t *schema.Type, found, lacking finding.List) {
+// documentOf returns the schema of an object's kind from the first OpenAPI document that has it.
+// Without one, lacking has the error of each document.
+func documentOf(p *host.Program, in *workspace.Input, files []string,
+	of *manifest.Document) (t *schema.Type, found, lacking finding.List) {
 	for _, file := range files {
 		data, unreadable := in.Open(p, file)
 		if unreadable != nil {
@@ -120,21 +135,24 @@ func documentOf(p *host.Program, in *workspace.Input, files []string, of *manife
 		}
 		t, err := (*schema.Type)(nil), errAliases
 		if manifest.IsBounded(data) {
-			t, err = schema.ParseOpenAPI(data, runtimeschema.FromAPIVersionAndKind(of.APIVersion, of.ID.Kind))
+			t, err = schema.ParseOpenAPI(
+				data, runtimeschema.FromAPIVersionAndKind(of.APIVersion, of.ID.Kind))
 		}
 		if err == nil {
 			return t, found, nil
 		}
 		lacking = append(lacking, finding.Finding{
-			Code: codes.NoSchema, Severity: finding.Error, Object: of.ID, Position: fieldpath.Position{File: file},
-			Message: err.Error(), Remedy: finding.Remedy{Text: "name the document of the kind's group with --openapi"},
+			Code: codes.NoSchema, Severity: finding.Error, Object: of.ID,
+			Position: fieldpath.Position{File: file},
+			Message:  err.Error(),
+			Remedy:   finding.Remedy{Text: "name the document of the kind's group with --openapi"},
 		})
 	}
 	return nil, found, lacking
 }
 
-// Defined is a version of a kind in a definition: how its objects merge, and which ones it admits. The second is nil for a kind of an
-// OpenAPI document.
+// Defined is a version of a kind in a definition: how its objects merge, and which ones it admits.
+// The second is nil for a kind of an OpenAPI document.
 type Defined struct {
 	Type   *schema.Type
 	Admits *admission.Kind
@@ -142,7 +160,8 @@ type Defined struct {
 
 // defined returns a version in the JSON of a definition.
 func defined(text []byte, version string) (d Defined, err error) {
-	if d.Type, err = schema.ParseOpenAPI(text, runtimeschema.GroupVersionKind{Version: version}); err != nil {
+	if d.Type, err = schema.ParseOpenAPI(
+		text, runtimeschema.GroupVersionKind{Version: version}); err != nil {
 		return Defined{}, err
 	}
 	var fields merge.Object
@@ -153,13 +172,16 @@ func defined(text []byte, version string) (d Defined, err error) {
 	if err != nil {
 		return Defined{}, err
 	}
-	if i := slices.IndexFunc(kinds, func(k *admission.Kind) bool { return k.Version == version }); i >= 0 {
+	if i := slices.IndexFunc(kinds, func(k *admission.Kind) bool {
+		return k.Version == version
+	}); i >= 0 {
 		d.Admits = kinds[i]
 	}
 	return d, nil
 }
 
-// Embedded returns the definition of a TrainJob, a runtime or a JobSet, or none for an object of another kind.
+// Embedded returns the definition of a TrainJob, a runtime or a JobSet, or none for an object of
+// another kind.
 func Embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (Defined, finding.List) {
 	group, version, _ := strings.Cut(of.APIVersion, "/")
 	if !workspace.IsTrainer(of) && group != jobset.SchemeGroupVersion.Group {
@@ -172,8 +194,11 @@ func Embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (Defi
 	t, err := defined(text, version)
 	if err != nil {
 		return Defined{}, append(in.Findings, finding.Finding{
-			Code: codes.UnknownVersion, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("apiVersion")),
-			Message: err.Error(), Remedy: finding.Remedy{Text: "use a version that the definition serves, or give one with --crd"},
+			Code: codes.UnknownVersion, Severity: finding.Error, Object: of.ID,
+			Position: of.Position(fieldpath.Fields("apiVersion")),
+			Message:  err.Error(),
+			Remedy: finding.Remedy{
+				Text: "use a version that the definition serves, or give one with --crd"},
 		})
 	}
 	return t, in.Findings
@@ -210,7 +235,8 @@ func (definition Definition) Unusable(err error) finding.List {
 	for _, err := range errs {
 		f := finding.Finding{
 			Code: codes.NoSchema, Severity: finding.Error, Object: d.ID, Position: d.Position(nil),
-			Message: err.Error(), Remedy: finding.Remedy{Text: "use a definition that an API server accepts"},
+			Message: err.Error(),
+			Remedy:  finding.Remedy{Text: "use a definition that an API server accepts"},
 		}
 		if at, problem, ok := strings.Cut(err.Error(), ": "); ok {
 			if path, err := fieldpath.ParsePath(at); err == nil {

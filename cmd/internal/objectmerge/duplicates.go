@@ -19,13 +19,15 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// A strategic merge patch knows items of a list by one merge key. In three lists, the API tells items apart by a second field. So it
-// takes lists that a patch cannot address. The second field only classifies the results of the merge.
+// A strategic merge patch knows items of a list by one merge key. In three lists, the API tells
+// items apart by a second field. So it takes lists that a patch cannot address. The second field
+// only classifies the results of the merge.
 
 // second is the field that tells apart two items of one merge key, and its default.
 type second struct{ name, defaultValue string }
 
-// secondKey returns the second of the x-kubernetes-list-map-keys of an item's type (Kubernetes v1.36 k8s.io/api), or the zero value.
+// secondKey returns the second of the x-kubernetes-list-map-keys of an item's type (Kubernetes
+// v1.36 k8s.io/api), or the zero value.
 func secondKey(item reflect.Type) second {
 	switch item {
 	case reflect.TypeFor[corev1.ContainerPort](), reflect.TypeFor[corev1.ServicePort]():
@@ -44,13 +46,16 @@ func (s second) of(item merge.Object) string {
 	return s.defaultValue
 }
 
-// duplicateSeverity returns the severity of two items with the same keys. The API server warns of some, and takes others in silence
-// (Kubernetes v1.36 pkg/api/pod/warnings.go, pkg/apis).
+// duplicateSeverity returns the severity of two items with the same keys. The API server warns of
+// some, and takes others in silence (Kubernetes v1.36 pkg/api/pod/warnings.go, pkg/apis).
 func duplicateSeverity(item reflect.Type) finding.Severity {
 	switch item {
-	case reflect.TypeFor[corev1.ContainerPort](), reflect.TypeFor[corev1.EnvVar](), reflect.TypeFor[corev1.HostAlias](),
-		reflect.TypeFor[corev1.LocalObjectReference](), reflect.TypeFor[corev1.ObjectReference](), reflect.TypeFor[metav1.OwnerReference](),
-		reflect.TypeFor[corev1.NodeAddress](), reflect.TypeFor[corev1.PodIP](), reflect.TypeFor[corev1.HostIP]():
+	case reflect.TypeFor[corev1.ContainerPort](), reflect.TypeFor[corev1.EnvVar](),
+		reflect.TypeFor[corev1.HostAlias](),
+		reflect.TypeFor[corev1.LocalObjectReference](), reflect.TypeFor[corev1.ObjectReference](),
+		reflect.TypeFor[metav1.OwnerReference](),
+		reflect.TypeFor[corev1.NodeAddress](), reflect.TypeFor[corev1.PodIP](),
+		reflect.TypeFor[corev1.HostIP]():
 		return finding.Warning
 	}
 	if strings.HasSuffix(item.Name(), "Condition") {
@@ -68,16 +73,18 @@ type inputValue struct {
 	value any
 }
 
-// items reports items with the same keys, and items that the merge has dropped, if a patch has one. The inputs are the values
-// that the base and the patches set here.
-func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path, inputs []inputValue) (found finding.List) {
+// items reports items with the same keys, and items that the merge has dropped, if a patch has one.
+// The inputs are the values that the base and the patches set here.
+func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path,
+	inputs []inputValue) (found finding.List) {
 	if list, ok := value.([]any); ok && t.KeyField() != nil {
 		found = c.list(t, list, path, inputs)
 	}
 	within := map[fieldpath.Step][]inputValue{}
 	for _, in := range inputs {
 		eachPart(t, in.value, nil, func(_ *schema.Type, part any, at fieldpath.Path) {
-			if known := within[at[0]]; len(known) == 0 || known[len(known)-1].patch != in.patch { // the first of its key
+			// the first of its key
+			if known := within[at[0]]; len(known) == 0 || known[len(known)-1].patch != in.patch {
 				within[at[0]] = append(known, inputValue{in.patch, part})
 			}
 		})
@@ -88,8 +95,10 @@ func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path, inputs 
 	return found
 }
 
-// eachPart calls do for each field, entry or item of a value, with its type and its path. A scalar has no parts.
-func eachPart(t *schema.Type, value any, path fieldpath.Path, do func(*schema.Type, any, fieldpath.Path)) {
+// eachPart calls do for each field, entry or item of a value, with its type and its path. A scalar
+// has no parts.
+func eachPart(t *schema.Type, value any, path fieldpath.Path,
+	do func(*schema.Type, any, fieldpath.Path)) {
 	switch value := value.(type) {
 	case merge.Object:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
@@ -118,7 +127,8 @@ type patchItem struct {
 }
 
 // list checks one list.
-func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs []inputValue) (found finding.List) {
+func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path,
+	inputs []inputValue) (found finding.List) {
 	merged, double := map[string]bool{}, []merge.Object(nil)
 	for _, item := range list {
 		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
@@ -167,15 +177,19 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs 
 			}
 		}
 	}
-	report := func(code finding.Code, severity finding.Severity, object merge.Object, at patchItem, message, help string) {
+	report := func(code finding.Code, severity finding.Severity, object merge.Object, at patchItem,
+		message, help string) {
 		found = append(found, finding.Finding{
-			Code: code, Severity: severity, Object: c.ID, Path: path.Append(fieldpath.Item(t.Key, mergeKeyOf(t, object))),
-			Position: at.manager.document.Position(path.Append(fieldpath.Index(at.index))), Message: message, Remedy: finding.Remedy{Text: help},
+			Code: code, Severity: severity, Object: c.ID,
+			Path:     path.Append(fieldpath.Item(t.Key, mergeKeyOf(t, object))),
+			Position: at.manager.document.Position(path.Append(fieldpath.Index(at.index))),
+			Message:  message, Remedy: finding.Remedy{Text: help},
 		})
 	}
 	for _, object := range double {
 		if at, ok := patched[keysText(t, object)]; ok {
-			report(codes.DuplicateItem, duplicateSeverity(t.Elem.GoType()), object, at, "Duplicate value: "+keysText(t, object), "combine the two, or change one's key")
+			report(codes.DuplicateItem, duplicateSeverity(t.Elem.GoType()), object, at,
+				"Duplicate value: "+keysText(t, object), "combine the two, or change one's key")
 		}
 	}
 	if second.name == "" {
@@ -185,7 +199,9 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path, inputs 
 		key := keysText(t, object)
 		if at, ok := byMergeKey[mergeKeyOf(t, object)]; ok && object != nil && !merged[key] {
 			merged[key] = true // reported once
-			report(codes.SameKey, finding.Warning, object, at, fmt.Sprintf("the result lacks %s: a strategic merge patch has one item of %s %s", key, t.Key, mergeKeyOf(t, object)),
+			report(codes.SameKey, finding.Warning, object, at,
+				fmt.Sprintf("the result lacks %s: a strategic merge patch has one item of %s %s",
+					key, t.Key, mergeKeyOf(t, object)),
 				"use --type=merge with the whole list to have both items")
 		}
 	}
@@ -210,8 +226,8 @@ type unionCheck struct {
 	*Object
 	reported map[string]bool // the unions of which conflict.Find reports two managers
 	owners   *merge.History
-	// exact are the managers' claims in force by their path, and within one of them by each path around it. Both are nil until a union has
-	// two members.
+	// exact are the managers' claims in force by their path, and within one of them by each path
+	// around it. Both are nil until a union has two members.
 	exact, within map[string]merge.Claim
 }
 
@@ -225,14 +241,20 @@ func (c *unionCheck) unions(t *schema.Type, value any, path fieldpath.Path) (fou
 			found = append(found, c.union(t, u, object, path)...)
 		}
 	}
-	eachPart(t, value, path, func(t *schema.Type, part any, at fieldpath.Path) { found = append(found, c.unions(t, part, at)...) })
+	eachPart(t, value, path, func(t *schema.Type, part any, at fieldpath.Path) {
+		found = append(found, c.unions(t, part, at)...)
+	})
 	return found
 }
 
-func (c *unionCheck) union(t *schema.Type, u schema.Union, object merge.Object, path fieldpath.Path) finding.List {
-	set := slices.DeleteFunc(slices.Clone(u.Members), func(name string) bool { return isUnset(t, name, object[name]) })
+func (c *unionCheck) union(t *schema.Type, u schema.Union, object merge.Object,
+	path fieldpath.Path) finding.List {
+	set := slices.DeleteFunc(slices.Clone(u.Members), func(name string) bool {
+		return isUnset(t, name, object[name])
+	})
 	if u.Discriminator != "" {
-		if choice, ok := object[u.Discriminator].(string); !ok || choice == u.When || len(set) == 0 {
+		if choice, ok := object[u.Discriminator].(string); !ok || choice == u.When ||
+			len(set) == 0 {
 			return nil
 		}
 		set = append(set, u.Discriminator)
@@ -249,7 +271,8 @@ func (c *unionCheck) union(t *schema.Type, u schema.Union, object merge.Object, 
 	return nil
 }
 
-// isUnset reports whether a member of a union is not set. An empty string is none, unless the Go type tells it from no string.
+// isUnset reports whether a member of a union is not set. An empty string is none, unless the Go
+// type tells it from no string.
 func isUnset(t *schema.Type, name string, value any) bool {
 	if value != "" || t.GoType() == nil {
 		return value == nil
@@ -258,8 +281,10 @@ func isUnset(t *schema.Type, name string, value any) bool {
 	return ok && f.Type.Kind() == reflect.String
 }
 
-// memberClaims returns one claim for each member that is set: a manager's, or else the base's. It returns nil if no patch sets one.
-func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path, set []string) []merge.Claim {
+// memberClaims returns one claim for each member that is set: a manager's, or else the base's. It
+// returns nil if no patch sets one.
+func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path,
+	set []string) []merge.Claim {
 	claims, isPatched := make([]merge.Claim, len(set)), false
 	whole, isWhole := c.atomicClaim(path)
 	for i, name := range set {
@@ -303,7 +328,8 @@ func (c *unionCheck) index() {
 	}
 }
 
-// claimOn returns a manager's claim on the value of a field, or else within the field, or else on its presence.
+// claimOn returns a manager's claim on the value of a field, or else within the field, or else on
+// its presence.
 func (c *unionCheck) claimOn(field string) (merge.Claim, bool) {
 	claim, ok := c.exact[field]
 	if within, is := c.within[field]; is && (!ok || claim.Value == merge.Presence{}) {
@@ -312,7 +338,8 @@ func (c *unionCheck) claimOn(field string) (merge.Claim, bool) {
 	return claim, ok
 }
 
-// atomicClaim returns the last claim of a manager on the value that holds a path and merges as a whole. An example is a list of sources.
+// atomicClaim returns the last claim of a manager on the value that holds a path and merges as a
+// whole. An example is a list of sources.
 func (c *unionCheck) atomicClaim(path fieldpath.Path) (merge.Claim, bool) {
 	for n := len(path); n >= 0; n-- {
 		if claim, ok := c.exact[path[:n].String()]; ok && (claim.Value != merge.Presence{}) {
@@ -322,17 +349,20 @@ func (c *unionCheck) atomicClaim(path fieldpath.Path) (merge.Claim, bool) {
 	return merge.Claim{}, false
 }
 
-func (m *Object) twoMembers(t *schema.Type, u schema.Union, path fieldpath.Path, claims []merge.Claim, set []string) finding.Finding {
+func (m *Object) twoMembers(t *schema.Type, u schema.Union, path fieldpath.Path,
+	claims []merge.Claim, set []string) finding.Finding {
 	f := finding.Finding{
 		Code: codes.TwoSources, Severity: finding.Error, Object: m.ID, Path: path, Claims: claims,
-		Message: fmt.Sprintf("sets %s; the merge keeps both, and the cluster rejects the object", strings.Join(set, " and ")),
-		Remedy:  finding.Remedy{Text: "set the other member to null in the patch"},
+		Message: fmt.Sprintf("sets %s; the merge keeps both, and the cluster rejects the object",
+			strings.Join(set, " and ")),
+		Remedy: finding.Remedy{Text: "set the other member to null in the patch"},
 	}
 	if t.GoType() == reflect.TypeFor[corev1.EnvVar]() {
 		f.Code = codes.ValueAndValueFrom
 	}
 	if u.Discriminator != "" {
-		f.Message = fmt.Sprintf("Forbidden: %s may not be specified when %s is not %s", set[0], u.Discriminator, u.When)
+		f.Message = fmt.Sprintf("Forbidden: %s may not be specified when %s is not %s", set[0],
+			u.Discriminator, u.When)
 		f.Remedy.Text = fmt.Sprintf("set %s to null in the patch", set[0])
 	}
 	for _, c := range claims {

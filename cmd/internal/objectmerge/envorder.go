@@ -40,9 +40,14 @@ func (m *Object) LateVariables(merged *Result) (found finding.List) {
 			continue
 		}
 		f := finding.Finding{
-			Code: codes.EnvOrder, Severity: finding.Warning, Object: m.ID, Path: v.path.Append(fieldpath.Item("name", v.from)),
-			Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded", v.from, v.to),
-			Remedy:  finding.Remedy{Text: fmt.Sprintf("name %s before %s in one patch, or define both in the base", v.to, v.from)},
+			Code: codes.EnvOrder, Severity: finding.Warning, Object: m.ID,
+			Path: v.path.Append(fieldpath.Item("name", v.from)),
+			Message: fmt.Sprintf(
+				"%s refers to $(%s), which the merge puts after it, so that it is not expanded",
+				v.from, v.to),
+			Remedy: finding.Remedy{
+				Text: fmt.Sprintf("name %s before %s in one patch, or define both in the base",
+					v.to, v.from)},
 		}
 		for i := len(m.patches) - 1; i >= 0 && f.Position == (fieldpath.Position{}); i-- {
 			for _, name := range []string{v.from, v.to} {
@@ -84,7 +89,9 @@ func lateVariables(t *schema.Type, value any, path fieldpath.Path) (found []late
 			if name == "containers" || name == "initContainers" {
 				env := variables(item["env"])
 				for late, to := range runtimepatch.LateReferences(env) {
-					found = append(found, lateVariable{at.Append(step, fieldpath.Field("env")), env[late].Name, to})
+					found = append(
+						found, lateVariable{at.Append(step, fieldpath.Field("env")),
+							env[late].Name, to})
 				}
 			}
 		}

@@ -22,9 +22,10 @@ type leftovers struct {
 	found         finding.List
 }
 
-// Leftovers returns the required fields that applies take from items which stay because other managers own parts of them. It names
-// these managers in the given errors on such items as well. The schema of an OpenAPI document says which fields are required; the
-// rules of other kinds give the given errors.
+// Leftovers returns the required fields that applies take from items which stay because other
+// managers own parts of them. It names these managers in the given errors on such items as well.
+// The schema of an OpenAPI document says which fields are required; the rules of other kinds give
+// the given errors.
 func (m *Object) Leftovers(merged *Result, others finding.List) finding.List {
 	base, err := m.base.Fields()
 	if !m.managed || err != nil {
@@ -82,30 +83,40 @@ func (l *leftovers) required(t *schema.Type, before, after any, path fieldpath.P
 	}
 }
 
-// name names in an error the managers that keep an item from which an apply has taken the field of the error.
+// name names in an error the managers that keep an item from which an apply has taken the field of
+// the error.
 func (l *leftovers) name(f *finding.Finding, owners []owner) {
 	if l.values.at(l.before, f.Path) == nil || l.values.at(l.after, f.Path) != nil {
 		return
 	}
 	item := f.Path[:len(f.Path)-1]
-	patch := slices.IndexFunc(l.patches, func(p Patch) bool { return p.json == nil && !p.document.Has(item) })
+	patch := slices.IndexFunc(l.patches, func(p Patch) bool {
+		return p.json == nil && !p.document.Has(item)
+	})
 	if patch < 0 || len(item) == 0 {
 		return
 	}
 	f.Position = l.Position(merge.Manager(l.patches[patch].manager), item)
 	var keepers []string
 	for _, o := range owners {
-		at := slices.IndexFunc(o.fields, func(path fieldpath.Path) bool { return isWithin(path, item) })
+		at := slices.IndexFunc(o.fields, func(path fieldpath.Path) bool {
+			return isWithin(path, item)
+		})
 		if at < 0 {
 			continue
 		}
 		path := o.fields[at]
 		keepers = append(keepers, o.name)
-		f.Claims = append(f.Claims, merge.Claim{Owner: merge.Manager(o.name), Value: l.values.at(l.after, path), At: path, Position: l.base.Position(path)})
+		f.Claims = append(
+			f.Claims, merge.Claim{Owner: merge.Manager(o.name), Value: l.values.at(l.after, path),
+				At: path, Position: l.base.Position(path)})
 	}
 	if keepers != nil {
-		f.Message += fmt.Sprintf("; %s no longer applies %s, which stays because %s owns a part of it", l.patches[patch].manager, item, strings.Join(keepers, " and "))
-		f.Remedy.Text = fmt.Sprintf("set the field, or remove the fields of %s there", strings.Join(keepers, " and "))
+		f.Message += fmt.Sprintf(
+			"; %s no longer applies %s, which stays because %s owns a part of it",
+			l.patches[patch].manager, item, strings.Join(keepers, " and "))
+		f.Remedy.Text = fmt.Sprintf("set the field, or remove the fields of %s there",
+			strings.Join(keepers, " and "))
 	}
 }
 
@@ -132,8 +143,8 @@ func ownersIn(managed any) (owners []owner) {
 	return owners
 }
 
-// isWithin reports whether a path of managed fields leads into an item, and not to the item itself or its keys. Managed fields do not
-// distinguish a field from a key of a map.
+// isWithin reports whether a path of managed fields leads into an item, and not to the item itself
+// or its keys. Managed fields do not distinguish a field from a key of a map.
 func isWithin(path, item fieldpath.Path) bool {
 	if len(path) <= len(item) {
 		return false
@@ -146,5 +157,8 @@ func isWithin(path, item fieldpath.Path) bool {
 		}
 	}
 	next, _ := path[len(item)].Name()
-	return len(item) == 0 || !slices.ContainsFunc(item[len(item)-1].Keys(), func(key fieldpath.ItemKey) bool { return key.Name == next })
+	return len(item) == 0 ||
+		!slices.ContainsFunc(item[len(item)-1].Keys(), func(key fieldpath.ItemKey) bool {
+			return key.Name == next
+		})
 }

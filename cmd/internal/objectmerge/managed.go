@@ -11,7 +11,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// isIdentity reports whether the API server omits a field from all sets: the identity of an object has no owner.
+// isIdentity reports whether the API server omits a field from all sets: the identity of an object
+// has no owner.
 func isIdentity(path fieldpath.Path) bool {
 	switch path.String() {
 	case ".apiVersion", ".kind", ".metadata.name", ".metadata.namespace":
@@ -20,8 +21,9 @@ func isIdentity(path fieldpath.Path) bool {
 	return false
 }
 
-// AddManagedFields adds metadata.managedFields to the merged object. A live object has them as the API server writes them. Another
-// object has an update by the base and by each JSON patch, and an apply by each other patch. A layer without fields has no entry.
+// AddManagedFields adds metadata.managedFields to the merged object. A live object has them as the
+// API server writes them. Another object has an update by the base and by each JSON patch, and an
+// apply by each other patch. A layer without fields has no entry.
 func (m *Object) AddManagedFields(merged *Result) error {
 	entries := merged.managed
 	if !m.managed {
@@ -39,7 +41,8 @@ func (m *Object) AddManagedFields(merged *Result) error {
 	return nil
 }
 
-// All yields the claims of merged.Owners on what an input sets. The Go type also has the empty values of required fields.
+// All yields the claims of merged.Owners on what an input sets. The Go type also has the empty
+// values of required fields.
 func (m *Object) All(merged *Result) iter.Seq2[fieldpath.Path, []merge.Claim] {
 	if m.typ != option.StrategicType {
 		return merged.Owners.All()
@@ -48,11 +51,15 @@ func (m *Object) All(merged *Result) iter.Seq2[fieldpath.Path, []merge.Claim] {
 	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		values := lookup{}
 		for path, claims := range merged.Owners.All() {
-			if first := claims[0]; first.Owner == merge.BaseLayer && isEmpty(first.Value) && values.at(base, path) == nil {
+			if first := claims[0]; first.Owner == merge.BaseLayer && isEmpty(first.Value) &&
+				values.at(base, path) == nil {
 				claims = claims[1:]
 			}
-			isUnset := !slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Value == nil || !isEmpty(c.Value) })
-			if len(claims) > 0 && (!isUnset || values.at(merged.Fields, path) != nil) && !yield(path, claims) {
+			isUnset := !slices.ContainsFunc(claims, func(c merge.Claim) bool {
+				return c.Value == nil || !isEmpty(c.Value)
+			})
+			if len(claims) > 0 && (!isUnset || values.at(merged.Fields, path) != nil) &&
+				!yield(path, claims) {
 				return
 			}
 		}
@@ -64,12 +71,14 @@ func isEmpty(value any) bool {
 	return value == nil || value != merge.Presence{} && reflect.ValueOf(value).IsZero()
 }
 
-// FieldsV1 returns the fields that each layer owns, as in metadata.managedFields. A layer without fields is omitted.
+// FieldsV1 returns the fields that each layer owns, as in metadata.managedFields. A layer without
+// fields is omitted.
 func (m *Object) FieldsV1(merged *Result) iter.Seq2[merge.Owner, []byte] {
 	return func(yield func(merge.Owner, []byte) bool) {
 		values := lookup{}
 		ignored := func(path fieldpath.Path) bool {
-			if _, isElement := path[len(path)-1].Element(); isElement || m.typ != option.StrategicType {
+			if _, isElement := path[len(path)-1].Element(); isElement ||
+				m.typ != option.StrategicType {
 				return isIdentity(path)
 			}
 			return isIdentity(path) || values.at(merged.Fields, path) == nil
@@ -98,7 +107,8 @@ func (m *Object) entries(merged *Result) (entries any, err error) {
 			operation = "Update"
 		}
 		list = append(list, merge.Object{
-			"manager": manager, "operation": operation, "apiVersion": m.base.APIVersion, "fieldsType": "FieldsV1", "fieldsV1": fields,
+			"manager": manager, "operation": operation, "apiVersion": m.base.APIVersion,
+			"fieldsType": "FieldsV1", "fieldsV1": fields,
 		})
 	}
 	return list, nil

@@ -32,8 +32,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Applies reports whether a command for TrainJobs gets the inputs of merge. These are one object of another kind with patches,
-// or a flag for such objects. The returned program can read standard input again.
+// Applies reports whether a command for TrainJobs gets the inputs of merge. These are one object of
+// another kind with patches, or a flag for such objects. The returned program can read standard
+// input again.
 func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.Program, bool) {
 	if flags.Builds() {
 		return p, false
@@ -60,7 +61,8 @@ func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.P
 		return &copied, false
 	}
 	group, _, _ := strings.Cut(documents[0].APIVersion, "/")
-	return &copied, !workspace.IsTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
+	return &copied, !workspace.IsTrainer(documents[0]) &&
+		group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
 }
 
 // Object is a base of any kind with its patches.
@@ -88,7 +90,8 @@ type Kind struct {
 	rules            merge.Option // of a strategic merge
 }
 
-// NewKind returns a kind by its definition, or without one by its Go type, or nil if it has neither.
+// NewKind returns a kind by its definition, or without one by its Go type, or nil if it has
+// neither.
 func NewKind(apiVersion, kind string, definition Defined) (*Kind, error) {
 	k, err := newKind(apiVersion, kind, definition, option.Schema{})
 	if err != nil || k.typ == option.JSONType {
@@ -98,7 +101,8 @@ func NewKind(apiVersion, kind string, definition Defined) (*Kind, error) {
 }
 
 func newKind(apiVersion, kind string, definition Defined, how option.Schema) (*Kind, error) {
-	k := &Kind{apiVersion: apiVersion, kind: kind, schema: definition.Type, admits: definition.Admits}
+	k := &Kind{apiVersion: apiVersion, kind: kind, schema: definition.Type,
+		admits: definition.Admits}
 	k.goType, _ = builtin.TypeOf(apiVersion, kind)
 	err := k.choose(how)
 	switch {
@@ -132,7 +136,8 @@ func (k *Kind) Object(file string, data []byte) (*Object, finding.List) {
 			return nil, append(found, m.rejected(err))
 		}
 	}
-	m.managed = m.typ == option.ApplyType && m.base.Has(fieldpath.Fields("metadata", "managedFields"))
+	m.managed = m.typ == option.ApplyType &&
+		m.base.Has(fieldpath.Fields("metadata", "managedFields"))
 	return m, found
 }
 
@@ -150,7 +155,9 @@ func (m *Object) Check() error {
 	case wrong == nil:
 		return nil
 	case wrong.Option == "Managed":
-		return exit.Usage(errors.New("the base has metadata.managedFields: their owners permit no other rule than --option=keep-order: leave out one of the two"))
+		return exit.Usage(
+			errors.New("the base has metadata.managedFields: their owners permit no other rule " +
+				"than --option=keep-order: leave out one of the two"))
 	default:
 		return exit.Usage(&option.MergeError{Field: option.FieldOf(wrong.Option), Err: wrong.Err})
 	}
@@ -170,13 +177,20 @@ func (m *Object) Wrong(policies option.Policies) *merge.OptionError {
 	return nil
 }
 
-// Read reads the base, its definition and the patches. It reports invalid inputs as findings. The error is a usage error.
-func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how option.Schema) (*Object, finding.List, error) {
+// Read reads the base, its definition and the patches. It reports invalid inputs as findings. The
+// error is a usage error.
+func Read(p *host.Program, in *workspace.Input, flags workspace.Flags,
+	how option.Schema) (*Object, finding.List, error) {
 	switch {
 	case len(flags.Files) == 0:
-		return nil, nil, exit.Usage(errors.New("there is no base: name the file of one object with -f, or - for standard input"))
+		return nil, nil,
+			exit.Usage(errors.New(
+				"there is no base: name the file of one object with -f, or - for standard input"))
 	case len(flags.Files) > 1:
-		return nil, nil, exit.Usage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.Files)))
+		return nil, nil,
+			exit.Usage(fmt.Errorf(
+				"there is one base, and %d files are given: name the patches with --patch",
+				len(flags.Files)))
 	case flags.Release != nil:
 		return nil, nil, exit.Usage(errors.New("--trainer-version is for TrainJobs: remove it"))
 	case flags.Selector != nil:
@@ -211,9 +225,13 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	}
 	if m.typ == option.JSONType && how.MergeType == "" {
 		found = append(found, finding.Finding{
-			Code: codes.NoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
-			Message: fmt.Sprintf("no schema of %s %s: the patches merge as JSON merge patches, which replace whole lists", is.APIVersion, is.ID.Kind),
-			Remedy:  finding.Remedy{Text: "add its CustomResourceDefinition with --crd, or use --type=merge"},
+			Code: codes.NoSchema, Severity: finding.Warning, Object: m.ID,
+			Position: m.base.Position(fieldpath.Fields("kind")),
+			Message: fmt.Sprintf(
+				"no schema of %s %s: the patches merge as JSON merge patches, which replace "+
+					"whole lists", is.APIVersion, is.ID.Kind),
+			Remedy: finding.Remedy{
+				Text: "add its CustomResourceDefinition with --crd, or use --type=merge"},
 		})
 	}
 	if m.kind == "JobSet" {
@@ -226,8 +244,8 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	return m, found, nil
 }
 
-// decodeBase decodes the base as an API server decodes an object of its own kinds. Package manifest drops null values of maps, as it
-// does in custom resources.
+// decodeBase decodes the base as an API server decodes an object of its own kinds. Package manifest
+// drops null values of maps, as it does in custom resources.
 func (m *Object) decodeBase() (any, error) {
 	fields, err := m.base.Fields()
 	if err != nil {
@@ -241,13 +259,17 @@ func (m *Object) decodeBase() (any, error) {
 	return object, quantity.Unmarshal(text, object, kjson.UnmarshalCaseSensitivePreserveInts)
 }
 
-// readPatches reads the patches, and appends their findings to those before. The error is a usage error.
-func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []string, found finding.List) (finding.List, error) {
+// readPatches reads the patches, and appends their findings to those before. The error is a usage
+// error.
+func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []string,
+	found finding.List) (finding.List, error) {
 	for _, patch := range patches {
 		manager, file := workspace.ManagerOf(patch)
 		manager = cmp.Or(manager, filepath.Base(file))
 		if m.HasPatch(manager) {
-			return nil, exit.Usage(fmt.Errorf("--patch: manager %q has two patches: name the managers with --patch NAME=FILE, or combine the two patches", manager))
+			return nil, exit.Usage(
+				fmt.Errorf("--patch: manager %q has two patches: name the managers with --patch "+
+					"NAME=FILE, or combine the two patches", manager))
 		}
 		data, unreadable := in.Open(p, file)
 		if unreadable != nil {
@@ -259,20 +281,25 @@ func (m *Object) readPatches(p *host.Program, in *workspace.Input, patches []str
 			continue
 		}
 		if !m.Takes(read) {
-			return nil, exit.Usage(fmt.Errorf("--patch %s: a JSON patch needs --type=merge, or --type=apply with --openapi", file))
+			return nil, exit.Usage(
+				fmt.Errorf("--patch %s: a JSON patch needs --type=merge, or --type=apply with "+
+					"--openapi", file))
 		}
 		found = append(found, m.Add(read)...)
 	}
 	return found, nil
 }
 
-// header returns the kind of a document, to decode it strictly as a Go type. A nil type stands for any object.
+// header returns the kind of a document, to decode it strictly as a Go type. A nil type stands for
+// any object.
 func (k *Kind) header(t reflect.Type) manifest.Kind {
 	group, version, ok := strings.Cut(k.apiVersion, "/")
 	if !ok {
 		group, version = "", k.apiVersion
 	}
-	kind := manifest.Kind{Group: group, Version: version, Kind: k.kind, New: func() any { return new(merge.Object) }}
+	kind := manifest.Kind{Group: group, Version: version, Kind: k.kind, New: func() any {
+		return new(merge.Object)
+	}}
 	if t != nil {
 		kind.New = func() any { return reflect.New(t).Interface() }
 	}
@@ -296,11 +323,15 @@ func (k *Kind) choose(flags option.Schema) error {
 	}
 	switch {
 	case k.typ == option.ApplyType && k.schema == nil:
-		return fmt.Errorf("--type=apply: no --crd or --openapi defines %s, and an apply needs its schema", name)
+		return fmt.Errorf(
+			"--type=apply: no --crd or --openapi defines %s, and an apply needs its schema", name)
 	case k.typ == option.StrategicType && k.goType == nil:
-		return fmt.Errorf("--type=strategic: only kinds of Kubernetes itself have strategic merge patches, not %s: use --type=apply with its --crd, or --type=merge", name)
+		return fmt.Errorf(
+			"--type=strategic: only kinds of Kubernetes itself have strategic merge patches, not "+
+				"%s: use --type=apply with its --crd, or --type=merge", name)
 	case flags.Names() != "" && k.typ != option.ApplyType:
-		return fmt.Errorf("%s has no effect on --type=%s: remove one of the two", flags.Names(), k.typ)
+		return fmt.Errorf("%s has no effect on --type=%s: remove one of the two", flags.Names(),
+			k.typ)
 	}
 	return nil
 }

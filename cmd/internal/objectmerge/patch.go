@@ -42,8 +42,10 @@ func (m *Object) Add(patch Patch) (found finding.List) {
 		found = append(m.mismatches(patch), m.foreignDirectives(patch, patch.fields, nil)...)
 		if m.isFieldless(patch) {
 			return append(found, finding.Finding{
-				Code: codes.UnknownField, Severity: finding.Error, Object: m.ID, Position: patch.document.Position(nil),
-				Message: "the patch has no field of a " + m.ID.Kind, Remedy: finding.Remedy{Text: "use a patch of this kind"},
+				Code: codes.UnknownField, Severity: finding.Error, Object: m.ID,
+				Position: patch.document.Position(nil),
+				Message:  "the patch has no field of a " + m.ID.Kind,
+				Remedy:   finding.Remedy{Text: "use a patch of this kind"},
 			})
 		}
 	}
@@ -52,8 +54,8 @@ func (m *Object) Add(patch Patch) (found finding.List) {
 	return found
 }
 
-// operationsIn returns the operations of a JSON patch. Data that is not a JSON patch, or would expand without a limit, is left to the
-// reader of objects.
+// operationsIn returns the operations of a JSON patch. Data that is not a JSON patch, or would
+// expand without a limit, is left to the reader of objects.
 func operationsIn(data []byte) merge.JSONPatch {
 	if !manifest.IsBounded(data) {
 		return nil
@@ -65,8 +67,10 @@ func operationsIn(data []byte) merge.JSONPatch {
 
 // Patch reads a manager's patch of the kind, which is the only one of its file.
 func (k *Kind) Patch(manager, file string, data []byte) (Patch, finding.List) {
-	if operations := operationsIn(data); operations != nil && !slices.ContainsFunc(operations, func(o merge.Operation) bool { return o.Op == "" }) {
-		return Patch{manager: manager, document: &manifest.Document{File: file}, data: data, json: operations}, nil
+	if operations := operationsIn(data); operations != nil &&
+		!slices.ContainsFunc(operations, func(o merge.Operation) bool { return o.Op == "" }) {
+		return Patch{manager: manager, document: &manifest.Document{File: file}, data: data,
+			json: operations}, nil
 	}
 	documents, found := manifest.DecodeAs(file, data, k.header(nil))
 	if found.Err() != nil {
@@ -81,7 +85,10 @@ func (k *Kind) Patch(manager, file string, data []byte) (Patch, finding.List) {
 	}
 	fields, err := documents[0].Fields()
 	if err != nil {
-		return patch, append(found, finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: documents[0].Position(nil), Message: err.Error()})
+		return patch,
+			append(found,
+				finding.Finding{Code: codes.Syntax, Severity: finding.Error,
+					Position: documents[0].Position(nil), Message: err.Error()})
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
 		if !documents[0].Has(fieldpath.Fields(name)) {
@@ -92,7 +99,8 @@ func (k *Kind) Patch(manager, file string, data []byte) (Patch, finding.List) {
 	return patch, found
 }
 
-// Unnamed returns the patch without the name and the namespace of its object, for objects that are selected otherwise.
+// Unnamed returns the patch without the name and the namespace of its object, for objects that are
+// selected otherwise.
 func (p Patch) Unnamed() Patch {
 	if metadata, ok := p.fields["metadata"].(merge.Object); ok {
 		p.fields, metadata = maps.Clone(p.fields), maps.Clone(metadata)
@@ -110,7 +118,8 @@ func (p Patch) Unnamed() Patch {
 func notOne(file string, documents []*manifest.Document, rule string) finding.Finding {
 	f := finding.Finding{
 		Code: codes.NotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
-		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule), Remedy: finding.Remedy{Text: "name a file that holds one"},
+		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule),
+		Remedy:  finding.Remedy{Text: "name a file that holds one"},
 	}
 	if len(documents) > 1 {
 		f.Position = documents[1].Position(nil)
@@ -135,16 +144,19 @@ func (m *Object) mismatches(patch Patch) finding.List {
 			continue
 		}
 		found = append(found, finding.Finding{
-			Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Path: field.path, Position: is.Position(field.path),
-			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is, field.want),
-			Remedy:  finding.Remedy{Text: "remove the field from the patch, or give the patch its own base"},
+			Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Path: field.path,
+			Position: is.Position(field.path),
+			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is,
+				field.want),
+			Remedy: finding.Remedy{
+				Text: "remove the field from the patch, or give the patch its own base"},
 		})
 	}
 	return found
 }
 
-// isFieldless reports whether a patch has none of the fields of the base's kind. Its file may be any, such as one of passwords, so a
-// finding must not repeat its keys.
+// isFieldless reports whether a patch has none of the fields of the base's kind. Its file may be
+// any, such as one of passwords, so a finding must not repeat its keys.
 func (m *Object) isFieldless(patch Patch) bool {
 	var names []string
 	switch {
@@ -157,11 +169,14 @@ func (m *Object) isFieldless(patch Patch) bool {
 	}
 	isDirective := func(name string) bool { return strings.HasPrefix(name, "$") }
 	keys := slices.Collect(maps.Keys(patch.fields))
-	return len(names) > 0 && len(keys) > 0 && !nearest.Any(keys, names) && !slices.ContainsFunc(keys, isDirective)
+	return len(names) > 0 && len(keys) > 0 && !nearest.Any(keys, names) &&
+		!slices.ContainsFunc(keys, isDirective)
 }
 
-// foreignDirectives reports the directives in a patch that is not a strategic merge patch. There, they are fields that no kind has.
-func (m *Object) foreignDirectives(patch Patch, value any, path fieldpath.Path) (found finding.List) {
+// foreignDirectives reports the directives in a patch that is not a strategic merge patch. There,
+// they are fields that no kind has.
+func (m *Object) foreignDirectives(patch Patch, value any,
+	path fieldpath.Path) (found finding.List) {
 	if m.typ == option.StrategicType {
 		return nil
 	}
@@ -174,14 +189,19 @@ func (m *Object) foreignDirectives(patch Patch, value any, path fieldpath.Path) 
 				continue
 			}
 			found = append(found, finding.Finding{
-				Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Path: at, Position: patch.document.Position(at),
-				Message: fmt.Sprintf("Forbidden: %s is a directive of strategic merge patches, which %s does not support", name, m.ID.Kind),
-				Remedy:  finding.Remedy{Text: "remove the directive, and set the whole list or object instead"},
+				Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Path: at,
+				Position: patch.document.Position(at),
+				Message: fmt.Sprintf(
+					"Forbidden: %s is a directive of strategic merge patches, which %s does not "+
+						"support", name, m.ID.Kind),
+				Remedy: finding.Remedy{
+					Text: "remove the directive, and set the whole list or object instead"},
 			})
 		}
 	case []any:
 		for i, item := range value {
-			found = append(found, m.foreignDirectives(patch, item, path.Append(fieldpath.Index(i)))...)
+			found = append(
+				found, m.foreignDirectives(patch, item, path.Append(fieldpath.Index(i)))...)
 		}
 	}
 	return found

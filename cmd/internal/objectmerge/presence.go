@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// present records which fields the base and the patches set. The encoding of a Go type also writes required fields that no input
-// sets, such as a null selector.
+// present records which fields the base and the patches set. The encoding of a Go type also writes
+// required fields that no input sets, such as a null selector.
 type present struct {
 	fields map[string]*present
 	items  map[string][]*present // the items of a list with a merge key, by their key
@@ -100,7 +100,8 @@ func (w presence) add(p *present, at typeRef, value any) *present {
 			}
 			break
 		}
-		// Items of one key are separate in a new list, and merge into the first one of another list.
+		// Items of one key are separate in a new list, and merge into the first one of another
+		// list.
 		merges := len(p.items) > 0
 		if !merges {
 			p.items = map[string][]*present{}
@@ -117,8 +118,8 @@ func (w presence) add(p *present, at typeRef, value any) *present {
 	return p
 }
 
-// prune removes fields of an encoded value that no input sets and that have their Go type's empty value. It keeps the value of a
-// pointer, which an input has set.
+// prune removes fields of an encoded value that no input sets and that have their Go type's empty
+// value. It keeps the value of a pointer, which an input has set.
 func (w presence) prune(p *present, at typeRef, value any) {
 	at = at.concrete()
 	switch value := value.(type) {
@@ -168,7 +169,8 @@ func (p *present) of(name string) *present {
 	return p.fields[name]
 }
 
-// isZero reports whether a pruned value encodes the zero value of its Go type. The zero quantity is "0", for example.
+// isZero reports whether a pruned value encodes the zero value of its Go type. The zero quantity is
+// "0", for example.
 func isZero(at typeRef, value any) bool {
 	if at.t == nil {
 		return false

@@ -15,8 +15,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Rejected returns the errors of the API server for the merged object, each at the patch that brings it in. It returns none if the
-// base has errors before, and none that other findings explain.
+// Rejected returns the errors of the API server for the merged object, each at the patch that
+// brings it in. It returns none if the base has errors before, and none that other findings
+// explain.
 func (m *Object) Rejected(merged *Result, others finding.List) (found finding.List) {
 	errs := m.admit(merged.Fields)
 	if errs == nil {
@@ -28,7 +29,8 @@ func (m *Object) Rejected(merged *Result, others finding.List) (found finding.Li
 	values, explained, seen := lookup{}, newPaths(others), map[codes.Key]bool{}
 	for _, f := range errs {
 		f.Object, f.Path = m.ID, values.pathIn(merged.Type, merged.Fields, f.Path)
-		if key := codes.KeyOf(f); !explained.near(f.Path) && !seen[key] { // two items may have one key
+		// two items may have one key
+		if key := codes.KeyOf(f); !explained.near(f.Path) && !seen[key] {
 			seen[key] = true
 			found = append(found, f)
 		}
@@ -81,7 +83,8 @@ func (m *Object) admit(fields merge.Object) finding.List {
 	}
 	// A JobSet whose Jobs are never created is accepted.
 	isOfServer := func(f finding.Finding) bool {
-		return f.Severity == finding.Error && f.Code != codes.NeverCreated && f.Code != codes.NoSuchPod
+		return f.Severity == finding.Error && f.Code != codes.NeverCreated &&
+			f.Code != codes.NoSuchPod
 	}
 	return found.Where(isOfServer)
 }
@@ -95,7 +98,8 @@ func (m *Object) isBaseValid() bool {
 	return err == nil && m.admit(base) == nil
 }
 
-// pathIn returns a path of the API server in the form of the type. There, the keys of a list name its items.
+// pathIn returns a path of the API server in the form of the type. There, the keys of a list name
+// its items.
 func (l lookup) pathIn(t *schema.Type, value any, path fieldpath.Path) fieldpath.Path {
 	out := make(fieldpath.Path, 0, len(path))
 	for i, step := range path {
@@ -146,7 +150,8 @@ type claimKey struct {
 }
 
 func newCulprits(m *Object, merged *Result) *culprits {
-	c := &culprits{m, merged, lookup{}, map[string]merge.Claim{}, map[claimKey]merge.Claim{}, map[int]map[string]bool{}}
+	c := &culprits{m, merged, lookup{}, map[string]merge.Claim{}, map[claimKey]merge.Claim{},
+		map[int]map[string]bool{}}
 	for at, claims := range merged.Owners.All() {
 		if len(claims) > 0 {
 			c.last[at.String()] = claims[len(claims)-1]
@@ -177,14 +182,16 @@ func textOf(value any) string {
 	return ""
 }
 
-// blame sets the claims and the position of an error: the patch without which the object is valid, and the field there.
+// blame sets the claims and the position of an error: the patch without which the object is valid,
+// and the field there.
 func (c *culprits) blame(f *finding.Finding) {
 	patch := &c.patches[c.culprit(*f)-1]
 	layer := merge.Manager(patch.manager)
 	if patch.json != nil && c.managed {
 		layer = merge.Manager(patch.manager + updated)
 	}
-	if last, ok := c.last[f.Path.String()]; ok && (last.Owner != merge.BaseLayer || c.base.Has(last.At)) {
+	if last, ok := c.last[f.Path.String()]; ok &&
+		(last.Owner != merge.BaseLayer || c.base.Has(last.At)) {
 		f.Claims = append(f.Claims, c.placed(last))
 	}
 	switch claim, ok := c.nearest(layer, f.Path); {
@@ -192,7 +199,9 @@ func (c *culprits) blame(f *finding.Finding) {
 		f.Position = patch.document.Position(f.Path)
 	case ok:
 		f.Position = c.Position(layer, claim.At)
-		f.Claims = append(slices.DeleteFunc(f.Claims, func(c merge.Claim) bool { return c.Owner == layer }), c.placed(claim))
+		f.Claims = append(slices.DeleteFunc(f.Claims, func(c merge.Claim) bool {
+			return c.Owner == layer
+		}), c.placed(claim))
 	default:
 		f.Position = c.Position(layer, nil)
 	}
@@ -203,7 +212,8 @@ func (m *Object) placed(c merge.Claim) merge.Claim {
 	return c
 }
 
-// culprit returns the number of patches with which the object has the error, and without the last of which it does not.
+// culprit returns the number of patches with which the object has the error, and without the last
+// of which it does not.
 func (c *culprits) culprit(f finding.Finding) int {
 	without, with := 0, len(c.patches)
 	for with-without > 1 {
@@ -231,8 +241,8 @@ func (c *culprits) errorsWith(n int) map[string]bool {
 	return c.errors[n]
 }
 
-// nearest returns the claim of a layer on the field of a path, or on the nearest one around it. Of several, it is one with the
-// value of the path.
+// nearest returns the claim of a layer on the field of a path, or on the nearest one around it. Of
+// several, it is one with the value of the path.
 func (c *culprits) nearest(layer merge.Owner, path fieldpath.Path) (merge.Claim, bool) {
 	value := textOf(c.values.at(c.merged.Fields, path))
 	for n := len(path); n >= 0; n-- {

@@ -15,10 +15,13 @@ func AddKustomize(f *pflag.FlagSet, dirs *[]string, usage string) {
 
 // AddBuilds adds the flag that builds kustomizations.
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
-	AddKustomize(f, &flags.Kustomize, "build the kustomizations in or below a directory, each as an input of its own with the other files")
+	AddKustomize(f, &flags.Kustomize,
+		"build the kustomizations in or below a directory, each as an input of its own with the "+
+			"other files")
 }
 
-// Forced collects which managers of a flag, such as --force-manager, the parts of a run know. Some parts may lack a manager.
+// Forced collects which managers of a flag, such as --force-manager, the parts of a run know. Some
+// parts may lack a manager.
 type Forced struct {
 	flag   string
 	names  []string

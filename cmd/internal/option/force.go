@@ -14,17 +14,23 @@ import (
 )
 
 // AddForceManager adds the flag --force-manager.
-func AddForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, flags *workspace.Flags) {
-	cmd.Flags().Var((*Repeated)(managers), "force-manager", "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
+func AddForceManager(p *host.Program, cmd *cobra.Command, managers *[]string,
+	flags *workspace.Flags) {
+	cmd.Flags().Var((*Repeated)(managers), "force-manager",
+		"let a manager win every conflict that it takes part in, with a warning for each; of "+
+			"several, the one that is named first (repeatable)")
 	commandline.Complete(cmd, "force-manager", CompleteManagers(p, flags))
 }
 
-// CompleteManagers returns the completion of a manager. It reads the inputs that the command line names so far.
+// CompleteManagers returns the completion of a manager. It reads the inputs that the command line
+// names so far.
 func CompleteManagers(p *host.Program, flags *workspace.Flags) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		read := *flags
 		read.Files = slices.Concat(read.Files, args)
-		managers := slices.DeleteFunc(workspace.Read(p, read).Managers(), func(name string) bool { return report.Printable(name) != name })
+		managers := slices.DeleteFunc(workspace.Read(p, read).Managers(), func(name string) bool {
+			return report.Printable(name) != name
+		})
 		return managers, cobra.ShellCompDirectiveNoFileComp
 	}
 }
@@ -32,8 +38,8 @@ func CompleteManagers(p *host.Program, flags *workspace.Flags) cobra.CompletionF
 // ForceFlag is the flag of forced managers.
 const ForceFlag = "--force-manager"
 
-// UnknownManager returns a usage error for a manager of a flag without a patch. It returns nil after an error in reading: the
-// patch may stand in the unread part.
+// UnknownManager returns a usage error for a manager of a flag without a patch. It returns nil
+// after an error in reading: the patch may stand in the unread part.
 func UnknownManager(in *workspace.Input, flag string, names []string) error {
 	if err := in.UnknownManager(names); err != nil {
 		return exit.Usage(fmt.Errorf("%s: %w", flag, err))

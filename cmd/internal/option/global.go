@@ -35,9 +35,11 @@ func (g *Global) Add(root *cobra.Command) {
 		g.Color = Color(text)
 		return OneOf("--color", text, colorWords()...)
 	}}
-	f.Var(&color, "color", "color the text: auto, for a terminal unless NO_COLOR is set, always or never")
+	f.Var(&color, "color",
+		"color the text: auto, for a terminal unless NO_COLOR is set, always or never")
 	commandline.Words(root, "color", colorWords()...)
-	f.BoolVar(&g.All, "all", false, "show each finding: also notes, and all findings and TrainJobs with one cause")
+	f.BoolVar(&g.All, "all", false,
+		"show each finding: also notes, and all findings and TrainJobs with one cause")
 	f.BoolVar(&g.ShowValues, "show-values", false, "show the values of environment variables")
 	gates := parsedFlag{kind: "string", parse: func(text string) (err error) {
 		if g.FeatureGates, err = render.ParseFeatureGates(text); err != nil {
@@ -45,19 +47,25 @@ func (g *Global) Add(root *cobra.Command) {
 		}
 		return nil
 	}}
-	f.Var(&gates, "feature-gates", "feature gates of the Trainer's controller: TrainJobStatus=true, since 2.4 DynamicResourceAllocation=true")
+	f.Var(&gates, "feature-gates",
+		"feature gates of the Trainer's controller: TrainJobStatus=true, since 2.4 "+
+			"DynamicResourceAllocation=true")
 	namespace := parsedFlag{kind: "string", parse: func(text string) error {
 		for _, in := range g.inputs {
 			in.Namespace = text
 		}
 		return workspace.CheckNamespace(text)
 	}}
-	f.VarP(&namespace, "namespace", "n", `the namespace of objects that name none (default "default")`)
-	addVersion(root, f, versionFlag, "the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2, 2.3 or 2.4; the default is that of the nearest "+workspace.ConfigName+", else the latest one", func(r *release.Release) {
-		for _, in := range g.inputs {
-			in.Release = r
-		}
-	})
+	f.VarP(&namespace, "namespace", "n",
+		`the namespace of objects that name none (default "default")`)
+	addVersion(root, f, versionFlag,
+		"the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2, 2.3 or 2.4; the default is "+
+			"that of the nearest "+workspace.ConfigName+", else the latest one",
+		func(r *release.Release) {
+			for _, in := range g.inputs {
+				in.Release = r
+			}
+		})
 }
 
 // Report returns the options of a report that goes to out.

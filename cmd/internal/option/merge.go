@@ -30,10 +30,16 @@ func conflictWords() []string { return []string{"fail", "last", "first", "base"}
 // Add adds the flags.
 func (m *Merge) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&m.OnConflict, "on-conflict", "fail", "fail, an error where managers disagree; or, with a warning, who wins: the last or first patch, or base")
-	f.Var((*Repeated)(&m.ForceManagers), "force-manager", "let a manager win every conflict; of several, the one that is named first (repeatable)")
-	f.Var((*Repeated)(&m.Protected), "protected", "keep the base's value of a field, such as spec.template.spec.containers[*].image (repeatable)")
-	f.Var((*Repeated)(&m.Option), "option", "merge unlike the cluster: "+strings.Join(mergeWords(), ", ")+" (repeatable)")
+	f.StringVar(&m.OnConflict, "on-conflict", "fail",
+		"fail, an error where managers disagree; or, with a warning, who wins: the last or first "+
+			"patch, or base")
+	f.Var((*Repeated)(&m.ForceManagers), "force-manager",
+		"let a manager win every conflict; of several, the one that is named first (repeatable)")
+	f.Var((*Repeated)(&m.Protected), "protected",
+		"keep the base's value of a field, such as spec.template.spec.containers[*].image "+
+			"(repeatable)")
+	f.Var((*Repeated)(&m.Option), "option",
+		"merge unlike the cluster: "+strings.Join(mergeWords(), ", ")+" (repeatable)")
 	commandline.Words(cmd, "on-conflict", conflictWords()...)
 	commandline.Words(cmd, "option", mergeWords()...)
 }
@@ -102,7 +108,9 @@ func (m *Merge) Parse() (Policies, render.OnConflict, []*MergeError) {
 		case "protect-error":
 			o.ProtectedError = true
 		default:
-			reject("option", fmt.Errorf("%s", strings.TrimPrefix(OneOf("", word, mergeWords()...).Error(), ": ")))
+			reject("option",
+				fmt.Errorf("%s",
+					strings.TrimPrefix(OneOf("", word, mergeWords()...).Error(), ": ")))
 		}
 	}
 	for i, text := range m.Protected {

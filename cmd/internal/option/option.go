@@ -53,16 +53,19 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 // AddReportFormat adds the flag for a report's format.
 func AddReportFormat(cmd *cobra.Command, format *string) {
 	formats := report.Formats()
-	cmd.Flags().StringVarP(format, "output", "o", formats[0], "the format of the report: "+strings.Join(formats, ", "))
+	cmd.Flags().StringVarP(format, "output", "o", formats[0],
+		"the format of the report: "+strings.Join(formats, ", "))
 	commandline.Words(cmd, "output", formats...)
 }
 
-// ShowsAll tells how the user sees the findings that a group does not show, see report.Options.More.
+// ShowsAll tells how the user sees the findings that a group does not show, see
+// report.Options.More.
 const ShowsAll = "--all shows each"
 
 // AddRecreate adds the flag --recreate.
 func AddRecreate(f *pflag.FlagSet, recreate *bool) {
-	f.BoolVar(recreate, "recreate", false, "expect that TrainJobs and JobSets are deleted and created again, not updated")
+	f.BoolVar(recreate, "recreate", false,
+		"expect that TrainJobs and JobSets are deleted and created again, not updated")
 }
 
 // KnownFormat returns an error for an unknown report format.
@@ -106,8 +109,8 @@ func (v *parsedFlag) Set(text string) error {
 // Type returns the placeholder in the help.
 func (v *parsedFlag) Type() string { return v.kind }
 
-// Repeated is a repeatable flag that keeps all its values in order. Unlike it, StringArray of pflag creates a CSV writer to
-// format its empty default. That would be two dozen for every command line.
+// Repeated is a repeatable flag that keeps all its values in order. Unlike it, StringArray of pflag
+// creates a CSV writer to format its empty default. That would be two dozen for every command line.
 type Repeated []string
 
 func (r *Repeated) String() string { return strings.Join(*r, ",") }
@@ -120,7 +123,8 @@ func (r *Repeated) Set(value string) error {
 // Type returns the type in the help. It also tells the completion that the flag is repeatable.
 func (r *Repeated) Type() string { return "stringArray" }
 
-// Paths is a repeatable flag of paths and globs. It splits a value at commas, like kubectl, unless a file matches the whole value.
+// Paths is a repeatable flag of paths and globs. It splits a value at commas, like kubectl, unless
+// a file matches the whole value.
 type Paths []string
 
 func (p *Paths) String() string { return (*Repeated)(p).String() }
@@ -147,12 +151,16 @@ func namesFile(name string) bool {
 func (p *Paths) Type() string { return (*Repeated)(p).Type() }
 
 // LaidOver is the help of --patch in commands that merge patches into TrainJobs.
-const LaidOver = "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own; a file has a RuntimePatch, a list of them, or a TrainJob (repeatable)"
+const LaidOver = "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own; " +
+	"a file has a RuntimePatch, a list of them, or a TrainJob (repeatable)"
 
-// AddInputs adds the flags that select the input. filename and patch are the help of -f and --patch.
+// AddInputs adds the flags that select the input. filename and patch are the help of -f and
+// --patch.
 func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string) {
 	f.VarP((*Paths)(&flags.Files), "filename", "f", filename)
-	f.VarP((*Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
+	f.VarP((*Paths)(&flags.Runtimes), "runtimes", "r",
+		"read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot "+
+			"ConfigMaps (repeatable)")
 	f.Var((*Repeated)(&flags.Patches), "patch", patch)
 	AddPolicy(f, flags)
 	AddRecursive(f, flags)
@@ -173,7 +181,9 @@ func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
 		flags.Selector = parsed
 		return nil
 	}}
-	f.VarP(&selector, "selector", "l", "only TrainJobs, and JobSets of the input, with these labels: app=x, 'tier in (a, b)' or '!team'; runtimes are always read")
+	f.VarP(&selector, "selector", "l",
+		"only TrainJobs, and JobSets of the input, with these labels: app=x, 'tier in (a, b)' or "+
+			"'!team'; runtimes are always read")
 }
 
 // AddPolicy adds the flag --policy.
@@ -185,7 +195,9 @@ func AddPolicy(f *pflag.FlagSet, flags *workspace.Flags) {
 		flags.Policy = file
 		return nil
 	}}
-	f.Var(&policy, "policy", "read managers, patches and severities from this `FILE` (default the nearest "+workspace.ConfigName+" of each file)")
+	f.Var(&policy, "policy",
+		"read managers, patches and severities from this `FILE` (default the nearest "+
+			workspace.ConfigName+" of each file)")
 }
 
 // AddRecursive adds the flag for recursion.

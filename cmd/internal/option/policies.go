@@ -20,7 +20,8 @@ type Policies struct {
 	ProtectedError                             bool
 }
 
-// Wrong returns the error of a word that a policy does not have, or of policies that contradict each other, or nil.
+// Wrong returns the error of a word that a policy does not have, or of policies that contradict
+// each other, or nil.
 func (p Policies) Wrong() *merge.OptionError {
 	for _, of := range []struct {
 		option, value string
@@ -38,13 +39,20 @@ func (p Policies) Wrong() *merge.OptionError {
 		for i, word := range of.words {
 			of.words[i] = strconv.Quote(word)
 		}
-		return &merge.OptionError{Option: of.option, Err: fmt.Errorf("Unsupported value: %q: supported values: %s", of.value, strings.Join(of.words, ", "))}
+		return &merge.OptionError{
+			Option: of.option,
+			Err: fmt.Errorf("Unsupported value: %q: supported values: %s", of.value,
+				strings.Join(of.words, ", "))}
 	}
 	switch {
 	case len(p.Managers) > 0 && p.Precedence != "":
-		return &merge.OptionError{Option: "Managers", Err: fmt.Errorf("Forbidden: may not be set when Precedence is %q", p.Precedence)}
+		return &merge.OptionError{
+			Option: "Managers",
+			Err:    fmt.Errorf("Forbidden: may not be set when Precedence is %q", p.Precedence)}
 	case p.ProtectedError && len(p.Protected) == 0:
-		return &merge.OptionError{Option: "ProtectedError", Err: errors.New("Forbidden: may not be set when Protected is empty")}
+		return &merge.OptionError{
+			Option: "ProtectedError",
+			Err:    errors.New("Forbidden: may not be set when Protected is empty")}
 	}
 	return nil
 }
@@ -72,7 +80,8 @@ func (p Policies) Options() (all []merge.Option) {
 // PolicyOf returns the policy of an option of package merge.
 func PolicyOf(option string) string {
 	return cmp.Or(map[string]string{
-		"First": "Precedence", "BaseWins": "Precedence", "Prefer": "Managers", "Protect": "Protected", "ProtectError": "ProtectedError",
+		"First": "Precedence", "BaseWins": "Precedence", "Prefer": "Managers",
+		"Protect": "Protected", "ProtectError": "ProtectedError",
 		"SkipEmpty": "Empty", "SkipZero": "Empty", "KeepOrder": "Order", "Live": "Managed",
 	}[option], option)
 }

@@ -56,23 +56,28 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	var format manifest.Format
 	if flags.AsTable() {
 		if flags.To != "pods" && flags.To != PodSets || flags.OutputDir != "" {
-			return 0, opts, fmt.Errorf("-o %s is a table of Pods or Pod sets for standard output: add --to=pods or --to=podsets, and leave --output-dir out", flags.Format)
+			return 0, opts,
+				fmt.Errorf("-o %s is a table of Pods or Pod sets for standard output: add "+
+					"--to=pods or --to=podsets, and leave --output-dir out", flags.Format)
 		}
 	} else if flags.Format == NameFormat {
 		if flags.OutputDir != "" {
-			return 0, opts, errors.New("-o name writes names to standard output: leave --output-dir out")
+			return 0, opts,
+				errors.New("-o name writes names to standard output: leave --output-dir out")
 		}
 	} else {
 		var err error
 		if format, err = manifest.ParseFormat(flags.Format); err != nil {
-			return 0, opts, OneOf("-o", flags.Format, "yaml", "json", NameFormat, TableFormat, WideFormat)
+			return 0, opts,
+				OneOf("-o", flags.Format, "yaml", "json", NameFormat, TableFormat, WideFormat)
 		}
 	}
 	var err error
 	if opts.OnConflict, err = ParseOnConflict(flags.OnConflict); err != nil {
 		return 0, opts, err
 	}
-	err = cmp.Or(OneOf("--to", flags.To, "jobset", "jobs", "pods", PodSets), OneOf("--as", flags.As, "applied", "stored"), flags.checkFor(), flags.checkIneffective())
+	err = cmp.Or(OneOf("--to", flags.To, "jobset", "jobs", "pods", PodSets),
+		OneOf("--as", flags.As, "applied", "stored"), flags.checkFor(), flags.checkIneffective())
 	if err != nil {
 		return 0, opts, err
 	}
@@ -83,10 +88,16 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	case flags.Old != "" && flags.Git != "":
 		return 0, opts, errors.New("--git and --old exclude each other: use one of the two")
 	case (flags.Old != "" || flags.Git != "") && flags.Builds():
-		return 0, opts, errors.New("--old and --git render no builds: build first, and name the files")
+		return 0, opts,
+			errors.New("--old and --git render no builds: build first, and name the files")
 	}
-	if (flags.Old != "" || flags.Git != "") && (flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" || flags.For == ForApply || flags.For == ForRuntime) {
-		return 0, opts, errors.New("--old and --git render a JobSet or Jobs as stored, --to=jobset or --to=jobs: leave --as and --for out; Pods that exist never change, and others follow their Job")
+	if (flags.Old != "" || flags.Git != "") &&
+		(flags.To != "jobset" && flags.To != "jobs" || flags.As == "stored" ||
+			flags.For == ForApply || flags.For == ForRuntime) {
+		return 0, opts,
+			errors.New("--old and --git render a JobSet or Jobs as stored, --to=jobset or " +
+				"--to=jobs: leave --as and --for out; Pods that exist never change, and others " +
+				"follow their Job")
 	}
 	opts.FeatureGates = flags.FeatureGates
 	if flags.Secrets {
@@ -108,7 +119,9 @@ const (
 
 // NoExtended returns the error of --for=runtime without an extended patch.
 func NoExtended() error {
-	return errors.New("--for=runtime: no TrainJob gets an extended patch: name one with --patch, or in the policy file")
+	return errors.New(
+		"--for=runtime: no TrainJob gets an extended patch: name one with --patch, or in the " +
+			"policy file")
 }
 
 // checkFor returns an error for an unknown value of --for, and for objects that nobody applies.
@@ -119,7 +132,9 @@ func (flags Render) checkFor() error {
 	case flags.For == ForRuntime && (flags.To != "jobset" || flags.As == "stored"):
 		return errors.New("--for=runtime makes runtimes of TrainJobs: remove --to and --as")
 	case flags.For == ForApply && flags.To != "jobset":
-		return fmt.Errorf("--for=apply renders JobSets: the JobSet controller makes the %s of an applied JobSet; remove --to", strings.ToUpper(flags.To[:1])+flags.To[1:])
+		return fmt.Errorf(
+			"--for=apply renders JobSets: the JobSet controller makes the %s of an applied "+
+				"JobSet; remove --to", strings.ToUpper(flags.To[:1])+flags.To[1:])
 	}
 	return OneOf("--for", flags.For, ForReview, ForApply, ForRuntime)
 }
@@ -133,11 +148,15 @@ func (flags Render) checkIneffective() error {
 		flag string
 		set  bool
 	}{
-		{"--for=" + flags.For, flags.For == ForApply || flags.For == ForRuntime}, {"-o " + flags.Format, flags.Format == NameFormat},
-		{"--as=" + flags.As, flags.As == "stored"}, {"--generate-secrets", flags.Secrets}, {"--owner-references", flags.OwnerReferences},
+		{"--for=" + flags.For, flags.For == ForApply || flags.For == ForRuntime},
+		{"-o " + flags.Format, flags.Format == NameFormat},
+		{"--as=" + flags.As, flags.As == "stored"}, {"--generate-secrets", flags.Secrets},
+		{"--owner-references", flags.OwnerReferences},
 	} {
 		if f.set {
-			return fmt.Errorf("--to=podsets writes Pod sets, on which %s has no effect: use one of the two", f.flag)
+			return fmt.Errorf(
+				"--to=podsets writes Pod sets, on which %s has no effect: use one of the two",
+				f.flag)
 		}
 	}
 	return nil
@@ -163,18 +182,21 @@ func (c *Children) Add(f *pflag.FlagSet, help string) {
 
 // AddUID adds the flag for the uid of the JobSet.
 func (c *Children) AddUID(f *pflag.FlagSet) {
-	f.StringVar(&c.jobSetUID, "jobset-uid", "", "with --to=jobs or --to=pods: the uid of the JobSet, for the labels that carry it")
+	f.StringVar(&c.jobSetUID, "jobset-uid", "",
+		"with --to=jobs or --to=pods: the uid of the JobSet, for the labels that carry it")
 }
 
 // Check returns an error for a selection of objects that are not among the rendered kinds.
 func (c *Children) Check(to string, kinds ...string) error {
 	if c.jobSetUID != "" && to != "jobs" && to != "pods" {
-		return fmt.Errorf("--jobset-uid has no effect on --to=%s: add --to=jobs or --to=pods, or remove it", to)
+		return fmt.Errorf(
+			"--jobset-uid has no effect on --to=%s: add --to=jobs or --to=pods, or remove it", to)
 	}
 	if c.selection == "" || slices.Contains(kinds, to) {
 		return nil
 	}
-	return fmt.Errorf("--job has no effect on --to=%s: add --to=%s, or remove it", to, strings.Join(kinds, " or --to="))
+	return fmt.Errorf("--job has no effect on --to=%s: add --to=%s, or remove it", to,
+		strings.Join(kinds, " or --to="))
 }
 
 // Options returns the library's options for Pods, which include the options for Jobs.

@@ -39,8 +39,9 @@ func (r *Runtime) Set(text string) error {
 		if filepath.Ext(name) == ".yaml" {
 			near = "; name files with -r"
 		}
-		return exit.Usage(fmt.Errorf("--runtime: %q is not [KIND/]NAME of a runtime, with the kind %s%s",
-			text, strings.Join(kinds, " or "), near))
+		return exit.Usage(
+			fmt.Errorf("--runtime: %q is not [KIND/]NAME of a runtime, with the kind %s%s",
+				text, strings.Join(kinds, " or "), near))
 	}
 	*r = Runtime{kind, name}
 	return nil

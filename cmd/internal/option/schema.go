@@ -21,9 +21,13 @@ type Schema struct {
 // Add adds the flags to a command.
 func (flags *Schema) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	AddDefinitions(f, &flags.Definitions, "read CustomResourceDefinitions from a file, directory or glob (repeatable)")
-	f.Var((*Paths)(&flags.Documents), "openapi", "read an OpenAPI v3 document, as kubectl get --raw /openapi/v3/apis/apps/v1 prints it (repeatable)")
-	f.StringVar(&flags.MergeType, "type", "", "how patches merge: strategic, apply or merge (default by the kind)")
+	AddDefinitions(f, &flags.Definitions,
+		"read CustomResourceDefinitions from a file, directory or glob (repeatable)")
+	f.Var((*Paths)(&flags.Documents), "openapi",
+		"read an OpenAPI v3 document, as kubectl get --raw /openapi/v3/apis/apps/v1 prints it "+
+			"(repeatable)")
+	f.StringVar(&flags.MergeType, "type", "",
+		"how patches merge: strategic, apply or merge (default by the kind)")
 	commandline.Words(cmd, "type", StrategicType, ApplyType, JSONType)
 }
 
@@ -44,7 +48,8 @@ func CheckDefinitions(paths []string) error {
 func (flags Schema) Check() error {
 	if flags.MergeType != "" {
 		if flags.MergeType == "json" {
-			return fmt.Errorf("--type: a JSON patch has --type=%s, or --type=%s with a schema", JSONType, ApplyType)
+			return fmt.Errorf("--type: a JSON patch has --type=%s, or --type=%s with a schema",
+				JSONType, ApplyType)
 		}
 		if err := OneOf("--type", flags.MergeType, StrategicType, ApplyType, JSONType); err != nil {
 			return err

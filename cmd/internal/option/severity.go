@@ -18,7 +18,8 @@ type Severities map[finding.Code]finding.Severity
 const severityOff = "off"
 
 func severityLevels() []string {
-	return []string{finding.Error.String(), finding.Warning.String(), finding.Note.String(), severityOff}
+	return []string{finding.Error.String(), finding.Warning.String(), finding.Note.String(),
+		severityOff}
 }
 
 // CodeNames returns the codes of all findings.
@@ -32,7 +33,9 @@ func CodeNames() []string {
 
 // AddSeverity adds the flag --severity.
 func AddSeverity(cmd *cobra.Command, words *[]string) {
-	cmd.Flags().Var((*Repeated)(words), "severity", "CODE=LEVEL: report a code as an error, a warning or a note, or, with off, not at all (repeatable)")
+	cmd.Flags().Var((*Repeated)(words), "severity",
+		"CODE=LEVEL: report a code as an error, a warning or a note, or, with off, not at all "+
+			"(repeatable)")
 	commandline.Complete(cmd, "severity", completeSeverity)
 }
 
@@ -48,7 +51,8 @@ func ParseSeverities(words []string) (Severities, error) {
 			return nil, fmt.Errorf("--severity: %s is gone: %s", name, instead)
 		}
 		if !slices.Contains(CodeNames(), name) {
-			return nil, fmt.Errorf("--severity: there is no finding %q%s", name, DidYouMean(name, CodeNames()))
+			return nil, fmt.Errorf("--severity: there is no finding %q%s", name,
+				DidYouMean(name, CodeNames()))
 		}
 		code := finding.Code(name)
 		switch level {
@@ -81,7 +85,8 @@ func (s Severities) Apply(findings finding.List) finding.List {
 	return s.apply(findings, func(finding.Finding) bool { return false })
 }
 
-// ApplyToWarnings applies the severities to notes and warnings, and keeps errors. An object with such an error cannot be rendered.
+// ApplyToWarnings applies the severities to notes and warnings, and keeps errors. An object with
+// such an error cannot be rendered.
 func (s Severities) ApplyToWarnings(findings finding.List) finding.List {
 	return s.apply(findings, func(f finding.Finding) bool { return f.Severity >= finding.Error })
 }
@@ -104,7 +109,8 @@ func (s Severities) apply(findings finding.List, keeps func(finding.Finding) boo
 }
 
 // completeSeverity completes the code, then the level.
-func completeSeverity(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func completeSeverity(_ *cobra.Command, _ []string,
+	toComplete string) ([]string, cobra.ShellCompDirective) {
 	if name, _, ok := strings.Cut(toComplete, "="); ok {
 		var words []string
 		for _, level := range severityLevels() {

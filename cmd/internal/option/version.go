@@ -18,7 +18,8 @@ func AddVersion(cmd *cobra.Command, r **release.Release, name, usage string) {
 	addVersion(cmd, cmd.Flags(), name, usage, func(parsed *release.Release) { *r = parsed })
 }
 
-func addVersion(cmd *cobra.Command, f *pflag.FlagSet, name, usage string, set func(*release.Release)) {
+func addVersion(cmd *cobra.Command, f *pflag.FlagSet, name, usage string,
+	set func(*release.Release)) {
 	version := parsedFlag{kind: "version", parse: func(text string) error {
 		parsed, err := release.Parse(text)
 		if err != nil {
@@ -28,15 +29,16 @@ func addVersion(cmd *cobra.Command, f *pflag.FlagSet, name, usage string, set fu
 		return nil
 	}}
 	f.Var(&version, name, usage)
-	commandline.Complete(cmd, name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var versions []string
-		for _, known := range release.Known() {
-			about := fmt.Sprintf("Trainer %s, JobSet %s", known.Version, known.JobSetVersion)
-			if known.Unread() {
-				about += ", by its notes and guide"
+	commandline.Complete(
+		cmd, name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var versions []string
+			for _, known := range release.Known() {
+				about := fmt.Sprintf("Trainer %s, JobSet %s", known.Version, known.JobSetVersion)
+				if known.Unread() {
+					about += ", by its notes and guide"
+				}
+				versions = append(versions, known.Name+"\t"+about)
 			}
-			versions = append(versions, known.Name+"\t"+about)
-		}
-		return versions, cobra.ShellCompDirectiveNoFileComp
-	})
+			return versions, cobra.ShellCompDirectiveNoFileComp
+		})
 }

@@ -30,8 +30,9 @@ type Outcome struct {
 	Edited []string
 }
 
-// Write writes the files, each whole, and then the directory's list. It leaves files with equal content and other files untouched, except
-// files that pruning removes. An error names the files that were changed before it.
+// Write writes the files, each whole, and then the directory's list. It leaves files with equal
+// content and other files untouched, except files that pruning removes. An error names the files
+// that were changed before it.
 func (d Dir) Write(files []wholefile.File, interrupted func() error) (made Outcome, err error) {
 	dir, err := openOutput(d.Path)
 	if err != nil {
@@ -63,13 +64,17 @@ func (d Dir) Write(files []wholefile.File, interrupted func() error) (made Outco
 // openOutput opens a directory for writing. No link of a repository chooses one outside of it.
 func openOutput(dir string) (*wholefile.Dir, error) {
 	if host.LeadsOut(dir) {
-		return nil, fmt.Errorf("%s %w; name where the link leads, or remove it", printable.Name(dir), host.ErrOutside)
+		return nil, fmt.Errorf("%s %w; name where the link leads, or remove it",
+			printable.Name(dir), host.ErrOutside)
 	}
 	return wholefile.Open(dir)
 }
 
-// changes returns the changed files and the changes to files of earlier runs, and the list if it changes.
-func (d Dir) changes(dir *wholefile.Dir, files []wholefile.File, interrupted func() error) (c wholefile.Changes, list *wholefile.File, edited []string, err error) {
+// changes returns the changed files and the changes to files of earlier runs, and the list if it
+// changes.
+func (d Dir) changes(dir *wholefile.Dir, files []wholefile.File,
+	interrupted func() error) (c wholefile.Changes, list *wholefile.File, edited []string,
+	err error) {
 	c.Dir = dir
 	var own ownFiles
 	if d.Listed {
@@ -83,7 +88,9 @@ func (d Dir) changes(dir *wholefile.Dir, files []wholefile.File, interrupted fun
 			sums[i] = wholefile.Sum(text)
 		}
 	}
-	c.Write, err = dir.Changed(files, look, interrupted, func(done, total int) { d.Step("compared", done, total) })
+	c.Write, err = dir.Changed(files, look, interrupted, func(done, total int) {
+		d.Step("compared", done, total)
+	})
 	if err != nil || own == nil && !d.Prune {
 		return c, nil, nil, err
 	}
@@ -94,7 +101,9 @@ func (d Dir) changes(dir *wholefile.Dir, files []wholefile.File, interrupted fun
 	var record ownFiles
 	record, c.Remove, edited = own.next(dir, made, d.Prune)
 	if text := record.text(); !bytes.Equal(text, own.text()) || own == nil {
-		list = &wholefile.File{Name: OwnFilesName, Text: func() ([]byte, error) { return text, nil }}
+		list = &wholefile.File{Name: OwnFilesName, Text: func() ([]byte, error) {
+			return text, nil
+		}}
 	}
 	return c, list, edited, nil
 }

@@ -54,13 +54,15 @@ func TestWriteDir_Links(t *testing.T) {
 			t.Skip("needs symbolic links: ", err)
 		}
 	}
-	if err := writeDir(dir, []wholefile.File{fileOf("a.yaml", "a"), fileOf("b.yaml", "b")}); err != nil {
+	if err := writeDir(
+		dir, []wholefile.File{fileOf("a.yaml", "a"), fileOf("b.yaml", "b")}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(outside); string(text) != "outside" {
 		t.Errorf("a file outside of the directory was written: %q, %v", text, err)
 	}
-	want := map[string]string{"a.yaml": "a", "b.yaml": "b", "a.yaml.trainweld-new": "outside", "b.yaml.trainweld-new": "outside"}
+	want := map[string]string{"a.yaml": "a", "b.yaml": "b", "a.yaml.trainweld-new": "outside",
+		"b.yaml.trainweld-new": "outside"}
 	if diff := cmp.Diff(want, testenv.Tree(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -86,7 +88,8 @@ func TestWriteDir_Permissions(t *testing.T) {
 	}
 }
 
-// TestWriteDirAtOnce lets runs write one directory at the same time. Each run succeeds, and each file comes from one run.
+// TestWriteDirAtOnce lets runs write one directory at the same time. Each run succeeds, and each
+// file comes from one run.
 func TestWriteDirAtOnce(t *testing.T) {
 	const runs, files = 8, 20
 	dir := t.TempDir()

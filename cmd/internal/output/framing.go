@@ -7,8 +7,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Framing writes encoded objects in the form of manifest.Encode: YAML documents with separators, a single JSON object, or a
-// List of none or several. It holds one object at a time.
+// Framing writes encoded objects in the form of manifest.Encode: YAML documents with separators, a
+// single JSON object, or a List of none or several. It holds one object at a time.
 type Framing struct {
 	W      io.Writer
 	Format manifest.Format
@@ -59,7 +59,8 @@ func (f *Framing) item(text []byte) error {
 	if _, err := io.WriteString(f.W, itemIndent); err != nil {
 		return err
 	}
-	_, err := f.W.Write(bytes.ReplaceAll(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"), []byte(itemIndent)))
+	_, err := f.W.Write(
+		bytes.ReplaceAll(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"), []byte(itemIndent)))
 	return err
 }
 

@@ -28,11 +28,15 @@ func after(times int) func() error {
 	}
 }
 
-// TestInterruptedDir interrupts the writing of a directory at every place at which it asks. Each file is whole, of one state or the other,
-// and the error names those that were changed. The list names no file that was not written. When all is written, it is too late.
+// TestInterruptedDir interrupts the writing of a directory at every place at which it asks. Each
+// file is whole, of one state or the other, and the error names those that were changed. The list
+// names no file that was not written. When all is written, it is too late.
 func TestInterruptedDir(t *testing.T) {
-	files := []wholefile.File{fileOf("a.yaml", "new a"), fileOf("b.yaml", "new b"), fileOf("c.yaml", "new c")}
-	old := map[string]string{"a.yaml": "old a", "gone.yaml": "gone", "mine.txt": "mine", OwnFilesName: wholefile.Sum([]byte("old a")) + "  a.yaml\n" + wholefile.Sum([]byte("gone")) + "  gone.yaml\n"}
+	files := []wholefile.File{fileOf("a.yaml", "new a"), fileOf("b.yaml", "new b"),
+		fileOf("c.yaml", "new c")}
+	old := map[string]string{"a.yaml": "old a", "gone.yaml": "gone", "mine.txt": "mine",
+		OwnFilesName: wholefile.Sum([]byte("old a")) + "  a.yaml\n" +
+			wholefile.Sum([]byte("gone")) + "  gone.yaml\n"}
 	for _, before := range []map[string]string{nil, old} {
 		places := 0
 		for ; ; places++ {
@@ -68,7 +72,8 @@ func TestInterruptedDir(t *testing.T) {
 					changed++
 				}
 			}
-			if changed == 0 && !strings.HasSuffix(err.Error(), "; nothing was changed") && !strings.Contains(err.Error(), "gone.yaml") {
+			if changed == 0 && !strings.HasSuffix(err.Error(), "; nothing was changed") &&
+				!strings.Contains(err.Error(), "gone.yaml") {
 				t.Errorf("place %d: %v", places, err)
 			}
 		}

@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// WriteNames writes a line for each object, like kubectl with -o name: jobset.jobset.x-k8s.io/llm. If the cluster generates the
-// name, the line ends with its prefix. It returns the errors of w and of the objects.
+// WriteNames writes a line for each object, like kubectl with -o name: jobset.jobset.x-k8s.io/llm.
+// If the cluster generates the name, the line ends with its prefix. It returns the errors of w and
+// of the objects.
 func WriteNames(w io.Writer, objects iter.Seq2[any, error]) error {
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	for o, err := range objects {

@@ -15,9 +15,9 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/wholefile"
 )
 
-// OwnFilesName is the list of the files that trainweld has written into a directory. The flag --prune maintains it, and
-// sha256sum -c can check it. Each line has the SHA-256 sum of the written content, two spaces and the name, sorted by name.
-// The list changes only when files do.
+// OwnFilesName is the list of the files that trainweld has written into a directory. The flag
+// --prune maintains it, and sha256sum -c can check it. Each line has the SHA-256 sum of the written
+// content, two spaces and the name, sorted by name. The list changes only when files do.
 const OwnFilesName = ".trainweld-files"
 
 // mostOwnFiles is the number of files in a list. A stranger's list could fill half a gigabyte.
@@ -37,7 +37,8 @@ func readOwnFiles(dir interface{ ReadFile(string) ([]byte, error) }, at string) 
 		return nil, err
 	}
 	if bytes.Count(data, []byte("\n")) > mostOwnFiles {
-		return nil, fmt.Errorf("%s names more than %d files; remove it, so that nothing is pruned", path, mostOwnFiles)
+		return nil, fmt.Errorf("%s names more than %d files; remove it, so that nothing is pruned",
+			path, mostOwnFiles)
 	}
 	own := ownFiles{}
 	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
@@ -45,8 +46,11 @@ func readOwnFiles(dir interface{ ReadFile(string) ([]byte, error) }, at string) 
 			continue
 		}
 		sum, name, ok := strings.Cut(line, "  ")
-		if decoded, err := hex.DecodeString(sum); !ok || err != nil || len(decoded) != sha256.Size || !wholefile.IsName(name) {
-			return nil, fmt.Errorf("%s:%d: is no sum and name of a file of this directory; restore the list, or remove it, so that nothing is pruned", path, i+1)
+		if decoded, err := hex.DecodeString(sum); !ok || err != nil ||
+			len(decoded) != sha256.Size || !wholefile.IsName(name) {
+			return nil, fmt.Errorf(
+				"%s:%d: is no sum and name of a file of this directory; restore the list, or "+
+					"remove it, so that nothing is pruned", path, i+1)
 		}
 		own[name] = sum
 	}
@@ -62,9 +66,11 @@ func (o ownFiles) text() []byte {
 	return b.Bytes()
 }
 
-// next returns the list after a run, the files to remove and the edited files. It removes the listed files that the run no
-// longer makes. Edited files stay, also in the list, and missing ones leave the list. Without prune, all stay.
-func (o ownFiles) next(dir *wholefile.Dir, made ownFiles, prune bool) (list ownFiles, remove map[string]string, edited []string) {
+// next returns the list after a run, the files to remove and the edited files. It removes the
+// listed files that the run no longer makes. Edited files stay, also in the list, and missing ones
+// leave the list. Without prune, all stay.
+func (o ownFiles) next(dir *wholefile.Dir, made ownFiles,
+	prune bool) (list ownFiles, remove map[string]string, edited []string) {
 	list, remove = maps.Clone(made), map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if _, isDuplicate := made[name]; isDuplicate {

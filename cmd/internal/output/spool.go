@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// Spool keeps encoded objects until all inputs have rendered, because an error must prevent all output. It uses some memory,
-// then a temporary file, so that memory does not grow with the output. The zero value is ready for use.
+// Spool keeps encoded objects until all inputs have rendered, because an error must prevent all
+// output. It uses some memory, then a temporary file, so that memory does not grow with the output.
+// The zero value is ready for use.
 type Spool struct {
 	memory []byte
 	file   *os.File // the sections beyond the limit of memory
@@ -23,8 +24,9 @@ const spoolLimit = 4 << 20
 // Section is the position of a text in a spool.
 type Section struct{ start, length int64 }
 
-// Add stores a text. Other users cannot read the temporary file. If the system allows it, the file loses its name before the
-// first write, so it vanishes with the program. Add returns the errors of that file.
+// Add stores a text. Other users cannot read the temporary file. If the system allows it, the file
+// loses its name before the first write, so it vanishes with the program. Add returns the errors of
+// that file.
 func (s *Spool) Add(text []byte) (Section, error) {
 	if s.limit == 0 {
 		s.limit = spoolLimit
@@ -37,13 +39,17 @@ func (s *Spool) Add(text []byte) (Section, error) {
 	if s.file == nil {
 		file, err := os.CreateTemp("", "trainweld-*")
 		if err != nil {
-			return at, fmt.Errorf("the output is held in a temporary file until all inputs have rendered: %w; let TMPDIR name a directory with room", err)
+			return at, fmt.Errorf(
+				"the output is held in a temporary file until all inputs have rendered: %w; let "+
+					"TMPDIR name a directory with room", err)
 		}
 		s.file = file
 		_ = os.Remove(file.Name()) // a system that keeps the name removes it in Close
 	}
 	if _, err := s.file.WriteAt(text, s.size); err != nil {
-		return at, fmt.Errorf("the output is held in a temporary file until all inputs have rendered: %w; let TMPDIR name a directory with room", err)
+		return at, fmt.Errorf(
+			"the output is held in a temporary file until all inputs have rendered: %w; let "+
+				"TMPDIR name a directory with room", err)
 	}
 	s.size += int64(len(text))
 	return at, nil

@@ -1,4 +1,5 @@
-// Package output writes the results of commands: streams of objects, whole directories, and files in place.
+// Package output writes the results of commands: streams of objects, whole directories, and files
+// in place.
 package output
 
 import (
@@ -46,7 +47,8 @@ func (o *Stream) Close() error {
 }
 
 // Encoded yields the encoding of each object, which is valid until the next one.
-func Encoded(encoder *manifest.Encoder, format manifest.Format, objects iter.Seq2[any, error]) iter.Seq2[[]byte, error] {
+func Encoded(encoder *manifest.Encoder, format manifest.Format,
+	objects iter.Seq2[any, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var b bytes.Buffer
 		for object, err := range objects {

@@ -24,7 +24,8 @@ type Writing struct {
 	byPath      map[string]*wholefile.Changes // by the paths without links
 }
 
-// WriteAll makes the changes that add collects. Each file is whole. A signal ends the run, and its error names the changed files.
+// WriteAll makes the changes that add collects. Each file is whole. A signal ends the run, and its
+// error names the changed files.
 func WriteAll(p *host.Program, add func(*Writing) error) (err error) {
 	w := &Writing{byPath: map[string]*wholefile.Changes{}}
 	var end func()
@@ -65,8 +66,8 @@ func (w *Writing) In(dir string) (*wholefile.Changes, error) {
 	return c, nil
 }
 
-// WriteInPlace writes the changed files. It returns an error if another program changed one since it was read, and for a read-only
-// file.
+// WriteInPlace writes the changed files. It returns an error if another program changed one since
+// it was read, and for a read-only file.
 func WriteInPlace(p *host.Program, files []Rewritten) error {
 	return WriteAll(p, func(w *Writing) error {
 		for _, f := range files {
@@ -114,7 +115,9 @@ func WriteDiffs(w io.Writer, files []Rewritten) error {
 	var out bytes.Buffer
 	for _, f := range files {
 		if f.Changed() {
-			for line := range strings.Lines(string(diff.Diff(printable.Name(f.Name+".orig"), f.Old, printable.Name(f.Name), f.New))) {
+			for line := range strings.Lines(
+				string(diff.Diff(printable.Name(f.Name+".orig"), f.Old, printable.Name(f.Name),
+					f.New))) {
 				fmt.Fprintln(&out, report.PrintableTabs(strings.TrimSuffix(line, "\n")))
 			}
 		}

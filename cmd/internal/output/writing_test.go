@@ -15,7 +15,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// TestWriteInPlace rewrites files through links and in several directories, and none if one of them is not what was read.
+// TestWriteInPlace rewrites files through links and in several directories, and none if one of them
+// is not what was read.
 func TestWriteInPlace(t *testing.T) {
 	for _, tc := range []struct{ name, now, want string }{
 		{"as it was read", "old a", ""},
@@ -24,10 +25,12 @@ func TestWriteInPlace(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			work := t.TempDir()
-			for name, text := range map[string]string{"jobs/a.yaml": tc.now, "jobs/deep/b.yaml": "old b", "elsewhere/c.yaml": "old c"} {
+			for name, text := range map[string]string{
+				"jobs/a.yaml": tc.now, "jobs/deep/b.yaml": "old b", "elsewhere/c.yaml": "old c"} {
 				testenv.WriteIn(t, work, name, text)
 			}
-			link, c := filepath.Join(work, "jobs", "link.yaml"), filepath.Join(work, "elsewhere", "c.yaml")
+			link, c := filepath.Join(work, "jobs", "link.yaml"),
+				filepath.Join(work, "elsewhere", "c.yaml")
 			if err := os.Symlink(c, link); err != nil {
 				t.Skip("needs symbolic links: ", err)
 			}
@@ -41,11 +44,13 @@ func TestWriteInPlace(t *testing.T) {
 				{filepath.Join(work, "jobs", "a.yaml"), []byte("old a"), []byte("new a")},
 				{link, []byte("old c"), []byte("new c")}, {c, []byte("old c"), []byte("new c")},
 			})
-			want := map[string]string{"jobs/a.yaml": "new a", "jobs/deep/b.yaml": "new b", "jobs/link.yaml": "new c", "elsewhere/c.yaml": "new c"}
+			want := map[string]string{"jobs/a.yaml": "new a", "jobs/deep/b.yaml": "new b",
+				"jobs/link.yaml": "new c", "elsewhere/c.yaml": "new c"}
 			if tc.want != "" {
 				want = before
 			}
-			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			if (err == nil) != (tc.want == "") ||
+				err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
 			if diff := cmp.Diff(want, testenv.Tree(t, work)); diff != "" {
@@ -64,7 +69,8 @@ func TestWriteInPlace(t *testing.T) {
 // TestFraming holds objects that are encoded one by one against the same ones encoded together.
 func TestFraming(t *testing.T) {
 	objects := []any{
-		map[string]any{"a": "a\nb\n", "list": []any{"x", map[string]any{"y": 1}}, "empty": map[string]any{}},
+		map[string]any{"a": "a\nb\n", "list": []any{"x", map[string]any{"y": 1}},
+			"empty": map[string]any{}},
 		map[string]any{"kind": "B", "text": "{\n    \"a\": 1\n}"},
 		map[string]any{},
 	}
@@ -84,7 +90,8 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// TestSpool wants every text back, whether it is in memory or in the file. No file of that name may be left.
+// TestSpool wants every text back, whether it is in memory or in the file. No file of that name may
+// be left.
 func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -100,7 +107,8 @@ func TestSpool(t *testing.T) {
 		at = append(at, section)
 	}
 	if len(s.memory) > s.limit || s.size == 0 {
-		t.Errorf("%d bytes in memory and %d in the file, with a limit of %d", len(s.memory), s.size, s.limit)
+		t.Errorf("%d bytes in memory and %d in the file, with a limit of %d", len(s.memory), s.size,
+			s.limit)
 	}
 	for i := range at {
 		if got, err := s.Text(at[i]); err != nil || string(got) != text(i) {
@@ -118,7 +126,8 @@ func TestSpoolWithoutRoom(t *testing.T) {
 	t.Setenv("TMPDIR", "/nowhere/at/all")
 	t.Setenv("TMP", "/nowhere/at/all")
 	s := Spool{limit: 1}
-	if _, err := s.Add([]byte("text")); err == nil || !strings.Contains(err.Error(), "let TMPDIR name a directory with room") {
+	if _, err := s.Add([]byte("text")); err == nil ||
+		!strings.Contains(err.Error(), "let TMPDIR name a directory with room") {
 		t.Errorf("%v", err)
 	}
 }

@@ -22,14 +22,18 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// Companion returns the layer that makes a companion of a JobSet, and the field of the runtime for it. The spec may be nil.
-func Companion(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) (merge.Owner, fieldpath.Path) {
+// Companion returns the layer that makes a companion of a JobSet, and the field of the runtime for
+// it. The spec may be nil.
+func Companion(spec *trainer.TrainingRuntimeSpec,
+	companion runtime.Object) (merge.Owner, fieldpath.Path) {
 	policy := fieldpath.Fields("spec", "mlPolicy")
 	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
 	case gvk.Kind == "PodGroup" && strings.Contains(gvk.Group, "volcano"):
-		return runtimepatch.SchedulerLayer("volcano"), fieldpath.Fields("spec", "podGroupPolicy", "volcano")
+		return runtimepatch.SchedulerLayer("volcano"),
+			fieldpath.Fields("spec", "podGroupPolicy", "volcano")
 	case gvk.Kind == "PodGroup":
-		return runtimepatch.SchedulerLayer("coscheduling"), fieldpath.Fields("spec", "podGroupPolicy", "coscheduling")
+		return runtimepatch.SchedulerLayer("coscheduling"),
+			fieldpath.Fields("spec", "podGroupPolicy", "coscheduling")
 	case spec == nil || spec.MLPolicy == nil:
 	case spec.MLPolicy.MPI != nil:
 		return runtimepatch.PolicyLayer("mpi"), policy.Append(fieldpath.Field("mpi"))
@@ -39,10 +43,13 @@ func Companion(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) (mer
 	return runtimepatch.RuntimeLayer, policy
 }
 
-// Children returns a function that returns the owners of an object that a controller makes of a JobSet. A JobSet of the input has no
-// known owners, so the controllers own all fields.
-func Children(js *jobset.JobSet, known *merge.History, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
-	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) { return render.OwnersOfChildren(js, known, opts) })
+// Children returns a function that returns the owners of an object that a controller makes of a
+// JobSet. A JobSet of the input has no known owners, so the controllers own all fields.
+func Children(js *jobset.JobSet, known *merge.History,
+	opts render.JobsOptions) func(child any) (*diff.Owners, error) {
+	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) {
+		return render.OwnersOfChildren(js, known, opts)
+	})
 	var last *diff.Owners // a Pod's owners resemble the owners of the previous Pod
 	return func(child any) (*diff.Owners, error) {
 		job, isJob := child.(*batchv1.Job)

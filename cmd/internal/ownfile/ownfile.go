@@ -1,5 +1,6 @@
-// Package ownfile reads trainweld's own files: lists, options and goldens. They have known names in directories that
-// others write to. So the package opens regular files only, follows no link, and reads at most [Limit] bytes.
+// Package ownfile reads trainweld's own files: lists, options and goldens. They have known names in
+// directories that others write to. So the package opens regular files only, follows no link, and
+// reads at most [Limit] bytes.
 //
 //	data, err := ownfile.Read(root, ".trainweld-files")
 package ownfile
@@ -16,8 +17,8 @@ import (
 // Limit is the size of the largest file that is read, in bytes, as for manifests.
 const Limit = 64 << 20
 
-// Open opens a regular file of the directory, or returns an error. It never waits for the writer of a named pipe or for a
-// device.
+// Open opens a regular file of the directory, or returns an error. It never waits for the writer of
+// a named pipe or for a device.
 func Open(root *os.Root, name string) (*os.File, error) {
 	before, err := root.Lstat(name)
 	if err != nil {
@@ -59,7 +60,8 @@ func Check(name string, info fs.FileInfo) error {
 	case mode&fs.ModeDevice != 0:
 		kind = "device"
 	}
-	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("is a %s: must be a regular file", kind)}
+	return &fs.PathError{
+		Op: "open", Path: name, Err: fmt.Errorf("is a %s: must be a regular file", kind)}
 }
 
 // Read reads a regular file of the directory. It returns an error for a larger file than Limit.
@@ -72,7 +74,8 @@ func Read(root *os.Root, name string) ([]byte, error) {
 	return readLimited(name, f)
 }
 
-// ReadFS reads a regular file of a file system. It assumes no links if the file system does not implement fs.ReadLinkFS.
+// ReadFS reads a regular file of a file system. It assumes no links if the file system does not
+// implement fs.ReadLinkFS.
 func ReadFS(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Lstat(fsys, name)
 	if err != nil {
@@ -106,12 +109,14 @@ func readLimited(name string, f fs.File) ([]byte, error) {
 		return nil, err
 	}
 	if isLarge || b.Len() > Limit {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("must be at most %d MiB", Limit>>20)}
+		return nil, &fs.PathError{
+			Op: "read", Path: name, Err: fmt.Errorf("must be at most %d MiB", Limit>>20)}
 	}
 	return b.Bytes(), nil
 }
 
-// Dir is the file system of a folder. Unlike with [os.DirFS], the names of its files need not be UTF-8.
+// Dir is the file system of a folder. Unlike with [os.DirFS], the names of its files need not be
+// UTF-8.
 type Dir string
 
 // At returns the path of a file of the folder.
@@ -146,4 +151,6 @@ func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 func (d Dir) Stat(name string) (fs.FileInfo, error)  { return withFile(d, "stat", name, os.Stat) }
 func (d Dir) Lstat(name string) (fs.FileInfo, error) { return withFile(d, "lstat", name, os.Lstat) }
-func (d Dir) ReadLink(name string) (string, error)   { return withFile(d, "readlink", name, os.Readlink) }
+func (d Dir) ReadLink(name string) (string, error) {
+	return withFile(d, "readlink", name, os.Readlink)
+}

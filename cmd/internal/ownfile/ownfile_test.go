@@ -20,7 +20,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	for name, size := range map[string]int64{"small": 5, "most": ownfile.Limit, "large": ownfile.Limit + 1} {
+	for name, size := range map[string]int64{"small": 5, "most": ownfile.Limit,
+		"large": ownfile.Limit + 1} {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, nil, 0o666); err != nil {
 			t.Fatal(err)
@@ -34,33 +35,41 @@ func TestRead(t *testing.T) {
 	}
 	for _, tc := range []struct{ name, want string }{
 		{"small", ""}, {"most", ""}, {"large", "must be at most 64 MiB"},
-		{"link", "is a symbolic link: must be a regular file"}, {".", "is a directory: must be a regular file"},
+		{"link", "is a symbolic link: must be a regular file"},
+		{".", "is a directory: must be a regular file"},
 	} {
 		data, err := ownfile.Read(root, tc.name)
 		_, errFS := ownfile.ReadFS(os.DirFS(dir), tc.name)
 		for _, err := range []error{err, errFS} {
-			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			if (err == nil) != (tc.want == "") ||
+				err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("Read(%s) = %d bytes, %v; want %q", tc.name, len(data), err, tc.want)
 			}
 		}
 	}
 }
 
-// TestReadFS names the kind of a file that is not regular. It reads a file that grows only up to the limit.
+// TestReadFS names the kind of a file that is not regular. It reads a file that grows only up to
+// the limit.
 func TestReadFS(t *testing.T) {
 	files := fstest.MapFS{
-		"pipe": {Mode: fs.ModeNamedPipe}, "socket": {Mode: fs.ModeSocket}, "device": {Mode: fs.ModeDevice}, "irregular": {Mode: fs.ModeIrregular},
+		"pipe": {Mode: fs.ModeNamedPipe}, "socket": {Mode: fs.ModeSocket},
+		"device": {Mode: fs.ModeDevice}, "irregular": {Mode: fs.ModeIrregular},
 	}
 	for name, want := range map[string]string{
-		"pipe": "is a named pipe: must be a regular file", "socket": "is a socket: must be", "device": "is a device: must be", "irregular": "is a special file: must be",
+		"pipe": "is a named pipe: must be a regular file", "socket": "is a socket: must be",
+		"device": "is a device: must be", "irregular": "is a special file: must be",
 	} {
-		if data, err := ownfile.ReadFS(files, name); err == nil || !strings.Contains(err.Error(), want) {
+		if data, err := ownfile.ReadFS(files, name); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("ReadFS(%s) = %q, %v; want %q", name, data, err, want)
 		}
 	}
-	for size, want := range map[int]string{ownfile.Limit: "", ownfile.Limit + 1: "must be at most 64 MiB"} {
+	for size, want := range map[int]string{
+		ownfile.Limit: "", ownfile.Limit + 1: "must be at most 64 MiB"} {
 		if data, err := ownfile.ReadFS(growing{files, size}, "file"); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("ReadFS() of a file that grows to %d bytes = %d bytes, %v; want %q", size, len(data), err, want)
+			t.Errorf("ReadFS() of a file that grows to %d bytes = %d bytes, %v; want %q", size,
+				len(data), err, want)
 		}
 	}
 	if data, err := ownfile.ReadFS(unreadable{files}, "file"); !errors.Is(err, errGone) {
@@ -90,7 +99,9 @@ type unreadable struct{ fstest.MapFS }
 
 var errGone = errors.New("gone")
 
-func (unreadable) Lstat(string) (fs.FileInfo, error) { return fstest.MapFS{"file": {}}.Stat("file") }
+func (unreadable) Lstat(string) (fs.FileInfo, error) {
+	return fstest.MapFS{"file": {}}.Stat("file")
+}
 
 func (unreadable) Open(string) (fs.File, error) {
 	f, err := fstest.MapFS{"file": {Data: []byte("text")}}.Open("file")
@@ -106,12 +117,14 @@ func TestDir(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"outside", "in/side\xff"} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte("text"), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+			os.WriteFile(file, []byte("text"), 0o666)); err != nil {
 			t.Skip("needs names that are not UTF-8: ", err)
 		}
 	}
 	folder := ownfile.Dir(filepath.Join(dir, "in"))
-	for name, want := range map[string]error{"side\xff": nil, "../outside": fs.ErrInvalid, "/outside": fs.ErrInvalid, "missing": fs.ErrNotExist} {
+	for name, want := range map[string]error{"side\xff": nil, "../outside": fs.ErrInvalid,
+		"/outside": fs.ErrInvalid, "missing": fs.ErrNotExist} {
 		f, err := folder.Open(name)
 		if !errors.Is(err, want) || (f == nil) != (want != nil) {
 			t.Errorf("Open(%q) = %v, %v; want %v", name, f, err, want)

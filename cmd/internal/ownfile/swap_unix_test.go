@@ -14,11 +14,14 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 )
 
-// TestOpen_Swapped opens a file that takes turns with a named pipe. It is never the pipe, also when it was a file just before.
+// TestOpen_Swapped opens a file that takes turns with a named pipe. It is never the pipe, also when
+// it was a file just before.
 func TestOpen_Swapped(t *testing.T) {
 	dir := t.TempDir()
-	file, pipe, name, next := filepath.Join(dir, "file"), filepath.Join(dir, "pipe"), filepath.Join(dir, "name"), filepath.Join(dir, "next")
-	if err := errors.Join(os.WriteFile(file, nil, 0o666), syscall.Mkfifo(pipe, 0o666), os.Link(file, name)); err != nil {
+	file, pipe, name, next := filepath.Join(dir, "file"), filepath.Join(dir, "pipe"),
+		filepath.Join(dir, "name"), filepath.Join(dir, "next")
+	if err := errors.Join(os.WriteFile(file, nil, 0o666), syscall.Mkfifo(pipe, 0o666),
+		os.Link(file, name)); err != nil {
 		t.Fatal(err)
 	}
 	root, err := os.OpenRoot(dir)

@@ -6,8 +6,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
-// Body is a part of a page. Its methods append elements, and escape every string. They write control characters as the reports for
-// terminals do. Names of elements and attributes are constants of this program.
+// Body is a part of a page. Its methods append elements, and escape every string. They write
+// control characters as the reports for terminals do. Names of elements and attributes are
+// constants of this program.
 type Body struct {
 	b    []byte
 	open []string
@@ -48,8 +49,8 @@ func (b *Body) Text(text string) {
 	b.b = append(b.b, escape(printable.String(text))...)
 }
 
-// Words appends text for people. A word with a hyphen, such as a flag or a name, goes to the next line as a whole where
-// a line holds it, and a long path breaks before a step.
+// Words appends text for people. A word with a hyphen, such as a flag or a name, goes to the next
+// line as a whole where a line holds it, and a long path breaks before a step.
 func (b *Body) Words(text string) {
 	for i, word := range strings.Split(text, " ") {
 		if i > 0 {
@@ -95,10 +96,12 @@ func (b *Body) Add(tag, text string, attrs ...Attr) {
 	b.b = append(append(append(b.b, "</"...), tag...), '>')
 }
 
-// Void appends a start tag only. Use it for elements without content, such as input, and without a required end tag, such as tr.
+// Void appends a start tag only. Use it for elements without content, such as input, and without a
+// required end tag, such as tr.
 func (b *Body) Void(tag string, attrs ...Attr) { b.start(tag, attrs) }
 
-// Cell appends an element with text and without its end tag. HTML does not require this tag for cells of tables and items of lists.
+// Cell appends an element with text and without its end tag. HTML does not require this tag for
+// cells of tables and items of lists.
 func (b *Body) Cell(tag, text string, attrs ...Attr) {
 	b.start(tag, attrs)
 	if tag == "li" {
@@ -112,10 +115,12 @@ func (b *Body) Cell(tag, text string, attrs ...Attr) {
 // Shape appends an element of SVG without content.
 func (b *Body) Shape(tag string, attrs ...Attr) {
 	b.start(tag, attrs)
-	b.b = append(b.b[:len(b.b)-1], " />"...) // the space keeps the slash out of an attribute without quotes
+	// the space keeps the slash out of an attribute without quotes
+	b.b = append(b.b[:len(b.b)-1], " />"...)
 }
 
-// Table opens a table with a caption and the headers of its columns, if any. Close its body and the table.
+// Table opens a table with a caption and the headers of its columns, if any. Close its body and the
+// table.
 func (b *Body) Table(caption string, headers ...string) {
 	b.Open("table", Class("list"))
 	if caption != "" {
@@ -162,7 +167,9 @@ func (b *Body) start(tag string, attrs []Attr) {
 		case !strings.Contains(a.Value, "'"):
 			b.b = append(append(append(b.b, "='"...), escape(printable.String(a.Value))...), '\'')
 		default:
-			b.b = append(append(append(b.b, `="`...), strings.ReplaceAll(escape(printable.String(a.Value)), `"`, "&quot;")...), '"')
+			b.b = append(
+				append(append(b.b, `="`...),
+					strings.ReplaceAll(escape(printable.String(a.Value)), `"`, "&quot;")...), '"')
 		}
 	}
 	b.b = append(b.b, '>')
@@ -173,14 +180,17 @@ func escape(text string) string {
 	if !strings.ContainsAny(text, "&<>") {
 		return text
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "&", "&amp;"), "<", "&lt;"), ">", "&gt;")
+	return strings.ReplaceAll(
+		strings.ReplaceAll(strings.ReplaceAll(text, "&", "&amp;"), "<", "&lt;"), ">", "&gt;")
 }
 
-// isPlain reports whether an attribute needs no quotes. A page with 400 TrainJobs is a fifth smaller without them.
+// isPlain reports whether an attribute needs no quotes. A page with 400 TrainJobs is a fifth
+// smaller without them.
 func isPlain(value string) bool {
 	for i := range len(value) {
 		switch c := value[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.', c == ':', c == '#':
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_',
+			c == '.', c == ':', c == '#':
 		default:
 			return false
 		}

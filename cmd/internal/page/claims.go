@@ -12,7 +12,9 @@ func (b *Body) Claims(layers *Layers, caption string, claims []ClaimRow, attrs .
 	b.Open("table", append([]Attr{Class("claims")}, attrs...)...)
 	if caption != "" {
 		b.Void("caption")
-		b.Words(caption) // without an end tag, and without the tags of the only group of rows, which HTML does not require
+		// without an end tag, and without the tags of the only group of rows, which HTML does not
+		// require
+		b.Words(caption)
 	}
 	for _, c := range claims {
 		b.Void("tr", If(c.Mark != "", Class("wins")))

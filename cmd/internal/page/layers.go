@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Layers numbers the layers of a page. A layer has one color and one pattern on the whole page, and readers can filter by it. The
-// name of a manager gives its color, so that a manager has it on all pages.
+// Layers numbers the layers of a page. A layer has one color and one pattern on the whole page, and
+// readers can filter by it. The name of a manager gives its color, so that a manager has it on all
+// pages.
 type Layers struct {
 	names []string
 	class map[string]string
@@ -18,7 +19,8 @@ type Layers struct {
 const (
 	// colors is the number of colors in the style sheet.
 	colors = 10
-	// patterns is the number of patterns of bars. It shares no factor with colors, so that 30 layers differ in one of the two.
+	// patterns is the number of patterns of bars. It shares no factor with colors, so that 30
+	// layers differ in one of the two.
 	patterns = 3
 	// mostFilters is the number of layers that have a filter.
 	mostFilters = 40
@@ -76,8 +78,11 @@ func (l *Layers) style() string {
 	if filtered := l.filtered(); len(filtered) > 1 {
 		for _, name := range filtered {
 			class := l.class[name]
-			fmt.Fprintf(&b, "body:has(#f-%[1]s:checked) :is(.own,.diff)>:not(.%[1]s){--c:transparent;color:var(--quiet);background:none}", class)
-			fmt.Fprintf(&b, "body:has(#f-%s:checked) .item:not(:has(.%s)){display:none}", class, class)
+			fmt.Fprintf(&b,
+				"body:has(#f-%[1]s:checked) "+
+					":is(.own,.diff)>:not(.%[1]s){--c:transparent;color:var(--quiet);background:none}", class)
+			fmt.Fprintf(&b, "body:has(#f-%s:checked) .item:not(:has(.%s)){display:none}", class,
+				class)
 		}
 	}
 	return b.String()
@@ -98,10 +103,13 @@ func (l *Layers) longest() int {
 	return longest + len("disputed +1 ~ ")
 }
 
-// places returns a number for each layer, which gives its color and its pattern. The hash of a manager's name chooses its color. If
-// several managers of the page have one hash, they get the next colors in the order of their names. The other layers get the rest.
+// places returns a number for each layer, which gives its color and its pattern. The hash of a
+// manager's name chooses its color. If several managers of the page have one hash, they get the
+// next colors in the order of their names. The other layers get the rest.
 func (l *Layers) places() map[string]int {
-	names := slices.DeleteFunc(slices.Clone(l.names), func(name string) bool { return l.class[name] == runtimeClass })
+	names := slices.DeleteFunc(slices.Clone(l.names), func(name string) bool {
+		return l.class[name] == runtimeClass
+	})
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(Rank(a), Rank(b)), strings.Compare(a, b))
 	})
@@ -152,7 +160,8 @@ func (l *Layers) filter(b *Body, what string) {
 	b.Add("legend", "Show the "+what+" of")
 	choice := func(id, name, class string, checked bool) {
 		b.Open("label", If(class != "", Class(class)))
-		b.Void("input", Attr{"type", "radio"}, Attr{"name", "layer"}, ID(id), If(checked, Attr{"checked", ""}))
+		b.Void("input", Attr{"type", "radio"}, Attr{"name", "layer"}, ID(id),
+			If(checked, Attr{"checked", ""}))
 		b.Text(name)
 		b.Close()
 	}

@@ -1,11 +1,13 @@
-// Package page writes reports as HTML. A page is one file that needs neither a network nor a script.
+// Package page writes reports as HTML. A page is one file that needs neither a network nor a
+// script.
 //
 //	var body page.Body
 //	body.Add("h2", "TrainJob team-a/llm")
 //	err := page.Write(os.Stdout, page.Document{Title: "blame", Lead: []string{"1 TrainJob"}}, &body)
 //
-// A report appends elements to a Body, which escapes every string. Reports cannot add markup in another way. The content security
-// policy of the page allows its own style and script by their hashes. It forbids requests, forms and frames.
+// A report appends elements to a Body, which escapes every string. Reports cannot add markup in
+// another way. The content security policy of the page allows its own style and script by their
+// hashes. It forbids requests, forms and frames.
 //
 // The page is complete without the script. cmd/internal/hosts/pages opens pages in a browser.
 package page
@@ -57,8 +59,10 @@ func Write(w io.Writer, d Document, body *Body) error {
 	head.Open("html", Attr{"lang", "en"})
 	head.Open("head")
 	head.Void("meta", Attr{"charset", "utf-8"})
-	head.Void("meta", Attr{"http-equiv", "Content-Security-Policy"}, Attr{"content", policyOf(generated)})
-	head.Void("meta", Attr{"name", "viewport"}, Attr{"content", "width=device-width, initial-scale=1"})
+	head.Void("meta", Attr{"http-equiv", "Content-Security-Policy"},
+		Attr{"content", policyOf(generated)})
+	head.Void("meta", Attr{"name", "viewport"},
+		Attr{"content", "width=device-width, initial-scale=1"})
 	head.Void("meta", Attr{"name", "color-scheme"}, Attr{"content", "light dark"})
 	head.Void("meta", Attr{"name", "referrer"}, Attr{"content", "no-referrer"})
 	head.Add("title", d.Title+" - trainweld")
@@ -116,7 +120,8 @@ func policyOf(generated string) string {
 	if generated != "" {
 		styles += " " + cspHash(generated)
 	}
-	return "default-src 'none'; style-src " + styles + "; script-src " + cspHash(script) + "; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + styles + "; script-src " + cspHash(script) +
+		"; base-uri 'none'; form-action 'none'"
 }
 
 // cspHash returns the hash that allows a style or a script.

@@ -25,19 +25,24 @@ func written(t *testing.T, d page.Document, body *page.Body) string {
 	return b.String()
 }
 
-// TestWrite_Policy holds that the policy of a page allows exactly the styles and the script that it has.
+// TestWrite_Policy holds that the policy of a page allows exactly the styles and the script that it
+// has.
 func TestWrite_Policy(t *testing.T) {
 	var layers page.Layers
 	var body page.Body
-	body.Claims(&layers, "a field", []page.ClaimRow{{Layer: "runtime", Value: "1"}, {Layer: "manager/a", Value: "2", Mark: "wins"}})
-	for name, d := range map[string]page.Document{"with layers": {Title: "a", Layers: &layers}, "without": {Title: "a"}} {
+	body.Claims(&layers, "a field",
+		[]page.ClaimRow{
+			{Layer: "runtime", Value: "1"}, {Layer: "manager/a", Value: "2", Mark: "wins"}})
+	for name, d := range map[string]page.Document{"with layers": {Title: "a", Layers: &layers},
+		"without": {Title: "a"}} {
 		text := written(t, d, &body)
 		policy := regexp.MustCompile(`content="(default-src [^"]*)"`).FindStringSubmatch(text)
 		if policy == nil {
 			t.Fatalf("%s: no policy in %.300s", name, text)
 		}
 		want := "default-src 'none'; style-src"
-		for _, match := range regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllStringSubmatch(text, -1) {
+		for _, match := range regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllStringSubmatch(
+			text, -1) {
 			want += " " + hash(match[1])
 		}
 		script := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindAllStringSubmatch(text, -1)
@@ -56,17 +61,21 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// TestLayers holds the classes of layers, and that the filter lists the runtime and the managers first.
+// TestLayers holds the classes of layers, and that the filter lists the runtime and the managers
+// first.
 func TestLayers(t *testing.T) {
 	var layers page.Layers
-	for i, want := range []struct{ layer, class string }{{"trainjob", "l1"}, {"manager/b", "l2"}, {"runtime", "l0"}, {"manager/b", "l2"}, {"", ""}, {"manager/a", "l3"}} {
+	for i, want := range []struct{ layer, class string }{{"trainjob", "l1"}, {"manager/b", "l2"},
+		{"runtime", "l0"}, {"manager/b", "l2"}, {"", ""}, {"manager/a", "l3"}} {
 		if got := layers.Class(want.layer); got != want.class {
 			t.Errorf("%d: Class(%q) = %q, want %q", i, want.layer, got, want.class)
 		}
 	}
-	text := written(t, page.Document{Title: "a", Layers: &layers, Filtered: "findings"}, &page.Body{})
+	text := written(t, page.Document{Title: "a", Layers: &layers, Filtered: "findings"},
+		&page.Body{})
 	var labels []string
-	for _, match := range regexp.MustCompile(`<label[^>]*><input[^>]*>([^<]*)<`).FindAllStringSubmatch(text, -1) {
+	for _, match := range regexp.MustCompile(
+		`<label[^>]*><input[^>]*>([^<]*)<`).FindAllStringSubmatch(text, -1) {
 		labels = append(labels, match[1])
 	}
 	if got, want := strings.Join(labels, " "), "all runtime b a trainjob"; got != want {
@@ -77,8 +86,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestLayers_Colors holds that a manager's name gives its color and its pattern, whatever comes before it on the page. It also
-// holds that 30 layers differ in one of the two.
+// TestLayers_Colors holds that a manager's name gives its color and its pattern, whatever comes
+// before it on the page. It also holds that 30 layers differ in one of the two.
 func TestLayers_Colors(t *testing.T) {
 	styleOf := func(names ...string) map[string]string {
 		var layers page.Layers
@@ -88,7 +97,9 @@ func TestLayers_Colors(t *testing.T) {
 		}
 		text := written(t, page.Document{Title: "a", Layers: &layers}, &page.Body{})
 		for _, name := range names {
-			if match := regexp.MustCompile(`\.` + layers.Class(name) + `\{(--c:var\(--c\d+\)[^}]*)\}`).FindStringSubmatch(text); match != nil {
+			if match := regexp.MustCompile(
+				`\.` + layers.Class(name) + `\{(--c:var\(--c\d+\)[^}]*)\}`).FindStringSubmatch(
+				text); match != nil {
 				styles[name] = match[1]
 			}
 		}
@@ -96,9 +107,13 @@ func TestLayers_Colors(t *testing.T) {
 	}
 	sdk, queue := "manager/trainer.kubeflow.org/kubeflow-sdk", "manager/kueue.x-k8s.io/manager"
 	want := styleOf(sdk, queue)
-	for _, page := range [][]string{{queue, sdk}, {"runtime", "trainjob", "default", queue, "policy/torch", sdk}, {sdk, "jobset", "manager/platform.example.com/defaults", queue}} {
-		if got := styleOf(page...); got[sdk] != want[sdk] || got[queue] != want[queue] || want[sdk] == want[queue] {
-			t.Errorf("on a page of %q the managers have %q and %q, want %q and %q", page, got[sdk], got[queue], want[sdk], want[queue])
+	for _, page := range [][]string{
+		{queue, sdk}, {"runtime", "trainjob", "default", queue, "policy/torch", sdk},
+		{sdk, "jobset", "manager/platform.example.com/defaults", queue}} {
+		if got := styleOf(page...); got[sdk] != want[sdk] || got[queue] != want[queue] ||
+			want[sdk] == want[queue] {
+			t.Errorf("on a page of %q the managers have %q and %q, want %q and %q", page, got[sdk],
+				got[queue], want[sdk], want[queue])
 		}
 	}
 	var names []string
@@ -114,9 +129,11 @@ func TestLayers_Colors(t *testing.T) {
 	}
 }
 
-// TestStyle holds that a browser shows no control that does nothing: the filter needs a selector that older browsers lack.
+// TestStyle holds that a browser shows no control that does nothing: the filter needs a selector
+// that older browsers lack.
 func TestStyle(t *testing.T) {
-	if text := written(t, page.Document{Title: "a"}, &page.Body{}); !regexp.MustCompile(`@supports not selector\(:has\(a\)\) \{ \.filter, \.places \{ display: none \} \}`).MatchString(text) {
+	if text := written(t, page.Document{Title: "a"}, &page.Body{}); !regexp.MustCompile(
+		`@supports not selector\(:has\(a\)\) \{ \.filter, \.places \{ display: none \} \}`).MatchString(text) {
 		t.Error("the style shows the filter to browsers that do not know :has()")
 	}
 }
@@ -127,14 +144,18 @@ type fails struct{}
 func (fails) Write([]byte) (int, error) { return 0, errors.New("full") }
 
 func TestWrite_Fails(t *testing.T) {
-	if err := page.Write(fails{}, page.Document{}, &page.Body{}); err == nil || err.Error() != "full" {
+	if err := page.Write(fails{}, page.Document{}, &page.Body{}); err == nil ||
+		err.Error() != "full" {
 		t.Errorf("Write to a full output = %v, want its error", err)
 	}
 }
 
-// FuzzBody writes any string as text and as an attribute. A browser must read back the string that the rules for terminals make of it.
+// FuzzBody writes any string as text and as an attribute. A browser must read back the string that
+// the rules for terminals make of it.
 func FuzzBody(f *testing.F) {
-	for _, text := range []string{"", "plain", "a b", `"`, `'`, `"'`, "<script>", "</li><b onclick=x>", "&amp;", "&#34", "a=b", "a/>", "\x00\xff\u2028", "]]>", "<!--", " x ", "`"} {
+	for _, text := range []string{"", "plain", "a b", `"`, `'`, `"'`, "<script>",
+		"</li><b onclick=x>", "&amp;", "&#34", "a=b", "a/>", "\x00\xff\u2028", "]]>", "<!--", " x ",
+		"`"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -145,7 +166,10 @@ func FuzzBody(f *testing.F) {
 		body.Cell("li", "x"+text)
 		body.Close()
 		body.Shape("path", page.Attr{Name: "d", Value: text})
-		root, err := html.Parse(strings.NewReader(written(t, page.Document{Title: "a" + text + "b", Lead: []string{text}, Version: text}, &body)))
+		root, err := html.Parse(
+			strings.NewReader(
+				written(t, page.Document{Title: "a" + text + "b", Lead: []string{text},
+					Version: text}, &body)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +179,8 @@ func FuzzBody(f *testing.F) {
 				continue
 			}
 			for _, a := range n.Attr {
-				if (n.Data == "section" && a.Key == "data-a" || n.Data == "code" && a.Key == "class" || n.Data == "path") && a.Val != want {
+				if (n.Data == "section" && a.Key == "data-a" ||
+					n.Data == "code" && a.Key == "class" || n.Data == "path") && a.Val != want {
 					t.Errorf("%s of %s = %q, want %q", a.Key, n.Data, a.Val, want)
 				}
 				if strings.HasPrefix(a.Key, "on") {
@@ -170,7 +195,9 @@ func FuzzBody(f *testing.F) {
 					switch {
 					case inside.Type == html.TextNode:
 						text.WriteString(inside.Data)
-					case inside.Data != "wbr" && !(inside.Data == "span" && len(inside.Attr) == 1 && inside.Attr[0].Val == "w"):
+					case inside.Data != "wbr" &&
+						!(inside.Data == "span" && len(inside.Attr) == 1 &&
+							inside.Attr[0].Val == "w"):
 						t.Errorf("the text has the element %s", inside.Data)
 					}
 				}

@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// Ordered runs work for 0 to n-1 on all cores. It passes each result to take in order, as soon as the earlier ones are done.
-// Few results wait at any time.
+// Ordered runs work for 0 to n-1 on all cores. It passes each result to take in order, as soon as
+// the earlier ones are done. Few results wait at any time.
 func Ordered[T any](n int, work func(int) T, take func(int, T)) {
 	indexes := func(yield func(int) bool) {
 		for i := range n {
@@ -25,9 +25,11 @@ func Ordered[T any](n int, work func(int) T, take func(int, T)) {
 	})
 }
 
-// MapInOrder runs work for each piece on all cores, and passes the results to take in order. A goroutine of its own reads pieces,
-// only as fast as work is done. A panic of work goes on in the caller, with its stack.
-func MapInOrder[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result, take func(Result)) {
+// MapInOrder runs work for each piece on all cores, and passes the results to take in order. A
+// goroutine of its own reads pieces, only as fast as work is done. A panic of work goes on in the
+// caller, with its stack.
+func MapInOrder[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result,
+	take func(Result)) {
 	workers := runtime.GOMAXPROCS(0)
 	if workers == 1 {
 		for p := range pieces {

@@ -25,10 +25,12 @@ const (
 	multiKueue   = kueueDomain + "/multikueue"
 )
 
-// ForApply prepares the rendered objects of a TrainJob for an apply instead of the TrainJob. It keeps the fields of the TrainJob
-// that a JobSet can hold: Kueue's labels and annotations, the suspension of a queued job, and MultiKueue as the manager. It returns
-// the rendering's findings and a warning for each loss. owned reports whether the objects have owner references.
-func ForApply(in *workspace.Input, j workspace.Job, made Made, found finding.List, owned bool) finding.List {
+// ForApply prepares the rendered objects of a TrainJob for an apply instead of the TrainJob. It
+// keeps the fields of the TrainJob that a JobSet can hold: Kueue's labels and annotations, the
+// suspension of a queued job, and MultiKueue as the manager. It returns the rendering's findings
+// and a warning for each loss. owned reports whether the objects have owner references.
+func ForApply(in *workspace.Input, j workspace.Job, made Made, found finding.List,
+	owned bool) finding.List {
 	a := application{in: in, job: j, result: made}
 	found = a.secrets(found)
 	a.queue()
@@ -57,7 +59,8 @@ func (a *application) warn(code finding.Code, path fieldpath.Path, message, reme
 	})
 }
 
-// queue copies Kueue's metadata to the JobSet. Kueue reads the same labels of TrainJobs and of JobSets.
+// queue copies Kueue's metadata to the JobSet. Kueue reads the same labels of TrainJobs and of
+// JobSets.
 func (a *application) queue() {
 	js := a.result.JobSet
 	js.Labels = withKueues(js.Labels, a.job.Labels)
@@ -67,14 +70,20 @@ func (a *application) queue() {
 	}
 	name, queued := a.job.Labels[queueLabel]
 	if queued {
-		a.warn(codes.QueueMoves, fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(queueLabel)),
-			fmt.Sprintf("queue %q admits the JobSet instead of the TrainJob: Kueue changes its templates instead of a patch", name),
-			"enable Kueue's integration jobset.x-k8s.io/jobset, and apply only fields that Kueue does not set")
+		a.warn(codes.QueueMoves,
+			fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(queueLabel)),
+			fmt.Sprintf("queue %q admits the JobSet instead of the TrainJob: Kueue changes its "+
+				"templates instead of a patch", name),
+			"enable Kueue's integration jobset.x-k8s.io/jobset, and apply only fields that Kueue "+
+				"does not set")
 	}
 	for _, p := range a.job.Spec.RuntimePatches {
-		if p.Manager == kueueManager && p.TrainingRuntimeSpec != nil && p.TrainingRuntimeSpec.Template != nil && p.TrainingRuntimeSpec.Template.Spec != nil && len(p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs) > 0 {
+		if p.Manager == kueueManager && p.TrainingRuntimeSpec != nil &&
+			p.TrainingRuntimeSpec.Template != nil && p.TrainingRuntimeSpec.Template.Spec != nil &&
+			len(p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs) > 0 {
 			a.warn(codes.QueueMoves, runtimepatch.PatchPath(kueueManager),
-				"the JobSet has the placement of an earlier admission: Kueue adds the next one to it",
+				"the JobSet has the placement of an earlier admission: Kueue adds the next one "+
+					"to it",
 				"remove this patch from the TrainJob before you render it")
 		}
 	}
@@ -106,7 +115,8 @@ func (a *application) suspension() {
 	switch {
 	case queued:
 		a.result.JobSet.Spec.Suspend = new(true)
-		a.warn(codes.SuspendMoves, at, "the JobSet is suspended until Kueue admits it: another apply suspends it again",
+		a.warn(codes.SuspendMoves, at,
+			"the JobSet is suspended until Kueue admits it: another apply suspends it again",
 			"apply the JobSet once, and let Kueue resume it")
 	case suspended:
 		a.warn(codes.SuspendMoves, at, "the JobSet is suspended: the TrainJob does not resume it",
@@ -117,17 +127,19 @@ func (a *application) suspension() {
 // ownership reports the tasks that the Trainer's controller does for its own JobSet only.
 func (a *application) ownership() {
 	a.warn(codes.NoController, fieldpath.Fields("metadata", "name"),
-		"no TrainJob owns the applied objects: it does not show their status, and its deletion keeps them",
+		"no TrainJob owns the applied objects: it does not show their status, and its deletion "+
+			"keeps them",
 		"delete the objects yourself, and do not apply the TrainJob")
 	if seconds := a.job.Spec.ActiveDeadlineSeconds; seconds > 0 {
 		a.warn(codes.NoController, fieldpath.Fields("spec", "activeDeadlineSeconds"),
-			fmt.Sprintf("no controller ends the JobSet after %d seconds: only the Trainer does", seconds),
+			fmt.Sprintf("no controller ends the JobSet after %d seconds: only the Trainer does",
+				seconds),
 			"set activeDeadlineSeconds in the Jobs of the runtime's template")
 	}
 }
 
-// secrets reports the Secrets that only the Trainer's controller makes, and the Secrets that the output holds. It returns the
-// other findings.
+// secrets reports the Secrets that only the Trainer's controller makes, and the Secrets that the
+// output holds. It returns the other findings.
 func (a *application) secrets(found finding.List) finding.List {
 	var others finding.List
 	for _, f := range found {
@@ -143,7 +155,8 @@ func (a *application) secrets(found finding.List) finding.List {
 	for _, o := range a.result.Companions {
 		if secret, ok := o.(*corev1.Secret); ok {
 			a.warn(codes.SecretMoves, nil,
-				fmt.Sprintf("the output has the keys of Secret %s/%s: every rendering generates new ones", secret.Namespace, secret.Name),
+				fmt.Sprintf("the output has the keys of Secret %s/%s: every rendering generates "+
+					"new ones", secret.Namespace, secret.Name),
 				"apply the output once, and keep it out of git")
 		}
 	}
@@ -153,10 +166,12 @@ func (a *application) secrets(found finding.List) finding.List {
 // snapshot reports a runtime that the Trainer would keep for the TrainJob.
 func (a *application) snapshot() {
 	source := a.in.SourceOf(a.job)
-	if source == nil || source.Snapshot != nil || a.job.Release().Or().RuntimeRead == release.LiveRuntime {
+	if source == nil || source.Snapshot != nil ||
+		a.job.Release().Or().RuntimeRead == release.LiveRuntime {
 		return
 	}
 	a.warn(codes.NoSnapshot, fieldpath.Fields("spec", "runtimeRef"),
-		fmt.Sprintf("no snapshot of %s: a later rendering uses a changed runtime, which a running JobSet rejects", render.RuntimeOf(a.job.TrainJob)),
+		fmt.Sprintf("no snapshot of %s: a later rendering uses a changed runtime, which a "+
+			"running JobSet rejects", render.RuntimeOf(a.job.TrainJob)),
 		"keep the rendered objects, or the runtime with them")
 }

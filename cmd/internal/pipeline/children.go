@@ -24,19 +24,25 @@ type Family struct {
 	Pods     int64 // the number of Pods, counted for writing or for their claims
 }
 
-// Children returns the Jobs or the Pods of a JobSet as a stream, with their findings. Errors are findings, and leave the
-// stream nil. The owners of the JobSet are for a finding only, and nil for a JobSet of the user.
-func Children(owners *merge.History, js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
+// Children returns the Jobs or the Pods of a JobSet as a stream, with their findings. Errors are
+// findings, and leave the stream nil. The owners of the JobSet are for a finding only, and nil for
+// a JobSet of the user.
+func Children(owners *merge.History, js *jobset.JobSet, companions []runtime.Object,
+	flags option.Render, opts render.PodsOptions) Family {
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {
-		return Family{Findings: finding.List{{Code: codes.NoName, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "name the JobSet"}}}}
+		return Family{
+			Findings: finding.List{
+				{Code: codes.NoName, Severity: finding.Error, Message: err.Error(),
+					Remedy: finding.Remedy{Text: "name the JobSet"}}}}
 	}
 	f := Family{Findings: out.Findings}
 	if err != nil {
 		return f
 	}
-	f.Table = PodTable{jobSet: js, opts: opts, waits: waitsFor(out), wide: flags.Format == option.WideFormat}
+	f.Table = PodTable{jobSet: js, opts: opts, waits: waitsFor(out),
+		wide: flags.Format == option.WideFormat}
 	if flags.To == "pods" || opts.Stored && render.HasEphemeralVolumes(js) {
 		if f.Pods, err = render.CountPods(js, opts); err != nil {
 			f.Pods = 0 // the stream returns the error
@@ -45,7 +51,8 @@ func Children(owners *merge.History, js *jobset.JobSet, companions []runtime.Obj
 			f.Pods = 0 // the table groups equal Pods
 		}
 		if f.Pods > render.MaxPods {
-			f.Findings, f.Pods = append(f.Findings, render.TooManyPods(js, owners, f.Pods, render.MaxPods)...), 0
+			f.Findings, f.Pods = append(
+				f.Findings, render.TooManyPods(js, owners, f.Pods, render.MaxPods)...), 0
 			return f
 		}
 	}
@@ -78,12 +85,12 @@ func Children(owners *merge.History, js *jobset.JobSet, companions []runtime.Obj
 	return f
 }
 
-// randomSuffix replaces the random suffix of a Pod's name. It makes the name invalid, so that nobody can apply the object by
-// mistake.
+// randomSuffix replaces the random suffix of a Pod's name. It makes the name invalid, so that
+// nobody can apply the object by mistake.
 const randomSuffix = "RAND"
 
-// ephemeralClaims returns the claims that the cluster creates for ephemeral volumes of the Pods. The cluster stores them, but
-// no rendered controller applies them.
+// ephemeralClaims returns the claims that the cluster creates for ephemeral volumes of the Pods.
+// The cluster stores them, but no rendered controller applies them.
 func ephemeralClaims(js *jobset.JobSet, opts render.PodsOptions) ([]any, finding.List) {
 	var claims []any
 	for pod, err := range render.Pods(js, opts) {
@@ -98,8 +105,11 @@ func ephemeralClaims(js *jobset.JobSet, opts render.PodsOptions) ([]any, finding
 		return nil, nil
 	}
 	return claims, finding.List{{
-		Code: codes.RandomName, Severity: finding.Note, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
-		Path:    fieldpath.Fields("spec", "replicatedJobs"),
-		Message: fmt.Sprintf("claims of ephemeral volumes have the names of their Pods: %s stands for the random suffix", randomSuffix),
+		Code: codes.RandomName, Severity: finding.Note,
+		Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+		Path:   fieldpath.Fields("spec", "replicatedJobs"),
+		Message: fmt.Sprintf(
+			"claims of ephemeral volumes have the names of their Pods: %s stands for the random "+
+				"suffix", randomSuffix),
 	}}
 }

@@ -12,15 +12,17 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// IsDevice reports whether a resource counts accelerators. It is an extended resource with a part such as gpu, tpu, npu, gaudi or
-// neuron in its name. Examples are nvidia.com/gpu, nvidia.com/mig-1g.5gb, gpu.intel.com/i915, google.com/tpu and
-// aws.amazon.com/neuroncore.
+// IsDevice reports whether a resource counts accelerators. It is an extended resource with a part
+// such as gpu, tpu, npu, gaudi or neuron in its name. Examples are nvidia.com/gpu,
+// nvidia.com/mig-1g.5gb, gpu.intel.com/i915, google.com/tpu and aws.amazon.com/neuroncore.
 func IsDevice(resource string) bool {
 	domain, _, extended := strings.Cut(strings.ToLower(resource), "/")
 	if !extended || domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io") {
 		return false
 	}
-	parts := strings.FieldsFunc(strings.ToLower(resource), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	parts := strings.FieldsFunc(strings.ToLower(resource), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 	return slices.ContainsFunc(parts, func(part string) bool {
 		part = strings.TrimSuffix(part, "s")
 		for _, end := range []string{"gpu", "tpu", "npu", "xpu"} {
@@ -28,7 +30,9 @@ func IsDevice(resource string) bool {
 				return true
 			}
 		}
-		return slices.Contains([]string{"mig", "gaudi", "gaudi2", "gaudi3", "neuron", "neuroncore", "neurondevice"}, part)
+		return slices.Contains(
+			[]string{"mig", "gaudi", "gaudi2", "gaudi3", "neuron", "neuroncore", "neurondevice"},
+			part)
 	})
 }
 

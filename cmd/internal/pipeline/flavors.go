@@ -18,7 +18,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Queue holds the ResourceFlavors and the admitted Workloads of --flavors, and the assignments of --flavor.
+// Queue holds the ResourceFlavors and the admitted Workloads of --flavors, and the assignments of
+// --flavor.
 type Queue struct {
 	Flavors   []render.ResourceFlavor
 	workloads []*admittedWorkload
@@ -34,13 +35,17 @@ type admittedWorkload struct {
 
 const kueueGroup = "kueue.x-k8s.io"
 
-// ReadQueue reads the objects of Kueue in the files of --flavors. assigned are the values of --flavor.
-func ReadQueue(s workspace.Source, flags workspace.Flags, paths, assigned []string) (*Queue, finding.List, error) {
+// ReadQueue reads the objects of Kueue in the files of --flavors. assigned are the values of
+// --flavor.
+func ReadQueue(s workspace.Source, flags workspace.Flags, paths,
+	assigned []string) (*Queue, finding.List, error) {
 	q := &Queue{}
 	for _, text := range assigned {
 		set, flavor, ok := strings.Cut(text, "=")
 		if _, isAssigned := q.assigned[set]; !ok || set == "" || flavor == "" || isAssigned {
-			return nil, nil, fmt.Errorf("--flavor: invalid value %q: must be PODSET=FLAVOR, once for each Pod set", text)
+			return nil, nil,
+				fmt.Errorf("--flavor: invalid value %q: must be PODSET=FLAVOR, once for each Pod "+
+					"set", text)
 		}
 		if q.assigned == nil {
 			q.assigned = map[string]string{}
@@ -48,12 +53,16 @@ func ReadQueue(s workspace.Source, flags workspace.Flags, paths, assigned []stri
 		q.assigned[set] = flavor
 	}
 	if len(assigned) > 0 && len(paths) == 0 {
-		return nil, nil, errors.New("--flavor: name the files of the ResourceFlavors with --flavors")
+		return nil, nil,
+			errors.New("--flavor: name the files of the ResourceFlavors with --flavors")
 	}
 	flags.Kinds, flags.Unread = nil, nil
 	for _, kind := range []string{"ResourceFlavor", "Workload"} {
-		for _, version := range []string{"v1beta2", "v1beta1"} { // which agree in the fields that reach Pods
-			flags.Kinds = append(flags.Kinds, manifest.Kind{Group: kueueGroup, Version: version, Kind: kind, New: func() any { return new(merge.Object) }})
+		// which agree in the fields that reach Pods
+		for _, version := range []string{"v1beta2", "v1beta1"} {
+			flags.Kinds = append(
+				flags.Kinds, manifest.Kind{Group: kueueGroup, Version: version, Kind: kind,
+					New: func() any { return new(merge.Object) }})
 		}
 	}
 	in := workspace.New(flags)
@@ -71,19 +80,23 @@ func ReadQueue(s workspace.Source, flags workspace.Flags, paths, assigned []stri
 	if len(paths) > 0 && len(q.Flavors) == 0 && in.Findings.Err() == nil {
 		return nil, nil, fmt.Errorf("--flavors: no ResourceFlavor in %s", strings.Join(paths, ", "))
 	}
-	slices.SortFunc(q.Flavors, func(a, b render.ResourceFlavor) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(q.Flavors, func(a, b render.ResourceFlavor) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return q, in.Findings, nil
 }
 
-// Add adds a ResourceFlavor or a Workload. It reports one that cannot be decoded, and a duplicate flavor.
+// Add adds a ResourceFlavor or a Workload. It reports one that cannot be decoded, and a duplicate
+// flavor.
 func (q *Queue) Add(d *manifest.Document, flags workspace.Flags) finding.List {
 	err := q.add(d, flags)
 	if err == nil {
 		return nil
 	}
 	return finding.List{{
-		Code: codes.WrongType, Severity: finding.Error, Object: d.ID, Position: d.Position(fieldpath.Fields("kind")),
-		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the object"},
+		Code: codes.WrongType, Severity: finding.Error, Object: d.ID,
+		Position: d.Position(fieldpath.Fields("kind")),
+		Message:  err.Error(), Remedy: finding.Remedy{Text: "fix the object"},
 	}}
 }
 
@@ -101,7 +114,9 @@ func (q *Queue) add(d *manifest.Document, flags workspace.Flags) error {
 		if err := json.Unmarshal(data, &f); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(q.Flavors, func(other render.ResourceFlavor) bool { return other.Name == f.Name }) {
+		if slices.ContainsFunc(q.Flavors, func(other render.ResourceFlavor) bool {
+			return other.Name == f.Name
+		}) {
 			return fmt.Errorf("duplicate ResourceFlavor %q", f.Name)
 		}
 		q.Flavors = append(q.Flavors, f)
@@ -118,10 +133,14 @@ func (q *Queue) add(d *manifest.Document, flags workspace.Flags) error {
 	return nil
 }
 
-// Admit returns the TrainJob with the patch that Kueue writes on its admission, and the findings if there is none. Without an assignment and a
-// Workload, the TrainJob stays as it is. The rendering reports a TrainJob that is invalid itself.
-func (q *Queue) Admit(in *workspace.Input, j workspace.Job, opts render.Options) (workspace.Job, finding.List) {
-	at := slices.IndexFunc(q.workloads, func(w *admittedWorkload) bool { return w.Owns(j.TrainJob) })
+// Admit returns the TrainJob with the patch that Kueue writes on its admission, and the findings if
+// there is none. Without an assignment and a Workload, the TrainJob stays as it is. The rendering
+// reports a TrainJob that is invalid itself.
+func (q *Queue) Admit(in *workspace.Input, j workspace.Job,
+	opts render.Options) (workspace.Job, finding.List) {
+	at := slices.IndexFunc(q.workloads, func(w *admittedWorkload) bool {
+		return w.Owns(j.TrainJob)
+	})
 	if q.assigned == nil && at < 0 {
 		return j, nil
 	}
@@ -147,8 +166,10 @@ func (q *Queue) Admit(in *workspace.Input, j workspace.Job, opts render.Options)
 	return j, nil
 }
 
-// sets returns the input of a TrainJob and its Pod sets, or why Kueue counts none. Kueue removes the selectors of an earlier admission first.
-func (q *Queue) sets(in *workspace.Input, j workspace.Job, opts render.Options) (render.Input, []render.PodSet, finding.List) {
+// sets returns the input of a TrainJob and its Pod sets, or why Kueue counts none. Kueue removes
+// the selectors of an earlier admission first.
+func (q *Queue) sets(in *workspace.Input, j workspace.Job,
+	opts render.Options) (render.Input, []render.PodSet, finding.List) {
 	input, _ := inputOf(in, j)
 	if input.Runtime == nil {
 		return input, nil, nil
@@ -158,7 +179,8 @@ func (q *Queue) sets(in *workspace.Input, j workspace.Job, opts render.Options) 
 	input.TrainJob = input.TrainJob.DeepCopy()
 	for i := range input.TrainJob.Spec.RuntimePatches {
 		p := &input.TrainJob.Spec.RuntimePatches[i]
-		if spec := p.TrainingRuntimeSpec; p.Manager == render.KueueManager && spec != nil && spec.Template != nil && spec.Template.Spec != nil {
+		if spec := p.TrainingRuntimeSpec; p.Manager == render.KueueManager && spec != nil &&
+			spec.Template != nil && spec.Template.Spec != nil {
 			spec.Template.Spec.ReplicatedJobs = nil
 		}
 	}
@@ -181,9 +203,13 @@ func (q *Queue) Unused() (found finding.List) {
 	for _, w := range q.workloads {
 		if !w.used.Load() {
 			found = append(found, finding.Finding{
-				Code: codes.NotAdmitted, Severity: finding.Warning, Object: fieldpath.Object{Kind: "Workload", Namespace: w.Namespace, Name: w.Name},
-				Path: fieldpath.Fields("metadata", "ownerReferences"), Position: w.document.Position(fieldpath.Fields("metadata")),
-				Message: "the inputs lack the TrainJob of the admitted Workload", Remedy: finding.Remedy{Text: "add the TrainJob to the inputs, or remove the Workload"},
+				Code: codes.NotAdmitted, Severity: finding.Warning,
+				Object:   fieldpath.Object{Kind: "Workload", Namespace: w.Namespace, Name: w.Name},
+				Path:     fieldpath.Fields("metadata", "ownerReferences"),
+				Position: w.document.Position(fieldpath.Fields("metadata")),
+				Message:  "the inputs lack the TrainJob of the admitted Workload",
+				Remedy: finding.Remedy{
+					Text: "add the TrainJob to the inputs, or remove the Workload"},
 			})
 		}
 	}
@@ -213,9 +239,10 @@ const (
 	Impossible = "impossible"
 )
 
-// Try admits the TrainJob to each flavor in turn. It returns the findings instead if the cluster rejects the TrainJob itself. It
-// ignores conflicts among the TrainJob's own managers.
-func (q *Queue) Try(in *workspace.Input, j workspace.Job, opts render.Options) ([]FlavorResult, finding.List) {
+// Try admits the TrainJob to each flavor in turn. It returns the findings instead if the cluster
+// rejects the TrainJob itself. It ignores conflicts among the TrainJob's own managers.
+func (q *Queue) Try(in *workspace.Input, j workspace.Job,
+	opts render.Options) ([]FlavorResult, finding.List) {
 	input, sets, found := q.sets(in, j, opts)
 	opts.Release = cmp.Or(opts.Release, j.Release())
 	opts.OnConflict = render.Last
@@ -248,7 +275,8 @@ func (q *Queue) Try(in *workspace.Input, j workspace.Job, opts render.Options) (
 		out, _ := render.JobSet(admitted, opts)
 		for _, f := range out.Findings {
 			if f.Severity != finding.Note && !before.Has(codes.KeyOf(f)) {
-				r.Result, r.Conflicts = Conflicts, append(r.Conflicts, FlavorConflict{f.Code, f.Path.String(), f.Message})
+				r.Result, r.Conflicts = Conflicts,
+					append(r.Conflicts, FlavorConflict{f.Code, f.Path.String(), f.Message})
 			}
 		}
 	}

@@ -30,7 +30,8 @@ type PodSetReport struct {
 }
 
 // PodSets returns the Pod sets of one TrainJob, or nil, and its findings with their positions.
-func PodSets(in *workspace.Input, j workspace.Job, opts render.Options) (finding.List, *PodSetReport) {
+func PodSets(in *workspace.Input, j workspace.Job,
+	opts render.Options) (finding.List, *PodSetReport) {
 	found, made := TrainJob(in, j, opts)
 	if made.JobSet == nil {
 		return found, nil
@@ -46,7 +47,9 @@ func PodSets(in *workspace.Input, j workspace.Job, opts render.Options) (finding
 	if sets == nil {
 		return found, nil
 	}
-	return found, &PodSetReport{report.SchemaVersion, j.TrainJob.Namespace, j.TrainJob.Name, sets, render.Totals(sets)}
+	return found,
+		&PodSetReport{report.SchemaVersion, j.TrainJob.Namespace, j.TrainJob.Name, sets,
+			render.Totals(sets)}
 }
 
 // Write writes a row for each Pod set, and a line with the totals.
@@ -63,7 +66,8 @@ func (r *PodSetReport) Write(w io.Writer, width int) error {
 		} else if t.Unconstrained != nil {
 			topology = fmt.Sprintf("unconstrained %t", *t.Unconstrained)
 		}
-		rows = append(rows, []string{set.Name, fmt.Sprint(set.Count), resourcesText(set.Requests), topology})
+		rows = append(
+			rows, []string{set.Name, fmt.Sprint(set.Count), resourcesText(set.Requests), topology})
 	}
 	var widths []int
 	for _, row := range rows {
@@ -77,6 +81,9 @@ func (r *PodSetReport) Write(w io.Writer, width int) error {
 	for _, row := range rows {
 		writeRow(out, row, widths)
 	}
-	fmt.Fprintln(out, report.Line(fmt.Sprintf("%s/%s: %s, requests %s", r.Namespace, r.Name, countOf(pods, "Pod"), cmp.Or(resourcesText(r.Totals), "-"))))
+	fmt.Fprintln(
+		out, report.Line(
+			fmt.Sprintf("%s/%s: %s, requests %s", r.Namespace, r.Name, countOf(pods, "Pod"),
+				cmp.Or(resourcesText(r.Totals), "-"))))
 	return out.Flush()
 }

@@ -19,8 +19,9 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// PodTable is the table of a JobSet's Pods. It generates them twice, first to measure the columns, and so holds one at a time.
-// Beyond mostPodRows Pods, it has one row for each Job, because only their indexes differ.
+// PodTable is the table of a JobSet's Pods. It generates them twice, first to measure the columns,
+// and so holds one at a time. Beyond mostPodRows Pods, it has one row for each Job, because only
+// their indexes differ.
 type PodTable struct {
 	jobSet *jobset.JobSet
 	opts   render.PodsOptions
@@ -28,7 +29,8 @@ type PodTable struct {
 	wide   bool
 }
 
-var podColumns = []string{"JOB", "INDEX", "HOSTNAME", "DNS NAME", "NODE SELECTOR", "REQUESTS", "GPUS", "WAITS FOR"}
+var podColumns = []string{"JOB", "INDEX", "HOSTNAME", "DNS NAME", "NODE SELECTOR", "REQUESTS",
+	"GPUS", "WAITS FOR"}
 
 // mostPodRows is the largest number of Pods of a JobSet with a row each.
 const mostPodRows = 1000
@@ -36,8 +38,8 @@ const mostPodRows = 1000
 // podGap is the number of spaces between two columns.
 const podGap = 3
 
-// Write writes a row for every Pod and a line with the totals. The rows fit into width, if it is not 0. It returns the errors of w
-// and of the Pods.
+// Write writes a row for every Pod and a line with the totals. The rows fit into width, if it is
+// not 0. It returns the errors of w and of the Pods.
 func (t PodTable) Write(w io.Writer, width int) error {
 	header := podColumns
 	if t.wide {
@@ -74,8 +76,11 @@ func (t PodTable) Write(w io.Writer, width int) error {
 	for r := range rows() {
 		writeRow(out, t.row(r), widths)
 	}
-	fmt.Fprintln(out, report.Line(fmt.Sprintf("%s/%s: %s, %s, requests %s", t.jobSet.Namespace, t.jobSet.Name,
-		countOf(big.NewInt(count), "Pod"), countOf(gpus, "GPU"), cmp.Or(resourcesText(total), "-"))))
+	fmt.Fprintln(
+		out, report.Line(
+			fmt.Sprintf("%s/%s: %s, %s, requests %s", t.jobSet.Namespace, t.jobSet.Name,
+				countOf(big.NewInt(count), "Pod"), countOf(gpus, "GPU"),
+				cmp.Or(resourcesText(total), "-"))))
 	return out.Flush()
 }
 
@@ -118,14 +123,16 @@ func (t PodTable) row(r render.PodRange) []string {
 			index = all
 		}
 	}
-	job := fmt.Sprintf("%s-%s-%s", t.jobSet.Name, labels[jobset.ReplicatedJobNameKey], labels[jobset.JobIndexKey])
+	job := fmt.Sprintf("%s-%s-%s", t.jobSet.Name, labels[jobset.ReplicatedJobNameKey],
+		labels[jobset.JobIndexKey])
 	dns := ""
 	if hostname != "" && pod.Spec.Subdomain != "" {
 		dns = hostname + "." + pod.Spec.Subdomain
 	}
 	row := []string{
 		job, index, hostname, dns,
-		formatMap(pod.Spec.NodeSelector), resourcesText(render.Requests(&pod.Spec)), fmt.Sprint(podGPUs(pod)), t.waits[job],
+		formatMap(pod.Spec.NodeSelector), resourcesText(render.Requests(&pod.Spec)),
+		fmt.Sprint(podGPUs(pod)), t.waits[job],
 	}
 	if t.wide {
 		var images, volumes []string

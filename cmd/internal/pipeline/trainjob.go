@@ -49,16 +49,18 @@ func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (findin
 	return made(in, j, input, opts)
 }
 
-// Kept renders one TrainJob with all its patches and the runtime with which it began. It also returns
-// the input of the rendering.
-func Kept(in *workspace.Input, j workspace.Job, began *trainer.TrainingRuntimeSpec, opts render.Options) (render.Input, Made) {
+// Kept renders one TrainJob with all its patches and the runtime with which it began. It also
+// returns the input of the rendering.
+func Kept(in *workspace.Input, j workspace.Job, began *trainer.TrainingRuntimeSpec,
+	opts render.Options) (render.Input, Made) {
 	input, _ := inputOf(in, j)
 	input.Runtime = began
 	_, out := made(in, j, input, opts)
 	return input, out
 }
 
-func made(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, Made) {
+func made(in *workspace.Input, j workspace.Job, input render.Input,
+	opts render.Options) (finding.List, Made) {
 	opts.Release = cmp.Or(opts.Release, j.Release())
 	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)
@@ -68,13 +70,16 @@ func made(in *workspace.Input, j workspace.Job, input render.Input, opts render.
 	if in.IsSpelled() && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()
 		ports.Spell(out.JobSet, input.Runtime)
-		out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
+		out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before,
+			out.JobSet.Spec)
 	}
 	return out.Findings, Made{out.JobSet, out.Companions, out.Owners}
 }
 
-// Reordered returns a rendered JobSet with its variables in the order of the one that exists, if the controller could emit them so.
-func Reordered(in *workspace.Input, j workspace.Job, opts render.Options, js, existing *jobset.JobSet) *jobset.JobSet {
+// Reordered returns a rendered JobSet with its variables in the order of the one that exists, if
+// the controller could emit them so.
+func Reordered(in *workspace.Input, j workspace.Job, opts render.Options, js,
+	existing *jobset.JobSet) *jobset.JobSet {
 	input, _ := inputOf(in, j)
 	if input.Runtime == nil {
 		return js
@@ -83,8 +88,10 @@ func Reordered(in *workspace.Input, j workspace.Job, opts render.Options, js, ex
 	return render.Reordered(input, opts, js, existing)
 }
 
-// PodGroups returns the findings on the PodGroups of a rendered TrainJob that their definitions reject. The controller then makes no object.
-func PodGroups(in *workspace.Input, j workspace.Job, opts render.Options, made Made, found finding.List) finding.List {
+// PodGroups returns the findings on the PodGroups of a rendered TrainJob that their definitions
+// reject. The controller then makes no object.
+func PodGroups(in *workspace.Input, j workspace.Job, opts render.Options, made Made,
+	found finding.List) finding.List {
 	if made.JobSet == nil || found.Err() != nil {
 		return nil
 	}
@@ -96,7 +103,8 @@ func PodGroups(in *workspace.Input, j workspace.Job, opts render.Options, made M
 		}
 		return merge.Claim{}
 	}
-	rejected := admission.PodGroups(context.Background(), cmp.Or(opts.Release, j.Release()), j.TrainJob, made.Companions, origin)
+	rejected := admission.PodGroups(context.Background(), cmp.Or(opts.Release, j.Release()),
+		j.TrainJob, made.Companions, origin)
 	if found.Of(codes.ManagedByOther) != nil {
 		for i := range rejected {
 			rejected[i].Severity = finding.Warning
@@ -105,7 +113,8 @@ func PodGroups(in *workspace.Input, j workspace.Job, opts render.Options, made M
 	return in.Locate(j, rejected)
 }
 
-// inputOf returns the input of rendering a TrainJob. Without a runtime, it returns the findings on it.
+// inputOf returns the input of rendering a TrainJob. Without a runtime, it returns the findings on
+// it.
 func inputOf(in *workspace.Input, j workspace.Job) (render.Input, finding.List) {
 	spec, missing := in.RuntimeOf(j)
 	if spec == nil {
@@ -115,5 +124,6 @@ func inputOf(in *workspace.Input, j workspace.Job) (render.Input, finding.List) 
 		}
 		return render.Input{}, in.Locate(j, findings)
 	}
-	return render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec, Live: in.LiveOf(j), Layers: j.Layers(), Earlier: in.Earlier(j)}, nil
+	return render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec,
+		Live: in.LiveOf(j), Layers: j.Layers(), Earlier: in.Earlier(j)}, nil
 }

@@ -8,8 +8,8 @@
 //	// ... and what the runtime renders to:
 //	ports.Spell(out.JobSet, &runtime.Spec)
 //
-// The CRDs of runtimes and JobSets set the protocol of every port. A JobSet shows it. In Jobs and Pods it is a default without
-// information, and is omitted unless the runtime sets it.
+// The CRDs of runtimes and JobSets set the protocol of every port. A JobSet shows it. In Jobs and
+// Pods it is a default without information, and is omitted unless the runtime sets it.
 package ports
 
 import (
@@ -19,8 +19,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// WithoutProtocol returns the ports of a runtime without a protocol. They point into spec. Call it before setting the runtime's
-// defaults.
+// WithoutProtocol returns the ports of a runtime without a protocol. They point into spec. Call it
+// before setting the runtime's defaults.
 func WithoutProtocol(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
 	var plain []*corev1.ContainerPort
 	eachPort(spec.Template.Spec.ReplicatedJobs, func(_ portKey, p *corev1.ContainerPort) {
@@ -31,8 +31,8 @@ func WithoutProtocol(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort 
 	return plain
 }
 
-// Spell sets TCP on a JobSet's port without a protocol if the runtime sets one for that port number. A policy has replaced
-// that port, and the JobSet's CRD sets the protocol.
+// Spell sets TCP on a JobSet's port without a protocol if the runtime sets one for that port
+// number. A policy has replaced that port, and the JobSet's CRD sets the protocol.
 func Spell(js *jobset.JobSet, spec *trainer.TrainingRuntimeSpec) {
 	spelled := map[portKey]bool{}
 	eachPort(spec.Template.Spec.ReplicatedJobs, func(key portKey, p *corev1.ContainerPort) {

@@ -18,7 +18,9 @@ func TestGit_LargeFile(t *testing.T) {
 	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size)); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range []string{"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a", "repack -adq"} {
+	for _, args := range []string{
+		"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a",
+		"repack -adq"} {
 		cmd := exec.Command("git", strings.Fields(args)...)
 		if cmd.Dir = dir; cmd.Run() != nil {
 			t.Fatalf("git %s: %s", args, cmd.ProcessState)

@@ -22,8 +22,8 @@ const partialClone = `[core]
 	promisor = true
 `
 
-// TestGit_Hostile gives a repository a configuration that runs a program. A plain call of git runs it, which shows that the case
-// is valid. A call by this package does not.
+// TestGit_Hostile gives a repository a configuration that runs a program. A plain call of git runs
+// it, which shows that the case is valid. A call by this package does not.
 func TestGit_Hostile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program of the configuration is a script of a shell")
@@ -34,34 +34,52 @@ func TestGit_Hostile(t *testing.T) {
 		environment  [2]string
 	}{
 		{name: "fsmonitor", config: "[core]\n\tfsmonitor = EVIL\n", args: "ls-files --others"},
-		{name: "fsmonitor of the environment", environment: [2]string{"GIT_CONFIG_PARAMETERS", "'core.fsmonitor'='EVIL'"}, args: "ls-files --others"},
-		{name: "hooks", config: "[core]\n\thooksPath = HOOKS\n", args: "update-ref refs/heads/other HEAD"},
-		{name: "lazy fetch by ext", config: partialClone + "\turl = ext::EVIL\n[protocol \"ext\"]\n\tallow = always\n", args: "cat-file blob MISSING"},
-		{name: "lazy fetch by ssh", config: partialClone + "\turl = ssh://a/b\n[core]\n\tsshCommand = EVIL\n[protocol \"ssh\"]\n\tallow = always\n", args: "cat-file blob MISSING"},
-		{name: "lazy fetch by upload-pack", config: partialClone + "\turl = FOLDER\n\tuploadpack = EVIL\n[protocol \"file\"]\n\tallow = always\n", args: "cat-file blob MISSING"},
-		{name: "fetch by ext", config: "[remote \"origin\"]\n\turl = ext::EVIL\n[protocol \"ext\"]\n\tallow = always\n", args: "fetch origin"},
-		{name: "credentials", config: "[credential]\n\thelper = EVIL\n", args: "credential approve"},
-		{name: "ssh of the environment", config: "[remote \"origin\"]\n\turl = ssh://a/b\n", environment: [2]string{"GIT_SSH", "EVIL"}, args: "fetch origin"},
+		{name: "fsmonitor of the environment",
+			environment: [2]string{"GIT_CONFIG_PARAMETERS", "'core.fsmonitor'='EVIL'"},
+			args:        "ls-files --others"},
+		{name: "hooks", config: "[core]\n\thooksPath = HOOKS\n",
+			args: "update-ref refs/heads/other HEAD"},
+		{name: "lazy fetch by ext",
+			config: partialClone + "\turl = ext::EVIL\n[protocol \"ext\"]\n\tallow = always\n",
+			args:   "cat-file blob MISSING"},
+		{name: "lazy fetch by ssh",
+			config: partialClone +
+				"\turl = ssh://a/b\n[core]\n\tsshCommand = EVIL\n[protocol \"ssh\"]\n\tallow = " +
+				"always\n", args: "cat-file blob MISSING"},
+		{name: "lazy fetch by upload-pack",
+			config: partialClone +
+				"\turl = FOLDER\n\tuploadpack = EVIL\n[protocol \"file\"]\n\tallow = always\n",
+			args: "cat-file blob MISSING"},
+		{name: "fetch by ext",
+			config: "[remote \"origin\"]\n\turl = ext::EVIL\n[protocol \"ext\"]\n\tallow = always\n", args: "fetch origin"},
+		{name: "credentials", config: "[credential]\n\thelper = EVIL\n",
+			args: "credential approve"},
+		{name: "ssh of the environment", config: "[remote \"origin\"]\n\turl = ssh://a/b\n",
+			environment: [2]string{"GIT_SSH", "EVIL"}, args: "fetch origin"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			above := t.TempDir()
-			dir, evil, ran := filepath.Join(above, "repository"), filepath.Join(above, "evil"), filepath.Join(above, "ran")
+			dir, evil, ran := filepath.Join(above, "repository"), filepath.Join(above, "evil"),
+				filepath.Join(above, "ran")
 			script := "#!/bin/sh\ntouch '" + ran + "'\n"
 			write(t, evil, script, 0o700)
 			write(t, filepath.Join(above, "hooks", "reference-transaction"), script, 0o700)
 			write(t, filepath.Join(dir, "file"), "text", 0o600)
-			for _, args := range []string{"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a"} {
+			for _, args := range []string{
+				"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a"} {
 				if out, err := gitIn(dir, args).CombinedOutput(); err != nil {
 					t.Fatalf("git %s: %v\n%s", args, err, out)
 				}
 			}
-			fill := strings.NewReplacer("EVIL", evil, "HOOKS", filepath.Join(above, "hooks"), "FOLDER", dir, "MISSING", strings.Repeat("1", 40)).Replace
+			fill := strings.NewReplacer("EVIL", evil, "HOOKS", filepath.Join(above, "hooks"),
+				"FOLDER", dir, "MISSING", strings.Repeat("1", 40)).Replace
 			write(t, filepath.Join(dir, ".git", "config"), fill(tc.config), 0o600)
 			if tc.environment[0] != "" {
 				t.Setenv(tc.environment[0], fill(tc.environment[1]))
 			}
 			run := func(cmd *exec.Cmd) bool {
-				cmd.Stdin = strings.NewReader("protocol=https\nhost=example.com\nusername=a\npassword=b\n\n")
+				cmd.Stdin = strings.NewReader(
+					"protocol=https\nhost=example.com\nusername=a\npassword=b\n\n")
 				out, err := cmd.CombinedOutput()
 				t.Logf("%v\n%s", err, out)
 				_, errRan := os.Stat(ran)
@@ -99,32 +117,37 @@ func TestGit_Environment(t *testing.T) {
 	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	if out, err := process.Git(dir, "config", "--show-origin", "--get-all", "user.name").CombinedOutput(); err == nil {
+	if out, err := process.Git(dir, "config", "--show-origin", "--get-all",
+		"user.name").CombinedOutput(); err == nil {
 		t.Errorf("git config = %q, want no user", out)
 	}
 	write(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = own\n", 0o600)
-	if out, err := process.Git(dir, "config", "user.name").Output(); err != nil || string(out) != "own\n" {
+	if out, err := process.Git(dir, "config", "user.name").Output(); err != nil ||
+		string(out) != "own\n" {
 		t.Errorf("git config = %q, %v, want the configuration of the user", out, err)
 	}
 	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))
-	if out, err := process.Git(dir, "rev-parse", "--git-dir").Output(); err != nil || string(out) != ".git\n" {
+	if out, err := process.Git(dir, "rev-parse", "--git-dir").Output(); err != nil ||
+		string(out) != ".git\n" {
 		t.Errorf("git rev-parse --git-dir = %q, %v, want .git", out, err)
 	}
 }
 
-// TestGit_Settings holds that no configuration of a repository overrides some settings. With them git asks nobody,
-// fetches nothing late, and writes no index to save later work.
+// TestGit_Settings holds that no configuration of a repository overrides some settings. With them
+// git asks nobody, fetches nothing late, and writes no index to save later work.
 func TestGit_Settings(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "text", 0o600)
-	for _, args := range []string{"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a"} {
+	for _, args := range []string{
+		"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm a"} {
 		if out, err := gitIn(dir, args).CombinedOutput(); err != nil {
 			t.Fatalf("git %s: %v\n%s", args, err, out)
 		}
 	}
 	fill := process.Git(dir, "credential", "fill")
 	fill.Stdin = strings.NewReader("protocol=https\nhost=example.com\n\n")
-	if out, err := fill.CombinedOutput(); err == nil || !strings.Contains(string(out), "terminal prompts disabled") {
+	if out, err := fill.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "terminal prompts disabled") {
 		t.Errorf("git asks for a user: %v\n%s", err, out)
 	}
 	if !slices.Contains(fill.Env, "GIT_NO_LAZY_FETCH=1") { // git has it since 2.45

@@ -7,6 +7,7 @@ func StartWithin(cmd *Command, most uint64) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: most, Max: most}, nil) // it may have ended
+	// it may have ended
+	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: most, Max: most}, nil)
 	return nil
 }

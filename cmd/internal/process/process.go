@@ -1,5 +1,5 @@
-// Package process starts git, the user's programs, and this program again for work that no file may abuse. No other package starts a
-// program.
+// Package process starts git, the user's programs, and this program again for work that no file may
+// abuse. No other package starts a program.
 //
 //	cmd, err := process.Self("kustomize") // in the parent
 //
@@ -27,11 +27,13 @@ var ErrNotFound = exec.ErrNotFound
 // role is the variable of the environment that names the work of a process.
 const role = "TRAINWELD_PROCESS"
 
-// Self returns a command that runs this program for one kind of work. Its environment has nothing else. Such a process
-// starts no other one: a test binary that does not call [Is] would start itself forever.
+// Self returns a command that runs this program for one kind of work. Its environment has nothing
+// else. Such a process starts no other one: a test binary that does not call [Is] would start
+// itself forever.
 func Self(work string) (*Command, error) {
 	file, err := executable()
-	return &Command{Path: file, Args: []string{"trainweld-" + work}, Env: []string{role + "=" + work}, SysProcAttr: ownGroup()}, err
+	return &Command{Path: file, Args: []string{"trainweld-" + work},
+		Env: []string{role + "=" + work}, SysProcAttr: ownGroup()}, err
 }
 
 // executable returns the file of this program.
@@ -50,8 +52,9 @@ func Is(work string) bool {
 	return len(os.Args) > 0 && os.Args[0] == "trainweld-"+work && os.Getenv(role) == work
 }
 
-// SealLibraries makes requests by HTTP fail, and discards the output of libraries to the standard error of the process.
-// Kustomize writes its deprecations there, in any order and without the directory.
+// SealLibraries makes requests by HTTP fail, and discards the output of libraries to the standard
+// error of the process. Kustomize writes its deprecations there, in any order and without the
+// directory.
 func SealLibraries() {
 	http.DefaultTransport = offline{}
 	log.SetOutput(io.Discard)

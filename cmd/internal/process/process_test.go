@@ -107,7 +107,8 @@ func TestSelf_NotAgain(t *testing.T) {
 	}
 }
 
-// TestIs holds that both the name and the environment of a process tell its work. A caller can set one of them by accident.
+// TestIs holds that both the name and the environment of a process tell its work. A caller can set
+// one of them by accident.
 func TestIs(t *testing.T) {
 	args := os.Args
 	t.Cleanup(func() { os.Args = args })
@@ -116,7 +117,9 @@ func TestIs(t *testing.T) {
 		env  string
 		want bool
 	}{
-		{[]string{"trainweld-a"}, "a", true}, {[]string{"trainweld-a"}, "", false}, {[]string{"trainweld"}, "a", false}, {[]string{"trainweld-b"}, "a", false}, {nil, "a", false},
+		{[]string{"trainweld-a"}, "a", true}, {[]string{"trainweld-a"}, "", false},
+		{[]string{"trainweld"}, "a", false}, {[]string{"trainweld-b"}, "a", false},
+		{nil, "a", false},
 	} {
 		os.Args = tc.args
 		t.Setenv(role, tc.env)

@@ -43,8 +43,10 @@ func own(name string, in io.Reader, out, problems io.Writer) (status int, err er
 	return 0, err
 }
 
-// answer writes the objects of a TrainJob and the warnings of the webhooks. If the release rejects an object, it returns the errors.
-func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (rejected finding.List, err error) {
+// answer writes the objects of a TrainJob and the warnings of the webhooks. If the release rejects
+// an object, it returns the errors.
+func answer(r *release.Release, in io.Reader, out,
+	warnings io.Writer) (rejected finding.List, err error) {
 	data, err := io.ReadAll(in)
 	if err != nil {
 		return nil, err
@@ -73,24 +75,36 @@ func answer(r *release.Release, in io.Reader, out, warnings io.Writer) (rejected
 		return nil, errors.New("the input holds no TrainJob")
 	}
 	if input.Runtime == nil {
-		return finding.List{{Code: codes.NoRuntime, Severity: finding.Error, Object: render.ObjectOf(input.TrainJob), Message: "the runtime does not exist"}}, nil
+		return finding.List{
+				{Code: codes.NoRuntime, Severity: finding.Error,
+					Object:  render.ObjectOf(input.TrainJob),
+					Message: "the runtime does not exist"}},
+			nil
 	}
-	rendered, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, Secrets: rand.Reader})
+	rendered, _ := render.JobSet(
+		input, render.Options{Release: r, OnConflict: render.Last, Secrets: rand.Reader})
 	if rendered.JobSet == nil {
 		return rendered.Findings, nil
 	}
 	items := []any{}
-	if !r.ManagedBy || !slices.ContainsFunc(rendered.Findings, func(f finding.Finding) bool { return f.Code == codes.ManagedByOther }) {
+	if !r.ManagedBy || !slices.ContainsFunc(rendered.Findings, func(f finding.Finding) bool {
+		return f.Code == codes.ManagedByOther
+	}) {
 		if items, err = objects(r, input, rendered); err != nil {
 			return nil, err
 		}
 	}
-	return nil, json.NewEncoder(out).Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	return nil, json.NewEncoder(out).Encode(
+		map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
-// withStock returns the documents, after the stock runtimes of the release if they hold TrainJobs only.
+// withStock returns the documents, after the stock runtimes of the release if they hold TrainJobs
+// only.
 func withStock(r *release.Release, documents []*manifest.Document) ([]*manifest.Document, error) {
-	if slices.ContainsFunc(documents, func(d *manifest.Document) bool { _, isJob := d.Object.(*trainer.TrainJob); return !isJob }) {
+	if slices.ContainsFunc(documents, func(d *manifest.Document) bool {
+		_, isJob := d.Object.(*trainer.TrainJob)
+		return !isJob
+	}) {
 		return documents, nil
 	}
 	text, err := r.Runtimes()
@@ -105,7 +119,8 @@ func withStock(r *release.Release, documents []*manifest.Document) ([]*manifest.
 	}), documents...), nil
 }
 
-// cluster holds one TrainJob and its runtime. The input holds the objects that the controller reads.
+// cluster holds one TrainJob and its runtime. The input holds the objects that the controller
+// reads.
 type cluster struct {
 	release  *release.Release
 	input    render.Input
@@ -113,7 +128,8 @@ type cluster struct {
 	admitted *admission.Input   // the stored TrainJob with its runtime; nil without a TrainJob
 }
 
-// apply creates or updates an object, sends it through the API server and the webhooks, and returns their findings.
+// apply creates or updates an object, sends it through the API server and the webhooks, and returns
+// their findings.
 func (c *cluster) apply(ctx context.Context, d *manifest.Document) (finding.List, error) {
 	fields, err := d.Fields()
 	if err != nil {
@@ -135,7 +151,8 @@ func (c *cluster) apply(ctx context.Context, d *manifest.Document) (finding.List
 		c.runtime, found = admission.AdmitRuntime(ctx, c.release, fields, "")
 		if c.admitted == nil || c.release.RuntimeRead == release.LiveRuntime {
 			render.DefaultRuntime(&o.Spec, d.Sets)
-			c.input.Runtime, c.input.Earlier.TorchNumProcPerNode = &o.Spec, d.Earlier.TorchNumProcPerNode
+			c.input.Runtime, c.input.Earlier.TorchNumProcPerNode = &o.Spec,
+				d.Earlier.TorchNumProcPerNode
 		}
 		if c.admitted == nil {
 			return found, nil // a TrainJob follows
@@ -152,8 +169,9 @@ func (c *cluster) apply(ctx context.Context, d *manifest.Document) (finding.List
 	return found, nil
 }
 
-// rejections returns the errors that the cluster has as well. Admission reports some of them. On the others, about the JobSet and the
-// labels of its Jobs, the controllers fail in every reconciliation.
+// rejections returns the errors that the cluster has as well. Admission reports some of them. On
+// the others, about the JobSet and the labels of its Jobs, the controllers fail in every
+// reconciliation.
 func rejections(r *release.Release, found finding.List) finding.List {
 	labels := fieldpath.Fields("metadata", "labels")
 	var errs finding.List
@@ -173,7 +191,8 @@ func objects(r *release.Release, input render.Input, rendered *render.Output) ([
 		return nil, err
 	}
 	if patches := input.TrainJob.Spec.RuntimePatches; input.Layers == nil && len(patches) > 0 {
-		merged, err := runtimepatch.Apply(&input.Runtime.Template, patches, runtimepatch.Options{Owners: true})
+		merged, err := runtimepatch.Apply(&input.Runtime.Template, patches,
+			runtimepatch.Options{Owners: true})
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +202,8 @@ func objects(r *release.Release, input render.Input, rendered *render.Output) ([
 	for _, companion := range rendered.Companions {
 		items = append(items, companion)
 	}
-	stored, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, As: render.Stored})
+	stored, _ := render.JobSet(
+		input, render.Options{Release: r, OnConflict: render.Last, As: render.Stored})
 	children, _ := render.Jobs(stored.JobSet, render.JobsOptions{Release: r, OwnerReferences: true})
 	for _, child := range children.Jobs {
 		items = append(items, child.Job)
@@ -194,8 +214,10 @@ func objects(r *release.Release, input render.Input, rendered *render.Output) ([
 		if err != nil {
 			return nil, err
 		}
-		if _, known := render.SystemPriority(pod.Spec.PriorityClassName); known && pod.Spec.PriorityClassName != "" {
-			pod.TypeMeta, pod.Name = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, pod.Labels[batchv1.JobNameLabel]
+		if _, known := render.SystemPriority(pod.Spec.PriorityClassName); known &&
+			pod.Spec.PriorityClassName != "" {
+			pod.TypeMeta, pod.Name = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+				pod.Labels[batchv1.JobNameLabel]
 			items = append(items, pod)
 		}
 	}

@@ -36,13 +36,14 @@ type caseResult struct {
 	Items    []any
 	// Warns tells that a webhook warns.
 	Warns bool
-	// Owners are the fields of the patches' managers, where server-side apply agrees with the merge. A program that says
-	// nothing about them has none.
+	// Owners are the fields of the patches' managers, where server-side apply agrees with the
+	// merge. A program that says nothing about them has none.
 	Owners []managedFieldsEntry
 }
 
-// In an archive, BEHAVIOUR/NAME/input.yaml has the runtime and the TrainJob. BEHAVIOUR/NAME/2.0,2.1.json has the List of
-// these releases, and BEHAVIOUR/NAME/2.2.rejected and BEHAVIOUR/NAME/2.2.warns have no text.
+// In an archive, BEHAVIOUR/NAME/input.yaml has the runtime and the TrainJob.
+// BEHAVIOUR/NAME/2.0,2.1.json has the List of these releases, and BEHAVIOUR/NAME/2.2.rejected and
+// BEHAVIOUR/NAME/2.2.warns have no text.
 const (
 	inputFile = "input.yaml"
 	rejected  = ".refused"
@@ -58,7 +59,9 @@ func readArchives(dir string) ([]*archive, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s has no cases; run it from the root of the repository, or name the folder with -cases", dir)
+		return nil, fmt.Errorf(
+			"%s has no cases; run it from the root of the repository, or name the folder with "+
+				"-cases", dir)
 	}
 	var archives []*archive
 	for _, file := range files {
@@ -88,10 +91,14 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 			return nil, fmt.Errorf("%s: name a file BEHAVIOUR/NAME/FILE", f.Name)
 		}
 		behaviour, name, part := parts[0], parts[1], parts[2]
-		at := slices.IndexFunc(a.cases, func(c *recordedCase) bool { return c.behaviour == behaviour && c.name == name })
+		at := slices.IndexFunc(a.cases, func(c *recordedCase) bool {
+			return c.behaviour == behaviour && c.name == name
+		})
 		if at < 0 {
 			at = len(a.cases)
-			a.cases = append(a.cases, &recordedCase{behaviour: behaviour, name: name, want: map[string]caseResult{}})
+			a.cases = append(
+				a.cases, &recordedCase{
+					behaviour: behaviour, name: name, want: map[string]caseResult{}})
 		}
 		c := a.cases[at]
 		ext := path.Ext(part)
@@ -117,7 +124,9 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 		case ext == warns:
 			set = func(want *caseResult) { want.Warns = true }
 		default:
-			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, rejected, owners, warns)
+			return nil, fmt.Errorf(
+				"%s: a case has %s, RELEASES%s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name,
+				inputFile, accepted, rejected, owners, warns)
 		}
 		for r := range strings.SplitSeq(strings.TrimSuffix(part, ext), ",") {
 			want := c.want[r]
@@ -186,7 +195,8 @@ func (a *archive) text() ([]byte, error) {
 	}
 	for _, c := range a.cases {
 		add(c.String()+"/"+inputFile, c.input)
-		for _, part := range []func(caseResult) (text, ext string, err error){caseResult.text, caseResult.owners, caseResult.warnings} {
+		for _, part := range []func(caseResult) (text, ext string, err error){
+			caseResult.text, caseResult.owners, caseResult.warnings} {
 			var files []string
 			of := map[string][]string{}
 			for _, r := range sortedReleases(c.want) {
@@ -221,7 +231,8 @@ func (r caseResult) text() (text, ext string, err error) {
 	return string(list) + "\n", accepted, err
 }
 
-// owners returns the owners of a result, with the extension of their file; it is empty without owners.
+// owners returns the owners of a result, with the extension of their file; it is empty without
+// owners.
 func (r caseResult) owners() (text, ext string, err error) {
 	if len(r.Owners) == 0 {
 		return "", "", nil
@@ -230,7 +241,8 @@ func (r caseResult) owners() (text, ext string, err error) {
 	return string(list) + "\n", owners, err
 }
 
-// warnings returns the extension of the file that tells that a webhook warns; it is empty if none does.
+// warnings returns the extension of the file that tells that a webhook warns; it is empty if none
+// does.
 func (r caseResult) warnings() (text, ext string, err error) {
 	if !r.Warns {
 		return "", "", nil

@@ -9,7 +9,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// equivalent are the flips that no input shows, with their proofs. The function checks the proof against the release.
+// equivalent are the flips that no input shows, with their proofs. The function checks the proof
+// against the release.
 var equivalent = map[string]struct {
 	why   string
 	holds func(r *release.Release, d *release.Definitions) bool
@@ -17,26 +18,46 @@ var equivalent = map[string]struct {
 	"status-gate 2.1 as 2.2": {"the feature gate is off, and the suite turns none on", always},
 	"status-gate 2.2 as 2.1": {"the feature gate is off, and the suite turns none on", always},
 
-	"merge-root 2.0 as 2.1": {"an override of 2.0 has no metadata, and PodSpec merges alike in a template", lacks("TrainJob", "spec", "podSpecOverrides", "metadata")},
-	"merge-root 2.1 as 2.0": {"the field of an override says what it changes, and both merge by the tags of PodSpec", has("TrainJob", "spec", "podTemplateOverrides", "metadata")},
-	"merge-root 2.1 as 2.2": {"an override changes templates of Pods only", lacks("TrainJob", "spec", "runtimePatches")},
-	"merge-root 2.2 as 2.1": {"the webhook refuses jobs that the runtime lacks, and the fields of a patch say what it changes", rejectsUnknownJobs},
-	"merge-root 2.2 as 2.3": {"the webhook refuses jobs that the runtime lacks, and the others merge by name", rejectsUnknownJobs},
+	"merge-root 2.0 as 2.1": {
+		"an override of 2.0 has no metadata, and PodSpec merges alike in a template",
+		lacks("TrainJob", "spec", "podSpecOverrides", "metadata")},
+	"merge-root 2.1 as 2.0": {
+		"the field of an override says what it changes, and both merge by the tags of PodSpec",
+		has("TrainJob", "spec", "podTemplateOverrides", "metadata")},
+	"merge-root 2.1 as 2.2": {"an override changes templates of Pods only",
+		lacks("TrainJob", "spec", "runtimePatches")},
+	"merge-root 2.2 as 2.1": {
+		"the webhook refuses jobs that the runtime lacks, and the fields of a patch say what it " +
+			"changes", rejectsUnknownJobs},
+	"merge-root 2.2 as 2.3": {
+		"the webhook refuses jobs that the runtime lacks, and the others merge by name",
+		rejectsUnknownJobs},
 
-	"jobset-definition 2.0 as 2.1": {"the next JobSet has all fields of the runtime's template", nextHasTemplate},
-	"jobset-definition 2.1 as 2.2": {"the next JobSet has all fields of the runtime's template", nextHasTemplate},
+	"jobset-definition 2.0 as 2.1": {"the next JobSet has all fields of the runtime's template",
+		nextHasTemplate},
+	"jobset-definition 2.1 as 2.2": {"the next JobSet has all fields of the runtime's template",
+		nextHasTemplate},
 
-	"claims 2.1 as 2.2":             {"a runtime of 2.1 has no volumeClaimPolicies", lacks("ClusterTrainingRuntime", "spec", "template", "spec", "volumeClaimPolicies")},
-	"jobset-coordinator 2.1 as 2.2": {"the API server refuses Jobs with that label, so there are none either way", always},
-	"jobset-coordinator 2.2 as 2.1": {"the API server refuses Jobs with that label, so there are none either way", always},
-	"jobset-dependency 2.0 as 2.1":  {"the controller leaves an empty dependsOn out of the JobSet", always},
-	"jobset-dependency 2.1 as 2.0":  {"the controller leaves an empty dependsOn out of the JobSet", always},
-	"name-on-create 2.0 as 2.1":     {"JobSet refuses the same names", always},
-	"name-on-create 2.1 as 2.0":     {"a rule of the definition refuses the same names", always},
-	"patched-once 2.1 as 2.0":       {"the rule is about spec.podSpecOverrides", lacks("TrainJob", "spec", "podSpecOverrides")},
-	"torchtune-qlora 2.0 as 2.1":    {"no recipe of that release has QLoRA", func(r *release.Release, _ *release.Definitions) bool { return r.TorchTune == release.TorchTune20 }},
-	"torch-processes 2.2 as 2.1":    {"the definition allows integers only", integersOnly},
-	"mpi-processes 2.2 as 2.1":      {"the definition allows integers only", integersOnly},
+	"claims 2.1 as 2.2": {"a runtime of 2.1 has no volumeClaimPolicies",
+		lacks("ClusterTrainingRuntime", "spec", "template", "spec", "volumeClaimPolicies")},
+	"jobset-coordinator 2.1 as 2.2": {
+		"the API server refuses Jobs with that label, so there are none either way", always},
+	"jobset-coordinator 2.2 as 2.1": {
+		"the API server refuses Jobs with that label, so there are none either way", always},
+	"jobset-dependency 2.0 as 2.1": {"the controller leaves an empty dependsOn out of the JobSet",
+		always},
+	"jobset-dependency 2.1 as 2.0": {"the controller leaves an empty dependsOn out of the JobSet",
+		always},
+	"name-on-create 2.0 as 2.1": {"JobSet refuses the same names", always},
+	"name-on-create 2.1 as 2.0": {"a rule of the definition refuses the same names", always},
+	"patched-once 2.1 as 2.0": {"the rule is about spec.podSpecOverrides",
+		lacks("TrainJob", "spec", "podSpecOverrides")},
+	"torchtune-qlora 2.0 as 2.1": {"no recipe of that release has QLoRA",
+		func(r *release.Release, _ *release.Definitions) bool {
+			return r.TorchTune == release.TorchTune20
+		}},
+	"torch-processes 2.2 as 2.1": {"the definition allows integers only", integersOnly},
+	"mpi-processes 2.2 as 2.1":   {"the definition allows integers only", integersOnly},
 }
 
 func always(*release.Release, *release.Definitions) bool { return true }
@@ -49,7 +70,9 @@ func has(kind string, path ...string) func(*release.Release, *release.Definition
 }
 
 func lacks(kind string, path ...string) func(*release.Release, *release.Definitions) bool {
-	return func(r *release.Release, d *release.Definitions) bool { return !has(kind, path...)(r, d) }
+	return func(r *release.Release, d *release.Definitions) bool {
+		return !has(kind, path...)(r, d)
+	}
 }
 
 func rejectsUnknownJobs(r *release.Release, _ *release.Definitions) bool {
@@ -87,7 +110,8 @@ func contains(all, some *release.Field) bool {
 	return true
 }
 
-// TestFlips gives each release each behaviour of its neighbors, one at a time. It wants a case to fail, or a proof that none can.
+// TestFlips gives each release each behaviour of its neighbors, one at a time. It wants a case to
+// fail, or a proof that none can.
 func TestFlips(t *testing.T) {
 	archives, err := readArchives("testdata")
 	if err != nil {
@@ -132,7 +156,8 @@ func TestFlips(t *testing.T) {
 	t.Logf("%d flips, of which %d have a proof", flips, proved)
 }
 
-// notices returns a case that a release fails, or "" for none. It asks the cases of the behaviour first, and then all others if it may.
+// notices returns a case that a release fails, or "" for none. It asks the cases of the behaviour
+// first, and then all others if it may.
 func notices(archives []*archive, behaviour string, r *release.Release, all bool) string {
 	run := caseRunner{program: func(_ string, in io.Reader, out, problems io.Writer) (int, error) {
 		rejected, err := answer(r, in, out, problems)

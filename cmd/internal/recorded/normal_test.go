@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// normal returns objects in one form, sorted by kind and name. It omits the values that only a cluster knows (status, uids,
-// owner references), and the scripts of Flux. It also omits the empty values that Go types write for missing fields.
+// normal returns objects in one form, sorted by kind and name. It omits the values that only a
+// cluster knows (status, uids, owner references), and the scripts of Flux. It also omits the empty
+// values that Go types write for missing fields.
 func normal(items []any) []any {
 	var out []any
 	for _, item := range items {
@@ -33,7 +34,9 @@ func normal(items []any) []any {
 		}
 		out = append(out, object)
 	}
-	slices.SortFunc(out, func(a, b any) int { return strings.Compare(objectIdentity(a), objectIdentity(b)) })
+	slices.SortFunc(out, func(a, b any) int {
+		return strings.Compare(objectIdentity(a), objectIdentity(b))
+	})
 	return out
 }
 
@@ -41,17 +44,21 @@ func normal(items []any) []any {
 func jobSetLabels(pod map[string]any) map[string]any {
 	metadata, _ := pod["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
-	maps.DeleteFunc(labels, func(key string, _ any) bool { return !strings.HasPrefix(key, "jobset.sigs.k8s.io/") })
+	maps.DeleteFunc(labels, func(key string, _ any) bool {
+		return !strings.HasPrefix(key, "jobset.sigs.k8s.io/")
+	})
 	return map[string]any{
 		"apiVersion": pod["apiVersion"], "kind": pod["kind"],
-		"metadata": map[string]any{"name": metadata["name"], "namespace": metadata["namespace"], "labels": labels},
+		"metadata": map[string]any{"name": metadata["name"], "namespace": metadata["namespace"],
+			"labels": labels},
 	}
 }
 
 func objectIdentity(item any) string {
 	object, _ := item.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
-	return fmt.Sprint(object["kind"], " ", object["apiVersion"], " ", metadata["namespace"], " ", metadata["name"])
+	return fmt.Sprint(object["kind"], " ", object["apiVersion"], " ", metadata["namespace"], " ",
+		metadata["name"])
 }
 
 // maskSecret hides values that are random, and keeps their names.
@@ -65,8 +72,8 @@ func maskSecret(object map[string]any) {
 // written are the fields that Go types write although they are empty.
 var written = []string{"resources", "metadata", "status", "strategy", "minResources"}
 
-// clean returns a copy of a value without nulls, empty objects of these fields, and the label of JobSet uids. It copies
-// because releases share the values of a case.
+// clean returns a copy of a value without nulls, empty objects of these fields, and the label of
+// JobSet uids. It copies because releases share the values of a case.
 func clean(value any, name string) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -17,14 +17,16 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// managedFieldsEntry is an entry of managedFields: the fields of the JobSet that a patch's manager owns.
+// managedFieldsEntry is an entry of managedFields: the fields of the JobSet that a patch's manager
+// owns.
 type managedFieldsEntry struct {
 	Manager  string `json:"manager"`
 	FieldsV1 any    `json:"fieldsV1"`
 }
 
-// ownersAfterApply returns what each patch's manager owns after forced server-side applies by the release's definition of JobSet. It
-// returns nil without patches, and where the applies do not give the object of the merge.
+// ownersAfterApply returns what each patch's manager owns after forced server-side applies by the
+// release's definition of JobSet. It returns nil without patches, and where the applies do not give
+// the object of the merge.
 func ownersAfterApply(items []any, of string) ([]managedFieldsEntry, error) {
 	r, err := release.Parse(of)
 	if err != nil {
@@ -63,7 +65,8 @@ func ownersAfterApply(items []any, of string) ([]managedFieldsEntry, error) {
 			return nil, nil
 		}
 	}
-	if agree, err := agrees(live.AsValue().Unstructured(), template, patches); !agree || err != nil {
+	if agree, err := agrees(live.AsValue().Unstructured(), template, patches); !agree ||
+		err != nil {
 		return nil, err
 	}
 	var out []managedFieldsEntry
@@ -147,7 +150,8 @@ func agrees(applied any, template map[string]any, patches []managed) (bool, erro
 	return reflect.DeepEqual(unordered(a), unordered(b)), nil
 }
 
-// unordered sorts all lists. A merge puts new items first, an apply puts them last, and owners have no order.
+// unordered sorts all lists. A merge puts new items first, an apply puts them last, and owners have
+// no order.
 func unordered(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -158,7 +162,9 @@ func unordered(value any) any {
 		for i := range v {
 			v[i] = unordered(v[i])
 		}
-		slices.SortFunc(v, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		slices.SortFunc(v, func(a, b any) int {
+			return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+		})
 	}
 	return value
 }
@@ -171,7 +177,8 @@ func convertAsJSON(from, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// removeOwners removes managedFields from the JobSet of the items, and returns its entries, or nil without any.
+// removeOwners removes managedFields from the JobSet of the items, and returns its entries, or nil
+// without any.
 func removeOwners(items []any) []managedFieldsEntry {
 	var entries []managedFieldsEntry
 	for _, item := range items {

@@ -1,15 +1,18 @@
-// Package recorded holds trainweld against results that the own code of each release of the Trainer gave: its definitions with pruning,
-// defaults, schema and rules, its webhooks, and the objects that its controllers apply. The owners come from forced server-side applies of
-// the patches, by the release's definition of JobSet.
+// Package recorded holds trainweld against results that the own code of each release of the Trainer
+// gave: its definitions with pruning, defaults, schema and rules, its webhooks, and the objects
+// that its controllers apply. The owners come from forced server-side applies of the patches, by
+// the release's definition of JobSet.
 //
-// The archives in testdata have the cases. BEHAVIOUR/NAME/input.yaml has the objects that a user applies, and these files the results:
+// The archives in testdata have the cases. BEHAVIOUR/NAME/input.yaml has the objects that a user
+// applies, and these files the results:
 //
 //	2.0,2.1.json   the objects of these releases
 //	2.2.refused    no text: the release rejects the input
 //	2.2.warns      no text: a webhook of the release warns
 //	2.3.owners     the fields of the patches' managers, where server-side apply gives the object of the merge
 //
-// fuzz/releases/renew compares the results with the releases' own code, and renews them with -record.
+// fuzz/releases/renew compares the results with the releases' own code, and renews them with
+// -record.
 package recorded
 
 import (
@@ -25,8 +28,10 @@ import (
 )
 
 var (
-	recorder = flag.String("program", "", "compare this program instead of the library: make test-releases")
-	record   = flag.Bool("record", false, "write what the program answers into the cases; for a release's own code")
+	recorder = flag.String("program", "",
+		"compare this program instead of the library: make test-releases")
+	record = flag.Bool("record", false,
+		"write what the program answers into the cases; for a release's own code")
 )
 
 // releases are the names of all releases.
@@ -66,8 +71,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestCases checks that each case has the result of every release. Each behaviour that changes must have a case that shows the change.
-// Each archive must be as -record writes it.
+// TestCases checks that each case has the result of every release. Each behaviour that changes must
+// have a case that shows the change. Each archive must be as -record writes it.
 func TestCases(t *testing.T) {
 	archives, err := readArchives("testdata")
 	if err != nil {
@@ -98,24 +103,31 @@ func TestCases(t *testing.T) {
 	for _, s := range release.Switches() {
 		cases := known[s.ID]
 		if cases == nil {
-			if !unshown.MatchString(s.ID) && slices.ContainsFunc(s.Changes, func(c release.Change) bool { return release.MarkOf(c.In, s.ID) == "" }) {
+			if !unshown.MatchString(s.ID) &&
+				slices.ContainsFunc(s.Changes, func(c release.Change) bool {
+					return release.MarkOf(c.In, s.ID) == ""
+				}) {
 				t.Errorf("no case shows %s", s.ID)
 			}
 			continue
 		}
 		for _, change := range s.Changes {
-			if release.MarkOf(change.In, s.ID) == "" && !unshown.MatchString(s.ID) && !shows(t, cases, change.In) {
+			if release.MarkOf(change.In, s.ID) == "" && !unshown.MatchString(s.ID) &&
+				!shows(t, cases, change.In) {
 				t.Errorf("no case of %s shows what turns in %s", s.ID, change.In)
 			}
 		}
 	}
 }
 
-// notShown are the behaviours whose change no result shows. One is a feature gate. The others are rules that only moved, so that
-// another rule rejects the same input. The proofs of TestFlips name them.
-var notShown = []string{"status-gate", "jobset-group", "jobset-dependency", "jobset-coordinator", "name-on-create", "mpi-processes"}
+// notShown are the behaviours whose change no result shows. One is a feature gate. The others are
+// rules that only moved, so that another rule rejects the same input. The proofs of TestFlips name
+// them.
+var notShown = []string{"status-gate", "jobset-group", "jobset-dependency", "jobset-coordinator",
+	"name-on-create", "mpi-processes"}
 
-// shows reports whether a case of a behaviour has another result in a release than in the one before.
+// shows reports whether a case of a behaviour has another result in a release than in the one
+// before.
 func shows(t *testing.T, cases []*recordedCase, in string) bool {
 	t.Helper()
 	all := releases()

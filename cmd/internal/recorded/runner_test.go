@@ -31,7 +31,8 @@ type releaseOutcome struct{ name, release, wrong string }
 // program answers a case of a release, and returns its exit status.
 type program func(release string, in io.Reader, out, problems io.Writer) (status int, err error)
 
-// started returns the program of a file, which runs in the root of the repository. It takes the release as --release 2.2.
+// started returns the program of a file, which runs in the root of the repository. It takes the
+// release as --release 2.2.
 func started(file string) program {
 	return func(release string, in io.Reader, out, problems io.Writer) (int, error) {
 		cmd := exec.Command(file, "--release", release)
@@ -59,7 +60,8 @@ func (r *caseRunner) run(archives []*archive) {
 					slots <- struct{}{}
 					defer func() { <-slots }()
 					got, err := r.ask(c, release)
-					r.done(c, releaseOutcome{c.String(), release, r.difference(want, got, err)}, got, err)
+					r.done(c, releaseOutcome{c.String(), release, r.difference(want, got, err)},
+						got, err)
 				})
 			}
 		}
@@ -133,13 +135,15 @@ func (r *caseRunner) ask(c *recordedCase, release string) (caseResult, error) {
 	case status == 1:
 		return caseResult{Rejected: true}, nil
 	case status != 0:
-		return caseResult{}, fmt.Errorf("exit status %d: %s", status, strings.TrimSpace(problems.String()))
+		return caseResult{},
+			fmt.Errorf("exit status %d: %s", status, strings.TrimSpace(problems.String()))
 	}
 	all, err := itemsOfList(out.Bytes())
 	if err != nil {
 		return caseResult{}, fmt.Errorf("the program's output: %w", err)
 	}
-	got := caseResult{Owners: removeOwners(all), Warns: strings.Contains("\n"+problems.String(), "\nWarning:")}
+	got := caseResult{
+		Owners: removeOwners(all), Warns: strings.Contains("\n"+problems.String(), "\nWarning:")}
 	got.Items = normal(all)
 	if r.record {
 		got.Owners, err = ownersAfterApply(objects, release)

@@ -16,7 +16,8 @@ type head struct {
 	message, help string
 }
 
-// Cards appends the findings of groups to a page. Groups with one message and one remedy share a card, at the place of the first one.
+// Cards appends the findings of groups to a page. Groups with one message and one remedy share a
+// card, at the place of the first one.
 func Cards(b *page.Body, layers *page.Layers, opts Options, groups []Group) {
 	var heads []head
 	entries := map[head][]*Group{}
@@ -63,7 +64,8 @@ func (h head) remedy(b *page.Body) {
 	}
 }
 
-// appendGroup appends the first finding of a group with its source line and its claims, and the places of others.
+// appendGroup appends the first finding of a group with its source line and its claims, and the
+// places of others.
 func appendGroup(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 	f := g.First
 	at, where := f.Position.String(), objectAndField(f)
@@ -80,14 +82,16 @@ func appendGroup(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 	if all := opts.Claims(f); len(all) > 0 {
 		rows := make([]page.ClaimRow, len(all))
 		for i, c := range all {
-			rows[i] = page.ClaimRow{Layer: string(c.Layer), Value: c.Value, Place: c.Place, Mark: c.Mark}
+			rows[i] = page.ClaimRow{Layer: string(c.Layer), Value: c.Value, Place: c.Place,
+				Mark: c.Mark}
 		}
 		b.Claims(layers, "", rows)
 	}
 	otherObjects(b, opts, g)
 }
 
-// appendSourceLine appends the source line of a finding, with a mark from its column on. The value of a field in dispute may begin below.
+// appendSourceLine appends the source line of a finding, with a mark from its column on. The value
+// of a field in dispute may begin below.
 func appendSourceLine(b *page.Body, opts Options, f finding.Finding) {
 	shown, under, ok := opts.snippet(f, longestSnippet+opts.nameWidth(f))
 	if !ok {
@@ -122,7 +126,8 @@ func otherObjects(b *page.Body, opts Options, g *Group) {
 	b.Add("p", "The same in "+g.More()+":")
 	var places []string
 	for _, f := range g.Others {
-		places = append(places, strings.TrimSpace(f.Position.String()+" "+f.Object.String()+builtFrom(f)))
+		places = append(
+			places, strings.TrimSpace(f.Position.String()+" "+f.Object.String()+builtFrom(f)))
 	}
 	if n := g.Unnamed(); n > 0 {
 		places = append(places, opts.hinted(fmt.Sprintf("and %d more", n)))

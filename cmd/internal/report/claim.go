@@ -31,16 +31,19 @@ func builtFrom(f finding.Finding) string {
 		builds = append(builds[:mostNamed], fmt.Sprintf("%d more", more))
 	}
 	last := len(builds) - 1
-	return ", built from " + strings.TrimPrefix(strings.Join(builds[:last], ", ")+" and "+builds[last], " and ")
+	return ", built from " +
+		strings.TrimPrefix(strings.Join(builds[:last], ", ")+" and "+builds[last], " and ")
 }
 
-// claims returns the claims to show. It omits a single claim without a manager that only repeats the finding's position.
+// claims returns the claims to show. It omits a single claim without a manager that only repeats
+// the finding's position.
 func claims(f finding.Finding) []merge.Claim {
 	if len(f.Claims) != 1 {
 		return f.Claims
 	}
 	only := f.Claims[0]
-	if _, manager := only.Owner.Manager(); !manager && only.Value == (merge.Presence{}) && only.Position == f.Position {
+	if _, manager := only.Owner.Manager(); !manager && only.Value == (merge.Presence{}) &&
+		only.Position == f.Position {
 		return nil
 	}
 	return f.Claims
@@ -49,7 +52,8 @@ func claims(f finding.Finding) []merge.Claim {
 // Claim is a claim of a finding for people. None of its strings is escaped.
 type Claim struct {
 	Layer merge.Owner
-	// Value is masked unless Options.ShowValues is set. Place is the position, and Mark tells why the claim wins; both may be empty.
+	// Value is masked unless Options.ShowValues is set. Place is the position, and Mark tells why
+	// the claim wins; both may be empty.
 	Value, Place, Mark string
 }
 
@@ -62,7 +66,8 @@ func (o Options) Claims(f finding.Finding) []Claim {
 	return all
 }
 
-// value formats a claim's value. For a union, it starts with the member, which distinguishes the claims.
+// value formats a claim's value. For a union, it starts with the member, which distinguishes the
+// claims.
 func (o Options) value(f finding.Finding, c merge.Claim) string {
 	text := runtimepatch.FormatClaim(pathOf(f, c), c, o.ShowValues)
 	if tail := tailOf(f, c); len(tail) > 0 {
@@ -73,13 +78,15 @@ func (o Options) value(f finding.Finding, c merge.Claim) string {
 
 // pathOf returns the field that decides whether a claim's value is masked.
 func pathOf(f finding.Finding, c merge.Claim) fieldpath.Path {
-	if len(c.At) == 0 || finding.IsSecret(f.Path) { // a variable's value may come from a field that is not secret
+	// a variable's value may come from a field that is not secret
+	if len(c.At) == 0 || finding.IsSecret(f.Path) {
 		return f.Path
 	}
 	return c.At
 }
 
-// tailOf returns the part of the claim's source behind the steps that all claims of the finding share.
+// tailOf returns the part of the claim's source behind the steps that all claims of the finding
+// share.
 func tailOf(f finding.Finding, c merge.Claim) fieldpath.Path {
 	switch f.Code {
 	case codes.Union, codes.TwoSources, codes.ValueAndValueFrom:
@@ -100,8 +107,8 @@ func tailOf(f finding.Finding, c merge.Claim) fieldpath.Path {
 	return nil
 }
 
-// sharedSteps returns the number of steps in the template that the claims' sources share. It returns false if a source lies
-// outside a template.
+// sharedSteps returns the number of steps in the template that the claims' sources share. It
+// returns false if a source lies outside a template.
 func sharedSteps(claims []merge.Claim) (int, bool) {
 	if len(claims) < 2 {
 		return 0, false

@@ -17,8 +17,8 @@ func Measure(widths []int, cells []string) []int {
 	return widths
 }
 
-// Row returns the cells of a row in their columns, each with a gap behind it. It omits empty columns. The function paint adds colors
-// to the first cell, if it is not nil.
+// Row returns the cells of a row in their columns, each with a gap behind it. It omits empty
+// columns. The function paint adds colors to the first cell, if it is not nil.
 func Row(cells []string, widths []int, gap int, paint func(string) string) string {
 	var b strings.Builder
 	for i, cell := range cells {
@@ -35,8 +35,8 @@ func Row(cells []string, widths []int, gap int, paint func(string) string) strin
 	return b.String()
 }
 
-// Fit narrows the widest columns of a table until its rows fit into a terminal. A gap separates two columns. Fit keeps the
-// widths if width is not positive, as for output of any width.
+// Fit narrows the widest columns of a table until its rows fit into a terminal. A gap separates two
+// columns. Fit keeps the widths if width is not positive, as for output of any width.
 func Fit(widths []int, gap, width int) {
 	if width <= 0 {
 		return
@@ -59,8 +59,8 @@ func Fit(widths []int, gap, width int) {
 	}
 }
 
-// Shorten returns a printable string whose middle gives way to an ellipsis if the string is wider than its column. Names of
-// Pods, managers and positions differ at their ends.
+// Shorten returns a printable string whose middle gives way to an ellipsis if the string is wider
+// than its column. Names of Pods, managers and positions differ at their ends.
 func Shorten(text string, width int) string {
 	if Width(text) <= width {
 		return text

@@ -17,19 +17,28 @@ import (
 // FuzzFormats puts any text into every part of a finding. Each report has to be valid, to hold one
 // finding, and to mask characters that a terminal acts on.
 func FuzzFormats(f *testing.F) {
-	for _, text := range []string{"", "plain", hostile, "%", "::", "]]>", "\n", "\x00\xff", "\u2028", "\U000e0001", "\ufeff"} {
+	for _, text := range []string{"", "plain", hostile, "%", "::", "]]>", "\n", "\x00\xff",
+		"\u2028", "\U000e0001", "\ufeff"} {
 		f.Add(text, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, column int) {
 		position := fieldpath.Position{File: text, Line: 2, Column: column}
 		found := finding.Finding{
-			Code: codes.Syntax, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: text},
-			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(text)), Position: position,
-			Claims:  []merge.Claim{{Owner: merge.Manager(text), Value: text, At: fieldpath.Fields(text), Position: position}},
+			Code: codes.Syntax, Severity: finding.Error,
+			Object:   fieldpath.Object{Kind: "TrainJob", Name: text},
+			Path:     fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(text)),
+			Position: position,
+			Claims: []merge.Claim{
+				{Owner: merge.Manager(text), Value: text, At: fieldpath.Fields(text),
+					Position: position}},
 			Message: text, Remedy: finding.Remedy{Text: "h" + text},
 		}
 		line := strings.ReplaceAll(text, "\n", " ")
-		opts := report.Options{Line: func(fieldpath.Position) string { return line }, Quote: func(fieldpath.Position, bool) (string, bool) { return line, true }, Version: text, Files: []string{text}}
+		opts := report.Options{Line: func(fieldpath.Position) string {
+			return line
+		}, Quote: func(fieldpath.Position, bool) (string, bool) {
+			return line, true
+		}, Version: text, Files: []string{text}}
 		for _, format := range report.Formats() {
 			got := written(t, format, finding.List{found}, opts)
 			if !utf8.ValidString(got) {
@@ -41,7 +50,8 @@ func FuzzFormats(f *testing.F) {
 			switch format {
 			case "json":
 				var all struct{ Findings []struct{ Message string } }
-				if err := json.Unmarshal([]byte(got), &all); err != nil || len(all.Findings) != 1 || all.Findings[0].Message != valid(text) {
+				if err := json.Unmarshal([]byte(got), &all); err != nil || len(all.Findings) != 1 ||
+					all.Findings[0].Message != valid(text) {
 					t.Errorf("the message does not read back: %v %v", err, all)
 				}
 			case "sarif":
@@ -64,7 +74,8 @@ func FuzzFormats(f *testing.F) {
 
 // acts reports whether a terminal may act on a character, or show others in another order for it.
 func acts(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf) || r == '\u2028' || r == '\u2029')
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf) ||
+		r == '\u2028' || r == '\u2029')
 }
 
 // valid is a text as JSON can hold it: each byte that is not UTF-8 is U+FFFD.

@@ -15,20 +15,26 @@ import (
 // githubShows is the number of annotations of each severity that GitHub shows for a step.
 const githubShows = 10
 
-// writeGitHub writes a workflow command for each finding that groups name, errors first. The first finding of each group comes
-// before the others. GitHub shows the first ten of each severity at their lines, and the rest in the log only.
+// writeGitHub writes a workflow command for each finding that groups name, errors first. The first
+// finding of each group comes before the others. GitHub shows the first ten of each severity at
+// their lines, and the rest in the log only.
 func writeGitHub(w io.Writer, findings finding.List, opts Options) error {
 	groups, left := opts.groups(findings, MaxShown)
 	out := bufio.NewWriter(w)
 	for _, c := range annotations(groups) {
-		fmt.Fprintf(out, "::%s %s::%s\n", githubCommand(c.Severity), opts.githubProperties(c.Finding), githubData.Replace(strings.Join(opts.annotation(c), "\n")))
+		fmt.Fprintf(out, "::%s %s::%s\n", githubCommand(c.Severity),
+			opts.githubProperties(c.Finding),
+			githubData.Replace(strings.Join(opts.annotation(c), "\n")))
 	}
 	for _, e := range left {
 		properties := "title=" + githubProperty.Replace(Title(e.code))
 		if e.file != "" {
-			properties = "file=" + githubProperty.Replace(printable.Name(slashed(opts.rooted(e.file)))) + "," + properties
+			properties = "file=" +
+				githubProperty.Replace(printable.Name(slashed(opts.rooted(e.file)))) + "," +
+				properties
 		}
-		fmt.Fprintf(out, "::notice %s::%s\n", properties, githubData.Replace(opts.hinted(e.String())))
+		fmt.Fprintf(out, "::notice %s::%s\n", properties,
+			githubData.Replace(opts.hinted(e.String())))
 	}
 	return out.Flush()
 }
@@ -49,7 +55,9 @@ func annotations(groups []Group) []annotation {
 		}
 	}
 	all = append(all, others...)
-	slices.SortStableFunc(all, func(a, b annotation) int { return -cmp.Compare(a.Severity, b.Severity) })
+	slices.SortStableFunc(all, func(a, b annotation) int {
+		return -cmp.Compare(a.Severity, b.Severity)
+	})
 	return all
 }
 
@@ -93,10 +101,12 @@ func githubCommand(s finding.Severity) string {
 // The escapes in the messages and in the properties of workflow commands.
 var (
 	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",",
+		"%2C")
 )
 
-// githubRest counts the annotations that GitHub does not show at their lines. It returns "" if GitHub shows all.
+// githubRest counts the annotations that GitHub does not show at their lines. It returns "" if
+// GitHub shows all.
 func (o Options) githubRest(findings finding.List) string {
 	groups, _ := o.groups(limitFindings(o.Shown(findings)), MaxShown)
 	count := map[finding.Severity]int{}
@@ -112,5 +122,6 @@ func (o Options) githubRest(findings finding.List) string {
 	if parts == nil {
 		return ""
 	}
-	return "; GitHub shows ten of a kind beside their lines, and " + strings.Join(parts, " and ") + " more in the log only"
+	return "; GitHub shows ten of a kind beside their lines, and " + strings.Join(parts, " and ") +
+		" more in the log only"
 }

@@ -22,8 +22,8 @@ type command struct {
 
 var commandForm = regexp.MustCompile(`^::([a-z]+) ([^:]*)::(.*)$`)
 
-// parseGitHub reads each line of a report as a command. The properties end at the first colon. Commas
-// separate them.
+// parseGitHub reads each line of a report as a command. The properties end at the first colon.
+// Commas separate them.
 func parseGitHub(t *testing.T, text string) []command {
 	t.Helper()
 	var all []command
@@ -65,14 +65,17 @@ func TestGitHub(t *testing.T) {
 			}
 		}
 	}
-	want := slices.Concat(slices.Repeat([]string{"error"}, 6), slices.Repeat([]string{"warning"}, 5), []string{"notice"})
+	want := slices.Concat(slices.Repeat([]string{"error"}, 6),
+		slices.Repeat([]string{"warning"}, 5), []string{"notice"})
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("not errors first, and not in their order: %s", diff)
 	}
-	if got := commands[3].properties; got["file"] != "jobs/größe 50%.yaml" || got["line"] != "1" || got["col"] != "7" {
+	if got := commands[3].properties; got["file"] != "jobs/größe 50%.yaml" || got["line"] != "1" ||
+		got["col"] != "7" {
 		t.Errorf("the properties do not read back: %v", got)
 	}
-	if got := strings.Split(commands[0].text, "\n"); len(got) != 5 || got[4] != "help: agree on one value" {
+	if got := strings.Split(commands[0].text, "\n"); len(got) != 5 ||
+		got[4] != "help: agree on one value" {
 		t.Errorf("the text does not read back: %q", got)
 	}
 }
@@ -97,11 +100,15 @@ func TestSummary(t *testing.T) {
 		{"text", many(2, 1, 1), false, "2 errors, 1 warning"},
 		{"text", many(30, 30, 1), false, "30 errors, 30 warnings"},
 		{"github", many(10, 10, 1), true, "10 errors, 10 warnings"},
-		{"github", many(11, 30, 1), true, "11 errors, 30 warnings; GitHub shows ten of a kind beside their lines, and 1 error and 20 warnings more in the log only"},
-		{"github", many(30, 30, 1), false, "30 errors, 30 warnings"}, // three of a cause are written
+		{"github", many(11, 30, 1), true,
+			"11 errors, 30 warnings; GitHub shows ten of a kind beside their lines, and 1 error " +
+				"and 20 warnings more in the log only"},
+		// three of a cause are written
+		{"github", many(30, 30, 1), false, "30 errors, 30 warnings"},
 	} {
 		t.Run(fmt.Sprint(tc.format, len(tc.findings)), func(t *testing.T) {
-			if got := report.Summary(tc.format, tc.findings, report.Options{All: tc.all}); got != tc.want {
+			if got := report.Summary(tc.format, tc.findings,
+				report.Options{All: tc.all}); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// MaxShown is the largest number of causes of one code in one file that formats for people show.
+	// MaxShown is the largest number of causes of one code in one file that formats for people
+	// show.
 	MaxShown = 100
 	// leastGroup is the number of findings from which they form a group.
 	leastGroup = 3
@@ -15,8 +16,8 @@ const (
 	mostNamed = 3
 )
 
-// Group holds three or more findings with one cause, or one finding. Findings with one cause agree on everything except their
-// objects and positions.
+// Group holds three or more findings with one cause, or one finding. Findings with one cause agree
+// on everything except their objects and positions.
 type Group struct {
 	// First is the finding to show whole.
 	First finding.Finding
@@ -44,13 +45,15 @@ type excess struct {
 
 func (e excess) String() string { return Count(e.count, "more finding") + " of " + string(e.code) }
 
-// Groups returns the findings in groups, in the order of the first of each. With Options.All, each finding is a group.
+// Groups returns the findings in groups, in the order of the first of each. With Options.All, each
+// finding is a group.
 func (o Options) Groups(findings finding.List) []Group {
 	groups, _ := o.groups(findings, len(findings))
 	return groups
 }
 
-// groups returns at most most groups of one code in one file, and counts the findings of the others.
+// groups returns at most most groups of one code in one file, and counts the findings of the
+// others.
 func (o Options) groups(findings finding.List, most int) (groups []Group, left []excess) {
 	if o.All {
 		most = len(findings)
@@ -80,7 +83,8 @@ func (o Options) groups(findings finding.List, most int) (groups []Group, left [
 	return groups, left
 }
 
-// causes numbers the causes. It returns the number of each finding, and counts the findings of each cause.
+// causes numbers the causes. It returns the number of each finding, and counts the findings of each
+// cause.
 func (o Options) causes(findings finding.List) (numbers, count []int) {
 	numbers = make([]int, len(findings))
 	if o.All {
@@ -105,7 +109,8 @@ func (o Options) causeOf(f finding.Finding) groupKey {
 	name := f.Object.Name
 	c := groupKey{
 		code: f.Code, severity: f.Severity,
-		message: Nameless(f.Message, name), path: Nameless(f.Path.String(), name), help: Nameless(o.help(f), name),
+		message: Nameless(f.Message, name), path: Nameless(f.Path.String(), name),
+		help: Nameless(o.help(f), name),
 	}
 	var b strings.Builder
 	for _, claim := range claims(f) {
@@ -142,8 +147,8 @@ func (g *Group) More() string {
 // Unnamed returns the number of findings that the group does not name.
 func (g *Group) Unnamed() int { return g.Count - 1 - len(g.Others) }
 
-// Nameless returns text with a NUL byte for each occurrence of a name. An occurrence is a word. A dash or a dot may follow it, as in
-// the names of a TrainJob's children.
+// Nameless returns text with a NUL byte for each occurrence of a name. An occurrence is a word. A
+// dash or a dot may follow it, as in the names of a TrainJob's children.
 func Nameless(text, name string) string {
 	if name == "" || !strings.Contains(text, name) {
 		return text

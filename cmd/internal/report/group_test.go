@@ -18,7 +18,8 @@ func overlap(name, last string) finding.Finding {
 	at := fieldpath.Position{File: name + ".yaml", Line: 7, Column: 3}
 	return finding.Finding{
 		Code: codes.Overlap, Severity: finding.Error, Position: at,
-		Object: fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: name}, Path: fieldpath.Fields("spec", "pool"),
+		Object:  fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: name},
+		Path:    fieldpath.Fields("spec", "pool"),
 		Message: "managers set different values of " + name + "-node",
 		Claims: []merge.Claim{
 			{Owner: merge.Manager("a.example.com/sdk"), Value: name + ".a100", Position: at},
@@ -44,7 +45,8 @@ func TestWrite_Group(t *testing.T) {
 		change(&f)
 		return f
 	}
-	example := finding.Finding{Code: codes.NotAnObject, Severity: finding.Warning, Message: "no object", Remedy: finding.Remedy{Text: "h"}}
+	example := finding.Finding{Code: codes.NotAnObject, Severity: finding.Warning,
+		Message: "no object", Remedy: finding.Remedy{Text: "h"}}
 	at := func(file string) finding.Finding {
 		f := example
 		f.Position.File = file
@@ -59,25 +61,47 @@ func TestWrite_Group(t *testing.T) {
 	}{
 		{"one TrainJob", named("a"), false, 1, nil},
 		{"two TrainJobs", named("a b"), false, 2, nil},
-		{"three TrainJobs", named("a b c"), false, 1, []string{"  the same in 2 more TrainJobs:\n    b.yaml:7:3  TrainJob team-a/b\n    c.yaml:7:3  TrainJob team-a/c\n"}},
+		{"three TrainJobs", named("a b c"), false, 1,
+			[]string{"  the same in 2 more TrainJobs:\n    b.yaml:7:3  TrainJob team-a/b\n    " +
+				"c.yaml:7:3  TrainJob team-a/c\n"}},
 		{"five TrainJobs", named("a b c d e"), false, 1, []string{
-			"  the same in 4 more TrainJobs:\n    b.yaml:7:3  TrainJob team-a/b\n    c.yaml:7:3  TrainJob team-a/c\n    and 2 more; --all shows each\n",
+			"  the same in 4 more TrainJobs:\n    b.yaml:7:3  TrainJob team-a/b\n    c.yaml:7:3  " +
+				"TrainJob team-a/c\n    and 2 more; --all shows each\n",
 		}},
 		{"--all", named("a b c d e"), true, 5, nil},
-		{"two causes in turns", finding.List{overlap("a", "spot"), overlap("b", "other"), overlap("c", "spot"), overlap("d", "other"), overlap("e", "spot"), overlap("f", "other")}, false, 2, []string{
-			"    c.yaml:7:3  TrainJob team-a/c\n", "    d.yaml:7:3  TrainJob team-a/d\n",
-		}},
-		{"another value", finding.List{overlap("a", "spot"), overlap("b", "spot"), overlap("c", "x")}, false, 3, nil},
-		{"another severity", append(named("a b"), job(func(f *finding.Finding) { f.Severity = finding.Warning })), false, 3, nil},
-		{"another path", append(named("a b"), job(func(f *finding.Finding) { f.Path = nil })), false, 3, nil},
-		{"another remedy", append(named("a b"), job(func(f *finding.Finding) { f.Remedy.Text = "x" })), false, 3, nil},
-		{"another message", append(named("a b"), job(func(f *finding.Finding) { f.Message = "x" })), false, 3, nil},
-		{"another manager", append(named("a b"), job(func(f *finding.Finding) { f.Claims[1].Owner = merge.Manager("c.example.com/x") })), false, 3, nil},
-		{"another kind", append(named("a b"), job(func(f *finding.Finding) { f.Object.Kind = "JobSet" })), false, 1, []string{"  the same in 2 more objects:\n"}},
-		{"no object", finding.List{at("a.yaml"), at("b.yaml"), at("c.yaml")}, false, 1, []string{"  the same in 2 more places:\n    b.yaml\n    c.yaml\n"}},
+		{"two causes in turns",
+			finding.List{overlap("a", "spot"), overlap("b", "other"), overlap("c", "spot"),
+				overlap("d", "other"), overlap("e", "spot"), overlap("f", "other")}, false, 2,
+			[]string{
+				"    c.yaml:7:3  TrainJob team-a/c\n", "    d.yaml:7:3  TrainJob team-a/d\n",
+			}},
+		{"another value",
+			finding.List{overlap("a", "spot"), overlap("b", "spot"), overlap("c", "x")}, false, 3,
+			nil},
+		{"another severity",
+			append(named("a b"), job(func(f *finding.Finding) { f.Severity = finding.Warning })),
+			false, 3, nil},
+		{"another path", append(named("a b"), job(func(f *finding.Finding) { f.Path = nil })),
+			false, 3, nil},
+		{"another remedy",
+			append(named("a b"), job(func(f *finding.Finding) { f.Remedy.Text = "x" })), false, 3,
+			nil},
+		{"another message", append(named("a b"), job(func(f *finding.Finding) { f.Message = "x" })),
+			false, 3, nil},
+		{"another manager",
+			append(named("a b"), job(func(f *finding.Finding) {
+				f.Claims[1].Owner = merge.Manager("c.example.com/x")
+			})), false, 3, nil},
+		{"another kind",
+			append(named("a b"), job(func(f *finding.Finding) { f.Object.Kind = "JobSet" })), false,
+			1, []string{"  the same in 2 more objects:\n"}},
+		{"no object", finding.List{at("a.yaml"), at("b.yaml"), at("c.yaml")}, false, 1,
+			[]string{"  the same in 2 more places:\n    b.yaml\n    c.yaml\n"}},
 	} {
-		got := written(t, "text", tc.findings, report.Options{All: tc.all, More: "--all shows each"})
-		if blocks := strings.Count(got, ": error TW") + strings.Count(got, ": warning TW"); blocks != tc.blocks {
+		got := written(t, "text", tc.findings,
+			report.Options{All: tc.all, More: "--all shows each"})
+		if blocks := strings.Count(got, ": error TW") +
+			strings.Count(got, ": warning TW"); blocks != tc.blocks {
 			t.Errorf("%s: %d blocks, want %d:\n%s", tc.reason, blocks, tc.blocks, got)
 		}
 		for _, want := range tc.want {
@@ -90,18 +114,22 @@ func TestWrite_Group(t *testing.T) {
 		}
 		for _, format := range []string{"json", "sarif", "junit"} {
 			got := written(t, format, tc.findings, report.Options{})
-			key := map[string]string{"json": `"code"`, "sarif": `"ruleId"`, "junit": "<testcase"}[format]
+			key := map[string]string{"json": `"code"`, "sarif": `"ruleId"`,
+				"junit": "<testcase"}[format]
 			if n := strings.Count(got, key); n != len(tc.findings) {
-				t.Errorf("%s: %s holds %d findings, want %d", tc.reason, format, n, len(tc.findings))
+				t.Errorf("%s: %s holds %d findings, want %d", tc.reason, format, n,
+					len(tc.findings))
 			}
 		}
 	}
 }
 
-// TestWrite_GroupGitHub wants the first finding of each cause before the others, since GitHub shows ten.
+// TestWrite_GroupGitHub wants the first finding of each cause before the others, since GitHub shows
+// ten.
 func TestWrite_GroupGitHub(t *testing.T) {
 	findings := append(named("a b c d"), overlap("e", "other"))
-	got := written(t, "github", findings, report.Options{More: "--all shows each", Releases: []release.Release{*release.Latest()}})
+	got := written(t, "github", findings,
+		report.Options{More: "--all shows each", Releases: []release.Release{*release.Latest()}})
 	var files []string
 	for line := range strings.Lines(got) {
 		file, _, _ := strings.Cut(strings.TrimPrefix(line, "::error file="), ",")
@@ -110,7 +138,8 @@ func TestWrite_GroupGitHub(t *testing.T) {
 	if got, want := strings.Join(files, " "), "a.yaml e.yaml b.yaml c.yaml"; got != want {
 		t.Errorf("the annotations are at %s, want %s", got, want)
 	}
-	for _, want := range []string{"%0Athe same in 3 more TrainJobs; --all shows each%0A", "%0Ajudged for Trainer " + release.Latest().Version + " with JobSet "} {
+	for _, want := range []string{"%0Athe same in 3 more TrainJobs; --all shows each%0A",
+		"%0Ajudged for Trainer " + release.Latest().Version + " with JobSet "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the annotations lack %q:\n%s", want, got)
 		}
@@ -125,10 +154,13 @@ func TestWrite_Release(t *testing.T) {
 		"sarif": `"trainerVersion": "` + version + `"`,
 		"junit": `<property name="trainerVersion" value="` + version + `"></property>`,
 	} {
-		if got := written(t, format, named("a"), report.Options{Releases: []release.Release{*release.Latest()}}); strings.Count(got, want) != 1 {
+		if got := written(t, format, named("a"),
+			report.Options{Releases: []release.Release{*release.Latest()}}); strings.Count(
+			got, want) != 1 {
 			t.Errorf("%s does not name the release once:\n%s", format, got)
 		}
-		if got := written(t, format, named("a"), report.Options{}); strings.Contains(got, "trainerVersion") {
+		if got := written(t, format, named("a"), report.Options{}); strings.Contains(
+			got, "trainerVersion") {
 			t.Errorf("%s names a release that the input does not name:\n%s", format, got)
 		}
 	}
@@ -141,7 +173,8 @@ func TestGroups(t *testing.T) {
 		t.Fatalf("%d groups, want 2", len(groups))
 	}
 	g := groups[0]
-	if got, want := fmt.Sprintf("%d %d %d %s", g.Count, len(g.Others), g.Unnamed(), g.More()), "5 2 2 4 more TrainJobs"; got != want {
+	if got, want := fmt.Sprintf("%d %d %d %s", g.Count, len(g.Others), g.Unnamed(), g.More()),
+		"5 2 2 4 more TrainJobs"; got != want {
 		t.Errorf("the first group is %s, want %s", got, want)
 	}
 }
@@ -151,7 +184,8 @@ func TestNameless(t *testing.T) {
 	for _, tc := range []struct{ text, name, want, reason string }{
 		{"llm", "llm", "\x00", "the name itself"},
 		{"llm-node-0-0.llm", "llm", "\x00-node-0-0.\x00", "a host in its network"},
-		{`"value":"llm-node-0-0.llm:29400"`, "llm", "\"value\":\"\x00-node-0-0.\x00:29400\"", "within JSON"},
+		{`"value":"llm-node-0-0.llm:29400"`, "llm", "\"value\":\"\x00-node-0-0.\x00:29400\"",
+			"within JSON"},
 		{"my-llm llms xllm llm1", "llm", "my-llm llms xllm llm1", "part of another name"},
 		{"llmllm llm", "llm", "llmllm \x00", "twice in a row is another name"},
 		{"a a-a.a", "a", "\x00 \x00-a.\x00", "a name of one letter"},

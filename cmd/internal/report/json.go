@@ -50,9 +50,9 @@ type jsonRemedy struct {
 	Value  any    `json:"value,omitempty" doc:"The new value, name or path. Missing if the action needs none, and for a value that may be a secret."`
 }
 
-// jsonClaim holds the value of a claim: null if the layer emptied the field. Present is set instead if the layer only named an
-// item or an empty struct. Masked is set if the value is a mask. Field is the path from the finding to the claim's field, if
-// they differ.
+// jsonClaim holds the value of a claim: null if the layer emptied the field. Present is set instead
+// if the layer only named an item or an empty struct. Masked is set if the value is a mask. Field
+// is the path from the finding to the claim's field, if they differ.
 type jsonClaim struct {
 	Layer   merge.Owner `json:"layer" doc:"Who set the value, such as manager/NAME, runtime, trainjob or policy/torch."`
 	Value   any         `json:"value" doc:"The value as JSON. Null if the layer empties the field, or only names an item."`
@@ -76,7 +76,9 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		for j, c := range f.Claims {
 			claims[j] = opts.jsonClaim(f, c)
 		}
-		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), message(f.Message), opts.help(f), claims, f.Build, f.MoreBuilds, opts.jsonRemedy(f), jsonPosition(f.Position)}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(),
+			message(f.Message), opts.help(f), claims, f.Build, f.MoreBuilds, opts.jsonRemedy(f),
+			jsonPosition(f.Position)}
 	}
 	return EncodeReport(w, jsonReport{list, opts.trainerVersions()})
 }
@@ -94,7 +96,8 @@ func (o Options) jsonRemedy(f finding.Finding) *jsonRemedy {
 	switch f.Remedy.Do {
 	case finding.SetValue:
 		r.Action = "set"
-		if (o.ShowValues || !finding.IsSecret(path)) && yaml.Unmarshal([]byte(f.Remedy.Options[0]), &r.Value) != nil {
+		if (o.ShowValues || !finding.IsSecret(path)) &&
+			yaml.Unmarshal([]byte(f.Remedy.Options[0]), &r.Value) != nil {
 			return nil
 		}
 	case finding.Quote:
@@ -139,7 +142,8 @@ func (o Options) jsonClaim(f finding.Finding, c merge.Claim) jsonClaim {
 	return claim
 }
 
-// EncodeJSON writes a value as indented JSON. It escapes characters that a terminal interprets, and keeps all others.
+// EncodeJSON writes a value as indented JSON. It escapes characters that a terminal interprets, and
+// keeps all others.
 func EncodeJSON(w io.Writer, value any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -152,8 +156,8 @@ func EncodeJSON(w io.Writer, value any) error {
 	return err
 }
 
-// escapeJSON escapes the invisible characters that the encoder keeps: DEL, control characters above ASCII, and characters that
-// change the writing direction.
+// escapeJSON escapes the invisible characters that the encoder keeps: DEL, control characters above
+// ASCII, and characters that change the writing direction.
 func escapeJSON(text []byte) []byte {
 	var b bytes.Buffer
 	for len(text) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// The types are the elements of JUnit reports that continuous integration reads. They have no time: the same input gives the
-// same report.
+// The types are the elements of JUnit reports that continuous integration reads. They have no time:
+// the same input gives the same report.
 type junitReport struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
@@ -65,11 +65,13 @@ type junitOutcome struct {
 // noFile names the suite of findings on the inputs as a whole.
 const noFile = "inputs"
 
-// writeJUnit writes a suite for each file, with a case for each finding. Suites have the order of Options.Files, then of the
-// findings. An error is a failure. A warning is skipped, because viewers count and show it without failing; Options.Strict
-// makes it a failure. A note passes. A file without findings is one case that passes.
+// writeJUnit writes a suite for each file, with a case for each finding. Suites have the order of
+// Options.Files, then of the findings. An error is a failure. A warning is skipped, because viewers
+// count and show it without failing; Options.Strict makes it a failure. A note passes. A file
+// without findings is one case that passes.
 func writeJUnit(w io.Writer, findings finding.List, opts Options) error {
-	report := junitReport{Name: "trainweld", index: map[string]int{}, versions: opts.trainerVersions()}
+	report := junitReport{Name: "trainweld", index: map[string]int{},
+		versions: opts.trainerVersions()}
 	for _, file := range opts.Files {
 		if file != "" {
 			report.suite(printable.Name(slashed(file)))
@@ -140,9 +142,11 @@ func (o Options) junitCase(f finding.Finding) junitCase {
 		c.File = printable.Name(slashed(f.Position.File))
 		c.Class = c.File
 	}
-	outcome := junitOutcome{Message: Printable(f.Message), Type: string(f.Code), Text: o.plainText(f)}
+	outcome := junitOutcome{Message: Printable(f.Message), Type: string(f.Code),
+		Text: o.plainText(f)}
 	switch {
-	case f.Severity >= finding.Error, (f.Severity == finding.Warning || codes.AssumesRuntime(f)) && o.Strict:
+	case f.Severity >= finding.Error, (f.Severity == finding.Warning || codes.AssumesRuntime(f)) &&
+		o.Strict:
 		c.Failure = &outcome
 	case f.Severity == finding.Warning:
 		// Some viewers show only the attribute, others only the text.

@@ -63,7 +63,8 @@ func parseJUnit(t *testing.T, text string) suites {
 		if got != s.counts {
 			t.Errorf("the suite %s says that it has %v, and has %v", s.Name, s.counts, got)
 		}
-		total = counts{total.Tests + got.Tests, total.Failures + got.Failures, total.Errors + got.Errors, total.Skipped + got.Skipped}
+		total = counts{total.Tests + got.Tests, total.Failures + got.Failures,
+			total.Errors + got.Errors, total.Skipped + got.Skipped}
 	}
 	if total != all.counts {
 		t.Errorf("the report says that it has %v, and has %v", all.counts, total)
@@ -80,11 +81,14 @@ func TestJUnitCounts(t *testing.T) {
 		want     counts
 		reason   string
 	}{
-		{findings(t), options(), counts{Tests: 13, Failures: 6, Skipped: 5}, "errors fail, warnings are skipped, a note passes, and so does the file without findings"},
+		{findings(t), options(), counts{Tests: 13, Failures: 6, Skipped: 5},
+			"errors fail, warnings are skipped, a note passes, and so does the file without " +
+				"findings"},
 		{findings(t), strict, counts{Tests: 13, Failures: 11}, "with Strict, warnings fail"},
 		{nil, options(), counts{Tests: 3}, "each file without findings passes"},
 		{nil, report.Options{}, counts{}, "no files, no cases"},
-		{findings(t), report.Options{}, counts{Tests: 11, Failures: 6, Skipped: 5}, "without the names of the files, those with findings"},
+		{findings(t), report.Options{}, counts{Tests: 11, Failures: 6, Skipped: 5},
+			"without the names of the files, those with findings"},
 	} {
 		if got := parseJUnit(t, written(t, "junit", tc.findings, tc.opts)); got.counts != tc.want {
 			t.Errorf("%+v, want %+v: %s", got.counts, tc.want, tc.reason)
@@ -101,10 +105,14 @@ func TestJUnitSuites(t *testing.T) {
 		got[s.Name] = len(s.Cases)
 		order = append(order, s.Name)
 	}
-	if diff := cmp.Diff([]string{"jobs/llm.yaml", "jobs/größe 50%.yaml", "runtimes/torch.yaml", "inputs"}, order); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"jobs/llm.yaml", "jobs/größe 50%.yaml", "runtimes/torch.yaml", "inputs"},
+		order); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]int{"jobs/llm.yaml": 6, "jobs/größe 50%.yaml": 4, "runtimes/torch.yaml": 1, "inputs": 1}, got); diff != "" {
+	if diff := cmp.Diff(
+		map[string]int{"jobs/llm.yaml": 6, "jobs/größe 50%.yaml": 4, "runtimes/torch.yaml": 1,
+			"inputs": 1}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -113,7 +121,8 @@ func TestJUnitSuites(t *testing.T) {
 var tests = []report.Test{
 	{Suite: "a", Name: "passes"},
 	{Suite: "a", Name: "x,y::z", Failures: []report.TestFailure{
-		{Position: fieldpath.Position{File: "a/x,y.yaml", Line: 3, Column: 5}, Message: "first\n::error::not me", Lines: []string{"- \x1b[31m</failure>", "+ 100%"}},
+		{Position: fieldpath.Position{File: "a/x,y.yaml", Line: 3, Column: 5},
+			Message: "first\n::error::not me", Lines: []string{"- \x1b[31m</failure>", "+ 100%"}},
 		{Position: fieldpath.Position{File: "a/z"}, Message: "second"},
 	}},
 	{Suite: "b", Name: "passes"},
@@ -126,10 +135,13 @@ func TestWriteTestsJUnit(t *testing.T) {
 	}
 	all := parseJUnit(t, b.String())
 	if all.Tests != 3 || all.Failures != 1 || len(all.Suites) != 2 {
-		t.Errorf("%d tests, %d failures, %d suites; want 3, 1, 2", all.Tests, all.Failures, len(all.Suites))
+		t.Errorf("%d tests, %d failures, %d suites; want 3, 1, 2", all.Tests, all.Failures,
+			len(all.Suites))
 	}
 	failed := all.Suites[0].Cases[1]
-	if failed.File != "a/x,y.yaml" || failed.Failure == nil || !strings.Contains(failed.Failure.Text, "</failure>") || !strings.Contains(failed.Failure.Text, "a/z: second") {
+	if failed.File != "a/x,y.yaml" || failed.Failure == nil ||
+		!strings.Contains(failed.Failure.Text, "</failure>") ||
+		!strings.Contains(failed.Failure.Text, "a/z: second") {
 		t.Errorf("the failed case is %+v", failed)
 	}
 	if strings.ContainsRune(b.String(), '\x1b') {
@@ -143,7 +155,10 @@ func TestWriteTestsGitHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "::error file=a/x%2Cy.yaml,line=3,col=5,title=x%2Cy%3A%3Az::first") || !strings.HasSuffix(lines[0], "%0A+ 100%25") {
+	if len(lines) != 2 ||
+		!strings.HasPrefix(
+			lines[0], "::error file=a/x%2Cy.yaml,line=3,col=5,title=x%2Cy%3A%3Az::first") ||
+		!strings.HasSuffix(lines[0], "%0A+ 100%25") {
 		t.Errorf("want a line for each failure, escaped:\n%s", b.String())
 	}
 	if strings.ContainsRune(b.String(), '\x1b') {

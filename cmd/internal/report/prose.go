@@ -8,8 +8,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// prose returns the lines of a finding for formats with a text field. They hold the message, the object and the field, every
-// claim, and the help.
+// prose returns the lines of a finding for formats with a text field. They hold the message, the
+// object and the field, every claim, and the help.
 func (o Options) prose(f finding.Finding) []string {
 	lines := []string{Printable(f.Message)}
 	if where := objectAndField(f); where != "" {
@@ -44,7 +44,8 @@ func Help(f finding.Finding) string {
 		return f.Remedy.Text + " with -r FILE" + shippedBy
 	}
 	if codes.AssumesRuntime(f) {
-		return "set stock: true in trainweld.yaml to " + f.Remedy.Text + ", set the release with --trainer-version, or add the cluster's runtime with -r FILE"
+		return "set stock: true in trainweld.yaml to " + f.Remedy.Text +
+			", set the release with --trainer-version, or add the cluster's runtime with -r FILE"
 	}
 	switch f.Remedy.Do {
 	case finding.LetOneWin:
@@ -58,7 +59,9 @@ func Help(f finding.Finding) string {
 		if n := len(f.Remedy.Options); n > 0 {
 			last = f.Remedy.Options[n-1]
 		}
-		return fmt.Sprintf("%s; to let %s win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME", f.Remedy.Text, last)
+		return fmt.Sprintf(
+			"%s; to let %s win, as in the cluster, use --on-conflict=last; to let another "+
+				"manager win, use --force-manager=NAME", f.Remedy.Text, last)
 	case finding.Provide:
 		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
 	case finding.Migrate:

@@ -1,4 +1,5 @@
-// Package report writes findings for people, for programs, and for the annotations and test results of continuous integration.
+// Package report writes findings for people, for programs, and for the annotations and test results
+// of continuous integration.
 //
 //	opts := report.Options{Version: version, Files: files}
 //	if err := report.Write(os.Stdout, "sarif", findings, opts); err != nil {
@@ -14,8 +15,9 @@
 //	github  workflow commands, which GitHub shows next to the lines of a pull request
 //	junit   a test suite for each file that was read
 //
-// All formats mask values of environment variables, unless Options.ShowValues is set. The input may hold control characters,
-// invalid UTF-8 or the syntax of the format. A report escapes all of these.
+// All formats mask values of environment variables, unless Options.ShowValues is set. The input may
+// hold control characters, invalid UTF-8 or the syntax of the format. A report escapes all of
+// these.
 package report
 
 import (
@@ -32,7 +34,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// Options controls the content of a report. The zero value shows errors and warnings only, and masks values.
+// Options controls the content of a report. The zero value shows errors and warnings only, and
+// masks values.
 type Options struct {
 	// ShowValues shows the values of environment variables.
 	ShowValues bool
@@ -40,20 +43,25 @@ type Options struct {
 	ShowNotes bool
 	// Color colors the text format with ANSI escapes.
 	Color bool
-	// All shows every finding whole. Otherwise formats for people show findings with one cause as a group, see Group.
+	// All shows every finding whole. Otherwise formats for people show findings with one cause as a
+	// group, see Group.
 	All bool
-	// More says how the user sees the findings that a group does not show, such as with a flag. It may be empty.
+	// More says how the user sees the findings that a group does not show, such as with a flag. It
+	// may be empty.
 	More string
 	// Title is the heading of a page, and Lead the line below it, which tells what was looked at.
 	Title, Lead string
-	// Strict counts warnings as errors in formats with passes and failures, and says why a note fails the run.
+	// Strict counts warnings as errors in formats with passes and failures, and says why a note
+	// fails the run.
 	Strict bool
-	// Help returns the help of a finding. Nil selects the function Help, which names flags of the command line.
+	// Help returns the help of a finding. Nil selects the function Help, which names flags of the
+	// command line.
 	Help func(finding.Finding) string
-	// Line returns the line of a position without its end, or "" if it is unknown. A report measures it and never writes it.
+	// Line returns the line of a position without its end, or "" if it is unknown. A report
+	// measures it and never writes it.
 	Line func(fieldpath.Position) string
-	// Quote returns the part of that line that a report may write, with or without secret values. It returns false if nothing
-	// may be written. Nil omits source lines.
+	// Quote returns the part of that line that a report may write, with or without secret values.
+	// It returns false if nothing may be written. Nil omits source lines.
 	Quote func(p fieldpath.Position, values bool) (string, bool)
 	// Version is the version of this program.
 	Version string
@@ -61,7 +69,8 @@ type Options struct {
 	Releases []release.Release
 	// Files are the files of the input, named as in positions, in the order of reading.
 	Files []string
-	// Rooted returns a file's path from the root of its repository, for SARIF and workflow commands. Nil leaves paths as they are.
+	// Rooted returns a file's path from the root of its repository, for SARIF and workflow
+	// commands. Nil leaves paths as they are.
 	Rooted func(file string) string
 }
 
@@ -95,18 +104,21 @@ func Releases(of []release.Release) string {
 	for i, r := range of {
 		names[i] = fmt.Sprintf("Trainer %s with JobSet %s", r.Version, r.JobSetVersion)
 	}
-	text := fmt.Sprintf(" for %s on Kubernetes %s", strings.Join(names, " and "), release.Kubernetes)
+	text := fmt.Sprintf(" for %s on Kubernetes %s", strings.Join(names, " and "),
+		release.Kubernetes)
 	if basis := release.Basis(of...); basis != "" {
 		text += " (" + basis + ")"
 	}
 	return text
 }
 
-// Write writes the findings that opts selects in the named format. It keeps their order, unless the format defines another. It
-// returns an error for an unknown format, before it writes, and the errors of w.
+// Write writes the findings that opts selects in the named format. It keeps their order, unless the
+// format defines another. It returns an error for an unknown format, before it writes, and the
+// errors of w.
 //
-// In the format text, a Receiver also gets the findings. A report holds at most MaxFindings findings. Formats for people show findings with
-// one cause as a group. They show at most MaxShown causes of one code in one file. Both count the rest.
+// In the format text, a Receiver also gets the findings. A report holds at most MaxFindings
+// findings. Formats for people show findings with one cause as a group. They show at most MaxShown
+// causes of one code in one file. Both count the rest.
 func Write(w io.Writer, format string, findings finding.List, opts Options) error {
 	if r, ok := w.(Receiver); ok && format == "text" {
 		if err := r.Receive(findings, opts); err != nil {
@@ -121,8 +133,8 @@ func Write(w io.Writer, format string, findings finding.List, opts Options) erro
 	return fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Summary counts the errors and warnings, or returns "" without any. It is a line of its own, next to a report in the named
-// format, written with the same options.
+// Summary counts the errors and warnings, or returns "" without any. It is a line of its own, next
+// to a report in the named format, written with the same options.
 func Summary(format string, findings finding.List, opts Options) string {
 	count := map[finding.Severity]int{}
 	assumed := 0
@@ -167,7 +179,8 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Shown returns the findings, without notes unless ShowNotes is set. Of notes on assumed runtimes it returns the first one.
+// Shown returns the findings, without notes unless ShowNotes is set. Of notes on assumed runtimes
+// it returns the first one.
 func (o Options) Shown(findings finding.List) finding.List {
 	assumed := 0
 	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
@@ -186,8 +199,8 @@ type Receiver interface {
 	Receive(findings finding.List, opts Options) error
 }
 
-// WriteBeside writes findings and their summary as text, without source lines, and what the releases rest on. Use it on standard error,
-// with objects on standard output.
+// WriteBeside writes findings and their summary as text, without source lines, and what the
+// releases rest on. Use it on standard error, with objects on standard output.
 func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	const format = "text"
 	findings = codes.JoinBuilds(findings)

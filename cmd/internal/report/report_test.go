@@ -44,7 +44,8 @@ spec:
   nodeSelector:
     pool: a100-reserved
 `,
-	"jobs/größe 50%.yaml": "a:\tb: c\n日本語: ✓ pool: 一\n" + strings.Repeat("x", 200) + ": {" + strings.Repeat("y ", 100) + "}\n\x1b[31mred\x00 \u202eevil\u009b\n",
+	"jobs/größe 50%.yaml": "a:\tb: c\n日本語: ✓ pool: 一\n" + strings.Repeat("x", 200) + ": {" +
+		strings.Repeat("y ", 100) + "}\n\x1b[31mred\x00 \u202eevil\u009b\n",
 }
 
 func line(p fieldpath.Position) string {
@@ -73,7 +74,8 @@ func path(t *testing.T, text string) fieldpath.Path {
 }
 
 // hostile is what an input may hold to break a report.
-const hostile = "a\nb\r::error file=x::y %0A%25 ]]> <b>&amp; \x1b[2J\x1b]0;t\x07 \x00 \x7f \u009b \u202e \xff\xfe [z](http://x) {0} \"q\" ,;:"
+const hostile = "a\nb\r::error file=x::y %0A%25 ]]> <b>&amp; \x1b[2J\x1b]0;t\x07 \x00 \x7f " +
+	"\u009b \u202e \xff\xfe [z](http://x) {0} \"q\" ,;:"
 
 // findings are of every severity, with and without claims and places.
 func findings(t *testing.T) finding.List {
@@ -82,68 +84,95 @@ func findings(t *testing.T) finding.List {
 	pod := `.spec.replicatedJobs[name="node"].template.spec.template.spec`
 	env := pod + `.containers[name="sidecar"].env[name="TOKEN"]`
 	patch := func(manager, rest string) fieldpath.Path {
-		return path(t, `.spec.runtimePatches[manager="`+manager+`"].trainingRuntimeSpec.template`+rest)
+		return path(t, `.spec.runtimePatches[manager="`+manager+
+			`"].trainingRuntimeSpec.template`+rest)
 	}
 	return finding.List{
 		{
-			Code: codes.Overlap, Severity: finding.Error, Object: job, Path: path(t, pod+`.nodeSelector["pool"]`),
+			Code: codes.Overlap, Severity: finding.Error, Object: job,
+			Path:     path(t, pod+`.nodeSelector["pool"]`),
 			Position: fieldpath.Position{File: llm, Line: 15, Column: 11},
 			Claims: []merge.Claim{
-				{Owner: merge.Manager("a.example.com/sdk"), Value: "a100-reserved", At: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
-				{Owner: merge.Manager("queue.example.com/日本"), Value: "一二", At: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
+				{Owner: merge.Manager("a.example.com/sdk"), Value: "a100-reserved",
+					At:       patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`),
+					Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
+				{Owner: merge.Manager("queue.example.com/日本"), Value: "一二",
+					At:       patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`),
+					Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
 			},
-			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Remedy: finding.Remedy{Text: "agree on one value"},
+			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本",
+			Remedy:  finding.Remedy{Text: "agree on one value"},
 		},
 		{
 			Code: codes.Union, Severity: finding.Error, Object: job, Path: path(t, env),
 			Position: fieldpath.Position{File: llm, Line: 8, Column: 14},
 			Claims: []merge.Claim{
-				{Owner: merge.Manager("a.example.com/sdk"), Value: secret, At: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
-				{Owner: merge.Manager("b.example.com/x"), Value: "key", At: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
+				{Owner: merge.Manager("a.example.com/sdk"), Value: secret,
+					At:       patch("a.example.com/sdk", env+`.value`),
+					Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
+				{Owner: merge.Manager("b.example.com/x"), Value: "key",
+					At: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
 			},
-			Message: "managers set different members of one union", Remedy: finding.Remedy{Text: "keep the one member that is meant"},
+			Message: "managers set different members of one union",
+			Remedy:  finding.Remedy{Text: "keep the one member that is meant"},
 		},
 		{
-			Code: codes.UnknownField, Severity: finding.Warning, Object: job, Path: path(t, `.spec.trainer.env[1].kind`),
+			Code: codes.UnknownField, Severity: finding.Warning, Object: job,
+			Path:     path(t, `.spec.trainer.env[1].kind`),
 			Position: fieldpath.Position{File: llm, Line: 9, Column: 45},
-			Message:  "the place stands behind a value on one line, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
+			Message:  "the place stands behind a value on one line, so the line is not shown",
+			Remedy:   finding.Remedy{Text: "none"},
 		},
 		{
-			Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: llm, Line: 13, Column: 3},
-			Message: "the place is within the text of a value, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
+			Code: codes.Syntax, Severity: finding.Error,
+			Position: fieldpath.Position{File: llm, Line: 13, Column: 3},
+			Message:  "the place is within the text of a value, so the line is not shown",
+			Remedy:   finding.Remedy{Text: "none"},
 		},
 		{
-			Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: größe, Line: 1, Column: 7},
-			Message: "a tab is before the column", Remedy: finding.Remedy{Text: "none"},
+			Code: codes.Syntax, Severity: finding.Error,
+			Position: fieldpath.Position{File: größe, Line: 1, Column: 7},
+			Message:  "a tab is before the column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: codes.Syntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 2, Column: 7},
-			Message: "wide characters are before the column", Remedy: finding.Remedy{Text: "none"},
+			Code: codes.Syntax, Severity: finding.Warning,
+			Position: fieldpath.Position{File: größe, Line: 2, Column: 7},
+			Message:  "wide characters are before the column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: codes.Syntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 3, Column: 201},
-			Message: "the column is in the middle of a long line", Remedy: finding.Remedy{Text: "none"},
+			Code: codes.Syntax, Severity: finding.Warning,
+			Position: fieldpath.Position{File: größe, Line: 3, Column: 201},
+			Message:  "the column is in the middle of a long line",
+			Remedy:   finding.Remedy{Text: "none"},
 		},
 		{
-			Code: codes.Syntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 4, Column: 6},
-			Message: "control characters are in the line", Remedy: finding.Remedy{Text: "none"},
+			Code: codes.Syntax, Severity: finding.Warning,
+			Position: fieldpath.Position{File: größe, Line: 4, Column: 6},
+			Message:  "control characters are in the line", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: codes.AmbiguousWord, Severity: finding.Warning, Position: fieldpath.Position{File: llm, Line: 14},
-			Message: "a line without a column", Remedy: finding.Remedy{Text: "none"},
+			Code: codes.AmbiguousWord, Severity: finding.Warning,
+			Position: fieldpath.Position{File: llm, Line: 14},
+			Message:  "a line without a column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
-			Code: codes.OldVersion, Severity: finding.Note, Object: job, Position: fieldpath.Position{File: llm, Line: 1, Column: 13},
-			Message: "a note",
+			Code: codes.OldVersion, Severity: finding.Note, Object: job,
+			Position: fieldpath.Position{File: llm, Line: 1, Column: 13},
+			Message:  "a note",
 		},
 		{
 			Code: codes.NoTrainJob, Severity: finding.Error,
 			Message: "no TrainJob in the inputs", Remedy: finding.Remedy{Text: "name files"},
 		},
 		{
-			Code: codes.Unreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
-			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)), Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
-			Claims:  []merge.Claim{{Owner: merge.Manager(hostile), Value: hostile, At: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
+			Code: codes.Unreadable, Severity: finding.Error,
+			Object:   fieldpath.Object{Kind: "TrainJob", Name: hostile},
+			Path:     fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)),
+			Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
+			Claims: []merge.Claim{
+				{Owner: merge.Manager(hostile), Value: hostile,
+					At:       fieldpath.Fields("metadata", "name"),
+					Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
 			Message: hostile, Remedy: finding.Remedy{Text: hostile},
 		},
 	}
@@ -179,7 +208,9 @@ func TestGolden(t *testing.T) {
 			{Name: "values", Data: []byte(written(t, format, findings(t)[:4], values))},
 		}
 		if format == "text" {
-			got = append(got, txtar.File{Name: "color", Data: []byte(written(t, format, findings(t)[:3], color))})
+			got = append(
+				got, txtar.File{
+					Name: "color", Data: []byte(written(t, format, findings(t)[:3], color))})
 		}
 		golden(t, format, got)
 	}
@@ -188,7 +219,8 @@ func TestGolden(t *testing.T) {
 // golden compares all reports of one format with the format's archive.
 func golden(t *testing.T, format string, reports []txtar.File) {
 	t.Helper()
-	file, got := filepath.Join("testdata", format+".txtar"), txtar.Format(&txtar.Archive{Files: reports})
+	file, got := filepath.Join("testdata", format+".txtar"),
+		txtar.Format(&txtar.Archive{Files: reports})
 	if *update {
 		if err := os.WriteFile(file, got, 0o666); err != nil {
 			t.Fatal(err)
@@ -223,7 +255,8 @@ func TestValuesAreMasked(t *testing.T) {
 	}
 }
 
-// TestNothingActsOnATerminal wants no character in any format that a terminal acts on, and valid UTF-8.
+// TestNothingActsOnATerminal wants no character in any format that a terminal acts on, and valid
+// UTF-8.
 func TestNothingActsOnATerminal(t *testing.T) {
 	for _, format := range report.Formats() {
 		got := written(t, format, findings(t), options())
@@ -268,20 +301,35 @@ func TestHelp(t *testing.T) {
 		want   string
 	}{
 		{codes.NoName, finding.Remedy{Text: "t"}, "t"},
-		{codes.NoName, finding.Remedy{Do: finding.SetValue, Options: []string{"a"}, Text: "t"}, "t"},
-		{codes.Overlap, finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"}, "t; to let b win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME"},
-		{codes.Union, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t; to render with one manager's member, use --force-manager=NAME"},
+		{codes.NoName, finding.Remedy{Do: finding.SetValue, Options: []string{"a"}, Text: "t"},
+			"t"},
+		{codes.Overlap,
+			finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"},
+			"t; to let b win, as in the cluster, use --on-conflict=last; to let another manager " +
+				"win, use --force-manager=NAME"},
+		{codes.Union, finding.Remedy{Do: finding.LetOneWin, Text: "t"},
+			"t; to render with one manager's member, use --force-manager=NAME"},
 		{codes.Union, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
 		{codes.OldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
-		{codes.NoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},
-		{codes.LeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},
-		{codes.NoPriorityClass, finding.Remedy{Do: finding.Provide, Options: []string{"PriorityClass"}, Text: "t"}, "t"},
+		{codes.NoRuntime,
+			finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"},
+			"t with -r FILE"},
+		{codes.LeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"},
+			"t with --generate-secrets"},
+		{codes.NoPriorityClass,
+			finding.Remedy{Do: finding.Provide, Options: []string{"PriorityClass"}, Text: "t"},
+			"t"},
 	} {
-		if got := report.Help(finding.Finding{Code: tc.code, Severity: finding.Error, Remedy: tc.remedy}); got != tc.want {
+		if got := report.Help(
+			finding.Finding{Code: tc.code, Severity: finding.Error, Remedy: tc.remedy}); got !=
+			tc.want {
 			t.Errorf("Help(%s, %v) = %q, want %q", tc.code, tc.remedy, got, tc.want)
 		}
-		if got := report.Help(finding.Finding{Code: tc.code, Severity: finding.Warning, Remedy: tc.remedy}); strings.Contains(got, "--on-conflict") {
-			t.Errorf("Help(warning %s, %v) = %q, want no flag that the run has already", tc.code, tc.remedy, got)
+		if got := report.Help(
+			finding.Finding{Code: tc.code, Severity: finding.Warning,
+				Remedy: tc.remedy}); strings.Contains(got, "--on-conflict") {
+			t.Errorf("Help(warning %s, %v) = %q, want no flag that the run has already", tc.code,
+				tc.remedy, got)
 		}
 	}
 }
@@ -291,23 +339,33 @@ func many(n int) finding.List {
 	all := make(finding.List, n)
 	for i := range all {
 		all[i] = finding.Finding{
-			Code: codes.WrongType, Severity: finding.Error, Message: fmt.Sprintf("m%d", i), Remedy: finding.Remedy{Text: "h"},
+			Code: codes.WrongType, Severity: finding.Error, Message: fmt.Sprintf("m%d", i),
+			Remedy:   finding.Remedy{Text: "h"},
 			Position: fieldpath.Position{File: "a.yaml", Line: i + 1, Column: 1},
 		}
 	}
 	return all
 }
 
-// TestWrite_Limits wants formats for people to count what they do not show, and the others to hold all.
+// TestWrite_Limits wants formats for people to count what they do not show, and the others to hold
+// all.
 func TestWrite_Limits(t *testing.T) {
 	all := append(many(report.MaxShown+20), finding.Finding{
-		Code: codes.WrongType, Severity: finding.Error, Message: "other", Remedy: finding.Remedy{Text: "h"}, Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1},
+		Code: codes.WrongType, Severity: finding.Error, Message: "other",
+		Remedy:   finding.Remedy{Text: "h"},
+		Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1},
 	})
-	for format, want := range map[string]int{"text": report.MaxShown, "github": report.MaxShown, "json": report.MaxShown + 20, "sarif": report.MaxShown + 20, "junit": report.MaxShown + 20} {
+	for format, want := range map[string]int{"text": report.MaxShown, "github": report.MaxShown,
+		"json": report.MaxShown + 20, "sarif": report.MaxShown + 20,
+		"junit": report.MaxShown + 20} {
 		text := written(t, format, all, report.Options{})
 		got := 0
 		for i := range all {
-			if strings.Contains(text, fmt.Sprintf("m%d", i)) && strings.Contains(text, fmt.Sprintf("m%d\n", i)) || strings.Contains(text, fmt.Sprintf(`m%d"`, i)) || strings.Contains(text, fmt.Sprintf(`m%d\n`, i)) || strings.Contains(text, fmt.Sprintf(`m%d%%0A`, i)) {
+			if strings.Contains(text, fmt.Sprintf("m%d", i)) &&
+				strings.Contains(text, fmt.Sprintf("m%d\n", i)) ||
+				strings.Contains(text, fmt.Sprintf(`m%d"`, i)) ||
+				strings.Contains(text, fmt.Sprintf(`m%d\n`, i)) ||
+				strings.Contains(text, fmt.Sprintf(`m%d%%0A`, i)) {
 				got++
 			}
 		}
@@ -330,7 +388,8 @@ func TestWrite_LimitOfTheRun(t *testing.T) {
 	if got := strings.Count(text, `"code"`); got != report.MaxFindings+1 {
 		t.Errorf("the report holds %d findings, want %d", got, report.MaxFindings+1)
 	}
-	if want := fmt.Sprintf("the run has %d findings", report.MaxFindings+7); !strings.Contains(text, want) {
+	if want := fmt.Sprintf("the run has %d findings", report.MaxFindings+7); !strings.Contains(
+		text, want) {
 		t.Errorf("the report does not say %q", want)
 	}
 }
@@ -347,7 +406,9 @@ func snippet(t *testing.T, text string, column int) string {
 		}
 		return lines[p.Line-1], true
 	}}
-	found := finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: "f.yaml", Line: len(lines), Column: column}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
+	found := finding.Finding{Code: codes.Syntax, Severity: finding.Error,
+		Position: fieldpath.Position{File: "f.yaml", Line: len(lines), Column: column},
+		Message:  "m", Remedy: finding.Remedy{Text: "h"}}
 	var shown []string
 	for line := range strings.Lines(written(t, "text", finding.List{found}, opts)) {
 		if _, rest, ok := strings.Cut(line, " | "); ok {
@@ -382,12 +443,18 @@ func TestSnippet(t *testing.T) {
 		{"", 1, "", "nothing to show"},
 		{" \t ", 1, "", "nothing to show"},
 		{long, 1, strings.Repeat("x", 100) + "…\n^\n", "a long line, cut behind"},
-		{long, 151, "…" + strings.Repeat("x", 60) + "\n" + strings.Repeat(" ", 61) + "^\n", "cut in front"},
-		{long, 80, "…" + strings.Repeat("x", 100) + "…\n" + strings.Repeat(" ", 61) + "^\n", "cut on both sides"},
-		{strings.Repeat("日", 75), 40, "…" + strings.Repeat("日", 50) + "…\n" + strings.Repeat(" ", 61) + "^\n", "wide characters, cut by columns"},
-		{strings.Repeat("日", 3000) + "!", 3001, "…" + strings.Repeat("日", 30) + "!\n" + strings.Repeat(" ", 61) + "^\n", "far behind many wide characters"},
-		{"\xff\x80\x80: b", 6, "���: b\n     ^\n", "bytes that are not UTF-8 are characters of their own"},
-		{strings.Repeat("x", 100), 100, strings.Repeat("x", 100) + "\n" + strings.Repeat(" ", 99) + "^\n", "just short enough"},
+		{long, 151, "…" + strings.Repeat("x", 60) + "\n" + strings.Repeat(" ", 61) + "^\n",
+			"cut in front"},
+		{long, 80, "…" + strings.Repeat("x", 100) + "…\n" + strings.Repeat(" ", 61) + "^\n",
+			"cut on both sides"},
+		{strings.Repeat("日", 75), 40, "…" + strings.Repeat("日", 50) + "…\n" +
+			strings.Repeat(" ", 61) + "^\n", "wide characters, cut by columns"},
+		{strings.Repeat("日", 3000) + "!", 3001, "…" + strings.Repeat("日", 30) + "!\n" +
+			strings.Repeat(" ", 61) + "^\n", "far behind many wide characters"},
+		{"\xff\x80\x80: b", 6, "���: b\n     ^\n",
+			"bytes that are not UTF-8 are characters of their own"},
+		{strings.Repeat("x", 100), 100, strings.Repeat("x", 100) + "\n" + strings.Repeat(" ", 99) +
+			"^\n", "just short enough"},
 	} {
 		if got := snippet(t, tc.line, tc.column); got != tc.want {
 			t.Errorf("%q at %d:\n%s\nwant\n%s: %s", tc.line, tc.column, got, tc.want, tc.reason)
@@ -412,8 +479,10 @@ func TestSnippet_Masked(t *testing.T) {
 		{12, false, "", "behind it there is nothing to point at"},
 		{12, true, "  1 | value: s3cret\n    |            ^\n", "shown on request"},
 	} {
-		found := finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: "f", Line: 1, Column: tc.column}, Message: "m"}
-		got := written(t, "text", finding.List{found}, report.Options{ShowValues: tc.show, Quote: quote})
+		found := finding.Finding{Code: codes.Syntax, Severity: finding.Error,
+			Position: fieldpath.Position{File: "f", Line: 1, Column: tc.column}, Message: "m"}
+		got := written(t, "text", finding.List{found},
+			report.Options{ShowValues: tc.show, Quote: quote})
 		if _, got, _ = strings.Cut(got, "\n"); got != tc.want {
 			t.Errorf("at %d:\n%s\nwant\n%s: %s", tc.column, got, tc.want, tc.reason)
 		}

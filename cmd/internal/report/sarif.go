@@ -17,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// The types are the part of SARIF 2.1.0 that this package writes. They omit empty values, because GitHub rejects files with
-// empty objects.
+// The types are the part of SARIF 2.1.0 that this package writes. They omit empty values, because
+// GitHub rejects files with empty objects.
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -105,7 +105,9 @@ const trainerVersion = "trainerVersion"
 func writeSARIF(w io.Writer, findings finding.List, opts Options) error {
 	s := sarif{opts: opts, rules: rulesOf(findings), seen: map[string]int{}}
 	run := sarifRun{
-		Tool:       sarifTool{sarifDriver{Name: "trainweld", Version: opts.Version, InformationURI: codes.Home, Rules: s.rules}},
+		Tool: sarifTool{
+			sarifDriver{Name: "trainweld", Version: opts.Version, InformationURI: codes.Home,
+				Rules: s.rules}},
 		ColumnKind: "unicodeCodePoints",
 		Results:    make([]sarifResult, len(findings)),
 	}
@@ -132,7 +134,8 @@ func rulesOf(findings finding.List) []sarifRule {
 	for code, severity := range worst {
 		page, ok := codes.Of(code)
 		if !ok {
-			page = codes.Page{Title: string(code), Meaning: string(code), Fix: string(code), URL: codes.Home}
+			page = codes.Page{Title: string(code), Meaning: string(code), Fix: string(code),
+				URL: codes.Home}
 		}
 		rules = append(rules, sarifRule{
 			ID:               string(code),
@@ -159,8 +162,10 @@ func (s sarif) result(f finding.Finding) sarifResult {
 		location.Logical = []sarifLogicalLocation{{Name: where}}
 	}
 	r := sarifResult{
-		RuleID:       string(f.Code),
-		RuleIndex:    slices.IndexFunc(s.rules, func(r sarifRule) bool { return r.ID == string(f.Code) }),
+		RuleID: string(f.Code),
+		RuleIndex: slices.IndexFunc(s.rules, func(r sarifRule) bool {
+			return r.ID == string(f.Code)
+		}),
 		Level:        f.Severity.String(),
 		Message:      sarifMessage{Text: withoutLinks(strings.Join(s.opts.prose(f), "\n"))},
 		Locations:    []sarifLocation{location},
@@ -171,19 +176,24 @@ func (s sarif) result(f finding.Finding) sarifResult {
 			continue
 		}
 		r.Related = append(r.Related, sarifLocation{
-			ID:       len(r.Related) + 1,
-			Message:  &sarifMessage{Text: withoutLinks(Printable(string(c.Owner)) + ": " + Printable(s.opts.value(f, c)))},
+			ID: len(r.Related) + 1,
+			Message: &sarifMessage{
+				Text: withoutLinks(
+					Printable(string(c.Owner)) + ": " + Printable(s.opts.value(f, c)))},
 			Physical: s.physical(c.Position),
 		})
 	}
 	return r
 }
 
-// physical returns a position as a region. The region reaches to the end of the line if the line is known.
+// physical returns a position as a region. The region reaches to the end of the line if the line is
+// known.
 func (s sarif) physical(p fieldpath.Position) sarifPhysicalLocation {
-	region := sarifRegion{StartLine: max(p.Line, 1), StartColumn: max(p.Column, 1), EndLine: max(p.Line, 1)}
+	region := sarifRegion{StartLine: max(p.Line, 1), StartColumn: max(p.Column, 1),
+		EndLine: max(p.Line, 1)}
 	if s.opts.Line != nil && p.Line > 0 {
-		if end := utf8.RuneCountInString(strings.TrimRight(s.opts.Line(p), " \t\r")); end >= region.StartColumn {
+		if end := utf8.RuneCountInString(
+			strings.TrimRight(s.opts.Line(p), " \t\r")); end >= region.StartColumn {
 			region.EndColumn = end + 1
 		}
 	}
@@ -193,8 +203,8 @@ func (s sarif) physical(p fieldpath.Position) sarifPhysicalLocation {
 	return sarifPhysicalLocation{sarifArtifact{uri(s.opts.rooted(p.File))}, region}
 }
 
-// locatable returns the position. A finding on the inputs as a whole gets the first file, because GitHub ignores results
-// without a location.
+// locatable returns the position. A finding on the inputs as a whole gets the first file, because
+// GitHub ignores results without a location.
 func (o Options) locatable(p fieldpath.Position) fieldpath.Position {
 	switch {
 	case p.File != "":
@@ -206,11 +216,12 @@ func (o Options) locatable(p fieldpath.Position) fieldpath.Position {
 	}
 }
 
-// fingerprint identifies a finding, and does not change when lines move. It covers the file, the code, the object, the field
-// and the claiming layers, and numbers duplicates. GitHub computes its own fingerprint from the line and warns of a different
-// one.
+// fingerprint identifies a finding, and does not change when lines move. It covers the file, the
+// code, the object, the field and the claiming layers, and numbers duplicates. GitHub computes its
+// own fingerprint from the line and warns of a different one.
 func (s sarif) fingerprint(f finding.Finding) string {
-	parts := []string{slashed(s.opts.rooted(f.Position.File)), string(f.Code), f.Object.String(), f.Path.String()}
+	parts := []string{slashed(s.opts.rooted(f.Position.File)), string(f.Code), f.Object.String(),
+		f.Path.String()}
 	for _, c := range f.Claims {
 		parts = append(parts, string(c.Owner))
 	}

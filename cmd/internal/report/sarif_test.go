@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// sarifLog has the fields that the tests read. The tests of cmd/internal/fuzz/sarif have the schema of SARIF,
-// and check the files by it.
+// sarifLog has the fields that the tests read. The tests of cmd/internal/fuzz/sarif have the schema
+// of SARIF, and check the files by it.
 type sarifLog struct {
 	Runs []struct {
 		Tool struct {
@@ -81,10 +81,12 @@ func TestSARIF(t *testing.T) {
 				t.Fatalf("%d locations of %s", len(r.Locations), r.RuleID)
 			}
 			at := r.Locations[0].PhysicalLocation
-			if u, err := url.Parse(at.ArtifactLocation.URI); err != nil || u.IsAbs() || at.ArtifactLocation.URI == "" {
+			if u, err := url.Parse(at.ArtifactLocation.URI); err != nil || u.IsAbs() ||
+				at.ArtifactLocation.URI == "" {
 				t.Errorf("%q is not a relative URI: %v", at.ArtifactLocation.URI, err)
 			}
-			if at.Region.StartLine < 1 || at.Region.StartColumn < 1 || at.Region.EndLine != at.Region.StartLine {
+			if at.Region.StartLine < 1 || at.Region.StartColumn < 1 ||
+				at.Region.EndLine != at.Region.StartLine {
 				t.Errorf("no region: %+v", at.Region)
 			}
 			if end := at.Region.EndColumn; end != 0 && end <= at.Region.StartColumn {
@@ -115,8 +117,8 @@ func noneEmpty(t *testing.T, at string, value any) {
 	}
 }
 
-// TestSARIFFingerprints wants fingerprints that differ, that stay when lines move, and that say nothing
-// of values.
+// TestSARIFFingerprints wants fingerprints that differ, that stay when lines move, and that say
+// nothing of values.
 func TestSARIFFingerprints(t *testing.T) {
 	fingerprints := func(edit func(*finding.Finding)) []string {
 		all := append(findings(t), findings(t)[0])
@@ -169,8 +171,12 @@ func TestSARIFURI(t *testing.T) {
 		want[file] = uri
 	}
 	for file, uri := range want {
-		found := finding.Finding{Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: file, Line: 1, Column: 1}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
-		got := parseSARIF(t, written(t, "sarif", finding.List{found}, report.Options{})).Runs[0].Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI
+		found := finding.Finding{Code: codes.Syntax, Severity: finding.Error,
+			Position: fieldpath.Position{File: file, Line: 1, Column: 1}, Message: "m",
+			Remedy: finding.Remedy{Text: "h"}}
+		got := parseSARIF(
+			t, written(t, "sarif", finding.List{found},
+				report.Options{})).Runs[0].Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI
 		if got != uri {
 			t.Errorf("the URI of %q is %q, want %q", file, got, uri)
 		}
@@ -180,7 +186,8 @@ func TestSARIFURI(t *testing.T) {
 // TestSARIFLinks wants no link in a message: what looks like one comes from an input.
 func TestSARIFLinks(t *testing.T) {
 	all := findings(t)
-	for _, r := range parseSARIF(t, written(t, "sarif", all[len(all)-1:], options())).Runs[0].Results {
+	for _, r := range parseSARIF(
+		t, written(t, "sarif", all[len(all)-1:], options())).Runs[0].Results {
 		for i := range len(r.Message.Text) {
 			if r.Message.Text[i] == '[' && (i == 0 || r.Message.Text[i-1] != '\\') {
 				t.Errorf("the message may hold a link: %s", r.Message.Text)

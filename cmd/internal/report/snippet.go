@@ -18,13 +18,14 @@ import (
 const (
 	longestSnippet = 100
 	beforeCaret    = 60
-	mostRest       = 6                  // lines of a value below its field
-	longestMark    = 16                 // the characters that a command of a workflow starts with
-	nearCaret      = 4 * longestSnippet // the characters measured on either side, since a long line may have many findings
+	mostRest       = 6  // lines of a value below its field
+	longestMark    = 16 // the characters that a command of a workflow starts with
+	// the characters measured on either side, since a long line may have many findings
+	nearCaret = 4 * longestSnippet
 )
 
-// snippet writes the source line of a finding with a caret under its column. The line starts with its number, so that it
-// cannot imitate a line of the report or a workflow command.
+// snippet writes the source line of a finding with a caret under its column. The line starts with
+// its number, so that it cannot imitate a line of the report or a workflow command.
 func (t textReport) snippet(f finding.Finding) {
 	shown, under, ok := t.opts.snippet(f, longestSnippet)
 	if !ok {
@@ -33,12 +34,13 @@ func (t textReport) snippet(f finding.Finding) {
 	number := strconv.Itoa(f.Position.Line)
 	fmt.Fprintf(t.w, "  %s | %s\n", number, shown)
 	if f.Position.Column > 0 {
-		fmt.Fprintf(t.w, "  %s | %s%s\n", strings.Repeat(" ", len(number)), under, t.paint(colorOf(f.Severity), "^"))
+		fmt.Fprintf(t.w, "  %s | %s%s\n", strings.Repeat(" ", len(number)), under,
+			t.paint(colorOf(f.Severity), "^"))
 	}
 }
 
-// snippet returns the part of a finding's source line around its column, of at most longest terminal columns. It also returns blanks as
-// wide as the part before the column.
+// snippet returns the part of a finding's source line around its column, of at most longest
+// terminal columns. It also returns blanks as wide as the part before the column.
 func (o Options) snippet(f finding.Finding, longest int) (shown, under string, ok bool) {
 	line, ok := o.source(f.Position)
 	if !ok {
@@ -73,8 +75,8 @@ func offsetOf(text string, characters int) int {
 	return at
 }
 
-// visible replaces each character that a terminal interprets by a visible one, and so keeps the columns. It keeps tabs,
-// because the line of the caret repeats them.
+// visible replaces each character that a terminal interprets by a visible one, and so keeps the
+// columns. It keeps tabs, because the line of the caret repeats them.
 func visible(runes []rune) []rune {
 	for i, r := range runes {
 		switch {
@@ -86,21 +88,23 @@ func visible(runes []rune) []rune {
 		default:
 			runes[i] = unicode.ReplacementChar
 		}
-		if i > 0 && r == '#' && printable.StartsCommand(string(runes[i-1:min(len(runes), i+longestMark)])) {
+		if i > 0 && r == '#' &&
+			printable.StartsCommand(string(runes[i-1:min(len(runes), i+longestMark)])) {
 			runes[i] = unicode.ReplacementChar
 		}
 	}
 	return runes
 }
 
-// nameWidth returns the number of characters of the field's name at the column of a finding with claims. The disputed value follows the
-// name.
+// nameWidth returns the number of characters of the field's name at the column of a finding with
+// claims. The disputed value follows the name.
 func (o Options) nameWidth(f finding.Finding) int {
 	line, ok := o.source(f.Position)
 	if !ok || len(f.Claims) < 2 {
 		return 0
 	}
-	name, _, _ := strings.Cut(string(runesOf(line, max(f.Position.Column-1, 0), f.Position.Column+nearCaret)), ": ")
+	name, _, _ := strings.Cut(
+		string(runesOf(line, max(f.Position.Column-1, 0), f.Position.Column+nearCaret)), ": ")
 	return utf8.RuneCountInString(name)
 }
 
@@ -127,8 +131,8 @@ func (o Options) rest(f finding.Finding) []string {
 	return lines
 }
 
-// cut returns the line, or the part of a long one around the character at. It also returns blanks as wide as the part before
-// that character.
+// cut returns the line, or the part of a long one around the character at. It also returns blanks
+// as wide as the part before that character.
 func cut(line []rune, at, longest int) (shown, under string) {
 	from, to := 0, len(line)
 	if columns(line) > longest {
@@ -170,8 +174,8 @@ func columns(runes []rune) int {
 	return n
 }
 
-// columnsOf returns the columns of a character: two for East Asian characters and emoji, none for combining marks. A tab
-// counts with its largest width.
+// columnsOf returns the columns of a character: two for East Asian characters and emoji, none for
+// combining marks. A tab counts with its largest width.
 func columnsOf(r rune) int {
 	switch {
 	case ' ' <= r && r <= '~':
@@ -188,11 +192,12 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// longestLine is the longest line that is shown in part, in bytes. A longer one is not text for people, and too slow to
-// process for each finding.
+// longestLine is the longest line that is shown in part, in bytes. A longer one is not text for
+// people, and too slow to process for each finding.
 const longestLine = 1 << 16
 
-// source returns the part of a position's line that may be shown, and whether the position lies in it.
+// source returns the part of a position's line that may be shown, and whether the position lies in
+// it.
 func (o Options) source(p fieldpath.Position) (string, bool) {
 	if o.Quote == nil || p.Line <= 0 {
 		return "", false

@@ -30,8 +30,9 @@ type TestFailure struct {
 // TestFormats returns the names of the formats of WriteTests.
 func TestFormats() []string { return []string{"github", "junit"} }
 
-// WriteTests writes the outcome of tests. JUnit gets a suite for each Suite, in the order of the tests. GitHub gets a workflow
-// command for each failure. It returns an error for an unknown format, and the errors of w.
+// WriteTests writes the outcome of tests. JUnit gets a suite for each Suite, in the order of the
+// tests. GitHub gets a workflow command for each failure. It returns an error for an unknown
+// format, and the errors of w.
 func WriteTests(w io.Writer, format string, tests []Test) error {
 	switch format {
 	case "github":
@@ -39,7 +40,8 @@ func WriteTests(w io.Writer, format string, tests []Test) error {
 	case "junit":
 		return testsJUnit(w, tests)
 	default:
-		return fmt.Errorf("unsupported value %q: supported values: %s", format, strings.Join(TestFormats(), ", "))
+		return fmt.Errorf("unsupported value %q: supported values: %s", format,
+			strings.Join(TestFormats(), ", "))
 	}
 }
 
@@ -51,7 +53,8 @@ func testsGitHub(w io.Writer, tests []Test) error {
 			if f.Position.Line > 0 {
 				properties += fmt.Sprintf(",line=%d,col=%d", f.Position.Line, f.Position.Column)
 			}
-			fmt.Fprintf(out, "::error %s,title=%s::%s\n", properties, githubProperty.Replace(printable.Name(t.Name)), githubData.Replace(f.text()))
+			fmt.Fprintf(out, "::error %s,title=%s::%s\n", properties,
+				githubProperty.Replace(printable.Name(t.Name)), githubData.Replace(f.text()))
 		}
 	}
 	return out.Flush()
@@ -78,7 +81,8 @@ func testsJUnit(w io.Writer, tests []Test) error {
 		if len(t.Failures) > 0 {
 			first := t.Failures[0]
 			c.File, c.Line = printable.Name(slashed(first.Position.File)), first.Position.Line
-			c.Failure = &junitOutcome{Message: Printable(first.Message), Text: strings.Join(texts, "\n")}
+			c.Failure = &junitOutcome{Message: Printable(first.Message),
+				Text: strings.Join(texts, "\n")}
 		}
 		report.suite(name).add(c)
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// writeText writes findings for people, one for each cause. The position and the message come first. The object and the field,
-// the source line, the claims, the help and further objects follow.
+// writeText writes findings for people, one for each cause. The position and the message come
+// first. The object and the field, the source line, the claims, the help and further objects
+// follow.
 func writeText(w io.Writer, findings finding.List, opts Options) error {
 	t := textReport{w: bufio.NewWriter(w), opts: opts}
 	groups, left := opts.groups(findings, MaxShown)
@@ -46,7 +47,8 @@ func (t textReport) finding(f finding.Finding) {
 	if position := f.Position.String(); position != "" {
 		fmt.Fprintf(t.w, "%s: ", t.paint(host.Bold, Line(position)))
 	}
-	fmt.Fprintf(t.w, "%s: %s\n", t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), Printable(f.Message))
+	fmt.Fprintf(t.w, "%s: %s\n",
+		t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), Printable(f.Message))
 	switch where := objectAndField(f); {
 	case where == "" || codes.AssumesRuntime(f):
 	case f.Object.Name == "" && len(f.Path) == 0 && f.Build != "":
@@ -71,7 +73,8 @@ func (t textReport) more(g *Group) {
 	fmt.Fprintf(t.w, "  %s\n", t.paint(host.Bold, "the same in "+Printable(g.More())+":"))
 	rows := make([][]string, len(g.Others))
 	for i, f := range g.Others {
-		rows[i] = []string{Printable(f.Position.String()), Printable(f.Object.String() + builtFrom(f))}
+		rows[i] = []string{
+			Printable(f.Position.String()), Printable(f.Object.String() + builtFrom(f))}
 	}
 	t.table(rows)
 	if n := g.Unnamed(); n > 0 {
@@ -84,7 +87,8 @@ func (t textReport) claims(f finding.Finding) {
 	all := t.opts.Claims(f)
 	rows := make([][]string, len(all))
 	for i, c := range all {
-		rows[i] = []string{Printable(string(c.Layer)), Printable(c.Value), Printable(c.Place), c.Mark}
+		rows[i] = []string{Printable(string(c.Layer)), Printable(c.Value), Printable(c.Place),
+			c.Mark}
 	}
 	t.table(rows)
 }

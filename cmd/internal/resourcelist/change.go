@@ -12,8 +12,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Change returns the item with the fields of to instead of from, its fields as JSON. Equal values keep their text and comments. t tells
-// the items of lists apart, and may be nil. It returns an error for aliases that expand beyond a limit.
+// Change returns the item with the fields of to instead of from, its fields as JSON. Equal values
+// keep their text and comments. t tells the items of lists apart, and may be nil. It returns an
+// error for aliases that expand beyond a limit.
 func (i *Item) Change(t *schema.Type, from, to map[string]any) (*Item, error) {
 	n := i.node
 	if hasAlias(n) {
@@ -31,8 +32,8 @@ func hasAlias(n *yaml.Node) bool {
 	return n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
 }
 
-// changedNode returns a node of the value to. A nil node stands for none. Maps and lists are compared where
-// they end: to compare them at each level takes the square of the levels.
+// changedNode returns a node of the value to. A nil node stands for none. Maps and lists are
+// compared where they end: to compare them at each level takes the square of the levels.
 func changedNode(n *yaml.Node, t *schema.Type, from, to any) (*yaml.Node, error) {
 	c := &yaml.Node{}
 	if n != nil {
@@ -41,7 +42,8 @@ func changedNode(n *yaml.Node, t *schema.Type, from, to any) (*yaml.Node, error)
 				return changedFields(n, t, old, now)
 			}
 		}
-		if old, ok := from.([]any); ok && n.Kind == yaml.SequenceNode && len(n.Content) == len(old) {
+		if old, ok := from.([]any); ok && n.Kind == yaml.SequenceNode &&
+			len(n.Content) == len(old) {
 			if now, ok := to.([]any); ok {
 				return changedItems(n, t, old, now)
 			}
@@ -53,11 +55,13 @@ func changedNode(n *yaml.Node, t *schema.Type, from, to any) (*yaml.Node, error)
 	}
 	comments := *c
 	err := c.Encode(to)
-	c.HeadComment, c.LineComment, c.FootComment = comments.HeadComment, comments.LineComment, comments.FootComment
+	c.HeadComment, c.LineComment, c.FootComment = comments.HeadComment, comments.LineComment,
+		comments.FootComment
 	return c, err
 }
 
-// spells reports whether a mapping has all fields by their names. A merge key stands for several fields, and a boolean key for its text.
+// spells reports whether a mapping has all fields by their names. A merge key stands for several
+// fields, and a boolean key for its text.
 func spells(n *yaml.Node, fields map[string]any) bool {
 	found := 0
 	for f := 0; f+1 < len(n.Content); f += 2 {
@@ -73,7 +77,8 @@ func changedFields(n *yaml.Node, t *schema.Type, from, to map[string]any) (*yaml
 	c.Content = nil
 	add := func(key, value *yaml.Node) error {
 		name := key.Value
-		value, err := changedNode(value, t.Lookup(fieldpath.Path{t.Step(name)}), from[name], to[name])
+		value, err := changedNode(value, t.Lookup(fieldpath.Path{t.Step(name)}), from[name],
+			to[name])
 		c.Content = append(c.Content, key, value)
 		return err
 	}
@@ -135,7 +140,8 @@ func itemIdentity(t *schema.Type, item any) string {
 	return string(text)
 }
 
-// outline returns the upper levels of a value. Of a map or a list below them, it has the number of entries.
+// outline returns the upper levels of a value. Of a map or a list below them, it has the number of
+// entries.
 func outline(value any, levels int) any {
 	switch v := value.(type) {
 	case map[string]any:

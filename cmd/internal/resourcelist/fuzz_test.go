@@ -7,14 +7,20 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
 )
 
-// FuzzRead reads any ResourceList. The written list reads as the same items, and is written again as the same bytes.
+// FuzzRead reads any ResourceList. The written list reads as the same items, and is written again
+// as the same bytes.
 func FuzzRead(f *testing.F) {
 	const head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 	for _, seed := range []string{
-		"", "a", head, head + "items: [{kind: A, metadata: {name: b}}]\n", head + "functionConfig: {data: {a: b, c: [1]}}\nitems:\n- &a {kind: A} # c\n- *a\n",
-		head + "items: [{kind: AList, items: [{kind: B}, {kind: CList, items: []}]}]\nresults: [{message: a}]\n", head + "items: [null]\n", head + "items: {a: b}\n",
-		head + "items:\n- metadata: {annotations: {config.kubernetes.io/path: a.yaml, internal.config.kubernetes.io/index: '1'}}\n", head + "items: &a [*a]\n",
-		head + "x: &x {a: &y [b, b]}\nitems:\n- {<<: *x, c: *y}\n", head + head, head + "---\na: b\n", `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[{"a":"\u2028"}]}`,
+		"", "a", head, head + "items: [{kind: A, metadata: {name: b}}]\n",
+		head + "functionConfig: {data: {a: b, c: [1]}}\nitems:\n- &a {kind: A} # c\n- *a\n",
+		head + "items: [{kind: AList, items: [{kind: B}, {kind: CList, items: []}]}]\nresults: " +
+			"[{message: a}]\n", head + "items: [null]\n", head + "items: {a: b}\n",
+		head + "items:\n- metadata: {annotations: {config.kubernetes.io/path: a.yaml, " +
+			"internal.config.kubernetes.io/index: '1'}}\n", head + "items: &a [*a]\n",
+		head + "x: &x {a: &y [b, b]}\nitems:\n- {<<: *x, c: *y}\n", head + head,
+		head + "---\na: b\n",
+		`{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[{"a":"\u2028"}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -30,7 +36,8 @@ func FuzzRead(f *testing.F) {
 			item.ID()
 			item.Data()
 			item.SetFile(resourcelist.File{Path: "a.yaml", Index: 2}, item)
-			if file, ok := item.File(); ok && file != (resourcelist.File{Path: "a.yaml", Index: 2}) {
+			if file, ok := item.File(); ok &&
+				file != (resourcelist.File{Path: "a.yaml", Index: 2}) {
 				t.Errorf("%q: the file of an item is %v after SetFile", data, file)
 			}
 		}
@@ -40,11 +47,13 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%q is written as %q, which cannot be read: %v", data, first, err)
 		}
 		if len(again.Items) != len(list.Items) || (again.Config == nil) != (list.Config == nil) {
-			t.Fatalf("%q: %d items are written, and %d read", data, len(list.Items), len(again.Items))
+			t.Fatalf("%q: %d items are written, and %d read", data, len(list.Items),
+				len(again.Items))
 		}
 		for i, item := range list.Items {
 			if item.ID() != again.Items[i].ID() {
-				t.Errorf("%q: item %d is %v, and reads as %v", data, i, item.ID(), again.Items[i].ID())
+				t.Errorf("%q: item %d is %v, and reads as %v", data, i, item.ID(),
+					again.Items[i].ID())
 			}
 		}
 		if second := written(t, data, again); !bytes.Equal(first, second) {

@@ -22,7 +22,8 @@ type ID struct {
 	Name       string `yaml:"name"`
 }
 
-// NewItem returns an item with the object of a YAML document. It returns an error unless the document holds an object.
+// NewItem returns an item with the object of a YAML document. It returns an error unless the
+// document holds an object.
 func NewItem(document []byte) (*Item, error) {
 	var n yaml.Node
 	if err := yaml.Unmarshal(document, &n); err != nil {
@@ -68,8 +69,8 @@ func (i *Item) Data() (data map[string]string, bad []string) {
 	return data, bad
 }
 
-// The annotations in which an orchestrator stores an item's file and its index. The second prefix is the older one; kustomize
-// and kpt write both.
+// The annotations in which an orchestrator stores an item's file and its index. The second prefix
+// is the older one; kustomize and kpt write both.
 const (
 	pathAnnotation  = "path"
 	indexAnnotation = "index"
@@ -83,12 +84,14 @@ type File struct {
 	Index int    `yaml:"index,omitempty"`
 }
 
-// File returns the file in the item's annotations, or false without one below the orchestrator's folder.
+// File returns the file in the item's annotations, or false without one below the orchestrator's
+// folder.
 func (i *Item) File() (File, bool) {
 	annotations := i.annotations()
 	for _, prefix := range annotationPrefixes {
 		if path := scalarValue(field(annotations, prefix+pathAnnotation)); filepath.IsLocal(path) {
-			index, _ := strconv.Atoi(scalarValue(field(annotations, prefix+indexAnnotation))) // the index defaults to 0
+			// the index defaults to 0
+			index, _ := strconv.Atoi(scalarValue(field(annotations, prefix+indexAnnotation)))
 			return File{path, index}, true
 		}
 	}
@@ -106,11 +109,12 @@ func (i *Item) SetFile(file File, like *Item) {
 	}
 }
 
-// orchestrators are the domains whose annotations kustomize and kpt follow, with all below them. The second
-// one has the older spellings.
+// orchestrators are the domains whose annotations kustomize and kpt follow, with all below them.
+// The second one has the older spellings.
 var orchestrators = []string{"config.kubernetes.io", "config.k8s.io", "kpt.dev"}
 
-// DropInstructions removes the annotations by which orchestrators place, run or merge an object, and returns their names.
+// DropInstructions removes the annotations by which orchestrators place, run or merge an object,
+// and returns their names.
 func (i *Item) DropInstructions() (dropped []string) {
 	annotations := i.annotations()
 	if annotations == nil || annotations.Kind != yaml.MappingNode {
@@ -119,7 +123,9 @@ func (i *Item) DropInstructions() (dropped []string) {
 	var kept []*yaml.Node
 	for f := 0; f+1 < len(annotations.Content); f += 2 {
 		host, _, _ := strings.Cut(annotations.Content[f].Value, "/")
-		if slices.ContainsFunc(orchestrators, func(of string) bool { return host == of || strings.HasSuffix(host, "."+of) }) {
+		if slices.ContainsFunc(orchestrators, func(of string) bool {
+			return host == of || strings.HasSuffix(host, "."+of)
+		}) {
 			dropped = append(dropped, annotations.Content[f].Value)
 		} else {
 			kept = append(kept, annotations.Content[f:f+2]...)
@@ -137,7 +143,8 @@ func (i *Item) Annotation(key string) string { return scalarValue(field(i.annota
 // Strings returns the strings of a map in the metadata, such as labels.
 func (i *Item) Strings(name string) map[string]string {
 	all := map[string]string{}
-	if n := resolveAlias(field(resolveAlias(field(i.node, "metadata")), name)); n != nil && n.Kind == yaml.MappingNode {
+	if n := resolveAlias(field(resolveAlias(field(i.node, "metadata")), name)); n != nil &&
+		n.Kind == yaml.MappingNode {
 		for f := 0; f+1 < len(n.Content); f += 2 {
 			all[n.Content[f].Value] = scalarValue(n.Content[f+1])
 		}

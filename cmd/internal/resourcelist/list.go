@@ -1,5 +1,5 @@
-// Package resourcelist reads and writes ResourceLists, the input and output of KRM functions in kustomize and kpt (kustomize
-// cmd/config/docs/api-conventions/functions-spec.md).
+// Package resourcelist reads and writes ResourceLists, the input and output of KRM functions in
+// kustomize and kpt (kustomize cmd/config/docs/api-conventions/functions-spec.md).
 //
 //	list, err := resourcelist.Read(data)
 //	if err != nil {
@@ -35,26 +35,32 @@ type List struct {
 	Config *Item
 	// Items are the objects, in order.
 	Items []*Item
-	// Results are the results of this function. Read ignores results in the input, which belong to another function.
+	// Results are the results of this function. Read ignores results in the input, which belong to
+	// another function.
 	Results []Result
 
 	root *yaml.Node
 }
 
-// Read reads one ResourceList of any version, as YAML or JSON. It returns an error for other input, and for items that are not
-// objects. It resolves anchors between items, so that each item stands alone.
+// Read reads one ResourceList of any version, as YAML or JSON. It returns an error for other input,
+// and for items that are not objects. It resolves anchors between items, so that each item stands
+// alone.
 func Read(data []byte) (*List, error) {
 	if marks(data) > mostMarks {
-		return nil, fmt.Errorf("the list has more than %d fields and items; pass fewer objects", mostMarks)
+		return nil, fmt.Errorf("the list has more than %d fields and items; pass fewer objects",
+			mostMarks)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF), err == nil && len(document.Content) == 0:
-		return nil, errors.New("the input is empty; a ResourceList of " + listGroup + "v1 is expected")
+		return nil, errors.New("the input is empty; a ResourceList of " + listGroup +
+			"v1 is expected")
 	case err != nil:
 		// The library's message quotes the input, which may hold a password.
-		return nil, errors.New(regexp.MustCompile("(?s)(unknown anchor|!!\\w+) ['`].*['`]").ReplaceAllString(err.Error(), "$1"))
+		return nil, errors.New(
+			regexp.MustCompile("(?s)(unknown anchor|!!\\w+) ['`].*['`]").ReplaceAllString(
+				err.Error(), "$1"))
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("a second document follows the ResourceList")
@@ -62,7 +68,8 @@ func Read(data []byte) (*List, error) {
 	root := resolveAlias(document.Content[0])
 	version, kind := scalarValue(field(root, "apiVersion")), scalarValue(field(root, "kind"))
 	if kind != listKind || !strings.HasPrefix(version, listGroup) {
-		return nil, fmt.Errorf("apiVersion %q and kind %q are no %s of %sv1", version, kind, listKind, listGroup)
+		return nil, fmt.Errorf("apiVersion %q and kind %q are no %s of %sv1", version, kind,
+			listKind, listGroup)
 	}
 	seen := map[string]bool{}
 	for i := 0; i < len(root.Content); i += 2 {
@@ -74,7 +81,8 @@ func Read(data []byte) (*List, error) {
 	}
 	l := &List{root: root}
 	budget := maxResolved
-	if config := resolveAlias(field(root, "functionConfig")); config != nil && config.Tag != "!!null" {
+	if config := resolveAlias(field(root, "functionConfig")); config != nil &&
+		config.Tag != "!!null" {
 		if config.Kind != yaml.MappingNode {
 			return nil, errors.New("functionConfig must be an object")
 		}
@@ -111,7 +119,8 @@ func (l *List) read(items *yaml.Node, at string, budget *int) error {
 			return fmt.Errorf("%s: %w", at, err)
 		}
 		inner := resolveAlias(field(node, "items"))
-		if inner != nil && inner.Kind == yaml.SequenceNode && strings.HasSuffix(scalarValue(field(node, "kind")), "List") {
+		if inner != nil && inner.Kind == yaml.SequenceNode &&
+			strings.HasSuffix(scalarValue(field(node, "kind")), "List") {
 			if err := l.read(inner, at+".items", budget); err != nil {
 				return err
 			}
@@ -137,7 +146,9 @@ func (l *List) Write(w io.Writer) error {
 		key, value := l.root.Content[f], l.root.Content[f+1]
 		var err error
 		if key.Value == "items" {
-			err = writeEach(out, key, l.Items, func(item *Item) (*yaml.Node, error) { return item.node, nil })
+			err = writeEach(out, key, l.Items, func(item *Item) (*yaml.Node, error) {
+				return item.node, nil
+			})
 		} else {
 			err = writeField(out, key, value)
 		}
@@ -158,8 +169,10 @@ func (l *List) Write(w io.Writer) error {
 	return out.Flush()
 }
 
-// writeEach writes a field with a list. Each element has an encoder of its own, since one keeps all that it has written.
-func writeEach[E any](w *bufio.Writer, key *yaml.Node, list []E, nodeOf func(E) (*yaml.Node, error)) error {
+// writeEach writes a field with a list. Each element has an encoder of its own, since one keeps all
+// that it has written.
+func writeEach[E any](w *bufio.Writer, key *yaml.Node, list []E,
+	nodeOf func(E) (*yaml.Node, error)) error {
 	if len(list) == 0 {
 		return writeField(w, key, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"})
 	}
@@ -176,7 +189,9 @@ func writeEach[E any](w *bufio.Writer, key *yaml.Node, list []E, nodeOf func(E) 
 		if one.FootComment = ""; isLast {
 			one.FootComment = foot
 		}
-		if err := writeField(out, &one, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: []*yaml.Node{node}}); err != nil {
+		if err := writeField(
+			out, &one, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq",
+				Content: []*yaml.Node{node}}); err != nil {
 			return err
 		}
 		endFootComment(w, node, isLast)
@@ -193,7 +208,8 @@ func endFootComment(w *bufio.Writer, n *yaml.Node, isLast bool) {
 
 // writeField writes one field of a map.
 func writeField(w io.Writer, key, value *yaml.Node) error {
-	return encodeNode(w, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, value}})
+	return encodeNode(
+		w, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, value}})
 }
 
 func encodeNode(w io.Writer, n *yaml.Node) error {

@@ -65,7 +65,8 @@ func scalarValue(n *yaml.Node) string {
 	return n.Value
 }
 
-// maxResolved limits the bytes that aliases expand to in one list, at nodeSize and the text for a node. A few lines may expand to billions.
+// maxResolved limits the bytes that aliases expand to in one list, at nodeSize and the text for a
+// node. A few lines may expand to billions.
 const (
 	maxResolved = 4 << 20
 	nodeSize    = 32
@@ -74,14 +75,16 @@ const (
 // mostMarks limits the marks of a list. Each takes up to a kilobyte until it is written.
 const mostMarks = 250_000
 
-// marks counts the characters that begin or may begin a node. Each node has one, except for a key without a value.
+// marks counts the characters that begin or may begin a node. Each node has one, except for a key
+// without a value.
 func marks(data []byte) (n int) {
 	for i, c := range data {
 		switch c {
 		case ',', '[', '{':
 			n++
 		case ':', '-', '?':
-			if i+1 == len(data) || strings.IndexByte(" \t\r\n,[]{}", data[i+1]) >= 0 || i > 0 && strings.IndexByte("\"']}", data[i-1]) >= 0 {
+			if i+1 == len(data) || strings.IndexByte(" \t\r\n,[]{}", data[i+1]) >= 0 ||
+				i > 0 && strings.IndexByte("\"']}", data[i-1]) >= 0 {
 				n++
 			}
 		}

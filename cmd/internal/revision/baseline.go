@@ -16,7 +16,8 @@ func (b Baseline) Add(found finding.List) {
 	}
 }
 
-// Take reports whether the old version has a finding, and removes it. Two findings of the new version need two of the old one.
+// Take reports whether the old version has a finding, and removes it. Two findings of the new
+// version need two of the old one.
 func (b Baseline) Take(f finding.Finding) bool {
 	k := keyWithoutLine(f)
 	if b[k] == 0 {

@@ -12,10 +12,13 @@ import (
 // TestBaseline distinguishes new findings from lasting ones.
 func TestBaseline(t *testing.T) {
 	old := finding.Finding{
-		Code: codes.UnknownField, Severity: finding.Error, Message: "m", Path: fieldpath.Fields("spec", "a"),
-		Object: fieldpath.Object{Kind: "TrainJob", Namespace: "default", Name: "a"}, Position: fieldpath.Position{File: "a.yaml", Line: 3, Column: 5},
+		Code: codes.UnknownField, Severity: finding.Error, Message: "m",
+		Path:     fieldpath.Fields("spec", "a"),
+		Object:   fieldpath.Object{Kind: "TrainJob", Namespace: "default", Name: "a"},
+		Position: fieldpath.Position{File: "a.yaml", Line: 3, Column: 5},
 	}
-	file := finding.Finding{Code: codes.Syntax, Severity: finding.Error, Message: "m", Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1}}
+	file := finding.Finding{Code: codes.Syntax, Severity: finding.Error, Message: "m",
+		Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1}}
 	for _, tc := range []struct {
 		reason string
 		of     finding.Finding
@@ -24,12 +27,18 @@ func TestBaseline(t *testing.T) {
 	}{
 		{"unchanged", old, func(*finding.Finding) {}, true},
 		{"another line", old, func(f *finding.Finding) { f.Position.Line = 30 }, true},
-		{"another file of an object", old, func(f *finding.Finding) { f.Position.File = "c.yaml" }, true},
+		{"another file of an object", old, func(f *finding.Finding) {
+			f.Position.File = "c.yaml"
+		}, true},
 		{"another line of a file", file, func(f *finding.Finding) { f.Position.Line = 7 }, true},
-		{"another file without an object", file, func(f *finding.Finding) { f.Position.File = "c.yaml" }, false},
+		{"another file without an object", file, func(f *finding.Finding) {
+			f.Position.File = "c.yaml"
+		}, false},
 		{"another message", old, func(f *finding.Finding) { f.Message = "n" }, false},
 		{"another severity", old, func(f *finding.Finding) { f.Severity = finding.Warning }, false},
-		{"another field", old, func(f *finding.Finding) { f.Path = fieldpath.Fields("spec", "b") }, false},
+		{"another field", old, func(f *finding.Finding) {
+			f.Path = fieldpath.Fields("spec", "b")
+		}, false},
 		{"another object", old, func(f *finding.Finding) { f.Object.Name = "b" }, false},
 	} {
 		s := revision.Baseline{}

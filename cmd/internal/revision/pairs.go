@@ -59,7 +59,8 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 		}
 	})
 	var foundBefore, foundAfter finding.List
-	if len(keys) == 0 || after.missing != nil { // else the old version may lack what the new one has
+	// else the old version may lack what the new one has
+	if len(keys) == 0 || after.missing != nil {
 		foundBefore, foundAfter = before.missing, after.missing
 	}
 	if err == nil && len(foundBefore)+len(foundAfter) > 0 {

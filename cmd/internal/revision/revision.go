@@ -1,4 +1,5 @@
-// Package revision reads two versions of the inputs: a revision of git, and the working tree or another revision.
+// Package revision reads two versions of the inputs: a revision of git, and the working tree or
+// another revision.
 //
 //	old, new, err := revision.Sides(p, "origin/main...HEAD", flags)
 //	if err != nil {
@@ -58,14 +59,18 @@ func (s *Side) Program(p *host.Program) *host.Program {
 	return &reader
 }
 
-// Sides returns the two versions that rev names: REV and the working tree, or two revisions for REV..REV. REV...REV stands for
-// the second revision and their merge base. A path that one version lacks is absent from its flags. Sides returns an error
-// for no paths, for standard input, and for an unknown revision.
+// Sides returns the two versions that rev names: REV and the working tree, or two revisions for
+// REV..REV. REV...REV stands for the second revision and their merge base. A path that one version
+// lacks is absent from its flags. Sides returns an error for no paths, for standard input, and for
+// an unknown revision.
 func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, err error) {
 	switch {
 	case flags.Empty():
-		return nil, nil, exit.Usage(errors.New("--git compares paths with a revision: name files or directories"))
-	case slices.Contains(slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()), manifest.Stdin):
+		return nil, nil,
+			exit.Usage(errors.New(
+				"--git compares paths with a revision: name files or directories"))
+	case slices.Contains(slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()),
+		manifest.Stdin):
 		return nil, nil, exit.Usage(errors.New("standard input has no revision: name a file"))
 	}
 	first, second, two := strings.Cut(rev, "..")
@@ -92,8 +97,9 @@ func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, 
 	return old, new, nil
 }
 
-// missingIsEmpty removes from each version the paths that only this version lacks, since they were added or removed. It keeps
-// paths that both lack and unreadable ones, so that reading reports them.
+// missingIsEmpty removes from each version the paths that only this version lacks, since they were
+// added or removed. It keeps paths that both lack and unreadable ones, so that reading reports
+// them.
 func missingIsEmpty(old, new *Side) {
 	drop := func(paths func(*workspace.Flags) *[]string, lacks func(s *Side, path string) bool) {
 		var inOld, inNew []string
@@ -111,7 +117,12 @@ func missingIsEmpty(old, new *Side) {
 	drop(func(f *workspace.Flags) *[]string { return &f.Files }, (*Side).lacks)
 	drop(func(f *workspace.Flags) *[]string { return &f.Kustomize }, (*Side).lacksDir)
 	drop(func(f *workspace.Flags) *[]string { return &f.Runtimes }, (*Side).lacks)
-	drop(func(f *workspace.Flags) *[]string { return &f.Patches }, func(s *Side, patch string) bool { _, file := workspace.ManagerOf(patch); return s.lacks(file) })
+	drop(func(f *workspace.Flags) *[]string {
+		return &f.Patches
+	}, func(s *Side, patch string) bool {
+		_, file := workspace.ManagerOf(patch)
+		return s.lacks(file)
+	})
 	if policy := old.Flags.Policy; policy != "" {
 		lackedByOld, lackedByNew := old.lacks(policy), new.lacks(policy)
 		if lackedByOld && !lackedByNew {

@@ -29,7 +29,8 @@ func (c *conversion) assemble() *Result {
 		return &Result{TrainJob: job}
 	}
 	runtime := &trainer.TrainingRuntime{
-		TypeMeta: metav1.TypeMeta{APIVersion: trainer.SchemeGroupVersion.String(), Kind: trainer.TrainingRuntimeKind},
+		TypeMeta: metav1.TypeMeta{APIVersion: trainer.SchemeGroupVersion.String(),
+			Kind: trainer.TrainingRuntimeKind},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: c.meta.Name, Namespace: c.meta.Namespace,
 			Labels: map[string]string{"trainer.kubeflow.org/framework": c.label},
@@ -46,10 +47,12 @@ func (c *conversion) assemble() *Result {
 		runtime.Spec.MLPolicy = nil
 	}
 	for _, r := range c.roles {
-		runtime.Spec.Template.Spec.ReplicatedJobs = append(runtime.Spec.Template.Spec.ReplicatedJobs, c.replicatedJob(r, job))
+		runtime.Spec.Template.Spec.ReplicatedJobs = append(
+			runtime.Spec.Template.Spec.ReplicatedJobs, c.replicatedJob(r, job))
 	}
 	if len(c.targets) > 0 && len(c.roles) > 1 {
-		runtime.Spec.Template.Spec.SuccessPolicy = &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: c.targets}
+		runtime.Spec.Template.Spec.SuccessPolicy = &jobset.SuccessPolicy{
+			Operator: jobset.OperatorAll, TargetReplicatedJobs: c.targets}
 	}
 	return &Result{Runtime: runtime, TrainJob: job}
 }
@@ -64,9 +67,11 @@ func (c *conversion) trainerRole() *role {
 	return nil
 }
 
-// replicatedJob returns a job of the runtime. It moves values that change between runs to the TrainJob.
+// replicatedJob returns a job of the runtime. It moves values that change between runs to the
+// TrainJob.
 func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.ReplicatedJob {
-	out := jobset.ReplicatedJob{Name: r.name, Replicas: 1, Template: batchv1.JobTemplateSpec{Spec: c.jobSpec(r)}}
+	out := jobset.ReplicatedJob{
+		Name: r.name, Replicas: 1, Template: batchv1.JobTemplateSpec{Spec: c.jobSpec(r)}}
 	spec := &out.Template.Spec
 	spec.Template = c.template(r, r.isTrainer || c.ml.MPI != nil)
 	c.ganged(r, &spec.Template.Spec)
@@ -115,19 +120,24 @@ const (
 	maxImage = 500
 )
 
-// fillTrainer moves values that change between runs from the training container to spec.trainer: command, arguments, variables
-// and resources. It copies the image. Values beyond the limits of a TrainJob stay.
-func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container, injected []corev1.EnvVar, path fieldpath.Path) {
+// fillTrainer moves values that change between runs from the training container to spec.trainer:
+// command, arguments, variables and resources. It copies the image. Values beyond the limits of a
+// TrainJob stay.
+func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container,
+	injected []corev1.EnvVar, path fieldpath.Path) {
 	if len(container.Image) <= maxImage {
 		image := container.Image
 		t.Image = &image
 	}
 	c.moveCommand(t, container)
-	if len(container.Resources.Claims) == 0 && (len(container.Resources.Limits) > 0 || len(container.Resources.Requests) > 0) {
+	if len(container.Resources.Claims) == 0 &&
+		(len(container.Resources.Limits) > 0 || len(container.Resources.Requests) > 0) {
 		t.ResourcesPerNode = container.Resources.DeepCopy()
 		container.Resources = corev1.ResourceRequirements{}
 	}
-	fromFile := slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil })
+	fromFile := slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool {
+		return e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil
+	})
 	own := c.withEnv(c.withoutReserved(container.Env, path), injected, path)
 	if fromFile || len(own) > maxItems {
 		// A TrainJob cannot hold them all, or loses the file. The runtime keeps them.
@@ -150,7 +160,8 @@ func (c *conversion) withoutReserved(env []corev1.EnvVar, path fieldpath.Path) [
 			kept = append(kept, e)
 			continue
 		}
-		c.add(codes.EnvReplaced, finding.Warning, path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)),
+		c.add(codes.EnvReplaced, finding.Warning,
+			path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)),
 			"the old controller sets it over this one, and the torch policy does now", "remove it")
 	}
 	return kept
@@ -167,11 +178,14 @@ func (c *conversion) moveCommand(t *trainer.Trainer, container *corev1.Container
 func (c *conversion) trainJob() *trainer.TrainJob {
 	group, kind := trainer.SchemeGroupVersion.Group, trainer.TrainingRuntimeKind
 	job := &trainer.TrainJob{
-		TypeMeta: metav1.TypeMeta{APIVersion: trainer.SchemeGroupVersion.String(), Kind: trainer.TrainJobKind},
+		TypeMeta: metav1.TypeMeta{APIVersion: trainer.SchemeGroupVersion.String(),
+			Kind: trainer.TrainJobKind},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: c.meta.Name, Namespace: c.meta.Namespace, Labels: maps.Clone(c.meta.Labels), Annotations: maps.Clone(c.meta.Annotations),
+			Name: c.meta.Name, Namespace: c.meta.Namespace, Labels: maps.Clone(c.meta.Labels),
+			Annotations: maps.Clone(c.meta.Annotations),
 		},
-		Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: c.meta.Name, APIGroup: &group, Kind: &kind}},
+		Spec: trainer.TrainJobSpec{
+			RuntimeRef: trainer.RuntimeRef{Name: c.meta.Name, APIGroup: &group, Kind: &kind}},
 	}
 	delete(job.Annotations, corev1.LastAppliedConfigAnnotation)
 	for name := range c.meta.Labels {
@@ -203,25 +217,32 @@ func (c *conversion) trainJob() *trainer.TrainJob {
 func (c *conversion) checkMetadata() {
 	metadata := fieldpath.Fields("metadata")
 	if len(c.meta.OwnerReferences) > 0 {
-		c.dropped(finding.Warning, metadata.Append(fieldpath.Field("ownerReferences")), "the owner made the old job, and does not know the new one: it is not deleted with its owner", "let the owner make a TrainJob")
+		c.dropped(finding.Warning, metadata.Append(fieldpath.Field("ownerReferences")),
+			"the owner made the old job, and does not know the new one: it is not deleted with "+
+				"its owner", "let the owner make a TrainJob")
 	}
 	if len(c.meta.Finalizers) > 0 {
-		c.dropped(finding.Warning, metadata.Append(fieldpath.Field("finalizers")), "whoever waits for the end of the old job does not know the new one", "remove it")
+		c.dropped(finding.Warning, metadata.Append(fieldpath.Field("finalizers")),
+			"whoever waits for the end of the old job does not know the new one", "remove it")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.meta.Labels)) {
 		if strings.HasPrefix(name, oldPrefix) {
-			c.dropped(finding.Warning, metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)), "it is a label of the old controller", "remove it")
+			c.dropped(finding.Warning,
+				metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)),
+				"it is a label of the old controller", "remove it")
 		}
 	}
 }
 
-// maxLabel is the limit of a DNS label. randomSuffix stands for the Job controller's suffix of a Pod's name.
+// maxLabel is the limit of a DNS label. randomSuffix stands for the Job controller's suffix of a
+// Pod's name.
 const (
 	maxLabel     = 63
 	randomSuffix = "-abcde"
 )
 
-// checkNames reports names of Pods that are too long. JobSet's names are longer than the old controller's.
+// checkNames reports names of Pods that are too long. JobSet's names are longer than the old
+// controller's.
 func (c *conversion) checkNames() {
 	for _, r := range c.roles {
 		job, pod := int32(0), r.count-1
@@ -230,7 +251,9 @@ func (c *conversion) checkNames() {
 		}
 		name := fmt.Sprintf("%s-%s-%d-%d%s", c.meta.Name, r.name, job, pod, randomSuffix)
 		if over := len(name) - maxLabel; over > 0 {
-			c.reject(fieldpath.Fields("metadata", "name"), fmt.Sprintf("the Pods of job %s would be called like %q, which has %d characters more than a name may", r.name, name, over),
+			c.reject(fieldpath.Fields("metadata", "name"),
+				fmt.Sprintf("the Pods of job %s would be called like %q, which has %d characters "+
+					"more than a name may", r.name, name, over),
 				fmt.Sprintf("give the job a name of at most %d characters", len(c.meta.Name)-over))
 			return
 		}

@@ -1,5 +1,5 @@
-// Package trainingjob converts a training job of kubeflow.org/v1 to a TrainJob and its TrainingRuntime. The job is a
-// PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob or PaddleJob.
+// Package trainingjob converts a training job of kubeflow.org/v1 to a TrainJob and its
+// TrainingRuntime. The job is a PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob or PaddleJob.
 //
 //	result, findings := trainingjob.Convert(job, trainingjob.Options{})
 //	if err := findings.Err(); err != nil {
@@ -9,17 +9,19 @@
 //
 // # Guarantees
 //
-// The new TrainJob has the Pods of the old API: the same number, images, commands, resources and volumes. It has every
-// environment variable of the old controller under its old name. docs/migrate.md lists each field and each variable. It gives
-// the reason why each is kept, converted or rejected. A changed meaning is a warning. A field that cannot be converted is an
+// The new TrainJob has the Pods of the old API: the same number, images, commands, resources and
+// volumes. It has every environment variable of the old controller under its old name.
+// docs/migrate.md lists each field and each variable. It gives the reason why each is kept,
+// converted or rejected. A changed meaning is a warning. A field that cannot be converted is an
 // error. Convert then returns no result.
 //
 // # Two layouts
 //
-// If there is one replica type, or master and worker agree, all Pods are of one kind. They become one replicated job called
-// node, under the policy of their framework. The TrainJob's spec.trainer holds the values that change between runs. Otherwise
-// each replica type becomes a replicated job without a policy, and the runtime holds all values. The reason is that no policy
-// of Trainer 2.3 counts the nodes of two jobs.
+// If there is one replica type, or master and worker agree, all Pods are of one kind. They become
+// one replicated job called node, under the policy of their framework. The TrainJob's spec.trainer
+// holds the values that change between runs. Otherwise each replica type becomes a replicated job
+// without a policy, and the runtime holds all values. The reason is that no policy of Trainer 2.3
+// counts the nodes of two jobs.
 //
 //	trainingjob.go  Convert
 //	source.go       the old job: its replica types, and the checks of the old API
@@ -31,5 +33,6 @@
 //	assemble.go     the runtime and the TrainJob
 //	existing.go     the TrainJob on an existing runtime
 //
-// The types of the old API and the facts about its controllers come from github.com/kubeflow/training-operator v1.9.3.
+// The types of the old API and the facts about its controllers come from
+// github.com/kubeflow/training-operator v1.9.3.
 package trainingjob

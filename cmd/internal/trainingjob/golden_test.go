@@ -23,9 +23,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the cases of testdata compare with")
 
-// TestGolden converts the cases of testdata. Each is an archive: a reason, the job (job.yaml), options
-// and an existing runtime (runtime.yaml). It also has the results: the findings and the objects. The
-// cluster accepts every result.
+// TestGolden converts the cases of testdata. Each is an archive: a reason, the job (job.yaml),
+// options and an existing runtime (runtime.yaml). It also has the results: the findings and the
+// objects. The cluster accepts every result.
 func TestGolden(t *testing.T) {
 	archives := casefile.Read(t, "testdata/*.txtar")
 	if len(archives) < 30 {
@@ -129,7 +129,10 @@ func accepted(t *testing.T, result *trainingjob.Result, known *trainer.ClusterTr
 		t.Fatal(err)
 	}
 	admitted, findings := admission.AdmitRuntime(ctx, nil, runtimeFields, "default")
-	findings = append(findings, admission.Check(ctx, admission.Input{TrainJob: jobFields, Runtime: admitted, PriorityClasses: []string{"high"}})...)
+	findings = append(
+		findings, admission.Check(
+			ctx, admission.Input{TrainJob: jobFields, Runtime: admitted,
+				PriorityClasses: []string{"high"}})...)
 	if err := findings.Err(); err != nil {
 		t.Errorf("the cluster would reject it: %v", err)
 	}

@@ -7,12 +7,14 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// jax converts a JAXJob (training-operator v1.9.3 pkg/controller.v1/jax). It has workers only, and ends when all of them end.
-// Trainer's policy adds variables of other names.
+// jax converts a JAXJob (training-operator v1.9.3 pkg/controller.v1/jax). It has workers only, and
+// ends when all of them end. Trainer's policy adds variables of other names.
 func (c *conversion) jax(job *kubeflow.JAXJob) {
 	c.read(framework{
-		kind: kubeflow.JAXJobKind, label: "jax", specs: "jaxReplicaSpecs", types: []kubeflow.ReplicaType{kubeflow.JAXJobReplicaTypeWorker},
-		container: kubeflow.JAXJobDefaultContainerName, portName: kubeflow.JAXJobDefaultPortName, port: kubeflow.JAXJobDefaultPort,
+		kind: kubeflow.JAXJobKind, label: "jax", specs: "jaxReplicaSpecs",
+		types:     []kubeflow.ReplicaType{kubeflow.JAXJobReplicaTypeWorker},
+		container: kubeflow.JAXJobDefaultContainerName, portName: kubeflow.JAXJobDefaultPortName,
+		port:    kubeflow.JAXJobDefaultPort,
 		restart: kubeflow.JAXJobDefaultRestartPolicy,
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.JAXReplicaSpecs)
 	if c.findings.Err() != nil {

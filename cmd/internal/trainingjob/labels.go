@@ -24,8 +24,8 @@ const (
 	oldPrefix = "training.kubeflow.org/"
 )
 
-// newLabel returns the new label for an old one, or "". A Pod's number in its type has a label only in a job with a single
-// type.
+// newLabel returns the new label for an old one, or "". A Pod's number in its type has a label only
+// in a job with a single type.
 func (c *conversion) newLabel(old string) string {
 	switch old {
 	case kubeflow.JobNameLabel:
@@ -67,7 +67,9 @@ func (c *conversion) labels(t *corev1.PodTemplateSpec, metadata fieldpath.Path) 
 	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
 		if strings.HasPrefix(name, oldPrefix) {
 			delete(t.Labels, name)
-			c.dropped(finding.Warning, metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)), "the old controller writes this label itself, and nothing reads it now",
+			c.dropped(finding.Warning,
+				metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)),
+				"the old controller writes this label itself, and nothing reads it now",
 				c.labelHelp(name))
 		}
 	}
@@ -92,7 +94,9 @@ func (c *conversion) relabelRef(r *role, path *string) {
 	label = oldPrefix + strings.TrimSuffix(label, "']")
 	now := c.newLabel(label)
 	if now == "" {
-		c.reject(r.path(), fmt.Sprintf("a field reference reads the label %s, which no label of the new Pods replaces", label),
+		c.reject(r.path(),
+			fmt.Sprintf("a field reference reads the label %s, which no label of the new Pods "+
+				"replaces", label),
 			"read another field, or write the value")
 		return
 	}
@@ -103,7 +107,8 @@ func (c *conversion) relabelRef(r *role, path *string) {
 func (c *conversion) selectors(r *role, pod *corev1.PodSpec) {
 	if a := pod.Affinity; a != nil {
 		c.terms(a.PodAffinity, r.path(fieldpath.Fields("affinity", "podAffinity")...))
-		c.terms((*corev1.PodAffinity)(a.PodAntiAffinity), r.path(fieldpath.Fields("affinity", "podAntiAffinity")...))
+		c.terms((*corev1.PodAffinity)(a.PodAntiAffinity),
+			r.path(fieldpath.Fields("affinity", "podAntiAffinity")...))
 	}
 	for i := range pod.TopologySpreadConstraints {
 		path := r.path(fieldpath.Field("topologySpreadConstraints"), fieldpath.Index(i))
@@ -182,6 +187,8 @@ func (c *conversion) keys(keys []string, path fieldpath.Path) {
 }
 
 func (c *conversion) noSelector(label string, path fieldpath.Path) {
-	c.reject(path, fmt.Sprintf("Pods are chosen by the label %s, and no label of the new Pods says the same", label),
+	c.reject(path,
+		fmt.Sprintf("Pods are chosen by the label %s, and no label of the new Pods says the same",
+			label),
 		fmt.Sprintf("choose them by %s, %s or a label of your own", jobSetName, replicatedJob))
 }

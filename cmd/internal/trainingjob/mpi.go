@@ -25,14 +25,15 @@ const (
 	sshHome = "/root/.ssh"
 )
 
-// mpi converts an MPIJob (training-operator v1.9.3 pkg/controller.v1/mpi). The old launcher started its processes with kubectl
-// exec. The new one uses SSH.
+// mpi converts an MPIJob (training-operator v1.9.3 pkg/controller.v1/mpi). The old launcher started
+// its processes with kubectl exec. The new one uses SSH.
 func (c *conversion) mpi(job *kubeflow.MPIJob) {
 	launcher, worker := kubeflow.MPIJobReplicaTypeLauncher, kubeflow.MPIJobReplicaTypeWorker
 	run := job.Spec.RunPolicy
 	run.CleanPodPolicy = cmp.Or(run.CleanPodPolicy, job.Spec.CleanPodPolicy)
 	c.read(framework{
-		kind: kubeflow.MPIJobKind, label: "mpi", specs: "mpiReplicaSpecs", types: []kubeflow.ReplicaType{launcher, worker},
+		kind: kubeflow.MPIJobKind, label: "mpi", specs: "mpiReplicaSpecs",
+		types:   []kubeflow.ReplicaType{launcher, worker},
 		restart: kubeflow.MPIJobDefaultRestartPolicy,
 		replicas: func(t kubeflow.ReplicaType) int32 {
 			if t == worker {
@@ -42,7 +43,8 @@ func (c *conversion) mpi(job *kubeflow.MPIJob) {
 		},
 	}, job.ObjectMeta, run, job.Spec.MPIReplicaSpecs)
 	if p := job.Spec.CleanPodPolicy; p != nil && *p != *run.CleanPodPolicy {
-		c.dropped(finding.Warning, fieldpath.Fields("spec", "cleanPodPolicy"), "the one of the runPolicy is in force, in the old API as well", "remove it")
+		c.dropped(finding.Warning, fieldpath.Fields("spec", "cleanPodPolicy"),
+			"the one of the runPolicy is in force, in the old API as well", "remove it")
 	}
 	c.exactlyOne(launcher)
 	if c.replica(launcher) == nil {
@@ -59,12 +61,13 @@ func (c *conversion) mpi(job *kubeflow.MPIJob) {
 	c.checkSSH()
 }
 
-// mpiRoles returns the nodes, if any, and the launcher. The launcher waits for them, as its old init container did. In a gang
-// it does not, since the Pods of a gang must not wait for each other.
+// mpiRoles returns the nodes, if any, and the launcher. The launcher waits for them, as its old
+// init container did. In a gang it does not, since the Pods of a gang must not wait for each other.
 func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 	l := &role{
-		name: launcherJob, replica: launcher, main: launcher.pod().Containers[0].Name, count: 1, isTrainer: true,
-		members: []member{{launcher, 0, 1}},
+		name: launcherJob, replica: launcher, main: launcher.pod().Containers[0].Name, count: 1,
+		isTrainer: true,
+		members:   []member{{launcher, 0, 1}},
 	}
 	l.env = func(container string) []corev1.EnvVar { return c.launcherEnv(l, container) }
 	c.targets = []string{l.name}
@@ -72,11 +75,14 @@ func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 		c.roles = []*role{l}
 		return
 	}
-	n := &role{name: node, replica: worker, main: worker.pod().Containers[0].Name, count: worker.count(), members: []member{{worker, 0, worker.count()}}}
+	n := &role{name: node, replica: worker, main: worker.pod().Containers[0].Name,
+		count: worker.count(), members: []member{{worker, 0, worker.count()}}}
 	if mainContainer != "" {
 		n.main = mainContainer
 		if containerOf(worker.pod(), mainContainer) == nil {
-			c.invalid(fieldpath.Fields("spec", "mainContainer"), fmt.Sprintf("the workers have no container %q", mainContainer), "name the one that runs MPI")
+			c.invalid(fieldpath.Fields("spec", "mainContainer"),
+				fmt.Sprintf("the workers have no container %q", mainContainer),
+				"name the one that runs MPI")
 		}
 	}
 	n.env = func(string) []corev1.EnvVar { return nil }
@@ -87,7 +93,8 @@ func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 	c.serveSSH(n)
 }
 
-// mpiPolicy sets the number of processes and of nodes. The old controller counted a launcher with a GPU as a node.
+// mpiPolicy sets the number of processes and of nodes. The old controller counted a launcher with a
+// GPU as a node.
 func (c *conversion) mpiPolicy(slots *int32) {
 	implementation, home := trainer.MPIImplementationOpenMPI, sshHome
 	launcher := c.roles[len(c.roles)-1]
@@ -98,7 +105,9 @@ func (c *conversion) mpiPolicy(slots *int32) {
 		}
 	}
 	perNode := ptr.Deref(slots, 1)
-	c.ml.MPI = &trainer.MPIMLPolicySource{NumProcPerNode: &perNode, MPIImplementation: &implementation, SSHAuthMountPath: &home, RunLauncherAsNode: &asNode}
+	c.ml.MPI = &trainer.MPIMLPolicySource{
+		NumProcPerNode: &perNode, MPIImplementation: &implementation, SSHAuthMountPath: &home,
+		RunLauncherAsNode: &asNode}
 	c.procs = &perNode
 	if len(c.roles) == 1 {
 		return
@@ -110,13 +119,14 @@ func (c *conversion) mpiPolicy(slots *int32) {
 	c.nodes = &nodes
 }
 
-// launcherEnv returns the variables of the launcher that do not belong to kubectl exec. They keep it off GPUs that it did not
-// request.
+// launcherEnv returns the variables of the launcher that do not belong to kubectl exec. They keep
+// it off GPUs that it did not request.
 func (c *conversion) launcherEnv(r *role, container string) []corev1.EnvVar {
 	if container != r.main || *c.ml.MPI.RunLauncherAsNode {
 		return nil
 	}
-	return []corev1.EnvVar{envVar("NVIDIA_VISIBLE_DEVICES", ""), envVar("NVIDIA_DRIVER_CAPABILITIES", "")}
+	return []corev1.EnvVar{envVar("NVIDIA_VISIBLE_DEVICES", ""),
+		envVar("NVIDIA_DRIVER_CAPABILITIES", "")}
 }
 
 // serveSSH makes the nodes run sshd. Under the old controller they slept.
@@ -128,23 +138,29 @@ func (c *conversion) serveSSH(r *role) {
 	if first := &r.replica.pod().Containers[0]; first != container && len(first.Command) == 0 {
 		first.Command, first.Args = []string{"sleep"}, []string{"365d"} // like the old controller
 	}
-	field := r.path(fieldpath.Field("containers"), fieldpath.Item("name", r.main), fieldpath.Field("command"))
+	field := r.path(fieldpath.Field("containers"), fieldpath.Item("name", r.main),
+		fieldpath.Field("command"))
 	words := strings.Fields(strings.Join(slices.Concat(container.Command, container.Args), " "))
 	sleeps := slices.DeleteFunc(slices.Clone(words), func(w string) bool { // sh -c "sleep 365d"
 		return strings.HasPrefix(w, "-") || path.Base(w) == "sh" || path.Base(w) == "bash"
 	})
 	switch {
-	case slices.ContainsFunc(words, func(w string) bool { return path.Base(strings.Trim(w, `;&"'`)) == "sshd" }):
+	case slices.ContainsFunc(words, func(w string) bool {
+		return path.Base(strings.Trim(w, `;&"'`)) == "sshd"
+	}):
 		return // it already runs sshd in its own way
 	case len(container.Command) > 0 && (len(sleeps) != 2 || path.Base(sleeps[0]) != "sleep"):
-		c.reject(field, fmt.Sprintf("the nodes run %q, and the launcher reaches them by SSH now, so that they must run sshd", words[0]),
+		c.reject(field,
+			fmt.Sprintf("the nodes run %q, and the launcher reaches them by SSH now, so that "+
+				"they must run sshd", words[0]),
 			fmt.Sprintf("remove the command, or let it end in %s -De", sshd))
 		return
 	}
 	container.Command, container.Args = []string{sshd}, []string{"-De"}
 	if container.ReadinessProbe == nil {
 		container.ReadinessProbe = &corev1.Probe{
-			ProbeHandler:        corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(sshPort)}},
+			ProbeHandler: corev1.ProbeHandler{
+				TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(sshPort)}},
 			InitialDelaySeconds: 5,
 		}
 	}
@@ -154,7 +170,9 @@ func (c *conversion) serveSSH(r *role) {
 const discoverHosts = "/etc/mpi/discover_hosts.sh"
 
 // unsupportedPaths returns the paths that the old controller mounted and the Trainer does not.
-func unsupportedPaths() []string { return []string{discoverHosts, "/etc/mpi/kubexec.sh", "/opt/kube"} }
+func unsupportedPaths() []string {
+	return []string{discoverHosts, "/etc/mpi/kubexec.sh", "/opt/kube"}
+}
 
 // rshAgent sets the program with which Open MPI starts processes on other nodes.
 const rshAgent = "OMPI_MCA_plm_rsh_agent"
@@ -169,7 +187,9 @@ func (c *conversion) checkMPIPod(r *role) {
 			for k, text := range texts[field] {
 				for _, name := range unsupportedPaths() {
 					if strings.Contains(text, name) {
-						c.reject(at.Append(fieldpath.Field(field), fieldpath.Index(k)), unsupportedReason(name), "train with a fixed number of nodes, listed in /etc/mpi/hostfile")
+						c.reject(at.Append(fieldpath.Field(field), fieldpath.Index(k)),
+							unsupportedReason(name),
+							"train with a fixed number of nodes, listed in /etc/mpi/hostfile")
 					}
 				}
 			}
@@ -179,10 +199,14 @@ func (c *conversion) checkMPIPod(r *role) {
 			field := at.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name))
 			switch {
 			case e.Name == rshAgent && r.isTrainer && container.Name == r.main:
-				c.add(codes.EnvReplaced, finding.Warning, field, "the old controller set it over this one, and now SSH starts the processes", "remove it")
+				c.add(codes.EnvReplaced, finding.Warning, field,
+					"the old controller set it over this one, and now SSH starts the processes",
+					"remove it")
 				continue
 			case strings.HasPrefix(e.Name, "I_MPI_"):
-				c.reject(field, "it is for Intel MPI, and the Trainer's policy sets up Open MPI only", "use Open MPI, or write a runtime for Intel MPI by hand")
+				c.reject(field,
+					"it is for Intel MPI, and the Trainer's policy sets up Open MPI only",
+					"use Open MPI, or write a runtime for Intel MPI by hand")
 			default:
 				for _, name := range unsupportedPaths() {
 					if strings.Contains(e.Value, name) {
@@ -198,9 +222,12 @@ func (c *conversion) checkMPIPod(r *role) {
 
 func unsupportedReason(name string) string {
 	if name == discoverHosts {
-		return name + " lists the nodes that run at a time, and the Trainer has no elastic MPI: nothing writes it now"
+		return name +
+			" lists the nodes that run at a time, and the Trainer has no elastic MPI: nothing " +
+			"writes it now"
 	}
-	return name + " is of the old way to start processes, by kubectl exec, and nothing mounts it now"
+	return name +
+		" is of the old way to start processes, by kubectl exec, and nothing mounts it now"
 }
 
 // checkSSH reports the requirements on the images.
@@ -209,8 +236,11 @@ func (c *conversion) checkSSH() {
 		return
 	}
 	at := fieldpath.Fields("spec", "mpiReplicaSpecs")
-	c.add(codes.NeedsSSH, finding.Warning, at, "the launcher starts its processes by SSH, where it used kubectl exec: the images need OpenSSH, its client in the launcher's and sshd in the workers'",
-		fmt.Sprintf("see that the images have them, and that root may log in with a key; else change the command of job %s in the runtime", node))
+	c.add(codes.NeedsSSH, finding.Warning, at,
+		"the launcher starts its processes by SSH, where it used kubectl exec: the images need "+
+			"OpenSSH, its client in the launcher's and sshd in the workers'",
+		fmt.Sprintf("see that the images have them, and that root may log in with a key; else "+
+			"change the command of job %s in the runtime", node))
 	for _, r := range c.roles {
 		pod := r.replica.pod()
 		main := containerOf(pod, r.main)
@@ -218,8 +248,11 @@ func (c *conversion) checkSSH() {
 			continue
 		}
 		if other := notRoot(pod, main); other != nil {
-			c.add(codes.NeedsSSH, finding.Warning, r.path(other...), fmt.Sprintf("the Pods do not run as root, and the SSH keys are mounted at %s", sshHome),
-				"set .spec.mlPolicy.mpi.sshAuthMountPath of the runtime to the .ssh folder of that user, and let sshd run as that user on a port above 1024")
+			c.add(codes.NeedsSSH, finding.Warning, r.path(other...),
+				fmt.Sprintf("the Pods do not run as root, and the SSH keys are mounted at %s",
+					sshHome),
+				"set .spec.mlPolicy.mpi.sshAuthMountPath of the runtime to the .ssh folder of "+
+					"that user, and let sshd run as that user on a port above 1024")
 		}
 	}
 }
@@ -231,7 +264,9 @@ func notRoot(pod *corev1.PodSpec, container *corev1.Container) fieldpath.Path {
 	}
 	if s := container.SecurityContext; s != nil && (s.RunAsUser != nil || s.RunAsNonRoot != nil) {
 		if other(s.RunAsUser, s.RunAsNonRoot) {
-			return fieldpath.Path{fieldpath.Field("containers"), fieldpath.Item("name", container.Name), fieldpath.Field("securityContext")}
+			return fieldpath.Path{
+				fieldpath.Field("containers"), fieldpath.Item("name", container.Name),
+				fieldpath.Field("securityContext")}
 		}
 		return nil
 	}

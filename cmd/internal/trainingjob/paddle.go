@@ -10,13 +10,15 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// paddle converts a PaddleJob (training-operator v1.9.3 pkg/controller.v1/paddlepaddle). Trainer 2.3 has no policy for it, so
-// it becomes plain replicated jobs.
+// paddle converts a PaddleJob (training-operator v1.9.3 pkg/controller.v1/paddlepaddle). Trainer
+// 2.3 has no policy for it, so it becomes plain replicated jobs.
 func (c *conversion) paddle(job *kubeflow.PaddleJob) {
 	c.read(framework{
 		kind: kubeflow.PaddleJobKind, label: "paddle", specs: "paddleReplicaSpecs",
-		types:     []kubeflow.ReplicaType{kubeflow.PaddleJobReplicaTypeMaster, kubeflow.PaddleJobReplicaTypeWorker},
-		container: kubeflow.PaddleJobDefaultContainerName, portName: kubeflow.PaddleJobDefaultPortName, port: kubeflow.PaddleJobDefaultPort,
+		types: []kubeflow.ReplicaType{kubeflow.PaddleJobReplicaTypeMaster,
+			kubeflow.PaddleJobReplicaTypeWorker},
+		container: kubeflow.PaddleJobDefaultContainerName,
+		portName:  kubeflow.PaddleJobDefaultPortName, port: kubeflow.PaddleJobDefaultPort,
 		restart: kubeflow.PaddleJobDefaultRestartPolicy,
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.PaddleReplicaSpecs)
 	c.paddleElastic(job.Spec.ElasticPolicy)
@@ -36,8 +38,8 @@ func (c *conversion) paddle(job *kubeflow.PaddleJob) {
 	}
 }
 
-// paddleRoles puts the first of several Pods into its own job. This Pod is the rendezvous. It uses its own IP, while the
-// others use its name.
+// paddleRoles puts the first of several Pods into its own job. This Pod is the rendezvous. It uses
+// its own IP, while the others use its name.
 func (c *conversion) paddleRoles() []*role {
 	if c.total() == 1 {
 		return []*role{c.one()}
@@ -45,7 +47,9 @@ func (c *conversion) paddleRoles() []*role {
 	var roles []*role
 	add := func(name string, replica *replica, first, count int32) {
 		if count > 0 {
-			roles = append(roles, &role{name: name, replica: replica, main: c.container, count: count, members: []member{{replica, first, count}}})
+			roles = append(
+				roles, &role{name: name, replica: replica, main: c.container, count: count,
+					members: []member{{replica, first, count}}})
 		}
 	}
 	first := c.replicas[0]
@@ -61,18 +65,21 @@ func (c *conversion) paddleRoles() []*role {
 	return roles
 }
 
-// paddleEnv returns the variables of Paddle's launcher. With a Master, these are for the mode with parameter servers,
-// otherwise for the collective mode.
+// paddleEnv returns the variables of Paddle's launcher. With a Master, these are for the mode with
+// parameter servers, otherwise for the collective mode.
 func (c *conversion) paddleEnv(r *role) []corev1.EnvVar {
 	first := c.replicas[0]
-	env := []corev1.EnvVar{unbuffered(), envVar("PADDLE_JOB_ID", c.meta.Name), number("PADDLE_NNODES", c.total())}
+	env := []corev1.EnvVar{unbuffered(), envVar("PADDLE_JOB_ID", c.meta.Name),
+		number("PADDLE_NNODES", c.total())}
 	if r == c.roles[0] {
 		env = append(env,
 			fieldEnv("POD_IP_DUMMY", "status.podIP"),
 			envVar("PADDLE_MASTER", fmt.Sprintf("$(POD_IP_DUMMY):%d", c.portOf(first))),
 		)
 	} else {
-		env = append(env, envVar("PADDLE_MASTER", fmt.Sprintf("%s:%d", c.mustHost(first, 0), c.portOf(first))))
+		env = append(
+			env, envVar("PADDLE_MASTER",
+				fmt.Sprintf("%s:%d", c.mustHost(first, 0), c.portOf(first))))
 	}
 	switch {
 	case c.replica(kubeflow.PaddleJobReplicaTypeMaster) == nil:
@@ -84,17 +91,20 @@ func (c *conversion) paddleEnv(r *role) []corev1.EnvVar {
 	}
 }
 
-// paddleElastic reports the parts of an elasticPolicy that the Trainer lacks. The old controller ignored a policy without
-// metrics.
+// paddleElastic reports the parts of an elasticPolicy that the Trainer lacks. The old controller
+// ignored a policy without metrics.
 func (c *conversion) paddleElastic(policy *kubeflow.PaddleElasticPolicy) {
 	if policy == nil {
 		return
 	}
 	path := fieldpath.Fields("spec", "elasticPolicy")
 	if len(policy.Metrics) > 0 {
-		c.reject(path.Append(fieldpath.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
+		c.reject(path.Append(fieldpath.Field("metrics")),
+			"the Trainer has no autoscaler: a JobSet keeps its number of Pods",
 			"remove it, and write as many replicas as the job is to have")
 		return
 	}
-	c.dropped(finding.Warning, path, "without metrics the old controller does nothing with it, and the number of Pods stays as it is", "remove it")
+	c.dropped(finding.Warning, path,
+		"without metrics the old controller does nothing with it, and the number of Pods stays "+
+			"as it is", "remove it")
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// retryable is the first exit code that the restart policy ExitCode retries. Smaller ones are permanent errors
-// (training-operator v1.9.3 pkg/util/train).
+// retryable is the first exit code that the restart policy ExitCode retries. Smaller ones are
+// permanent errors (training-operator v1.9.3 pkg/util/train).
 const retryable = 128
 
-// podRestart returns the restart policy of the Pods. Under ExitCode the old controller recreated the Pods, as the Job
-// controller does. A Job does not support Always.
+// podRestart returns the restart policy of the Pods. Under ExitCode the old controller recreated
+// the Pods, as the Job controller does. A Job does not support Always.
 func podRestart(p kubeflow.RestartPolicy) corev1.RestartPolicy {
 	switch p {
 	case kubeflow.RestartPolicyAlways, kubeflow.RestartPolicyOnFailure:
@@ -34,12 +34,16 @@ func (c *conversion) checkRestarts() {
 	for _, r := range c.replicas {
 		path := r.path.Append(fieldpath.Field("restartPolicy"))
 		switch r.spec.RestartPolicy {
-		case kubeflow.RestartPolicyNever, kubeflow.RestartPolicyOnFailure, kubeflow.RestartPolicyExitCode:
+		case kubeflow.RestartPolicyNever, kubeflow.RestartPolicyOnFailure,
+			kubeflow.RestartPolicyExitCode:
 		case kubeflow.RestartPolicyAlways:
-			c.changed(path, "a Job takes no restartPolicy Always; OnFailure takes its place, and a container that ends with 0 is not started again",
+			c.changed(path,
+				"a Job takes no restartPolicy Always; OnFailure takes its place, and a container "+
+					"that ends with 0 is not started again",
 				"write OnFailure if that is meant; let the program run on if not")
 		default:
-			c.invalid(path, fmt.Sprintf("there is no restart policy %q", r.spec.RestartPolicy), "write Never, OnFailure or ExitCode")
+			c.invalid(path, fmt.Sprintf("there is no restart policy %q", r.spec.RestartPolicy),
+				"write Never, OnFailure or ExitCode")
 		}
 	}
 }
@@ -53,10 +57,12 @@ func (c *conversion) jobSpec(r *role) batchv1.JobSpec {
 	switch {
 	case r.firstDecides && r.count > 1:
 		first := "0"
-		spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: &first}}}
+		spec.SuccessPolicy = &batchv1.SuccessPolicy{
+			Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: &first}}}
 	case r.anyDecides && r.count > 1:
 		one := int32(1)
-		spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: &one}}}
+		spec.SuccessPolicy = &batchv1.SuccessPolicy{
+			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: &one}}}
 	}
 	if c.ends(r) {
 		spec.TTLSecondsAfterFinished = c.ttl()
@@ -72,8 +78,9 @@ func (c *conversion) newName(r *role) string {
 	return r.main
 }
 
-// backoffLimit returns the number of failures of Pods that a Job accepts. Under Never the old job failed with its first Pod,
-// regardless of the limit. Without a limit it retried forever, where a Job's default is 6.
+// backoffLimit returns the number of failures of Pods that a Job accepts. Under Never the old job
+// failed with its first Pod, regardless of the limit. Without a limit it retried forever, where a
+// Job's default is 6.
 func (c *conversion) backoffLimit(r *role) *int32 {
 	limit := int32(math.MaxInt32)
 	switch {
@@ -85,7 +92,8 @@ func (c *conversion) backoffLimit(r *role) *int32 {
 	return &limit
 }
 
-// exitCodes fails the job on the permanent exit codes of ExitCode. Other codes count against the backoff limit.
+// exitCodes fails the job on the permanent exit codes of ExitCode. Other codes count against the
+// backoff limit.
 func exitCodes(container string) *batchv1.PodFailurePolicy {
 	var permanent []int32
 	for code := int32(1); code < retryable; code++ {
@@ -94,13 +102,14 @@ func exitCodes(container string) *batchv1.PodFailurePolicy {
 	return &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action: batchv1.PodFailurePolicyActionFailJob,
 		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-			ContainerName: &container, Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: permanent,
+			ContainerName: &container, Operator: batchv1.PodFailurePolicyOnExitCodesOpIn,
+			Values: permanent,
 		},
 	}}}
 }
 
-// ends reports whether the JobSet ends with a job, so that the job may be deleted then. The JobSet's controller recreates a
-// job that is deleted earlier.
+// ends reports whether the JobSet ends with a job, so that the job may be deleted then. The
+// JobSet's controller recreates a job that is deleted earlier.
 func (c *conversion) ends(r *role) bool {
 	if r.jobPerPod && r.count > 1 {
 		return false
@@ -108,13 +117,13 @@ func (c *conversion) ends(r *role) bool {
 	return len(c.roles) == 1 || len(c.targets) == 1 && c.targets[0] == r.name
 }
 
-// leastTTL is the least lifetime of a finished Job, in seconds. The JobSet's controller must see its end. It recreates a Job
-// that is deleted before.
+// leastTTL is the least lifetime of a finished Job, in seconds. The JobSet's controller must see
+// its end. It recreates a Job that is deleted before.
 const leastTTL = 60
 
-// ttl returns the lifetime of finished Jobs and their Pods, or nil for no limit. It does not use the JobSet's own
-// ttlSecondsAfterFinished. Trainer v2.3.0 recreates the deleted JobSet of a failed TrainJob
-// (pkg/controller/trainjob_controller.go), and the job would run again.
+// ttl returns the lifetime of finished Jobs and their Pods, or nil for no limit. It does not use
+// the JobSet's own ttlSecondsAfterFinished. Trainer v2.3.0 recreates the deleted JobSet of a failed
+// TrainJob (pkg/controller/trainjob_controller.go), and the job would run again.
 func (c *conversion) ttl() *int32 {
 	ttl := c.run.TTLSecondsAfterFinished
 	if c.cleanPods() == kubeflow.CleanPodPolicyAll {
@@ -139,28 +148,42 @@ func (c *conversion) checkRunPolicy() {
 	c.checkRestarts()
 	c.checkCleanPods(run)
 	if s := c.run.ActiveDeadlineSeconds; s != nil && *s < 1 {
-		c.reject(run.Append(fieldpath.Field("activeDeadlineSeconds")), fmt.Sprintf("a deadline of %d seconds: a TrainJob takes 1 or more", *s), "remove it, or write how long the job may run")
+		c.reject(run.Append(fieldpath.Field("activeDeadlineSeconds")),
+			fmt.Sprintf("a deadline of %d seconds: a TrainJob takes 1 or more", *s),
+			"remove it, or write how long the job may run")
 	}
 	if b := c.run.BackoffLimit; b != nil {
 		path := run.Append(fieldpath.Field("backoffLimit"))
 		switch jobs := c.jobs(); {
 		case *b < 0:
-			c.reject(path, fmt.Sprintf("a backoff limit of %d: a Job takes 0 or more", *b), "remove it")
+			c.reject(path, fmt.Sprintf("a backoff limit of %d: a Job takes 0 or more", *b),
+				"remove it")
 		case jobs > 1:
-			c.changed(path, fmt.Sprintf("each of the %d Jobs counts its own restarts up to %d, where the old controller counted those of all Pods together", jobs, *b), "lower it, if the sum matters")
+			c.changed(path,
+				fmt.Sprintf("each of the %d Jobs counts its own restarts up to %d, where the old "+
+					"controller counted those of all Pods together", jobs, *b),
+				"lower it, if the sum matters")
 		}
 	}
 	if t := c.run.TTLSecondsAfterFinished; t != nil {
 		path := run.Append(fieldpath.Field("ttlSecondsAfterFinished"))
-		message := fmt.Sprintf("finished Jobs and their Pods go after %d seconds; the JobSet and the TrainJob stay", *c.ttl())
+		message := fmt.Sprintf(
+			"finished Jobs and their Pods go after %d seconds; the JobSet and the TrainJob stay",
+			*c.ttl())
 		if !c.anyEnds() {
-			message = "it is left out: of several Jobs one that is deleted early would run again, so nothing is deleted"
+			message = "it is left out: of several Jobs one that is deleted early would run " +
+				"again, so nothing is deleted"
 		}
-		c.changed(path, message, "delete finished TrainJobs yourself; a ttlSecondsAfterFinished of the JobSet lets a failed TrainJob run again")
+		c.changed(path, message,
+			"delete finished TrainJobs yourself; a ttlSecondsAfterFinished of the JobSet lets a "+
+				"failed TrainJob run again")
 	}
-	if m := c.run.ManagedBy; m != nil && *m != kubeflow.KubeflowJobsController && *m != kubeflow.MultiKueueController {
-		c.invalid(run.Append(fieldpath.Field("managedBy")), fmt.Sprintf("%q is not a manager of training jobs", *m),
-			fmt.Sprintf("write %s or %s", kubeflow.KubeflowJobsController, kubeflow.MultiKueueController))
+	if m := c.run.ManagedBy; m != nil && *m != kubeflow.KubeflowJobsController &&
+		*m != kubeflow.MultiKueueController {
+		c.invalid(run.Append(fieldpath.Field("managedBy")),
+			fmt.Sprintf("%q is not a manager of training jobs", *m),
+			fmt.Sprintf("write %s or %s", kubeflow.KubeflowJobsController,
+				kubeflow.MultiKueueController))
 	}
 }
 
@@ -181,21 +204,26 @@ func (c *conversion) anyEnds() bool {
 	return slices.ContainsFunc(c.roles, c.ends)
 }
 
-// checkCleanPods reports changes in the deletion of Pods at the end of the job. JobSet v0.12.0 deletes running Pods, like the
-// policy Running.
+// checkCleanPods reports changes in the deletion of Pods at the end of the job. JobSet v0.12.0
+// deletes running Pods, like the policy Running.
 func (c *conversion) checkCleanPods(run fieldpath.Path) {
 	path := run.Append(fieldpath.Field("cleanPodPolicy"))
 	switch c.cleanPods() {
 	case kubeflow.CleanPodPolicyRunning:
 	case kubeflow.CleanPodPolicyNone, kubeflow.CleanPodPolicyUndefined:
-		c.add(codes.MappedOtherwise, finding.Note, path, "Pods that still run when the job is done are deleted; under None, which is the default, the old controller left them", "")
+		c.add(codes.MappedOtherwise, finding.Note, path,
+			"Pods that still run when the job is done are deleted; under None, which is the "+
+				"default, the old controller left them", "")
 	case kubeflow.CleanPodPolicyAll:
-		message := fmt.Sprintf("Pods that still run when the job is done are deleted at once, finished ones after %d seconds", leastTTL)
+		message := fmt.Sprintf(
+			"Pods that still run when the job is done are deleted at once, finished ones after "+
+				"%d seconds", leastTTL)
 		if !c.anyEnds() {
 			message = "Pods that still run when the job is done are deleted; finished ones stay"
 		}
 		c.changed(path, message, "delete the TrainJob to delete the rest")
 	default:
-		c.invalid(path, fmt.Sprintf("there is no policy %q", c.cleanPods()), "write None, Running or All")
+		c.invalid(path, fmt.Sprintf("there is no policy %q", c.cleanPods()),
+			"write None, Running or All")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/render/casefile"
 )
 
-// TestConvert_Pure converts every case twice at a time, and then overwrites the result. The job must stay
-// unchanged, and must convert to the same result again.
+// TestConvert_Pure converts every case twice at a time, and then overwrites the result. The job
+// must stay unchanged, and must convert to the same result again.
 func TestConvert_Pure(t *testing.T) {
 	for _, archive := range casefile.Read(t, "testdata/*.txtar") {
 		if text := archive.Text("job.yaml"); text != nil {
@@ -33,7 +33,8 @@ func pure(t *testing.T, text []byte) {
 		t.Fatal(err)
 	}
 	before := asYAML(t, job)
-	for _, opts := range []trainingjob.Options{{}, {RuntimeName: "r"}, {Gang: trainingjob.Volcano}} {
+	for _, opts := range []trainingjob.Options{
+		{}, {RuntimeName: "r"}, {Gang: trainingjob.Volcano}} {
 		var results [2]*trainingjob.Result
 		var group sync.WaitGroup
 		for i := range results {
@@ -100,8 +101,9 @@ func scribble(v reflect.Value) {
 	}
 }
 
-// TestDependencies checks that this package links no client. No package that others link for today's API may
-// link the old API. The old API's types themselves import one small package of controller-runtime.
+// TestDependencies checks that this package links no client. No package that others link for
+// today's API may link the old API. The old API's types themselves import one small package of
+// controller-runtime.
 func TestDependencies(t *testing.T) {
 	const module = "github.com/trainweld/trainweld/"
 	linked := func(packages ...string) []string {
@@ -113,11 +115,13 @@ func TestDependencies(t *testing.T) {
 	}
 	for _, dependency := range linked(module + "cmd/internal/trainingjob") {
 		if strings.HasPrefix(dependency, "k8s.io/client-go/") ||
-			strings.HasPrefix(dependency, "sigs.k8s.io/controller-runtime/") && dependency != "sigs.k8s.io/controller-runtime/pkg/scheme" {
+			strings.HasPrefix(dependency, "sigs.k8s.io/controller-runtime/") &&
+				dependency != "sigs.k8s.io/controller-runtime/pkg/scheme" {
 			t.Errorf("it links %s", dependency)
 		}
 	}
-	for _, dependency := range linked(module+"merge", module+"conflict", module+"render", module+"render/manifest", module+"render/trainjob") {
+	for _, dependency := range linked(module+"merge", module+"conflict", module+"render",
+		module+"render/manifest", module+"render/trainjob") {
 		if strings.HasPrefix(dependency, "github.com/kubeflow/training-operator/") {
 			t.Errorf("the library links %s", dependency)
 		}

@@ -19,15 +19,20 @@ import (
 func (c *conversion) pyTorch(job *kubeflow.PyTorchJob) {
 	c.read(framework{
 		kind: kubeflow.PyTorchJobKind, label: "torch", specs: "pytorchReplicaSpecs",
-		types:     []kubeflow.ReplicaType{kubeflow.PyTorchJobReplicaTypeMaster, kubeflow.PyTorchJobReplicaTypeWorker},
-		container: kubeflow.PyTorchJobDefaultContainerName, portName: kubeflow.PyTorchJobDefaultPortName, port: kubeflow.PyTorchJobDefaultPort,
+		types: []kubeflow.ReplicaType{kubeflow.PyTorchJobReplicaTypeMaster,
+			kubeflow.PyTorchJobReplicaTypeWorker},
+		container: kubeflow.PyTorchJobDefaultContainerName,
+		portName:  kubeflow.PyTorchJobDefaultPortName, port: kubeflow.PyTorchJobDefaultPort,
 		restart: kubeflow.PyTorchJobDefaultRestartPolicy,
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.PyTorchReplicaSpecs)
 	c.exactlyOne(kubeflow.PyTorchJobReplicaTypeMaster)
 	if w := c.replica(kubeflow.PyTorchJobReplicaTypeWorker); w != nil && w.count() < 1 {
-		c.invalid(w.path.Append(fieldpath.Field("replicas")), "a PyTorchJob has at least one worker, or none at all", "write 1 or more, or remove the workers")
+		c.invalid(w.path.Append(fieldpath.Field("replicas")),
+			"a PyTorchJob has at least one worker, or none at all",
+			"write 1 or more, or remove the workers")
 	}
-	p := &pyTorch{conversion: c, spec: &job.Spec, master: c.replica(kubeflow.PyTorchJobReplicaTypeMaster)}
+	p := &pyTorch{
+		conversion: c, spec: &job.Spec, master: c.replica(kubeflow.PyTorchJobReplicaTypeMaster)}
 	p.checkProcs()
 	p.checkElastic()
 	if c.findings.Err() != nil {
@@ -66,7 +71,8 @@ func (p *pyTorch) layout() {
 	p.targets = []string{p.roles[0].name}
 }
 
-// basics returns the variables that Trainer's policy lacks. The policy sets the others under names with the prefix PET_.
+// basics returns the variables that Trainer's policy lacks. The policy sets the others under names
+// with the prefix PET_.
 func (p *pyTorch) basics(r *role) []corev1.EnvVar {
 	env := []corev1.EnvVar{unbuffered()}
 	if p.master == nil {
@@ -133,8 +139,8 @@ func (p *pyTorch) elastic() []corev1.EnvVar {
 	return env
 }
 
-// elasticRange returns the range of nodes for torchrun. A missing bound defaults to the other one, and both default to the
-// number of workers.
+// elasticRange returns the range of nodes for torchrun. A missing bound defaults to the other one,
+// and both default to the number of workers.
 func (p *pyTorch) elasticRange() (least, most int32) {
 	policy := p.spec.ElasticPolicy
 	workers := p.replica(kubeflow.PyTorchJobReplicaTypeWorker).count()
@@ -151,18 +157,24 @@ func (p *pyTorch) checkElastic() {
 	path := fieldpath.Fields("spec", "elasticPolicy")
 	worker := p.replica(kubeflow.PyTorchJobReplicaTypeWorker)
 	if worker == nil {
-		p.invalid(path, "an elasticPolicy asks for workers, and the job has none", "remove it, or add workers")
+		p.invalid(path, "an elasticPolicy asks for workers, and the job has none",
+			"remove it, or add workers")
 		return
 	}
 	if len(policy.Metrics) > 0 {
-		p.reject(path.Append(fieldpath.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
+		p.reject(path.Append(fieldpath.Field("metrics")),
+			"the Trainer has no autoscaler: a JobSet keeps its number of Pods",
 			"remove it, and write as many replicas as the job is to have")
 	}
 	if policy.NProcPerNode != nil && p.spec.NprocPerNode != nil {
-		p.invalid(path.Append(fieldpath.Field("nProcPerNode")), "nProcPerNode and .spec.nprocPerNode are both there", "keep .spec.nprocPerNode")
+		p.invalid(path.Append(fieldpath.Field("nProcPerNode")),
+			"nProcPerNode and .spec.nprocPerNode are both there", "keep .spec.nprocPerNode")
 	}
 	if least, most := p.elasticRange(); least != most || most != worker.count() {
-		p.changed(path, fmt.Sprintf("torchrun still takes %d to %d nodes, and starts again when one is lost; but the number of Pods stays %d, since a JobSet cannot be scaled", least, most, p.total()),
+		p.changed(path,
+			fmt.Sprintf("torchrun still takes %d to %d nodes, and starts again when one is lost; "+
+				"but the number of Pods stays %d, since a JobSet cannot be scaled", least, most,
+				p.total()),
 			"make a new TrainJob to have another number of Pods")
 	}
 }
@@ -187,8 +199,8 @@ func (p *pyTorch) numProcs() *int32 {
 	return new(int32(n))
 }
 
-// procsForWorld returns the old controller's factor from nodes to WORLD_SIZE. The old controller ignored the field of the
-// elasticPolicy.
+// procsForWorld returns the old controller's factor from nodes to WORLD_SIZE. The old controller
+// ignored the field of the elasticPolicy.
 func (p *pyTorch) procsForWorld() int {
 	if p.spec.NprocPerNode == nil {
 		return 1
@@ -200,8 +212,11 @@ func (p *pyTorch) procsForWorld() int {
 }
 
 func (p *pyTorch) checkProcs() {
-	if words := []string{"auto", "cpu", "gpu"}; p.numProcs() == nil && !slices.Contains(words, p.procsPerNode()) {
-		p.invalid(fieldpath.Fields("spec", "nprocPerNode"), fmt.Sprintf("%q is not a number of processes", p.procsPerNode()), "write a number, auto, cpu or gpu")
+	if words := []string{"auto", "cpu", "gpu"}; p.numProcs() == nil &&
+		!slices.Contains(words, p.procsPerNode()) {
+		p.invalid(fieldpath.Fields("spec", "nprocPerNode"),
+			fmt.Sprintf("%q is not a number of processes", p.procsPerNode()),
+			"write a number, auto, cpu or gpu")
 	}
 }
 
@@ -213,10 +228,13 @@ func reserved() []string {
 // always returns the reserved variables that the old controller also sets in jobs without a master.
 func always() []string { return []string{"PET_NNODES", "PET_NPROC_PER_NODE"} }
 
-// fitsPolicy reports whether the torch policy acts like the old controller. It requires a fixed number of nodes and a
-// supported number of processes. The policy must not overwrite the job's own variables.
+// fitsPolicy reports whether the torch policy acts like the old controller. It requires a fixed
+// number of nodes and a supported number of processes. The policy must not overwrite the job's own
+// variables.
 func (p *pyTorch) fitsPolicy(r *role) bool {
-	if p.spec.ElasticPolicy != nil || p.numProcs() == nil && p.procsPerNode() != kubeflow.DefaultNprocPerNode || len(r.replica.pod().Containers) > maxTargets+1 {
+	if p.spec.ElasticPolicy != nil ||
+		p.numProcs() == nil && p.procsPerNode() != kubeflow.DefaultNprocPerNode ||
+		len(r.replica.pod().Containers) > maxTargets+1 {
 		return false
 	}
 	if p.master != nil {
@@ -232,19 +250,22 @@ func (p *pyTorch) fitsPolicy(r *role) bool {
 	return true
 }
 
-// checkAuto warns if the old controller left the number of processes to torchrun and Trainer 2.3 counts it.
+// checkAuto warns if the old controller left the number of processes to torchrun and Trainer 2.3
+// counts it.
 func (p *pyTorch) checkAuto(r *role) {
 	if p.procs != nil || hasGPU(containerOf(r.replica.pod(), r.main)) {
 		return
 	}
 	p.changed(fieldpath.Fields("spec", "nprocPerNode"),
-		"torchrun starts as many processes as the container has CPUs in its requests, else in its limits, and at least one; before, auto was as many as it found on the machine",
+		"torchrun starts as many processes as the container has CPUs in its requests, else in "+
+			"its limits, and at least one; before, auto was as many as it found on the machine",
 		"write the number as nprocPerNode, if the program is run by torchrun")
 }
 
 // hasGPU reports whether the Trainer sees a GPU: a resource with gpu in its name.
 func hasGPU(container *corev1.Container) bool {
-	for _, list := range []corev1.ResourceList{container.Resources.Requests, container.Resources.Limits} {
+	for _, list := range []corev1.ResourceList{
+		container.Resources.Requests, container.Resources.Limits} {
 		for name := range list {
 			if strings.Contains(string(name), "gpu") {
 				return true
@@ -257,7 +278,8 @@ func hasGPU(container *corev1.Container) bool {
 // maxTargets is the largest number of containers in an injection target.
 const maxTargets = 8
 
-// injection makes the policy set its variables in the other containers as well, like the old controller.
+// injection makes the policy set its variables in the other containers as well, like the old
+// controller.
 func injection(r *role) *trainer.EnvInjection {
 	var others []string
 	for _, container := range r.replica.pod().Containers {
@@ -268,5 +290,6 @@ func injection(r *role) *trainer.EnvInjection {
 	if others == nil {
 		return nil
 	}
-	return &trainer.EnvInjection{Targets: []trainer.EnvInjectionTarget{{JobName: r.name, ContainerNames: others}}}
+	return &trainer.EnvInjection{
+		Targets: []trainer.EnvInjectionTarget{{JobName: r.name, ContainerNames: others}}}
 }

@@ -27,8 +27,8 @@ type role struct {
 	replica *replica // the source of the Pods' template
 	main    string   // the old name of the training container
 	count   int32
-	// jobPerPod creates a Job for each Pod, so that a Pod's number counts over all jobs. A Pod cannot add its own number to the
-	// number of earlier Pods.
+	// jobPerPod creates a Job for each Pod, so that a Pod's number counts over all jobs. A Pod
+	// cannot add its own number to the number of earlier Pods.
 	jobPerPod bool
 	// members are the old Pods of this job, in order.
 	members []member
@@ -105,11 +105,12 @@ func (c *conversion) mustHost(replica *replica, index int32) string {
 	return host
 }
 
-// oldHost matches the addresses of the old controller's Pods and Services: the job's name, the replica type and an index.
-// MPI's launcher has no index.
+// oldHost matches the addresses of the old controller's Pods and Services: the job's name, the
+// replica type and an index. MPI's launcher has no index.
 func (c *conversion) oldHost() *regexp.Regexp {
 	if c.hosts == nil {
-		c.hosts = regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(c.meta.Name) + `-([a-z]+)(?:-([0-9]+))?(?:$|[^A-Za-z0-9_-])`)
+		c.hosts = regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(c.meta.Name) +
+			`-([a-z]+)(?:-([0-9]+))?(?:$|[^A-Za-z0-9_-])`)
 	}
 	return c.hosts
 }
@@ -144,10 +145,14 @@ func (c *conversion) replaceHosts(text string) string {
 
 func envVar(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
 
-func number[T int | int32](name string, n T) corev1.EnvVar { return envVar(name, strconv.Itoa(int(n))) }
+func number[T int | int32](name string, n T) corev1.EnvVar {
+	return envVar(name, strconv.Itoa(int(n)))
+}
 
 func fieldEnv(name, path string) corev1.EnvVar {
-	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+	return corev1.EnvVar{
+		Name: name, ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }
 
 // rank returns a variable with the number of a Pod among all Pods.

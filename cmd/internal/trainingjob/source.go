@@ -32,7 +32,8 @@ type framework struct {
 	// portName and port define the port by which the Pods find each other.
 	portName string
 	port     int32
-	// restart is the default restart policy of a replica type, and replicas returns its default number of Pods.
+	// restart is the default restart policy of a replica type, and replicas returns its default
+	// number of Pods.
 	restart  kubeflow.RestartPolicy
 	replicas func(kubeflow.ReplicaType) int32
 }
@@ -53,7 +54,8 @@ type conversion struct {
 	roles []*role
 	// ml is the policy of the runtime. An empty one makes plain replicated jobs.
 	ml trainer.MLPolicySource
-	// procs is spec.trainer.numProcPerNode. nodes is spec.trainer.numNodes, if it differs from the count of the job node.
+	// procs is spec.trainer.numProcPerNode. nodes is spec.trainer.numNodes, if it differs from the
+	// count of the job node.
 	procs, nodes *int32
 	// targets are the replicated jobs that must succeed. Empty stands for all.
 	targets []string
@@ -77,27 +79,34 @@ func (r *replica) count() int32 { return *r.spec.Replicas }
 // lower returns the type in the form of the old controller's Pod names.
 func (r *replica) lower() string { return strings.ToLower(string(r.typ)) }
 
-// read stores the common parts of all kinds. It sets the defaults of the old API, and reports values that the old API rejects
-// (training-operator v1.9.3 pkg/apis/kubeflow.org/v1, pkg/webhooks).
-func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunPolicy, specs map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec) {
+// read stores the common parts of all kinds. It sets the defaults of the old API, and reports
+// values that the old API rejects (training-operator v1.9.3 pkg/apis/kubeflow.org/v1,
+// pkg/webhooks).
+func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunPolicy,
+	specs map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec) {
 	c.framework, c.meta, c.run = f, meta, run
 	c.object = fieldpath.Object{Kind: f.kind, Namespace: meta.Namespace, Name: meta.Name}
 	c.checkName()
 	specsPath := fieldpath.Fields("spec", f.specs)
 	if len(specs) == 0 {
-		c.invalid(specsPath, "no replica type is there", fmt.Sprintf("write one of %s", joinReplicaTypes(f.types)))
+		c.invalid(specsPath, "no replica type is there",
+			fmt.Sprintf("write one of %s", joinReplicaTypes(f.types)))
 	}
 	byType := map[kubeflow.ReplicaType]*replica{}
 	for _, written := range slices.Sorted(maps.Keys(specs)) {
-		i := slices.IndexFunc(f.types, func(t kubeflow.ReplicaType) bool { return strings.EqualFold(string(t), string(written)) })
+		i := slices.IndexFunc(f.types, func(t kubeflow.ReplicaType) bool {
+			return strings.EqualFold(string(t), string(written))
+		})
 		path := specsPath.Append(fieldpath.Key(string(written)))
 		switch {
 		case i < 0 && specs[written] != nil:
-			c.invalid(path, fmt.Sprintf("%s has no replica type %q", f.kind, written), fmt.Sprintf("write one of %s", joinReplicaTypes(f.types)))
+			c.invalid(path, fmt.Sprintf("%s has no replica type %q", f.kind, written),
+				fmt.Sprintf("write one of %s", joinReplicaTypes(f.types)))
 		case specs[written] == nil:
 			c.invalid(path, "the replica type is empty", "write its template, or remove it")
 		case byType[f.types[i]] != nil:
-			c.invalid(path, fmt.Sprintf("replica type %s is a duplicate", f.types[i]), "keep one of the two")
+			c.invalid(path, fmt.Sprintf("replica type %s is a duplicate", f.types[i]),
+				"keep one of the two")
 		default:
 			byType[f.types[i]] = &replica{f.types[i], specs[written], path}
 		}
@@ -126,7 +135,9 @@ func (c *conversion) defaults(r *replica) {
 		r.spec.Replicas = &n
 	}
 	if n := r.count(); n < 0 || n > maxReplicas {
-		c.invalid(r.path.Append(fieldpath.Field("replicas")), fmt.Sprintf("%d replicas: want 0 to %d", n, maxReplicas), "write how many Pods there are")
+		c.invalid(r.path.Append(fieldpath.Field("replicas")),
+			fmt.Sprintf("%d replicas: want 0 to %d", n, maxReplicas),
+			"write how many Pods there are")
 	}
 	if r.spec.RestartPolicy == "" {
 		r.spec.RestartPolicy = c.framework.restart
@@ -138,11 +149,14 @@ func (c *conversion) defaults(r *replica) {
 	}
 	for i := range r.pod().Containers {
 		if r.pod().Containers[i].Image == "" {
-			c.invalid(containers.Append(fieldpath.Index(i), fieldpath.Field("image")), "a container without an image", "name its image")
+			c.invalid(containers.Append(fieldpath.Index(i), fieldpath.Field("image")),
+				"a container without an image", "name its image")
 		}
 	}
 	if c.container != "" && containerOf(r.pod(), c.container) == nil {
-		c.invalid(containers, fmt.Sprintf("no container is called %q, which %s asks for", c.container, c.framework.kind),
+		c.invalid(containers,
+			fmt.Sprintf("no container is called %q, which %s asks for", c.container,
+				c.framework.kind),
 			fmt.Sprintf("call the container that trains %q", c.container))
 	}
 }
@@ -152,19 +166,25 @@ func (c *conversion) checkName() {
 	path := fieldpath.Fields("metadata", "name")
 	switch {
 	case c.meta.Name == "" && c.meta.GenerateName != "":
-		c.reject(fieldpath.Fields("metadata", "generateName"), "the addresses of the Pods, which the new objects spell out, are made of the job's name, and generateName leaves it to the cluster",
+		c.reject(fieldpath.Fields("metadata", "generateName"),
+			"the addresses of the Pods, which the new objects spell out, are made of the job's "+
+				"name, and generateName leaves it to the cluster",
 			"write a name")
 	case c.meta.Name == "":
 		c.invalid(path, "the job has no name", "give it one")
 	case len(validation.IsDNS1035Label(c.meta.Name)) > 0:
-		c.invalid(path, fmt.Sprintf("the name %q is not a DNS label that begins with a letter", c.meta.Name), "rename the job")
+		c.invalid(path,
+			fmt.Sprintf("the name %q is not a DNS label that begins with a letter", c.meta.Name),
+			"rename the job")
 	}
 }
 
 // exactlyOne reports a number of Pods other than one.
 func (c *conversion) exactlyOne(t kubeflow.ReplicaType) {
 	if r := c.replica(t); r != nil && r.count() != 1 {
-		c.invalid(r.path.Append(fieldpath.Field("replicas")), fmt.Sprintf("%d replicas of %s, which has exactly one", r.count(), t), "write replicas: 1")
+		c.invalid(r.path.Append(fieldpath.Field("replicas")),
+			fmt.Sprintf("%d replicas of %s, which has exactly one", r.count(), t),
+			"write replicas: 1")
 	}
 }
 
@@ -182,7 +202,8 @@ func (c *conversion) replica(t kubeflow.ReplicaType) *replica {
 func (c *conversion) agree() bool {
 	first := c.replicas[0].spec
 	for _, r := range c.replicas[1:] {
-		if r.spec.RestartPolicy != first.RestartPolicy || !equality.Semantic.DeepEqual(podsOf(r.spec), podsOf(first)) {
+		if r.spec.RestartPolicy != first.RestartPolicy ||
+			!equality.Semantic.DeepEqual(podsOf(r.spec), podsOf(first)) {
 			return false
 		}
 	}
@@ -192,7 +213,8 @@ func (c *conversion) agree() bool {
 // podsOf returns the part of a template that affects the Pods.
 func podsOf(spec *kubeflow.ReplicaSpec) corev1.PodTemplateSpec {
 	t := spec.Template.DeepCopy()
-	t.ObjectMeta = metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations, Finalizers: t.Finalizers}
+	t.ObjectMeta = metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations,
+		Finalizers: t.Finalizers}
 	t.Spec.RestartPolicy = ""
 	return *t
 }
@@ -235,9 +257,11 @@ func joinReplicaTypes(types []kubeflow.ReplicaType) string {
 	return strings.Join(words, ", ")
 }
 
-func (c *conversion) add(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+func (c *conversion) add(code finding.Code, severity finding.Severity, path fieldpath.Path, message,
+	help string) {
 	c.findings = append(c.findings, finding.Finding{
-		Code: code, Severity: severity, Object: c.object, Path: path, Message: message, Remedy: finding.Remedy{Text: help},
+		Code: code, Severity: severity, Object: c.object, Path: path, Message: message,
+		Remedy: finding.Remedy{Text: help},
 	})
 }
 

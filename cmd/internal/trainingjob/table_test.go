@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rows reads the tables of docs/migrate.md: of each heading the names of the first column, and the second.
+// rows reads the tables of docs/migrate.md: of each heading the names of the first column, and the
+// second.
 func rows(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/migrate.md")
@@ -45,23 +46,26 @@ func rows(t *testing.T) map[string]map[string]string {
 	return tables
 }
 
-// TestEveryFieldHasARow compares the tables of docs/migrate.md with the fields of the Go types. No row may
-// be missing or made up.
+// TestEveryFieldHasARow compares the tables of docs/migrate.md with the fields of the Go types. No
+// row may be missing or made up.
 func TestEveryFieldHasARow(t *testing.T) {
 	tables := rows(t)
 	seen := map[reflect.Type]bool{}
 	for _, job := range []any{
-		kubeflow.PyTorchJob{}, kubeflow.MPIJob{}, kubeflow.XGBoostJob{}, kubeflow.JAXJob{}, kubeflow.TFJob{}, kubeflow.PaddleJob{},
+		kubeflow.PyTorchJob{}, kubeflow.MPIJob{}, kubeflow.XGBoostJob{}, kubeflow.JAXJob{},
+		kubeflow.TFJob{}, kubeflow.PaddleJob{},
 	} {
 		fields := jsonFields(reflect.TypeOf(job))
-		if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, []string{"apiVersion", "kind", "metadata", "spec", "status"}) {
+		if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(
+			got, []string{"apiVersion", "kind", "metadata", "spec", "status"}) {
 			t.Errorf("%T has the fields %v", job, got)
 		}
 		for _, name := range []string{"metadata", "spec", "status"} {
 			fieldsHaveRows(t, tables, fields[name], seen)
 		}
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[kubeflow.ElasticPolicy](), reflect.TypeFor[corev1.PodTemplateSpec](), reflect.TypeFor[metav1.ObjectMeta]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[kubeflow.ElasticPolicy](),
+		reflect.TypeFor[corev1.PodTemplateSpec](), reflect.TypeFor[metav1.ObjectMeta]()} {
 		if !seen[typ] {
 			t.Errorf("%s was not reached", typ)
 		}
@@ -69,7 +73,8 @@ func TestEveryFieldHasARow(t *testing.T) {
 }
 
 // fieldsHaveRows checks a struct type and the types of its fields that belong to the old API.
-func fieldsHaveRows(t *testing.T, tables map[string]map[string]string, typ reflect.Type, seen map[reflect.Type]bool) {
+func fieldsHaveRows(t *testing.T, tables map[string]map[string]string, typ reflect.Type,
+	seen map[reflect.Type]bool) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
 		typ = typ.Elem()
 	}
@@ -77,7 +82,8 @@ func fieldsHaveRows(t *testing.T, tables map[string]map[string]string, typ refle
 		return
 	}
 	old := typ.PkgPath() == reflect.TypeFor[kubeflow.RunPolicy]().PkgPath()
-	if !old && typ != reflect.TypeFor[metav1.ObjectMeta]() && typ != reflect.TypeFor[corev1.PodTemplateSpec]() {
+	if !old && typ != reflect.TypeFor[metav1.ObjectMeta]() &&
+		typ != reflect.TypeFor[corev1.PodTemplateSpec]() {
 		return
 	}
 	seen[typ] = true
@@ -96,7 +102,8 @@ func fieldsHaveRows(t *testing.T, tables map[string]map[string]string, typ refle
 		case "":
 			fieldsHaveRows(t, tables, fields[name], seen)
 			if there && !old {
-				t.Errorf("%s of %s is neither carried, mapped, rejected nor left out", name, typ.Name())
+				t.Errorf("%s of %s is neither carried, mapped, rejected nor left out", name,
+					typ.Name())
 			}
 		default:
 			t.Errorf("%s of %s is %q", name, typ.Name(), becomes)
@@ -104,11 +111,13 @@ func fieldsHaveRows(t *testing.T, tables map[string]map[string]string, typ refle
 		delete(table, name)
 	}
 	for name := range table {
-		t.Errorf("docs/migrate.md has a row for %s of %s, which has no such field", name, typ.Name())
+		t.Errorf("docs/migrate.md has a row for %s of %s, which has no such field", name,
+			typ.Name())
 	}
 }
 
-// jsonFields returns the fields of a struct by their names in JSON, including the fields of inlined structs.
+// jsonFields returns the fields of a struct by their names in JSON, including the fields of inlined
+// structs.
 func jsonFields(typ reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range typ.NumField() {
@@ -123,13 +132,18 @@ func jsonFields(typ reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// TestEveryValueHasARow does the same for the values of the old API's enumerations, and for its labels.
+// TestEveryValueHasARow does the same for the values of the old API's enumerations, and for its
+// labels.
 func TestEveryValueHasARow(t *testing.T) {
 	tables := rows(t)
 	for title, want := range map[string][]string{
-		"RestartPolicy":  {string(kubeflow.RestartPolicyAlways), string(kubeflow.RestartPolicyExitCode), string(kubeflow.RestartPolicyNever), string(kubeflow.RestartPolicyOnFailure)},
-		"CleanPodPolicy": {string(kubeflow.CleanPodPolicyAll), string(kubeflow.CleanPodPolicyNone), string(kubeflow.CleanPodPolicyRunning)},
-		"Labels":         {kubeflow.JobNameLabel, kubeflow.JobRoleLabel, kubeflow.OperatorNameLabel, kubeflow.ReplicaIndexLabel, kubeflow.ReplicaTypeLabel},
+		"RestartPolicy": {string(kubeflow.RestartPolicyAlways),
+			string(kubeflow.RestartPolicyExitCode), string(kubeflow.RestartPolicyNever),
+			string(kubeflow.RestartPolicyOnFailure)},
+		"CleanPodPolicy": {string(kubeflow.CleanPodPolicyAll), string(kubeflow.CleanPodPolicyNone),
+			string(kubeflow.CleanPodPolicyRunning)},
+		"Labels": {kubeflow.JobNameLabel, kubeflow.JobRoleLabel, kubeflow.OperatorNameLabel,
+			kubeflow.ReplicaIndexLabel, kubeflow.ReplicaTypeLabel},
 	} {
 		if got := slices.Sorted(maps.Keys(tables[title])); !slices.Equal(got, want) {
 			t.Errorf("the rows of %s are %v, want %v", title, got, want)

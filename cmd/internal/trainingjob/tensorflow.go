@@ -10,28 +10,35 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// tensorFlow converts a TFJob (training-operator v1.9.3 pkg/controller.v1/tensorflow). Trainer 2.3 has no policy for it, so
-// each replica type becomes a plain replicated job.
+// tensorFlow converts a TFJob (training-operator v1.9.3 pkg/controller.v1/tensorflow). Trainer 2.3
+// has no policy for it, so each replica type becomes a plain replicated job.
 func (c *conversion) tensorFlow(job *kubeflow.TFJob) {
-	chief, master, worker := kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster, kubeflow.TFJobReplicaTypeWorker
+	chief, master, worker := kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster,
+		kubeflow.TFJobReplicaTypeWorker
 	c.read(framework{
 		kind: kubeflow.TFJobKind, label: "tensorflow", specs: "tfReplicaSpecs",
-		types:     []kubeflow.ReplicaType{chief, master, worker, kubeflow.TFJobReplicaTypePS, kubeflow.TFJobReplicaTypeEval},
-		container: kubeflow.TFJobDefaultContainerName, portName: kubeflow.TFJobDefaultPortName, port: kubeflow.TFJobDefaultPort,
+		types: []kubeflow.ReplicaType{chief, master, worker, kubeflow.TFJobReplicaTypePS,
+			kubeflow.TFJobReplicaTypeEval},
+		container: kubeflow.TFJobDefaultContainerName, portName: kubeflow.TFJobDefaultPortName,
+		port:    kubeflow.TFJobDefaultPort,
 		restart: kubeflow.TFJobDefaultRestartPolicy,
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.TFReplicaSpecs)
 	if c.replica(chief) != nil && c.replica(master) != nil {
-		c.invalid(fieldpath.Fields("spec", "tfReplicaSpecs"), "a job has a Chief or a Master, and not both", "keep one of the two")
+		c.invalid(fieldpath.Fields("spec", "tfReplicaSpecs"),
+			"a job has a Chief or a Master, and not both", "keep one of the two")
 	}
 	if job.Spec.EnableDynamicWorker {
 		c.reject(fieldpath.Fields("spec", "enableDynamicWorker"),
-			"TF_CONFIG of dynamic workers is written again for each worker that comes or goes, and a JobSet keeps its number of Pods", "remove it to train with a fixed number of workers")
+			"TF_CONFIG of dynamic workers is written again for each worker that comes or goes, "+
+				"and a JobSet keeps its number of Pods",
+			"remove it to train with a fixed number of workers")
 	}
 	allWorkers := false
 	if p := job.Spec.SuccessPolicy; p != nil && *p != kubeflow.SuccessPolicyDefault {
 		allWorkers = *p == kubeflow.SuccessPolicyAllWorkers
 		if !allWorkers {
-			c.invalid(fieldpath.Fields("spec", "successPolicy"), fmt.Sprintf("there is no success policy %q", *p), "write AllWorkers, or remove it")
+			c.invalid(fieldpath.Fields("spec", "successPolicy"),
+				fmt.Sprintf("there is no success policy %q", *p), "write AllWorkers, or remove it")
 		}
 	}
 	if c.findings.Err() != nil {
@@ -48,9 +55,12 @@ func (c *conversion) tensorFlow(job *kubeflow.TFJob) {
 	}
 }
 
-// tensorFlowEnd selects the Pods that end the job: the chief, or without one the first worker or all workers.
+// tensorFlowEnd selects the Pods that end the job: the chief, or without one the first worker or
+// all workers.
 func (c *conversion) tensorFlowEnd(allWorkers bool) {
-	for _, t := range []kubeflow.ReplicaType{kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster, kubeflow.TFJobReplicaTypeWorker} {
+	for _, t := range []kubeflow.ReplicaType{
+		kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster,
+		kubeflow.TFJobReplicaTypeWorker} {
 		for _, r := range c.roles {
 			if r.replica.typ != t {
 				continue
@@ -64,12 +74,12 @@ func (c *conversion) tensorFlowEnd(allWorkers bool) {
 	}
 }
 
-// indexVariable holds the Pod's number in its job. By default, the Job controller adds it behind all others. A variable that
-// refers to it must follow it, so the conversion adds it explicitly.
+// indexVariable holds the Pod's number in its job. By default, the Job controller adds it behind
+// all others. A variable that refers to it must follow it, so the conversion adds it explicitly.
 const indexVariable = "JOB_COMPLETION_INDEX"
 
-// tensorFlowEnv returns TF_CONFIG for the training container in jobs of several Pods. It refers to another variable for the
-// number of the task, in which Pods differ.
+// tensorFlowEnv returns TF_CONFIG for the training container in jobs of several Pods. It refers to
+// another variable for the number of the task, in which Pods differ.
 func (c *conversion) tensorFlowEnv(r *role, container string) []corev1.EnvVar {
 	if container != r.main || c.total() == 1 {
 		return nil
@@ -86,6 +96,8 @@ func (c *conversion) tensorFlowEnv(r *role, container string) []corev1.EnvVar {
 	task, _ := json.Marshal(r.replica.lower())
 	return []corev1.EnvVar{
 		fieldEnv(indexVariable, completionIndex),
-		envVar("TF_CONFIG", fmt.Sprintf(`{"cluster":%s,"task":{"type":%s,"index":$(%s)},"environment":"cloud"}`, hosts, task, indexVariable)),
+		envVar("TF_CONFIG",
+			fmt.Sprintf(`{"cluster":%s,"task":{"type":%s,"index":$(%s)},"environment":"cloud"}`,
+				hosts, task, indexVariable)),
 	}
 }

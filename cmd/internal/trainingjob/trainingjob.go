@@ -22,7 +22,8 @@ const (
 // Kinds returns the kinds that Convert accepts.
 func Kinds() []string {
 	return []string{
-		kubeflow.PyTorchJobKind, kubeflow.MPIJobKind, kubeflow.XGBoostJobKind, kubeflow.JAXJobKind, kubeflow.TFJobKind, kubeflow.PaddleJobKind,
+		kubeflow.PyTorchJobKind, kubeflow.MPIJobKind, kubeflow.XGBoostJobKind, kubeflow.JAXJobKind,
+		kubeflow.TFJobKind, kubeflow.PaddleJobKind,
 	}
 }
 
@@ -45,8 +46,8 @@ func New(kind string) runtime.Object {
 	return nil
 }
 
-// GangScheduler is the scheduler that starts the Pods of a job together. The old operator got its name on the command line, so
-// jobs do not contain it.
+// GangScheduler is the scheduler that starts the Pods of a job together. The old operator got its
+// name on the command line, so jobs do not contain it.
 type GangScheduler string
 
 const (
@@ -58,18 +59,21 @@ const (
 
 // Options controls the conversion. The zero value makes a runtime for the job.
 type Options struct {
-	// RuntimeName is an existing runtime to use. It must support the framework of the job, and all Pods of the job must be of
-	// one kind.
+	// RuntimeName is an existing runtime to use. It must support the framework of the job, and all
+	// Pods of the job must be of one kind.
 	RuntimeName string
-	// RuntimeKind is the kind of that runtime: ClusterTrainingRuntime, the API's default, or TrainingRuntime.
+	// RuntimeKind is the kind of that runtime: ClusterTrainingRuntime, the API's default, or
+	// TrainingRuntime.
 	RuntimeKind string
-	// Runtime is the spec of that runtime, if known. Convert compares it with the old job. Without it, everything that depends
-	// on the runtime is a warning.
+	// Runtime is the spec of that runtime, if known. Convert compares it with the old job. Without
+	// it, everything that depends on the runtime is a warning.
 	Runtime *trainer.TrainingRuntimeSpec
-	// Manager is the manager of the patch that adapts an existing runtime. Empty stands for trainer.kubeflow.org/kubeflow-sdk.
+	// Manager is the manager of the patch that adapts an existing runtime. Empty stands for
+	// trainer.kubeflow.org/kubeflow-sdk.
 	Manager string
-	// Gang enables gang scheduling with this scheduler, even for a job without a schedulingPolicy. Empty leaves the choice to
-	// the job: its scheduler's name, or the fields of its schedulingPolicy.
+	// Gang enables gang scheduling with this scheduler, even for a job without a schedulingPolicy.
+	// Empty leaves the choice to the job: its scheduler's name, or the fields of its
+	// schedulingPolicy.
 	Gang GangScheduler
 }
 
@@ -81,7 +85,8 @@ type Result struct {
 	TrainJob *trainer.TrainJob
 }
 
-// Objects returns the objects in the order to apply them. The Trainer rejects a TrainJob without its runtime.
+// Objects returns the objects in the order to apply them. The Trainer rejects a TrainJob without
+// its runtime.
 func (r *Result) Objects() []any {
 	if r == nil {
 		return nil
@@ -92,10 +97,12 @@ func (r *Result) Objects() []any {
 	return []any{r.Runtime, r.TrainJob}
 }
 
-// Convert converts a training job of kubeflow.org/v1 to objects that Trainer 2.3 runs in the same way. It sets the defaults of
-// the old API. It does not change job, and the result shares no memory with it.
+// Convert converts a training job of kubeflow.org/v1 to objects that Trainer 2.3 runs in the same
+// way. It sets the defaults of the old API. It does not change job, and the result shares no memory
+// with it.
 //
-// The result is nil if a finding is an error. Each finding names the old job, and a field of it or of the new objects.
+// The result is nil if a finding is an error. Each finding names the old job, and a field of it or
+// of the new objects.
 func Convert(job runtime.Object, opts Options) (*Result, finding.List) {
 	c := &conversion{opts: opts}
 	switch job := job.(type) {

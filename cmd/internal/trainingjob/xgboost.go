@@ -14,13 +14,16 @@ import (
 func (c *conversion) xgBoost(job *kubeflow.XGBoostJob) {
 	master, worker := kubeflow.XGBoostJobReplicaTypeMaster, kubeflow.XGBoostJobReplicaTypeWorker
 	c.read(framework{
-		kind: kubeflow.XGBoostJobKind, label: "xgboost", specs: "xgbReplicaSpecs", types: []kubeflow.ReplicaType{master, worker},
-		container: kubeflow.XGBoostJobDefaultContainerName, portName: kubeflow.XGBoostJobDefaultPortName, port: kubeflow.XGBoostJobDefaultPort,
+		kind: kubeflow.XGBoostJobKind, label: "xgboost", specs: "xgbReplicaSpecs",
+		types:     []kubeflow.ReplicaType{master, worker},
+		container: kubeflow.XGBoostJobDefaultContainerName,
+		portName:  kubeflow.XGBoostJobDefaultPortName, port: kubeflow.XGBoostJobDefaultPort,
 		restart: kubeflow.XGBoostJobDefaultRestartPolicy,
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.XGBReplicaSpecs)
 	c.exactlyOne(master)
 	if c.replica(master) == nil {
-		c.invalid(fieldpath.Fields("spec", "xgbReplicaSpecs"), "an XGBoostJob has a Master", "add it")
+		c.invalid(fieldpath.Fields("spec", "xgbReplicaSpecs"), "an XGBoostJob has a Master",
+			"add it")
 	}
 	if c.findings.Err() != nil {
 		return
@@ -38,12 +41,14 @@ func (c *conversion) xgBoost(job *kubeflow.XGBoostJob) {
 		}
 	}
 	for _, r := range c.roles {
-		r.env = func(string) []corev1.EnvVar { return c.xgBoostEnv(r, c.replica(master), c.replica(worker)) }
+		r.env = func(string) []corev1.EnvVar {
+			return c.xgBoostEnv(r, c.replica(master), c.replica(worker))
+		}
 	}
 }
 
-// xgBoostEnv returns the variables of the Rabit tracker and, for LightGBM, of the workers. Trainer's policy sets the variables
-// of the DMLC tracker instead, which have other names.
+// xgBoostEnv returns the variables of the Rabit tracker and, for LightGBM, of the workers.
+// Trainer's policy sets the variables of the DMLC tracker instead, which have other names.
 func (c *conversion) xgBoostEnv(r *role, master, worker *replica) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		number("MASTER_PORT", c.portOf(master)),
@@ -59,5 +64,6 @@ func (c *conversion) xgBoostEnv(r *role, master, worker *replica) []corev1.EnvVa
 	for i := range worker.count() {
 		hosts = append(hosts, c.mustHost(worker, i))
 	}
-	return append(env, number("WORKER_PORT", c.portOf(worker)), envVar("WORKER_ADDRS", strings.Join(hosts, ",")))
+	return append(env, number("WORKER_PORT", c.portOf(worker)),
+		envVar("WORKER_ADDRS", strings.Join(hosts, ",")))
 }

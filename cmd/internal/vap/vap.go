@@ -1,4 +1,5 @@
-// Package vap answers whether the expressions of a ValidatingAdmissionPolicy reject an object, without a cluster.
+// Package vap answers whether the expressions of a ValidatingAdmissionPolicy reject an object,
+// without a cluster.
 //
 //	generated := policy.AdmissionPolicies(p, "trainjobs")
 //	expressions, err := vap.Compile(generated.Policies...)
@@ -29,8 +30,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
-// Expressions are the compiled expressions of ValidatingAdmissionPolicies. They judge a request as the API server of Kubernetes 1.36
-// does, but know of the request only its user.
+// Expressions are the compiled expressions of ValidatingAdmissionPolicies. They judge a request as
+// the API server of Kubernetes 1.36 does, but know of the request only its user.
 type Expressions struct{ policies []expressions }
 
 // expressions are those of one policy.
@@ -62,8 +63,8 @@ func (e CompileError) Unwrap() error { return e.Err }
 // mostBytes is what etcd stores of one object, less what the API server adds.
 const mostBytes = 1_400_000
 
-// Compile compiles the expressions of ValidatingAdmissionPolicies, given as decoded JSON. It returns a
-// [CompileError] for the first expression that does not compile.
+// Compile compiles the expressions of ValidatingAdmissionPolicies, given as decoded JSON. It
+// returns a [CompileError] for the first expression that does not compile.
 func Compile(objects ...map[string]any) (*Expressions, error) {
 	e := &Expressions{}
 	for _, object := range objects {
@@ -82,10 +83,12 @@ func compile(object map[string]any) (e expressions, err error) {
 		return e, err
 	}
 	if text, err := json.Marshal(object); err != nil || len(text) > mostBytes {
-		largest := slices.MaxFunc(append(vap.Spec.Variables, admissionregistration.Variable{}), func(a, b admissionregistration.Variable) int {
-			return cmp.Compare(len(a.Expression), len(b.Expression))
-		})
-		tooLarge := fmt.Errorf("an object of %d bytes: the API server stores at most %d", len(text), mostBytes)
+		largest := slices.MaxFunc(append(vap.Spec.Variables, admissionregistration.Variable{}),
+			func(a, b admissionregistration.Variable) int {
+				return cmp.Compare(len(a.Expression), len(b.Expression))
+			})
+		tooLarge := fmt.Errorf("an object of %d bytes: the API server stores at most %d", len(text),
+			mostBytes)
 		return e, cmp.Or(err, error(CompileError{largest.Name, tooLarge}))
 	}
 	if problems := names.IsDNS1123Subdomain(vap.Name); problems != nil {
@@ -95,7 +98,9 @@ func compile(object map[string]any) (e expressions, err error) {
 	for _, name := range []string{"object", "oldObject", "request", "variables"} {
 		options = append(options, cel.Variable(name, cel.DynType))
 	}
-	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: options})
+	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(
+		environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0),
+			EnvOptions: options})
 	if err != nil {
 		return e, err
 	}
@@ -113,7 +118,9 @@ func compile(object map[string]any) (e expressions, err error) {
 			err = CompileError{name, errors.New(issues.Errors()[0].Message)}
 			return nil
 		}
-		p, failed := env.Program(ast, cel.CostLimit(celconfig.PerCallLimit), cel.CostTracking(&library.CostEstimator{}), cel.InterruptCheckFrequency(celconfig.CheckFrequency))
+		p, failed := env.Program(ast, cel.CostLimit(celconfig.PerCallLimit),
+			cel.CostTracking(&library.CostEstimator{}),
+			cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 		if failed != nil {
 			err = CompileError{name, failed}
 		}
@@ -126,7 +133,8 @@ func compile(object map[string]any) (e expressions, err error) {
 		e.variables = append(e.variables, named{v.Name, program(v.Name, v.Expression)})
 	}
 	for _, v := range vap.Spec.Validations {
-		one := validation{expression: v.Expression, text: v.Message, holds: program(v.Expression, v.Expression)}
+		one := validation{expression: v.Expression, text: v.Message,
+			holds: program(v.Expression, v.Expression)}
 		if v.MessageExpression != "" {
 			one.message = program(v.MessageExpression, v.MessageExpression)
 		}
@@ -144,8 +152,9 @@ type Verdict struct {
 	Dearest  string // the variable or validation with the highest cost
 }
 
-// Cost is the cost of the expressions in the units of the API server. Call is the cost of the dearest expression, which it limits
-// to 1,000,000. Request is the cost of all expressions of the dearest policy, which it limits to 10,000,000.
+// Cost is the cost of the expressions in the units of the API server. Call is the cost of the
+// dearest expression, which it limits to 1,000,000. Request is the cost of all expressions of the
+// dearest policy, which it limits to 10,000,000.
 type Cost struct{ Call, Request uint64 }
 
 // IsTooHigh reports whether the API server ends the evaluation.
@@ -153,12 +162,15 @@ func (c Cost) IsTooHigh() bool {
 	return c.Call > celconfig.PerCallLimit || c.Request > celconfig.RuntimeCELCostBudget
 }
 
-// Rejection is the expression that rejects an object, or the name of the condition, and its message.
+// Rejection is the expression that rejects an object, or the name of the condition, and its
+// message.
 type Rejection struct{ Expression, Message string }
 
-// Validate validates a request. before is the object that an update replaces, or nil. Both are as the API server stores them. An
-// expression that cannot be evaluated rejects the object. A nil e rejects nothing.
-func (e *Expressions) Validate(ctx context.Context, object, before map[string]any, user string) (v Verdict) {
+// Validate validates a request. before is the object that an update replaces, or nil. Both are as
+// the API server stores them. An expression that cannot be evaluated rejects the object. A nil e
+// rejects nothing.
+func (e *Expressions) Validate(ctx context.Context, object, before map[string]any,
+	user string) (v Verdict) {
 	if e == nil {
 		return v
 	}
@@ -175,9 +187,12 @@ func (e *Expressions) Validate(ctx context.Context, object, before map[string]an
 	return v
 }
 
-func (e *expressions) validate(ctx context.Context, object, before map[string]any, user string) (v Verdict) {
+func (e *expressions) validate(ctx context.Context, object, before map[string]any,
+	user string) (v Verdict) {
 	variables := lazy.NewMapValue(types.NewMapType(types.StringType, types.DynType))
-	input := map[string]any{"object": object, "oldObject": nil, "request": map[string]any{"userInfo": map[string]any{"username": user}}, "variables": variables}
+	input := map[string]any{"object": object, "oldObject": nil,
+		"request":   map[string]any{"userInfo": map[string]any{"username": user}},
+		"variables": variables}
 	if before != nil {
 		input["oldObject"] = before
 	}
@@ -205,7 +220,9 @@ func (e *expressions) validate(ctx context.Context, object, before map[string]an
 		}
 	}
 	for _, each := range e.variables {
-		variables.Append(each.name, func(*lazy.MapValue) ref.Val { return run(each.name, each.program) })
+		variables.Append(each.name, func(*lazy.MapValue) ref.Val {
+			return run(each.name, each.program)
+		})
 	}
 	for _, each := range e.validations {
 		holds := run(each.expression, each.holds)

@@ -2,12 +2,13 @@ package wholefile
 
 import "sync"
 
-// diskQueue is the number of concurrent writes. A disk syncs several files faster than one file after another.
+// diskQueue is the number of concurrent writes. A disk syncs several files faster than one file
+// after another.
 const diskQueue = 8
 
-// concurrently runs work for 0 to n-1, several at once, since each waits for the disk. It returns the error with the lowest
-// index, and may skip work behind it. After each piece, it calls tell with the number of finished ones, from one goroutine at
-// a time.
+// concurrently runs work for 0 to n-1, several at once, since each waits for the disk. It returns
+// the error with the lowest index, and may skip work behind it. After each piece, it calls tell
+// with the number of finished ones, from one goroutine at a time.
 func concurrently(n int, work func(int) error, tell func(done int)) error {
 	var (
 		mu     sync.Mutex

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestConcurrently runs pieces of work of which some fail. The error comes from the first of these. All pieces before it are done, and
-// several run at once.
+// TestConcurrently runs pieces of work of which some fail. The error comes from the first of these.
+// All pieces before it are done, and several run at once.
 func TestConcurrently(t *testing.T) {
 	for n := range 20 {
 		for fails := range n + 1 {
@@ -24,7 +24,8 @@ func TestConcurrently(t *testing.T) {
 				}
 				return nil
 			}, func(done int) { told = append(told, done) })
-			if want := fmt.Sprint("piece ", fails); (err == nil) != (fails == n) || err != nil && err.Error() != want {
+			if want := fmt.Sprint("piece ", fails); (err == nil) != (fails == n) ||
+				err != nil && err.Error() != want {
 				t.Errorf("%d pieces, from %d on wrong: %v, want %s", n, fails, err, want)
 			}
 			for i := range fails {
@@ -32,7 +33,8 @@ func TestConcurrently(t *testing.T) {
 					t.Errorf("%d pieces, from %d on wrong: piece %d does not run", n, fails, i)
 				}
 			}
-			if len(told) < fails || !slices.IsSorted(told) || len(told) > 0 && (told[0] != 1 || told[len(told)-1] != len(told)) {
+			if len(told) < fails || !slices.IsSorted(told) ||
+				len(told) > 0 && (told[0] != 1 || told[len(told)-1] != len(told)) {
 				t.Errorf("%d pieces, from %d on wrong: told %v", n, fails, told)
 			}
 		}
@@ -49,7 +51,10 @@ func TestConcurrently(t *testing.T) {
 		t.Error(err)
 	}
 	count := atomic.Int32{}
-	err := concurrently(1000, func(int) error { count.Add(1); return errors.New("wrong") }, func(int) {})
+	err := concurrently(1000, func(int) error {
+		count.Add(1)
+		return errors.New("wrong")
+	}, func(int) {})
 	if n := count.Load(); err == nil || n > 2*diskQueue {
 		t.Errorf("%d pieces run behind an error, %v", n, err)
 	}

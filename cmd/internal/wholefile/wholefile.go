@@ -1,14 +1,16 @@
-// Package wholefile writes files so that each is whole at every moment. It writes a new file next to its target, and renames it. A run that
-// ends early leaves files of both states. Its error names the changed ones. A killed run may also leave files whose names end in
-// .trainweld-new, which nothing reads.
+// Package wholefile writes files so that each is whole at every moment. It writes a new file next
+// to its target, and renames it. A run that ends early leaves files of both states. Its error names
+// the changed ones. A killed run may also leave files whose names end in .trainweld-new, which
+// nothing reads.
 //
 //	dir, err := wholefile.Open("out")
 //	...
 //	defer dir.Close()
 //	err = wholefile.Write([]wholefile.Changes{{Dir: dir, Write: files}}, interrupted, step)
 //
-// The path of the directory may contain symbolic links. Below it, no link is followed. A link in place of a file is replaced.
-// A link in place of a folder is an error. Files keep their permissions. Other hard links keep the old content.
+// The path of the directory may contain symbolic links. Below it, no link is followed. A link in
+// place of a file is replaced. A link in place of a folder is an error. Files keep their
+// permissions. Other hard links keep the old content.
 package wholefile
 
 import (
@@ -82,7 +84,8 @@ func Open(dir string) (*Dir, error) {
 	return nil, fmt.Errorf("%w; name a directory that can be written to", err)
 }
 
-// Close releases the directory. Unless something is in them, it removes directories that Open has created.
+// Close releases the directory. Unless something is in them, it removes directories that Open has
+// created.
 func (d *Dir) Close() error {
 	err := d.root.Close()
 	removeDirs(d.created)
@@ -107,7 +110,8 @@ func Sum(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Sum returns the sum of a regular file, and "" for a missing one. For other files it returns a word that is not a sum.
+// Sum returns the sum of a regular file, and "" for a missing one. For other files it returns a
+// word that is not a sum.
 func (d *Dir) Sum(name string) string {
 	text, err := ownfile.Read(d.root, name)
 	switch {
@@ -119,9 +123,10 @@ func (d *Dir) Sum(name string) string {
 	return Sum(text)
 }
 
-// Changed returns the files whose content differs. It calls look with the index and the content of each file, from several
-// goroutines.
-func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted func() error, step func(done, total int)) ([]File, error) {
+// Changed returns the files whose content differs. It calls look with the index and the content of
+// each file, from several goroutines.
+func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted func() error,
+	step func(done, total int)) ([]File, error) {
 	same := make([]bool, len(files))
 	err := concurrently(len(files), func(i int) error {
 		if err := interrupted(); err != nil {
@@ -145,8 +150,9 @@ func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted f
 	return changed, err
 }
 
-// Write makes all changes, one directory after the other: the files, several at once, and then the removals. The message of an error, also
-// one of interrupted, names the files that were changed before it.
+// Write makes all changes, one directory after the other: the files, several at once, and then the
+// removals. The message of an error, also one of interrupted, names the files that were changed
+// before it.
 func Write(all []Changes, interrupted func() error, step func(done, total int)) error {
 	r := run{known: map[dirEntry]bool{}}
 	err := check(all)
@@ -177,7 +183,8 @@ func check(all []Changes) error {
 		}
 		for _, name := range names {
 			if !IsName(name) {
-				return fmt.Errorf("%s is not a file of the directory %s", printable.Quoted(name), printable.Name(c.Dir.path))
+				return fmt.Errorf("%s is not a file of the directory %s", printable.Quoted(name),
+					printable.Name(c.Dir.path))
 			}
 		}
 	}
@@ -200,7 +207,8 @@ type run struct {
 
 const stageSuffix = ".trainweld-new"
 
-// change makes the changes of a directory. It writes several files at once, because most of the time is spent waiting for the disk.
+// change makes the changes of a directory. It writes several files at once, because most of the
+// time is spent waiting for the disk.
 func (r *run) change(c Changes, interrupted func() error, step func(done, total int)) error {
 	suffix := "." + strings.ToLower(rand.Text()[:8]) + stageSuffix // differs between runs
 	files := distinctFiles(c.Write)
@@ -255,7 +263,8 @@ func (r *run) makeFolder(d *Dir, folder string) error {
 		return d.named(err)
 	}
 	if info, err := d.root.Lstat(folder); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s is there and no directory; remove it or write elsewhere", printable.Name(d.at(folder)))
+		return fmt.Errorf("%s is there and no directory; remove it or write elsewhere",
+			printable.Name(d.at(folder)))
 	}
 	return nil
 }
@@ -279,9 +288,11 @@ func (r *run) remove(c Changes, interrupted func() error) error {
 	return nil
 }
 
-// IsName reports whether a name leads to a file below the directory, outside hidden folders such as git's.
+// IsName reports whether a name leads to a file below the directory, outside hidden folders such as
+// git's.
 func IsName(name string) bool {
-	if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || name == "." || strings.Contains(name, `\`) && filepath.Separator == '\\' {
+	if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || name == "." ||
+		strings.Contains(name, `\`) && filepath.Separator == '\\' {
 		return false
 	}
 	dir := path.Dir(name)
@@ -309,7 +320,8 @@ func (d *Dir) named(err error) error {
 	return err
 }
 
-// write writes a file under a staged name, with the permissions of the file that it replaces, and gives it its name.
+// write writes a file under a staged name, with the permissions of the file that it replaces, and
+// gives it its name.
 func (d *Dir) write(name, staged string, data []byte) error {
 	mode, replaces := fs.FileMode(0o666), false
 	switch old, err := d.root.Lstat(name); {
@@ -318,7 +330,8 @@ func (d *Dir) write(name, staged string, data []byte) error {
 	case err == nil && old.Mode().IsRegular():
 		mode, replaces = old.Mode().Perm(), true
 	case err == nil && old.Mode()&fs.ModeSymlink == 0:
-		return fmt.Errorf("%s is there and no file; remove it or write elsewhere", printable.Name(d.at(name)))
+		return fmt.Errorf("%s is there and no file; remove it or write elsewhere",
+			printable.Name(d.at(name)))
 	}
 	f, err := d.root.OpenFile(staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

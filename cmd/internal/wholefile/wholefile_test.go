@@ -52,8 +52,8 @@ func open(t *testing.T, dir string) *wholefile.Dir {
 	return d
 }
 
-// TestWrite_SeveralDirectories changes two directories. If the second cannot be written, the error names the files of the first. A name
-// that leads to no file of its directory changes none.
+// TestWrite_SeveralDirectories changes two directories. If the second cannot be written, the error
+// names the files of the first. A name that leads to no file of its directory changes none.
 func TestWrite_SeveralDirectories(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -62,16 +62,28 @@ func TestWrite_SeveralDirectories(t *testing.T) {
 		want    string // in the error
 	}{
 		{"both", "deep/er/b.yaml", func(string) error { return nil }, ""},
-		{"a directory in the place of a file", "b.yaml", func(dir string) error { return os.Mkdir(filepath.Join(dir, "b.yaml"), 0o777) }, "changed before: "},
-		{"a file in the place of a folder", "deep/b.yaml", func(dir string) error { return os.WriteFile(filepath.Join(dir, "deep"), nil, 0o666) }, "changed before: "},
-		{"a link in the place of a folder", "deep/b.yaml", func(dir string) error { return os.Symlink(".", filepath.Join(dir, "deep")) }, "changed before: "},
-		{"a name elsewhere", "../b.yaml", func(string) error { return nil }, "; nothing was changed"},
-		{"a hidden folder", ".git/b.yaml", func(string) error { return nil }, "; nothing was changed"},
+		{"a directory in the place of a file", "b.yaml", func(dir string) error {
+			return os.Mkdir(filepath.Join(dir, "b.yaml"), 0o777)
+		}, "changed before: "},
+		{"a file in the place of a folder", "deep/b.yaml", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "deep"), nil, 0o666)
+		}, "changed before: "},
+		{"a link in the place of a folder", "deep/b.yaml", func(dir string) error {
+			return os.Symlink(".", filepath.Join(dir, "deep"))
+		}, "changed before: "},
+		{"a name elsewhere", "../b.yaml", func(string) error {
+			return nil
+		}, "; nothing was changed"},
+		{"a hidden folder", ".git/b.yaml", func(string) error {
+			return nil
+		}, "; nothing was changed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			work := t.TempDir()
 			first, second := filepath.Join(work, "first"), filepath.Join(work, "second")
-			if err := errors.Join(os.Mkdir(first, 0o777), os.Mkdir(second, 0o777), os.WriteFile(filepath.Join(first, "gone.yaml"), []byte("gone"), 0o666)); err != nil {
+			if err := errors.Join(os.Mkdir(first, 0o777), os.Mkdir(second, 0o777),
+				os.WriteFile(filepath.Join(first, "gone.yaml"), []byte("gone"), 0o666)); err !=
+				nil {
 				t.Fatal(err)
 			}
 			if err := tc.prepare(second); err != nil {
@@ -91,14 +103,17 @@ func TestWrite_SeveralDirectories(t *testing.T) {
 			case tc.want == "":
 				want = map[string]string{
 					"first": "d---------", "first/deep": "d---------", "first/deep/a.yaml": "a",
-					"second": "d---------", "second/deep": "d---------", "second/deep/er": "d---------", "second/deep/er/b.yaml": "b",
+					"second": "d---------", "second/deep": "d---------",
+					"second/deep/er": "d---------", "second/deep/er/b.yaml": "b",
 				}
 			case strings.HasPrefix(tc.want, "changed before"):
 				delete(want, "first/gone.yaml")
 				want["first/deep"], want["first/deep/a.yaml"] = "d---------", "a"
-				tc.want += filepath.Join(first, "deep", "a.yaml") + ", " + filepath.Join(first, "gone.yaml")
+				tc.want += filepath.Join(first, "deep", "a.yaml") + ", " +
+					filepath.Join(first, "gone.yaml")
 			}
-			if (err != nil) != (tc.want != "") || err != nil && !strings.HasSuffix(err.Error(), tc.want) {
+			if (err != nil) != (tc.want != "") ||
+				err != nil && !strings.HasSuffix(err.Error(), tc.want) {
 				t.Errorf("Write() = %v, want %q", err, tc.want)
 			}
 			if diff := cmp.Diff(want, tree(t, work)); diff != "" {
@@ -108,17 +123,21 @@ func TestWrite_SeveralDirectories(t *testing.T) {
 	}
 }
 
-// TestWrite_Within writes a directory and a folder of it, which share a new folder and the folder of a file.
+// TestWrite_Within writes a directory and a folder of it, which share a new folder and the folder
+// of a file.
 func TestWrite_Within(t *testing.T) {
 	dir := t.TempDir()
 	all := []wholefile.Changes{{Dir: open(t, dir)}, {Dir: open(t, filepath.Join(dir, "b"))}}
 	all[0].Put("b/c/a", []byte("outer"))
 	all[0].Put("b/c/b", []byte("outer"))
 	all[1].Put("c/a", []byte("inner"))
-	if err := errors.Join(wholefile.Write(all, never, quiet), all[0].Dir.Close(), all[1].Dir.Close()); err != nil {
+	if err := errors.Join(wholefile.Write(all, never, quiet), all[0].Dir.Close(),
+		all[1].Dir.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"b": "d---------", "b/c": "d---------", "b/c/a": "inner", "b/c/b": "outer"}, tree(t, dir)); diff != "" {
+	if diff := cmp.Diff(
+		map[string]string{"b": "d---------", "b/c": "d---------", "b/c/a": "inner",
+			"b/c/b": "outer"}, tree(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -137,8 +156,11 @@ func TestOpen_Untouched(t *testing.T) {
 // TestIsName tells names of files below a directory from others.
 func TestIsName(t *testing.T) {
 	for name, want := range map[string]bool{
-		"a.yaml": true, "a/b.yaml": true, ".a": true, "a/.b": true, "a./b": true, `a\b`: filepath.Separator != '\\', "..a": true, "a..b/c": true,
-		"": false, ".": false, "..": false, "../a": false, "a/..": false, "a/../b": false, "/a": false, "a/": false, "a//b": false, "./a": false, "a/./b": false, ".git/a": false, "a/.git/b": false,
+		"a.yaml": true, "a/b.yaml": true, ".a": true, "a/.b": true, "a./b": true,
+		`a\b`: filepath.Separator != '\\', "..a": true, "a..b/c": true,
+		"": false, ".": false, "..": false, "../a": false, "a/..": false, "a/../b": false,
+		"/a": false, "a/": false, "a//b": false, "./a": false, "a/./b": false, ".git/a": false,
+		"a/.git/b": false,
 		"a/b/.c/d": false, "a/../../b": false,
 	} {
 		if got := wholefile.IsName(name); got != want {
@@ -147,12 +169,15 @@ func TestIsName(t *testing.T) {
 	}
 }
 
-// TestDir reads, compares and changes files of one directory: it keeps permissions, replaces links, and follows none.
+// TestDir reads, compares and changes files of one directory: it keeps permissions, replaces links,
+// and follows none.
 func TestDir(t *testing.T) {
 	work := t.TempDir()
 	dir, outside := filepath.Join(work, "dir"), filepath.Join(work, "outside")
-	if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(outside, []byte("outside"), 0o666), os.WriteFile(filepath.Join(dir, "run"), []byte("old"), 0o666),
-		os.Chmod(filepath.Join(dir, "run"), 0o777), os.Mkdir(filepath.Join(dir, "folder"), 0o777)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(outside, []byte("outside"), 0o666),
+		os.WriteFile(filepath.Join(dir, "run"), []byte("old"), 0o666),
+		os.Chmod(filepath.Join(dir, "run"), 0o777),
+		os.Mkdir(filepath.Join(dir, "folder"), 0o777)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"link", "gone"} {
@@ -164,35 +189,47 @@ func TestDir(t *testing.T) {
 	if !d.Exists("run") || !d.Exists("link") || d.Exists("nothing") {
 		t.Error("Exists() is wrong")
 	}
-	if sum := d.Sum("run"); sum != wholefile.Sum([]byte("old")) || d.Sum("nothing") != "" || d.Sum("link") != "unreadable" || d.Sum("folder") != "unreadable" {
+	if sum := d.Sum("run"); sum != wholefile.Sum([]byte("old")) || d.Sum("nothing") != "" ||
+		d.Sum("link") != "unreadable" || d.Sum("folder") != "unreadable" {
 		t.Errorf("Sum() = %q, %q, %q, %q", sum, d.Sum("nothing"), d.Sum("link"), d.Sum("folder"))
 	}
 	if text, err := d.ReadFile("run"); err != nil || string(text) != "old" {
 		t.Errorf("ReadFile() = %q, %v", text, err)
 	}
-	if _, err := d.ReadFile("nothing"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), filepath.Join(dir, "nothing")+":") {
+	if _, err := d.ReadFile("nothing"); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), filepath.Join(dir, "nothing")+":") {
 		t.Errorf("ReadFile() = %v, want an error with the path", err)
 	}
-	text := func(text string) func() ([]byte, error) { return func() ([]byte, error) { return []byte(text), nil } }
-	files := []wholefile.File{{Name: "run", Text: text("old")}, {Name: "new", Text: text("new")}, {Name: "link", Text: text("outside")}, {Name: "new", Text: text("other")}, {Name: "empty", Text: text("")}}
+	text := func(text string) func() ([]byte, error) {
+		return func() ([]byte, error) { return []byte(text), nil }
+	}
+	files := []wholefile.File{{Name: "run", Text: text("old")}, {Name: "new", Text: text("new")},
+		{Name: "link", Text: text("outside")}, {Name: "new", Text: text("other")},
+		{Name: "empty", Text: text("")}}
 	seen, steps, mu := map[int]string{}, []string{}, sync.Mutex{}
 	changed, err := d.Changed(files, func(i int, text []byte) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen[i] = string(text)
 	}, never, func(done, total int) { steps = append(steps, fmt.Sprint(done, "/", total)) })
-	if diff := cmp.Diff(map[int]string{0: "old", 1: "new", 2: "outside", 3: "other", 4: ""}, seen); diff != "" || err != nil || fmt.Sprint(steps) != "[1/5 2/5 3/5 4/5 5/5]" || len(changed) != 4 || changed[0].Name != "new" {
-		t.Errorf("Changed() = %v, %v, with steps %s and texts (-want +got):\n%s", changed, err, steps, diff)
+	if diff := cmp.Diff(map[int]string{0: "old", 1: "new", 2: "outside", 3: "other", 4: ""},
+		seen); diff != "" || err != nil || fmt.Sprint(steps) != "[1/5 2/5 3/5 4/5 5/5]" ||
+		len(changed) != 4 || changed[0].Name != "new" {
+		t.Errorf("Changed() = %v, %v, with steps %s and texts (-want +got):\n%s", changed, err,
+			steps, diff)
 	}
 	changes := wholefile.Changes{Dir: d, Write: changed}
 	changes.Put("run", []byte("run"))
 	changes.Delete("gone") // a link
 	changes.Delete("folder")
 	changes.Delete("nothing")
-	if err := errors.Join(wholefile.Write([]wholefile.Changes{changes}, never, quiet), d.Close()); err != nil {
+	if err := errors.Join(wholefile.Write([]wholefile.Changes{changes}, never, quiet),
+		d.Close()); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"outside": "outside", "dir": "d---------", "dir/run": "run", "dir/new": "new", "dir/empty": "", "dir/link": "outside", "dir/gone": "L---------", "dir/folder": "d---------"}
+	want := map[string]string{"outside": "outside", "dir": "d---------", "dir/run": "run",
+		"dir/new": "new", "dir/empty": "", "dir/link": "outside", "dir/gone": "L---------",
+		"dir/folder": "d---------"}
 	if diff := cmp.Diff(want, tree(t, work)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -201,14 +238,15 @@ func TestDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, mode := range map[string]fs.FileMode{"run": 0o777, "new": usual.Mode()} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || runtime.GOOS != "windows" && info.Mode() != mode {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil ||
+			runtime.GOOS != "windows" && info.Mode() != mode {
 			t.Errorf("%s has the mode %v, %v, want %v", name, info.Mode(), err, mode)
 		}
 	}
 }
 
-// TestWrite_Early stops a run at each place where it may stop. Each file is whole, of one state or the other, and the error names the
-// changed ones. No staged file is left.
+// TestWrite_Early stops a run at each place where it may stop. Each file is whole, of one state or
+// the other, and the error names the changed ones. No staged file is left.
 func TestWrite_Early(t *testing.T) {
 	stop := errors.New("stop")
 	for calls := range 6 {
@@ -265,8 +303,11 @@ func TestWrite_Early(t *testing.T) {
 func TestWrite_NoText(t *testing.T) {
 	dir, stop := t.TempDir(), errors.New("stop")
 	d := open(t, dir)
-	changes := wholefile.Changes{Dir: d, Write: []wholefile.File{{Name: "b/c", Text: func() ([]byte, error) { return nil, stop }}}}
-	if err := wholefile.Write([]wholefile.Changes{changes}, never, quiet); err == nil || err.Error() != "stop; nothing was changed" {
+	changes := wholefile.Changes{
+		Dir: d, Write: []wholefile.File{
+			{Name: "b/c", Text: func() ([]byte, error) { return nil, stop }}}}
+	if err := wholefile.Write([]wholefile.Changes{changes}, never, quiet); err == nil ||
+		err.Error() != "stop; nothing was changed" {
 		t.Errorf("Write() = %v", err)
 	}
 	if err := d.Close(); err != nil {
@@ -277,7 +318,8 @@ func TestWrite_NoText(t *testing.T) {
 	}
 }
 
-// TestWrite_Edited changes a file when all new files are written. It stays, and the other files to remove go.
+// TestWrite_Edited changes a file when all new files are written. It stays, and the other files to
+// remove go.
 func TestWrite_Edited(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
@@ -288,16 +330,20 @@ func TestWrite_Edited(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		changes.Delete(name)
 	}
-	err := wholefile.Write([]wholefile.Changes{changes}, never, func(int, int) { testenv.WriteIn(t, dir, "b", "mine") })
+	err := wholefile.Write([]wholefile.Changes{changes}, never, func(int, int) {
+		testenv.WriteIn(t, dir, "b", "mine")
+	})
 	if err := errors.Join(err, changes.Dir.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"b": "mine", "new": ""}, testenv.Tree(t, dir)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"b": "mine", "new": ""},
+		testenv.Tree(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestWrite_AtOnce writes a directory by several runs at once. Each file comes from one run, and nothing else is left.
+// TestWrite_AtOnce writes a directory by several runs at once. Each file comes from one run, and
+// nothing else is left.
 func TestWrite_AtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
@@ -312,7 +358,8 @@ func TestWrite_AtOnce(t *testing.T) {
 				changes := wholefile.Changes{Dir: d}
 				changes.Put("a", bytes.Repeat(fmt.Append(nil, run), 10_000))
 				changes.Put(fmt.Sprint("of-", run), nil)
-				if err := errors.Join(wholefile.Write([]wholefile.Changes{changes}, never, quiet), d.Close()); err != nil {
+				if err := errors.Join(wholefile.Write([]wholefile.Changes{changes}, never, quiet),
+					d.Close()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -320,17 +367,20 @@ func TestWrite_AtOnce(t *testing.T) {
 	}
 	all.Wait()
 	files := testenv.Tree(t, dir)
-	if text := files["a"]; len(files) != 9 || len(text) != 10_000 || strings.Trim(text, text[:1]) != "" {
+	if text := files["a"]; len(files) != 9 || len(text) != 10_000 ||
+		strings.Trim(text, text[:1]) != "" {
 		t.Errorf("%d files, and one of %d bytes", len(files), len(text))
 	}
 }
 
-// TestOpen_Rejected opens paths that cannot be directories. The message says what to do, and all stays as it was.
+// TestOpen_Rejected opens paths that cannot be directories. The message says what to do, and all
+// stays as it was.
 func TestOpen_Rejected(t *testing.T) {
 	for _, name := range []string{"file/dir", "file", "new/deep/" + strings.Repeat("x", 1000)} {
 		work := t.TempDir()
 		testenv.WriteIn(t, work, "file", "file")
-		if d, err := wholefile.Open(filepath.Join(work, name)); err == nil || !strings.Contains(err.Error(), "name a directory that can be written to") {
+		if d, err := wholefile.Open(filepath.Join(work, name)); err == nil ||
+			!strings.Contains(err.Error(), "name a directory that can be written to") {
 			t.Errorf("Open(%s) = %v, %v", name, d, err)
 		}
 		if diff := cmp.Diff(map[string]string{"file": "file"}, tree(t, work)); diff != "" {

@@ -22,7 +22,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Catalog holds the runtimes, and where they come from. Releases may have different runtimes of one name.
+// Catalog holds the runtimes, and where they come from. Releases may have different runtimes of one
+// name.
 type Catalog struct {
 	reporter
 	flags    Flags
@@ -39,7 +40,8 @@ type Catalog struct {
 	lock     sync.Mutex // guards the rest
 	resolved map[resolution]*RuntimeSource
 	derived  map[derivedBy]*RuntimeSource
-	shared   map[string]*RuntimeSource            // the derived ones by the base and its extended patches
+	// the derived ones by the base and its extended patches
+	shared   map[string]*RuntimeSource
 	hashes   map[*manifest.Document]string        // of the bases of derived runtimes
 	schemas  map[string]*schema.Type              // of runtimes, by the version of the release
 	stock    map[string]map[string]*RuntimeSource // by the version and the name
@@ -49,8 +51,11 @@ type Catalog struct {
 func newCatalog(flags Flags, settings *Settings, to reporter) *Catalog {
 	return &Catalog{
 		reporter: to, flags: flags, settings: settings,
-		Broken: map[fieldpath.Object]bool{}, runtimes: map[string]*render.Runtimes{}, sources: map[released]*RuntimeSource{}, built: map[fieldpath.Object]bool{},
-		resolved: map[resolution]*RuntimeSource{}, derived: map[derivedBy]*RuntimeSource{}, shared: map[string]*RuntimeSource{}, schemas: map[string]*schema.Type{}, hashes: map[*manifest.Document]string{}, stock: map[string]map[string]*RuntimeSource{},
+		Broken: map[fieldpath.Object]bool{}, runtimes: map[string]*render.Runtimes{},
+		sources: map[released]*RuntimeSource{}, built: map[fieldpath.Object]bool{},
+		resolved: map[resolution]*RuntimeSource{}, derived: map[derivedBy]*RuntimeSource{},
+		shared: map[string]*RuntimeSource{}, schemas: map[string]*schema.Type{},
+		hashes: map[*manifest.Document]string{}, stock: map[string]map[string]*RuntimeSource{},
 	}
 }
 
@@ -67,7 +72,8 @@ func (c *Catalog) Named(id fieldpath.Object) *RuntimeSource {
 	return nil
 }
 
-// versions returns the versions with runtimes: the given one, none, and the others from the latest on.
+// versions returns the versions with runtimes: the given one, none, and the others from the latest
+// on.
 func (c *Catalog) versions(first string) []string {
 	versions := []string{first}
 	if len(c.runtimes) == 0 || len(c.runtimes) == 1 && c.runtimes[first] != nil {
@@ -80,7 +86,8 @@ func (c *Catalog) versions(first string) []string {
 	return versions
 }
 
-// setDefaults sets the API server's defaults in a runtime. sets reports whether a file sets a field.
+// setDefaults sets the API server's defaults in a runtime. sets reports whether a file sets a
+// field.
 func (c *Catalog) setDefaults(spec *trainer.TrainingRuntimeSpec, sets func(fieldpath.Path) bool) {
 	plain := ports.WithoutProtocol(spec)
 	render.DefaultRuntime(spec, sets)
@@ -91,17 +98,19 @@ func (c *Catalog) setDefaults(spec *trainer.TrainingRuntimeSpec, sets func(field
 	}
 }
 
-// RuntimeSource is the source of a runtime. A ConfigMap holds a snapshot as a string, so fields of a snapshot have the
-// position of that string.
+// RuntimeSource is the source of a runtime. A ConfigMap holds a snapshot as a string, so fields of
+// a snapshot have the position of that string.
 type RuntimeSource struct {
 	Document *manifest.Document
 	Snapshot any // the runtime of a snapshot that the Trainer keeps for a TrainJob
-	// Stock reports a runtime that the release ships, and the inputs lack. Its text has no position.
+	// Stock reports a runtime that the release ships, and the inputs lack. Its text has no
+	// position.
 	Stock bool
 	// Findings are those on a runtime that a TrainJob of another release reads.
 	Findings finding.List
 
-	from, hash string                       // the base of a derived runtime and its hash, by the annotations
+	// the base of a derived runtime and its hash, by the annotations
+	from, hash string
 	derivation *derivation                  // nil without extended patches
 	spec       *trainer.TrainingRuntimeSpec // nil after an error
 }
@@ -119,8 +128,8 @@ func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
 	return s.Document.Position(path)
 }
 
-// Fields returns the fields of the runtime. The Trainer treats a snapshot as the runtime that its TrainJob names, so a snapshot
-// gets that kind and name.
+// Fields returns the fields of the runtime. The Trainer treats a snapshot as the runtime that its
+// TrainJob names, so a snapshot gets that kind and name.
 func (s *RuntimeSource) Fields(named fieldpath.Object) (map[string]any, error) {
 	switch {
 	case s.derivation != nil:
@@ -162,13 +171,16 @@ func (s *RuntimeSource) Managers() []string {
 	return names
 }
 
-// History returns the owners of the fields of a runtime that extended patches make. It returns the merge schema, the claims of the base
-// and the patches, and a function for their places. The other patches of a TrainJob take no part.
-func (s *RuntimeSource) History() (*schema.Type, iter.Seq2[fieldpath.Path, []merge.Claim], func(merge.Claim) merge.Claim) {
+// History returns the owners of the fields of a runtime that extended patches make. It returns the
+// merge schema, the claims of the base and the patches, and a function for their places. The other
+// patches of a TrainJob take no part.
+func (s *RuntimeSource) History() (*schema.Type, iter.Seq2[fieldpath.Path, []merge.Claim],
+	func(merge.Claim) merge.Claim) {
 	d := s.derivation
 	claims := func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		for path, claims := range d.owners.All() {
-			isTaken := path.HasPrefix(fieldpath.Fields("spec")) || path.HasPrefix(fieldpath.Fields("metadata", "labels"))
+			isTaken := path.HasPrefix(fieldpath.Fields("spec")) ||
+				path.HasPrefix(fieldpath.Fields("metadata", "labels"))
 			if isTaken && !yield(path, claims) {
 				return
 			}
@@ -184,7 +196,8 @@ func (s *RuntimeSource) History() (*schema.Type, iter.Seq2[fieldpath.Path, []mer
 	}
 }
 
-// Rejected sets the positions of a cluster's findings on a derived runtime. Findings that its base does not have belong to the patches.
+// Rejected sets the positions of a cluster's findings on a derived runtime. Findings that its base
+// does not have belong to the patches.
 func (s *RuntimeSource) Rejected(found, ofBase finding.List) {
 	known := map[string]bool{}
 	for _, f := range ofBase {
@@ -273,8 +286,8 @@ func (d *derivation) index() {
 	}
 }
 
-// patchOf returns the last patch that sets a field, or nil. A patch that sets a value as a whole also sets the fields within. A patch
-// that names an item also sets its key.
+// patchOf returns the last patch that sets a field, or nil. A patch that sets a value as a whole
+// also sets the fields within. A patch that names an item also sets its key.
 func (d *derivation) patchOf(path fieldpath.Path) *extension {
 	if d == nil || len(path) == 0 {
 		return nil
@@ -303,8 +316,8 @@ func (d *derivation) position(path fieldpath.Path) fieldpath.Position {
 	return d.base.Position(path)
 }
 
-// origin returns a claim of the runtime as the claim of the last patch that sets the field, if any. An item belongs to the base, if that
-// has it.
+// origin returns a claim of the runtime as the claim of the last patch that sets the field, if any.
+// An item belongs to the base, if that has it.
 func (d *derivation) origin(claim merge.Claim) merge.Claim {
 	p := d.patchOf(claim.At)
 	if p == nil || claim.Value == (merge.Presence{}) && d.base.Document.Has(claim.At) {

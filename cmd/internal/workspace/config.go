@@ -22,7 +22,8 @@ import (
 // ConfigName is the name of the policy file for the objects of its directory and below.
 const ConfigName = "trainweld.yaml"
 
-// Settings holds the settings that policy files have for a file: the release, the patches and the severities.
+// Settings holds the settings that policy files have for a file: the release, the patches and the
+// severities.
 type Settings struct {
 	reporter
 	flags Flags
@@ -49,7 +50,8 @@ type Settings struct {
 func newSettings(flags Flags, lines *Lines, to reporter) *Settings {
 	return &Settings{
 		reporter: to, flags: flags, lines: lines,
-		configs: map[string]config{}, byDir: map[string]dirPolicy{}, byFile: map[string]*manifest.API{},
+		configs: map[string]config{}, byDir: map[string]dirPolicy{},
+		byFile:        map[string]*manifest.API{},
 		stockAccepted: map[string]bool{}, unbuilt: map[string]bool{}, kustomized: map[string]bool{},
 		rules: map[string]*rules{}, apis: map[string]*manifest.API{},
 	}
@@ -61,8 +63,9 @@ type config struct {
 	dirPolicy
 }
 
-// dirPolicy holds the release and the rules for the objects of a directory. They may come from two files. A file without
-// trainerVersion leaves the release to a file above it. A file with nothing else leaves the rules to that file.
+// dirPolicy holds the release and the rules for the objects of a directory. They may come from two
+// files. A file without trainerVersion leaves the release to a file above it. A file with nothing
+// else leaves the rules to that file.
 type dirPolicy struct {
 	release *release.Release // nil without a valid one
 	rules   *rules           // nil without any, and after an error
@@ -78,11 +81,12 @@ type rules struct {
 
 // or returns the settings, and those of outer where there are none.
 func (g dirPolicy) or(outer dirPolicy) dirPolicy {
-	return dirPolicy{cmp.Or(g.release, outer.release), cmp.Or(g.rules, outer.rules), cmp.Or(g.stock, outer.stock)}
+	return dirPolicy{cmp.Or(g.release, outer.release), cmp.Or(g.rules, outer.rules),
+		cmp.Or(g.stock, outer.stock)}
 }
 
-// policyOf returns the release and the rules for the objects of a directory. The file of --policy goes before the nearest
-// trainweld.yaml.
+// policyOf returns the release and the rules for the objects of a directory. The file of --policy
+// goes before the nearest trainweld.yaml.
 func (st *Settings) policyOf(fsys fs.FS, dir string) dirPolicy {
 	if st.flags.AnyRelease {
 		return dirPolicy{}
@@ -108,14 +112,16 @@ func (st *Settings) nearest(fsys fs.FS, dir string) dirPolicy {
 		return g
 	}
 	g := st.config(fsys, path.Join(dir, ConfigName)).dirPolicy
-	if above, ok := parentDir(fsys, dir); ok && (g.release == nil || g.rules == nil || g.stock == nil) {
+	if above, ok := parentDir(fsys, dir); ok &&
+		(g.release == nil || g.rules == nil || g.stock == nil) {
 		g = g.or(st.nearest(fsys, above))
 	}
 	st.byDir[dir] = g
 	return g
 }
 
-// dirOf returns the directory whose policy holds for a file. Standard input belongs to the working directory.
+// dirOf returns the directory whose policy holds for a file. Standard input belongs to the working
+// directory.
 func dirOf(file string) string {
 	if file == manifest.Stdin {
 		return "."
@@ -123,9 +129,11 @@ func dirOf(file string) string {
 	return path.Dir(filepath.ToSlash(file))
 }
 
-// parentDir returns the directory above another one. It returns false at the root of a git repository or of the file system.
+// parentDir returns the directory above another one. It returns false at the root of a git
+// repository or of the file system.
 func parentDir(fsys fs.FS, dir string) (string, bool) {
-	if _, err := fs.Stat(fsys, path.Join(dir, ".git")); err == nil || dir == filepath.ToSlash(filepath.VolumeName(dir)) && dir != "" {
+	if _, err := fs.Stat(fsys, path.Join(dir, ".git")); err == nil ||
+		dir == filepath.ToSlash(filepath.VolumeName(dir)) && dir != "" {
 		return "", false
 	}
 	above := path.Dir(dir)
@@ -166,8 +174,10 @@ func kustomizationNames() []string {
 // kustomization, and no build has made it. The build may replace the image.
 func (st *Settings) NoteImages(file string, found finding.List) {
 	for i := range found {
-		if f := &found[i]; f.Code == codes.ImageName && f.Severity > finding.Note && st.unbuilt[file] {
-			f.Severity, f.Remedy.Text = finding.Note, "build the kustomization around the file with -k"
+		if f := &found[i]; f.Code == codes.ImageName && f.Severity > finding.Note &&
+			st.unbuilt[file] {
+			f.Severity, f.Remedy.Text = finding.Note,
+				"build the kustomization around the file with -k"
 		}
 	}
 }
@@ -214,7 +224,8 @@ func (st *Settings) APIOf(fsys fs.FS, file string) *manifest.API {
 	return st.API(st.policyOf(fsys, dirOf(file)).release)
 }
 
-// IsConfig reports whether a file is a policy file, and not a manifest of that name. It reports the mistakes in it.
+// IsConfig reports whether a file is a policy file, and not a manifest of that name. It reports the
+// mistakes in it.
 func (st *Settings) IsConfig(fsys fs.FS, file string) bool {
 	if file == manifest.Stdin {
 		return false
@@ -228,7 +239,9 @@ func (st *Settings) IsConfig(fsys fs.FS, file string) bool {
 func (st *Settings) Releases() []release.Release {
 	st.lock.Lock()
 	defer st.lock.Unlock()
-	return slices.DeleteFunc(release.Known(), func(r release.Release) bool { return st.apis[r.Version] == nil })
+	return slices.DeleteFunc(release.Known(), func(r release.Release) bool {
+		return st.apis[r.Version] == nil
+	})
 }
 
 // API returns the API of a release, or nil for nil. Each release has one API in a run.

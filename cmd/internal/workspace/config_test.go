@@ -17,7 +17,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-const plainJob = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: NAME}\nspec: {runtimeRef: {name: torch-distributed}}\n"
+const plainJob = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " +
+	"NAME}\nspec: {runtimeRef: {name: torch-distributed}}\n"
 
 // jobsOf returns the releases of the TrainJobs by their names.
 func jobsOf(in *workspace.Input) map[string]string {
@@ -31,7 +32,8 @@ func jobsOf(in *workspace.Input) map[string]string {
 	return versions
 }
 
-// TestReleases wants the flag to win, then the nearest trainweld.yaml. Standard input belongs to the working directory.
+// TestReleases wants the flag to win, then the nearest trainweld.yaml. Standard input belongs to
+// the working directory.
 func TestReleases(t *testing.T) {
 	files := fstest.MapFS{
 		"trainweld.yaml":      {Data: []byte("trainerVersion: 2.0\n")},
@@ -49,7 +51,8 @@ func TestReleases(t *testing.T) {
 		"z/unused/empty.yaml": {},
 	}
 	in := workspace.Read(source(files), workspace.Flags{Files: []string{"."}, Recursive: true})
-	want := map[string]string{"a": "2.0.1", "b": "2.0.1", "c": "2.1.0", "e": "2.1.0", "f": "", "g": "2.0.1", "h": "2.0.1", "i": "2.0.1"}
+	want := map[string]string{"a": "2.0.1", "b": "2.0.1", "c": "2.1.0", "e": "2.1.0", "f": "",
+		"g": "2.0.1", "h": "2.0.1", "i": "2.0.1"}
 	if got := jobsOf(in); !equal(got, want) || in.Findings.Err() != nil {
 		t.Errorf("got %v, want %v: %v", got, want, in.Findings)
 	}
@@ -60,7 +63,8 @@ func TestReleases(t *testing.T) {
 	if !slices.Equal(used, []string{"2.0", "2.1"}) {
 		t.Errorf("the releases are %q", used)
 	}
-	latest := workspace.Read(source(files), workspace.Flags{Files: []string{"c"}, Release: release.Latest()})
+	latest := workspace.Read(source(files),
+		workspace.Flags{Files: []string{"c"}, Release: release.Latest()})
 	if got := jobsOf(latest); !equal(got, map[string]string{"c": release.Latest().Version}) {
 		t.Errorf("the flag does not win: %v", got)
 	}
@@ -68,9 +72,11 @@ func TestReleases(t *testing.T) {
 	if got := jobsOf(any); !equal(got, map[string]string{"c": ""}) {
 		t.Errorf("any release is one: %v", got)
 	}
-	piped := workspace.Read(streamed{source(files), strings.NewReader(plainJob)}, workspace.Flags{Files: []string{"-"}})
+	piped := workspace.Read(streamed{source(files), strings.NewReader(plainJob)},
+		workspace.Flags{Files: []string{"-"}})
 	if got := jobsOf(piped); !equal(got, map[string]string{"NAME": "2.0.1"}) {
-		t.Errorf("standard input has the releases %v, want the release of the working directory", got)
+		t.Errorf("standard input has the releases %v, want the release of the working directory",
+			got)
 	}
 }
 
@@ -93,11 +99,13 @@ type streamed struct {
 
 func (s streamed) Inputs() (fs.FS, io.Reader) { return fstest.MapFS(s.source), s.stdin }
 
-// TestReleases_AboveTheWorkingDirectory wants the search to leave the working directory, and to end at the repository.
+// TestReleases_AboveTheWorkingDirectory wants the search to leave the working directory, and to end
+// at the repository.
 func TestReleases_AboveTheWorkingDirectory(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"trainweld.yaml": "trainerVersion: 2.1\n", "repo/.git/HEAD": "", "repo/jobs/x/job.yaml": plainJob, "plain/jobs/x/job.yaml": plainJob,
+		"trainweld.yaml": "trainerVersion: 2.1\n", "repo/.git/HEAD": "",
+		"repo/jobs/x/job.yaml": plainJob, "plain/jobs/x/job.yaml": plainJob,
 	} {
 		file := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -107,11 +115,13 @@ func TestReleases_AboveTheWorkingDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for dir, want := range map[string]string{"plain/jobs/x": "2.1.0", "plain/jobs": "2.1.0", "repo/jobs/x": "", "repo": ""} {
+	for dir, want := range map[string]string{"plain/jobs/x": "2.1.0", "plain/jobs": "2.1.0",
+		"repo/jobs/x": "", "repo": ""} {
 		t.Run(dir, func(t *testing.T) {
 			t.Chdir(filepath.Join(root, dir))
 			for _, path := range []string{".", filepath.Join(root, dir)} {
-				in := workspace.Read(&host.Program{Files: host.Files{}}, workspace.Flags{Files: []string{path}, Recursive: true})
+				in := workspace.Read(&host.Program{Files: host.Files{}},
+					workspace.Flags{Files: []string{path}, Recursive: true})
 				if got := jobsOf(in); !equal(got, map[string]string{"NAME": want}) {
 					t.Errorf("%s: got %v, want %q", path, got, want)
 				}
@@ -120,23 +130,30 @@ func TestReleases_AboveTheWorkingDirectory(t *testing.T) {
 	}
 }
 
-// TestStockRuntime wants the runtime that the release installs if the input lacks the runtime. A flag or a policy accepts it without a
-// note.
+// TestStockRuntime wants the runtime that the release installs if the input lacks the runtime. A
+// flag or a policy accepts it without a note.
 func TestStockRuntime(t *testing.T) {
-	own := strings.NewReplacer("name: r", "name: torch-distributed", "kind: T", "kind: ClusterT").Replace(runtimeText)
+	own := strings.NewReplacer("name: r", "name: torch-distributed", "kind: T",
+		"kind: ClusterT").Replace(runtimeText)
 	for _, tc := range []struct {
 		name, text string
 		release    string
 		stock      bool
 	}{
 		{"the latest release", plainJob, "", true},
-		{"an unknown runtime", strings.Replace(plainJob, "torch-distributed", "none", 1), "", false},
+		{"an unknown runtime", strings.Replace(plainJob, "torch-distributed", "none", 1), "",
+			false},
 		{"a release", plainJob, "2.1", true},
 		{"a runtime of the inputs", plainJob + "---\n" + own, "2.1", false},
-		{"a broken runtime of the inputs", plainJob + "---\n" + strings.Replace(own, "spec: {}", "spec: []", 1), "2.1", false},
-		{"a runtime of a later release", strings.Replace(plainJob, "torch-distributed", "jax-distributed", 1), "2.1", false},
-		{"the later release", strings.Replace(plainJob, "torch-distributed", "jax-distributed", 1), "2.2", true},
-		{"a TrainingRuntime", strings.Replace(plainJob, "{name: torch-distributed}", "{name: torch-distributed, kind: TrainingRuntime}", 1), "2.2", false},
+		{"a broken runtime of the inputs",
+			plainJob + "---\n" + strings.Replace(own, "spec: {}", "spec: []", 1), "2.1", false},
+		{"a runtime of a later release",
+			strings.Replace(plainJob, "torch-distributed", "jax-distributed", 1), "2.1", false},
+		{"the later release", strings.Replace(plainJob, "torch-distributed", "jax-distributed", 1),
+			"2.2", true},
+		{"a TrainingRuntime",
+			strings.Replace(plainJob, "{name: torch-distributed}",
+				"{name: torch-distributed, kind: TrainingRuntime}", 1), "2.2", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			flags := workspace.Flags{Files: []string{"in.yaml"}}
@@ -146,11 +163,15 @@ func TestStockRuntime(t *testing.T) {
 			in := workspace.Read(source{"in.yaml": {Data: []byte(tc.text)}}, flags)
 			spec, _ := in.RuntimeOf(in.Jobs[0])
 			s := in.SourceOf(in.Jobs[0])
-			if got := s != nil && s.Stock; got != tc.stock || got && (spec == nil || in.Earlier(in.Jobs[0]).TorchNumProcPerNode == nil != (tc.release == "2.2" || tc.release == "")) {
+			if got := s != nil && s.Stock; got != tc.stock ||
+				got && (spec == nil ||
+					in.Earlier(in.Jobs[0]).TorchNumProcPerNode == nil != (tc.release == "2.2" ||
+						tc.release == "")) {
 				t.Errorf("stock: %t, want %t; %v", got, tc.stock, in.Earlier(in.Jobs[0]))
 			}
 			found := in.ReleaseFindings(in.Jobs[0], render.Fail)
-			if isNoted := len(found) == 1 && codes.AssumesRuntime(found[0]) && found[0].Position.File == "in.yaml"; isNoted != (tc.stock && tc.release == "") {
+			if isNoted := len(found) == 1 && codes.AssumesRuntime(found[0]) &&
+				found[0].Position.File == "in.yaml"; isNoted != (tc.stock && tc.release == "") {
 				t.Errorf("found %v", found)
 			}
 		})
@@ -159,13 +180,17 @@ func TestStockRuntime(t *testing.T) {
 
 // TestSnapshot_OfARelease wants a snapshot to count only in releases whose controller keeps some.
 func TestSnapshot_OfARelease(t *testing.T) {
-	text := jobText + "---\n" + runtimeText + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: j-runtime-snapshot, namespace: default}\ndata:\n  runtime: |\n    apiVersion: trainer.kubeflow.org/v1alpha1\n    kind: ClusterTrainingRuntime\n    metadata: {name: r}\n    spec: {}\n"
+	text := jobText + "---\n" + runtimeText +
+		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: j-runtime-snapshot, namespace: " +
+		"default}\ndata:\n  runtime: |\n    apiVersion: trainer.kubeflow.org/v1alpha1\n    kind: " +
+		"ClusterTrainingRuntime\n    metadata: {name: r}\n    spec: {}\n"
 	for version, want := range map[string]bool{"2.2": false, "2.3": true} {
 		r, err := release.Parse(version)
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := workspace.Read(source{"in.yaml": {Data: []byte(text)}}, workspace.Flags{Files: []string{"in.yaml"}, Release: r})
+		in := workspace.Read(source{"in.yaml": {Data: []byte(text)}},
+			workspace.Flags{Files: []string{"in.yaml"}, Release: r})
 		if s := in.SourceOf(in.Jobs[0]); s == nil || (s.Snapshot != nil) != want {
 			t.Errorf("%s: the source is %+v", version, s)
 		}

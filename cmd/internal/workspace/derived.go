@@ -21,8 +21,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Derived returns the runtime that a TrainJob's extended patches make. It also returns the TrainJob that refers to it, with all its other
-// patches. It returns no runtime without extended patches.
+// Derived returns the runtime that a TrainJob's extended patches make. It also returns the TrainJob
+// that refers to it, with all its other patches. It returns no runtime without extended patches.
 func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err error) {
 	fields, err := j.Document.Fields()
 	if err != nil {
@@ -45,33 +45,42 @@ func (in *Input) Derived(j Job) (runtime, job *unstructured.Unstructured, err er
 		return nil, &unstructured.Unstructured{Object: fields}, nil
 	}
 	d := source.derivation
-	if err := unstructured.SetNestedMap(fields, map[string]any{"kind": trainer.TrainingRuntimeKind, "name": derivedName(j)}, "spec", "runtimeRef"); err != nil {
+	if err := unstructured.SetNestedMap(
+		fields, map[string]any{"kind": trainer.TrainingRuntimeKind, "name": derivedName(j)}, "spec",
+		"runtimeRef"); err != nil {
 		return nil, nil, err
 	}
 	hash, err := in.hashOf(d.base.Document)
 	if err != nil {
 		return nil, nil, err
 	}
-	metadata := map[string]any{"name": derivedName(j), "namespace": j.Namespace, "annotations": map[string]any{
-		fromAnnotation: d.base.Document.ID.Kind + "/" + d.base.Document.ID.Name, hashAnnotation: hash, managersAnnotation: strings.Join(source.Managers(), ","),
-	}}
+	metadata := map[string]any{"name": derivedName(j), "namespace": j.Namespace,
+		"annotations": map[string]any{
+			fromAnnotation: d.base.Document.ID.Kind + "/" + d.base.Document.ID.Name,
+			hashAnnotation: hash, managersAnnotation: strings.Join(source.Managers(), ","),
+		}}
 	if of := trainerLabels(d.fields); len(of) > 0 {
 		metadata["labels"] = of
 	}
 	runtime = &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": trainer.SchemeGroupVersion.String(), "kind": trainer.TrainingRuntimeKind, "metadata": metadata, "spec": kruntime.DeepCopyJSON(d.fields)["spec"],
+		"apiVersion": trainer.SchemeGroupVersion.String(), "kind": trainer.TrainingRuntimeKind,
+		"metadata": metadata, "spec": kruntime.DeepCopyJSON(d.fields)["spec"],
 	}}
 	return runtime, &unstructured.Unstructured{Object: fields}, nil
 }
 
-// trainerLabels returns the labels of a runtime that the Trainer and its SDK read. Others may belong to the tool that applies it.
+// trainerLabels returns the labels of a runtime that the Trainer and its SDK read. Others may
+// belong to the tool that applies it.
 func trainerLabels(runtime map[string]any) map[string]any {
 	all, _, _ := unstructured.NestedMap(runtime, "metadata", "labels")
-	maps.DeleteFunc(all, func(key string, _ any) bool { return !strings.HasPrefix(key, trainer.GroupVersion.Group+"/") })
+	maps.DeleteFunc(all, func(key string, _ any) bool {
+		return !strings.HasPrefix(key, trainer.GroupVersion.Group+"/")
+	})
 	return all
 }
 
-// Outdated returns a finding on a derived runtime whose base has changed or is not among the inputs, or nil.
+// Outdated returns a finding on a derived runtime whose base has changed or is not among the
+// inputs, or nil.
 func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
 	d := derived.Document
 	if derived.from == "" || derived.Snapshot != nil {
@@ -90,8 +99,11 @@ func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
 	}
 	at := fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(hashAnnotation))
 	f := &finding.Finding{
-		Code: codes.BaseMoved, Severity: finding.Warning, Object: c.flags.idOf(d), Path: at, Position: d.Position(at),
-		Message: fmt.Sprintf("Not found: its base %s", of), Remedy: finding.Remedy{Text: "run trainweld render --for=runtime again, or add the base with -r"},
+		Code: codes.BaseMoved, Severity: finding.Warning, Object: c.flags.idOf(d), Path: at,
+		Position: d.Position(at),
+		Message:  fmt.Sprintf("Not found: its base %s", of),
+		Remedy: finding.Remedy{
+			Text: "run trainweld render --for=runtime again, or add the base with -r"},
 	}
 	if base != nil {
 		if hash, err := c.hashOf(base.Document); err == nil && hash == derived.hash {
@@ -102,7 +114,8 @@ func (c *Catalog) Outdated(derived *RuntimeSource) *finding.Finding {
 	return f
 }
 
-// hashOf returns the hash of what derived runtimes take from their base, as the file has it. Many may have one base.
+// hashOf returns the hash of what derived runtimes take from their base, as the file has it. Many
+// may have one base.
 func (c *Catalog) hashOf(d *manifest.Document) (string, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

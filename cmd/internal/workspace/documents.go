@@ -52,10 +52,12 @@ type Decoded struct {
 	expanded  int // see manifest.DecodeExpanded
 }
 
-// aliases limits the expansion of YAML aliases in all files of a run, as manifest limits it in one file.
+// aliases limits the expansion of YAML aliases in all files of a run, as manifest limits it in one
+// file.
 type aliases struct {
-	expanded  int
-	exhausted atomic.Bool // set by a file that take has counted: later files with aliases are not decoded
+	expanded int
+	// set by a file that take has counted: later files with aliases are not decoded
+	exhausted atomic.Bool
 }
 
 // limit counts a decoded file, and rejects it beyond the limit. Call it in the order of the files.
@@ -69,8 +71,9 @@ func (a *aliases) limit(d Decoded) Decoded {
 	a.exhausted.Store(true)
 	return Decoded{file: d.file, data: d.data, Findings: finding.List{{
 		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
-		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB", manifest.MaxExpanded>>20),
-		Remedy:  finding.Remedy{Text: "replace YAML aliases by their values"},
+		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB",
+			manifest.MaxExpanded>>20),
+		Remedy: finding.Remedy{Text: "replace YAML aliases by their values"},
 	}}}
 }
 
@@ -131,8 +134,8 @@ func (b *Built) trace(d *Decoded) {
 	}
 }
 
-// removeLineNumbers removes the lines of the generated text from a message. An output that is not a stream of objects is a fault of
-// the build.
+// removeLineNumbers removes the lines of the generated text from a message. An output that is not a
+// stream of objects is a fault of the build.
 func removeLineNumbers(f *finding.Finding) {
 	switch f.Code {
 	case codes.DuplicateKey:
@@ -146,7 +149,9 @@ func removeLineNumbers(f *finding.Finding) {
 
 func (b *Built) origin(line int) manifest.Origin {
 	if b.Origin == nil {
-		return func(*manifest.Document, fieldpath.Path) fieldpath.Position { return fieldpath.Position{File: b.File} }
+		return func(*manifest.Document, fieldpath.Path) fieldpath.Position {
+			return fieldpath.Position{File: b.File}
+		}
 	}
 	return b.Origin(line)
 }

@@ -27,8 +27,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// derive returns the runtime that a TrainJob's extended patches make of a base, or the base. A snapshot is the runtime of the cluster. If
-// it is derived, it has the patches already.
+// derive returns the runtime that a TrainJob's extended patches make of a base, or the base. A
+// snapshot is the runtime of the cluster. If it is derived, it has the patches already.
 func (c *Catalog) derive(j Job, base *RuntimeSource) *RuntimeSource {
 	patches := c.settings.extendedFor(j)
 	if base == nil || base.Snapshot != nil || len(patches) == 0 {
@@ -69,7 +69,11 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		at := fieldpath.Fields("manager")
 		found := check.Patches(nil, []trainer.RuntimePatch{{Manager: p.Patch.Manager}})
 		if _, isDuplicate := d.places[p.Patch.Manager]; isDuplicate {
-			found = append(found, finding.Finding{Code: codes.DuplicateManager, Message: fmt.Sprintf("Duplicate value: %q", p.Patch.Manager), Remedy: finding.Remedy{Text: "combine the two patches"}})
+			found = append(
+				found, finding.Finding{
+					Code:    codes.DuplicateManager,
+					Message: fmt.Sprintf("Duplicate value: %q", p.Patch.Manager),
+					Remedy:  finding.Remedy{Text: "combine the two patches"}})
 		}
 		for _, f := range found {
 			f.Path, f.Position = nil, p.Document.Position(at)
@@ -83,28 +87,37 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 	}
 	for _, p := range d.patches {
 		written, _ := p.Document.Content() // the decoding drops nulls
-		eachNull(written["trainingRuntimeSpec"], fieldpath.Fields("spec"), func(path fieldpath.Path) {
-			out.Findings = append(out.Findings, finding.Finding{
-				Code: codes.IdlePatch, Severity: finding.Warning, Object: of, Path: path, Position: p.position(path),
-				Message: "a patch cannot clear a field: null has no effect", Remedy: finding.Remedy{Text: "remove the field from the patch, or the value where it is set"},
+		eachNull(written["trainingRuntimeSpec"], fieldpath.Fields("spec"),
+			func(path fieldpath.Path) {
+				out.Findings = append(out.Findings, finding.Finding{
+					Code: codes.IdlePatch, Severity: finding.Warning, Object: of, Path: path,
+					Position: p.position(path),
+					Message:  "a patch cannot clear a field: null has no effect",
+					Remedy: finding.Remedy{
+						Text: "remove the field from the patch, or the value where it is set"},
+				})
 			})
-		})
 	}
 	merged, err := c.merged(base, fields, d.layers())
 	var rejected *merge.PatchError
 	switch {
 	case errors.As(err, &rejected):
-		f := finding.Finding{Code: codes.NoMerge, Path: rejected.Path, Position: d.base.Position(rejected.Path), Message: rejected.Err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
+		f := finding.Finding{Code: codes.NoMerge, Path: rejected.Path,
+			Position: d.base.Position(rejected.Path), Message: rejected.Err.Error(),
+			Remedy: finding.Remedy{Text: "correct the value"}}
 		if rejected.Index >= 0 {
 			f.Position = d.patches[rejected.Index].position(rejected.Path)
 		}
 		if t := c.schemas[versionOf(base.Document)]; t != nil && t.Lookup(rejected.Path) == nil {
-			f.Code, f.Message, f.Remedy.Text = codes.UnknownField, fmt.Sprintf("unknown field %q", strings.TrimPrefix(rejected.Path.String(), ".")), "remove the field, or correct its name"
+			f.Code, f.Message, f.Remedy.Text = codes.UnknownField,
+				fmt.Sprintf("unknown field %q", strings.TrimPrefix(rejected.Path.String(), ".")),
+				"remove the field, or correct its name"
 		}
 		report(f)
 		return &out
 	case err != nil:
-		report(finding.Finding{Code: codes.NoMerge, Position: patches[0].Document.Position(nil), Message: err.Error()})
+		report(finding.Finding{Code: codes.NoMerge, Position: patches[0].Document.Position(nil),
+			Message: err.Error()})
 		return &out
 	}
 	for _, disagreement := range conflict.Find(merged.History) {
@@ -122,12 +135,16 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		err = json.Unmarshal(text, &spec)
 	}
 	if err != nil {
-		report(finding.Finding{Code: codes.WrongType, Position: patches[0].Document.Position(nil), Message: err.Error()})
+		report(finding.Finding{Code: codes.WrongType, Position: patches[0].Document.Position(nil),
+			Message: err.Error()})
 		return &out
 	}
-	d.fields, d.owners, d.typ, out.spec = merged.Value, merged.History, c.schemas[versionOf(base.Document)], &spec
+	d.fields, d.owners, d.typ, out.spec = merged.Value, merged.History,
+		c.schemas[versionOf(base.Document)], &spec
 	d.index()
-	c.setDefaults(out.spec, func(path fieldpath.Path) bool { return d.patchOf(path) != nil || base.Document.Sets(path) })
+	c.setDefaults(out.spec, func(path fieldpath.Path) bool {
+		return d.patchOf(path) != nil || base.Document.Sets(path)
+	})
 	return &out
 }
 
@@ -147,22 +164,27 @@ func eachNull(value any, path fieldpath.Path, do func(fieldpath.Path)) {
 	}
 }
 
-// merged merges the patches as server-side applies, by the definition of the base's release. The caller holds the lock.
-func (c *Catalog) merged(base *RuntimeSource, fields merge.Object, layers []merge.Patch) (*merge.Result[merge.Object], error) {
+// merged merges the patches as server-side applies, by the definition of the base's release. The
+// caller holds the lock.
+func (c *Catalog) merged(base *RuntimeSource, fields merge.Object,
+	layers []merge.Patch) (*merge.Result[merge.Object], error) {
 	version := versionOf(base.Document)
 	if c.schemas[version] == nil {
 		text, err := base.Document.API().Release().Definition(trainer.TrainingRuntimeKind)
 		if err == nil {
-			c.schemas[version], err = schema.ParseOpenAPI(text, runtimeschema.GroupVersionKind{Version: trainer.SchemeGroupVersion.Version})
+			c.schemas[version], err = schema.ParseOpenAPI(
+				text, runtimeschema.GroupVersionKind{Version: trainer.SchemeGroupVersion.Version})
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return merge.Apply(c.schemas[version], fields, layers, merge.Base(runtimepatch.RuntimeLayer, nil))
+	return merge.Apply(c.schemas[version], fields, layers,
+		merge.Base(runtimepatch.RuntimeLayer, nil))
 }
 
-// contested returns the conflicts of extended patches with the other patches of a TrainJob, which the cluster merges later.
+// contested returns the conflicts of extended patches with the other patches of a TrainJob, which
+// the cluster merges later.
 func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 	patches := j.Spec.RuntimePatches
 	if j.Written != nil {
@@ -174,7 +196,8 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 		_, isExtended := d.places[p.Manager]
 		if spec := fields["trainingRuntimeSpec"]; err == nil && spec != nil && !isExtended {
 			others[p.Manager] = true
-			layers = append(layers, merge.Patch{Manager: p.Manager, Value: merge.Object{"spec": spec}})
+			layers = append(
+				layers, merge.Patch{Manager: p.Manager, Value: merge.Object{"spec": spec}})
 		}
 	}
 	if len(others) == 0 {
@@ -210,14 +233,17 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 // resolvable returns a conflict with the ways to resolve it: no force reaches extended patches.
 func resolvable(f finding.Finding, of conflict.Conflict) finding.Finding {
 	if f.Remedy = (finding.Remedy{Do: finding.ChooseOne, Text: "keep one member, and remove the other from its patch"}); of.Kind == conflict.Overlap {
-		f.Remedy = finding.Remedy{Text: "set the field in one patch only, or set the same value in all; or use --on-conflict=last"}
+		f.Remedy = finding.Remedy{
+			Text: "set the field in one patch only, or set the same value in all; or use " +
+				"--on-conflict=last"}
 	}
 	return f
 }
 
-// derivedFindings returns the findings on the runtime that a TrainJob's extended patches make. Under the rule that the last patch
-// wins, their conflicts are warnings.
-func (c *Catalog) derivedFindings(j Job, source *RuntimeSource, rule render.OnConflict) finding.List {
+// derivedFindings returns the findings on the runtime that a TrainJob's extended patches make.
+// Under the rule that the last patch wins, their conflicts are warnings.
+func (c *Catalog) derivedFindings(j Job, source *RuntimeSource,
+	rule render.OnConflict) finding.List {
 	var found finding.List
 	add := func(more finding.List) {
 		for _, f := range more {
@@ -234,21 +260,29 @@ func (c *Catalog) derivedFindings(j Job, source *RuntimeSource, rule render.OnCo
 	}
 	add(c.contested(j, source.derivation))
 	ref := fieldpath.Fields("spec", "runtimeRef", "name")
-	report := func(code finding.Code, severity finding.Severity, help, message string, args ...any) {
+	report := func(code finding.Code, severity finding.Severity, help, message string,
+		args ...any) {
 		found = append(found, finding.Finding{
-			Code: code, Severity: severity, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
-			Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
+			Code: code, Severity: severity, Object: render.ObjectOf(j.TrainJob), Path: ref,
+			Position: j.Document.Position(ref),
+			Message:  fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
 		})
 	}
-	report(codes.Extended, finding.Warning, "apply the output of trainweld render --for=runtime instead of the TrainJob",
+	report(codes.Extended, finding.Warning,
+		"apply the output of trainweld render --for=runtime instead of the TrainJob",
 		"no cluster reads the extended patches of %s", strings.Join(source.Managers(), ", "))
 	name := derivedName(j)
 	if len(name) > validation.DNS1123SubdomainMaxLength {
-		report(codes.BadMetadata, finding.Error, "use a shorter name of the runtime or of the TrainJob", "Too long: may not be more than %d bytes: the derived runtime has the name %s", validation.DNS1123SubdomainMaxLength, name)
+		report(codes.BadMetadata, finding.Error,
+			"use a shorter name of the runtime or of the TrainJob",
+			"Too long: may not be more than %d bytes: the derived runtime has the name %s",
+			validation.DNS1123SubdomainMaxLength, name)
 	}
 	id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: j.Namespace, Name: name}
 	if other := c.Named(id); other != nil && other.from == "" {
-		report(codes.DuplicateObject, finding.Error, "rename the other one or the TrainJob", "Duplicate value: the derived runtime has the name of %s at %s", id, other.Position(fieldpath.Fields("metadata", "name")))
+		report(codes.DuplicateObject, finding.Error, "rename the other one or the TrainJob",
+			"Duplicate value: the derived runtime has the name of %s at %s", id,
+			other.Position(fieldpath.Fields("metadata", "name")))
 	}
 	return found
 }
@@ -287,7 +321,8 @@ func (c *Catalog) forbidden(j Job, d *derivation) (found finding.List) {
 	return found
 }
 
-// LastPlace returns the last known position of the claims. Claims disagree on a field of the result, and the last one sets it.
+// LastPlace returns the last known position of the claims. Claims disagree on a field of the
+// result, and the last one sets it.
 func LastPlace(claims []merge.Claim) fieldpath.Position {
 	for _, c := range slices.Backward(claims) {
 		if c.Position != (fieldpath.Position{}) {

@@ -28,9 +28,12 @@ type extension struct {
 }
 
 // jobsPath leads to the replicated jobs of a runtime.
-func jobsPath() fieldpath.Path { return fieldpath.Fields("spec", "template", "spec", "replicatedJobs") }
+func jobsPath() fieldpath.Path {
+	return fieldpath.Fields("spec", "template", "spec", "replicatedJobs")
+}
 
-// extend returns a patch for the jobs of a runtime. It reports the items that select no job, and those whose job is not clear.
+// extend returns a patch for the jobs of a runtime. It reports the items that select no job, and
+// those whose job is not clear.
 func extend(p manifest.Patch, runtime map[string]any, report func(finding.Finding)) extension {
 	out := extension{Patch: p, spec: p.Extended, items: map[string]int{}}
 	list, _, _ := unstructured.NestedFieldNoCopy(p.Extended, "template", "spec", "replicatedJobs")
@@ -48,12 +51,14 @@ func extend(p manifest.Patch, runtime map[string]any, report func(finding.Findin
 			if name != "" {
 				field = at.Append(fieldpath.Field(name))
 			}
-			report(finding.Finding{Code: code, Path: field, Position: out.position(field), Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help}})
+			report(finding.Finding{Code: code, Path: field, Position: out.position(field),
+				Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help}})
 		}
 		selected := selectJobs(fields, jobs, wrong)
 		for _, name := range selected {
 			if _, isDuplicate := out.items[name]; isDuplicate {
-				wrong(codes.DuplicateItem, "", "combine the two items", "Duplicate value: two items of the patch select the job %q", name)
+				wrong(codes.DuplicateItem, "", "combine the two items",
+					"Duplicate value: two items of the patch select the job %q", name)
 				break
 			}
 			out.items[name] = i
@@ -65,7 +70,8 @@ func extend(p manifest.Patch, runtime map[string]any, report func(finding.Findin
 	}
 	if len(items) > 0 {
 		out.spec = kruntime.DeepCopyJSON(p.Extended)
-		_ = unstructured.SetNestedSlice(out.spec, named, "template", "spec", "replicatedJobs") // the list is there
+		// the list is there
+		_ = unstructured.SetNestedSlice(out.spec, named, "template", "spec", "replicatedJobs")
 	}
 	return out
 }
@@ -91,7 +97,8 @@ func jobsOf(runtime map[string]any) baseJobs {
 		fields, _ := item.(map[string]any)
 		name, _, _ := unstructured.NestedString(fields, "name")
 		of, _, _ := unstructured.NestedStringMap(fields, "template", "metadata", "labels")
-		jobs.list, names, jobs.known[name] = append(jobs.list, replicatedJob{name, of}), append(names, name), true
+		jobs.list, names, jobs.known[name] = append(jobs.list, replicatedJob{name, of}),
+			append(names, name), true
 	}
 	jobs.names = nearest.NewNames(names)
 	return jobs
@@ -118,15 +125,17 @@ func quoted(names []string, n int) string {
 	return strings.Join(list, ", ")
 }
 
-// selectJobs returns the names of the jobs that an item selects. It selects by its name, or by labels or the ancestor of the
-// field select.
-func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code, field, help, message string, args ...any)) (selected []string) {
+// selectJobs returns the names of the jobs that an item selects. It selects by its name, or by
+// labels or the ancestor of the field select.
+func selectJobs(item map[string]any, jobs baseJobs,
+	wrong func(code finding.Code, field, help, message string, args ...any)) (selected []string) {
 	name, isNamed := item["name"].(string)
 	by, isSelected := item["select"].(map[string]any)
 	const form = "set one of ancestor and labels, such as ancestor: trainer"
 	switch {
 	case isNamed && item["select"] != nil:
-		wrong(codes.BrokenRule, "name", "remove the name", "Forbidden: may not be set beside select, and a patch cannot rename a job")
+		wrong(codes.BrokenRule, "name", "remove the name",
+			"Forbidden: may not be set beside select, and a patch cannot rename a job")
 		return nil
 	case isNamed:
 		if !jobs.known[name] {
@@ -139,7 +148,8 @@ func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code
 		if item["select"] == nil {
 			field = ""
 		}
-		wrong(codes.MissingField, field, form, "Required value: must specify a name, or one of select.ancestor and select.labels")
+		wrong(codes.MissingField, field, form,
+			"Required value: must specify a name, or one of select.ancestor and select.labels")
 		return nil
 	}
 	ancestor, isAncestor := by["ancestor"].(string)
@@ -149,7 +159,8 @@ func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code
 	case isAncestor:
 		selector = labels.SelectorFromSet(labels.Set{mlpolicy.Ancestor: ancestor})
 	case !isLabels || err != nil || text == "":
-		wrong(codes.BadValue, "select", form, "Invalid value: must have an ancestor, or a label selector such as tier=gpu")
+		wrong(codes.BadValue, "select", form,
+			"Invalid value: must have an ancestor, or a label selector such as tier=gpu")
 		return nil
 	}
 	for _, job := range jobs.list {
@@ -159,9 +170,12 @@ func selectJobs(item map[string]any, jobs baseJobs, wrong func(code finding.Code
 	}
 	switch {
 	case len(selected) == 0:
-		wrong(codes.UnknownJob, "select", jobs.among(ancestor), "selects no job of the runtime: no template has the labels %s", selector)
+		wrong(codes.UnknownJob, "select", jobs.among(ancestor),
+			"selects no job of the runtime: no template has the labels %s", selector)
 	case isAncestor && len(selected) > 1:
-		wrong(codes.BadValue, "select", "select one of them by its name, or all with labels", "Invalid value: %q: selects several jobs: %s", ancestor, quoted(selected, len(selected)))
+		wrong(codes.BadValue, "select", "select one of them by its name, or all with labels",
+			"Invalid value: %q: selects several jobs: %s", ancestor,
+			quoted(selected, len(selected)))
 		return nil
 	}
 	return selected

@@ -27,8 +27,8 @@ type Flags struct {
 	AnyRelease bool
 	// Policy is the policy file; without it, the nearest trainweld.yaml of each file is.
 	Policy string
-	// Advisory reports violations of a policy as warnings, and lets the policy raise no finding to an error. It is for commands
-	// that show the result in any case.
+	// Advisory reports violations of a policy as warnings, and lets the policy raise no finding to
+	// an error. It is for commands that show the result in any case.
 	Advisory bool
 	// Decided are the codes whose severities the command sets itself.
 	Decided                  map[finding.Code]bool
@@ -39,12 +39,13 @@ type Flags struct {
 	Recursive bool
 	Steady    bool // omits folders and lines from messages, so that golden files can record them
 	Namespace string
-	// Spelled omits the protocol of ports that the runtime does not set. The runtime's CRD sets it, so a JobSet shows it. In
-	// Jobs and Pods it is a plain default without information.
+	// Spelled omits the protocol of ports that the runtime does not set. The runtime's CRD sets it,
+	// so a JobSet shows it. In Jobs and Pods it is a plain default without information.
 	Spelled  bool
 	Kinds    []manifest.Kind // to read in addition to the kinds of the Trainer
 	Selector labels.Selector // of the TrainJobs and JobSets to read; nil selects all
-	Unread   *Unread         // records the training jobs that are not read, for all parts of a run; nil records none
+	// records the training jobs that are not read, for all parts of a run; nil records none
+	Unread *Unread
 }
 
 // Built is the output of a build, which an input reads like a file.
@@ -54,7 +55,8 @@ type Built struct {
 	// Text is the output. It is nil after an error, and without a directory.
 	Text     []byte
 	Findings finding.List
-	// Origin returns the origin of the object at a line of the text. It may be nil: then only File is known.
+	// Origin returns the origin of the object at a line of the text. It may be nil: then only File
+	// is known.
 	Origin func(line int) manifest.Origin
 	// Source returns a file in which positions of an Origin lie.
 	Source func(file string) ([]byte, bool)
@@ -75,7 +77,8 @@ func (flags Flags) CheckPaths() error {
 		case manifest.Stdin:
 			stdin++
 		case "":
-			return errors.New("an empty path: -f, -r and --patch need a file, a directory, a glob or -")
+			return errors.New(
+				"an empty path: -f, -r and --patch need a file, a directory, a glob or -")
 		}
 	}
 	if stdin > 1 {
@@ -115,17 +118,21 @@ func CheckNamespace(name string) error {
 	return fmt.Errorf("-n: invalid value %q: must be a lower-case RFC 1123 label", name)
 }
 
-// InNamespace sets the namespace of an object of the Trainer, or of a further kind, that names none. So all findings use one
-// name.
+// InNamespace sets the namespace of an object of the Trainer, or of a further kind, that names
+// none. So all findings use one name.
 func (flags Flags) InNamespace(o fieldpath.Object) fieldpath.Object {
-	further := slices.ContainsFunc(flags.Kinds, func(k manifest.Kind) bool { return k.Kind == o.Kind })
-	if o.Name != "" && (further || o.Kind == trainer.TrainJobKind || o.Kind == trainer.TrainingRuntimeKind) {
+	further := slices.ContainsFunc(flags.Kinds, func(k manifest.Kind) bool {
+		return k.Kind == o.Kind
+	})
+	if o.Name != "" &&
+		(further || o.Kind == trainer.TrainJobKind || o.Kind == trainer.TrainingRuntimeKind) {
 		o.Namespace = flags.NamespaceOf(o.Namespace)
 	}
 	return o
 }
 
-// NamespaceOf returns the namespace of a namespaced object: its own, the one of the flag, or the default.
+// NamespaceOf returns the namespace of a namespaced object: its own, the one of the flag, or the
+// default.
 func (flags Flags) NamespaceOf(namespace string) string {
 	return cmp.Or(namespace, flags.Namespace, "default")
 }

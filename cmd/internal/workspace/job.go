@@ -29,8 +29,8 @@ type Job struct {
 // Release returns the release that decoded the TrainJob, or nil if the input names none.
 func (j Job) Release() *release.Release { return j.Document.API().Release() }
 
-// Layers returns the TrainJob's overrides in the fields of Trainer 2.0 or 2.1, as the API server stores them. It returns nil
-// for a TrainJob without any.
+// Layers returns the TrainJob's overrides in the fields of Trainer 2.0 or 2.1, as the API server
+// stores them. It returns nil for a TrainJob without any.
 func (j Job) Layers() render.Layers {
 	if j.Document.Overrides == nil {
 		return nil
@@ -78,18 +78,24 @@ func (flags Flags) idOf(d *manifest.Document) fieldpath.Object {
 // noName reports a TrainJob without a name.
 func noName(d *manifest.Document) finding.Finding {
 	return finding.Finding{
-		Code: codes.NoName, Severity: finding.Error, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("metadata", "name"), Position: d.Position(fieldpath.Fields("metadata")),
-		Message: "Required value: names of Jobs, Pods and addresses contain it", Remedy: finding.Remedy{Text: "set metadata.name"},
+		Code: codes.NoName, Severity: finding.Error,
+		Object:   fieldpath.Object{Kind: trainer.TrainJobKind},
+		Path:     fieldpath.Fields("metadata", "name"),
+		Position: d.Position(fieldpath.Fields("metadata")),
+		Message:  "Required value: names of Jobs, Pods and addresses contain it",
+		Remedy:   finding.Remedy{Text: "set metadata.name"},
 	}
 }
 
-// duplicate reports an object with the identity of another one. Pass nil as other to add its position later.
+// duplicate reports an object with the identity of another one. Pass nil as other to add its
+// position later.
 func (flags Flags) duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
 	at := fieldpath.Fields("metadata", "name")
 	f := finding.Finding{
-		Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
-		Message: fmt.Sprintf("duplicate object: %s", id),
-		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
+		Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: at,
+		Position: d.Position(at),
+		Message:  fmt.Sprintf("duplicate object: %s", id),
+		Remedy:   finding.Remedy{Text: "remove or rename one of the two"},
 	}
 	return flags.reportOther(f, other)
 }

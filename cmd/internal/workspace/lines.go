@@ -16,7 +16,8 @@ type Source interface {
 	Inputs() (files fs.FS, stdin io.Reader)
 }
 
-// fileLines returns the lines of a file: complete ones to measure, and the part that a report may quote.
+// fileLines returns the lines of a file: complete ones to measure, and the part that a report may
+// quote.
 type fileLines struct {
 	data  []byte
 	line  func(line int) string

@@ -17,13 +17,13 @@ import (
 type Locator struct {
 	settings *Settings
 	catalog  *Catalog
-	// NoNotes omits the notes of rendering. A note's position needs another parse of its file, which is too slow for notes
-	// that stay hidden.
+	// NoNotes omits the notes of rendering. A note's position needs another parse of its file,
+	// which is too slow for notes that stay hidden.
 	NoNotes bool
 }
 
-// Locate sets the severities of the findings of a TrainJob by its policy. It sets the positions of the findings and of their claims.
-// It returns the findings that remain, in the given list.
+// Locate sets the severities of the findings of a TrainJob by its policy. It sets the positions of
+// the findings and of their claims. It returns the findings that remain, in the given list.
 func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 	rules := l.settings.rules[j.Document.File]
 	for i := range findings {
@@ -33,7 +33,9 @@ func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 	}
 	findings = l.settings.rate(rules, findings)
 	if l.NoNotes {
-		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note && !codes.AssumesRuntime(f) })
+		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool {
+			return f.Severity == finding.Note && !codes.AssumesRuntime(f)
+		})
 	}
 	for i := range findings {
 		f := &findings[i]
@@ -42,7 +44,8 @@ func (l *Locator) Locate(j Job, findings finding.List) finding.List {
 			f.Remedy.IsCertain = f.Remedy.IsCertain && !rules.Requires(j.TrainJob, manager)
 		}
 		for c := range f.Claims {
-			if claim := &f.Claims[c]; claim.Position == (fieldpath.Position{}) { // a rule and an extended patch have theirs
+			// a rule and an extended patch have theirs
+			if claim := &f.Claims[c]; claim.Position == (fieldpath.Position{}) {
 				*claim = l.Claim(j, *claim)
 			}
 		}
@@ -79,8 +82,8 @@ func (l *Locator) fileOf(j Job, f finding.Finding) string {
 	return j.Document.File
 }
 
-// position returns the position of a finding whose claims have positions. A finding on a generated object gets the position of
-// the last claim, else the position of the TrainJob's name.
+// position returns the position of a finding whose claims have positions. A finding on a generated
+// object gets the position of the last claim, else the position of the TrainJob's name.
 func (l *Locator) position(j Job, f finding.Finding) fieldpath.Position {
 	if f.Code == codes.UnknownJob {
 		f.Path = toReplicatedJob(f.Path) // the cluster reports a field that no file sets
@@ -92,9 +95,11 @@ func (l *Locator) position(j Job, f finding.Finding) fieldpath.Position {
 		return at
 	}
 	switch suspend := fieldpath.Fields("spec", "suspend"); {
-	case f.Object.Kind == JobSetKind && f.Path.String() == suspend.String() && j.Document.Has(suspend):
+	case f.Object.Kind == JobSetKind && f.Path.String() == suspend.String() &&
+		j.Document.Has(suspend):
 		return j.Document.Position(suspend) // which the JobSet copies
-	case f.Object.Kind == JobSetKind || f.Path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")):
+	case f.Object.Kind == JobSetKind ||
+		f.Path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")):
 		return l.resultPosition(j, f.Path)
 	case f.Object.Kind == trainer.TrainJobKind:
 		return l.jobPosition(j, f.Path)
@@ -113,11 +118,12 @@ func toReplicatedJob(path fieldpath.Path) fieldpath.Path {
 	return path
 }
 
-// resultPosition returns the source of a JobSet's field: the last patch that sets it, or the runtime's template. Otherwise it
-// returns the position of the TrainJob's name.
+// resultPosition returns the source of a JobSet's field: the last patch that sets it, or the
+// runtime's template. Otherwise it returns the position of the TrainJob's name.
 func (l *Locator) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
 	for _, p := range slices.Backward(l.settings.patchesFor(j)) {
-		if at := p.Base.Append(runtimepatch.PatchPath(p.Patch.Manager)[patchDepth:]...).Append(path...); p.Document.Has(at) {
+		if at := p.Base.Append(runtimepatch.PatchPath(p.Patch.Manager)[patchDepth:]...).Append(
+			path...); p.Document.Has(at) {
 			return p.Document.Position(at)
 		}
 	}
@@ -145,11 +151,13 @@ func disputed(f finding.Finding) []merge.Claim {
 		return f.Claims
 	}
 	last := f.Claims[len(f.Claims)-1].Owner
-	return slices.DeleteFunc(slices.Clone(f.Claims), func(c merge.Claim) bool { return c.Owner == last })
+	return slices.DeleteFunc(slices.Clone(f.Claims), func(c merge.Claim) bool {
+		return c.Owner == last
+	})
 }
 
-// Origin returns the result of Claim, but no position for a runtime's default from the API server. Claim would return the position
-// of the nearest field in the file.
+// Origin returns the result of Claim, but no position for a runtime's default from the API server.
+// Claim would return the position of the nearest field in the file.
 func (l *Locator) Origin(j Job, c merge.Claim) merge.Claim {
 	if c.Owner == runtimepatch.RuntimeLayer && !l.runtimeHas(j, c.At) {
 		return c
@@ -157,17 +165,20 @@ func (l *Locator) Origin(j Job, c merge.Claim) merge.Claim {
 	return l.Claim(j, c)
 }
 
-// Claim returns a claim with the position of its source, unless it has one. A TrainJob's default from the API server has no position.
-// A field that an extended patch set in the runtime is a claim of its manager.
+// Claim returns a claim with the position of its source, unless it has one. A TrainJob's default
+// from the API server has no position. A field that an extended patch set in the runtime is a claim
+// of its manager.
 func (l *Locator) Claim(j Job, c merge.Claim) merge.Claim {
-	if len(c.At) == 0 || c.Position != (fieldpath.Position{}) || c.Owner == runtimepatch.TrainJobLayer && !j.Document.Has(c.At) {
+	if len(c.At) == 0 || c.Position != (fieldpath.Position{}) ||
+		c.Owner == runtimepatch.TrainJobLayer && !j.Document.Has(c.At) {
 		return c
 	}
 	if !runtimepatch.FromRuntime(c) {
 		c.Position = l.jobPosition(j, c.At)
 		return c
 	}
-	if source := l.catalog.SourceOf(j); source.Base() != nil && c.Owner == runtimepatch.RuntimeLayer {
+	if source := l.catalog.SourceOf(j); source.Base() != nil &&
+		c.Owner == runtimepatch.RuntimeLayer {
 		return source.derivation.origin(c)
 	}
 	c.Position = l.RuntimePosition(j, c.At)
@@ -176,11 +187,13 @@ func (l *Locator) Claim(j Job, c merge.Claim) merge.Claim {
 
 func (l *Locator) runtimeHas(j Job, path fieldpath.Path) bool {
 	source := l.catalog.SourceOf(j)
-	return source != nil && (source.derivation.patchOf(path) != nil || !source.Stock && (source.Snapshot != nil || source.Document.Has(path)))
+	return source != nil &&
+		(source.derivation.patchOf(path) != nil ||
+			!source.Stock && (source.Snapshot != nil || source.Document.Has(path)))
 }
 
-// RuntimePosition returns the position of a field in the TrainJob's runtime. Without a runtime, it returns the position of
-// runtimeRef.
+// RuntimePosition returns the position of a field in the TrainJob's runtime. Without a runtime, it
+// returns the position of runtimeRef.
 func (l *Locator) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position {
 	if source := l.catalog.SourceOf(j); source != nil {
 		if at := source.Position(path); at != (fieldpath.Position{}) {
@@ -193,7 +206,8 @@ func (l *Locator) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position
 // patchDepth is the length of the path to an entry of .spec.runtimePatches.
 const patchDepth = 3
 
-// jobPosition returns the position of a TrainJob's field: in its own file, or in the file of a patch.
+// jobPosition returns the position of a TrainJob's field: in its own file, or in the file of a
+// patch.
 func (l *Locator) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
 	if len(path) < patchDepth || !path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 		return j.Document.Position(path)

@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Outline returns the part of a TrainJob that locates its runtime and its findings. It has the labels, and the managers of the
-// patches.
+// Outline returns the part of a TrainJob that locates its runtime and its findings. It has the
+// labels, and the managers of the patches.
 func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	job := &trainer.TrainJob{}
 	meta, _ := fields["metadata"].(map[string]any)
@@ -40,7 +40,8 @@ func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 		job.Spec.RuntimeRef.APIGroup = &group
 	}
 	eachPatch(fields, func(manager string, _ map[string]any) {
-		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager})
+		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches,
+			trainer.RuntimePatch{Manager: manager})
 	})
 	return job
 }
@@ -73,8 +74,8 @@ func Decodable(fields map[string]any) []trainer.RuntimePatch {
 	return patches
 }
 
-// withoutNulls returns a copy of a value without the nulls in objects. The API server drops these from a TrainJob, and Go's decoder
-// would store an empty value in a map.
+// withoutNulls returns a copy of a value without the nulls in objects. The API server drops these
+// from a TrainJob, and Go's decoder would store an empty value in a map.
 func withoutNulls(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -15,11 +15,13 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// withoutParts removes files that hold no objects before a build: patches of a kustomization, and templates of a chart. A file that
-// paths names stays. Each removed file is a note. A template is a warning if this run builds nothing: no other file has its objects.
-// A kustomization that is a PATH without -R is an error if it has patches, or nothing else. It needs a build.
+// withoutParts removes files that hold no objects before a build: patches of a kustomization, and
+// templates of a chart. A file that paths names stays. Each removed file is a note. A template is a
+// warning if this run builds nothing: no other file has its objects. A kustomization that is a PATH
+// without -R is an error if it has patches, or nothing else. It needs a build.
 func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
-	patches, charts := map[string]string{}, map[string]bool{} // the kustomization of a patch, and the folders of charts
+	// the kustomization of a patch, and the folders of charts
+	patches, charts := map[string]string{}, map[string]bool{}
 	var kustomizations []string
 	isReported := map[string]bool{}
 	for _, file := range files {
@@ -38,14 +40,17 @@ func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 		unbuilt = finding.Note
 	}
 	left := slices.DeleteFunc(files, func(file string) bool {
-		f := finding.Finding{Code: codes.BuildPart, Severity: finding.Note, Position: fieldpath.Position{File: file}}
+		f := finding.Finding{Code: codes.BuildPart, Severity: finding.Note,
+			Position: fieldpath.Position{File: file}}
 		if by := patches[filepath.Clean(file)]; by != "" {
-			f.Message, f.Remedy.Text = "patch of "+printable.Name(by)+" is skipped", "build the kustomization with -k"
+			f.Message, f.Remedy.Text = "patch of "+printable.Name(by)+" is skipped",
+				"build the kustomization with -k"
 			if ds.isNamed(filepath.Dir(by)) {
 				f.Severity = finding.Error
 			}
 		} else if isTemplate(charts, file) {
-			f.Severity, f.Message, f.Remedy.Text = unbuilt, "template of a chart is skipped", "render the chart: helm template . | trainweld check -"
+			f.Severity, f.Message, f.Remedy.Text = unbuilt, "template of a chart is skipped",
+				"render the chart: helm template . | trainweld check -"
 		}
 		if f.Message == "" || slices.Contains(paths, file) {
 			return false
@@ -62,8 +67,10 @@ func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 			continue
 		}
 		ds.report(finding.Finding{
-			Code: codes.BuildPart, Severity: finding.Error, Position: fieldpath.Position{File: file},
-			Message: "the kustomization is not built, and its directory holds nothing else", Remedy: finding.Remedy{Text: "build the kustomization with -k"},
+			Code: codes.BuildPart, Severity: finding.Error,
+			Position: fieldpath.Position{File: file},
+			Message:  "the kustomization is not built, and its directory holds nothing else",
+			Remedy:   finding.Remedy{Text: "build the kustomization with -k"},
 		})
 	}
 	return left
@@ -71,7 +78,9 @@ func (ds *Documents) withoutParts(fsys fs.FS, paths, files []string) []string {
 
 // isNamed reports whether a directory is a PATH of a run without -R.
 func (ds *Documents) isNamed(dir string) bool {
-	isDir := func(path string) bool { return filepath.Clean(path) == dir && !ds.flags.IsBuilt(path) }
+	isDir := func(path string) bool {
+		return filepath.Clean(path) == dir && !ds.flags.IsBuilt(path)
+	}
 	return !ds.flags.Recursive && slices.ContainsFunc(ds.flags.Files, isDir)
 }
 
@@ -88,11 +97,12 @@ func isTemplate(charts map[string]bool, file string) bool {
 	return false
 }
 
-// mostKustomization is the size of the largest kustomization that is searched for patches, in bytes.
+// mostKustomization is the size of the largest kustomization that is searched for patches, in
+// bytes.
 const mostKustomization = 1 << 20
 
-// patchFiles returns the files that a kustomization names as patches. It returns none for a file that it cannot read: the build has
-// the finding.
+// patchFiles returns the files that a kustomization names as patches. It returns none for a file
+// that it cannot read: the build has the finding.
 func patchFiles(fsys fs.FS, file string) []string {
 	f, err := fsys.Open(file)
 	if err != nil {

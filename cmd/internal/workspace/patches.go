@@ -54,7 +54,8 @@ func (st *Settings) readRules(fsys fs.FS, r *rules) {
 	r.read = true
 	r.patches = make([][]manifest.Patch, len(r.Patches()))
 	for i, entry := range r.Patches() {
-		data, unreadable := manifest.Read(host.Bounded(fsys, filepath.Dir(entry.Position.File)), nil, entry.File)
+		data, unreadable := manifest.Read(host.Bounded(fsys, filepath.Dir(entry.Position.File)),
+			nil, entry.File)
 		if unreadable != nil {
 			f := *unreadable
 			f.Message = entry.File + ": " + f.Message
@@ -72,8 +73,11 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 	patches, findings := st.ApplyPolicy(fsys, file, dirOf(file)).DecodePatches(file, data)
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
-			Code: codes.NotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
-			Message: "has no patch", Remedy: finding.Remedy{Text: "use a RuntimePatch, a list of them, or a TrainJob with patches"},
+			Code: codes.NotAnObject, Severity: finding.Error,
+			Position: fieldpath.Position{File: file},
+			Message:  "has no patch",
+			Remedy: finding.Remedy{
+				Text: "use a RuntimePatch, a list of them, or a TrainJob with patches"},
 		}}
 	}
 	for i := range findings {
@@ -87,10 +91,14 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 		default:
 			at := fieldpath.Fields("manager")
 			findings = append(findings, finding.Finding{
-				Code: codes.BadManager, Severity: finding.Error, Object: st.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
+				Code: codes.BadManager, Severity: finding.Error,
+				Object:   st.flags.InNamespace(patches[i].Document.ID),
+				Path:     patches[i].Base.Append(at...),
 				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
-				Message:  fmt.Sprintf("invalid value %q: must be %q, as in --patch NAME=FILE", is, manager),
-				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or use its name in --patch"},
+				Message: fmt.Sprintf("invalid value %q: must be %q, as in --patch NAME=FILE", is,
+					manager),
+				Remedy: finding.Remedy{
+					Text: "remove the manager from the patch, or use its name in --patch"},
 			})
 		}
 	}
@@ -98,8 +106,8 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 	return patches
 }
 
-// ApplyPolicy records the policy of a directory for the objects of a file, and reads the patches of the policy. It returns the API for
-// the objects, or nil if the input names no release for them.
+// ApplyPolicy records the policy of a directory for the objects of a file, and reads the patches of
+// the policy. It returns the API for the objects, or nil if the input names no release for them.
 func (st *Settings) ApplyPolicy(fsys fs.FS, file, dir string) *manifest.API {
 	g := st.policyOf(fsys, dir)
 	api := st.API(g.release)
@@ -107,7 +115,8 @@ func (st *Settings) ApplyPolicy(fsys fs.FS, file, dir string) *manifest.API {
 		st.byFile[file] = api
 	}
 	st.stockAccepted[file] = g.stock != nil && *g.stock
-	st.unbuilt[file] = file != manifest.Stdin && !st.flags.IsBuilt(file) && st.isKustomized(fsys, dir)
+	st.unbuilt[file] = file != manifest.Stdin && !st.flags.IsBuilt(file) &&
+		st.isKustomized(fsys, dir)
 	if g.rules != nil {
 		st.rules[file] = g.rules
 		st.readRules(fsys, g.rules)
@@ -115,8 +124,8 @@ func (st *Settings) ApplyPolicy(fsys fs.FS, file, dir string) *manifest.API {
 	return api
 }
 
-// UnknownManager returns an error for the first manager without a patch, with a hint at the known ones. It returns nil after an
-// error in reading: the patch may stand in the unread part.
+// UnknownManager returns an error for the first manager without a patch, with a hint at the known
+// ones. It returns nil after an error in reading: the patch may stand in the unread part.
 func (st *Settings) UnknownManager(managers []string) error {
 	known := st.Managers()
 	for _, name := range managers {

@@ -25,8 +25,11 @@ func FuzzPolicy(f *testing.F) {
 		f.Add(text)
 	}
 	for _, text := range []string{
-		"", "{}", "[1]", "version: 1\nmanagers: []\n", "managers: [{name: a}]\nrequired: [b]\n", "severities: {TW107: off, TW1: error}\n", "patches: [{file: ../p.yaml}]\n",
-		"managers:\n- name: a.example.com/x\n  fields: [spec.replicatedJobs, metadata.labels]\ncompose: {spec: union}\n", "version: 99999999999999999999\n", "a: &a [*a]\n",
+		"", "{}", "[1]", "version: 1\nmanagers: []\n", "managers: [{name: a}]\nrequired: [b]\n",
+		"severities: {TW107: off, TW1: error}\n", "patches: [{file: ../p.yaml}]\n",
+		"managers:\n- name: a.example.com/x\n  fields: [spec.replicatedJobs, " +
+			"metadata.labels]\ncompose: {spec: union}\n", "version: 99999999999999999999\n",
+		"a: &a [*a]\n",
 	} {
 		f.Add([]byte(text))
 	}

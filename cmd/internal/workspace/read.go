@@ -28,7 +28,8 @@ func (ds *Documents) countDecoded(d Decoded) Decoded {
 	return d
 }
 
-// ReadDocuments returns the documents of the files that paths name. It records the files and the findings in the input.
+// ReadDocuments returns the documents of the files that paths name. It records the files and the
+// findings in the input.
 func (ds *Documents) ReadDocuments(s Source, paths []string) []*manifest.Document {
 	var documents []*manifest.Document
 	ds.ReadFiles(s, paths, func(d Decoded) {
@@ -39,8 +40,9 @@ func (ds *Documents) ReadDocuments(s Source, paths []string) []*manifest.Documen
 	return documents
 }
 
-// ReadFiles decodes the files that paths name on all cores, and passes them to take in order. A directory may hold files of
-// other kinds. In a file that paths names, a document that is not an object is a mistake.
+// ReadFiles decodes the files that paths name on all cores, and passes them to take in order. A
+// directory may hold files of other kinds. In a file that paths names, a document that is not an
+// object is a mistake.
 func (ds *Documents) ReadFiles(s Source, paths []string, take func(Decoded)) {
 	fsys, stdin := s.Inputs()
 	files := ds.listFiles(fsys, paths)
@@ -62,8 +64,11 @@ func (ds *Documents) ReadFiles(s Source, paths []string, take func(Decoded)) {
 // listFiles returns the files that paths name, without those listed before.
 func (ds *Documents) listFiles(fsys fs.FS, paths []string) []string {
 	ds.addBuilt()
-	built := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !ds.flags.IsBuilt(path) })
-	files, findings := manifest.Files(fsys, slices.DeleteFunc(slices.Clone(paths), ds.flags.IsBuilt), ds.flags.Recursive)
+	built := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return !ds.flags.IsBuilt(path)
+	})
+	files, findings := manifest.Files(
+		fsys, slices.DeleteFunc(slices.Clone(paths), ds.flags.IsBuilt), ds.flags.Recursive)
 	files = append(files, built...)
 	ds.report(findings...)
 	files = ds.withoutParts(fsys, paths, files)
@@ -90,7 +95,8 @@ func (ds *Documents) withoutConfigs(fsys fs.FS, files []string) []string {
 // decode decodes a listed file. If paths names the file itself, it must hold objects only.
 func (ds *Documents) decode(file string, data []byte, named bool) Decoded {
 	d := Decoded{file: file, data: data}
-	d.Documents, d.Findings, d.expanded = ds.settings.byFile[file].Decode(file, data, ds.flags.Kinds)
+	d.Documents, d.Findings, d.expanded = ds.settings.byFile[file].Decode(
+		file, data, ds.flags.Kinds)
 	d = ds.flags.withoutOthers(d)
 	if ds.flags.IsBuilt(file) {
 		ds.flags.Built.trace(&d)

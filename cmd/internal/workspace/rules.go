@@ -15,20 +15,25 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// PatchesFor returns the patches that a TrainJob gets after its own ones. The patches of its policy come first, then the patches of
-// --patch. They are as written until DefaultPatches. Do not change them. It is safe for concurrent use after reading.
+// PatchesFor returns the patches that a TrainJob gets after its own ones. The patches of its policy
+// come first, then the patches of --patch. They are as written until DefaultPatches. Do not change
+// them. It is safe for concurrent use after reading.
 func (st *Settings) PatchesFor(j Job) []trainer.RuntimePatch {
 	return runtimePatches(st.patchesFor(j))
 }
 
 // patchesFor returns the patches of PatchesFor with their positions.
 func (st *Settings) patchesFor(j Job) []manifest.Patch {
-	return withoutPatches(st.writtenFor(j), func(p manifest.Patch) bool { return p.Extended != nil })
+	return withoutPatches(st.writtenFor(j), func(p manifest.Patch) bool {
+		return p.Extended != nil
+	})
 }
 
 // extendedFor returns the extended patches that a TrainJob gets.
 func (st *Settings) extendedFor(j Job) []manifest.Patch {
-	return withoutPatches(st.writtenFor(j), func(p manifest.Patch) bool { return p.Extended == nil })
+	return withoutPatches(st.writtenFor(j), func(p manifest.Patch) bool {
+		return p.Extended == nil
+	})
 }
 
 // withoutPatches returns the patches that drop does not select. It changes no list.
@@ -76,10 +81,12 @@ func runtimePatches(of []manifest.Patch) []trainer.RuntimePatch {
 	return patches
 }
 
-// DefaultPatches sets the API server's defaults in all further patches, for a rendering. Call it once, after reading.
+// DefaultPatches sets the API server's defaults in all further patches, for a rendering. Call it
+// once, after reading.
 func (st *Settings) DefaultPatches() {
 	all := st.allPatches()
-	render.DefaultPatches(runtimePatches(all), func(i int, at fieldpath.Path) bool { // they share their values with the input's
+	// they share their values with the input's
+	render.DefaultPatches(runtimePatches(all), func(i int, at fieldpath.Path) bool {
 		return all[i].Document.Sets(all[i].Base.Append(at...))
 	})
 }
@@ -103,7 +110,8 @@ func (st *Settings) violations(j Job) finding.List {
 	return found
 }
 
-// rate sets the severities of findings by a policy, and drops the findings that it removes. A severity of the flags goes before it.
+// rate sets the severities of findings by a policy, and drops the findings that it removes. A
+// severity of the flags goes before it.
 func (st *Settings) rate(r *rules, findings finding.List) finding.List {
 	if r == nil {
 		return findings
@@ -114,8 +122,8 @@ func (st *Settings) rate(r *rules, findings finding.List) finding.List {
 	return slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == 0 })
 }
 
-// Rate sets the severities of findings by the policies of their files, and drops the findings that a policy removes. Locate does so
-// for findings on a TrainJob.
+// Rate sets the severities of findings by the policies of their files, and drops the findings that
+// a policy removes. Locate does so for findings on a TrainJob.
 func (st *Settings) Rate(findings finding.List) finding.List {
 	var kept finding.List
 	for _, f := range findings {
@@ -142,13 +150,15 @@ func (st *Settings) severity(r *rules, f finding.Finding) finding.Severity {
 	return severity
 }
 
-// WithoutPatchFiles removes the warnings on patches that --patch or a policy reads: they are not stray files of a directory.
+// WithoutPatchFiles removes the warnings on patches that --patch or a policy reads: they are not
+// stray files of a directory.
 func (st *Settings) WithoutPatchFiles(findings finding.List) finding.List {
 	isPatch := map[string]bool{}
 	for _, p := range st.allPatches() {
 		isPatch[filepath.Clean(p.Document.File)] = true
 	}
 	return slices.DeleteFunc(findings, func(f finding.Finding) bool {
-		return f.Code == codes.NotAnObject && f.Severity == finding.Warning && isPatch[filepath.Clean(f.Position.File)]
+		return f.Code == codes.NotAnObject && f.Severity == finding.Warning &&
+			isPatch[filepath.Clean(f.Position.File)]
 	})
 }

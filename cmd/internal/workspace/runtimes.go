@@ -22,8 +22,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// RuntimeOf returns the runtime of a TrainJob as Find does. It returns nil for both if the runtime is broken: then the runtime
-// has its own findings.
+// RuntimeOf returns the runtime of a TrainJob as Find does. It returns nil for both if the runtime
+// is broken: then the runtime has its own findings.
 func (c *Catalog) RuntimeOf(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 	spec, missing := c.Find(j)
 	if missing != nil && c.Broken[render.RuntimeOf(j.TrainJob)] {
@@ -32,8 +32,9 @@ func (c *Catalog) RuntimeOf(j Job) (*trainer.TrainingRuntimeSpec, *finding.Findi
 	return spec, missing
 }
 
-// Find returns the runtime of a TrainJob as its release reads it, or a finding if it is missing. It returns nil for both if the
-// release cannot decode the runtime: see ReleaseFindings. It is safe for concurrent use.
+// Find returns the runtime of a TrainJob as its release reads it, or a finding if it is missing. It
+// returns nil for both if the release cannot decode the runtime: see ReleaseFindings. It is safe
+// for concurrent use.
 func (c *Catalog) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 	source, version := c.source(j)
 	known := c.runtimes[version]
@@ -50,7 +51,8 @@ func (c *Catalog) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 	return nil, missing
 }
 
-// SourceOf returns the source of a TrainJob's runtime, preferring a snapshot. It returns nil without a runtime.
+// SourceOf returns the source of a TrainJob's runtime, preferring a snapshot. It returns nil
+// without a runtime.
 func (c *Catalog) SourceOf(j Job) *RuntimeSource {
 	source, _ := c.source(j)
 	return source
@@ -68,7 +70,8 @@ func (c *Catalog) LiveOf(j Job) *trainer.TrainingRuntimeSpec {
 	return c.as(live, j.Document.API()).spec
 }
 
-// AddClaim adds a ResourceClaim or a ResourceClaimTemplate, whose devices Trainer 2.4 counts. It reports whether the document is one.
+// AddClaim adds a ResourceClaim or a ResourceClaimTemplate, whose devices Trainer 2.4 counts. It
+// reports whether the document is one.
 func (c *Catalog) AddClaim(d *manifest.Document) bool {
 	claim := d.Claim()
 	if claim != nil {
@@ -104,16 +107,18 @@ func (c *Catalog) Earlier(j Job) legacy.Earlier {
 	return earlier
 }
 
-// source returns the source of a TrainJob's runtime. Runtimes of its own release come first, then runtimes without a
-// release, then runtimes of other releases. Last come the runtimes that the release ships. The version belongs to the
-// runtimes that hold the source, or lack it.
+// source returns the source of a TrainJob's runtime. Runtimes of its own release come first, then
+// runtimes without a release, then runtimes of other releases. Last come the runtimes that the
+// release ships. The version belongs to the runtimes that hold the source, or lack it.
 func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 	api, version := j.Document.API(), versionOf(j.Document)
-	if kept := c.kept[render.ObjectOf(j.TrainJob)]; kept != nil && j.Release().Or().RuntimeRead == release.RuntimeSnapshot {
+	if kept := c.kept[render.ObjectOf(j.TrainJob)]; kept != nil &&
+		j.Release().Or().RuntimeRead == release.RuntimeSnapshot {
 		return c.derive(j, c.as(kept, api)), version
 	}
 	for _, version := range c.versions(version) {
-		for _, id := range []fieldpath.Object{render.ObjectOf(j.TrainJob), render.RuntimeOf(j.TrainJob)} {
+		for _, id := range []fieldpath.Object{
+			render.ObjectOf(j.TrainJob), render.RuntimeOf(j.TrainJob)} {
 			if source := c.sources[released{version, id}]; source != nil {
 				return c.derive(j, c.as(source, api)), version
 			}
@@ -131,8 +136,8 @@ func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 	return c.derive(j, c.stockRuntime(j)), version
 }
 
-// Beside tells the runtimes of another state of the objects. They come before those that a release ships. If they still exist, they also
-// stand for runtimes that this state lacks.
+// Beside tells the runtimes of another state of the objects. They come before those that a release
+// ships. If they still exist, they also stand for runtimes that this state lacks.
 func (c *Catalog) Beside(other *Catalog, exist bool) { c.beside, c.lasting = other, exist }
 
 // KeepFor tells the runtime with which a TrainJob began. A release that takes snapshots uses it.
@@ -154,10 +159,12 @@ func (c *Catalog) besideOf(j Job) *RuntimeSource {
 	return c.beside.Named(render.RuntimeOf(j.TrainJob))
 }
 
-// Lacks reports whether neither state has the runtime that a TrainJob names, and no release ships it. The TrainJob may have a snapshot of it.
+// Lacks reports whether neither state has the runtime that a TrainJob names, and no release ships
+// it. The TrainJob may have a snapshot of it.
 func (c *Catalog) Lacks(j Job) bool {
 	id := render.RuntimeOf(j.TrainJob)
-	return c.Named(id) == nil && (c.beside == nil || c.beside.Named(id) == nil) && c.stockRuntime(j) == nil
+	return c.Named(id) == nil && (c.beside == nil || c.beside.Named(id) == nil) &&
+		c.stockRuntime(j) == nil
 }
 
 // HasRuntimes reports whether the inputs have runtimes, besides snapshots.
@@ -180,7 +187,8 @@ func (c *Catalog) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
 	key := resolution{versionIn(api.Release()), source}
 	if c.resolved[key] == nil {
 		d := source.Document.As(api)
-		c.resolved[key] = &RuntimeSource{Document: d, Findings: d.Findings, from: source.from, hash: source.hash, spec: c.specOf(d)}
+		c.resolved[key] = &RuntimeSource{Document: d, Findings: d.Findings, from: source.from,
+			hash: source.hash, spec: c.specOf(d)}
 	}
 	return c.resolved[key]
 }
@@ -196,7 +204,8 @@ func (c *Catalog) stockRuntime(j Job) *RuntimeSource {
 	return c.shipped(j.Release())[id.Name]
 }
 
-// shippedAs returns the begin of an advice, on the runtime of a release that a TrainJob probably means, or "".
+// shippedAs returns the begin of an advice, on the runtime of a release that a TrainJob probably
+// means, or "".
 func (c *Catalog) shippedAs(j Job) string {
 	id, r := render.RuntimeOf(j.TrainJob), j.Release()
 	c.lock.Lock()
@@ -205,13 +214,15 @@ func (c *Catalog) shippedAs(j Job) string {
 		if c.shipped(r)[id.Name] == nil {
 			return ""
 		}
-		return fmt.Sprintf("did you mean the %s %s, which Trainer %s ships? Otherwise ", trainer.ClusterTrainingRuntimeKind, id.Name, r.Or().Version)
+		return fmt.Sprintf("did you mean the %s %s, which Trainer %s ships? Otherwise ",
+			trainer.ClusterTrainingRuntimeKind, id.Name, r.Or().Version)
 	}
 	if having := c.having(id.Name); len(having) > 0 {
 		return fmt.Sprintf("it is a runtime of %s: ", release.Span(having))
 	}
 	if near := nearest.To(id.Name, slices.Sorted(maps.Keys(c.shipped(r)))); near != "" {
-		return fmt.Sprintf("did you mean %s, which Trainer %s ships? Otherwise ", near, r.Or().Version)
+		return fmt.Sprintf("did you mean %s, which Trainer %s ships? Otherwise ", near,
+			r.Or().Version)
 	}
 	return ""
 }
@@ -232,7 +243,8 @@ func (c *Catalog) having(name string) []release.Release {
 	return c.releases[name]
 }
 
-// shipped returns the runtimes that a release ships, by their names. For nil, it takes the latest release. The caller holds the lock.
+// shipped returns the runtimes that a release ships, by their names. For nil, it takes the latest
+// release. The caller holds the lock.
 func (c *Catalog) shipped(r *release.Release) map[string]*RuntimeSource {
 	version := versionIn(r)
 	if c.stock[version] == nil {
@@ -259,7 +271,8 @@ func (c *Catalog) runtimeFindings(j Job, rule render.OnConflict) finding.List {
 		return nil
 	}
 	if source.derivation != nil {
-		return append(c.derivedFindings(j, source, rule), c.sourceFindings(j, source.derivation.base)...)
+		return append(c.derivedFindings(j, source, rule),
+			c.sourceFindings(j, source.derivation.base)...)
 	}
 	return c.sourceFindings(j, source)
 }
@@ -271,9 +284,11 @@ func (c *Catalog) sourceFindings(j Job, source *RuntimeSource) finding.List {
 	case source.Stock:
 		ref := fieldpath.Fields("spec", "runtimeRef", "name")
 		return finding.List{{
-			Code: codes.NoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
-			Message: fmt.Sprintf("%s is taken from Trainer %s; the cluster's may differ", render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
-			Remedy:  finding.Remedy{Text: "accept that"},
+			Code: codes.NoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob),
+			Path: ref, Position: j.Document.Position(ref),
+			Message: fmt.Sprintf("%s is taken from Trainer %s; the cluster's may differ",
+				render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
+			Remedy: finding.Remedy{Text: "accept that"},
 		}}
 	default:
 		return slices.Clone(source.Findings)
@@ -295,8 +310,8 @@ func (c *Catalog) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
 	return spec
 }
 
-// AddRuntime adds a runtime or a snapshot for a rendering, and returns its source, or nil for any other object. It reports a duplicate
-// and does not keep it.
+// AddRuntime adds a runtime or a snapshot for a rendering, and returns its source, or nil for any
+// other object. It reports a duplicate and does not keep it.
 func (c *Catalog) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept bool) {
 	id, source := c.read(d)
 	if source.spec == nil {
@@ -308,7 +323,8 @@ func (c *Catalog) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept 
 	return source, c.put(id, source, false)
 }
 
-// AddLast adds a runtime or a snapshot for a rendering. It replaces an earlier one of its name, as after kubectl apply.
+// AddLast adds a runtime or a snapshot for a rendering. It replaces an earlier one of its name, as
+// after kubectl apply.
 func (c *Catalog) AddLast(d *manifest.Document) {
 	id, source := c.read(d)
 	if source.spec == nil {
@@ -320,8 +336,9 @@ func (c *Catalog) AddLast(d *manifest.Document) {
 	c.put(id, source, true)
 }
 
-// AddText adds a runtime or a snapshot for its text, without the decoded object. It also counts a runtime that cannot be decoded. If last
-// is set, a later runtime replaces an earlier one of its name, as after kubectl apply.
+// AddText adds a runtime or a snapshot for its text, without the decoded object. It also counts a
+// runtime that cannot be decoded. If last is set, a later runtime replaces an earlier one of its
+// name, as after kubectl apply.
 func (c *Catalog) AddText(d *manifest.Document, last bool) (source *RuntimeSource, kept bool) {
 	switch id, source := c.read(d); {
 	case source.spec == nil && !IsRuntime(id):
@@ -334,13 +351,14 @@ func (c *Catalog) AddText(d *manifest.Document, last bool) (source *RuntimeSourc
 	}
 }
 
-// read returns the source that a document is, and its object: for a snapshot, its TrainJob. A source without a spec holds no runtime, or one
-// that cannot be decoded.
+// read returns the source that a document is, and its object: for a snapshot, its TrainJob. A
+// source without a spec holds no runtime, or one that cannot be decoded.
 func (c *Catalog) read(d *manifest.Document) (fieldpath.Object, *RuntimeSource) {
 	source := &RuntimeSource{Document: d}
 	id, runtime := c.flags.idOf(d), d.Object
 	if of, ok := runtime.(metav1.Object); ok {
-		source.from, source.hash = of.GetAnnotations()[fromAnnotation], of.GetAnnotations()[hashAnnotation]
+		source.from, source.hash = of.GetAnnotations()[fromAnnotation],
+			of.GetAnnotations()[hashAnnotation]
 	}
 	if c.flags.IsBuilt(d.File) {
 		c.built[id] = true
@@ -361,7 +379,8 @@ func (c *Catalog) read(d *manifest.Document) (fieldpath.Object, *RuntimeSource) 
 	return id, source
 }
 
-// put adds a source under the name of its object. It reports a duplicate, unless the last one counts.
+// put adds a source under the name of its object. It reports a duplicate, unless the last one
+// counts.
 func (c *Catalog) put(id fieldpath.Object, source *RuntimeSource, last bool) (kept bool) {
 	d := source.Document
 	at := released{versionOf(d), id}
@@ -418,16 +437,21 @@ func sameSpec(a, b *manifest.Document) bool {
 	return errX == nil && errY == nil && reflect.DeepEqual(x["spec"], y["spec"])
 }
 
-// snapshotOf returns the runtime in a ConfigMap, and the TrainJob that the snapshot is for. It returns nil for any other
-// ConfigMap, and for an invalid one, which it reports.
+// snapshotOf returns the runtime in a ConfigMap, and the TrainJob that the snapshot is for. It
+// returns nil for any other ConfigMap, and for an invalid one, which it reports.
 func (c *Catalog) snapshotOf(cm *corev1.ConfigMap, d *manifest.Document) (fieldpath.Object, any) {
 	name, runtime, err := manifest.Snapshot(cm)
 	if err != nil {
 		at := fieldpath.Fields("data", "runtime")
 		c.report(finding.Finding{
-			Code: codes.WrongType, Severity: finding.Error, Object: d.ID, Path: at, Position: d.Position(at),
-			Message: err.Error(), Remedy: finding.Remedy{Text: "read the ConfigMap from the cluster again, or remove it"},
+			Code: codes.WrongType, Severity: finding.Error, Object: d.ID, Path: at,
+			Position: d.Position(at),
+			Message:  err.Error(),
+			Remedy: finding.Remedy{
+				Text: "read the ConfigMap from the cluster again, or remove it"},
 		})
 	}
-	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: c.flags.NamespaceOf(cm.Namespace), Name: name}, runtime
+	return fieldpath.Object{
+			Kind: trainer.TrainJobKind, Namespace: c.flags.NamespaceOf(cm.Namespace), Name: name},
+		runtime
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// withoutOthers removes the TrainJobs and JobSets that the selector does not match, with the findings of their decoding.
+// withoutOthers removes the TrainJobs and JobSets that the selector does not match, with the
+// findings of their decoding.
 func (flags Flags) withoutOthers(d Decoded) Decoded {
 	if flags.Selector == nil {
 		return d
@@ -33,12 +34,14 @@ func (flags Flags) withoutOthers(d Decoded) Decoded {
 		}
 		return true
 	})
-	d.Findings = slices.DeleteFunc(d.Findings, func(f finding.Finding) bool { return others[codes.KeyOf(f)] })
+	d.Findings = slices.DeleteFunc(d.Findings, func(f finding.Finding) bool {
+		return others[codes.KeyOf(f)]
+	})
 	return d
 }
 
-// selects reports whether the selector matches a document. It matches all kinds except TrainJobs and JobSets, and objects whose
-// labels cannot be decoded.
+// selects reports whether the selector matches a document. It matches all kinds except TrainJobs
+// and JobSets, and objects whose labels cannot be decoded.
 func (flags Flags) selects(d *manifest.Document) bool {
 	if d.ID.Kind != trainer.TrainJobKind && d.ID.Kind != JobSetKind {
 		return true
@@ -77,26 +80,34 @@ func (u *Unread) add(documents []*manifest.Document) {
 		switch {
 		case d.IsNext():
 			u.next = true
-		case u.old == nil && d.Object == nil && !d.Broken && group == oldGroup && strings.HasSuffix(d.ID.Kind, "Job"):
-			remedy := fmt.Sprintf("convert the %s with trainweld migrate, or name other files", d.ID.Kind)
+		case u.old == nil && d.Object == nil && !d.Broken && group == oldGroup &&
+			strings.HasSuffix(d.ID.Kind, "Job"):
+			remedy := fmt.Sprintf("convert the %s with trainweld migrate, or name other files",
+				d.ID.Kind)
 			if d.APIVersion != oldGroup+"/v1" {
-				remedy = fmt.Sprintf("rewrite the %s as a TrainJob by hand, or name other files: trainweld migrate converts %s/v1 only", d.ID.Kind, oldGroup)
+				remedy = fmt.Sprintf(
+					"rewrite the %s as a TrainJob by hand, or name other files: trainweld "+
+						"migrate converts %s/v1 only", d.ID.Kind, oldGroup)
 			}
-			u.old = &finding.Finding{Object: d.ID, Position: d.Position(fieldpath.Fields("kind")), Remedy: finding.Remedy{Text: remedy}}
+			u.old = &finding.Finding{Object: d.ID, Position: d.Position(fieldpath.Fields("kind")),
+				Remedy: finding.Remedy{Text: remedy}}
 		}
 	}
 }
 
-// NoTrainJob returns the finding on inputs without a TrainJob. message and remedy describe inputs that no selector reduces.
+// NoTrainJob returns the finding on inputs without a TrainJob. message and remedy describe inputs
+// that no selector reduces.
 func (flags Flags) NoTrainJob(message, remedy string) finding.Finding {
-	f := finding.Finding{Code: codes.NoTrainJob, Severity: finding.Error, Message: message, Remedy: finding.Remedy{Text: remedy}}
+	f := finding.Finding{Code: codes.NoTrainJob, Severity: finding.Error, Message: message,
+		Remedy: finding.Remedy{Text: remedy}}
 	switch {
 	case flags.Selector != nil:
 		f.Message = fmt.Sprintf("no TrainJob has labels that match %q", flags.Selector)
 		f.Remedy.Text = "correct the selector of -l, or name other files"
 	case flags.Unread == nil:
 	case flags.Unread.old != nil:
-		f.Object, f.Position, f.Remedy = flags.Unread.old.Object, flags.Unread.old.Position, flags.Unread.old.Remedy
+		f.Object, f.Position, f.Remedy = flags.Unread.old.Object, flags.Unread.old.Position,
+			flags.Unread.old.Remedy
 	case flags.Unread.next:
 		f.Remedy.Text = "name other files: no released controller reads an OptimizationJob"
 	case flags.Unread.part != "":

@@ -16,9 +16,9 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Stream reads the inputs of a rendering in two passes, and holds few files at a time. A TrainJob needs all runtimes, and one
-// may stand in the last file. The first pass collects runtimes: it skips the parsing of files that show none. The second pass
-// reads the TrainJobs in order.
+// Stream reads the inputs of a rendering in two passes, and holds few files at a time. A TrainJob
+// needs all runtimes, and one may stand in the last file. The first pass collects runtimes: it
+// skips the parsing of files that show none. The second pass reads the TrainJobs in order.
 type Stream struct {
 	fsys       fs.FS
 	stdin      io.Reader
@@ -28,7 +28,8 @@ type Stream struct {
 	buffered   int // the size of the data that the first pass keeps, in bytes
 	first      map[fieldpath.Object]objectIndex
 	duplicates []duplicate
-	// The findings, in the order of the report: for the files of TrainJobs, the files of runtimes, and the patches.
+	// The findings, in the order of the report: for the files of TrainJobs, the files of runtimes,
+	// and the patches.
 	listed, decoded, added [2]finding.List
 	patches                finding.List
 }
@@ -41,7 +42,8 @@ type streamFile struct {
 	decoded *Decoded // the result of the first pass; nil to read the file again
 }
 
-// objectIndex is the position of an object: the number of its file, and of the document in that file.
+// objectIndex is the position of an object: the number of its file, and of the document in that
+// file.
 type objectIndex struct{ file, document int }
 
 // duplicate is a TrainJob with the name of an earlier one.
@@ -50,7 +52,8 @@ type duplicate struct {
 	first   objectIndex
 }
 
-// streamLimit is the most data, in bytes, that the first pass keeps for the second. One large stream is then parsed only once.
+// streamLimit is the most data, in bytes, that the first pass keeps for the second. One large
+// stream is then parsed only once.
 const streamLimit = 8 << 20
 
 // NewStream runs the first pass. Then in is complete except for the TrainJobs.
@@ -76,7 +79,8 @@ func NewStream(s Source, in *Input) *Stream {
 	return f
 }
 
-// probe is the result of the first pass. It is empty for a file without a runtime that can be read again.
+// probe is the result of the first pass. It is empty for a file without a runtime that can be read
+// again.
 type probe struct {
 	*Decoded
 	once bool // the file cannot be read again
@@ -138,7 +142,8 @@ type Item struct {
 	File   int
 }
 
-// Objects runs the second pass. It yields the TrainJobs with their defaults, and the JobSets if jobSets is true.
+// Objects runs the second pass. It yields the TrainJobs with their defaults, and the JobSets if
+// jobSets is true.
 func (f *Stream) Objects(jobSets bool) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		parallel.Ordered(f.Jobs, f.read, func(i int, d Decoded) {
@@ -179,7 +184,8 @@ func (f *Stream) read(i int) Decoded {
 	return f.in.aliases.decode(f.in.Documents, file.name, data, file.named)
 }
 
-// admit prepares a TrainJob for rendering. It reports a missing or duplicate name, and then returns false.
+// admit prepares a TrainJob for rendering. It reports a missing or duplicate name, and then returns
+// false.
 func (f *Stream) admit(o *trainer.TrainJob, d *manifest.Document, at objectIndex) bool {
 	o.Namespace = f.in.flags.NamespaceOf(o.Namespace)
 	if o.Name == "" {
@@ -198,8 +204,8 @@ func (f *Stream) admit(o *trainer.TrainJob, d *manifest.Document, at objectIndex
 	return true
 }
 
-// reportDuplicates reports the duplicate TrainJobs. Stream does not keep the positions of the first ones, so reportDuplicates reads their files
-// again, each once.
+// reportDuplicates reports the duplicate TrainJobs. Stream does not keep the positions of the first
+// ones, so reportDuplicates reads their files again, each once.
 func (f *Stream) reportDuplicates() {
 	found := slices.Clone(f.duplicates)
 	slices.SortStableFunc(found, func(a, b duplicate) int { return a.first.file - b.first.file })

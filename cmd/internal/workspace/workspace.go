@@ -1,6 +1,7 @@
-// Package workspace holds the input of a command, a KRM function or a golden case: TrainJobs, runtimes and their snapshots, JobSets and
-// patches. It has four parts. Documents reads each file once. Settings holds the settings for the objects of a file. Catalog finds the
-// runtime of a TrainJob. Locator finds the line of a field.
+// Package workspace holds the input of a command, a KRM function or a golden case: TrainJobs,
+// runtimes and their snapshots, JobSets and patches. It has four parts. Documents reads each file
+// once. Settings holds the settings for the objects of a file. Catalog finds the runtime of a
+// TrainJob. Locator finds the line of a field.
 package workspace
 
 import (
@@ -16,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// Input holds the objects of a run and its findings. The TrainJobs have the order of the files. The embedded parts answer the rest.
-// None of them knows a part that follows it here.
+// Input holds the objects of a run and its findings. The TrainJobs have the order of the files. The
+// embedded parts answer the rest. None of them knows a part that follows it here.
 type Input struct {
 	*Lines     // the text of a position
 	*Settings  // what a directory's policy says of a file: the release, patches and severities
@@ -39,13 +40,15 @@ func New(flags Flags) *Input {
 	to := reporter{&in.Findings}
 	in.Lines = &Lines{known: map[string]fileLines{}}
 	in.Settings = newSettings(flags, in.Lines, to)
-	in.Documents = &Documents{reporter: to, flags: flags, lines: in.Lines, settings: in.Settings, read: map[string]bool{}}
+	in.Documents = &Documents{reporter: to, flags: flags, lines: in.Lines, settings: in.Settings,
+		read: map[string]bool{}}
 	in.Catalog = newCatalog(flags, in.Settings, to)
 	in.Locator = &Locator{settings: in.Settings, catalog: in.Catalog}
 	return in
 }
 
-// Read reads all inputs. It reports each unreadable file as a finding and continues with the next one.
+// Read reads all inputs. It reports each unreadable file as a finding and continues with the next
+// one.
 func Read(s Source, flags Flags) *Input {
 	in := New(flags)
 	for _, d := range in.ReadDocuments(s, flags.Files) {
@@ -62,7 +65,8 @@ func Read(s Source, flags Flags) *Input {
 	return in
 }
 
-// Add adds the object of a document. Without jobs, it skips TrainJobs and JobSets: the file was named for its runtimes.
+// Add adds the object of a document. Without jobs, it skips TrainJobs and JobSets: the file was
+// named for its runtimes.
 func (in *Input) Add(d *manifest.Document, jobs bool) {
 	switch o := d.Object.(type) {
 	case *trainer.TrainJob:
@@ -98,8 +102,8 @@ func (in *Input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 	}
 }
 
-// AddName records the name of a TrainJob and the managers of its patches. It returns false without a name, and for a
-// duplicate, which it reports.
+// AddName records the name of a TrainJob and the managers of its patches. It returns false without
+// a name, and for a duplicate, which it reports.
 func (in *Input) AddName(d *manifest.Document) bool {
 	if o, ok := d.Object.(*trainer.TrainJob); ok {
 		in.patchedBy(o)
@@ -127,8 +131,8 @@ func (in *Input) AddPart(part *Input) {
 	}
 }
 
-// ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on the TrainJob's release. It also
-// returns the violations of the TrainJob's policy.
+// ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on
+// the TrainJob's release. It also returns the violations of the TrainJob's policy.
 func (in *Input) ReleaseFindings(j Job, rule render.OnConflict) finding.List {
 	found := in.runtimeFindings(j, rule)
 	for _, p := range in.patchesFor(j) {
@@ -147,8 +151,9 @@ func (in *Input) Build() string {
 	return in.flags.Built.Dir
 }
 
-// Label names the build in findings, and records the lines of the sources that they name. A finding on a shared runtime names no
-// build, so that it is the same in each part. Without a build, Label does nothing.
+// Label names the build in findings, and records the lines of the sources that they name. A finding
+// on a shared runtime names no build, so that it is the same in each part. Without a build, Label
+// does nothing.
 func (in *Input) Label(found finding.List) {
 	b := in.flags.Built
 	if b == nil {

@@ -17,12 +17,14 @@ type source fstest.MapFS
 func (s source) Inputs() (fs.FS, io.Reader) { return fstest.MapFS(s), strings.NewReader("") }
 
 const (
-	runtimeText = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: r}\nspec: {template: {spec: {}}}\n"
-	jobText     = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: j}\nspec: {runtimeRef: {kind: TrainingRuntime, name: r}}\n"
+	runtimeText = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: " +
+		"{name: r}\nspec: {template: {spec: {}}}\n"
+	jobText = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " +
+		"j}\nspec: {runtimeRef: {kind: TrainingRuntime, name: r}}\n"
 )
 
-// TestDuplicates wants a finding on the second object of a name, with the place of the first one. A recorded message names
-// that place without folder and line.
+// TestDuplicates wants a finding on the second object of a name, with the place of the first one. A
+// recorded message names that place without folder and line.
 func TestDuplicates(t *testing.T) {
 	files := source{}
 	for _, name := range []string{"in/a.yaml", "in/b.yaml"} {
@@ -68,14 +70,17 @@ func TestDuplicates(t *testing.T) {
 			if tc.last {
 				at = "in/b.yaml"
 			}
-			if s := in.SourceOf(in.Jobs[0]); len(in.Jobs) != 1 || s == nil || s.Document.File != at {
-				t.Errorf("%d TrainJobs, the runtime is %v, want the runtime of %s", len(in.Jobs), s, at)
+			if s := in.SourceOf(in.Jobs[0]); len(in.Jobs) != 1 || s == nil ||
+				s.Document.File != at {
+				t.Errorf("%d TrainJobs, the runtime is %v, want the runtime of %s", len(in.Jobs),
+					s, at)
 			}
 		})
 	}
 }
 
-// TestRuntimeOf wants a finding on a missing runtime. A broken runtime has findings of its own, and gets no other.
+// TestRuntimeOf wants a finding on a missing runtime. A broken runtime has findings of its own, and
+// gets no other.
 func TestRuntimeOf(t *testing.T) {
 	for _, tc := range []struct {
 		name, runtime    string
@@ -85,7 +90,8 @@ func TestRuntimeOf(t *testing.T) {
 		{"missing", strings.Replace(runtimeText, "name: r", "name: s", 1), false, true},
 		{"broken", strings.Replace(runtimeText, "spec: {}", "spec: []", 1), false, false},
 	} {
-		in := workspace.Read(source{"in.yaml": {Data: []byte(tc.runtime + "---\n" + jobText)}}, workspace.Flags{Files: []string{"in.yaml"}})
+		in := workspace.Read(source{"in.yaml": {Data: []byte(tc.runtime + "---\n" + jobText)}},
+			workspace.Flags{Files: []string{"in.yaml"}})
 		spec, missing := in.RuntimeOf(in.Jobs[0])
 		if (spec != nil) != tc.found || (missing != nil) != tc.isMissing {
 			t.Errorf("%s: got %v, %v", tc.name, spec, missing)
@@ -93,10 +99,13 @@ func TestRuntimeOf(t *testing.T) {
 	}
 }
 
-// TestLayers wants a TrainJob of today to have no layers at all, and one of Trainer 2.1 to have some.
+// TestLayers wants a TrainJob of today to have no layers at all, and one of Trainer 2.1 to have
+// some.
 func TestLayers(t *testing.T) {
-	for text, want := range map[string]bool{jobText: false, jobText[:len(jobText)-2] + ", labels: {a: b}}\n": true} {
-		in := workspace.Read(source{"in.yaml": {Data: []byte(text)}}, workspace.Flags{Files: []string{"in.yaml"}})
+	for text, want := range map[string]bool{
+		jobText: false, jobText[:len(jobText)-2] + ", labels: {a: b}}\n": true} {
+		in := workspace.Read(source{"in.yaml": {Data: []byte(text)}},
+			workspace.Flags{Files: []string{"in.yaml"}})
 		if layers := in.Jobs[0].Layers(); (layers != nil) != want {
 			t.Errorf("%s has the layers %v", text, layers)
 		}

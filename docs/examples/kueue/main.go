@@ -1,5 +1,5 @@
-// Command kueue applies the admissions of Kueue to TrainJobs. It adds one patch to an admitted TrainJob, and removes it after an
-// eviction. No other manager loses a field. See the README.
+// Command kueue applies the admissions of Kueue to TrainJobs. It adds one patch to an admitted
+// TrainJob, and removes it after an eviction. No other manager loses a field. See the README.
 package main
 
 import (
@@ -48,7 +48,8 @@ func run(health string) error {
 		return err
 	}
 	r := &reconciler{client: manager.GetClient(), events: manager.GetEventRecorder(managerName)}
-	if err := ctrl.NewControllerManagedBy(manager).Named("trainjob").For(objectOf(trainJobKind)).Owns(objectOf(workloadKind)).Complete(r); err != nil {
+	if err := ctrl.NewControllerManagedBy(manager).Named("trainjob").For(
+		objectOf(trainJobKind)).Owns(objectOf(workloadKind)).Complete(r); err != nil {
 		return err
 	}
 	return manager.Start(ctrl.SetupSignalHandler())

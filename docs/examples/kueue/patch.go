@@ -22,9 +22,10 @@ const (
 	unconstrainedDomain = "kueue.x-k8s.io/podset-unconstrained-topology"
 )
 
-// plan returns the smallest patch that admitted Pods need, behind the patches of all other managers. It has no content if the Pods need
-// nothing.
-func plan(template *trainer.JobSetTemplateSpec, others []trainer.RuntimePatch, sets []podSet) (trainer.RuntimePatch, error) {
+// plan returns the smallest patch that admitted Pods need, behind the patches of all other
+// managers. It has no content if the Pods need nothing.
+func plan(template *trainer.JobSetTemplateSpec, others []trainer.RuntimePatch,
+	sets []podSet) (trainer.RuntimePatch, error) {
 	merged, err := runtimepatch.Apply(template, others, runtimepatch.Options{})
 	if err != nil {
 		return trainer.RuntimePatch{}, err
@@ -41,16 +42,20 @@ func plan(template *trainer.JobSetTemplateSpec, others []trainer.RuntimePatch, s
 	return planned, nil
 }
 
-// patchOf returns the fields that admitted Pods need, except their tolerations. The template holds the patches of all other managers.
+// patchOf returns the fields that admitted Pods need, except their tolerations. The template holds
+// the patches of all other managers.
 func patchOf(sets []podSet, template *trainer.JobSetTemplateSpec) trainer.RuntimePatch {
 	spec := &trainer.JobSetSpecPatch{}
 	for _, set := range sets {
 		spec.ReplicatedJobs = append(spec.ReplicatedJobs, trainer.ReplicatedJobPatch{
-			Name:     set.name,
-			Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: set.patchOf(podOf(template, set.name))}},
+			Name: set.name,
+			Template: &trainer.JobTemplatePatch{
+				Spec: &trainer.JobSpecPatch{Template: set.patchOf(podOf(template, set.name))}},
 		})
 	}
-	return trainer.RuntimePatch{Manager: managerName, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: spec}}}
+	return trainer.RuntimePatch{
+		Manager: managerName, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+			Template: &trainer.JobSetTemplatePatch{Spec: spec}}}
 }
 
 // podOf returns the Pods of a replicated job, or empty ones.
@@ -80,9 +85,12 @@ func (s podSet) patchOf(pod *corev1.PodTemplateSpec) *trainer.PodTemplatePatch {
 // podIn returns the Pods of a replicated job in a patch. It adds them to a patch that lacks them.
 func podIn(patch *trainer.RuntimePatch, job string) *trainer.PodSpecPatch {
 	spec := made(&made(&made(&patch.TrainingRuntimeSpec).Template).Spec)
-	at := slices.IndexFunc(spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) bool { return j.Name == job })
+	at := slices.IndexFunc(spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) bool {
+		return j.Name == job
+	})
 	if at < 0 {
-		at, spec.ReplicatedJobs = len(spec.ReplicatedJobs), append(spec.ReplicatedJobs, trainer.ReplicatedJobPatch{Name: job})
+		at, spec.ReplicatedJobs = len(spec.ReplicatedJobs),
+			append(spec.ReplicatedJobs, trainer.ReplicatedJobPatch{Name: job})
 	}
 	return made(&made(&made(&made(&spec.ReplicatedJobs[at].Template).Spec).Template).Spec)
 }

@@ -27,7 +27,8 @@ func TestREADME(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := 0
-	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(readme(t), -1) {
+	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(
+		readme(t), -1) {
 		for _, part := range regexp.MustCompile(`(?m)^\$ `).Split(block[1], -1)[1:] {
 			commands++
 			command, want, _ := strings.Cut(part, "\n")
@@ -45,13 +46,15 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-// TestREADME_Event compares the README's event with the event of a TrainJob whose user asks for other nodes.
+// TestREADME_Event compares the README's event with the event of a TrainJob whose user asks for
+// other nodes.
 func TestREADME_Event(t *testing.T) {
 	c := newCluster(t)
 	c.edit("nodeSelector: {pool: a100}")
 	c.assign(bothSpot, false)
 	c.reconcile()
-	if event := strings.TrimPrefix(<-c.events.Events, "Warning PatchConflict "); !strings.Contains(readme(t), "```text\n"+event+"\n```") {
+	if event := strings.TrimPrefix(<-c.events.Events, "Warning PatchConflict "); !strings.Contains(
+		readme(t), "```text\n"+event+"\n```") {
 		t.Errorf("the README shows another event than:\n%s", event)
 	}
 }
@@ -65,7 +68,8 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// TestManifests holds that the manifest is valid, and that it permits every action of the reconciler.
+// TestManifests holds that the manifest is valid, and that it permits every action of the
+// reconciler.
 func TestManifests(t *testing.T) {
 	text, err := os.ReadFile("manifests/controller.yaml")
 	if err != nil {
@@ -76,7 +80,8 @@ func TestManifests(t *testing.T) {
 	var account corev1.ServiceAccount
 	var deployment appsv1.Deployment
 	kinds := map[string]any{
-		"Namespace": &corev1.Namespace{}, "ServiceAccount": &account, "ClusterRole": &role, "ClusterRoleBinding": &binding, "Deployment": &deployment,
+		"Namespace": &corev1.Namespace{}, "ServiceAccount": &account, "ClusterRole": &role,
+		"ClusterRoleBinding": &binding, "Deployment": &deployment,
 	}
 	for _, document := range strings.Split(string(text), "\n---\n") {
 		var meta metav1.TypeMeta
@@ -95,16 +100,21 @@ func TestManifests(t *testing.T) {
 	if len(kinds) > 0 {
 		t.Fatalf("the manifest lacks %v", kinds)
 	}
-	if binding.RoleRef.Name != role.Name || binding.Subjects[0].Name != account.Name || binding.Subjects[0].Namespace != account.Namespace ||
-		deployment.Spec.Template.Spec.ServiceAccountName != account.Name || deployment.Namespace != account.Namespace {
+	if binding.RoleRef.Name != role.Name || binding.Subjects[0].Name != account.Name ||
+		binding.Subjects[0].Namespace != account.Namespace ||
+		deployment.Spec.Template.Spec.ServiceAccountName != account.Name ||
+		deployment.Namespace != account.Namespace {
 		t.Error("the role, its binding, the account and the Deployment do not belong together")
 	}
 	read := []string{"get", "list", "watch"}
 	for resource, verbs := range map[string][]string{
-		"trainjobs": append(slices.Clone(read), "update"), "clustertrainingruntimes": read, "trainingruntimes": read, "workloads": read, "resourceflavors": read,
+		"trainjobs": append(slices.Clone(read), "update"), "clustertrainingruntimes": read,
+		"trainingruntimes": read, "workloads": read, "resourceflavors": read,
 		"events": {"create", "patch"},
 	} {
-		at := slices.IndexFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, resource) })
+		at := slices.IndexFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.Resources, resource)
+		})
 		if at < 0 || !slices.Equal(role.Rules[at].Verbs, verbs) {
 			t.Errorf("the role may not exactly %q %s", verbs, resource)
 		}

@@ -24,13 +24,16 @@ import (
 // managerName owns the patch that this program adds.
 const managerName = "kueue.x-k8s.io/manager"
 
-// The kinds that this program reads. It reads objects, so that it never drops a field that its Go types lack.
+// The kinds that this program reads. It reads objects, so that it never drops a field that its Go
+// types lack.
 var (
 	trainJobKind       = trainer.GroupVersion.WithKind(trainer.TrainJobKind)
 	runtimeKind        = trainer.GroupVersion.WithKind(trainer.TrainingRuntimeKind)
 	clusterRuntimeKind = trainer.GroupVersion.WithKind(trainer.ClusterTrainingRuntimeKind)
-	workloadKind       = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: "Workload"}
-	flavorKind         = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: "ResourceFlavor"}
+	workloadKind       = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2",
+		Kind: "Workload"}
+	flavorKind = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2",
+		Kind: "ResourceFlavor"}
 )
 
 // objectOf returns an empty object of a kind.
@@ -46,8 +49,9 @@ type reconciler struct {
 	events events.EventRecorder
 }
 
-// Reconcile admits a suspended TrainJob, or suspends it and then removes the patch. The Trainer accepts changes of patches only
-// while a TrainJob is suspended. One update may change them and resume it.
+// Reconcile admits a suspended TrainJob, or suspends it and then removes the patch. The Trainer
+// accepts changes of patches only while a TrainJob is suspended. One update may change them and
+// resume it.
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	object := objectOf(trainJobKind)
 	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
@@ -82,9 +86,11 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 // admitted returns the TrainJob with the smallest patch that the admission needs, and resumes it.
-func (r *reconciler) admitted(ctx context.Context, object *unstructured.Unstructured, w *workload) (map[string]any, error) {
+func (r *reconciler) admitted(ctx context.Context, object *unstructured.Unstructured,
+	w *workload) (map[string]any, error) {
 	job := &trainer.TrainJob{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, job); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object,
+		job); err != nil {
 		return nil, err
 	}
 	template, err := r.template(ctx, job)
@@ -99,7 +105,8 @@ func (r *reconciler) admitted(ctx context.Context, object *unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	changed, err := runtimepatch.RemoveIn(object.Object, managerName) // so that the patch comes last
+	// so that the patch comes last
+	changed, err := runtimepatch.RemoveIn(object.Object, managerName)
 	if err == nil && planned.TrainingRuntimeSpec != nil {
 		changed, err = runtimepatch.UpsertIn(changed, planned)
 	}
@@ -117,7 +124,8 @@ func (r *reconciler) rejects(object *unstructured.Unstructured, err error) bool 
 	if !errors.As(err, &conflicts) && !errors.As(err, &findings) && !errors.As(err, &failed) {
 		return false
 	}
-	r.events.Eventf(object, nil, corev1.EventTypeWarning, "PatchConflict", "Admit", "%s", short(err.Error()))
+	r.events.Eventf(object, nil, corev1.EventTypeWarning, "PatchConflict", "Admit", "%s",
+		short(err.Error()))
 	return true
 }
 
@@ -131,7 +139,8 @@ func short(message string) string {
 }
 
 // template returns the JobSet template of the runtime that a TrainJob names.
-func (r *reconciler) template(ctx context.Context, job *trainer.TrainJob) (*trainer.JobSetTemplateSpec, error) {
+func (r *reconciler) template(ctx context.Context,
+	job *trainer.TrainJob) (*trainer.JobSetTemplateSpec, error) {
 	ref := job.Spec.RuntimeRef
 	kind, key := clusterRuntimeKind, client.ObjectKey{Name: ref.Name}
 	if ref.Kind != nil && *ref.Kind == trainer.TrainingRuntimeKind {
@@ -141,13 +150,15 @@ func (r *reconciler) template(ctx context.Context, job *trainer.TrainJob) (*trai
 	if err := r.client.Get(ctx, key, object); err != nil {
 		return nil, fmt.Errorf("get %s %s: %w", kind.Kind, ref.Name, err)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, found); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object,
+		found); err != nil {
 		return nil, err
 	}
 	return &found.Spec.Template, nil
 }
 
-// withSuspend returns a TrainJob with its field spec.suspend. It changes no other memory than its own.
+// withSuspend returns a TrainJob with its field spec.suspend. It changes no other memory than its
+// own.
 func withSuspend(trainJob map[string]any, suspend bool) map[string]any {
 	changed := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(trainJob)}
 	_ = unstructured.SetNestedField(changed.Object, suspend, "spec", "suspend") // spec is an object

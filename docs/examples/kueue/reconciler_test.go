@@ -55,7 +55,8 @@ func newCluster(t *testing.T) *cluster {
 func (c *cluster) trainJob() map[string]any {
 	c.Helper()
 	object := objectOf(trainJobKind)
-	if err := c.client.Get(c.Context(), client.ObjectKey{Namespace: "team-a", Name: "llm"}, object); err != nil {
+	if err := c.client.Get(c.Context(), client.ObjectKey{Namespace: "team-a", Name: "llm"},
+		object); err != nil {
 		c.Fatal(err)
 	}
 	return object.Object
@@ -68,17 +69,22 @@ func content(trainJob map[string]any) map[string]any {
 	return object.Object
 }
 
-// assign sets the flavor of each replicated job in the Workload. Without flavors, Kueue has evicted it.
+// assign sets the flavor of each replicated job in the Workload. Without flavors, Kueue has evicted
+// it.
 func (c *cluster) assign(flavors map[string]string, topology bool) {
 	c.Helper()
 	object := objectOf(workloadKind)
-	if err := c.client.Get(c.Context(), client.ObjectKey{Namespace: "team-a", Name: "trainjob-llm-4e1f0"}, object); err != nil {
+	if err := c.client.Get(
+		c.Context(), client.ObjectKey{Namespace: "team-a", Name: "trainjob-llm-4e1f0"},
+		object); err != nil {
 		c.Fatal(err)
 	}
 	status := "True"
 	var sets []any
 	for _, job := range slices.Sorted(maps.Keys(flavors)) {
-		set := map[string]any{"name": job, "flavors": map[string]any{"cpu": flavors[job], "nvidia.com/gpu": flavors[job]}}
+		set := map[string]any{
+			"name": job, "flavors": map[string]any{
+				"cpu": flavors[job], "nvidia.com/gpu": flavors[job]}}
 		if topology {
 			set["topologyAssignment"] = map[string]any{"levels": []any{"kubernetes.io/hostname"}}
 		}
@@ -101,7 +107,9 @@ func (c *cluster) reconcile() map[string]any {
 	r := &reconciler{client: c.client, events: c.events}
 	for range 5 {
 		before := c.trainJob()
-		if _, err := r.Reconcile(c.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team-a", Name: "llm"}}); err != nil {
+		if _, err := r.Reconcile(
+			c.Context(), ctrl.Request{
+				NamespacedName: client.ObjectKey{Namespace: "team-a", Name: "llm"}}); err != nil {
 			c.Fatal(err)
 		}
 		if after := c.trainJob(); cmp.Equal(before, after) {
@@ -123,7 +131,8 @@ func (c *cluster) pods(name string) corev1.PodTemplateSpec {
 	return podsOf(c.T, &result.Template, name)
 }
 
-func podsOf(t *testing.T, template *trainer.JobSetTemplateSpec, name string) corev1.PodTemplateSpec {
+func podsOf(t *testing.T, template *trainer.JobSetTemplateSpec,
+	name string) corev1.PodTemplateSpec {
 	t.Helper()
 	for _, job := range template.Spec.ReplicatedJobs {
 		if job.Name == name {
@@ -166,9 +175,15 @@ func (c *cluster) edit(text string) {
 
 // podPatch returns a manager's patch of the Pods of the job node.
 func podPatch(manager string, spec *trainer.PodSpecPatch) trainer.RuntimePatch {
-	job := trainer.ReplicatedJobPatch{Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: spec}}}}
-	template := &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{job}}}
-	return trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: template}}
+	job := trainer.ReplicatedJobPatch{
+		Name: "node",
+		Template: &trainer.JobTemplatePatch{
+			Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: spec}}}}
+	template := &trainer.JobSetTemplatePatch{
+		Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{job}}}
+	return trainer.RuntimePatch{
+		Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+			Template: template}}
 }
 
 func (c *cluster) isSuspended() bool {
@@ -189,19 +204,26 @@ func TestReconcile(t *testing.T) {
 	if c.isSuspended() {
 		t.Error("the admitted TrainJob is suspended")
 	}
-	if diff := cmp.Diff(map[string]string{"pool": "spot", "zone": "a"}, pods.Spec.NodeSelector); diff != "" {
+	if diff := cmp.Diff(map[string]string{"pool": "spot", "zone": "a"},
+		pods.Spec.NodeSelector); diff != "" {
 		t.Errorf("node selector (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{"team": "research", podSetLabel: "node", topologyLabel: "true"}, pods.Labels); diff != "" {
+	if diff := cmp.Diff(
+		map[string]string{"team": "research", podSetLabel: "node", topologyLabel: "true"},
+		pods.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{workloadAnnotation: "trainjob-llm-4e1f0", unconstrainedDomain: "true"}, pods.Annotations); diff != "" {
+	if diff := cmp.Diff(
+		map[string]string{workloadAnnotation: "trainjob-llm-4e1f0", unconstrainedDomain: "true"},
+		pods.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]corev1.PodSchedulingGate{{Name: topologyGate}}, pods.Spec.SchedulingGates); diff != "" {
+	if diff := cmp.Diff([]corev1.PodSchedulingGate{{Name: topologyGate}},
+		pods.Spec.SchedulingGates); diff != "" {
 		t.Errorf("gates (-want +got):\n%s", diff)
 	}
-	if _, ok, _ := unstructured.NestedFieldNoCopy(c.trainJob(), "spec", "fieldOfAnotherRelease", "ratio"); !ok {
+	if _, ok, _ := unstructured.NestedFieldNoCopy(c.trainJob(), "spec", "fieldOfAnotherRelease",
+		"ratio"); !ok {
 		t.Error("the TrainJob lost a field that the Go types lack")
 	}
 
@@ -213,10 +235,12 @@ func TestReconcile(t *testing.T) {
 	c.assign(map[string]string{"dataset-initializer": "spot", "node": "reserved"}, false)
 	c.reconcile()
 	again := c.pods("node")
-	if again.Spec.NodeSelector["pool"] != "reserved" || again.Spec.SchedulingGates != nil || len(again.Spec.Tolerations) != 2 {
+	if again.Spec.NodeSelector["pool"] != "reserved" || again.Spec.SchedulingGates != nil ||
+		len(again.Spec.Tolerations) != 2 {
 		t.Errorf("after the second admission: %+v", again)
 	}
-	if got := c.pods("dataset-initializer").Spec; got.NodeSelector["pool"] != "spot" || len(got.Tolerations) != 2 {
+	if got := c.pods("dataset-initializer").Spec; got.NodeSelector["pool"] != "spot" ||
+		len(got.Tolerations) != 2 {
 		t.Errorf("after the second admission: %+v", got)
 	}
 
@@ -229,27 +253,31 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestTolerations_Runtime is issue 15161 of Kueue: a patch with the flavor's tolerations drops the runtime's. The plan keeps them
-// with their seconds.
+// TestTolerations_Runtime is issue 15161 of Kueue: a patch with the flavor's tolerations drops the
+// runtime's. The plan keeps them with their seconds.
 func TestTolerations_Runtime(t *testing.T) {
 	c := newCluster(t)
 	c.assign(bothSpot, false)
 	if hasKey(c.apply(c.flavors()), "user.example.com/team") {
-		t.Error("a patch with the flavor's tolerations keeps the runtime's, and the issue says that it drops them")
+		t.Error("a patch with the flavor's tolerations keeps the runtime's, and the issue says " +
+			"that it drops them")
 	}
 	c.reconcile()
 	seconds := int64(60)
 	want := []corev1.Toleration{
-		{Key: "user.example.com/dedicated", Value: "training", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
+		{Key: "user.example.com/dedicated", Value: "training", Effect: corev1.TaintEffectNoExecute,
+			TolerationSeconds: &seconds},
 		{Key: "user.example.com/team", Operator: corev1.TolerationOpExists},
-		{Key: "pool.example.com/gpu", Operator: corev1.TolerationOpEqual, Value: "true", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "pool.example.com/gpu", Operator: corev1.TolerationOpEqual, Value: "true",
+			Effect: corev1.TaintEffectNoSchedule},
 	}
 	if diff := cmp.Diff(want, c.pods("node").Spec.Tolerations); diff != "" {
 		t.Errorf("tolerations (-want +got):\n%s", diff)
 	}
 }
 
-// TestTolerations_Stale is a case of Kueue's change 15162: the patch of an earlier admission is still there. The plan ignores it.
+// TestTolerations_Stale is a case of Kueue's change 15162: the patch of an earlier admission is
+// still there. The plan ignores it.
 func TestTolerations_Stale(t *testing.T) {
 	c := newCluster(t)
 	c.assign(bothSpot, false)
@@ -270,7 +298,8 @@ func TestTolerations_Stale(t *testing.T) {
 	}
 	c.assign(map[string]string{"node": "reserved"}, false)
 	c.reconcile()
-	if pods := c.pods("node"); hasKey(pods.Spec.Tolerations, "pool.example.com/gpu") || len(pods.Spec.Tolerations) != 2 || pods.Spec.NodeSelector["pool"] != "reserved" {
+	if pods := c.pods("node"); hasKey(pods.Spec.Tolerations, "pool.example.com/gpu") ||
+		len(pods.Spec.Tolerations) != 2 || pods.Spec.NodeSelector["pool"] != "reserved" {
 		t.Errorf("the second admission gives %+v", pods.Spec)
 	}
 }
@@ -301,7 +330,10 @@ func (c *cluster) flavors() []corev1.Toleration {
 func (c *cluster) apply(tolerations []corev1.Toleration) []corev1.Toleration {
 	c.Helper()
 	template, patches := c.merged()
-	result, err := runtimepatch.Apply(template, runtimepatch.Upsert(patches, podPatch(managerName, &trainer.PodSpecPatch{Tolerations: tolerations})), runtimepatch.Options{})
+	result, err := runtimepatch.Apply(
+		template, runtimepatch.Upsert(
+			patches, podPatch(managerName, &trainer.PodSpecPatch{Tolerations: tolerations})),
+		runtimepatch.Options{})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -312,17 +344,20 @@ func hasKey(tolerations []corev1.Toleration, key string) bool {
 	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return t.Key == key })
 }
 
-// TestTolerations_User is issue 15161 with the tolerations in the user's patch. The plan adds to them, and keeps the runtime's.
+// TestTolerations_User is issue 15161 with the tolerations in the user's patch. The plan adds to
+// them, and keeps the runtime's.
 func TestTolerations_User(t *testing.T) {
 	c := newCluster(t)
 	c.edit("tolerations: [{key: team.example.com/only, operator: Exists}]")
 	before := content(c.trainJob())
 	c.assign(bothSpot, false)
 	if hasKey(c.apply(c.flavors()), "team.example.com/only") {
-		t.Error("a patch with the flavor's tolerations keeps the user's, and the issue says that it drops them")
+		t.Error("a patch with the flavor's tolerations keeps the user's, and the issue says that " +
+			"it drops them")
 	}
 	c.reconcile()
-	for _, key := range []string{"team.example.com/only", "user.example.com/team", "user.example.com/dedicated", "pool.example.com/gpu"} {
+	for _, key := range []string{"team.example.com/only", "user.example.com/team",
+		"user.example.com/dedicated", "pool.example.com/gpu"} {
 		if got := c.pods("node").Spec.Tolerations; c.isSuspended() || !hasKey(got, key) {
 			t.Errorf("the tolerations lack %s: %v", key, got)
 		}
@@ -341,7 +376,9 @@ func TestReconcile_Conflict(t *testing.T) {
 	c.assign(bothSpot, false)
 	c.reconcile()
 	event := <-c.events.Events
-	if !c.isSuspended() || !strings.Contains(event, `nodeSelector["pool"]: managers set different values: `+sdk+` sets "a100", `+managerName+` sets "spot"`) {
+	if !c.isSuspended() ||
+		!strings.Contains(event, `nodeSelector["pool"]: managers set different values: `+sdk+
+			` sets "a100", `+managerName+` sets "spot"`) {
 		t.Errorf("suspended %v, event %s", c.isSuspended(), event)
 	}
 	c.assign(map[string]string{"absent": "spot"}, false)
@@ -351,16 +388,20 @@ func TestReconcile_Conflict(t *testing.T) {
 	}
 }
 
-// TestReconcile_Absent holds that a missing runtime or flavor is an error to try again, and a missing TrainJob is none.
+// TestReconcile_Absent holds that a missing runtime or flavor is an error to try again, and a
+// missing TrainJob is none.
 func TestReconcile_Absent(t *testing.T) {
 	c := newCluster(t)
 	r := &reconciler{client: c.client, events: c.events}
-	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team-a", Name: "gone"}}); err != nil {
+	if _, err := r.Reconcile(
+		t.Context(), ctrl.Request{
+			NamespacedName: client.ObjectKey{Namespace: "team-a", Name: "gone"}}); err != nil {
 		t.Error(err)
 	}
 	c.assign(map[string]string{"node": "gone"}, false)
 	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team-a", Name: "llm"}}
-	if _, err := r.Reconcile(t.Context(), request); err == nil || !strings.Contains(err.Error(), "get ResourceFlavor gone") {
+	if _, err := r.Reconcile(t.Context(), request); err == nil ||
+		!strings.Contains(err.Error(), "get ResourceFlavor gone") {
 		t.Errorf("Reconcile returns %v", err)
 	}
 	c.assign(bothSpot, false)
@@ -369,7 +410,8 @@ func TestReconcile_Absent(t *testing.T) {
 	if err := c.client.Delete(t.Context(), torch); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Reconcile(t.Context(), request); err == nil || !strings.Contains(err.Error(), "get ClusterTrainingRuntime torch") {
+	if _, err := r.Reconcile(t.Context(), request); err == nil ||
+		!strings.Contains(err.Error(), "get ClusterTrainingRuntime torch") {
 		t.Errorf("Reconcile returns %v", err)
 	}
 }

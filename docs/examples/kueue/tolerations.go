@@ -8,11 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// joinTolerations adds to a patch the tolerations of the Pods as merged so far, of the runtime, of the other patches and of the flavors.
-// The list is atomic: a patch with the flavors' tolerations alone drops all others. It adds nothing if the Pods have all of them.
-func joinTolerations(patch *trainer.RuntimePatch, sets []podSet, others []trainer.RuntimePatch, merged, runtime *trainer.JobSetTemplateSpec) {
+// joinTolerations adds to a patch the tolerations of the Pods as merged so far, of the runtime, of
+// the other patches and of the flavors. The list is atomic: a patch with the flavors' tolerations
+// alone drops all others. It adds nothing if the Pods have all of them.
+func joinTolerations(patch *trainer.RuntimePatch, sets []podSet, others []trainer.RuntimePatch,
+	merged, runtime *trainer.JobSetTemplateSpec) {
 	for _, set := range sets {
-		lists := [][]corev1.Toleration{podOf(merged, set.name).Spec.Tolerations, podOf(runtime, set.name).Spec.Tolerations}
+		lists := [][]corev1.Toleration{podOf(merged, set.name).Spec.Tolerations,
+			podOf(runtime, set.name).Spec.Tolerations}
 		for i := range others {
 			lists = append(lists, podIn(others[i].DeepCopy(), set.name).Tolerations)
 		}
@@ -28,12 +31,14 @@ func joinTolerations(patch *trainer.RuntimePatch, sets []podSet, others []traine
 	}
 }
 
-// join returns each toleration once. Of two that differ in their seconds only, it takes the longer time. No seconds are the longest.
+// join returns each toleration once. Of two that differ in their seconds only, it takes the longer
+// time. No seconds are the longest.
 func join(lists [][]corev1.Toleration) (joined []corev1.Toleration) {
 	for _, t := range slices.Concat(lists...) {
 		if i := at(joined, t); i < 0 {
 			joined = append(joined, t)
-		} else if was := joined[i].TolerationSeconds; was != nil && (t.TolerationSeconds == nil || *t.TolerationSeconds > *was) {
+		} else if was := joined[i].TolerationSeconds; was != nil &&
+			(t.TolerationSeconds == nil || *t.TolerationSeconds > *was) {
 			joined[i].TolerationSeconds = t.TolerationSeconds
 		}
 	}
@@ -42,7 +47,9 @@ func join(lists [][]corev1.Toleration) (joined []corev1.Toleration) {
 
 // at returns the index of a toleration with any seconds, or -1.
 func at(list []corev1.Toleration, t corev1.Toleration) int {
-	return slices.IndexFunc(list, func(other corev1.Toleration) bool { return identity(t) == identity(other) })
+	return slices.IndexFunc(list, func(other corev1.Toleration) bool {
+		return identity(t) == identity(other)
+	})
 }
 
 // identity returns a toleration without its seconds. The default operator is Equal.

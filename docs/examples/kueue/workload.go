@@ -47,11 +47,14 @@ type podSet struct {
 }
 
 func (w *workload) isAdmitted() bool {
-	return w.Status.Admission != nil && meta.IsStatusConditionTrue(w.Status.Conditions, "Admitted") && !meta.IsStatusConditionTrue(w.Status.Conditions, "Evicted")
+	return w.Status.Admission != nil &&
+		meta.IsStatusConditionTrue(w.Status.Conditions, "Admitted") &&
+		!meta.IsStatusConditionTrue(w.Status.Conditions, "Evicted")
 }
 
 // workloadOf returns the Workload that a TrainJob controls, or nil.
-func (r *reconciler) workloadOf(ctx context.Context, job *unstructured.Unstructured) (*workload, error) {
+func (r *reconciler) workloadOf(ctx context.Context,
+	job *unstructured.Unstructured) (*workload, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(workloadKind.GroupVersion().WithKind(workloadKind.Kind + "List"))
 	if err := r.client.List(ctx, list, client.InNamespace(job.GetNamespace())); err != nil {
@@ -70,14 +73,16 @@ func (r *reconciler) workloadOf(ctx context.Context, job *unstructured.Unstructu
 func (r *reconciler) podSets(ctx context.Context, w *workload) ([]podSet, error) {
 	var sets []podSet
 	for _, a := range w.Status.Admission.PodSetAssignments {
-		set := podSet{name: a.Name, workload: w.Name, hasTopology: a.TopologyAssignment != nil, nodeLabels: map[string]string{}}
+		set := podSet{name: a.Name, workload: w.Name, hasTopology: a.TopologyAssignment != nil,
+			nodeLabels: map[string]string{}}
 		names := slices.Sorted(maps.Values(a.Flavors))
 		for _, name := range slices.Compact(names) {
 			object, f := objectOf(flavorKind), &flavor{}
 			if err := r.client.Get(ctx, client.ObjectKey{Name: name}, object); err != nil {
 				return nil, fmt.Errorf("get ResourceFlavor %s: %w", name, err)
 			}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, f); err != nil {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object,
+				f); err != nil {
 				return nil, err
 			}
 			maps.Copy(set.nodeLabels, f.Spec.NodeLabels)

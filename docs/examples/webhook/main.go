@@ -1,5 +1,6 @@
-// Command webhook is a validating admission webhook for TrainJobs. It rejects a TrainJob if its managers
-// set one field to different values. The answer names each manager and its value. See the README.
+// Command webhook is a validating admission webhook for TrainJobs. It rejects a TrainJob if its
+// managers set one field to different values. The answer names each manager and its value. See the
+// README.
 package main
 
 import (
@@ -28,7 +29,8 @@ func main() {
 	port := flag.Int("port", 9443, "the port to serve HTTPS on")
 	certs := flag.String("cert-dir", "/certs", "the directory of tls.crt and tls.key")
 	health := flag.String("health-address", ":8081", "where to answer /healthz and /readyz")
-	file := flag.String("policy", "", "the policy file: managers, their paths and severities; its patches are not applied")
+	file := flag.String("policy", "",
+		"the policy file: managers, their paths and severities; its patches are not applied")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
 	if err := run(*port, *certs, *health, *file); err != nil {
@@ -58,12 +60,16 @@ func run(port int, certs, health, file string) error {
 	server := manager.GetWebhookServer()
 	// The manager's client reads runtimes from a cache that watches them.
 	hook := &reloading{file: file, handler: func(rules *policy.Policy) (http.Handler, error) {
-		return admission.StandaloneWebhook(admission.WithValidator(scheme, validator{runtimes: manager.GetClient(), policy: rules}), admission.StandaloneOptions{})
+		return admission.StandaloneWebhook(
+			admission.WithValidator(
+				scheme, validator{runtimes: manager.GetClient(), policy: rules}),
+			admission.StandaloneOptions{})
 	}}
 	if _, err := hook.current(); err != nil {
 		return err // a rollout stops at a Pod that does not start
 	}
-	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping), manager.AddReadyzCheck("readyz", server.StartedChecker())); err != nil {
+	if err := errors.Join(manager.AddHealthzCheck("healthz", healthz.Ping),
+		manager.AddReadyzCheck("readyz", server.StartedChecker())); err != nil {
 		return err
 	}
 	server.Register(path, hook)

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestREADME runs the README's commands and compares their output. It runs them in a copy of this folder,
-// as a reader would elsewhere.
+// TestREADME runs the README's commands and compares their output. It runs them in a copy of this
+// folder, as a reader would elsewhere.
 func TestREADME(t *testing.T) {
 	clone, err := filepath.Abs("../../..")
 	if err != nil {
@@ -46,7 +46,8 @@ func TestREADME(t *testing.T) {
 	}
 	text := readme(t)
 	commands := 0
-	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(
+		text, -1) {
 		for _, part := range regexp.MustCompile(`(?m)^\$ `).Split(block[1], -1)[1:] {
 			commands++
 			command, want, _ := strings.Cut(part, "\n")
@@ -66,7 +67,9 @@ func TestREADME(t *testing.T) {
 
 // TestREADMEAnswer sends the TrainJob of which the README shows the answer.
 func TestREADMEAnswer(t *testing.T) {
-	response := ask(t, &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: raw(t, trainJob(t))})
+	response := ask(
+		t, &admissionv1.AdmissionRequest{
+			Operation: admissionv1.Create, Object: raw(t, trainJob(t))})
 	if response.Allowed || response.Result.Code != http.StatusUnprocessableEntity {
 		t.Fatalf("allowed %v, %+v", response.Allowed, response.Result)
 	}
@@ -109,8 +112,10 @@ func TestManifests(t *testing.T) {
 		}
 	)
 	kinds := map[string]any{
-		"Namespace": &corev1.Namespace{}, "ServiceAccount": &corev1.ServiceAccount{}, "ClusterRole": &role,
-		"ClusterRoleBinding": &rbacv1.ClusterRoleBinding{}, "Deployment": &deployment, "ConfigMap": &config, "PodDisruptionBudget": &budget, "Service": &service,
+		"Namespace": &corev1.Namespace{}, "ServiceAccount": &corev1.ServiceAccount{},
+		"ClusterRole":        &role,
+		"ClusterRoleBinding": &rbacv1.ClusterRoleBinding{}, "Deployment": &deployment,
+		"ConfigMap": &config, "PodDisruptionBudget": &budget, "Service": &service,
 		"Certificate": &certificate, "ValidatingWebhookConfiguration": &configuration,
 	}
 	for _, document := range strings.Split(string(text), "\n---\n") {
@@ -135,10 +140,12 @@ func TestManifests(t *testing.T) {
 	if *to.Path != path || to.Name != service.Name || to.Namespace != service.Namespace {
 		t.Errorf("the webhook is asked at %s/%s%s", to.Namespace, to.Name, *to.Path)
 	}
-	if host := to.Name + "." + to.Namespace + ".svc"; !slices.Contains(certificate.Spec.DNSNames, host) {
+	if host := to.Name + "." + to.Namespace + ".svc"; !slices.Contains(certificate.Spec.DNSNames,
+		host) {
 		t.Errorf("the certificate is for %q, not for %s", certificate.Spec.DNSNames, host)
 	}
-	if from := configuration.Annotations["cert-manager.io/inject-ca-from"]; from != certificate.Namespace+"/"+certificate.Name {
+	if from := configuration.Annotations["cert-manager.io/inject-ca-from"]; from !=
+		certificate.Namespace+"/"+certificate.Name {
 		t.Errorf("the authority is injected from %q", from)
 	}
 	pod := deployment.Spec.Template
@@ -148,7 +155,8 @@ func TestManifests(t *testing.T) {
 			t.Errorf("the Service selects %s=%s", key, value)
 		}
 	}
-	if port := service.Spec.Ports[0].TargetPort; port != intstr.FromString(container.Ports[0].Name) {
+	if port := service.Spec.Ports[0].TargetPort; port != intstr.FromString(
+		container.Ports[0].Name) {
 		t.Errorf("the Service sends to port %s", port.String())
 	}
 	if secret := pod.Spec.Volumes[0].Secret.SecretName; secret != certificate.Spec.SecretName {
@@ -161,7 +169,8 @@ func TestManifests(t *testing.T) {
 		if _, found := policy.Parse(file, []byte(text)); found != nil {
 			t.Errorf("the policy: %v", found)
 		}
-		if mount := container.VolumeMounts[1]; !slices.Contains(container.Args, "-policy="+mount.MountPath+"/"+file) || mount.SubPath != "" {
+		if mount := container.VolumeMounts[1]; !slices.Contains(container.Args,
+			"-policy="+mount.MountPath+"/"+file) || mount.SubPath != "" {
 			t.Errorf("the policy is not where %q looks for it, or never changes", container.Args)
 		}
 	}
@@ -172,10 +181,12 @@ func TestManifests(t *testing.T) {
 		t.Errorf("the budget selects %v", budget.Spec.Selector.MatchLabels)
 	}
 	rule := hook.Rules[0]
-	if rule.APIGroups[0] != "trainer.kubeflow.org" || rule.APIVersions[0] != "v1alpha1" || rule.Resources[0] != "trainjobs" {
+	if rule.APIGroups[0] != "trainer.kubeflow.org" || rule.APIVersions[0] != "v1alpha1" ||
+		rule.Resources[0] != "trainjobs" {
 		t.Errorf("the webhook is asked about %+v", rule)
 	}
-	if resources := role.Rules[0].Resources; !slices.Equal(resources, []string{"clustertrainingruntimes", "trainingruntimes"}) {
+	if resources := role.Rules[0].Resources; !slices.Equal(
+		resources, []string{"clustertrainingruntimes", "trainingruntimes"}) {
 		t.Errorf("it may read %q", resources)
 	}
 }

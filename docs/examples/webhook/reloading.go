@@ -11,8 +11,9 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// reloading answers by the policy in a file. It reads the file for each request, so that a changed ConfigMap holds
-// as soon as it is mounted. While the policy is invalid, each request fails, and the failurePolicy decides.
+// reloading answers by the policy in a file. It reads the file for each request, so that a changed
+// ConfigMap holds as soon as it is mounted. While the policy is invalid, each request fails, and
+// the failurePolicy decides.
 type reloading struct {
 	file    string
 	handler func(*policy.Policy) (http.Handler, error)
@@ -26,7 +27,8 @@ func (r *reloading) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	handler, err := r.current()
 	if err != nil {
 		ctrl.Log.Error(err, "the policy is invalid, and no TrainJob was judged")
-		http.Error(w, "the policy of the webhook is invalid: "+err.Error(), http.StatusInternalServerError)
+		http.Error(w, "the policy of the webhook is invalid: "+err.Error(),
+			http.StatusInternalServerError)
 		return
 	}
 	handler.ServeHTTP(w, request)

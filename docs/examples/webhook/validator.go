@@ -23,8 +23,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// validator rejects TrainJobs whose patches the cluster could not use or the policy forbids. It also rejects a
-// TrainJob if its managers set one field to different values. Runtimes reads the runtimes of the TrainJobs.
+// validator rejects TrainJobs whose patches the cluster could not use or the policy forbids. It
+// also rejects a TrainJob if its managers set one field to different values. Runtimes reads the
+// runtimes of the TrainJobs.
 type validator struct {
 	runtimes client.Reader
 	policy   *policy.Policy // nil allows everything
@@ -32,14 +33,18 @@ type validator struct {
 
 var _ admission.Validator[*trainer.TrainJob] = validator{}
 
-func (v validator) ValidateCreate(ctx context.Context, job *trainer.TrainJob) (admission.Warnings, error) {
+func (v validator) ValidateCreate(ctx context.Context,
+	job *trainer.TrainJob) (admission.Warnings, error) {
 	return v.review(ctx, nil, job)
 }
 
-// ValidateUpdate allows every update that changes no patch, label or runtime: the policy selects TrainJobs by
-// labels. A TrainJob admitted before this webhook can still change its finalizers and suspension.
-func (v validator) ValidateUpdate(ctx context.Context, old, job *trainer.TrainJob) (admission.Warnings, error) {
-	if reflect.DeepEqual(old.Spec.RuntimePatches, job.Spec.RuntimePatches) && reflect.DeepEqual(old.Spec.RuntimeRef, job.Spec.RuntimeRef) &&
+// ValidateUpdate allows every update that changes no patch, label or runtime: the policy selects
+// TrainJobs by labels. A TrainJob admitted before this webhook can still change its finalizers and
+// suspension.
+func (v validator) ValidateUpdate(ctx context.Context, old,
+	job *trainer.TrainJob) (admission.Warnings, error) {
+	if reflect.DeepEqual(old.Spec.RuntimePatches, job.Spec.RuntimePatches) &&
+		reflect.DeepEqual(old.Spec.RuntimeRef, job.Spec.RuntimeRef) &&
 		maps.Equal(old.Labels, job.Labels) {
 		return nil, nil
 	}
@@ -50,13 +55,18 @@ func (v validator) ValidateDelete(context.Context, *trainer.TrainJob) (admission
 	return nil, nil
 }
 
-// review answers with every finding at once. The argument before has the patches of the stored TrainJob.
-func (v validator) review(ctx context.Context, before []trainer.RuntimePatch, job *trainer.TrainJob) (admission.Warnings, error) {
+// review answers with every finding at once. The argument before has the patches of the stored
+// TrainJob.
+func (v validator) review(ctx context.Context, before []trainer.RuntimePatch,
+	job *trainer.TrainJob) (admission.Warnings, error) {
 	patches := job.Spec.RuntimePatches
 	at := field.NewPath("spec", "runtimePatches")
 	for i, patch := range patches {
 		if len(patch.Manager) > validation.DNS1123SubdomainMaxLength {
-			return nil, invalid(job, field.ErrorList{field.TooLong(at.Index(i).Child("manager"), "", validation.DNS1123SubdomainMaxLength)})
+			return nil, invalid(
+				job, field.ErrorList{
+					field.TooLong(at.Index(i).Child("manager"), "",
+						validation.DNS1123SubdomainMaxLength)})
 		}
 	}
 	request, err := admission.RequestFromContext(ctx)
@@ -65,7 +75,9 @@ func (v validator) review(ctx context.Context, before []trainer.RuntimePatch, jo
 	}
 	var errs field.ErrorList
 	for _, manager := range v.policy.Refused(request.UserInfo.Username, before, patches) {
-		errs = append(errs, field.Forbidden(at.Key(manager), "the policy does not let "+request.UserInfo.Username+" change the patch"))
+		errs = append(
+			errs, field.Forbidden(at.Key(manager),
+				"the policy does not let "+request.UserInfo.Username+" change the patch"))
 	}
 	if errs != nil {
 		return nil, invalid(job, errs)
@@ -76,11 +88,13 @@ func (v validator) review(ctx context.Context, before []trainer.RuntimePatch, jo
 	}
 	findings := v.rated(append(check.Patches(template, patches), v.policy.Check(job, patches)...))
 	if err := findings.Err(); err != nil {
-		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
+		return nil, invalid(
+			job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
 	result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: true})
 	if err != nil {
-		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
+		return nil, invalid(
+			job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
 	var conflicts conflict.Conflicts
 	for _, c := range conflict.Find(result.Owners) {
@@ -95,7 +109,8 @@ func (v validator) review(ctx context.Context, before []trainer.RuntimePatch, jo
 	}
 	findings = append(findings, v.rated(runtimepatch.Warnings(template, result))...)
 	if err := findings.Err(); err != nil {
-		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
+		return nil, invalid(
+			job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
 	var warnings admission.Warnings
 	for _, f := range findings {
@@ -106,7 +121,8 @@ func (v validator) review(ctx context.Context, before []trainer.RuntimePatch, jo
 	return warnings[:min(len(warnings), mostProblems)], nil
 }
 
-// rated returns the findings with the severities of the policy. It drops the findings that the policy removes.
+// rated returns the findings with the severities of the policy. It drops the findings that the
+// policy removes.
 func (v validator) rated(findings finding.List) finding.List {
 	for i := range findings {
 		findings[i].Severity = v.policy.Severity(findings[i])
@@ -115,7 +131,8 @@ func (v validator) rated(findings finding.List) finding.List {
 }
 
 // template is the JobSet template of the runtime that a TrainJob names.
-func (v validator) template(ctx context.Context, job *trainer.TrainJob) (*trainer.JobSetTemplateSpec, error) {
+func (v validator) template(ctx context.Context,
+	job *trainer.TrainJob) (*trainer.JobSetTemplateSpec, error) {
 	ref := job.Spec.RuntimeRef
 	kind := trainer.ClusterTrainingRuntimeKind
 	if ref.Kind != nil {
@@ -131,7 +148,8 @@ func (v validator) template(ctx context.Context, job *trainer.TrainJob) (*traine
 		template = &runtime.Spec.Template
 	case trainer.TrainingRuntimeKind:
 		runtime := &trainer.TrainingRuntime{}
-		err = v.runtimes.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: ref.Name}, runtime)
+		err = v.runtimes.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: ref.Name},
+			runtime)
 		template = &runtime.Spec.Template
 	default:
 		kinds := []string{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
@@ -161,7 +179,8 @@ func short(text string) string {
 
 func invalid(job *trainer.TrainJob, errs field.ErrorList) error {
 	if more := len(errs) - mostProblems; more > 0 {
-		errs = append(errs[:mostProblems:mostProblems], field.InternalError(nil, fmt.Errorf("%d more problems", more)))
+		errs = append(errs[:mostProblems:mostProblems],
+			field.InternalError(nil, fmt.Errorf("%d more problems", more)))
 	}
 	for _, err := range errs {
 		err.Field, err.Detail = short(err.Field), short(err.Detail)
@@ -169,5 +188,6 @@ func invalid(job *trainer.TrainJob, errs field.ErrorList) error {
 			err.BadValue = short(value)
 		}
 	}
-	return apierrors.NewInvalid(trainer.GroupVersion.WithKind(trainer.TrainJobKind).GroupKind(), job.Name, errs)
+	return apierrors.NewInvalid(trainer.GroupVersion.WithKind(trainer.TrainJobKind).GroupKind(),
+		job.Name, errs)
 }

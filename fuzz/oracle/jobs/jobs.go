@@ -36,8 +36,8 @@ func (Code) AddToScheme(scheme *apiruntime.Scheme) error { return jobset.AddToSc
 // Hooks registers the webhooks.
 func (c Code) Hooks(m ctrl.Manager) error { return c.Webhooks(m) }
 
-// Create runs JobSet's reconciler until it creates nothing more, and plays the Job controller: Jobs that others wait for
-// become complete or ready. It returns the objects as they were sent.
+// Create runs JobSet's reconciler until it creates nothing more, and plays the Job controller: Jobs
+// that others wait for become complete or ready. It returns the objects as they were sent.
 func (c Code) Create(scheme *apiruntime.Scheme, stored oracle.Object) ([]client.Object, error) {
 	js := &jobset.JobSet{}
 	if err := oracle.Convert(stored, js); err != nil {
@@ -49,11 +49,13 @@ func (c Code) Create(scheme *apiruntime.Scheme, stored oracle.Object) ([]client.
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(js.DeepCopy()).
 		WithStatusSubresource(&jobset.JobSet{}, &batchv1.Job{}).
 		WithInterceptorFuncs(interceptor.Funcs{
-			Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+			Create: func(ctx context.Context, c client.WithWatch, object client.Object,
+				opts ...client.CreateOption) error {
 				lock.Lock()
 				sent[fmt.Sprintf("%T %s", object, object.GetName())] = object.DeepCopyObject().(client.Object)
 				lock.Unlock()
-				if job, ok := object.(*batchv1.Job); ok && job.Spec.Parallelism == nil { // the API server's default
+				// the API server's default
+				if job, ok := object.(*batchv1.Job); ok && job.Spec.Parallelism == nil {
 					one := int32(1)
 					job.Spec.Parallelism = &one
 				}
@@ -67,7 +69,8 @@ func (c Code) Create(scheme *apiruntime.Scheme, stored oracle.Object) ([]client.
 	reconciler := c.Reconciler(cluster, scheme)
 	for before := -1; before != len(sent); {
 		before = len(sent)
-		if _, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(js)}); err != nil {
+		if _, err := reconciler.Reconcile(
+			ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(js)}); err != nil {
 			return nil, err
 		}
 		if !createsInSteps(js) || js.Spec.Suspend != nil && *js.Spec.Suspend {
@@ -80,16 +83,19 @@ func (c Code) Create(scheme *apiruntime.Scheme, stored oracle.Object) ([]client.
 	return slices.Collect(maps.Values(sent)), nil
 }
 
-// Resume runs JobSet's reconciler once over a stored JobSet and its Jobs. It returns the Jobs that the reconciler updates, as it sends
-// them.
-func (c Code) Resume(scheme *apiruntime.Scheme, stored oracle.Object, existing []*batchv1.Job) (updated []*batchv1.Job, err error) {
+// Resume runs JobSet's reconciler once over a stored JobSet and its Jobs. It returns the Jobs that
+// the reconciler updates, as it sends them.
+func (c Code) Resume(scheme *apiruntime.Scheme, stored oracle.Object,
+	existing []*batchv1.Job) (updated []*batchv1.Job, err error) {
 	js := &jobset.JobSet{}
 	if err := oracle.Convert(stored, js); err != nil {
 		return nil, err
 	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(js).WithStatusSubresource(&jobset.JobSet{}, &batchv1.Job{}).
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(js).WithStatusSubresource(
+		&jobset.JobSet{}, &batchv1.Job{}).
 		WithInterceptorFuncs(interceptor.Funcs{
-			Update: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
+			Update: func(ctx context.Context, c client.WithWatch, object client.Object,
+				opts ...client.UpdateOption) error {
 				if job, ok := object.(*batchv1.Job); ok {
 					updated = append(updated, job.DeepCopy())
 				}
@@ -103,7 +109,8 @@ func (c Code) Resume(scheme *apiruntime.Scheme, stored oracle.Object, existing [
 	if err := controllers.SetupJobSetIndexes(ctx, indexer{builder}); err != nil {
 		return nil, err
 	}
-	_, err = c.Reconciler(builder.Build(), scheme).Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(js)})
+	_, err = c.Reconciler(builder.Build(), scheme).Reconcile(
+		ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(js)})
 	return updated, err
 }
 
@@ -119,7 +126,8 @@ func advance(ctx context.Context, c client.Client, js *jobset.JobSet) error {
 			continue
 		}
 		if awaitedComplete(js, job.Labels[jobset.ReplicatedJobNameKey]) {
-			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+			job.Status.Conditions = []batchv1.JobCondition{
+				{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 		}
 		job.Status.Ready = job.Spec.Parallelism
 		if err := c.Status().Update(ctx, job); err != nil {
@@ -133,19 +141,23 @@ func advance(ctx context.Context, c client.Client, js *jobset.JobSet) error {
 func createsInSteps(js *jobset.JobSet) bool {
 	policy := js.Spec.StartupPolicy
 	return policy != nil && policy.StartupPolicyOrder == jobset.InOrder ||
-		slices.ContainsFunc(js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return len(r.DependsOn) > 0 })
+		slices.ContainsFunc(js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool {
+			return len(r.DependsOn) > 0
+		})
 }
 
 func awaitedComplete(js *jobset.JobSet, name string) bool {
 	return slices.ContainsFunc(js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool {
-		return slices.Contains(r.DependsOn, jobset.DependsOn{Name: name, Status: jobset.DependencyComplete})
+		return slices.Contains(
+			r.DependsOn, jobset.DependsOn{Name: name, Status: jobset.DependencyComplete})
 	})
 }
 
 // indexer gives a fake client the indexes that the manager's cache would have.
 type indexer struct{ builder *fake.ClientBuilder }
 
-func (i indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
+func (i indexer) IndexField(_ context.Context, object client.Object, field string,
+	extract client.IndexerFunc) error {
 	i.builder.WithIndex(object, field, extract)
 	return nil
 }

@@ -22,14 +22,16 @@ type Code struct {
 	// Types add the types of the schedulers that the Trainer has a plugin for.
 	Types []func(*apiruntime.Scheme) error
 	// Runtimes is core.New.
-	Runtimes func(context.Context, client.Client, client.FieldIndexer) (map[string]trainerruntime.Runtime, error)
+	Runtimes func(context.Context, client.Client,
+		client.FieldIndexer) (map[string]trainerruntime.Runtime, error)
 	// Labeled says that the webhooks omit runtimes with a label: see oracle.Trainer.
 	Labeled bool
 }
 
 // AddToScheme adds the types of the objects that the controller reads and applies.
 func (c Code) AddToScheme(scheme *apiruntime.Scheme) error {
-	for _, add := range append([]func(*apiruntime.Scheme) error{trainer.AddToScheme, jobset.AddToScheme}, c.Types...) {
+	for _, add := range append(
+		[]func(*apiruntime.Scheme) error{trainer.AddToScheme, jobset.AddToScheme}, c.Types...) {
 		if err := add(scheme); err != nil {
 			return err
 		}
@@ -66,7 +68,8 @@ func (c Code) Hooks(m ctrl.Manager, indexer client.FieldIndexer) error {
 }
 
 // Build validates the TrainJob as the webhook does, and builds the objects as the controller does.
-func (c Code) Build(cluster client.Client, indexer client.FieldIndexer, stored oracle.Object) oracle.Outcome {
+func (c Code) Build(cluster client.Client, indexer client.FieldIndexer,
+	stored oracle.Object) oracle.Outcome {
 	job := &trainer.TrainJob{}
 	if err := oracle.Convert(stored, job); err != nil {
 		return oracle.Outcome{Failed: err.Error()}
@@ -101,7 +104,8 @@ func validate(impl trainerruntime.Runtime, job *trainer.TrainJob) (rejected []st
 	return rejected
 }
 
-func build(impl trainerruntime.Runtime, job *trainer.TrainJob) (objects []oracle.Object, err error) {
+func build(impl trainerruntime.Runtime,
+	job *trainer.TrainJob) (objects []oracle.Object, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			objects, err = nil, fmt.Errorf("panic: %v", r)

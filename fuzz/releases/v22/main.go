@@ -1,5 +1,5 @@
-// Command v22 answers with the code of Trainer 2.2.1: see package oracle. The code of JobSet 0.11 does not compile with the
-// libraries of this Trainer: command v22jobset has it.
+// Command v22 answers with the code of Trainer 2.2.1: see package oracle. The code of JobSet 0.11
+// does not compile with the libraries of this Trainer: command v22jobset has it.
 package main
 
 import (
@@ -26,6 +26,7 @@ func main() {
 	oracle.Main(trainer, nil)
 }
 
-func runtimes(ctx context.Context, c client.Client, indexer client.FieldIndexer) (map[string]trainerruntime.Runtime, error) {
+func runtimes(ctx context.Context, c client.Client,
+	indexer client.FieldIndexer) (map[string]trainerruntime.Runtime, error) {
 	return core.New(ctx, c, indexer, &configapi.Configuration{})
 }

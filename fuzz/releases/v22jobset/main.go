@@ -1,4 +1,5 @@
-// Command v22jobset answers with the code of JobSet 0.11.0: see package oracle. Trainer 2.2 installs it.
+// Command v22jobset answers with the code of JobSet 0.11.0: see package oracle. Trainer 2.2
+// installs it.
 package main
 
 import (

@@ -1,9 +1,11 @@
-// Command conform answers the cases of cmd/internal/recorded with the code of each release of the Trainer:
+// Command conform answers the cases of cmd/internal/recorded with the code of each release of the
+// Trainer:
 //
 //	make oracles
 //	go test -run TestRecorded ./cmd/internal/recorded -program $PWD/bin/conform -record
 //
-// It runs in the root of the repository, with the programs of the earlier releases in bin/oracles. Without -record, the test compares.
+// It runs in the root of the repository, with the programs of the earlier releases in bin/oracles.
+// Without -record, the test compares.
 package main
 
 import (
@@ -41,15 +43,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, strings.Join(rejected, "\n"))
 		os.Exit(1)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items}); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(
+		map[string]any{"apiVersion": "v1", "kind": "List", "items": items}); err != nil {
 		fmt.Fprintln(os.Stderr, "conform:", err)
 		os.Exit(2)
 	}
 }
 
-// answer applies the objects of a List. It returns the objects that the controllers of the release create, or the reasons of a rejection.
-// It writes the warnings of the webhooks.
-func answer(name string, in io.Reader, warnings io.Writer) (items []upstream.Object, rejected []string, err error) {
+// answer applies the objects of a List. It returns the objects that the controllers of the release
+// create, or the reasons of a rejection. It writes the warnings of the webhooks.
+func answer(name string, in io.Reader,
+	warnings io.Writer) (items []upstream.Object, rejected []string, err error) {
 	var list struct{ Items []upstream.Object }
 	if err := json.NewDecoder(in).Decode(&list); err != nil {
 		return nil, nil, err
@@ -79,13 +83,15 @@ func start(name string) (*upstream.Upstream, error) {
 	if name != release.Latest().Name {
 		return upstream.Start(name, ".", filepath.Join("bin", "oracles"))
 	}
-	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset")
+	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2",
+		"sigs.k8s.io/jobset")
 	list.Env = append(list.Environ(), "GOWORK=off")
 	list.Dir, list.Stderr = "fuzz/upstream", os.Stderr
 	out, err := list.Output()
 	folders := strings.Fields(string(out))
 	if err != nil || len(folders) != 2 {
-		return nil, fmt.Errorf("the modules of the latest release are not in the module cache: %w", err)
+		return nil, fmt.Errorf(
+			"the modules of the latest release are not in the module cache: %w", err)
 	}
 	return upstream.Latest(oracle.Modules{Trainer: folders[0], JobSet: folders[1]})
 }
@@ -95,14 +101,16 @@ type cluster struct {
 	u        *upstream.Upstream
 	warnings io.Writer
 
-	// runtime is the stored runtime at the time of the first TrainJob, and later are its updates since then.
+	// runtime is the stored runtime at the time of the first TrainJob, and later are its updates
+	// since then.
 	runtime, job upstream.Object
 	later        []upstream.Object
 	jobSet       upstream.Object
 	items        []upstream.Object // of the last reconciliation
 }
 
-// withStock returns the objects with the stock runtime that the TrainJob names, if they hold no runtime.
+// withStock returns the objects with the stock runtime that the TrainJob names, if they hold no
+// runtime.
 func (c *cluster) withStock(objects []upstream.Object) ([]upstream.Object, error) {
 	name := ""
 	for _, object := range objects {
@@ -113,7 +121,8 @@ func (c *cluster) withStock(objects []upstream.Object) ([]upstream.Object, error
 		ref, _ := spec["runtimeRef"].(upstream.Object)
 		name, _ = ref["name"].(string)
 	}
-	text, err := c.u.Release.Runtimes() // the files of the release's module, as its overlay installs them
+	// the files of the release's module, as its overlay installs them
+	text, err := c.u.Release.Runtimes()
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +138,8 @@ func (c *cluster) withStock(objects []upstream.Object) ([]upstream.Object, error
 	return objects, nil
 }
 
-// apply creates or updates an object. It reconciles a TrainJob. It returns the reasons for which the cluster rejects the object, or one
-// that a controller makes of it.
+// apply creates or updates an object. It reconciles a TrainJob. It returns the reasons for which
+// the cluster rejects the object, or one that a controller makes of it.
 func (c *cluster) apply(object upstream.Object) (rejected []string, err error) {
 	isJob := object["kind"] == trainer.TrainJobKind
 	old := c.job
@@ -165,7 +174,8 @@ func (c *cluster) apply(object upstream.Object) (rejected []string, err error) {
 	return c.reconcile()
 }
 
-// reconcile makes the objects of the TrainJob. The JobSet goes through its own API server, and so do the names of its Jobs.
+// reconcile makes the objects of the TrainJob. The JobSet goes through its own API server, and so
+// do the names of its Jobs.
 func (c *cluster) reconcile() (rejected []string, err error) {
 	c.items = []upstream.Object{}
 	if managed, err := c.isManagedElsewhere(); err != nil || managed {
@@ -194,7 +204,8 @@ func (c *cluster) reconcile() (rejected []string, err error) {
 	return nil, nil
 }
 
-// isManagedElsewhere reports whether the controller leaves the TrainJob alone, which only the code of the latest release does.
+// isManagedElsewhere reports whether the controller leaves the TrainJob alone, which only the code
+// of the latest release does.
 func (c *cluster) isManagedElsewhere() (bool, error) {
 	if c.u.Release.Version != release.Latest().Version {
 		return false, nil
@@ -220,7 +231,8 @@ func (c *cluster) applyJobSet(object upstream.Object) (rejected []string, err er
 	}
 	// An apply keeps the defaults that the mutating webhook has set.
 	prune(children.JobSet)
-	if c.jobSet, rejected, err = c.u.Apply(children.JobSet, c.jobSet); err != nil || rejected != nil {
+	if c.jobSet, rejected, err = c.u.Apply(children.JobSet, c.jobSet); err != nil ||
+		rejected != nil {
 		return rejected, err
 	}
 	for _, child := range children.Created {
@@ -233,7 +245,8 @@ func (c *cluster) applyJobSet(object upstream.Object) (rejected []string, err er
 		if err := oracle.Convert(child, job); err != nil {
 			return nil, err
 		}
-		if errs := validation.ValidateLabels(job.Labels, field.NewPath("metadata", "labels")); len(errs) > 0 {
+		if errs := validation.ValidateLabels(job.Labels, field.NewPath("metadata", "labels")); len(
+			errs) > 0 {
 			return []string{errs.ToAggregate().Error()}, nil // the API server rejects the Job
 		}
 		pod, err := c.pod(job)
@@ -247,7 +260,8 @@ func (c *cluster) applyJobSet(object upstream.Object) (rejected []string, err er
 	return nil, nil
 }
 
-// prune drops the empty values that Go types write, which the controller's apply configurations omit.
+// prune drops the empty values that Go types write, which the controller's apply configurations
+// omit.
 func prune(value any) {
 	object, _ := value.(upstream.Object)
 	for key, entry := range object {
@@ -261,10 +275,11 @@ func prune(value any) {
 	}
 }
 
-// pod returns the first Pod of a Job as JobSet's webhook leaves it, under the name of the Job. It returns nil for a Job whose template
-// names no PriorityClass of the system.
+// pod returns the first Pod of a Job as JobSet's webhook leaves it, under the name of the Job. It
+// returns nil for a Job whose template names no PriorityClass of the system.
 func (c *cluster) pod(job *batchv1.Job) (upstream.Object, error) {
-	priorities := map[string]int32{"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+	priorities := map[string]int32{"system-cluster-critical": 2000000000,
+		"system-node-critical": 2000001000}
 	priority, known := priorities[job.Spec.Template.Spec.PriorityClassName]
 	if !known {
 		return nil, nil

@@ -1,8 +1,8 @@
 // Package serverside performs server-side apply like an API server.
 //
-// It applies objects with structured-merge-diff, and records the fields of each manager. For JobSets it uses the schema of
-// their custom resource definition. Package admission uses it for a second apply of a JobSet. Tests and benchmarks compare
-// package merge with it.
+// It applies objects with structured-merge-diff, and records the fields of each manager. For
+// JobSets it uses the schema of their custom resource definition. Package admission uses it for a
+// second apply of a JobSet. Tests and benchmarks compare package merge with it.
 //
 //	server, err := serverside.New(definition)
 //	live, err := server.Typed(map[string]any{"spec": spec})
@@ -47,11 +47,13 @@ func New(definition []byte) (*Server, error) {
 	// Under a definition, the server knows all fields of metadata.
 	labels := spec.MapProperty(spec.StringProperty())
 	schema.Properties["metadata"] = spec.Schema{SchemaProps: spec.SchemaProps{
-		Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{"labels": *labels, "annotations": *labels},
+		Type:       spec.StringOrArray{"object"},
+		Properties: map[string]spec.Schema{"labels": *labels, "annotations": *labels},
 	}}
 	gvk := map[string]any{"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"}
 	schema.AddExtension("x-kubernetes-group-version-kind", []any{gvk})
-	converter, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"JobSet": schema}, false)
+	converter, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"JobSet": schema},
+		false)
 	if err != nil {
 		return nil, fmt.Errorf("read the definition of JobSet: %w", err)
 	}
@@ -63,7 +65,8 @@ func New(definition []byte) (*Server, error) {
 // Of returns the server of a kind in a converter's schemas.
 func Of(version fieldpath.APIVersion, kind string, converter managedfields.TypeConverter) *Server {
 	builder := smdmerge.UpdaterBuilder{Converter: oneVersion{}, ReturnInputOnNoop: true}
-	return &Server{version: version, kind: kind, updater: builder.BuildUpdater(), converter: converter}
+	return &Server{version: version, kind: kind, updater: builder.BuildUpdater(),
+		converter: converter}
 }
 
 func schemaIn(definition []byte) (*spec.Schema, error) {
@@ -85,9 +88,10 @@ func schemaIn(definition []byte) (*spec.Schema, error) {
 	return &crd.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
 }
 
-// Typed returns an object with the given fields, by their JSON encoding, as a manager applies it. It returns an error for
-// fields that the schema does not declare.
-func (s *Server) Typed(fields map[string]any, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+// Typed returns an object with the given fields, by their JSON encoding, as a manager applies it.
+// It returns an error for fields that the schema does not declare.
+func (s *Server) Typed(fields map[string]any,
+	options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	object := maps.Clone(fields)
 	object["apiVersion"], object["kind"] = string(s.version), s.kind
 	data, err := json.Marshal(object)
@@ -101,14 +105,15 @@ func (s *Server) Typed(fields map[string]any, options ...typed.ValidationOptions
 	return s.converter.ObjectToTyped(u, options...)
 }
 
-// Apply applies a manager's config to the live object by force. It returns the new object and the fields of each manager. It
-// may modify owners, so do not use them afterwards.
-func (s *Server) Apply(live, config *typed.TypedValue, owners fieldpath.ManagedFields, manager string) (*typed.TypedValue, fieldpath.ManagedFields, error) {
+// Apply applies a manager's config to the live object by force. It returns the new object and the
+// fields of each manager. It may modify owners, so do not use them afterwards.
+func (s *Server) Apply(live, config *typed.TypedValue, owners fieldpath.ManagedFields,
+	manager string) (*typed.TypedValue, fieldpath.ManagedFields, error) {
 	return s.updater.Apply(live, config, s.version, owners, manager, true)
 }
 
-// Reapply returns the live object after its manager replaces the config before by the config now, by force. It assumes no
-// other managers.
+// Reapply returns the live object after its manager replaces the config before by the config now,
+// by force. It assumes no other managers.
 func (s *Server) Reapply(live, before, now map[string]any) (map[string]any, error) {
 	object, err := s.Typed(live, typed.AllowDuplicates)
 	if err != nil {
@@ -136,8 +141,9 @@ func (s *Server) Reapply(live, before, now map[string]any) (map[string]any, erro
 	return fields, nil
 }
 
-// Owners returns the fields of each manager of a live object, as its metadata.managedFields has them. It omits the status, and
-// metadata that the schema lacks. applier is the key of the manager that applies.
+// Owners returns the fields of each manager of a live object, as its metadata.managedFields has
+// them. It omits the status, and metadata that the schema lacks. applier is the key of the manager
+// that applies.
 func Owners(entries []metav1.ManagedFieldsEntry, applier string) (fieldpath.ManagedFields, error) {
 	owners := fieldpath.ManagedFields{}
 	for i, entry := range entries {
@@ -148,13 +154,17 @@ func Owners(entries []metav1.ManagedFieldsEntry, applier string) (fieldpath.Mana
 		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
 			return nil, err
 		}
-		maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return name != "f:spec" && name != "f:metadata" })
+		maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
+			return name != "f:spec" && name != "f:metadata"
+		})
 		if raw, ok := fields["f:metadata"]; ok {
 			var metadata map[string]json.RawMessage
 			if err := json.Unmarshal(raw, &metadata); err != nil {
 				return nil, err
 			}
-			maps.DeleteFunc(metadata, func(name string, _ json.RawMessage) bool { return name != "f:labels" && name != "f:annotations" })
+			maps.DeleteFunc(metadata, func(name string, _ json.RawMessage) bool {
+				return name != "f:labels" && name != "f:annotations"
+			})
 			var err error
 			if fields["f:metadata"], err = json.Marshal(metadata); err != nil {
 				return nil, err
@@ -173,7 +183,8 @@ func Owners(entries []metav1.ManagedFieldsEntry, applier string) (fieldpath.Mana
 		if isApply && entry.Manager == applier {
 			name = applier
 		}
-		owners[name] = fieldpath.NewVersionedSet(set, fieldpath.APIVersion(entry.APIVersion), isApply)
+		owners[name] = fieldpath.NewVersionedSet(set, fieldpath.APIVersion(entry.APIVersion),
+			isApply)
 	}
 	return owners, nil
 }

@@ -1,9 +1,11 @@
-// Package children makes the objects that controllers make from a JobSet: Jobs, a Service, volume claims and Pods.
+// Package children makes the objects that controllers make from a JobSet: Jobs, a Service, volume
+// claims and Pods.
 //
-// New fills in the defaults of a JobSet and counts its Jobs. Each Members represents one replicated job. Its method
-// Job makes one Job, and Pods makes the Pods of one. The sources are the JobSet controller and webhooks (JobSet
-// v0.12.0 pkg/controllers, pkg/webhooks) and the Job controller (Kubernetes v1.36.3 pkg/controller/job). Another
-// source is the API server, which changes objects when it stores them (pkg/registry).
+// New fills in the defaults of a JobSet and counts its Jobs. Each Members represents one replicated
+// job. Its method Job makes one Job, and Pods makes the Pods of one. The sources are the JobSet
+// controller and webhooks (JobSet v0.12.0 pkg/controllers, pkg/webhooks) and the Job controller
+// (Kubernetes v1.36.3 pkg/controller/job). Another source is the API server, which changes objects
+// when it stores them (pkg/registry).
 //
 //	waits.go      the Jobs of a JobSet, and their dependencies
 //	job.go        a Job
@@ -31,8 +33,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// maxJobs is the maximum number of Jobs of one JobSet. No cluster holds as many. Without a limit, a mistyped number
-// of replicas would take all memory.
+// maxJobs is the maximum number of Jobs of one JobSet. No cluster holds as many. Without a limit, a
+// mistyped number of replicas would take all memory.
 const maxJobs = 100_000
 
 // Options configures the children. Its fields are the fields of render.JobsOptions.
@@ -55,8 +57,8 @@ type Family struct {
 	Members        []*Members
 }
 
-// New returns the children of a JobSet, which it does not change. It returns an error for nil and for a JobSet
-// without a name.
+// New returns the children of a JobSet, which it does not change. It returns an error for nil and
+// for a JobSet without a name.
 func New(js *jobset.JobSet, opts Options) (*Family, error) {
 	if js == nil {
 		return nil, fmt.Errorf("render: there is no JobSet; pass one that is not nil")
@@ -73,7 +75,8 @@ func New(js *jobset.JobSet, opts Options) (*Family, error) {
 	shared := *js
 	shared.Spec.ReplicatedJobs = nil
 	f := &Family{JobSet: shared.DeepCopy(), opts: opts, uid: opts.JobSetUID}
-	f.Spec.ReplicatedJobs = slices.Clone(js.Spec.ReplicatedJobs) // the defaults are fields of the items
+	// the defaults are fields of the items
+	f.Spec.ReplicatedJobs = slices.Clone(js.Spec.ReplicatedJobs)
 	if f.uid == "" {
 		f.uid = js.UID
 	}
@@ -115,7 +118,8 @@ func (f *Family) owner() []metav1.OwnerReference {
 // ControlledBy returns the owner references of an object with a controller.
 func ControlledBy(apiVersion, kind, name string, uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
-		APIVersion: apiVersion, Kind: kind, Name: name, UID: uid, Controller: new(true), BlockOwnerDeletion: new(true),
+		APIVersion: apiVersion, Kind: kind, Name: name, UID: uid, Controller: new(true),
+		BlockOwnerDeletion: new(true),
 	}}
 }
 

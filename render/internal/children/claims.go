@@ -8,13 +8,15 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Claims returns the volume claims that all Pods of the JobSet share. A retained claim has no owner, so that it
-// outlives the JobSet. Of the template's metadata, only labels and annotations reach the claim.
+// Claims returns the volume claims that all Pods of the JobSet share. A retained claim has no
+// owner, so that it outlives the JobSet. Of the template's metadata, only labels and annotations
+// reach the claim.
 func (f *Family) Claims() []*corev1.PersistentVolumeClaim {
 	var claims []*corev1.PersistentVolumeClaim
 	for _, policy := range f.Spec.VolumeClaimPolicies {
 		for _, template := range policy.Templates {
-			claim := newClaim(f.claimName(template.Name), f.Namespace, template.ObjectMeta, template.Spec)
+			claim := newClaim(f.claimName(template.Name), f.Namespace, template.ObjectMeta,
+				template.Spec)
 			claim.Labels = overlay(template.Labels, map[string]string{jobset.JobSetNameKey: f.Name})
 			if f.opts.Stored {
 				storeClaim(&claim.Spec)
@@ -29,18 +31,20 @@ func (f *Family) Claims() []*corev1.PersistentVolumeClaim {
 }
 
 // newClaim returns a claim with the labels and annotations of a template.
-func newClaim(name, namespace string, template metav1.ObjectMeta, spec corev1.PersistentVolumeClaimSpec) *corev1.PersistentVolumeClaim {
+func newClaim(name, namespace string, template metav1.ObjectMeta,
+	spec corev1.PersistentVolumeClaimSpec) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: template.Labels, Annotations: template.Annotations},
-		Spec:       spec,
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: template.Labels,
+			Annotations: template.Annotations},
+		Spec: spec,
 	}
 }
 
 func (f *Family) claimName(template string) string { return template + "-" + f.Name }
 
-// claimVolumes returns the volumes for the claims that a container of the Pod mounts. A mount names the template of
-// the claim.
+// claimVolumes returns the volumes for the claims that a container of the Pod mounts. A mount names
+// the template of the claim.
 func (f *Family) claimVolumes(pod *corev1.PodSpec) []corev1.Volume {
 	mounted := map[string]bool{}
 	for mount := range volumeMounts(pod) {
@@ -55,7 +59,8 @@ func (f *Family) claimVolumes(pod *corev1.PodSpec) []corev1.Volume {
 			volumes = append(volumes, corev1.Volume{
 				Name: template.Name,
 				VolumeSource: corev1.VolumeSource{
-					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: f.claimName(template.Name)},
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+						ClaimName: f.claimName(template.Name)},
 				},
 			})
 		}
@@ -78,8 +83,8 @@ func volumeMounts(pod *corev1.PodSpec) iter.Seq[*corev1.VolumeMount] {
 	}
 }
 
-// EphemeralClaims returns the claims of one Pod's generic ephemeral volumes, see render.EphemeralClaims (Kubernetes
-// v1.36.3 pkg/controller/volume/ephemeral).
+// EphemeralClaims returns the claims of one Pod's generic ephemeral volumes, see
+// render.EphemeralClaims (Kubernetes v1.36.3 pkg/controller/volume/ephemeral).
 func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
 	if pod == nil {
 		return nil

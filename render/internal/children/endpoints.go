@@ -17,9 +17,9 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// lostEndpoints reports addresses of Pods that the JobSet does not have. It checks the coordinator, and every string
-// in the form of such an address. It finds these in companion ConfigMaps, and in the environment and command line of
-// containers.
+// lostEndpoints reports addresses of Pods that the JobSet does not have. It checks the coordinator,
+// and every string in the form of such an address. It finds these in companion ConfigMaps, and in
+// the environment and command line of containers.
 func (f *Family) lostEndpoints() finding.List {
 	var found finding.List
 	jobSet := fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name}
@@ -27,7 +27,9 @@ func (f *Family) lostEndpoints() finding.List {
 		found = append(found, finding.Finding{
 			Code: codes.NoSuchPod, Severity: finding.Warning, Object: object, Path: path,
 			Message: fmt.Sprintf("%s names a Pod that the JobSet does not have: %s", what, why),
-			Remedy:  finding.Remedy{Text: "the host of a Pod is <JobSet>-<replicated job>-<index of the Job>-<index of the Pod>.<subdomain>"},
+			Remedy: finding.Remedy{
+				Text: "the host of a Pod is <JobSet>-<replicated job>-<index of the Job>-<index " +
+					"of the Pod>.<subdomain>"},
 		})
 	}
 	endpoints := sync.OnceValue(f.endpointPattern)
@@ -38,7 +40,8 @@ func (f *Family) lostEndpoints() finding.List {
 		}
 		reported := map[string]bool{}
 		for _, match := range endpoints().FindAllStringSubmatch(text, -1) {
-			if why := f.noSuchPod(match[1], match[2], match[3], match[4]); why != "" && !reported[why] {
+			if why := f.noSuchPod(match[1], match[2], match[3], match[4]); why != "" &&
+				!reported[why] {
 				reported[why] = true
 				report(object, path(), what, why)
 			}
@@ -51,7 +54,8 @@ func (f *Family) lostEndpoints() finding.List {
 		}
 	}
 	if c := f.Spec.Coordinator; c != nil {
-		if why := f.noSuchPod(c.ReplicatedJob, strconv.Itoa(c.JobIndex), strconv.Itoa(c.PodIndex), f.subdomain); why != "" {
+		if why := f.noSuchPod(c.ReplicatedJob, strconv.Itoa(c.JobIndex), strconv.Itoa(c.PodIndex),
+			f.subdomain); why != "" {
 			report(jobSet, fieldpath.Fields("spec", "coordinator"), "the coordinator", why)
 		}
 	}
@@ -61,8 +65,10 @@ func (f *Family) lostEndpoints() finding.List {
 			for i := range containers {
 				c := &containers[i]
 				within := func(steps ...fieldpath.Step) fieldpath.Path {
-					at := members.path().Append(fieldpath.Fields("template", "spec", "template", "spec")...)
-					return at.Append(fieldpath.Field(list), fieldpath.Item("name", c.Name)).Append(steps...)
+					at := members.path().Append(
+						fieldpath.Fields("template", "spec", "template", "spec")...)
+					return at.Append(fieldpath.Field(list), fieldpath.Item("name", c.Name)).Append(
+						steps...)
 				}
 				scanWords := func(list string, words []string) {
 					for i, word := range words {
@@ -70,14 +76,17 @@ func (f *Family) lostEndpoints() finding.List {
 						if !joined && i > 0 {
 							option = words[i-1]
 						}
-						meet(func() fieldpath.Path { return within(fieldpath.Field(list), fieldpath.Index(i)) }, "the container's "+list, option, word)
+						meet(func() fieldpath.Path {
+							return within(fieldpath.Field(list), fieldpath.Index(i))
+						}, "the container's "+list, option, word)
 					}
 				}
 				scanWords("command", c.Command)
 				scanWords("args", c.Args)
 				for _, env := range c.Env {
 					meet(func() fieldpath.Path {
-						return within(fieldpath.Field("env"), fieldpath.Item("name", env.Name), fieldpath.Field("value"))
+						return within(fieldpath.Field("env"), fieldpath.Item("name", env.Name),
+							fieldpath.Field("value"))
 					},
 						"the variable "+env.Name, env.Name, env.Value)
 				}
@@ -91,28 +100,36 @@ func (f *Family) lostEndpoints() finding.List {
 		if !ok || config == nil {
 			continue
 		}
-		object := fieldpath.Object{Kind: "ConfigMap", Namespace: config.Namespace, Name: config.Name}
+		object := fieldpath.Object{Kind: "ConfigMap", Namespace: config.Namespace,
+			Name: config.Name}
 		for _, key := range slices.Sorted(maps.Keys(config.Data)) {
-			scan(object, func() fieldpath.Path { return fieldpath.Path{fieldpath.Field("data"), fieldpath.Key(key)} }, "the file "+key, config.Data[key])
+			scan(object, func() fieldpath.Path {
+				return fieldpath.Path{fieldpath.Field("data"), fieldpath.Key(key)}
+			}, "the file "+key, config.Data[key])
 		}
 	}
 	return found
 }
 
-// rendezvousWords are parts of the names of variables and options that say where the Pods of one JobSet meet.
-var rendezvousWords = []string{"master_addr", "rdzv", "rendezvous", "coordinator", "hostfile", "init_method"}
+// rendezvousWords are parts of the names of variables and options that say where the Pods of one
+// JobSet meet.
+var rendezvousWords = []string{"master_addr", "rdzv", "rendezvous", "coordinator", "hostfile",
+	"init_method"}
 
-// anyHost matches the host of a Pod of any JobSet. It captures the name of the Job, the index of the Pod and the subdomain.
+// anyHost matches the host of a Pod of any JobSet. It captures the name of the Job, the index of
+// the Pod and the subdomain.
 var anyHost = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[^a-zA-Z0-9.-])([a-z0-9-]+-[0-9]+)-[0-9]+\.([a-z0-9-]+)`)
 })
 
-// otherJobSet returns the reason why Pods cannot meet at the host in a text: the host belongs to another JobSet. This is so after
-// kustomize has added a prefix to the TrainJob's name only. It returns the empty string unless the name belongs to a variable or an
-// option for a meeting place.
+// otherJobSet returns the reason why Pods cannot meet at the host in a text: the host belongs to
+// another JobSet. This is so after kustomize has added a prefix to the TrainJob's name only. It
+// returns the empty string unless the name belongs to a variable or an option for a meeting place.
 func (f *Family) otherJobSet(name, text string) string {
 	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	if !slices.ContainsFunc(rendezvousWords, func(part string) bool { return strings.Contains(name, part) }) {
+	if !slices.ContainsFunc(rendezvousWords, func(part string) bool {
+		return strings.Contains(name, part)
+	}) {
 		return ""
 	}
 	for _, host := range anyHost().FindAllStringSubmatch(text, -1) {
@@ -121,7 +138,8 @@ func (f *Family) otherJobSet(name, text string) string {
 			continue
 		}
 		for _, m := range f.Members {
-			if index, ok := strings.CutPrefix(job, other+"-"+m.Name+"-"); ok && below(index, int(m.Replicas)) {
+			if index, ok := strings.CutPrefix(job, other+"-"+m.Name+"-"); ok &&
+				below(index, int(m.Replicas)) {
 				return fmt.Sprintf("it is of another JobSet, and this one is called %s", f.Name)
 			}
 		}
@@ -129,9 +147,9 @@ func (f *Family) otherJobSet(name, text string) string {
 	return ""
 }
 
-// endpointPattern matches hosts in the form of this JobSet's Pods. It captures the replicated job, the index of the
-// Job, the index of the Pod and the subdomain. The subdomain must be the JobSet's own, or its name, which is the
-// default. A host in another subdomain may belong to another JobSet.
+// endpointPattern matches hosts in the form of this JobSet's Pods. It captures the replicated job,
+// the index of the Job, the index of the Pod and the subdomain. The subdomain must be the JobSet's
+// own, or its name, which is the default. A host in another subdomain may belong to another JobSet.
 func (f *Family) endpointPattern() *regexp.Regexp {
 	quote := func(name string) string { return regexp.QuoteMeta(strings.ToValidUTF8(name, "?")) }
 	name := quote(f.Name)
@@ -139,13 +157,17 @@ func (f *Family) endpointPattern() *regexp.Regexp {
 	if subdomain := f.Spec.Network.Subdomain; subdomain != "" {
 		domains += "|" + quote(subdomain)
 	}
-	return regexp.MustCompile(`(?:^|[^a-zA-Z0-9.-])` + name + `-([a-z0-9-]*[a-z0-9])-([0-9]+)-([0-9]+)\.(` + domains + `)(?:$|[^a-zA-Z0-9-])`)
+	return regexp.MustCompile(
+		`(?:^|[^a-zA-Z0-9.-])` + name + `-([a-z0-9-]*[a-z0-9])-([0-9]+)-([0-9]+)\.(` + domains +
+			`)(?:$|[^a-zA-Z0-9-])`)
 }
 
-// isFirstHost reports whether a text is the host of the first Pod of a replicated job. Most texts with a host are, and need no pattern.
+// isFirstHost reports whether a text is the host of the first Pod of a replicated job. Most texts
+// with a host are, and need no pattern.
 func (f *Family) isFirstHost(text string) bool {
 	return slices.ContainsFunc(f.Members, func(m *Members) bool {
-		return text == f.Name+"-"+m.Name+"-0-0."+f.subdomain && f.noSuchPod(m.Name, "0", "0", f.subdomain) == ""
+		return text == f.Name+"-"+m.Name+"-0-0."+f.subdomain &&
+			f.noSuchPod(m.Name, "0", "0", f.subdomain) == ""
 	})
 }
 
@@ -165,11 +187,13 @@ func (f *Family) noSuchPod(replicatedJob, jobIndex, podIndex, subdomain string) 
 	case members.presence == never:
 		return fmt.Sprintf("the Jobs of %q are never created", replicatedJob)
 	case *spec.CompletionMode != batchv1.IndexedCompletion:
-		return fmt.Sprintf("the Pods of %q have no index, since its completionMode is not Indexed", replicatedJob)
+		return fmt.Sprintf("the Pods of %q have no index, since its completionMode is not Indexed",
+			replicatedJob)
 	case !below(jobIndex, int(members.Replicas)):
 		return fmt.Sprintf("the number of Jobs of %q is %d", replicatedJob, members.Replicas)
 	case !below(podIndex, newPodCounts(spec).all):
-		return fmt.Sprintf("the number of Pods in each Job of %q is %d", replicatedJob, newPodCounts(spec).all)
+		return fmt.Sprintf("the number of Pods in each Job of %q is %d", replicatedJob,
+			newPodCounts(spec).all)
 	default:
 		return ""
 	}

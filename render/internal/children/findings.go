@@ -14,20 +14,23 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// Findings returns the findings on the children: first on the JobSet, then on each replicated job, then on lost
-// endpoints.
+// Findings returns the findings on the children: first on the JobSet, then on each replicated job,
+// then on lost endpoints.
 func (f *Family) Findings() finding.List {
 	var found finding.List
-	report := func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string) {
+	report := func(severity finding.Severity, code finding.Code, path fieldpath.Path, message,
+		help string) {
 		found = append(found, finding.Finding{
-			Code: code, Severity: severity, Path: path, Message: message, Remedy: finding.Remedy{Text: help},
+			Code: code, Severity: severity, Path: path, Message: message,
+			Remedy: finding.Remedy{Text: help},
 			Object: fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name},
 		})
 	}
 	if f.suspended() {
 		message := "JobSet is suspended; Pods are shown as after resume"
 		if later := f.names(afterResume); later != nil {
-			message += "; the Jobs of " + quoted(later) + " depend on others, and are created after resume"
+			message += "; the Jobs of " + quoted(later) +
+				" depend on others, and are created after resume"
 		}
 		help := "set spec.suspend to false to run it"
 		if f.Labels["kueue.x-k8s.io/queue-name"] != "" {
@@ -37,7 +40,8 @@ func (f *Family) Findings() finding.List {
 	}
 	if by := f.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		report(finding.Warning, codes.ManagedElsewhere, fieldpath.Fields("spec", "managedBy"),
-			fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster ignores it", *by),
+			fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster ignores it",
+				*by),
 			"expect the Jobs and Pods in the cluster of that controller")
 	}
 	if f.TooManyJobs() {
@@ -46,8 +50,10 @@ func (f *Family) Findings() finding.List {
 	}
 	for _, members := range f.Members {
 		if members.presence == never {
-			report(finding.Error, codes.NeverCreated, members.path().Append(fieldpath.Field("dependsOn")),
-				"the Jobs are never created: they depend on themselves, or on Jobs that are never created",
+			report(finding.Error, codes.NeverCreated,
+				members.path().Append(fieldpath.Field("dependsOn")),
+				"the Jobs are never created: they depend on themselves, or on Jobs that are "+
+					"never created",
 				"use earlier jobs in dependsOn")
 		}
 		f.reportPodless(members, report)
@@ -57,39 +63,47 @@ func (f *Family) Findings() finding.List {
 	return append(found, f.lostEndpoints()...)
 }
 
-type reporter func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string)
+type reporter func(severity finding.Severity, code finding.Code, path fieldpath.Path, message,
+	help string)
 
 // reportPodless warns of Jobs for which the Job controller of this cluster creates no Pods.
 func (f *Family) reportPodless(members *Members, report reporter) {
-	spec, at := &members.Template.Spec, members.path().Append(fieldpath.Fields("template", "spec")...)
+	spec, at := &members.Template.Spec,
+		members.path().Append(fieldpath.Fields("template", "spec")...)
 	if isManagedElsewhere(spec) && *spec.ManagedBy != "" {
 		report(finding.Warning, codes.ManagedElsewhere, at.Append(fieldpath.Field("managedBy")),
-			fmt.Sprintf("%q manages the Jobs: the Job controller of this cluster creates no Pods", *spec.ManagedBy),
+			fmt.Sprintf("%q manages the Jobs: the Job controller of this cluster creates no Pods",
+				*spec.ManagedBy),
 			"remove the field, or run the controller that it names")
 	}
 	if isPastDeadline(spec) && *spec.ActiveDeadlineSeconds >= 0 {
-		report(finding.Warning, codes.NeverCreated, at.Append(fieldpath.Field("activeDeadlineSeconds")),
-			fmt.Sprintf("the Pods are never created: the Job exceeds its deadline of %d seconds at once", *spec.ActiveDeadlineSeconds),
+		report(finding.Warning, codes.NeverCreated,
+			at.Append(fieldpath.Field("activeDeadlineSeconds")),
+			fmt.Sprintf("the Pods are never created: the Job exceeds its deadline of %d seconds "+
+				"at once", *spec.ActiveDeadlineSeconds),
 			fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 	}
 }
 
-// reportPlacement reports the Pods that an exclusive placement without the node-selector strategy delays. All other
-// Pods wait until the Pod of index 0 is scheduled (JobSet v0.12.0 pkg/webhooks/pod_webhook.go).
+// reportPlacement reports the Pods that an exclusive placement without the node-selector strategy
+// delays. All other Pods wait until the Pod of index 0 is scheduled (JobSet v0.12.0
+// pkg/webhooks/pod_webhook.go).
 func (f *Family) reportPlacement(members *Members, report reporter) {
 	if !WebhookPlaces(members.podAnnotations()) {
 		return
 	}
 	spec := members.Template.Spec
 	if *spec.CompletionMode != batchv1.IndexedCompletion {
-		report(finding.Error, codes.NeverCreated, members.path().Append(fieldpath.Fields("template", "spec", "completionMode")...),
+		report(finding.Error, codes.NeverCreated,
+			members.path().Append(fieldpath.Fields("template", "spec", "completionMode")...),
 			"the Pods are never created: exclusive placement needs a Pod of index 0",
 			`set completionMode to Indexed, or use the node-selector strategy of exclusive placement`)
 		return
 	}
 	if newPodCounts(&spec).all > 1 {
 		report(finding.Note, codes.LeaderFirst, members.path(),
-			"other Pods wait until the Pod of index 0 is scheduled, and then get a node selector for its topology domain",
+			"other Pods wait until the Pod of index 0 is scheduled, and then get a node selector "+
+				"for its topology domain",
 			"")
 	}
 }
@@ -98,13 +112,16 @@ func (f *Family) reportPriority(members *Members, report reporter) {
 	pod := &members.Template.Spec.Template.Spec
 	if _, known := podPriority(pod); !known && f.opts.labelsPriority(members.podAnnotations()) {
 		report(finding.Warning, codes.UnknownPriority,
-			members.path().Append(fieldpath.Fields("template", "spec", "template", "spec", "priorityClassName")...),
-			fmt.Sprintf("the value of PriorityClass %q is unknown: the output omits the label %s of the Pods", pod.PriorityClassName, PriorityKey),
+			members.path().Append(
+				fieldpath.Fields("template", "spec", "template", "spec", "priorityClassName")...),
+			fmt.Sprintf("the value of PriorityClass %q is unknown: the output omits the label %s "+
+				"of the Pods", pod.PriorityClassName, PriorityKey),
 			"read it with kubectl get priorityclass "+pod.PriorityClassName)
 	}
 }
 
-// TooManyJobs reports whether there are more Jobs than maxJobs. It stops at the limit, so the sum cannot overflow.
+// TooManyJobs reports whether there are more Jobs than maxJobs. It stops at the limit, so the sum
+// cannot overflow.
 func (f *Family) TooManyJobs() bool {
 	jobs := 0
 	for _, members := range f.Members {

@@ -16,15 +16,16 @@ import (
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
-// restartAttemptKey is the label with the number of restarts of the whole JobSet. The module of JobSet's API does not
-// export it (JobSet v0.12.0 pkg/constants).
+// restartAttemptKey is the label with the number of restarts of the whole JobSet. The module of
+// JobSet's API does not export it (JobSet v0.12.0 pkg/constants).
 const restartAttemptKey = "jobset.sigs.k8s.io/restart-attempt"
 
 // Members are the child Jobs of one replicated job.
 type Members struct {
 	*jobset.ReplicatedJob
 	family *Family
-	// firstOfAll and firstInGroup are the numbers of Jobs before its first Job, in the JobSet and in its group.
+	// firstOfAll and firstInGroup are the numbers of Jobs before its first Job, in the JobSet and
+	// in its group.
 	firstOfAll, firstInGroup, groupReplicas int
 	WaitsFor                                []jobset.DependsOn
 	presence                                presence
@@ -38,8 +39,8 @@ type sharedJob struct {
 	job   batchv1.Job
 }
 
-// Job returns the child Job of the index. Jobs of one replicated job share memory. The caller may change the Job and
-// its maps, but nothing behind another pointer or slice.
+// Job returns the child Job of the index. Jobs of one replicated job share memory. The caller may
+// change the Job and its maps, but nothing behind another pointer or slice.
 func (m *Members) Job(index int) *batchv1.Job {
 	if m.shared == nil {
 		m.shared = m.newSharedJob()
@@ -71,7 +72,8 @@ func (m *Members) newSharedJob() *sharedJob {
 		jobset.GlobalReplicasKey:     strconv.Itoa(f.globalReplicas),
 	}
 	if f.opts.Release.JobSet.GroupLabels {
-		marks[jobset.GroupNameKey], marks[jobset.GroupReplicasKey] = m.GroupName, strconv.Itoa(m.groupReplicas)
+		marks[jobset.GroupNameKey], marks[jobset.GroupReplicasKey] = m.GroupName,
+			strconv.Itoa(m.groupReplicas)
 		if f.uid != "" {
 			marks[jobset.JobSetUIDKey] = string(f.uid)
 		}
@@ -104,8 +106,8 @@ func (m *Members) newSharedJob() *sharedJob {
 	return &sharedJob{marks: marks, job: job}
 }
 
-// mark writes the JobSet controller's labels and annotations over the author's. Both get the same keys, except that
-// only annotations ask for exclusive placement.
+// mark writes the JobSet controller's labels and annotations over the author's. Both get the same
+// keys, except that only annotations ask for exclusive placement.
 func (m *Members) mark(meta *metav1.ObjectMeta, index int, jobName string) {
 	f := m.family
 	key := sha1.Sum([]byte(f.Namespace + "/" + jobName))
@@ -122,8 +124,8 @@ func (m *Members) mark(meta *metav1.ObjectMeta, index int, jobName string) {
 		exclusivePlacement(f.Annotations), exclusivePlacement(m.Template.Annotations))
 }
 
-// exclusivePlacement returns the annotations that ask for exclusive placement. The strategy counts only with the
-// topology.
+// exclusivePlacement returns the annotations that ask for exclusive placement. The strategy counts
+// only with the topology.
 func exclusivePlacement(annotations map[string]string) map[string]string {
 	topology, ok := annotations[jobset.ExclusiveKey]
 	if !ok {
@@ -149,17 +151,18 @@ func overlay(layers ...map[string]string) map[string]string {
 	return merged
 }
 
-// placeByNodeSelector sends all Pods of a Job to the nodes with the label of the Job. An administrator labels these
-// nodes, and taints them against other Pods.
+// placeByNodeSelector sends all Pods of a Job to the nodes with the label of the Job. An
+// administrator labels these nodes, and taints them against other Pods.
 func placeByNodeSelector(pod *corev1.PodSpec, label string) {
 	pod.NodeSelector = overlay(pod.NodeSelector, map[string]string{jobset.NamespacedJobKey: label})
 	pod.Tolerations = append(slices.Clip(pod.Tolerations), corev1.Toleration{
-		Key: jobset.NoScheduleTaintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule,
+		Key: jobset.NoScheduleTaintKey, Operator: corev1.TolerationOpExists,
+		Effect: corev1.TaintEffectNoSchedule,
 	})
 }
 
-// coordinatorEndpoint returns the address of the Pod that spec.coordinator names. As upstream, it has a subdomain
-// even if DNS hostnames are off.
+// coordinatorEndpoint returns the address of the Pod that spec.coordinator names. As upstream, it
+// has a subdomain even if DNS hostnames are off.
 func (f *Family) coordinatorEndpoint() string {
 	c, subdomain := f.Spec.Coordinator, f.Spec.Network.Subdomain
 	if subdomain == "" {
@@ -174,8 +177,8 @@ const (
 	legacyControllerUIDLabel = "controller-uid"
 )
 
-// storeJob adds the labels and the selector that the Job API writes on creation. A Job finds its Pods with them.
-// storeJob keeps the author's values, and skips a Job with manualSelector.
+// storeJob adds the labels and the selector that the Job API writes on creation. A Job finds its
+// Pods with them. storeJob keeps the author's values, and skips a Job with manualSelector.
 func (m *Members) storeJob(job *batchv1.Job) {
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
 		return
@@ -203,13 +206,14 @@ func (m *Members) storeJob(job *batchv1.Job) {
 		selector = &metav1.LabelSelector{}
 	}
 	if _, set := selector.MatchLabels[batchv1.ControllerUidLabel]; !set {
-		selector.MatchLabels = overlay(selector.MatchLabels, map[string]string{batchv1.ControllerUidLabel: uid})
+		selector.MatchLabels = overlay(selector.MatchLabels,
+			map[string]string{batchv1.ControllerUidLabel: uid})
 	}
 	job.Spec.Selector = selector
 }
 
-// setDefaultCounts sets the defaults of a Job's counts: a parallelism of one. If neither count is set, completions
-// becomes one (Kubernetes v1.36.3 pkg/apis/batch/v1).
+// setDefaultCounts sets the defaults of a Job's counts: a parallelism of one. If neither count is
+// set, completions becomes one (Kubernetes v1.36.3 pkg/apis/batch/v1).
 func setDefaultCounts(spec *batchv1.JobSpec) {
 	if spec.Parallelism == nil && spec.Completions == nil {
 		defaults.SetPointer(&spec.Completions, 1)

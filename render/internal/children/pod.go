@@ -15,15 +15,17 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// The Job controller writes completionIndexEnv, which the API's Go module does not export (Kubernetes v1.36.3
-// pkg/controller/job). JobSet's Pod webhook writes the label PriorityKey (JobSet v0.12.0 pkg/constants).
+// The Job controller writes completionIndexEnv, which the API's Go module does not export
+// (Kubernetes v1.36.3 pkg/controller/job). JobSet's Pod webhook writes the label PriorityKey
+// (JobSet v0.12.0 pkg/constants).
 const (
 	completionIndexEnv = "JOB_COMPLETION_INDEX"
 	// PriorityKey is the label with the value of the priority of a Pod.
 	PriorityKey = "jobset.sigs.k8s.io/priority"
 )
 
-// maxGenerateName is the maximum length of a generateName whose random suffix of five still fits into a DNS label.
+// maxGenerateName is the maximum length of a generateName whose random suffix of five still fits
+// into a DNS label.
 const maxGenerateName = 63 - 5
 
 // Pods makes the Pods of one Job. It makes their shared parts once.
@@ -68,7 +70,8 @@ func newPods(job *batchv1.Job, opts Options) *Pods {
 		if opts.JobUID != nil {
 			uid = opts.JobUID(job.Name)
 		}
-		pod.OwnerReferences = ControlledBy(batchv1.SchemeGroupVersion.String(), "Job", job.Name, uid)
+		pod.OwnerReferences = ControlledBy(batchv1.SchemeGroupVersion.String(), "Job",
+			job.Name, uid)
 	}
 	if p.indexed {
 		pod.Spec.InitContainers = withCompletionIndex(pod.Spec.InitContainers)
@@ -78,27 +81,32 @@ func newPods(job *batchv1.Job, opts Options) *Pods {
 	return p
 }
 
-// withCompletionIndex adds the variable for the completion index to containers that lack a variable of that name.
+// withCompletionIndex adds the variable for the completion index to containers that lack a variable
+// of that name.
 func withCompletionIndex(containers []corev1.Container) []corev1.Container {
 	containers = slices.Clone(containers)
 	for i := range containers {
 		c := &containers[i]
-		if slices.ContainsFunc(c.Env, func(env corev1.EnvVar) bool { return env.Name == completionIndexEnv }) {
+		if slices.ContainsFunc(c.Env, func(env corev1.EnvVar) bool {
+			return env.Name == completionIndexEnv
+		}) {
 			continue
 		}
 		c.Env = append(slices.Clip(c.Env), corev1.EnvVar{
 			Name: completionIndexEnv,
 			ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
-				FieldPath: fmt.Sprintf("metadata.labels['%s']", batchv1.JobCompletionIndexAnnotation),
+				FieldPath: fmt.Sprintf("metadata.labels['%s']",
+					batchv1.JobCompletionIndexAnnotation),
 			}},
 		})
 	}
 	return containers
 }
 
-// admit applies the admission of the Pods. Admission sets their priority. JobSet's webhook then writes it into a
-// label and places the Pods. The webhook skips Pods of the node-selector strategy. Before JobSet 0.11, it labels only
-// the Pods that it places (JobSet v0.10.1 pkg/webhooks/pod_mutating_webhook.go).
+// admit applies the admission of the Pods. Admission sets their priority. JobSet's webhook then
+// writes it into a label and places the Pods. The webhook skips Pods of the node-selector strategy.
+// Before JobSet 0.11, it labels only the Pods that it places (JobSet v0.10.1
+// pkg/webhooks/pod_mutating_webhook.go).
 func (p *Pods) admit(opts Options) {
 	pod := &p.shared
 	priority, known := podPriority(&pod.Spec)
@@ -129,9 +137,9 @@ func (opts Options) labelsPriority(annotations map[string]string) bool {
 	return opts.Release.JobSet.PriorityLabel == release.EveryPriority || WebhookPlaces(annotations)
 }
 
-// podPriority returns the priority that admission gives a Pod, and whether it is known without a cluster. It is
-// unknown for a custom PriorityClass. A cluster may also have a default class of its own; podPriority assumes none,
-// as in most clusters.
+// podPriority returns the priority that admission gives a Pod, and whether it is known without a
+// cluster. It is unknown for a custom PriorityClass. A cluster may also have a default class of its
+// own; podPriority assumes none, as in most clusters.
 func podPriority(spec *corev1.PodSpec) (priority int32, known bool) {
 	if priority, known = SystemPriority(spec.PriorityClassName); known || spec.Priority == nil {
 		return priority, known
@@ -139,8 +147,8 @@ func podPriority(spec *corev1.PodSpec) (priority int32, known bool) {
 	return *spec.Priority, true // the cluster rejects another value than that of the class
 }
 
-// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class. It
-// returns false for other classes.
+// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod
+// without a class. It returns false for other classes.
 func SystemPriority(class string) (priority int32, known bool) {
 	switch class {
 	case "":
@@ -161,8 +169,9 @@ func WebhookPlaces(annotations map[string]string) bool {
 	return exclusive && !byNodeSelector
 }
 
-// exclusiveAffinity returns an affinity that puts the Pods of one Job into one topology domain. It keeps Pods of
-// other Jobs with the same priority out of the domain. Its terms follow the terms of the template.
+// exclusiveAffinity returns an affinity that puts the Pods of one Job into one topology domain. It
+// keeps Pods of other Jobs with the same priority out of the domain. Its terms follow the terms of
+// the template.
 func exclusiveAffinity(pod *corev1.Pod) *corev1.Affinity {
 	affinity := pod.Spec.Affinity.DeepCopy()
 	defaults.SetPointer(&affinity, corev1.Affinity{})

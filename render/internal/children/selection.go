@@ -22,7 +22,8 @@ type IndexRange struct{ First, Last int }
 // Check returns an error for an invalid range, and for a name that no Job has.
 func (s Selection) Check(f *Family) error {
 	if r := s.Indexes; r != nil && (r.First < 0 || r.Last < r.First) {
-		return fmt.Errorf("indexes %d..%d of Pods: give the first and then the last, from 0", r.First, r.Last)
+		return fmt.Errorf("indexes %d..%d of Pods: give the first and then the last, from 0",
+			r.First, r.Last)
 	}
 	if s.Job == "" {
 		return nil
@@ -34,8 +35,11 @@ func (s Selection) Check(f *Family) error {
 		}
 		names = append(names, members.Name)
 	}
-	return fmt.Errorf("JobSet %s/%s has no Job %q: name one of its replicated jobs (%s), or one of their Jobs, such as %q",
-		f.Namespace, f.Name, s.Job, quoted(names), f.Name+"-"+slices.Concat(names, []string{"node"})[0]+"-0")
+	return fmt.Errorf(
+		"JobSet %s/%s has no Job %q: name one of its replicated jobs (%s), or one of their Jobs, "+
+			"such as %q",
+		f.Namespace, f.Name, s.Job, quoted(names),
+		f.Name+"-"+slices.Concat(names, []string{"node"})[0]+"-0")
 }
 
 // Members yields the replicated jobs with selected Pods, and the indexes of these Pods in each Job.
@@ -86,17 +90,19 @@ func isManagedElsewhere(spec *batchv1.JobSpec) bool {
 	return spec.ManagedBy != nil && *spec.ManagedBy != batchv1.JobControllerName
 }
 
-// isPastDeadline reports whether the deadline is exceeded before the Job controller creates Pods. This holds for a
-// deadline of zero, and for one that overflows to a negative duration.
+// isPastDeadline reports whether the deadline is exceeded before the Job controller creates Pods.
+// This holds for a deadline of zero, and for one that overflows to a negative duration.
 func isPastDeadline(spec *batchv1.JobSpec) bool {
-	return spec.ActiveDeadlineSeconds != nil && time.Duration(*spec.ActiveDeadlineSeconds)*time.Second <= 0
+	return spec.ActiveDeadlineSeconds != nil && time.Duration(*spec.ActiveDeadlineSeconds)*
+		time.Second <= 0
 }
 
-// podCounts are the numbers of Pods that a Job creates at its start, and until it completes without failures.
+// podCounts are the numbers of Pods that a Job creates at its start, and until it completes without
+// failures.
 type podCounts struct{ atStart, all int }
 
-// newPodCounts counts as the Job controller does: at most parallelism Pods at a time, and at most the remaining
-// completions. Without completions, parallelism is the number of Pods.
+// newPodCounts counts as the Job controller does: at most parallelism Pods at a time, and at most
+// the remaining completions. Without completions, parallelism is the number of Pods.
 func newPodCounts(spec *batchv1.JobSpec) podCounts {
 	counted := batchv1.JobSpec{Parallelism: spec.Parallelism, Completions: spec.Completions}
 	setDefaultCounts(&counted)

@@ -12,15 +12,16 @@ import (
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
-// This file holds the changes of the API server to Jobs, Pods and claims when it stores them. It skips defaults
-// without information. The sources are Kubernetes v1.36.3 pkg/apis/core/v1, pkg/api/pod and pkg/registry/core, with
-// default feature gates.
+// This file holds the changes of the API server to Jobs, Pods and claims when it stores them. It
+// skips defaults without information. The sources are Kubernetes v1.36.3 pkg/apis/core/v1,
+// pkg/api/pod and pkg/registry/core, with default feature gates.
 
 // storePodTemplate changes a Pod template as the Job API does.
 func storePodTemplate(template *corev1.PodTemplateSpec) {
 	for _, key := range []string{
 		"pod.beta.kubernetes.io/init-containers", "pod.alpha.kubernetes.io/init-containers",
-		"pod.beta.kubernetes.io/init-container-statuses", "pod.alpha.kubernetes.io/init-container-statuses",
+		"pod.beta.kubernetes.io/init-container-statuses",
+		"pod.alpha.kubernetes.io/init-container-statuses",
 	} {
 		delete(template.Annotations, key)
 	}
@@ -56,7 +57,8 @@ func storePodTemplate(template *corev1.PodTemplateSpec) {
 		}
 		if v.Projected != nil {
 			for j := range v.Projected.Sources {
-				v.Projected.Sources[j].ClusterTrustBundle, v.Projected.Sources[j].PodCertificate = nil, nil
+				v.Projected.Sources[j].ClusterTrustBundle,
+					v.Projected.Sources[j].PodCertificate = nil, nil
 			}
 		}
 	}
@@ -70,8 +72,8 @@ func roundUp(list corev1.ResourceList) {
 	}
 }
 
-// storeClaim changes a claim as its API does. The two forms of its data source mirror each other. The old form names
-// only claims and snapshots, and the new form must not name another namespace.
+// storeClaim changes a claim as its API does. The two forms of its data source mirror each other.
+// The old form names only claims and snapshots, and the new form must not name another namespace.
 func storeClaim(spec *corev1.PersistentVolumeClaimSpec) {
 	roundUp(spec.Resources.Limits)
 	roundUp(spec.Resources.Requests)
@@ -82,9 +84,11 @@ func storeClaim(spec *corev1.PersistentVolumeClaimSpec) {
 	case ref == nil && source != nil && !isClaimOrSnapshot(source):
 		spec.DataSource = nil
 	case ref == nil && source != nil:
-		spec.DataSourceRef = &corev1.TypedObjectReference{APIGroup: source.APIGroup, Kind: source.Kind, Name: source.Name}
+		spec.DataSourceRef = &corev1.TypedObjectReference{
+			APIGroup: source.APIGroup, Kind: source.Kind, Name: source.Name}
 	case ref != nil && source == nil:
-		spec.DataSource = &corev1.TypedLocalObjectReference{APIGroup: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}
+		spec.DataSource = &corev1.TypedLocalObjectReference{APIGroup: ref.APIGroup, Kind: ref.Kind,
+			Name: ref.Name}
 	}
 }
 
@@ -97,7 +101,8 @@ func isClaimOrSnapshot(source *corev1.TypedLocalObjectReference) bool {
 		source.Kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io"
 }
 
-// appArmorProfiles returns the containers of a Pod, with fields for the profiles that annotations choose.
+// appArmorProfiles returns the containers of a Pod, with fields for the profiles that annotations
+// choose.
 func appArmorProfiles(pod *corev1.Pod, containers []corev1.Container) []corev1.Container {
 	if pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return containers
@@ -109,8 +114,10 @@ func appArmorProfiles(pod *corev1.Pod, containers []corev1.Container) []corev1.C
 	containers = slices.Clone(containers)
 	for i := range containers {
 		c := &containers[i]
-		profile := appArmorProfile(pod.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+c.Name])
-		if profile == nil || c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil || equality.Semantic.DeepEqual(profile, ofPod) {
+		profile := appArmorProfile(
+			pod.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+c.Name])
+		if profile == nil || c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil ||
+			equality.Semantic.DeepEqual(profile, ofPod) {
 			continue
 		}
 		context := corev1.SecurityContext{}
@@ -123,7 +130,8 @@ func appArmorProfiles(pod *corev1.Pod, containers []corev1.Container) []corev1.C
 	return containers
 }
 
-// appArmorProfile returns the profile that the value of an annotation chooses, or nil for an invalid value.
+// appArmorProfile returns the profile that the value of an annotation chooses, or nil for an
+// invalid value.
 func appArmorProfile(annotation string) *corev1.AppArmorProfile {
 	const longest = 4095
 	switch annotation {
@@ -136,23 +144,31 @@ func appArmorProfile(annotation string) *corev1.AppArmorProfile {
 	if !local || name == "" || name != strings.TrimSpace(name) || len(name) > longest {
 		return nil
 	}
-	return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}
+	return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost,
+		LocalhostProfile: &name}
 }
 
 // hasLabelKeys reports whether the API adds labels of the Pod to selectors of its spec.
 func hasLabelKeys(spec *corev1.PodSpec) bool {
 	has := false
-	eachTerm(spec.Affinity, func(t *corev1.PodAffinityTerm) { has = has || len(t.MatchLabelKeys)+len(t.MismatchLabelKeys) > 0 })
-	return has || slices.ContainsFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return len(c.MatchLabelKeys) > 0 })
+	eachTerm(spec.Affinity, func(t *corev1.PodAffinityTerm) {
+		has = has || len(t.MatchLabelKeys)+len(t.MismatchLabelKeys) > 0
+	})
+	return has ||
+		slices.ContainsFunc(spec.TopologySpreadConstraints,
+			func(c corev1.TopologySpreadConstraint) bool { return len(c.MatchLabelKeys) > 0 })
 }
 
-// selectLabels adds the labels of matchLabelKeys and mismatchLabelKeys to the selector of the same term or
-// constraint.
+// selectLabels adds the labels of matchLabelKeys and mismatchLabelKeys to the selector of the same
+// term or constraint.
 func selectLabels(spec *corev1.PodSpec, labels map[string]string) {
-	add := func(selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator) {
+	add := func(selector *metav1.LabelSelector, keys []string,
+		operator metav1.LabelSelectorOperator) {
 		for _, key := range keys {
 			if value, ok := labels[key]; ok && selector != nil {
-				selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}})
+				selector.MatchExpressions = append(selector.MatchExpressions,
+					metav1.LabelSelectorRequirement{
+						Key: key, Operator: operator, Values: []string{value}})
 			}
 		}
 	}
@@ -174,7 +190,8 @@ func eachTerm(affinity *corev1.Affinity, visit func(*corev1.PodAffinityTerm)) {
 	if affinity == nil {
 		return
 	}
-	for _, a := range []*corev1.PodAffinity{affinity.PodAffinity, (*corev1.PodAffinity)(affinity.PodAntiAffinity)} {
+	for _, a := range []*corev1.PodAffinity{
+		affinity.PodAffinity, (*corev1.PodAffinity)(affinity.PodAntiAffinity)} {
 		if a == nil {
 			continue
 		}

@@ -14,11 +14,12 @@ const (
 // IsPresent reports whether the JobSet has the Jobs in its present state.
 func (m *Members) IsPresent() bool { return m.presence == present }
 
-// resolveWaits finds the dependencies of each replicated job, and whether the controller creates its Jobs. It creates
-// a job with dependencies only when their Jobs are ready or complete. That never happens while the JobSet is
-// suspended. A job that depends on itself, or on an unknown job, is never created. The same holds for its dependents.
-// A job that depends on a later one does not wait. The controller counts only the Jobs that it has seen so far, and
-// finds none missing (JobSet v0.12.0 pkg/controllers/depends_on.go).
+// resolveWaits finds the dependencies of each replicated job, and whether the controller creates
+// its Jobs. It creates a job with dependencies only when their Jobs are ready or complete. That
+// never happens while the JobSet is suspended. A job that depends on itself, or on an unknown job,
+// is never created. The same holds for its dependents. A job that depends on a later one does not
+// wait. The controller counts only the Jobs that it has seen so far, and finds none missing (JobSet
+// v0.12.0 pkg/controllers/depends_on.go).
 func (f *Family) resolveWaits() {
 	inOrder := f.Spec.StartupPolicy.StartupPolicyOrder == jobset.InOrder
 	before := map[string]*Members{}
@@ -30,7 +31,8 @@ func (f *Family) resolveWaits() {
 		for _, dependency := range members.DependsOn {
 			target, earlier := before[dependency.Name]
 			switch {
-			case !known[dependency.Name], dependency.Name == members.Name, earlier && target.presence == never:
+			case !known[dependency.Name], dependency.Name == members.Name,
+				earlier && target.presence == never:
 				members.presence = never
 			case earlier:
 				members.presence = max(members.presence, f.afterDependencies())
@@ -41,7 +43,8 @@ func (f *Family) resolveWaits() {
 		}
 		if inOrder && i > 0 {
 			previous := f.Members[i-1]
-			members.WaitsFor = append(members.WaitsFor, jobset.DependsOn{Name: previous.Name, Status: jobset.DependencyReady})
+			members.WaitsFor = append(members.WaitsFor,
+				jobset.DependsOn{Name: previous.Name, Status: jobset.DependencyReady})
 		}
 		before[members.Name] = members
 	}

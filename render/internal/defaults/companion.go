@@ -8,14 +8,15 @@ import (
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
-// Companion fills in the API server's defaults for a companion. They are the defaults of Volcano's CRD and the type
-// of a Secret. ConfigMaps and the PodGroup of scheduler-plugins have no defaults.
+// Companion fills in the API server's defaults for a companion. They are the defaults of Volcano's
+// CRD and the type of a Secret. ConfigMaps and the PodGroup of scheduler-plugins have no defaults.
 func Companion(object mlpolicy.Object) {
 	switch o := object.(type) {
 	case *corev1.Secret:
 		Set(&o.Type, corev1.SecretTypeOpaque)
 	case *unstructured.Unstructured:
-		if spec, ok := o.Object["spec"].(map[string]any); ok && spec["queue"] == nil && o.GetAPIVersion() == volcano.SchemeGroupVersion.String() {
+		if spec, ok := o.Object["spec"].(map[string]any); ok && spec["queue"] == nil &&
+			o.GetAPIVersion() == volcano.SchemeGroupVersion.String() {
 			spec["queue"] = "default"
 		}
 	}

@@ -1,8 +1,8 @@
 // Package defaults fills in the fields that a cluster fills in.
 //
-// JobSetSpec sets the defaults that decide which children a JobSet has. PodTemplate and its parts follow the
-// definition of JobSet v0.12.0 (config/components/crd). Companion sets the defaults of the JobSet's companions. Each
-// function writes only empty fields.
+// JobSetSpec sets the defaults that decide which children a JobSet has. PodTemplate and its parts
+// follow the definition of JobSet v0.12.0 (config/components/crd). Companion sets the defaults of
+// the JobSet's companions. Each function writes only empty fields.
 package defaults
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// JobSetSpec fills in the defaults that decide which children a JobSet has. Within Pod templates, it fills in only
-// the restart policy, whose default differs from all other workloads. It removes the fields that the JobSet of the
-// release lacks.
+// JobSetSpec fills in the defaults that decide which children a JobSet has. Within Pod templates,
+// it fills in only the restart policy, whose default differs from all other workloads. It removes
+// the fields that the JobSet of the release lacks.
 func JobSetSpec(spec *jobset.JobSetSpec, behaviour release.JobSet) {
 	Known(spec, behaviour)
 	for i := range spec.ReplicatedJobs {
@@ -49,7 +49,8 @@ func JobSetSpec(spec *jobset.JobSetSpec, behaviour release.JobSet) {
 	}
 }
 
-// Known removes the fields that the JobSet of a release lacks: groups before 0.9, and claims before 0.11.
+// Known removes the fields that the JobSet of a release lacks: groups before 0.9, and claims before
+// 0.11.
 func Known(spec *jobset.JobSetSpec, behaviour release.JobSet) {
 	if !behaviour.Claims {
 		spec.VolumeClaimPolicies = nil
@@ -61,8 +62,9 @@ func Known(spec *jobset.JobSetSpec, behaviour release.JobSet) {
 	}
 }
 
-// PodTemplate fills in the JobSet CRD's defaults within a Pod template, except the ports' protocol. The Job API sets
-// the same protocol. PodTemplate skips defaults of "" on plain strings: the Go types do not encode them.
+// PodTemplate fills in the JobSet CRD's defaults within a Pod template, except the ports' protocol.
+// The Job API sets the same protocol. PodTemplate skips defaults of "" on plain strings: the Go
+// types do not encode them.
 func PodTemplate(spec *corev1.PodSpec) {
 	for _, container := range Containers(spec) {
 		defaultContainer(container)
@@ -74,21 +76,23 @@ func PodTemplate(spec *corev1.PodSpec) {
 
 func defaultContainer(container *corev1.Container) {
 	Env(container.Env)
-	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe, container.StartupProbe} {
+	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe,
+		container.StartupProbe} {
 		if probe != nil && probe.GRPC != nil {
 			SetPointer(&probe.GRPC.Service, "")
 		}
 	}
 }
 
-// PortProtocols fills in the protocol of ports. It skips a port whose object has an explicit empty protocol; at is
-// the path of the Pod's spec.
+// PortProtocols fills in the protocol of ports. It skips a port whose object has an explicit empty
+// protocol; at is the path of the Pod's spec.
 func PortProtocols(spec *corev1.PodSpec, at fieldpath.Path, written func(fieldpath.Path) bool) {
 	for list, container := range Containers(spec) {
 		for i := range container.Ports {
 			port := &container.Ports[i]
 			isWritten := port.Protocol == "" && written != nil &&
-				written(at.Append(fieldpath.Field(list), fieldpath.Item("name", container.Name), fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("protocol")))
+				written(at.Append(fieldpath.Field(list), fieldpath.Item("name", container.Name),
+					fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("protocol")))
 			if !isWritten {
 				Set(&port.Protocol, corev1.ProtocolTCP)
 			}
@@ -96,8 +100,8 @@ func PortProtocols(spec *corev1.PodSpec, at fieldpath.Path, written func(fieldpa
 	}
 }
 
-// Containers yields all containers of a Pod, each with the name of its list. An ephemeral container has the fields of
-// any other container.
+// Containers yields all containers of a Pod, each with the name of its list. An ephemeral container
+// has the fields of any other container.
 func Containers(spec *corev1.PodSpec) iter.Seq2[string, *corev1.Container] {
 	return func(yield func(string, *corev1.Container) bool) {
 		for i := range spec.InitContainers {
@@ -111,15 +115,16 @@ func Containers(spec *corev1.PodSpec) iter.Seq2[string, *corev1.Container] {
 			}
 		}
 		for i := range spec.EphemeralContainers {
-			if !yield("ephemeralContainers", (*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)) {
+			if !yield("ephemeralContainers",
+				(*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)) {
 				return
 			}
 		}
 	}
 }
 
-// VolumeSource fills in the defaults of a volume source. It skips an explicit empty string: written reports whether the volume has
-// a field. A nil written means that none is explicit.
+// VolumeSource fills in the defaults of a volume source. It skips an explicit empty string: written
+// reports whether the volume has a field. A nil written means that none is explicit.
 func VolumeSource(source *corev1.VolumeSource, written func(names ...string) bool) {
 	set := func(field *string, value string, names ...string) {
 		if *field == "" && (written == nil || !written(names...)) {

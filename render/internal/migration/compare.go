@@ -15,8 +15,10 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// Differences returns a finding for each field that differs between two JobSets, or nil. It compares their encodings.
-func Differences(object fieldpath.Object, before, after *jobset.JobSet, manager string) finding.List {
+// Differences returns a finding for each field that differs between two JobSets, or nil. It
+// compares their encodings.
+func Differences(object fieldpath.Object, before, after *jobset.JobSet,
+	manager string) finding.List {
 	c := migrationComparison{report: func(path fieldpath.Path, before, after any) finding.Finding {
 		return notSame(object, path, before, after, manager)
 	}}
@@ -83,10 +85,12 @@ func stepToItem(before, after any, i int) fieldpath.Step {
 }
 
 // notSame returns the finding on a field that differs between the JobSets of both forms.
-func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, manager string) finding.Finding {
+func notSame(object fieldpath.Object, path fieldpath.Path, before, after any,
+	manager string) finding.Finding {
 	return finding.Finding{
 		Code: codes.MigratesOther, Severity: finding.Error, Object: object, Path: path,
-		Claims:  []merge.Claim{{Owner: runtimepatch.OverrideLayer("all"), Value: before}, {Owner: merge.Manager(manager), Value: after}},
+		Claims: []merge.Claim{{Owner: runtimepatch.OverrideLayer("all"), Value: before},
+			{Owner: merge.Manager(manager), Value: after}},
 		Message: fmt.Sprintf("the patch makes another JobSet than the overrides in %s", path),
 		Remedy:  finding.Remedy{Text: "write this field by hand, in the patch or in the runtime"},
 	}

@@ -1,8 +1,8 @@
 // Package migration converts the overrides of Trainer 2.1 to one patch.
 //
-// Fold merges the overrides into empty jobs and makes a patch from the result. Then order.go orders its lists so that
-// a merge gives the order of Trainer 2.1. Differences compares the JobSets of both forms. render.Migrate renders
-// them, and rejects the patch if they differ.
+// Fold merges the overrides into empty jobs and makes a patch from the result. Then order.go orders
+// its lists so that a merge gives the order of Trainer 2.1. Differences compares the JobSets of
+// both forms. render.Migrate renders them, and rejects the patch if they differ.
 package migration
 
 import (
@@ -19,15 +19,18 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// Fold returns one patch with the effect of all overrides in sequence, or nil if they set nothing. Without a base, it
-// uses empty jobs.
-func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*trainer.JobSetTemplatePatch, error) {
+// Fold returns one patch with the effect of all overrides in sequence, or nil if they set nothing.
+// Without a base, it uses empty jobs.
+func Fold(base *trainer.JobSetTemplateSpec,
+	overrides *legacy.Overrides) (*trainer.JobSetTemplatePatch, error) {
 	// The overrides applied to empty jobs give exactly the fields that they set.
 	var bare trainer.JobSetTemplateSpec
 	for _, name := range overrides.Targets() {
-		bare.Spec.ReplicatedJobs = append(bare.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: name})
+		bare.Spec.ReplicatedJobs = append(bare.Spec.ReplicatedJobs,
+			jobset.ReplicatedJob{Name: name})
 	}
-	patched, err := runtimepatch.Apply(&bare, overrides.PatchesOf(bare.Spec.ReplicatedJobs), runtimepatch.Options{})
+	patched, err := runtimepatch.Apply(&bare, overrides.PatchesOf(bare.Spec.ReplicatedJobs),
+		runtimepatch.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +41,8 @@ func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*train
 	if base == nil {
 		base = &bare
 	}
-	over, err := runtimepatch.Apply(base, overrides.PatchesOf(base.Spec.ReplicatedJobs), runtimepatch.Options{})
+	over, err := runtimepatch.Apply(base, overrides.PatchesOf(base.Spec.ReplicatedJobs),
+		runtimepatch.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +64,15 @@ func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*train
 			continue
 		}
 		if at, ok := places[job.Name]; ok {
-			order(pod, &base.Spec.ReplicatedJobs[at].Template.Spec.Template, &over.Template.Spec.ReplicatedJobs[at].Template.Spec.Template)
+			order(pod, &base.Spec.ReplicatedJobs[at].Template.Spec.Template,
+				&over.Template.Spec.ReplicatedJobs[at].Template.Spec.Template)
 		}
 		if patch.Spec == nil {
 			patch.Spec = &trainer.JobSetSpecPatch{}
 		}
 		patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs, trainer.ReplicatedJobPatch{
-			Name: job.Name, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: pod}},
+			Name:     job.Name,
+			Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: pod}},
 		})
 	}
 	if patch.Metadata == nil && patch.Spec == nil {
@@ -82,8 +88,8 @@ func metadataOf(m *metav1.ObjectMeta) *metav1.ObjectMeta {
 	return &metav1.ObjectMeta{Labels: m.Labels, Annotations: m.Annotations}
 }
 
-// podPatch returns a patch with the fields of the template. It skips the service account's name, since a template
-// cannot express an empty one.
+// podPatch returns a patch with the fields of the template. It skips the service account's name,
+// since a template cannot express an empty one.
 func podPatch(t *corev1.PodTemplateSpec) *trainer.PodTemplatePatch {
 	spec := trainer.PodSpecPatch{
 		NodeSelector:     t.Spec.NodeSelector,
@@ -105,20 +111,24 @@ func podPatch(t *corev1.PodTemplateSpec) *trainer.PodTemplatePatch {
 func containerPatches(containers []corev1.Container) []trainer.ContainerPatch {
 	var patches []trainer.ContainerPatch
 	for _, c := range containers {
-		patches = append(patches, trainer.ContainerPatch{Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts})
+		patches = append(
+			patches, trainer.ContainerPatch{Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts})
 	}
 	return patches
 }
 
-// SourceOf returns the path of the last override that sets the patch's path. For an item of a list it returns the
-// list. The positions of an item in the patch's and the override's list differ.
+// SourceOf returns the path of the last override that sets the patch's path. For an item of a list
+// it returns the list. The positions of an item in the patch's and the override's list differ.
 func SourceOf(overrides *legacy.Overrides, path fieldpath.Path) fieldpath.Path {
 	depth := len(runtimepatch.PatchPath(""))
 	if len(path) <= depth {
 		return path
 	}
 	in := path[depth:]
-	if at := slices.IndexFunc(in, func(s fieldpath.Step) bool { _, ok := s.Index(); return ok }); at >= 0 {
+	if at := slices.IndexFunc(in, func(s fieldpath.Step) bool {
+		_, ok := s.Index()
+		return ok
+	}); at >= 0 {
 		in = in[:at]
 	}
 	if sources := overrides.SourcesOf(in); len(sources) > 0 {

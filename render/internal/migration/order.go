@@ -14,13 +14,15 @@ import (
 	"github.com/trainweld/trainweld/schema/walk"
 )
 
-// order orders the lists of a patch so that a merge over the base gives the order of the result. A merge keeps the
-// patch's order for its items, and puts new items in front. If that does not suffice, order adds items of the base to
-// the patch, which changes only their positions.
+// order orders the lists of a patch so that a merge over the base gives the order of the result. A
+// merge keeps the patch's order for its items, and puts new items in front. If that does not
+// suffice, order adds items of the base to the patch, which changes only their positions.
 func order(patch *trainer.PodTemplatePatch, base, result *corev1.PodTemplateSpec) {
 	job := runtimepatch.JobSetTemplate().Field("spec").Type.Field("replicatedJobs").Type.Elem
 	pod := job.Field("template").Type.Field("spec").Type.Field("template").Type
-	orderValue(pod, walk.Value{Value: reflect.ValueOf(patch).Elem(), InPatch: true}, walk.Value{Value: reflect.ValueOf(base).Elem()}, walk.Value{Value: reflect.ValueOf(result).Elem()})
+	orderValue(pod, walk.Value{Value: reflect.ValueOf(patch).Elem(), InPatch: true},
+		walk.Value{Value: reflect.ValueOf(base).Elem()},
+		walk.Value{Value: reflect.ValueOf(result).Elem()})
 }
 
 // orderValue orders the lists of one value. The base is absent if the template lacks the field.
@@ -35,7 +37,8 @@ func orderValue(t *schema.Type, patch, base, result walk.Value) {
 		before, there := base.Items(t), result.Items(t)
 		sortLike(t, patch, there.Keys())
 		own := patch.Items(t)
-		if keys := own.Keys(); t.KeyField() != nil && !slices.Equal(mergedOrder(before.Keys(), keys), there.Keys()) {
+		if keys := own.Keys(); t.KeyField() != nil &&
+			!slices.Equal(mergedOrder(before.Keys(), keys), there.Keys()) {
 			anchor(t, patch, keys, there)
 			sortLike(t, patch, there.Keys())
 		}
@@ -47,11 +50,13 @@ func orderValue(t *schema.Type, patch, base, result walk.Value) {
 	}
 }
 
-// mergedOrder returns the order of a list's items after a merge. The next item is the patch's next one, unless an item
-// that only the list names precedes it there.
+// mergedOrder returns the order of a list's items after a merge. The next item is the patch's next
+// one, unless an item that only the list names precedes it there.
 func mergedOrder(list, patch []string) []string {
 	var out []string
-	rest := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(patch, name) })
+	rest := slices.DeleteFunc(slices.Clone(list), func(name string) bool {
+		return slices.Contains(patch, name)
+	})
 	for len(patch)+len(rest) > 0 {
 		at := -1
 		if len(patch) > 0 {
@@ -66,8 +71,8 @@ func mergedOrder(list, patch []string) []string {
 	return out
 }
 
-// anchor adds the items of the result that the patch does not name. It copies only their keys and the fields that
-// cannot be omitted.
+// anchor adds the items of the result that the patch does not name. It copies only their keys and
+// the fields that cannot be omitted.
 func anchor(t *schema.Type, patch walk.Value, own []string, there walk.Items) {
 	for i := range there.Len() {
 		if slices.Contains(own, there.Key(i)) {
@@ -75,7 +80,8 @@ func anchor(t *schema.Type, patch walk.Value, own []string, there walk.Items) {
 		}
 		item := reflect.New(patch.Type().Elem()).Elem()
 		for _, f := range t.Elem.Patchable() {
-			if f == t.KeyField() || !f.Patch.OmitEmpty && !f.Patch.OmitZero && len(f.Patch.Index) == 1 {
+			if f == t.KeyField() || !f.Patch.OmitEmpty && !f.Patch.OmitZero &&
+				len(f.Patch.Index) == 1 {
 				from, _ := f.Template.Of(there.At(i).Value)
 				item.FieldByIndex(f.Patch.Index).Set(from)
 			}
@@ -92,7 +98,10 @@ func sortLike(t *schema.Type, list walk.Value, keys []string) {
 		places[i] = slices.Index(keys, items.Key(i))
 	}
 	swap := reflect.Swapper(list.Interface())
-	sort.Stable(byPlace{places, func(i, j int) { swap(i, j); places[i], places[j] = places[j], places[i] }})
+	sort.Stable(byPlace{places, func(i, j int) {
+		swap(i, j)
+		places[i], places[j] = places[j], places[i]
+	}})
 }
 
 type byPlace struct {

@@ -9,7 +9,8 @@ import (
 
 // Jobs returns the patches of replicated jobs in a manager's patch.
 func Jobs(patch *trainer.RuntimePatch) []trainer.ReplicatedJobPatch {
-	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil || patch.TrainingRuntimeSpec.Template.Spec == nil {
+	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil ||
+		patch.TrainingRuntimeSpec.Template.Spec == nil {
 		return nil
 	}
 	return patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs
@@ -23,8 +24,8 @@ func Pod(job *trainer.ReplicatedJobPatch) *trainer.PodSpecPatch {
 	return job.Template.Spec.Template.Spec
 }
 
-// Skeleton returns a template with the jobs and containers that the patches name. With it, no finding of check.Patches depends on a
-// runtime.
+// Skeleton returns a template with the jobs and containers that the patches name. With it, no
+// finding of check.Patches depends on a runtime.
 func Skeleton(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{}
 	jobs := &template.Spec.ReplicatedJobs

@@ -1,4 +1,5 @@
-// Package definition answers how a release of the Trainer defines a kind, in the words of its authors.
+// Package definition answers how a release of the Trainer defines a kind, in the words of its
+// authors.
 //
 //	root, err := definition.Schema(release.Latest(), "TrainJob")
 //	if err != nil {
@@ -6,8 +7,8 @@
 //	}
 //	fmt.Println(root["description"])
 //
-// Package release has the definitions without descriptions: programs that link the library do not need the words. This package has
-// the descriptions alone, each text once, and puts them back.
+// Package release has the definitions without descriptions: programs that link the library do not
+// need the words. This package has the descriptions alone, each text once, and puts them back.
 package definition
 
 import (
@@ -23,7 +24,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// The archive holds the texts of all releases, and for each kind of a release the numbers of its texts.
+// The archive holds the texts of all releases, and for each kind of a release the numbers of its
+// texts.
 //
 //go:embed descriptions.zip
 var packed []byte
@@ -34,7 +36,8 @@ const (
 	NoticeFile = "NOTICE"
 )
 
-// File returns the name of the file with the numbers of a kind. The version is a value of Release.Schema.
+// File returns the name of the file with the numbers of a kind. The version is a value of
+// Release.Schema.
 func File(version, kind string) string { return version + "/" + kind + ".json" }
 
 // Kinds returns the kinds that the releases define.
@@ -42,8 +45,9 @@ func Kinds() []string {
 	return []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet"}
 }
 
-// Schema returns the OpenAPI schema of a kind in a release, as decoded JSON with the descriptions. The caller may change it. It
-// returns an error for an unknown kind, and where Release.Definition does.
+// Schema returns the OpenAPI schema of a kind in a release, as decoded JSON with the descriptions.
+// The caller may change it. It returns an error for an unknown kind, and where Release.Definition
+// does.
 func Schema(r *release.Release, kind string) (map[string]any, error) {
 	r = r.Or()
 	text, err := r.Definition(kind)
@@ -77,7 +81,8 @@ func Schema(r *release.Release, kind string) (map[string]any, error) {
 		next++
 	})
 	if next != len(numbers) {
-		return nil, fmt.Errorf("the descriptions of %s in Trainer %s are those of another definition", kind, r.Version)
+		return nil, fmt.Errorf(
+			"the descriptions of %s in Trainer %s are those of another definition", kind, r.Version)
 	}
 	return root, nil
 }

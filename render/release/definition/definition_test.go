@@ -47,7 +47,8 @@ func TestSchema_Text(t *testing.T) {
 		for _, name := range []string{"spec", "trainer", "numNodes"} {
 			field = field["properties"].(map[string]any)[name].(map[string]any)
 		}
-		if got, _ := field["description"].(string); !strings.Contains(strings.ToLower(got), strings.ToLower(tc.want)) {
+		if got, _ := field["description"].(string); !strings.Contains(strings.ToLower(got),
+			strings.ToLower(tc.want)) {
 			t.Errorf("Trainer %s describes numNodes as %q, want %q", tc.release, got, tc.want)
 		}
 	}
@@ -55,10 +56,12 @@ func TestSchema_Text(t *testing.T) {
 
 // TestSchema_Unknown holds the errors.
 func TestSchema_Unknown(t *testing.T) {
-	if _, err := definition.Schema(nil, "Pod"); err == nil || !strings.Contains(err.Error(), `no kind "Pod"`) {
+	if _, err := definition.Schema(nil, "Pod"); err == nil ||
+		!strings.Contains(err.Error(), `no kind "Pod"`) {
 		t.Errorf("Schema(Pod) = %v", err)
 	}
-	if _, err := definition.Schema(&release.Release{Schema: "9.9.9", Version: "9.9.9"}, "TrainJob"); err == nil || !strings.Contains(err.Error(), "Trainer 9.9.9") {
+	if _, err := definition.Schema(&release.Release{Schema: "9.9.9", Version: "9.9.9"},
+		"TrainJob"); err == nil || !strings.Contains(err.Error(), "Trainer 9.9.9") {
 		t.Errorf("Schema(9.9.9) = %v", err)
 	}
 }

@@ -60,9 +60,11 @@ func (d *descriptions) write() (err error) {
 	}
 	var sources []string
 	for _, r := range release.Known() {
-		sources = append(sources, fmt.Sprintf("Kubeflow Trainer %s and JobSet %s", r.Version, r.JobSetVersion))
+		sources = append(
+			sources, fmt.Sprintf("Kubeflow Trainer %s and JobSet %s", r.Version, r.JobSetVersion))
 	}
-	d.files[definition.NoticeFile] = fmt.Appendf(nil, `The descriptions are those of the definitions in
+	d.files[definition.NoticeFile] = fmt.Appendf(
+		nil, `The descriptions are those of the definitions in
 %s.
 https://github.com/kubeflow/trainer and https://github.com/kubernetes-sigs/jobset
 Both projects are under the Apache License 2.0, http://www.apache.org/licenses/LICENSE-2.0.

@@ -1,10 +1,12 @@
-// Command generate packs the definitions and the stock runtimes of each release, and the definitions of gangs:
+// Command generate packs the definitions and the stock runtimes of each release, and the
+// definitions of gangs:
 //
 //	go generate ./render/release
 //
-// It takes them from the modules of the Trainer, of JobSet and of the gang schedulers. Package release names their versions. The
-// definitions lose their descriptions, which go to an archive of render/release/definition, and the runtimes their comments; NOTICE in each
-// archive names the source and its licence. The same modules give the same bytes.
+// It takes them from the modules of the Trainer, of JobSet and of the gang schedulers. Package
+// release names their versions. The definitions lose their descriptions, which go to an archive of
+// render/release/definition, and the runtimes their comments; NOTICE in each archive names the
+// source and its licence. The same modules give the same bytes.
 package main
 
 import (
@@ -31,7 +33,8 @@ import (
 )
 
 func main() {
-	version := flag.String("version", "", "take a release's own module, and list how what was known differs: v2.4.0")
+	version := flag.String("version", "",
+		"take a release's own module, and list how what was known differs: v2.4.0")
 	flag.Parse()
 	var words descriptions
 	for _, r := range release.Known() {
@@ -55,7 +58,8 @@ func main() {
 	}
 }
 
-// pack writes the archive of a release, from its own module or as known, and collects the descriptions of its definitions.
+// pack writes the archive of a release, from its own module or as known, and collects the
+// descriptions of its definitions.
 func pack(r release.Release, own bool, words *descriptions) error {
 	version, differ, err := source(r, own)
 	if err != nil {
@@ -70,11 +74,14 @@ func pack(r release.Release, own bool, words *descriptions) error {
 		return err
 	}
 	files := map[string][]byte{"NOTICE": notice(r, own)}
-	definitions, err := filepath.Glob(filepath.Join(trainer, "manifests/base/crds/trainer.kubeflow.org_*s.yaml"))
+	definitions, err := filepath.Glob(
+		filepath.Join(trainer, "manifests/base/crds/trainer.kubeflow.org_*s.yaml"))
 	if err != nil {
 		return err
 	}
-	for _, file := range append(definitions, filepath.Join(jobSet, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml")) {
+	for _, file := range append(
+		definitions, filepath.Join(
+			jobSet, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml")) {
 		_, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "_")
 		crd, err := readDefinition(file)
 		if err != nil {
@@ -100,14 +107,18 @@ func pack(r release.Release, own bool, words *descriptions) error {
 
 // packPodGroups writes the archive of the definitions of PodGroup.
 func packPodGroups() error {
-	files := map[string][]byte{"NOTICE": fmt.Appendf(nil, `The definitions of PodGroup are those of Volcano %s, https://github.com/volcano-sh/volcano,
+	files := map[string][]byte{
+		"NOTICE": fmt.Appendf(
+			nil, `The definitions of PodGroup are those of Volcano %s, https://github.com/volcano-sh/volcano,
 and of scheduler-plugins %s, https://github.com/kubernetes-sigs/scheduler-plugins.
 Both projects are under the Apache License 2.0, http://www.apache.org/licenses/LICENSE-2.0.
 Descriptions were removed.
 `, release.VolcanoVersion, release.SchedulerPluginsVersion)}
 	for version, file := range map[string]string{
-		"volcano.sh/volcano@v" + release.VolcanoVersion:                     "config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml",
-		"sigs.k8s.io/scheduler-plugins@v" + release.SchedulerPluginsVersion: "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml",
+		"volcano.sh/volcano@v" +
+			release.VolcanoVersion: "config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml",
+		"sigs.k8s.io/scheduler-plugins@v" +
+			release.SchedulerPluginsVersion: "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml",
 	} {
 		dir, err := module(version)
 		if err != nil {
@@ -141,9 +152,13 @@ func module(version string) (string, error) {
 
 func notice(r release.Release, own bool) []byte {
 	if !own {
-		return fmt.Appendf(nil, "The definitions are those of Kubeflow Trainer %s, Apache License 2.0, with the fields that its guide and notes\nname for %s. See https://github.com/kubeflow/trainer.\n", release.Latest().Version, r.Version)
+		return fmt.Appendf(
+			nil, "The definitions are those of Kubeflow Trainer %s, Apache License 2.0, with the "+
+				"fields that its guide and notes\nname for %s. See "+
+				"https://github.com/kubeflow/trainer.\n", release.Latest().Version, r.Version)
 	}
-	return fmt.Appendf(nil, `The definitions of TrainJob and of the runtimes, and the runtimes, are those of
+	return fmt.Appendf(
+		nil, `The definitions of TrainJob and of the runtimes, and the runtimes, are those of
 Kubeflow Trainer %s, https://github.com/kubeflow/trainer.
 The definition of JobSet is that of JobSet %s, https://github.com/kubernetes-sigs/jobset.
 Both projects are under the Apache License 2.0, http://www.apache.org/licenses/LICENSE-2.0.
@@ -167,7 +182,8 @@ func undescribed(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) 
 		dropDescriptions(version.Schema.OpenAPIV3Schema)
 	}
 	return json.Marshal(map[string]any{
-		"apiVersion": crd.APIVersion, "kind": crd.Kind, "metadata": map[string]any{"name": crd.Name}, "spec": crd.Spec,
+		"apiVersion": crd.APIVersion, "kind": crd.Kind,
+		"metadata": map[string]any{"name": crd.Name}, "spec": crd.Spec,
 	})
 }
 
@@ -202,7 +218,8 @@ type kustomization struct {
 // runtimes returns the stock runtimes as the release's overlay installs them, ordered by name.
 func runtimes(trainer string) ([]byte, error) {
 	var overlay kustomization
-	text, err := os.ReadFile(filepath.Join(trainer, "manifests/overlays/runtimes/kustomization.yaml"))
+	text, err := os.ReadFile(
+		filepath.Join(trainer, "manifests/overlays/runtimes/kustomization.yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -210,34 +227,38 @@ func runtimes(trainer string) ([]byte, error) {
 		return nil, err
 	}
 	var items []unstructured.Unstructured
-	err = filepath.WalkDir(filepath.Join(trainer, "manifests/base/runtimes"), func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".yaml" || filepath.Base(path) == "kustomization.yaml" {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		// One file of the Trainer has a separator at its start.
-		for document := range strings.SplitSeq("\n"+string(text), "\n---\n") {
-			var item unstructured.Unstructured
-			if err := yaml.Unmarshal([]byte(document), &item.Object); err != nil {
-				return fmt.Errorf("%s: %w", path, err)
+	err = filepath.WalkDir(filepath.Join(trainer, "manifests/base/runtimes"),
+		func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".yaml" ||
+				filepath.Base(path) == "kustomization.yaml" {
+				return err
 			}
-			if item.GetKind() == "ClusterTrainingRuntime" {
-				overlay.apply(&item)
-				items = append(items, item)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
 			}
-		}
-		return nil
-	})
+			// One file of the Trainer has a separator at its start.
+			for document := range strings.SplitSeq("\n"+string(text), "\n---\n") {
+				var item unstructured.Unstructured
+				if err := yaml.Unmarshal([]byte(document), &item.Object); err != nil {
+					return fmt.Errorf("%s: %w", path, err)
+				}
+				if item.GetKind() == "ClusterTrainingRuntime" {
+					overlay.apply(&item)
+					items = append(items, item)
+				}
+			}
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
 	if len(items) == 0 {
 		return nil, errors.New("the module has no runtimes")
 	}
-	slices.SortFunc(items, func(a, b unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(items, func(a, b unstructured.Unstructured) int {
+		return cmp.Compare(a.GetName(), b.GetName())
+	})
 	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 

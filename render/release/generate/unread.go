@@ -19,11 +19,12 @@ import (
 	"github.com/trainweld/trainweld/render/release/definition"
 )
 
-// differences are the differences of the definitions of a release that no module proxy serves, by the kind and the field.
+// differences are the differences of the definitions of a release that no module proxy serves, by
+// the kind and the field.
 type differences map[string]map[string]json.RawMessage
 
-// source returns the version of the Trainer whose module has the definitions of a release, and the differences from them. Without its own
-// module it is the one of the last compared release.
+// source returns the version of the Trainer whose module has the definitions of a release, and the
+// differences from them. Without its own module it is the one of the last compared release.
 func source(r release.Release, own bool) (version string, from differences, err error) {
 	if own {
 		return r.Version, nil, nil
@@ -38,15 +39,17 @@ func source(r release.Release, own bool) (version string, from differences, err 
 // apply lays the differences over a definition.
 func (d differences) apply(crd *apiextensionsv1.CustomResourceDefinition) error {
 	for _, field := range slices.Sorted(maps.Keys(d[crd.Spec.Names.Kind])) {
-		if err := layOver(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, strings.Split(field, "."), d[crd.Spec.Names.Kind][field]); err != nil {
+		if err := layOver(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, strings.Split(field, "."),
+			d[crd.Spec.Names.Kind][field]); err != nil {
 			return fmt.Errorf("%s: %w", field, err)
 		}
 	}
 	return nil
 }
 
-// compareWith returns a function that lists how the written archive of a release differs from the one that was known: each part of the
-// definitions that its source confirms, and each field that differs.
+// compareWith returns a function that lists how the written archive of a release differs from the
+// one that was known: each part of the definitions that its source confirms, and each field that
+// differs.
 func compareWith(r release.Release) func() {
 	known := map[string]any{}
 	for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"} {
@@ -60,9 +63,12 @@ func compareWith(r release.Release) func() {
 		}
 		defer archive.Close()
 		var wrong [][]string
-		for kind, plural := range map[string]string{"TrainJob": "trainjobs", "TrainingRuntime": "trainingruntimes", "ClusterTrainingRuntime": "clustertrainingruntimes"} {
+		for kind, plural := range map[string]string{
+			"TrainJob": "trainjobs", "TrainingRuntime": "trainingruntimes",
+			"ClusterTrainingRuntime": "clustertrainingruntimes"} {
 			text, err := fs.ReadFile(archive, plural+".json")
-			listDifferences([]string{strings.TrimPrefix(kind, "Cluster")}, known[kind], schemaOf(text, err), func(place []string) { wrong = append(wrong, place) })
+			listDifferences([]string{strings.TrimPrefix(kind, "Cluster")}, known[kind],
+				schemaOf(text, err), func(place []string) { wrong = append(wrong, place) })
 		}
 		s := release.Switches()[0]
 		parts := map[string][]string{}
@@ -74,7 +80,8 @@ func compareWith(r release.Release) func() {
 			parts[id] = append(parts[id], strings.Join(place, "."))
 		}
 		for _, p := range s.Parts {
-			if mark := release.MarkOf(r.Name, p.ID); p.In == r.Name && parts[p.ID] == nil && mark != "" {
+			if mark := release.MarkOf(r.Name, p.ID); p.In == r.Name && parts[p.ID] == nil &&
+				mark != "" {
 				fmt.Printf("%-22s confirmed: its mark [%s] can go\n", p.ID, mark)
 			}
 		}

@@ -9,10 +9,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// TestLayOver lays schemas over fields, also within lists, and wants an error for a field below an unknown one.
+// TestLayOver lays schemas over fields, also within lists, and wants an error for a field below an
+// unknown one.
 func TestLayOver(t *testing.T) {
 	root := &apiextensionsv1.JSONSchemaProps{}
-	if err := json.Unmarshal([]byte(`{"properties": {"a": {"type": "array", "items": {"properties": {"b": {"type": "integer"}}}}}}`), root); err != nil {
+	if err := json.Unmarshal(
+		[]byte(`{"properties": {"a": {"type": "array", "items": {"properties": {"b": {"type": "integer"}}}}}}`), root); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ field, over, want string }{

@@ -1,4 +1,5 @@
-// Package blame implements the command blame. It shows the layer that set each line of an object, and the history of a field.
+// Package blame implements the command blame. It shows the layer that set each line of an object,
+// and the history of a field.
 package blame
 
 import (
@@ -107,11 +108,13 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 			case 1:
 				flags.view.Field = fields[0]
 			default:
-				return exit.Usage(fmt.Errorf("blame takes one FIELD, got %q; none of them is a file", fields))
+				return exit.Usage(
+					fmt.Errorf("blame takes one FIELD, got %q; none of them is a file", fields))
 			}
 			return run(p, flags)
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string,
+			toComplete string) ([]string, cobra.ShellCompDirective) {
 			for _, arg := range args {
 				if !isPath(arg) {
 					return nil, cobra.ShellCompDirectiveNoFileComp
@@ -121,21 +124,33 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 			if len(flags.Files) == 0 {
 				return nil, cobra.ShellCompDirectiveDefault // a path
 			}
-			return completeField(p, flags, toComplete), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			return completeField(p, flags, toComplete),
+				cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
 	}
 	f := cmd.Flags()
-	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)", "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
+	option.AddInputs(f, &flags.Flags,
+		"read TrainJobs and runtimes, or other objects with managed fields, from a file, "+
+			"directory, glob or - (repeatable)",
+		"apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
 	option.AddBuilds(f, &flags.Flags)
-	f.StringVarP(&flags.view.Format, "output", "o", "text", "text, json, or html for a page to read in a browser")
+	f.StringVarP(&flags.view.Format, "output", "o", "text",
+		"text, json, or html for a page to read in a browser")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
-	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; runtime: the runtime that extended patches make")
-	f.StringVar(&flags.As, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
-	option.AddOnConflict(cmd, &flags.OnConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
+	f.StringVar(&flags.For, "for", option.ForReview,
+		"review: what the controller applies; runtime: the runtime that extended patches make")
+	f.StringVar(&flags.As, "as", "applied",
+		"applied: as the controllers send objects to the API server; stored: with the defaults "+
+			"of the API server and the webhooks")
+	option.AddOnConflict(cmd, &flags.OnConflict, "last",
+		"last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	flags.Schema.Add(cmd)
-	flags.Children.Add(f, "with --to=jobs or --to=pods: only this Job, or those of this replicated job; INDEX, of Pods, is N, N..M or all")
-	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")
+	flags.Children.Add(
+		f, "with --to=jobs or --to=pods: only this Job, or those of this replicated job; INDEX, "+
+			"of Pods, is N, N..M or all")
+	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false,
+		"show the file and line that each line comes from")
 	commandline.Words(cmd, "output", blameview.Formats()...)
 	commandline.Words(cmd, "to", "jobset", "jobs", "pods")
 	commandline.Words(cmd, "for", option.ForReview, option.ForRuntime)
@@ -143,16 +158,18 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	return cmd
 }
 
-// isPath reports whether an argument is a path and not a field. A path exists, is standard input, or has a manifest's
-// extension.
+// isPath reports whether an argument is a path and not a field. A path exists, is standard input,
+// or has a manifest's extension.
 func isPath(arg string) bool {
 	_, err := os.Lstat(arg)
-	return err == nil || arg == manifest.Stdin || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
+	return err == nil || arg == manifest.Stdin ||
+		slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
 }
 
 func run(p *host.Program, flags blameFlags) error {
 	format := flags.view.Format
-	if err := cmp.Or(option.OneOf("-o", format, blameview.Formats()...), option.OneOf("--for", flags.For, option.ForReview, option.ForRuntime)); err != nil {
+	if err := cmp.Or(option.OneOf("-o", format, blameview.Formats()...),
+		option.OneOf("--for", flags.For, option.ForReview, option.ForRuntime)); err != nil {
 		return exit.Usage(err)
 	}
 	if format != "text" && flags.view.ShowOrigin {
@@ -165,7 +182,9 @@ func run(p *host.Program, flags blameFlags) error {
 	if err != nil {
 		return err
 	}
-	findings = slices.DeleteFunc(codes.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error && !codes.AssumesRuntime(f) })
+	findings = slices.DeleteFunc(codes.Distinct(findings), func(f finding.Finding) bool {
+		return f.Severity < finding.Error && !codes.AssumesRuntime(f)
+	})
 	opts := flags.Report(p, p.Stderr)
 	opts.Releases = []release.Release{*flags.Release.Or()}
 	if err := report.WriteBeside(p.Stderr, findings, opts); err != nil {
@@ -183,7 +202,8 @@ func run(p *host.Program, flags blameFlags) error {
 	return exit.For(findings, false)
 }
 
-// selectFields finds the field in every object. It reports an unknown field only if every object lacks it.
+// selectFields finds the field in every object. It reports an unknown field only if every object
+// lacks it.
 func selectFields(objects []blameview.Blamed, field string) ([]blameview.Selection, error) {
 	var selected []blameview.Selection
 	var failed error
@@ -200,7 +220,10 @@ func selectFields(objects []blameview.Blamed, field string) ([]blameview.Selecti
 				if s.Fields = atomicAncestors(o, unknown.Path); s.Fields != nil {
 					break
 				}
-				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: no manager owns %s", o.ID, strings.TrimPrefix(unknown.Error(), "there is no field ")))))
+				failed = cmp.Or(
+					failed, error(
+						exit.Usage(fmt.Errorf("%s: no manager owns %s", o.ID,
+							strings.TrimPrefix(unknown.Error(), "there is no field ")))))
 				continue
 			case errors.As(err, &unknown):
 				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: %w", o.ID, err))))
@@ -232,7 +255,8 @@ func completeField(p *host.Program, flags blameFlags, word string) []string {
 				if !dot {
 					text = strings.TrimPrefix(text, ".")
 				}
-				if strings.HasPrefix(text, word) && !slices.Contains(paths, text) && report.Printable(text) == text {
+				if strings.HasPrefix(text, word) && !slices.Contains(paths, text) &&
+					report.Printable(text) == text {
 					paths = append(paths, text)
 				}
 			}

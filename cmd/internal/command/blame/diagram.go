@@ -10,7 +10,8 @@ import (
 )
 
 // diagramOf returns how a TrainJob became an object of a kind, and a JobSet its Pods.
-func diagramOf(in *workspace.Input, j workspace.Job, kind string, out pipeline.Made) *blameview.Diagram {
+func diagramOf(in *workspace.Input, j workspace.Job, kind string,
+	out pipeline.Made) *blameview.Diagram {
 	diagram := &blameview.Diagram{Runtime: render.RuntimeOf(j.TrainJob)}
 	if source := in.SourceOf(j); source.Base() != nil {
 		diagram.Managers = source.Managers()
@@ -27,7 +28,8 @@ func diagramOf(in *workspace.Input, j workspace.Job, kind string, out pipeline.M
 	for i := range out.JobSet.Spec.ReplicatedJobs {
 		replicated := &out.JobSet.Spec.ReplicatedJobs[i]
 		diagram.Jobs = append(diagram.Jobs, blameview.Jobs{
-			Name: replicated.Name, Replicas: int(replicated.Replicas), Pods: int(ptr.Deref(replicated.Template.Spec.Parallelism, 1)),
+			Name: replicated.Name, Replicas: int(replicated.Replicas),
+			Pods: int(ptr.Deref(replicated.Template.Spec.Parallelism, 1)),
 		})
 	}
 	return diagram

@@ -43,27 +43,36 @@ func (flags blameFlags) withoutManaged() error {
 		flag string
 		set  bool
 	}{
-		{"--runtimes", flags.Runtimes != nil}, {"--patch", flags.Patches != nil}, {"--namespace", flags.Namespace != ""},
-		{"--to", flags.To != "jobset"}, {"--for", flags.For != option.ForReview}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
-		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != (render.FeatureGates{})},
+		{"--runtimes", flags.Runtimes != nil}, {"--patch", flags.Patches != nil},
+		{"--namespace", flags.Namespace != ""},
+		{"--to", flags.To != "jobset"}, {"--for", flags.For != option.ForReview},
+		{"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
+		{"--force-manager", flags.Force != nil},
+		{"--feature-gates", flags.FeatureGates != (render.FeatureGates{})},
 		{"--job", flags.Children.IsSet()},
 		{"--show-origin", flags.view.ShowOrigin}, {"--show-values", flags.ShowValues},
 	} {
 		if f.set {
-			return fmt.Errorf("%s has no effect on managed fields, and no TrainJob in the inputs: remove it", f.flag)
+			return fmt.Errorf(
+				"%s has no effect on managed fields, and no TrainJob in the inputs: remove it",
+				f.flag)
 		}
 	}
 	return nil
 }
 
-// managedDocuments returns the objects of -f outside the Trainer's API, and its runtimes with managed fields. It returns none if the inputs hold a TrainJob, or if the
-// command line selects TrainJobs. The result live reports whether an object has managed fields.
-func managedDocuments(in *workspace.Input, selected bool) (documents []*manifest.Document, live bool) {
+// managedDocuments returns the objects of -f outside the Trainer's API, and its runtimes with
+// managed fields. It returns none if the inputs hold a TrainJob, or if the command line selects
+// TrainJobs. The result live reports whether an object has managed fields.
+func managedDocuments(in *workspace.Input,
+	selected bool) (documents []*manifest.Document, live bool) {
 	if selected {
 		return nil, false
 	}
 	for _, text := range in.Files {
-		if slices.ContainsFunc(text.Documents, func(d *manifest.Document) bool { return workspace.IsTrainer(d) && d.ID.Kind == trainer.TrainJobKind }) {
+		if slices.ContainsFunc(text.Documents, func(d *manifest.Document) bool {
+			return workspace.IsTrainer(d) && d.ID.Kind == trainer.TrainJobKind
+		}) {
 			return nil, false
 		}
 	}
@@ -87,7 +96,8 @@ func managedDocuments(in *workspace.Input, selected bool) (documents []*manifest
 	return documents, live
 }
 
-// decodeAll decodes a file again, including objects of other kinds. The decoder takes one version of a kind at a time.
+// decodeAll decodes a file again, including objects of other kinds. The decoder takes one version
+// of a kind at a time.
 func decodeAll(t workspace.File) []*manifest.Document {
 	var rounds [][]manifest.Kind
 	versions := map[[2]string][]string{}
@@ -108,13 +118,16 @@ func decodeAll(t workspace.File) []*manifest.Document {
 		if n == len(rounds) {
 			rounds = append(rounds, nil)
 		}
-		rounds[n] = append(rounds[n], manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(blameview.AnyObject) }})
+		rounds[n] = append(
+			rounds[n], manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind,
+				New: func() any { return new(blameview.AnyObject) }})
 	}
 	documents := slices.Clone(t.Documents)
 	for _, kinds := range rounds {
 		again, _ := manifest.DecodeKinds(t.Name, t.Data, kinds)
 		for i, d := range again {
-			if _, ok := d.Object.(*blameview.AnyObject); (ok || d.Broken) && i < len(documents) && documents[i].ID == d.ID && documents[i].Object == nil {
+			if _, ok := d.Object.(*blameview.AnyObject); (ok || d.Broken) && i < len(documents) &&
+				documents[i].ID == d.ID && documents[i].Object == nil {
 				documents[i] = d
 			}
 		}
@@ -134,7 +147,8 @@ func blameManaged(documents []*manifest.Document) ([]blameview.Blamed, finding.L
 			if err != nil {
 				return nil, nil, err
 			}
-			objects = append(objects, blameview.Blamed{ID: d.ID, Object: o, Document: d, Entries: m.Entries})
+			objects = append(
+				objects, blameview.Blamed{ID: d.ID, Object: o, Document: d, Entries: m.Entries})
 		}
 		findings = append(findings, m.Findings...)
 		d.Release()

@@ -28,7 +28,8 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 	shared := flags.Render
 	shared.Format, shared.Advisory = "yaml", true
 	if flags.Empty() {
-		return nil, nil, exit.Usage(errors.New("nothing to blame: name files with -f, or - for standard input"))
+		return nil, nil,
+			exit.Usage(errors.New("nothing to blame: name files with -f, or - for standard input"))
 	}
 	_, opts, err := shared.Parse()
 	if err != nil {
@@ -79,14 +80,21 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 		return nil, nil, exit.Usage(option.NoExtended())
 	}
 	if jobs == 0 && findings.Err() == nil {
-		findings = append(findings, flags.Flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
+		findings = append(
+			findings, flags.Flags.NoTrainJob("no TrainJob in the inputs",
+				"name files with TrainJobs with -f; -r is for runtimes only, and -R descends "+
+					"into directories"))
 	}
 	return objects, findings, nil
 }
 
-// blamePart returns the blamed objects of one part. managed reports that these are objects with managed fields.
-func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podOpts render.PodsOptions) (objects []blameview.Blamed, findings finding.List, managed bool, err error) {
-	if documents, live := managedDocuments(in, flags.Selector != nil); documents != nil && in.Build() == "" {
+// blamePart returns the blamed objects of one part. managed reports that these are objects with
+// managed fields.
+func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options,
+	podOpts render.PodsOptions) (objects []blameview.Blamed, findings finding.List, managed bool,
+	err error) {
+	if documents, live := managedDocuments(in, flags.Selector != nil); documents != nil &&
+		in.Build() == "" {
 		err := flags.withoutManaged()
 		switch {
 		case err != nil && live:
@@ -105,10 +113,14 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 		}
 		b := blamer{flags: flags, in: in, j: j, out: out, pods: podOpts}
 		b.pods.Release = j.Release()
-		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) merge.Claim { return in.Origin(j, c) }}
+		b.opts = blame.Options{
+			ShowValues: flags.ShowValues, Locate: func(c merge.Claim) merge.Claim {
+				return in.Origin(j, c)
+			}}
 		if flags.To == "jobset" {
 			for _, f := range found {
-				if codes.IsDispute(f.Code) && workspace.IsRuntime(f.Object) == (flags.For == option.ForRuntime) {
+				if codes.IsDispute(f.Code) &&
+					workspace.IsRuntime(f.Object) == (flags.For == option.ForRuntime) {
 					b.opts.Disputed = append(b.opts.Disputed, f.Path)
 				}
 			}
@@ -135,7 +147,9 @@ func blameOther(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.
 		return nil, nil, err
 	}
 	if m != nil && m.ID.Kind == "Secret" && !flags.ShowValues {
-		return nil, nil, exit.Usage(errors.New("the lines of a Secret are its values: add --show-values to see them"))
+		return nil, nil,
+			exit.Usage(errors.New(
+				"the lines of a Secret are its values: add --show-values to see them"))
 	}
 	merged, more := m.Apply(found)
 	if found = append(found, more...); merged == nil {
@@ -156,7 +170,8 @@ func blameOther(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.
 	return []blameview.Blamed{{ID: m.ID, Object: o}}, found, err
 }
 
-// maxBlamed limits the Jobs or Pods of one TrainJob. Each takes the memory of its whole history, and readers need few.
+// maxBlamed limits the Jobs or Pods of one TrainJob. Each takes the memory of its whole history,
+// and readers need few.
 const maxBlamed = 1000
 
 // blamer blames the objects of one TrainJob.
@@ -177,7 +192,9 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 	js := b.out.JobSet
 	if b.flags.To == "jobset" {
 		o, err := blame.New(js, runtimepatch.JobSetTemplate(), b.out.Owners.All(), b.opts)
-		return []blameview.Blamed{{ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}, Object: o}}, err
+		return []blameview.Blamed{
+			{ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace,
+				Name: js.Name}, Object: o}}, err
 	}
 	made, err := render.Jobs(js, b.pods.JobsOptions)
 	switch {
@@ -200,7 +217,8 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 			return nil, exit.Usage(err)
 		}
 		if len(objects) == maxBlamed {
-			return nil, exit.Usage(fmt.Errorf("more than %d Pods: select some with --job=JOB/INDEX", maxBlamed))
+			return nil, exit.Usage(
+				fmt.Errorf("more than %d Pods: select some with --job=JOB/INDEX", maxBlamed))
 		}
 		history, err := owners.Pod(pod)
 		if err != nil {
@@ -210,7 +228,10 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, blameview.Blamed{ID: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, Object: o})
+		objects = append(
+			objects, blameview.Blamed{
+				ID: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace,
+					Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, Object: o})
 	}
 	return objects, nil
 }
@@ -224,10 +245,13 @@ func (b blamer) runtime() ([]blameview.Blamed, error) {
 	t, history, locate := b.in.SourceOf(b.j).History()
 	b.opts.Locate = locate
 	o, err := blame.New(made, t, history, b.opts)
-	return []blameview.Blamed{{ID: fieldpath.Object{Kind: made.GetKind(), Namespace: made.GetNamespace(), Name: made.GetName()}, Object: o}}, err
+	return []blameview.Blamed{
+		{ID: fieldpath.Object{Kind: made.GetKind(), Namespace: made.GetNamespace(),
+			Name: made.GetName()}, Object: o}}, err
 }
 
-func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blameview.Blamed, error) {
+func (b blamer) jobs(out *render.JobsOutput,
+	owners *render.ChildOwners) ([]blameview.Blamed, error) {
 	var objects []blameview.Blamed
 	var names []string
 	for _, child := range slices.Concat(out.Jobs, out.Later) {
@@ -236,7 +260,8 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 			continue
 		}
 		if len(objects) == maxBlamed {
-			return nil, exit.Usage(fmt.Errorf("more than %d Jobs: select one with --job", maxBlamed))
+			return nil, exit.Usage(
+				fmt.Errorf("more than %d Jobs: select one with --job", maxBlamed))
 		}
 		history, err := owners.Job(child.Job)
 		if err != nil {
@@ -246,10 +271,15 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, blameview.Blamed{ID: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, Object: o})
+		objects = append(
+			objects, blameview.Blamed{
+				ID: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace,
+					Name: child.Job.Name}, Object: o})
 	}
 	if objects == nil && b.pods.Job != "" {
-		return nil, exit.Usage(fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, option.DidYouMean(b.pods.Job, names)))
+		return nil, exit.Usage(
+			fmt.Errorf("--job: there is no Job %q%s", b.pods.Job,
+				option.DidYouMean(b.pods.Job, names)))
 	}
 	return objects, nil
 }

@@ -1,4 +1,5 @@
-// Package check implements the command check. It reports whether the cluster would accept the objects and run them.
+// Package check implements the command check. It reports whether the cluster would accept the
+// objects and run them.
 package check
 
 import (
@@ -46,7 +47,8 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 	flags := checkFlags{Global: g}
 	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
-		Use:   "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH] [flags]",
+		Use: "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH] " +
+			"[flags]",
 		Short: "Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them",
 		Long: `Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them. The command reports all
 findings of admission, the controllers and the API server at once, from the TrainJob to its Pods, each at its
@@ -121,25 +123,39 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 			case cmd.Flags().Changed("old") && flags.old == "":
 				return exit.Usage(errors.New("--old: an empty path: give it a file or a directory"))
 			case cmd.Flags().Changed("git") && flags.git == "":
-				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
+				return exit.Usage(
+					errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
 			return run(p, flags)
 		},
 	}
 	f := cmd.Flags()
-	option.AddInputs(f, &flags.Flags, "check a file, directory, glob or -, as a PATH (repeatable)", option.LaidOver)
+	option.AddInputs(f, &flags.Flags, "check a file, directory, glob or -, as a PATH (repeatable)",
+		option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
-	f.StringVar(&flags.old, "old", "", "the state before, from a file, a directory or a dump of kubectl get -o yaml: judge the change from there")
-	f.StringVar(&flags.git, "git", "", "report only findings that this revision of git lacks; REV..REV and REV...REV compare revisions")
+	f.StringVar(&flags.old, "old", "",
+		"the state before, from a file, a directory or a dump of kubectl get -o yaml: judge the "+
+			"change from there")
+	f.StringVar(&flags.git, "git", "",
+		"report only findings that this revision of git lacks; REV..REV and REV...REV compare "+
+			"revisions")
 	option.AddRecreate(f, &flags.recreate)
-	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
+	option.AddOnConflict(cmd, &flags.onConflict, "fail",
+		"fail, an error where managers disagree, or last, a warning, and the last patch wins as "+
+			"in the cluster")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
-	option.AddVersion(cmd, &flags.until, "to-version", "also warn of what a later release of the Trainer refuses")
-	option.AddDefinitions(f, &flags.definitions, "also check objects of the CustomResourceDefinitions in a file, directory or glob (repeatable)")
-	f.Var((*option.Paths)(&flags.flavors), "flavors", "list the ResourceFlavors of Kueue in a file, directory or glob that each TrainJob can have (repeatable)")
+	option.AddVersion(cmd, &flags.until, "to-version",
+		"also warn of what a later release of the Trainer refuses")
+	option.AddDefinitions(f, &flags.definitions,
+		"also check objects of the CustomResourceDefinitions in a file, directory or glob "+
+			"(repeatable)")
+	f.Var((*option.Paths)(&flags.flavors), "flavors",
+		"list the ResourceFlavors of Kueue in a file, directory or glob that each TrainJob can "+
+			"have (repeatable)")
 	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
-	f.BoolVar(&flags.strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")
+	f.BoolVar(&flags.strict, "strict", false,
+		"count warnings, and the note on a runtime of the release, as errors")
 	return cmd
 }
 
@@ -149,7 +165,9 @@ func run(p *host.Program, flags checkFlags) error {
 		return exit.Usage(err)
 	}
 	if flags.old != "" && flags.Builds() {
-		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git, or build first, and name the files"))
+		return exit.Usage(
+			errors.New("--old has no builds: compare with a revision, --git, or build first, and " +
+				"name the files"))
 	}
 	if flags.flavors != nil {
 		return runFlavors(p, flags, levels)
@@ -193,14 +211,18 @@ func run(p *host.Program, flags checkFlags) error {
 	}
 	found = codes.JoinBuilds(found)
 	opts := flags.Report(p, p.Stdout)
-	opts.Strict, opts.Title, opts.Lead = flags.strict, "What the cluster would say", fmt.Sprint(j.count)+report.Releases(j.lines.Releases())
-	opts.Line, opts.Quote, opts.Version, opts.Releases, opts.Files, opts.Rooted = j.lines.Line, j.lines.Quote, p.Version(), j.lines.Releases(), j.lines.Order, host.Rooted()
+	opts.Strict, opts.Title, opts.Lead = flags.strict, "What the cluster would say",
+		fmt.Sprint(j.count)+report.Releases(j.lines.Releases())
+	opts.Line, opts.Quote, opts.Version, opts.Releases, opts.Files, opts.Rooted = j.lines.Line,
+		j.lines.Quote, p.Version(), j.lines.Releases(), j.lines.Order, host.Rooted()
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "%s%s: %s%s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was)
+	fmt.Fprintf(p.Stderr, "%s%s: %s%s\n", j.count, report.Releases(opts.Releases),
+		cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was)
 	if flags.until != nil {
-		if basis := release.Basis(*flags.until); basis != "" && basis != release.Basis(opts.Releases...) {
+		if basis := release.Basis(*flags.until); basis != "" &&
+			basis != release.Basis(opts.Releases...) {
 			fmt.Fprintf(p.Stderr, "note: %s\n", basis)
 		}
 	}
@@ -210,7 +232,8 @@ func run(p *host.Program, flags checkFlags) error {
 // parse parses the flags with a fixed set of values.
 func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if flags.Empty() {
-		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")
+		return nil, 0,
+			errors.New("nothing to check: name files or directories, or - for standard input")
 	}
 	onConflict, errRule := option.ParseOnConflict(flags.onConflict)
 	levels, errLevels := option.ParseSeverities(flags.severity)
@@ -221,9 +244,15 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	case flags.git != "" && flags.old != "":
 		return nil, 0, errors.New("--git and --old exclude each other: use one of the two")
 	case flags.recreate && flags.old == "" && flags.git == "":
-		return nil, 0, errors.New("--recreate has no effect without an old state: add --git or --old, or remove it")
+		return nil, 0,
+			errors.New("--recreate has no effect without an old state: add --git or --old, or " +
+				"remove it")
 	case flags.old == manifest.Stdin:
-		return nil, 0, errors.New("--old: name a file or a directory; only the new state may come from standard input")
+		return nil, 0,
+			errors.New("--old: name a file or a directory; only the new state may come from " +
+				"standard input")
 	}
-	return levels, onConflict, cmp.Or(flags.Color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.CheckPaths())
+	return levels, onConflict,
+		cmp.Or(flags.Color.Check(flags.format), option.CheckDefinitions(flags.definitions),
+			flags.CheckPaths())
 }

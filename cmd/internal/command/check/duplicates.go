@@ -21,7 +21,9 @@ func oncePerRuntime(found finding.List) finding.List {
 			once = append(once, f)
 			continue
 		}
-		k := codes.KeyOf(finding.Finding{Code: f.Code, Severity: f.Severity, Position: f.Position, Message: f.Message})
+		k := codes.KeyOf(
+			finding.Finding{Code: f.Code, Severity: f.Severity, Position: f.Position,
+				Message: f.Message})
 		if at, seen := first[k]; !seen {
 			first[k] = len(once)
 			once = append(once, f)

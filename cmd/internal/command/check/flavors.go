@@ -33,7 +33,8 @@ func runFlavors(p *host.Program, flags checkFlags, levels option.Severities) err
 	case flags.format != "text" && flags.format != "json":
 		return exit.Usage(fmt.Errorf("--flavors writes text or json, not %s", flags.format))
 	case flags.git != "" || flags.old != "" || flags.Builds():
-		return exit.Usage(errors.New("--flavors has no effect on --git, --old and builds: use one of the two"))
+		return exit.Usage(
+			errors.New("--flavors has no effect on --git, --old and builds: use one of the two"))
 	}
 	q, found, err := pipeline.ReadQueue(p, flags.Flags, flags.flavors, nil)
 	if err != nil {
@@ -87,7 +88,8 @@ func (r FlavorReport) write(p *host.Program, q *pipeline.Queue) error {
 		for _, f := range row.Flavors {
 			fmt.Fprintf(table, "\t%s", f.Result)
 			for _, reason := range reasons(f) {
-				details = append(details, fmt.Sprintf("%s, %s: %s", name, report.Printable(f.Flavor), reason))
+				details = append(
+					details, fmt.Sprintf("%s, %s: %s", name, report.Printable(f.Flavor), reason))
 			}
 		}
 	}

@@ -25,8 +25,8 @@ type furtherKind struct {
 	unusable   sync.Once // reports an invalid definition once
 }
 
-// readFurther reads the definitions of --crd, and returns the flags that read their kinds. The kinds of the Trainer and of JobSet
-// keep the definitions of the release.
+// readFurther reads the definitions of --crd, and returns the flags that read their kinds. The
+// kinds of the Trainer and of JobSet keep the definitions of the release.
 func readFurther(p *host.Program, flags checkFlags) (checkFlags, *workspace.Input, finding.List) {
 	in := workspace.New(flags.Flags)
 	definitions, found := objectmerge.ReadDefinitions(p, in, flags.definitions)
@@ -40,8 +40,11 @@ func readFurther(p *host.Program, flags checkFlags) (checkFlags, *workspace.Inpu
 			found = append(found, d.Unusable(err)...)
 		}
 		for _, k := range kinds {
-			flags.further[[2]string{k.Group + "/" + k.Version, k.Kind}] = &furtherKind{kind: k, definition: d}
-			flags.Kinds = append(flags.Kinds, manifest.Kind{Group: k.Group, Version: k.Version, Kind: k.Kind, New: func() any { return new(merge.Object) }})
+			flags.further[[2]string{k.Group + "/" + k.Version, k.Kind}] = &furtherKind{
+				kind: k, definition: d}
+			flags.Kinds = append(
+				flags.Kinds, manifest.Kind{Group: k.Group, Version: k.Version, Kind: k.Kind,
+					New: func() any { return new(merge.Object) }})
 		}
 	}
 	return flags, in, found
@@ -52,7 +55,8 @@ func (j *runner) furtherKind(d *manifest.Document) *furtherKind {
 	return j.flags.further[[2]string{d.APIVersion, d.ID.Kind}]
 }
 
-// unscoped removes the namespace of objects that have none. Decoding knows the scope of no further kind.
+// unscoped removes the namespace of objects that have none. Decoding knows the scope of no further
+// kind.
 func (kinds furtherKinds) unscoped(found finding.List) finding.List {
 	clusterScoped := map[string]bool{}
 	for _, k := range kinds {
@@ -67,7 +71,8 @@ func (kinds furtherKinds) unscoped(found finding.List) finding.List {
 }
 
 // furtherObject judges an object of such a kind.
-func (j *runner) furtherObject(ctx context.Context, k *furtherKind, d *manifest.Document) finding.List {
+func (j *runner) furtherObject(ctx context.Context, k *furtherKind,
+	d *manifest.Document) finding.List {
 	defer d.Release()
 	fields, err := d.ReadFields()
 	if err != nil {

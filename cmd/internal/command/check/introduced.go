@@ -30,8 +30,10 @@ type baseline struct {
 }
 
 // newBaseline returns the version before a change, before it is read.
-func newBaseline(p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) *baseline {
-	s := &baseline{side: side, p: side.Program(p), flags: flags, onConflict: onConflict, levels: levels, known: revision.Baseline{}}
+func newBaseline(p *host.Program, side *revision.Side, flags checkFlags,
+	onConflict render.OnConflict, levels option.Severities) *baseline {
+	s := &baseline{side: side, p: side.Program(p), flags: flags, onConflict: onConflict,
+		levels: levels, known: revision.Baseline{}}
 	s.flags.Flags, s.flags.git = side.Flags, ""
 	s.flags.force = nil // the version before may lack a manager
 	s.flags.counted = nil
@@ -49,7 +51,8 @@ func (s *baseline) version() revision.Version {
 	return revision.Version{Files: s.side.Files, Flags: s.flags.Flags}
 }
 
-// check checks a part of the version before. It returns the state from which the part of the new version is an update.
+// check checks a part of the version before. It returns the state from which the part of the new
+// version is an update.
 func (s *baseline) check(ctx context.Context, part workspace.Flags) *oldState {
 	if s.side.Flags.Empty() {
 		return nil
@@ -62,7 +65,8 @@ func (s *baseline) check(ctx context.Context, part workspace.Flags) *oldState {
 	j.in.Label(found)
 	s.hasObjects = s.hasObjects || j.count.any(flags.Selector != nil)
 	s.known.Add(s.levels.Apply(found))
-	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes, rejected: j.rejectedObjects(found)}
+	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes,
+		rejected: j.rejectedObjects(found)}
 	if flags.Selector != nil { // a label may be new
 		flags.Selector = nil
 		all := newRunner(s.p, flags, s.onConflict, nil)
@@ -71,21 +75,22 @@ func (s *baseline) check(ctx context.Context, part workspace.Flags) *oldState {
 	return before
 }
 
-// rejectedObjects returns the TrainJobs and JobSets that the cluster rejects, so that it does not have them. A missing runtime may be
-// in the cluster.
+// rejectedObjects returns the TrainJobs and JobSets that the cluster rejects, so that it does not
+// have them. A missing runtime may be in the cluster.
 func (j *runner) rejectedObjects(found finding.List) map[fieldpath.Object]bool {
 	rejected := map[fieldpath.Object]bool{}
 	for _, f := range found {
 		isRuntime := f.Code == codes.NoRuntime || f.Code == codes.RuntimeRejected
-		if f.Severity >= finding.Error && !isRuntime && !admission.Stricter(j.objects[f.Object].API().Release(), f) {
+		if f.Severity >= finding.Error && !isRuntime &&
+			!admission.Stricter(j.objects[f.Object].API().Release(), f) {
 			rejected[f.Object] = true
 		}
 	}
 	return rejected
 }
 
-// introduced returns the findings that the version before lacks. If neither version has objects, as after a broken build, it returns
-// all.
+// introduced returns the findings that the version before lacks. If neither version has objects, as
+// after a broken build, it returns all.
 func (s *baseline) introduced(found finding.List, hasObjects bool) finding.List {
 	if s == nil || !hasObjects && !s.hasObjects {
 		return found

@@ -15,7 +15,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// twice returns the program for each of two runs over the same inputs: both read standard input if the flags name it.
+// twice returns the program for each of two runs over the same inputs: both read standard input if
+// the flags name it.
 func twice(p *host.Program, flags checkFlags) (first, second *host.Program, err error) {
 	one, other := *p, *p
 	if slices.Contains(slices.Concat(flags.Files, flags.Runtimes), manifest.Stdin) {
@@ -28,8 +29,8 @@ func twice(p *host.Program, flags checkFlags) (first, second *host.Program, err 
 	return &one, &other, nil
 }
 
-// isLater returns an error unless the release of --to-version is later than one of the inputs' releases, or than the latest one if
-// the inputs name none.
+// isLater returns an error unless the release of --to-version is later than one of the inputs'
+// releases, or than the latest one if the inputs name none.
 func (flags checkFlags) isLater(now []release.Release) error {
 	if flags.until == nil {
 		return nil
@@ -39,16 +40,24 @@ func (flags checkFlags) isLater(now []release.Release) error {
 	}
 	known := release.Known()
 	rank := func(r release.Release) int {
-		return slices.IndexFunc(known, func(other release.Release) bool { return other.Name == r.Name })
+		return slices.IndexFunc(known, func(other release.Release) bool {
+			return other.Name == r.Name
+		})
 	}
-	if slices.ContainsFunc(now, func(r release.Release) bool { return rank(r) < rank(*flags.until) }) {
+	if slices.ContainsFunc(now, func(r release.Release) bool {
+		return rank(r) < rank(*flags.until)
+	}) {
 		return nil
 	}
-	return fmt.Errorf("--to-version %s: not later than Trainer %s, by which the inputs are checked: name a later release", flags.until.Name, now[0].Name)
+	return fmt.Errorf(
+		"--to-version %s: not later than Trainer %s, by which the inputs are checked: name a "+
+			"later release", flags.until.Name, now[0].Name)
 }
 
-// refusedBy returns a warning for each error of the inputs in another release that they do not have now.
-func refusedBy(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, now finding.List) (finding.List, error) {
+// refusedBy returns a warning for each error of the inputs in another release that they do not have
+// now.
+func refusedBy(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict,
+	now finding.List) (finding.List, error) {
 	to := *flags.until
 	flags.Release, flags.counted = &to, nil
 	j, err := checkParts(ctx, p, flags, onConflict, nil)

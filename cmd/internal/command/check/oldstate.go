@@ -23,16 +23,17 @@ type oldState struct {
 	in       *workspace.Input
 	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
 	runtimes *admittedRuntimes
-	rejected map[fieldpath.Object]bool // the objects of a revision that the cluster rejects, so that it lacks them
-	first    *manifest.Document        // of --old
-	isLive   bool                      // a cluster has the objects
-	dump     *live.Dump                // of a cluster, with what its controllers made; or nil
+	// the objects of a revision that the cluster rejects, so that it lacks them
+	rejected map[fieldpath.Object]bool
+	first    *manifest.Document // of --old
+	isLive   bool               // a cluster has the objects
+	dump     *live.Dump         // of a cluster, with what its controllers made; or nil
 	// met is set once an old object is among the new objects.
 	met atomic.Bool
 }
 
-// readOldState reads the old state: files, a directory, or the dump of a cluster. It reports what cannot be read only: other findings
-// were reported when the state was new.
+// readOldState reads the old state: files, a directory, or the dump of a cluster. It reports what
+// cannot be read only: other findings were reported when the state was new.
 func readOldState(p *host.Program, j *runner) *oldState {
 	if j.flags.old == "" {
 		return nil
@@ -40,7 +41,8 @@ func readOldState(p *host.Program, j *runner) *oldState {
 	dump := live.Read(p, j.flags.Flags, j.flags.old)
 	j.in.Findings = append(append(j.in.Findings, dump.Findings...), dump.UnreadWorkloads()...)
 	j.in.AddLines(dump.Input.Lines)
-	s := &oldState{in: dump.Input, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &admittedRuntimes{}}
+	s := &oldState{in: dump.Input, objects: map[fieldpath.Object]*manifest.Document{},
+		runtimes: &admittedRuntimes{}}
 	if dump.Live && dump.Findings.Err() != nil {
 		return s // what runs is unknown
 	}
@@ -74,7 +76,8 @@ func (s *oldState) runtimeFields(id fieldpath.Object, api *manifest.API) map[str
 }
 
 // fieldsOf returns the old state of a TrainJob or a JobSet by the API of the new one, or nil.
-func (s *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
+func (s *oldState) fieldsOf(id fieldpath.Object,
+	api *manifest.API) (map[string]any, *manifest.Document) {
 	if s == nil || s.objects[id] == nil || s.rejected[id] {
 		return nil, nil
 	}
@@ -90,7 +93,8 @@ func (s *oldState) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]
 }
 
 // checkJobSet judges a JobSet as an update if its old state is known, else as a creation.
-func (s *oldState) checkJobSet(ctx context.Context, j *runner, d *manifest.Document, fields map[string]any) finding.List {
+func (s *oldState) checkJobSet(ctx context.Context, j *runner, d *manifest.Document,
+	fields map[string]any) finding.List {
 	r, namespace := d.API().Release(), j.flags.Namespace
 	if old, _ := s.fieldsOf(j.in.ID(d), d.API()); old != nil {
 		return admission.UpdateJobSet(ctx, r, old, fields, namespace)
@@ -98,8 +102,8 @@ func (s *oldState) checkJobSet(ctx context.Context, j *runner, d *manifest.Docum
 	return admission.AdmitJobSet(ctx, d.API().Release(), fields, namespace)
 }
 
-// check judges a TrainJob as an update if its old state is known, else as a creation. It assumes the patches of other managers
-// before and after the change.
+// check judges a TrainJob as an update if its old state is known, else as a creation. It assumes
+// the patches of other managers before and after the change.
 func (s *oldState) check(ctx context.Context, in admission.Input, job workspace.Job) finding.List {
 	id := render.ObjectOf(job.TrainJob)
 	if s != nil && s.dump != nil {
@@ -112,8 +116,10 @@ func (s *oldState) check(ctx context.Context, in admission.Input, job workspace.
 	return admission.Update(ctx, s.input(ctx, in, job, fields, d), in)
 }
 
-// checkObserved judges a TrainJob as an update of a cluster, with the next states of the objects that exist.
-func (s *oldState) checkObserved(ctx context.Context, in admission.Input, job workspace.Job, id fieldpath.Object) finding.List {
+// checkObserved judges a TrainJob as an update of a cluster, with the next states of the objects
+// that exist.
+func (s *oldState) checkObserved(ctx context.Context, in admission.Input, job workspace.Job,
+	id fieldpath.Object) finding.List {
 	observed, found := s.dump.Observed(id)
 	old := in // if the dump lacks the TrainJob
 	if fields, d := s.fieldsOf(id, job.Document.API()); fields != nil {
@@ -127,16 +133,21 @@ func (s *oldState) checkObserved(ctx context.Context, in admission.Input, job wo
 	family := s.dump.Family(id)
 	defer family.Release()
 	updated, second := admission.UpdateObserved(ctx, old, in, *observed)
-	return slices.Concat(found, updated, family.Unknown(second), family.Stale(second, func(path fieldpath.Path) fieldpath.Position {
-		return s.runner.in.Locate(job, finding.List{{Object: fieldpath.Object{Kind: workspace.JobSetKind}, Path: path}})[0].Position
-	}))
+	return slices.Concat(found, updated, family.Unknown(second),
+		family.Stale(second, func(path fieldpath.Path) fieldpath.Position {
+			return s.runner.in.Locate(
+				job, finding.List{
+					{Object: fieldpath.Object{Kind: workspace.JobSetKind}, Path: path}})[0].Position
+		}))
 }
 
 // input returns the old state of a TrainJob for admission.
-func (s *oldState) input(ctx context.Context, in admission.Input, job workspace.Job, fields map[string]any, d *manifest.Document) admission.Input {
+func (s *oldState) input(ctx context.Context, in admission.Input, job workspace.Job,
+	fields map[string]any, d *manifest.Document) admission.Input {
 	old := in
 	named := workspace.Job{TrainJob: workspace.Outline(fields, job.Namespace), Document: d}
-	old.TrainJob, old.Layers, old.Earlier, old.Runtime = fields, named.Layers(), s.in.Earlier(named), nil
+	old.TrainJob, old.Layers, old.Earlier, old.Runtime = fields, named.Layers(),
+		s.in.Earlier(named), nil
 	if source := s.in.SourceOf(named); source != nil {
 		admitted := s.runtimes.of(source)
 		admitted.isStored = admitted.isStored || s.isLive
@@ -145,8 +156,8 @@ func (s *oldState) input(ctx context.Context, in admission.Input, job workspace.
 	return old
 }
 
-// missingRuntime reports a TrainJob of the old state whose runtime neither state has. The Trainer's webhook asks for it at each update, and
-// its controller renders by the snapshot.
+// missingRuntime reports a TrainJob of the old state whose runtime neither state has. The Trainer's
+// webhook asks for it at each update, and its controller renders by the snapshot.
 func (s *oldState) missingRuntime(in *workspace.Input, job workspace.Job) *finding.Finding {
 	id := render.ObjectOf(job.TrainJob)
 	if s == nil || !s.isLive || s.objects[id] == nil || !in.Lacks(job) {
@@ -154,9 +165,12 @@ func (s *oldState) missingRuntime(in *workspace.Input, job workspace.Job) *findi
 	}
 	ref := fieldpath.Fields("spec", "runtimeRef")
 	f := &finding.Finding{
-		Code: codes.NoRuntime, Severity: finding.Warning, Object: id, Path: ref, Position: job.Document.Position(ref),
-		Message: fmt.Sprintf("Not found: %s: without it, the webhook rejects every update of the TrainJob, also one that resumes it", render.RuntimeOf(job.TrainJob)),
-		Remedy:  finding.Remedy{Text: "create the runtime again, or add it to the dump or by -r"},
+		Code: codes.NoRuntime, Severity: finding.Warning, Object: id, Path: ref,
+		Position: job.Document.Position(ref),
+		Message: fmt.Sprintf(
+			"Not found: %s: without it, the webhook rejects every update of the TrainJob, also "+
+				"one that resumes it", render.RuntimeOf(job.TrainJob)),
+		Remedy: finding.Remedy{Text: "create the runtime again, or add it to the dump or by -r"},
 	}
 	if s.in.HasRuntimes() { // they were asked for
 		f.Severity = finding.Error
@@ -164,8 +178,10 @@ func (s *oldState) missingRuntime(in *workspace.Input, job workspace.Job) *findi
 	return f
 }
 
-// admit admits an old runtime as a creation. It drops the findings, which were reported when the runtime was new.
-func (s *oldState) admit(ctx context.Context, admitted *admittedRuntime, named fieldpath.Object) *admission.Runtime {
+// admit admits an old runtime as a creation. It drops the findings, which were reported when the
+// runtime was new.
+func (s *oldState) admit(ctx context.Context, admitted *admittedRuntime,
+	named fieldpath.Object) *admission.Runtime {
 	created := *s.runner
 	created.oldState = nil
 	runtime, _ := created.admit(ctx, admitted, named)
@@ -179,8 +195,10 @@ func (s *oldState) unrelated() *finding.Finding {
 	}
 	at := fieldpath.Fields("metadata", "name")
 	return &finding.Finding{
-		Code: codes.UnknownOldObject, Severity: finding.Warning, Object: s.in.ID(s.first), Path: at, Position: s.first.Position(at),
-		Message: "no object of the old state is among the new objects: all were judged as created",
-		Remedy:  finding.Remedy{Text: "pass two states of the same objects: kind, namespace and name must be equal"},
+		Code: codes.UnknownOldObject, Severity: finding.Warning, Object: s.in.ID(s.first), Path: at,
+		Position: s.first.Position(at),
+		Message:  "no object of the old state is among the new objects: all were judged as created",
+		Remedy: finding.Remedy{
+			Text: "pass two states of the same objects: kind, namespace and name must be equal"},
 	}
 }

@@ -30,9 +30,10 @@ type partResults struct {
 	order []string // the files
 }
 
-// checkParts reads and judges the parts one after the other, so that only one is in memory. With a version before, it judges each part
-// as an update of the part there.
-func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict, was *baseline) (*results, error) {
+// checkParts reads and judges the parts one after the other, so that only one is in memory. With a
+// version before, it judges each part as an update of the part there.
+func checkParts(ctx context.Context, p *host.Program, flags checkFlags,
+	onConflict render.OnConflict, was *baseline) (*results, error) {
 	all := &results{lines: workspace.New(flags.Flags)}
 	if len(flags.definitions) > 0 {
 		var in *workspace.Input
@@ -68,7 +69,9 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 	}
 	selected := flags.Selector != nil
 	if !all.count.any(selected) && (selected || !failed && all.count.next == 0) {
-		none := flags.NoTrainJob("no TrainJob, runtime or JobSet in the inputs", "name files with such objects; -r is for runtimes of TrainJobs, and -R descends into directories")
+		none := flags.NoTrainJob("no TrainJob, runtime or JobSet in the inputs",
+			"name files with such objects; -r is for runtimes of TrainJobs, and -R descends into "+
+				"directories")
 		if !selected && none.Position.File == "" && len(all.lines.Order) > 0 {
 			none.Position = fieldpath.Position{File: all.lines.Order[0]}
 		}
@@ -78,15 +81,21 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 }
 
 // eachBuildPart calls take for each part, with its state in the version before.
-func eachBuildPart(ctx context.Context, p *host.Program, flags checkFlags, was *baseline, take func(part workspace.Flags, before *oldState) error) error {
+func eachBuildPart(ctx context.Context, p *host.Program, flags checkFlags, was *baseline,
+	take func(part workspace.Flags, before *oldState) error) error {
 	if was == nil {
-		return build.Parts(p, flags.Flags, func(part workspace.Flags) error { return take(part, nil) })
+		return build.Parts(p, flags.Flags, func(part workspace.Flags) error {
+			return take(part, nil)
+		})
 	}
 	new := revision.Version{Files: p.Files, Flags: flags.Flags}
-	return revision.Pairs(p, was.version(), new, func(old, part workspace.Flags) error { return take(part, was.check(ctx, old)) })
+	return revision.Pairs(p, was.version(), new, func(old, part workspace.Flags) error {
+		return take(part, was.check(ctx, old))
+	})
 }
 
-// ordered returns the findings that pick returns, in the order of the parts, the files and their lines, each once.
+// ordered returns the findings that pick returns, in the order of the parts, the files and their
+// lines, each once.
 func (all *results) ordered(pick func(finding.List) finding.List) finding.List {
 	var found finding.List
 	for _, part := range all.parts {
@@ -95,13 +104,15 @@ func (all *results) ordered(pick func(finding.List) finding.List) finding.List {
 	return codes.Distinct(found)
 }
 
-// counted are the objects of shared files that earlier parts have counted. A nil one counts all, for a run of one part.
+// counted are the objects of shared files that earlier parts have counted. A nil one counts all,
+// for a run of one part.
 type counted struct {
 	objects map[objectID]bool
 	later   bool // than the first part
 }
 
-// countOnce counts a document. The parts of a run count an object of a shared file once. kind is empty for any document.
+// countOnce counts a document. The parts of a run count an object of a shared file once. kind is
+// empty for any document.
 func (j *runner) countOnce(d *manifest.Document, count *int, kind string) {
 	c, key := j.flags.counted, objectID{d.File, kind, d.ID.String()}
 	switch {

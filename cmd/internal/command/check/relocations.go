@@ -10,10 +10,13 @@ import (
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
-// relocated returns the errors of decoding on fields of patches that the TrainJob can move to spec.trainer, with certain remedies. The
-// controller writes spec.trainer into each job with the trainer's label. So the patched job must be the only one.
+// relocated returns the errors of decoding on fields of patches that the TrainJob can move to
+// spec.trainer, with certain remedies. The controller writes spec.trainer into each job with the
+// trainer's label. So the patched job must be the only one.
 func relocated(d *manifest.Document, job workspace.Job, admitted *admittedRuntime) finding.List {
-	moved := d.Findings.Where(func(f finding.Finding) bool { return f.Code == codes.Unpatchable && f.Remedy.Do == finding.Move })
+	moved := d.Findings.Where(func(f finding.Finding) bool {
+		return f.Code == codes.Unpatchable && f.Remedy.Do == finding.Move
+	})
 	if moved == nil || admitted == nil {
 		return nil
 	}
@@ -22,7 +25,9 @@ func relocated(d *manifest.Document, job workspace.Job, admitted *admittedRuntim
 		return nil // decoding has reported the error
 	}
 	trainer := onlyTrainer(fields)
-	certain := moved.Where(func(f finding.Finding) bool { return trainer != "" && patchedJob(f.Path) == trainer })
+	certain := moved.Where(func(f finding.Finding) bool {
+		return trainer != "" && patchedJob(f.Path) == trainer
+	})
 	for i := range certain {
 		certain[i].Remedy.IsCertain = true
 	}
@@ -40,7 +45,8 @@ func patchedJob(path fieldpath.Path) string {
 	return ""
 }
 
-// onlyTrainer returns the name of the only replicated job of a runtime with the trainer's label, or "".
+// onlyTrainer returns the name of the only replicated job of a runtime with the trainer's label, or
+// "".
 func onlyTrainer(runtime map[string]any) string {
 	jobs, _ := valueAt(runtime, "spec", "template", "spec", "replicatedJobs").([]any)
 	found := ""

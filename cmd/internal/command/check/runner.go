@@ -23,8 +23,9 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// runner runs the input of check through admission. It first reads everything, since a runtime may follow the TrainJobs that
-// name it. Then it judges each document. To save memory, it keeps only the text of a document after reading.
+// runner runs the input of check through admission. It first reads everything, since a runtime may
+// follow the TrainJobs that name it. Then it judges each document. To save memory, it keeps only
+// the text of a document after reading.
 type runner struct {
 	progress   *host.Progress
 	in         *workspace.Input
@@ -51,7 +52,8 @@ type objectID struct{ file, kind, name string }
 // counts counts the judged objects.
 type counts struct{ documents, jobs, runtimes, jobSets, others, next int }
 
-// any reports whether any object was judged. A selector is for TrainJobs and JobSets: then others do not count.
+// any reports whether any object was judged. A selector is for TrainJobs and JobSets: then others
+// do not count.
 func (t counts) any(selected bool) bool {
 	return t.jobs+t.jobSets > 0 || !selected && t.runtimes+t.others > 0
 }
@@ -62,7 +64,8 @@ func (t counts) String() string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{t.jobs, "TrainJob"}, {t.runtimes, "runtime"}, {t.jobSets, "JobSet"}, {t.others, "other object"}} {
+	}{{t.jobs, "TrainJob"}, {t.runtimes, "runtime"}, {t.jobSets, "JobSet"},
+		{t.others, "other object"}} {
 		if part.n > 0 {
 			parts = append(parts, report.Count(part.n, part.what))
 		}
@@ -72,7 +75,8 @@ func (t counts) String() string {
 		skipped = fmt.Sprintf(", skipped %s", report.Count(t.next, "OptimizationJob"))
 	}
 	if parts == nil {
-		return fmt.Sprintf("checked nothing in %s%s", report.Count(t.documents, "document"), skipped)
+		return fmt.Sprintf("checked nothing in %s%s", report.Count(t.documents, "document"),
+			skipped)
 	}
 	last := len(parts) - 1
 	text := parts[last]
@@ -82,11 +86,15 @@ func (t counts) String() string {
 	return fmt.Sprintf("checked %s in %s%s", text, report.Count(t.documents, "document"), skipped)
 }
 
-// newRunner returns a runner that has read all inputs. Without a state before, it reads the state of --old.
-func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, before *oldState) *runner {
+// newRunner returns a runner that has read all inputs. Without a state before, it reads the state
+// of --old.
+func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict,
+	before *oldState) *runner {
 	j := &runner{
-		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
-		runtimes: &admittedRuntimes{}, reading: map[objectID]finding.List{}, objects: map[fieldpath.Object]*manifest.Document{},
+		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags,
+		onConflict: onConflict,
+		runtimes:   &admittedRuntimes{}, reading: map[objectID]finding.List{},
+		objects: map[fieldpath.Object]*manifest.Document{},
 	}
 	j.in.Step = j.progress.Step
 	if j.oldState = before; before == nil {
@@ -101,7 +109,9 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, 
 	})
 	j.in.ReadFiles(p, flags.Runtimes, func(d workspace.Decoded) {
 		// Findings on an object are reported with the object.
-		j.in.Findings = append(j.in.Findings, d.Findings.Where(func(f finding.Finding) bool { return f.Object.Name == "" })...)
+		j.in.Findings = append(j.in.Findings, d.Findings.Where(func(f finding.Finding) bool {
+			return f.Object.Name == ""
+		})...)
 		j.record(d, false)
 	})
 	if before := j.oldState; before != nil {
@@ -116,7 +126,8 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict, 
 	return j
 }
 
-// record records the documents of a file. Unless all is set, it skips the TrainJobs and JobSets, and does not judge runtimes.
+// record records the documents of a file. Unless all is set, it skips the TrainJobs and JobSets,
+// and does not judge runtimes.
 func (j *runner) record(file workspace.Decoded, all bool) {
 	for _, f := range file.Findings {
 		key := objectID{f.Position.File, f.Object.Kind, f.Object.Name}
@@ -143,17 +154,23 @@ func (j *runner) document(d *manifest.Document, all bool) {
 	case j.furtherKind(d) != nil:
 		if all {
 			j.count.others++
-			j.results = append(j.results, func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) })
+			j.results = append(j.results, func(ctx context.Context) finding.List {
+				return j.furtherObject(ctx, j.furtherKind(d), d)
+			})
 		}
 	case kind == trainer.TrainJobKind && all:
 		j.countOnce(d, &j.count.jobs, d.ID.Kind)
 		j.in.AddName(d)
 		j.objects[j.in.ID(d)] = d
-		j.results = append(j.results, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
+		j.results = append(j.results, func(ctx context.Context) finding.List {
+			return j.trainJob(ctx, d)
+		})
 	case kind == workspace.JobSetKind && all:
 		j.countOnce(d, &j.count.jobSets, d.ID.Kind)
 		j.objects[j.in.ID(d)] = d
-		j.results = append(j.results, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
+		j.results = append(j.results, func(ctx context.Context) finding.List {
+			return j.jobSet(ctx, d)
+		})
 	default:
 		j.runtime(d, all)
 	}
@@ -171,22 +188,26 @@ func (j *runner) run(ctx context.Context) finding.List {
 	for _, admitted := range j.fromFlag {
 		if admitted.named.Load() {
 			j.countOnce(admitted.Document, &j.count.runtimes, admitted.Document.ID.Kind)
-			found = append(found, j.in.Rate(strict(j.reading[objectID{admitted.Document.File, admitted.Document.ID.Kind, admitted.Document.ID.Name}]))...)
+			found = append(
+				found, j.in.Rate(
+					strict(j.reading[objectID{admitted.Document.File, admitted.Document.ID.Kind,
+						admitted.Document.ID.Name}]))...)
 			found = append(found, j.checkRuntime(ctx, admitted)...)
 		}
 	}
 	for _, admitted := range j.runtimes.others {
 		found = append(found, j.checkRuntime(ctx, admitted)...)
 	}
-	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.in.Findings)), j.addRuntimeWarnings(ctx, found)...))
+	found = j.flags.further.unscoped(
+		append(j.in.Rate(strict(j.in.Findings)), j.addRuntimeWarnings(ctx, found)...))
 	if unrelated := j.oldState.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
 	return found
 }
 
-// strict returns findings on files as a strict API server has them: it rejects the fields of earlier releases, and a version that no
-// release serves.
+// strict returns findings on files as a strict API server has them: it rejects the fields of
+// earlier releases, and a version that no release serves.
 func strict(found finding.List) finding.List {
 	for i := range found {
 		if found[i].Code == codes.OldAPI || found[i].Code == codes.OldVersion {
@@ -203,15 +224,20 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	if err != nil {
 		return nil // decoding has reported the error
 	}
-	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d, Written: fields}
+	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")),
+		Document: d, Written: fields}
 	in := admission.Input{
 		Release: job.Release(), Earlier: j.in.Earlier(job),
-		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, FeatureGates: j.flags.FeatureGates, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job),
+		Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force,
+		FeatureGates: j.flags.FeatureGates, PriorityClasses: j.classes,
+		RuntimeClasses: j.runClasses,
 	}
 	admitted, missing := j.runtimeOf(job)
 	if admitted != nil {
 		in.Runtime, _ = j.admit(ctx, admitted, render.RuntimeOf(job.TrainJob))
-		in.IsAccepted = admitted.Base() != nil // the findings on the runtime are those of the patches
+		// the findings on the runtime are those of the patches
+		in.IsAccepted = admitted.Base() != nil
 		admitted.named.Store(true)
 		if live := j.liveOf(job); admitted.Snapshot != nil && live != nil {
 			in.Live, _ = j.admit(ctx, j.runtimes.of(live), fieldpath.Object{})
@@ -231,15 +257,20 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	switch {
 	case missing != nil:
 		ref := fieldpath.Fields("spec", "runtimeRef")
-		unread := slices.ContainsFunc(d.Findings, func(f finding.Finding) bool { return f.Severity == finding.Error && ref.HasPrefix(f.Path) })
+		unread := slices.ContainsFunc(d.Findings, func(f finding.Finding) bool {
+			return f.Severity == finding.Error && ref.HasPrefix(f.Path)
+		})
 		if !hasError(found, ref) && !hasError(d.Findings, ref) && !unread {
 			found = append(finding.List{*missing}, found...)
 		}
 	case in.Runtime == nil || admitted.Document.Broken:
 		if found.Of(codes.RuntimeRejected) == nil {
 			found = append(found, finding.Finding{
-				Code: codes.RuntimeRejected, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
-				Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},
+				Code: codes.RuntimeRejected, Severity: finding.Error,
+				Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
+				Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it",
+					render.RuntimeOf(job.TrainJob)),
+				Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},
 			})
 		}
 	}
@@ -257,14 +288,16 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 	return found
 }
 
-// hasError reports whether found has an error on the value at the path or below it. An immutable field is none.
+// hasError reports whether found has an error on the value at the path or below it. An immutable
+// field is none.
 func hasError(found finding.List, path fieldpath.Path) bool {
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
 		return f.Severity == finding.Error && f.Path.HasPrefix(path) && f.Code != codes.Immutable
 	})
 }
 
-// jobSet judges a JobSet of the input. A finding on a generated object has a claim with the JobSet's field that causes it.
+// jobSet judges a JobSet of the input. A finding on a generated object has a claim with the
+// JobSet's field that causes it.
 func (j *runner) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	defer d.Release()
 	fields, err := d.ReadFields()

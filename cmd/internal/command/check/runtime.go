@@ -58,8 +58,8 @@ func (h *admittedRuntimes) of(source *workspace.RuntimeSource) *admittedRuntime 
 	return admitted
 }
 
-// runtime records a runtime or a snapshot. It judges a runtime itself, unless it was named only for TrainJobs. A snapshot is
-// judged with its TrainJob.
+// runtime records a runtime or a snapshot. It judges a runtime itself, unless it was named only for
+// TrainJobs. A snapshot is judged with its TrainJob.
 func (j *runner) runtime(d *manifest.Document, all bool) {
 	source, kept := j.in.AddText(d, false)
 	if source == nil {
@@ -73,14 +73,17 @@ func (j *runner) runtime(d *manifest.Document, all bool) {
 	if judged {
 		j.countOnce(d, &j.count.runtimes, d.ID.Kind)
 		j.own = append(j.own, admitted)
-		j.results = append(j.results, func(ctx context.Context) finding.List { return j.checkRuntime(ctx, admitted) })
+		j.results = append(j.results, func(ctx context.Context) finding.List {
+			return j.checkRuntime(ctx, admitted)
+		})
 	}
 	if kept && !judged {
 		j.fromFlag = append(j.fromFlag, admitted)
 	}
 }
 
-// runtimeOf returns the runtime of a TrainJob, preferring its snapshot, or a finding if it is missing.
+// runtimeOf returns the runtime of a TrainJob, preferring its snapshot, or a finding if it is
+// missing.
 func (j *runner) runtimeOf(job workspace.Job) (*admittedRuntime, *finding.Finding) {
 	if _, missing := j.in.RuntimeOf(job); missing != nil {
 		return nil, missing
@@ -101,7 +104,8 @@ func (j *runner) liveOf(job workspace.Job) *workspace.RuntimeSource {
 	return j.oldState.in.Named(id)
 }
 
-// isStored reports whether a cluster has a runtime: it is a snapshot, of the old state alone, or of a dump that is read for runtimes only.
+// isStored reports whether a cluster has a runtime: it is a snapshot, of the old state alone, or of
+// a dump that is read for runtimes only.
 func (j *runner) isStored(admitted *admittedRuntime, fields map[string]any) bool {
 	if admitted.isStored || admitted.Snapshot != nil {
 		return true
@@ -113,12 +117,15 @@ func (j *runner) isStored(admitted *admittedRuntime, fields map[string]any) bool
 		return true
 	}
 	metadata, _ := fields["metadata"].(map[string]any)
-	return metadata["uid"] != nil && !slices.ContainsFunc(j.own, func(own *admittedRuntime) bool { return own.Document == admitted.Document })
+	return metadata["uid"] != nil && !slices.ContainsFunc(j.own, func(own *admittedRuntime) bool {
+		return own.Document == admitted.Document
+	})
 }
 
-// admit runs a runtime through admission, as an update if its old state is known. Like the Trainer, it treats a snapshot as
-// the runtime that its TrainJob names.
-func (j *runner) admit(ctx context.Context, admitted *admittedRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
+// admit runs a runtime through admission, as an update if its old state is known. Like the Trainer,
+// it treats a snapshot as the runtime that its TrainJob names.
+func (j *runner) admit(ctx context.Context, admitted *admittedRuntime,
+	named fieldpath.Object) (*admission.Runtime, finding.List) {
 	admitted.once.Do(func() {
 		fields, err := admitted.Fields(named)
 		if err != nil {
@@ -129,10 +136,15 @@ func (j *runner) admit(ctx context.Context, admitted *admittedRuntime, named fie
 			admitted.runtime = admission.StoredRuntime(ctx, r, fields, j.flags.Namespace)
 			return
 		}
-		if old := j.oldState.runtimeFields(j.in.ID(admitted.Document), admitted.Document.API()); old != nil && admitted.Snapshot == nil {
-			admitted.runtime, admitted.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
-			if created, rejected := admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace); admitted.found.Err() != nil && rejected.Err() == nil && created != nil {
-				admitted.runtime, _ = admission.AdmitRuntime(ctx, r, old, j.flags.Namespace) // the cluster keeps it
+		if old := j.oldState.runtimeFields(j.in.ID(admitted.Document),
+			admitted.Document.API()); old != nil && admitted.Snapshot == nil {
+			admitted.runtime, admitted.found = admission.UpdateRuntime(ctx, r, old, fields,
+				j.flags.Namespace)
+			if created, rejected := admission.AdmitRuntime(ctx, r, fields,
+				j.flags.Namespace); admitted.found.Err() != nil && rejected.Err() == nil &&
+				created != nil {
+				// the cluster keeps it
+				admitted.runtime, _ = admission.AdmitRuntime(ctx, r, old, j.flags.Namespace)
 			}
 			return
 		}
@@ -154,7 +166,8 @@ func (j *runner) checkRuntime(ctx context.Context, admitted *admittedRuntime) fi
 	}
 	if base := admitted.Base(); base != nil {
 		if fields, err := base.Fields(fieldpath.Object{}); err == nil {
-			_, ofBase := admission.AdmitRuntime(ctx, admitted.Document.API().Release(), fields, j.flags.Namespace)
+			_, ofBase := admission.AdmitRuntime(ctx, admitted.Document.API().Release(), fields,
+				j.flags.Namespace)
 			admitted.Rejected(found, ofBase)
 		}
 	} else if f := j.in.Outdated(admitted.RuntimeSource); f != nil {
@@ -183,23 +196,28 @@ func (j *runner) beyondTypesOf(
 	})
 }
 
-// addRuntimeWarnings adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains
-// that a policy has no effect.
+// addRuntimeWarnings adds the findings on runtimes that the cluster accepts and that are probably
+// mistakes. A missing label explains that a policy has no effect.
 func (j *runner) addRuntimeWarnings(ctx context.Context, found finding.List) finding.List {
 	warnings := j.in.Rate(j.runtimeWarnings(ctx))
 	known := codes.NewReport(warnings.Of(codes.NoTrainerLabel), nil)
-	return append(found, warnings...).Where(func(f finding.Finding) bool { return !known.Explains(f) })
+	return append(found, warnings...).Where(func(f finding.Finding) bool {
+		return !known.Explains(f)
+	})
 }
 
 // checkAlone judges a runtime that no TrainJob of the input names.
-func (j *runner) checkAlone(ctx context.Context, admitted *admittedRuntime, runtime *admission.Runtime) finding.List {
+func (j *runner) checkAlone(ctx context.Context, admitted *admittedRuntime,
+	runtime *admission.Runtime) finding.List {
 	return admission.CheckAlone(ctx, admission.Input{
-		Release: admitted.Document.API().Release(), Runtime: runtime, Namespace: j.flags.Namespace, FeatureGates: j.flags.FeatureGates,
+		Release: admitted.Document.API().Release(), Runtime: runtime, Namespace: j.flags.Namespace,
+		FeatureGates:    j.flags.FeatureGates,
 		PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	})
 }
 
-// runtimeWarnings returns these findings. A TrainJob that names a runtime shows its mistakes better.
+// runtimeWarnings returns these findings. A TrainJob that names a runtime shows its mistakes
+// better.
 func (j *runner) runtimeWarnings(ctx context.Context) finding.List {
 	var found finding.List
 	for i, admitted := range slices.Concat(j.own, j.fromFlag) {

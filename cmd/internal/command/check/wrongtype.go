@@ -13,12 +13,13 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// A cluster stops at a value of a wrong type, and reports the next mistake only after its correction.
-// This file reports them all at once: it judges an object once more, without these values.
+// A cluster stops at a value of a wrong type, and reports the next mistake only after its
+// correction. This file reports them all at once: it judges an object once more, without these
+// values.
 
-// beyondTypes returns the errors of an object that values of a wrong type hide from the given findings.
-// judge judges the object's fields. Left out are what may come from the missing values themselves, and
-// what is at, within or around an error that is given.
+// beyondTypes returns the errors of an object that values of a wrong type hide from the given
+// findings. judge judges the object's fields. Left out are what may come from the missing values
+// themselves, and what is at, within or around an error that is given.
 func beyondTypes(
 	d *manifest.Document, fields map[string]any, found finding.List,
 	judge func(map[string]any) finding.List,
@@ -26,7 +27,8 @@ func beyondTypes(
 	var wrong []fieldpath.Path
 	ok := true
 	for _, f := range d.Findings {
-		if f.Severity != finding.Error || f.Code != codes.WrongType && f.Code != codes.AmbiguousWord {
+		if f.Severity != finding.Error ||
+			f.Code != codes.WrongType && f.Code != codes.AmbiguousWord {
 			continue
 		}
 		isText := strings.HasPrefix(f.Message, "must be a string")
@@ -46,19 +48,22 @@ func beyondTypes(
 			return false
 		}
 		switch f.Code {
-		case codes.MissingField, codes.BrokenRule, codes.NoImage, codes.Immutable, codes.PatchedRunning, codes.EndlessUpdate:
+		case codes.MissingField, codes.BrokenRule, codes.NoImage, codes.Immutable,
+			codes.PatchedRunning, codes.EndlessUpdate:
 			return false
 		}
 		source := f.Path
 		if len(f.Claims) > 0 {
 			source = f.Claims[len(f.Claims)-1].At
 		}
-		return !slices.ContainsFunc(wrong, func(path fieldpath.Path) bool { return meet(path, source) })
+		return !slices.ContainsFunc(wrong, func(path fieldpath.Path) bool {
+			return meet(path, source)
+		})
 	})
 }
 
-// meet reports whether one path is at, within or around the other. One may name an item by its index, and
-// the other by its key.
+// meet reports whether one path is at, within or around the other. One may name an item by its
+// index, and the other by its key.
 func meet(a, b fieldpath.Path) bool {
 	for i := range min(len(a), len(b)) {
 		_, isNameA := a[i].Name()
@@ -73,7 +78,8 @@ func meet(a, b fieldpath.Path) bool {
 	return true
 }
 
-// inChildren returns the paths that a field of a JobSet's replicated job has in the Job and in the Pod.
+// inChildren returns the paths that a field of a JobSet's replicated job has in the Job and in the
+// Pod.
 func inChildren(path fieldpath.Path) []fieldpath.Path {
 	const job, pod = 4, 6 // the elements before the Job's spec, and before the Pod's
 	if !path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) || len(path) <= job {
@@ -86,10 +92,11 @@ func inChildren(path fieldpath.Path) []fieldpath.Path {
 }
 
 // withoutValue returns the fields without the value at a path, or with its text. It copies what it
-// changes. It returns false for a value whose absence says too much: the root, the identity of the object,
-// the reference to the runtime, and an item of a list.
+// changes. It returns false for a value whose absence says too much: the root, the identity of the
+// object, the reference to the runtime, and an item of a list.
 func withoutValue(fields map[string]any, path fieldpath.Path, isText bool) (map[string]any, bool) {
-	for _, needed := range []fieldpath.Path{fieldpath.Fields("metadata", "name"), fieldpath.Fields("metadata", "namespace"), fieldpath.Fields("spec", "runtimeRef")} {
+	for _, needed := range []fieldpath.Path{fieldpath.Fields("metadata", "name"),
+		fieldpath.Fields("metadata", "namespace"), fieldpath.Fields("spec", "runtimeRef")} {
 		if path.HasPrefix(needed) || needed.HasPrefix(path) {
 			return nil, false
 		}

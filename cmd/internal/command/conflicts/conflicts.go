@@ -1,4 +1,5 @@
-// Package conflicts implements the command conflicts. It lists the disagreements between managers of TrainJobs.
+// Package conflicts implements the command conflicts. It lists the disagreements between managers
+// of TrainJobs.
 package conflicts
 
 import (
@@ -72,7 +73,8 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 		},
 	}
 	f := cmd.Flags()
-	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
+	option.AddInputs(f, &flags.Flags,
+		"look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	flags.Schema.Add(cmd)
@@ -95,8 +97,10 @@ func run(p *host.Program, flags conflictsFlags) error {
 	return reportConflicts(p, flags, all, found, report.Count(jobs, "TrainJob"))
 }
 
-// conflictsOfAll returns the conflicts of all parts, the lines of all files, and the number of TrainJobs.
-func conflictsOfAll(p *host.Program, flags conflictsFlags) (found finding.List, all *workspace.Input, jobs int, err error) {
+// conflictsOfAll returns the conflicts of all parts, the lines of all files, and the number of
+// TrainJobs.
+func conflictsOfAll(p *host.Program,
+	flags conflictsFlags) (found finding.List, all *workspace.Input, jobs int, err error) {
 	all = workspace.New(flags.Flags)
 	forced := option.NewForced(option.ForceFlag, flags.force)
 	err = build.Parts(p, flags.Flags, func(part workspace.Flags) error {
@@ -113,15 +117,20 @@ func conflictsOfAll(p *host.Program, flags conflictsFlags) (found finding.List, 
 		return nil, nil, 0, err
 	}
 	if jobs == 0 && found.Err() == nil {
-		found = append(found, flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+		found = append(
+			found, flags.NoTrainJob("no TrainJob in the inputs",
+				"name files with TrainJobs; -r is for runtimes only, and -R descends into "+
+					"directories"))
 	}
 	return codes.Distinct(found), all, jobs, nil
 }
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
 func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
-	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive || flags.Selector != nil {
-		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: remove them"))
+	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" ||
+		flags.Recursive || flags.Selector != nil {
+		return exit.Usage(
+			errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: remove them"))
 	}
 	in := workspace.New(flags.Flags)
 	m, found, err := objectmerge.Read(p, in, flags.Flags, flags.Schema)
@@ -132,14 +141,18 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 	if found = append(found, more...); merged != nil {
 		found = append(found, m.Conflicts(merged, render.Fail)...)
 	}
-	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity < finding.Error })
+	found = slices.DeleteFunc(found, func(f finding.Finding) bool {
+		return f.Severity < finding.Error
+	})
 	return reportConflicts(p, flags, in, found, "1 object")
 }
 
-func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
+func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List,
+	of string) error {
 	found = codes.JoinBuilds(found)
 	opts := flags.Report(p, p.Stdout)
-	opts.Line, opts.Quote, opts.Version, opts.Releases, opts.Files, opts.Rooted = in.Line, in.Quote, p.Version(), in.Releases(), in.Order, host.Rooted()
+	opts.Line, opts.Quote, opts.Version, opts.Releases, opts.Files, opts.Rooted = in.Line, in.Quote,
+		p.Version(), in.Releases(), in.Order, host.Rooted()
 	opts.Title, opts.Lead = "Who disagrees", "looked at "+of+report.Releases(in.Releases())
 	opts.ShowNotes = true // a note tells which rule settles a conflict
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
@@ -147,10 +160,13 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 	}
 	none := "no conflict"
 	switch {
-	case slices.ContainsFunc(found, func(f finding.Finding) bool { return !codes.AssumesRuntime(f) }):
+	case slices.ContainsFunc(found, func(f finding.Finding) bool {
+		return !codes.AssumesRuntime(f)
+	}):
 		none = "the policy's rules settle every conflict"
 	}
-	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), none))
+	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases),
+		cmp.Or(report.Summary(flags.format, found, opts), none))
 	return exit.For(found, false)
 }
 
@@ -159,7 +175,8 @@ func (flags conflictsFlags) check() error {
 	if flags.Empty() {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	}
-	return cmp.Or(option.KnownFormat(flags.format), flags.Schema.Check(), flags.Color.Check(flags.format), flags.CheckPaths())
+	return cmp.Or(option.KnownFormat(flags.format), flags.Schema.Check(),
+		flags.Color.Check(flags.format), flags.CheckPaths())
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.
@@ -176,8 +193,8 @@ func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 	return found
 }
 
-// decodableJob returns a TrainJob that fails to decode, with the decodable parts of its patches, since managers may disagree
-// there. It returns nil if nothing is decodable.
+// decodableJob returns a TrainJob that fails to decode, with the decodable parts of its patches,
+// since managers may disagree there. It returns nil if nothing is decodable.
 func decodableJob(d *manifest.Document, namespace string) *workspace.Job {
 	fields, err := d.Fields()
 	if err != nil {
@@ -189,23 +206,29 @@ func decodableJob(d *manifest.Document, namespace string) *workspace.Job {
 	return &workspace.Job{TrainJob: of, Document: d}
 }
 
-// conflictsOf returns the conflicts of one TrainJob. It also returns errors that may hide others: a missing runtime, or a
-// patch that fails to merge. Disagreements do not depend on the runtime, so an empty one replaces a missing one.
+// conflictsOf returns the conflicts of one TrainJob. It also returns errors that may hide others: a
+// missing runtime, or a patch that fails to merge. Disagreements do not depend on the runtime, so
+// an empty one replaces a missing one.
 func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) finding.List {
 	spec, missing := in.RuntimeOf(j)
 	hasRuntime := spec != nil
 	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}
-	found := render.Conflicts(input, render.Options{Release: j.Release(), ForceManagers: flags.force})
+	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j),
+		Layers: j.Layers(), Earlier: in.Earlier(j)}
+	found := render.Conflicts(
+		input, render.Options{Release: j.Release(), ForceManagers: flags.force})
 	if !hasRuntime {
 		found = disagreements(found)
 	}
 	if missing != nil {
 		found = append(found, *missing)
 	}
-	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j, render.Fail), func(f finding.Finding) bool { return f.Severity < finding.Error && !codes.AssumesRuntime(f) })...)
+	found = append(
+		found, slices.DeleteFunc(in.ReleaseFindings(j, render.Fail), func(f finding.Finding) bool {
+			return f.Severity < finding.Error && !codes.AssumesRuntime(f)
+		})...)
 	found = in.Locate(j, found)
 	found.Sort()
 	return found

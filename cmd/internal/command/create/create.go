@@ -66,7 +66,9 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
   trainweld create --runtime torch-distributed --name llm | trainweld render -f - -r runtime.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return exit.Usage(fmt.Errorf("create takes no arguments, got %q: use --name for the name, --command and --args for the command", args))
+				return exit.Usage(
+					fmt.Errorf("create takes no arguments, got %q: use --name for the name, "+
+						"--command and --args for the command", args))
 			}
 			return nil
 		},
@@ -77,16 +79,26 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 	f := cmd.Flags()
 	option.AddRuntime(cmd, &flags.runtime, "the runtime (required)")
 	f.StringVar(&flags.name, "name", "", "the TrainJob's name (required)")
-	f.Var((*option.Repeated)(&flags.labels), "label", "KEY=VALUE, a label of the TrainJob (repeatable)")
-	f.Var((*option.Repeated)(&flags.annotations), "annotation", "KEY=VALUE, an annotation of the TrainJob (repeatable)")
+	f.Var((*option.Repeated)(&flags.labels), "label",
+		"KEY=VALUE, a label of the TrainJob (repeatable)")
+	f.Var((*option.Repeated)(&flags.annotations), "annotation",
+		"KEY=VALUE, an annotation of the TrainJob (repeatable)")
 	f.StringVar(&flags.image, "image", "", "the image of the trainer's container")
-	f.Var((*option.Repeated)(&flags.command), "command", "a word of the trainer's command, which replaces the runtime's (repeatable)")
-	f.Var((*option.Repeated)(&flags.args), "args", "a word of the trainer's arguments, which replace the runtime's (repeatable)")
+	f.Var((*option.Repeated)(&flags.command), "command",
+		"a word of the trainer's command, which replaces the runtime's (repeatable)")
+	f.Var((*option.Repeated)(&flags.args), "args",
+		"a word of the trainer's arguments, which replace the runtime's (repeatable)")
 	f.Int32Var(&flags.numNodes, "num-nodes", 0, "the number of training nodes")
-	f.Var((*option.Repeated)(&flags.resources), "resources", "NAME=QUANTITY,..., requests and limits of each node: cpu, memory, gpu, storage, mig-PROFILE, or another resource (repeatable)")
-	f.Var((*option.Repeated)(&flags.env), "env", "NAME=VALUE, a variable of the trainer's container (repeatable)")
-	f.Int64Var(&flags.deadline, "active-deadline-seconds", 0, "end the TrainJob after that many seconds")
-	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
+	f.Var((*option.Repeated)(&flags.resources), "resources",
+		"NAME=QUANTITY,..., requests and limits of each node: cpu, memory, gpu, storage, "+
+			"mig-PROFILE, or another resource (repeatable)")
+	f.Var((*option.Repeated)(&flags.env), "env",
+		"NAME=VALUE, a variable of the trainer's container (repeatable)")
+	f.Int64Var(&flags.deadline, "active-deadline-seconds", 0,
+		"end the TrainJob after that many seconds")
+	f.Var((*option.Repeated)(&flags.Patches), "patch",
+		"add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; "+
+			"one without a manager is the SDK's (repeatable)")
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	commandline.Words(cmd, "output", "yaml", "json")
 	return cmd
@@ -108,13 +120,17 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 		for _, patch := range in.Patches {
 			if patch.Extended != nil {
 				findings = append(findings, finding.Finding{
-					Code: codes.Unpatchable, Severity: finding.Error, Object: patch.Document.ID, Position: patch.Document.Position(nil),
-					Message: "Forbidden: a TrainJob holds no extended patch", Remedy: finding.Remedy{Text: "use it in trainweld render --for=runtime"},
+					Code: codes.Unpatchable, Severity: finding.Error, Object: patch.Document.ID,
+					Position: patch.Document.Position(nil),
+					Message:  "Forbidden: a TrainJob holds no extended patch",
+					Remedy:   finding.Remedy{Text: "use it in trainweld render --for=runtime"},
 				})
 			}
 			options = append(options, trainjob.RuntimePatch{
 				Manager: patch.Patch.Manager, TrainingRuntimeSpec: patch.Patch.TrainingRuntimeSpec,
-				Written: func(path fieldpath.Path) bool { return patch.Document.Has(patch.Base.Append(path...)) },
+				Written: func(path fieldpath.Path) bool {
+					return patch.Document.Has(patch.Base.Append(path...))
+				},
 			})
 		}
 	}
@@ -138,7 +154,8 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 	return manifest.Encode(p.Stdout, format, job)
 }
 
-// lackedBy returns the findings on fields of the TrainJob that a release lacks. The TrainJob has no file.
+// lackedBy returns the findings on fields of the TrainJob that a release lacks. The TrainJob has no
+// file.
 func lackedBy(api *manifest.API, job *trainer.TrainJob) (finding.List, error) {
 	if api == nil || job == nil {
 		return nil, nil
@@ -158,7 +175,8 @@ func lackedBy(api *manifest.API, job *trainer.TrainJob) (finding.List, error) {
 func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, error) {
 	options := []trainjob.Option{trainjob.Name(flags.name), trainjob.Namespace(flags.Namespace)}
 	var errs []error
-	for _, required := range []struct{ flag, value string }{{"runtime", flags.runtime.Name}, {"name", flags.name}} {
+	for _, required := range []struct{ flag, value string }{
+		{"runtime", flags.runtime.Name}, {"name", flags.name}} {
 		if required.value == "" {
 			errs = append(errs, fmt.Errorf("--%s is required", required.flag))
 		}
@@ -174,7 +192,8 @@ func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, 
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	options = append(options, trainjob.Labels(labels), trainjob.Annotations(annotations), trainjob.ResourcesPerNode(resources))
+	options = append(options, trainjob.Labels(labels), trainjob.Annotations(annotations),
+		trainjob.ResourcesPerNode(resources))
 	for _, word := range flags.env {
 		name, value, _ := strings.Cut(word, "=")
 		options = append(options, trainjob.TrainerEnv{Name: name, Value: value})
@@ -200,7 +219,8 @@ func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, 
 	return options, nil
 }
 
-// keyValues parses the KEY=VALUE words of a flag. It returns an error for a duplicate key, because the API keeps one.
+// keyValues parses the KEY=VALUE words of a flag. It returns an error for a duplicate key, because
+// the API keeps one.
 func keyValues(flag, form string, words []string) (map[string]string, error) {
 	all := map[string]string{}
 	var errs []error
@@ -227,8 +247,8 @@ func commaSeparated(words []string) []string {
 	return all
 }
 
-// locatePatches sets the positions of findings on a TrainJob that is written from patches. The TrainJob's patches are the
-// patches of in, in their order.
+// locatePatches sets the positions of findings on a TrainJob that is written from patches. The
+// TrainJob's patches are the patches of in, in their order.
 func locatePatches(in *workspace.Input, findings finding.List) {
 	count := map[string]int{}
 	for i := range in.Patches {
@@ -239,7 +259,9 @@ func locatePatches(in *workspace.Input, findings finding.List) {
 		for i, patch := range in.Patches {
 			list := fieldpath.Fields("spec", "runtimePatches")
 			at := list.Append(fieldpath.Index(i))
-			if named := list.Append(fieldpath.Item("manager", patchManager(in, i))); count[patchManager(in, i)] == 1 && f.Path.HasPrefix(named) {
+			if named := list.Append(
+				fieldpath.Item("manager", patchManager(in, i))); count[patchManager(in, i)] == 1 &&
+				f.Path.HasPrefix(named) {
 				at = named
 			}
 			if !f.Path.HasPrefix(at) {

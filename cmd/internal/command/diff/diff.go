@@ -1,4 +1,5 @@
-// Package diff implements the command diff. It shows the differences between two versions of the inputs.
+// Package diff implements the command diff. It shows the differences between two versions of the
+// inputs.
 package diff
 
 import (
@@ -52,7 +53,8 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 	flags := diffFlags{Global: g}
 	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
-		Use:   "diff {OLD NEW | --git REV PATH... | --from-version X --to-version Y PATH...} [flags]",
+		Use: "diff {OLD NEW | --git REV PATH... | --from-version X --to-version Y PATH...} " +
+			"[flags]",
 		Short: "Show the changes in the JobSets, Jobs or Pods of TrainJobs, and their causes",
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
@@ -106,14 +108,17 @@ render. The report then names the TrainJobs that do not render, and compares the
   trainweld diff --git origin/main...HEAD jobs/ -r runtimes/ -o markdown --rest rest.md --exit-zero > comment.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("git") && flags.git == "" {
-				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
+				return exit.Usage(
+					errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
 			if cmd.Flags().Changed("old") {
 				switch {
 				case flags.git != "":
 					return exit.Usage(errors.New("--old names the old version: remove --git"))
 				case flags.Builds():
-					return exit.Usage(errors.New("--old has no builds: compare with a revision, --git, or build first, and name the files"))
+					return exit.Usage(
+						errors.New("--old has no builds: compare with a revision, --git, or " +
+							"build first, and name the files"))
 				}
 				args = append([]string{flags.old}, args...)
 			}
@@ -121,23 +126,37 @@ render. The report then names the TrainJobs that do not render, and compares the
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
-	f.StringVar(&flags.old, "old", "", "OLD: the state before, from a file, a directory or a dump of kubectl get -o yaml")
-	f.StringVar(&flags.from, "from-version", "", "compare the renderings of this release of the Trainer and of --to-version")
+	f.StringVar(&flags.git, "git", "",
+		"compare the paths as they are in this revision of git with the working tree; REV..REV "+
+			"and REV...REV compare revisions")
+	f.StringVar(&flags.old, "old", "",
+		"OLD: the state before, from a file, a directory or a dump of kubectl get -o yaml")
+	f.StringVar(&flags.from, "from-version", "",
+		"compare the renderings of this release of the Trainer and of --to-version")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
-	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
-	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read only runtimes from a file, directory or glob, for both versions (repeatable)")
-	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` to every TrainJob of both versions (repeatable)")
+	f.VarP((*option.Paths)(&flags.Files), "filename", "f",
+		"read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r",
+		"read only runtimes from a file, directory or glob, for both versions (repeatable)")
+	f.Var((*option.Repeated)(&flags.Patches), "patch",
+		"add the patches of `[NAME=]FILE` to every TrainJob of both versions (repeatable)")
 	option.AddPolicy(f, &flags.Flags)
 	option.AddRecursive(f, &flags.Flags)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
-	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a pull request, or html")
-	f.StringVar(&flags.to, "to", "jobset", "the objects to compare: jobset, with ConfigMaps and PodGroups; jobs, with the Service and the volume claims; or pods")
-	f.StringVar(&flags.as, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
-	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
+	f.StringVarP(&flags.format, "output", "o", "text",
+		"text, json, markdown for a pull request, or html")
+	f.StringVar(&flags.to, "to", "jobset",
+		"the objects to compare: jobset, with ConfigMaps and PodGroups; jobs, with the Service "+
+			"and the volume claims; or pods")
+	f.StringVar(&flags.as, "as", "applied",
+		"applied: as the controllers send objects to the API server; stored: with the defaults "+
+			"of the API server and the webhooks")
+	option.AddOnConflict(cmd, &flags.onConflict, "last",
+		"last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
-	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write the rest of a long comment to this `FILE`")
+	f.StringVar(&flags.rest, "rest", "",
+		"with -o markdown: write the rest of a long comment to this `FILE`")
 	option.AddRecreate(f, &flags.recreate)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also if objects differ")
 	commandline.Words(cmd, "output", "text", "json", "markdown", "html")
@@ -171,9 +190,10 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	return flags.end(p, c, findings, paint)
 }
 
-// end writes the findings and the comparison, also one of TrainJobs that do not render. If nothing differs, standard error says what
-// was compared.
-func (flags diffFlags) end(p *host.Program, c *comparison.Comparison, findings finding.List, paint host.Painter) error {
+// end writes the findings and the comparison, also one of TrainJobs that do not render. If nothing
+// differs, standard error says what was compared.
+func (flags diffFlags) end(p *host.Program, c *comparison.Comparison, findings finding.List,
+	paint host.Painter) error {
 	err := report.WriteBeside(p.Stderr, findings, flags.reportOptions(p))
 	status := exit.Done
 	if err == nil {
@@ -185,7 +205,8 @@ func (flags diffFlags) end(p *host.Program, c *comparison.Comparison, findings f
 	return flags.outcome(status, findings, err)
 }
 
-// outcome returns the end of a comparison that is written: an error in writing, findings that are errors, or differences.
+// outcome returns the end of a comparison that is written: an error in writing, findings that are
+// errors, or differences.
 func (flags diffFlags) outcome(status int, findings finding.List, err error) error {
 	switch {
 	case err != nil:
@@ -206,7 +227,8 @@ func (flags *diffFlags) reportOptions(p *host.Program) report.Options {
 }
 
 // writeDiff writes the report, and returns the exit status.
-func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter) (int, error) {
+func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags,
+	paint host.Painter) (int, error) {
 	c.All = flags.All
 	status := exit.Done
 	if c.Differs() {
@@ -226,7 +248,8 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	}
 }
 
-// writeComment writes a comment, and what it lacks to a file. The file is empty if the comment shows all.
+// writeComment writes a comment, and what it lacks to a file. The file is empty if the comment
+// shows all.
 func writeComment(p *host.Program, c *comparison.Comparison, file string) error {
 	var rest bytes.Buffer
 	err := output.WriteAll(p, func(w *output.Writing) error {
@@ -246,12 +269,13 @@ func writeComment(p *host.Program, c *comparison.Comparison, file string) error 
 	return nil
 }
 
-// errorsAndConflicts returns the errors of both versions, and the conflicts of the new one. The commands render and check report all
-// others.
+// errorsAndConflicts returns the errors of both versions, and the conflicts of the new one. The
+// commands render and check report all others.
 func errorsAndConflicts(old, new finding.List) finding.List {
 	found := old.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
 	return codes.Distinct(append(found, new.Where(func(f finding.Finding) bool {
-		return f.Severity >= finding.Error || isConflict(f) || isForReview(f) || codes.AssumesRuntime(f)
+		return f.Severity >= finding.Error || isConflict(f) || isForReview(f) ||
+			codes.AssumesRuntime(f)
 	})...))
 }
 
@@ -263,7 +287,8 @@ func isConflict(f finding.Finding) bool {
 // isForReview reports whether a finding is about the patches that a policy or an overlay wants.
 func isForReview(f finding.Finding) bool {
 	switch f.Code {
-	case codes.UnlistedManager, codes.PatchOrder, codes.ForbiddenField, codes.MissingManager, codes.LostPatch:
+	case codes.UnlistedManager, codes.PatchOrder, codes.ForbiddenField, codes.MissingManager,
+		codes.LostPatch:
 		return true
 	default:
 		return false
@@ -283,9 +308,11 @@ func (flags *diffFlags) options() (render.Options, error) {
 		return opts, err
 	}
 	if flags.rest != "" && flags.format != "markdown" {
-		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or remove it", flags.format)
+		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or remove it",
+			flags.format)
 	}
-	if err := cmp.Or(flags.Color.Check(flags.format), workspace.CheckNamespace(flags.Namespace)); err != nil {
+	if err := cmp.Or(flags.Color.Check(flags.format),
+		workspace.CheckNamespace(flags.Namespace)); err != nil {
 		return opts, err
 	}
 	opts.FeatureGates = flags.FeatureGates
@@ -298,14 +325,16 @@ func (flags *diffFlags) options() (render.Options, error) {
 	return opts, nil
 }
 
-// readVersions returns the two versions that the command line names, each with the release whose verdicts it has.
+// readVersions returns the two versions that the command line names, each with the release whose
+// verdicts it has.
 func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
 	from, to, err := flags.releases()
 	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}
 	if slices.Contains(slices.Concat(args, flags.both()), "") {
-		return nil, nil, exit.Usage(errors.New("an empty path: name a file, a directory, a glob or -"))
+		return nil, nil,
+			exit.Usage(errors.New("an empty path: name a file, a directory, a glob or -"))
 	}
 	switch {
 	case flags.git != "":
@@ -332,7 +361,8 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 func sameFiles(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
 	in := flags.Flags
 	if in.Files = slices.Concat(args, flags.Files); len(in.Files) == 0 {
-		return nil, nil, exit.Usage(errors.New("nothing to compare: name files or directories with TrainJobs"))
+		return nil, nil,
+			exit.Usage(errors.New("nothing to compare: name files or directories with TrainJobs"))
 	}
 	side := &revision.Side{Files: p.Files, Flags: in}
 	old, new = unreadVersion(p, side), unreadVersion(p, side)
@@ -352,18 +382,27 @@ func namedVersions(p *host.Program, flags diffFlags, args []string) (old, new *v
 	isNamed := flags.old != "" // and then NEW may be several paths
 	switch {
 	case isNamed && len(args) < 2:
-		return nil, nil, exit.Usage(errors.New("--old compares OLD with NEW: name files or directories"))
+		return nil, nil,
+			exit.Usage(errors.New("--old compares OLD with NEW: name files or directories"))
 	case !isNamed && len(args) != 2:
-		return nil, nil, exit.Usage(fmt.Errorf("diff compares OLD with NEW, got %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path")))
+		return nil, nil,
+			exit.Usage(fmt.Errorf(
+				"diff compares OLD with NEW, got %s; or compare paths with a revision: --git REV "+
+					"PATH", report.Count(len(args), "path")))
 	case args[0] == manifest.Stdin && slices.Contains(args[1:], manifest.Stdin):
-		return nil, nil, exit.Usage(errors.New("standard input can be read once: use - as OLD or as NEW"))
+		return nil, nil,
+			exit.Usage(errors.New("standard input can be read once: use - as OLD or as NEW"))
 	case slices.Contains(flags.both(), manifest.Stdin):
-		return nil, nil, exit.Usage(errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file"))
+		return nil, nil,
+			exit.Usage(errors.New(
+				"-f, -r and --patch are read for both versions, and standard input can be read " +
+					"once: name a file"))
 	}
 	side := func(paths []string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat(paths, flags.Files)
-		v := unreadVersion(p, &revision.Side{Name: strings.Join(paths, ", "), Files: p.Files, Flags: in})
+		v := unreadVersion(
+			p, &revision.Side{Name: strings.Join(paths, ", "), Files: p.Files, Flags: in})
 		v.root = paths[0]
 		return v
 	}

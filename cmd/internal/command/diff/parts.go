@@ -14,64 +14,72 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// compareParts renders and compares two versions, one build after the other. Without builds it compares them as a whole. It returns
-// the findings to show. A TrainJob with errors is rejected. Without any TrainJob, it returns an error finding.
-func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, new *version) (*comparison.Comparison, finding.List, error) {
+// compareParts renders and compares two versions, one build after the other. Without builds it
+// compares them as a whole. It returns the findings to show. A TrainJob with errors is rejected.
+// Without any TrainJob, it returns an error finding.
+func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
+	new *version) (*comparison.Comparison, finding.List, error) {
 	var all *comparison.Comparison
 	var findings finding.List
 	ctx := context.Background()
-	jobs, updates, upgrade := 0, &updates{flags: flags, opts: opts}, newUpgrade(flags, opts, old, new)
+	jobs, updates, upgrade := 0, &updates{flags: flags, opts: opts},
+		newUpgrade(flags, opts, old, new)
 	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
-	err := revision.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
-		before, after := old.with(oldPart), new.with(newPart)
-		before.read(flags, opts)
-		after.read(flags, opts)
-		if updates.dump = before.dump(); updates.dump != nil {
-			before.in.Beside(after.in.Catalog, true)
-			after.in.Beside(before.in.Catalog, true)
-			if after.Observed = updates.dump.Kinds[workspace.JobSetKind]; !after.Observed {
-				updates.dump = nil // nobody asked for the JobSets
+	err := revision.Pairs(p, old.builds(), new.builds(),
+		func(oldPart, newPart workspace.Flags) error {
+			before, after := old.with(oldPart), new.with(newPart)
+			before.read(flags, opts)
+			after.read(flags, opts)
+			if updates.dump = before.dump(); updates.dump != nil {
+				before.in.Beside(after.in.Catalog, true)
+				after.in.Beside(before.in.Catalog, true)
+				if after.Observed = updates.dump.Kinds[workspace.JobSetKind]; !after.Observed {
+					updates.dump = nil // nobody asked for the JobSets
+				}
 			}
-		}
-		before.render(ctx, flags)
-		after.render(ctx, flags)
-		forced.Take(before.in)
-		forced.Take(after.in)
-		if upgrade == nil {
-			findings = append(findings, errorsAndConflicts(before.findings, after.findings)...)
-		} else {
-			findings = append(findings, rejectedByBoth(before, after)...)
-			upgrade.attribute(ctx, before, after)
-		}
-		jobs += len(before.Jobs) + len(after.Jobs)
-		before.addHidden(after)
-		after.addHidden(before)
-		for _, v := range []*version{before, after} {
-			v.Conflicts = codes.Distinct(v.findings).Where(isConflict)
-			v.Findings = append(codes.Distinct(v.findings).Where(isForReview), codes.Distinct(v.otherErrors)...)
-		}
-		after.Whole = flags.All
-		after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
-			return after.labeled(updates.updateEffect(after, old, new))
-		}
-		c, err := comparison.Compare(&before.Version, &after.Version, flags.ShowValues)
-		if err != nil {
-			return err
-		}
-		if upgrade != nil && c.Differs() {
-			after.Notes = upgrade.notes(before, after)
-		}
-		all = all.With(c)
-		updates.found.Sort() // TrainJobs are judged side by side
-		findings = append(findings, updates.found...)
-		before.Jobs, after.Jobs = nil, nil // owners refer to the versions
-		return nil
-	})
+			before.render(ctx, flags)
+			after.render(ctx, flags)
+			forced.Take(before.in)
+			forced.Take(after.in)
+			if upgrade == nil {
+				findings = append(findings, errorsAndConflicts(before.findings, after.findings)...)
+			} else {
+				findings = append(findings, rejectedByBoth(before, after)...)
+				upgrade.attribute(ctx, before, after)
+			}
+			jobs += len(before.Jobs) + len(after.Jobs)
+			before.addHidden(after)
+			after.addHidden(before)
+			for _, v := range []*version{before, after} {
+				v.Conflicts = codes.Distinct(v.findings).Where(isConflict)
+				v.Findings = append(codes.Distinct(v.findings).Where(isForReview),
+					codes.Distinct(v.otherErrors)...)
+			}
+			after.Whole = flags.All
+			after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
+				return after.labeled(updates.updateEffect(after, old, new))
+			}
+			c, err := comparison.Compare(&before.Version, &after.Version, flags.ShowValues)
+			if err != nil {
+				return err
+			}
+			if upgrade != nil && c.Differs() {
+				after.Notes = upgrade.notes(before, after)
+			}
+			all = all.With(c)
+			updates.found.Sort() // TrainJobs are judged side by side
+			findings = append(findings, updates.found...)
+			before.Jobs, after.Jobs = nil, nil // owners refer to the versions
+			return nil
+		})
 	if err := cmp.Or(err, forced.Err()); err != nil {
 		return nil, nil, err
 	}
 	if jobs == 0 && findings.Err() == nil {
-		findings = append(findings, flags.Flags.NoTrainJob("no TrainJob in both versions", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+		findings = append(
+			findings, flags.Flags.NoTrainJob("no TrainJob in both versions",
+				"name files with TrainJobs; -r is for runtimes only, and -R descends into "+
+					"directories"))
 	}
 	return all, codes.Distinct(findings), nil
 }

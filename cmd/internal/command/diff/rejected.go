@@ -23,7 +23,8 @@ type span struct {
 	job      workspace.Job
 }
 
-// reject gives each TrainJob its errors, and keeps the other errors in otherErrors. Call it after label.
+// reject gives each TrainJob its errors, and keeps the other errors in otherErrors. Call it after
+// label.
 func (v *version) reject(spans []span) {
 	errs := map[fieldpath.Object]finding.List{}
 	made := make([]bool, len(v.findings)) // the findings of a rendering
@@ -65,15 +66,19 @@ func (v *version) reject(spans []span) {
 }
 
 // rejected returns a TrainJob that the version does not render.
-func (v *version) rejected(id fieldpath.Object, source workspace.Job, errs finding.List) comparison.Job {
+func (v *version) rejected(id fieldpath.Object, source workspace.Job,
+	errs finding.List) comparison.Job {
 	errs = codes.Distinct(errs)
-	by := merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{}, Position: errs[0].Position}
+	by := merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{},
+		Position: errs[0].Position}
 	return comparison.Job{
-		ID: id, Build: v.in.Build(), Rejected: errs, RejectedBy: slices.Repeat([]merge.Claim{by}, len(errs)), Input: v.in, Source: source,
+		ID: id, Build: v.in.Build(), Rejected: errs,
+		RejectedBy: slices.Repeat([]merge.Claim{by}, len(errs)), Input: v.in, Source: source,
 	}
 }
 
-// rejectedByBoth returns the errors that no release lacks: those of no TrainJob, and of the TrainJobs that both versions reject.
+// rejectedByBoth returns the errors that no release lacks: those of no TrainJob, and of the
+// TrainJobs that both versions reject.
 func rejectedByBoth(before, after *version) finding.List {
 	errs := slices.Concat(before.otherErrors, after.otherErrors)
 	rejected := map[fieldpath.Object]bool{}
@@ -88,8 +93,8 @@ func rejectedByBoth(before, after *version) finding.List {
 	return errs
 }
 
-// addHidden adds the TrainJobs of the other version that errors hide in this one. An unreadable file hides its TrainJobs, and a failed
-// build hides all. They are not removed.
+// addHidden adds the TrainJobs of the other version that errors hide in this one. An unreadable
+// file hides its TrainJobs, and a failed build hides all. They are not removed.
 func (v *version) addHidden(other *version) {
 	if len(v.otherErrors) == 0 {
 		return
@@ -105,7 +110,8 @@ func (v *version) addHidden(other *version) {
 		}
 		file := other.relativePath(j.Source.Document.File)
 		errs := slices.DeleteFunc(slices.Clone(v.otherErrors), func(f finding.Finding) bool {
-			return !none && v.relativePath(strings.TrimPrefix(f.Position.File, v.side.Prefix)) != file
+			return !none &&
+				v.relativePath(strings.TrimPrefix(f.Position.File, v.side.Prefix)) != file
 		})
 		if len(errs) > 0 {
 			v.Jobs = append(v.Jobs, v.rejected(j.ID, workspace.Job{}, errs))

@@ -27,10 +27,12 @@ import (
 
 // This file predicts the update of existing TrainJobs to the new version.
 //
-// The API server rejects changes of a TrainJob's immutable fields (Trainer v2.3.0 pkg/apis/trainer/v1alpha1). The Trainer's webhook
-// rejects changed patches of a running job (pkg/runtime/framework/plugins/jobset). The Trainer applies a JobSet again only while
-// the TrainJob or the JobSet is suspended. It uses the runtime of its snapshot. JobSet's webhook then rejects most changes of its
-// jobs (JobSet v0.12.0 pkg/webhooks). Only a new TrainJob replaces a JobSet.
+// The API server rejects changes of a TrainJob's immutable fields (Trainer v2.3.0
+// pkg/apis/trainer/v1alpha1). The Trainer's webhook rejects changed patches of a running job
+// (pkg/runtime/framework/plugins/jobset). The Trainer applies a JobSet again only while the
+// TrainJob or the JobSet is suspended. It uses the runtime of its snapshot. JobSet's webhook then
+// rejects most changes of its jobs (JobSet v0.12.0 pkg/webhooks). Only a new TrainJob replaces a
+// JobSet.
 
 // updates asks admission for the effects of TrainJobs.
 type updates struct {
@@ -45,8 +47,8 @@ type updates struct {
 	rejections parallel.Once[*workspace.RuntimeSource, finding.List] // of the new runtimes
 }
 
-// updateEffect returns the update of a TrainJob or a JobSet of the new version. The findings have the
-// positions of that version.
+// updateEffect returns the update of a TrainJob or a JobSet of the new version. The findings have
+// the positions of that version.
 func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.UpdateEffect {
 	if u.flags.recreate {
 		return comparison.UpdateEffect{Update: comparison.Replaced}
@@ -64,10 +66,12 @@ func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.
 	rejected := found.Of(codes.Immutable, codes.PatchedRunning, codes.MovedQueue)
 	frozen := distinctPaths(found.Of(codes.Immutable))
 	if frozen == nil {
-		endless := admission.Update(ctx, suspended(before), suspended(after)).Of(codes.EndlessUpdate)
+		endless := admission.Update(ctx, suspended(before), suspended(after)).Of(
+			codes.EndlessUpdate)
 		frozen, rejected = distinctPaths(endless), append(rejected, endless...)
 	}
-	updateEffect := comparison.UpdateEffect{Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, rejected))}
+	updateEffect := comparison.UpdateEffect{
+		Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, rejected))}
 	switch {
 	case frozen != nil:
 		updateEffect.Update = comparison.Replaced
@@ -96,18 +100,22 @@ func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.
 	return updateEffect
 }
 
-// upgrade adds what another release does to the JobSet of a TrainJob that exists. It applies the JobSet again while the TrainJob is
-// suspended. If JobSet's webhook rejects that, the TrainJob never resumes. A release may also leave the JobSet alone.
-func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job, e *comparison.UpdateEffect) {
+// upgrade adds what another release does to the JobSet of a TrainJob that exists. It applies the
+// JobSet again while the TrainJob is suspended. If JobSet's webhook rejects that, the TrainJob
+// never resumes. A release may also leave the JobSet alone.
+func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job,
+	e *comparison.UpdateEffect) {
 	name := "Trainer " + new.Source.Release().Or().Version
 	if len(new.Objects) == 0 && len(old.Objects) > 0 {
 		e.Update = comparison.Kept
 		e.Fields = []live.Effect{{
-			Kind: workspace.JobSetKind, Name: old.ID.Name, Change: diff.Removed, When: live.Never, Reason: name + " neither updates nor deletes it",
+			Kind: workspace.JobSetKind, Name: old.ID.Name, Change: diff.Removed, When: live.Never,
+			Reason: name + " neither updates nor deletes it",
 		}}
 		return
 	}
-	opts := render.Options{OnConflict: render.Last, ForceManagers: u.opts.ForceManagers, FeatureGates: u.opts.FeatureGates}
+	opts := render.Options{OnConflict: render.Last, ForceManagers: u.opts.ForceManagers,
+		FeatureGates: u.opts.FeatureGates}
 	_, before := pipeline.TrainJob(old.Input, old.Source, opts)
 	_, after := pipeline.TrainJob(new.Input, new.Source, opts)
 	was, errOld := admission.Encode(before.JobSet)
@@ -129,7 +137,8 @@ func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job, e *comp
 func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.UpdateEffect) {
 	began, _ := old.Input.RuntimeOf(old.Source)
 	is, _ := new.Input.RuntimeOf(new.Source)
-	keeps := old.Source.Release().Or().RuntimeRead != release.LiveRuntime && new.Source.Release().Or().RuntimeRead != release.LiveRuntime
+	keeps := old.Source.Release().Or().RuntimeRead != release.LiveRuntime &&
+		new.Source.Release().Or().RuntimeRead != release.LiveRuntime
 	isReplaced := e.Update == comparison.Replaced
 	if !keeps {
 		began = is
@@ -149,7 +158,8 @@ func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.Upda
 	if u.dump == nil {
 		return
 	}
-	opts := render.Options{Release: new.Source.Release(), OnConflict: render.Last, ForceManagers: v.opts.ForceManagers, FeatureGates: v.opts.FeatureGates}
+	opts := render.Options{Release: new.Source.Release(), OnConflict: render.Last,
+		ForceManagers: v.opts.ForceManagers, FeatureGates: v.opts.FeatureGates}
 	applied, _ := render.JobSet(input, opts)
 	if existing := u.dump.JobSetOf(id); existing != nil {
 		applied.JobSet = render.Reordered(input, opts, applied.JobSet, existing)
@@ -183,11 +193,13 @@ func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.Upda
 	}
 }
 
-// rejectedRuntime returns the errors with which the cluster rejects the change of a TrainJob's runtime. It keeps the old one.
+// rejectedRuntime returns the errors with which the cluster rejects the change of a TrainJob's
+// runtime. It keeps the old one.
 func (u *updates) rejectedRuntime(ctx context.Context, old, new *comparison.Job) finding.List {
 	was, is := old.Input.SourceOf(old.Source), new.Input.SourceOf(new.Source)
 	named := render.RuntimeOf(new.Source.TrainJob)
-	if was == nil || is == nil || was.Stock || is.Stock || was.Snapshot != nil || is.Snapshot != nil || named != render.RuntimeOf(old.Source.TrainJob) {
+	if was == nil || is == nil || was.Stock || is.Stock || was.Snapshot != nil ||
+		is.Snapshot != nil || named != render.RuntimeOf(old.Source.TrainJob) {
 		return nil
 	}
 	return u.rejections.Of(is, func() finding.List {
@@ -196,12 +208,15 @@ func (u *updates) rejectedRuntime(ctx context.Context, old, new *comparison.Job)
 		if errOld != nil || errNew != nil {
 			return nil
 		}
-		_, found := admission.UpdateRuntime(ctx, new.Source.Release(), before, after, u.flags.Namespace)
+		_, found := admission.UpdateRuntime(ctx, new.Source.Release(), before, after,
+			u.flags.Namespace)
 		found = found.Of(codes.Immutable)
 		for i := range found {
 			f := &found[i]
 			f.Position = is.Position(f.Path)
-			f.Claims = append(f.Claims, merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{}, At: f.Path, Position: f.Position})
+			f.Claims = append(
+				f.Claims, merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{},
+					At: f.Path, Position: f.Position})
 		}
 		return new.Input.Rate(found)
 	})
@@ -220,7 +235,8 @@ func suspended(in admission.Input) admission.Input {
 }
 
 // jobSetEffect returns the update of a JobSet of the input.
-func (u *updates) jobSetEffect(ctx context.Context, old, new *comparison.Job) comparison.UpdateEffect {
+func (u *updates) jobSetEffect(ctx context.Context, old,
+	new *comparison.Job) comparison.UpdateEffect {
 	before, errOld := old.Source.Document.Fields()
 	after, errNew := new.Source.Document.Fields()
 	if errOld != nil || errNew != nil {
@@ -239,7 +255,8 @@ func (u *updates) jobSetEffect(ctx context.Context, old, new *comparison.Job) co
 	for i := range rejected {
 		rejected[i].Position = new.Source.Document.Position(rejected[i].Path)
 	}
-	return comparison.UpdateEffect{Update: update, Frozen: frozen, Findings: new.Input.Rate(rejected)}
+	return comparison.UpdateEffect{
+		Update: update, Frozen: frozen, Findings: new.Input.Rate(rejected)}
 }
 
 // input returns a TrainJob for admission. It returns false for one that cannot be decoded.
@@ -250,13 +267,16 @@ func (u *updates) input(ctx context.Context, of *comparison.Job) (admission.Inpu
 		return admission.Input{}, false
 	}
 	return admission.Input{
-		Release: j.Release(), TrainJob: fields, Runtime: u.runtime(ctx, in, j), Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j),
-		Namespace: u.flags.Namespace, OnConflict: render.Last, ForceManagers: u.opts.ForceManagers, FeatureGates: u.opts.FeatureGates,
+		Release: j.Release(), TrainJob: fields, Runtime: u.runtime(ctx, in, j),
+		Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j),
+		Namespace: u.flags.Namespace, OnConflict: render.Last, ForceManagers: u.opts.ForceManagers,
+		FeatureGates: u.opts.FeatureGates,
 	}, true
 }
 
 // runtime admits the runtime of a TrainJob, each once. It returns nil without one.
-func (u *updates) runtime(ctx context.Context, in *workspace.Input, j workspace.Job) *admission.Runtime {
+func (u *updates) runtime(ctx context.Context, in *workspace.Input,
+	j workspace.Job) *admission.Runtime {
 	source := in.SourceOf(j)
 	if source == nil {
 		return nil
@@ -266,7 +286,8 @@ func (u *updates) runtime(ctx context.Context, in *workspace.Input, j workspace.
 		if err != nil {
 			return nil
 		}
-		runtime, _ := admission.AdmitRuntime(ctx, j.Release(), fields, u.flags.Namespace) // check reports the findings
+		// check reports the findings
+		runtime, _ := admission.AdmitRuntime(ctx, j.Release(), fields, u.flags.Namespace)
 		return runtime
 	})
 }
@@ -282,8 +303,8 @@ func distinctPaths(found finding.List) []string {
 	return fields
 }
 
-// blame adds the layers that bring the errors of an update. They are the managers whose patches differ, or the TrainJob for its
-// other fields. The claims have their places in the new version.
+// blame adds the layers that bring the errors of an update. They are the managers whose patches
+// differ, or the TrainJob for its other fields. The claims have their places in the new version.
 func blame(old, new *comparison.Job, rejected finding.List) finding.List {
 	for i := range rejected {
 		f := &rejected[i]
@@ -319,5 +340,6 @@ func patchesByManager(of *comparison.Job) map[string][]trainer.RuntimePatch {
 
 // isSameSpec reports whether the TrainJobs and their patches are equal.
 func isSameSpec(old, new admission.Input) bool {
-	return equality.Semantic.DeepEqual(old.TrainJob["spec"], new.TrainJob["spec"]) && equality.Semantic.DeepEqual(old.Patches, new.Patches)
+	return equality.Semantic.DeepEqual(old.TrainJob["spec"], new.TrainJob["spec"]) &&
+		equality.Semantic.DeepEqual(old.Patches, new.Patches)
 }

@@ -31,8 +31,8 @@ import (
 // The versions differ in many switches. So it turns one switch at a time, release by release, and
 // renders the TrainJobs that differ again. The last switch whose change moves a field is its cause.
 
-// upgrade is the way from the release of the old version to that of the new one. It has the files of
-// the new version.
+// upgrade is the way from the release of the old version to that of the new one. It has the files
+// of the new version.
 type upgrade struct {
 	flags diffFlags
 	opts  render.Options
@@ -60,9 +60,12 @@ func (flags *diffFlags) releases() (from, to *release.Release, err error) {
 	case flags.from == "" || flags.until == "":
 		return nil, nil, errors.New("--from-version needs --to-version: use both")
 	case flags.Release != nil:
-		return nil, nil, errors.New("--from-version and --to-version name the releases: remove --trainer-version")
+		return nil, nil,
+			errors.New("--from-version and --to-version name the releases: remove --trainer-version")
 	case flags.Builds():
-		return nil, nil, errors.New("--from-version and --to-version have no builds: build first, and name the files")
+		return nil, nil,
+			errors.New("--from-version and --to-version have no builds: build first, and name " +
+				"the files")
 	}
 	if from, err = release.Parse(flags.from); err != nil {
 		return nil, nil, fmt.Errorf("--from-version: %w", err)
@@ -71,7 +74,9 @@ func (flags *diffFlags) releases() (from, to *release.Release, err error) {
 		return nil, nil, fmt.Errorf("--to-version: %w", err)
 	}
 	if from.Version == to.Version {
-		return nil, nil, fmt.Errorf("--from-version and --to-version both name Trainer %s: use two releases", to.Version)
+		return nil, nil,
+			fmt.Errorf("--from-version and --to-version both name Trainer %s: use two releases",
+				to.Version)
 	}
 	return from, to, nil
 }
@@ -94,7 +99,8 @@ type again struct {
 
 func (a again) Inputs() (fs.FS, io.Reader) { return a.files, bytes.NewReader(a.stdin) }
 
-// newUpgrade lists the steps from one version to the other. It returns nil if these have no releases.
+// newUpgrade lists the steps from one version to the other. It returns nil if these have no
+// releases.
 func newUpgrade(flags diffFlags, opts render.Options, old, new *version) *upgrade {
 	if new.release == nil {
 		return nil
@@ -105,7 +111,8 @@ func newUpgrade(flags diffFlags, opts render.Options, old, new *version) *upgrad
 		before := now
 		for _, s := range release.Switches() {
 			if s.Set(&now, &next) {
-				now.Name, now.Version, now.JobSetVersion = next.Name, next.Version, next.JobSetVersion
+				now.Name, now.Version, now.JobSetVersion = next.Name, next.Version,
+					next.JobSetVersion
 				u.add(new, now, s, s.Between(&before, &next))
 			}
 		}
@@ -126,12 +133,14 @@ func releasesBetween(from, to *release.Release) []release.Release {
 }
 
 func (u *upgrade) add(new *version, r release.Release, of release.Switch, change release.Change) {
-	s := &step{version: version{side: new.side, source: new.source, flags: new.side.Flags}, of: of, change: change}
+	s := &step{version: version{side: new.side, source: new.source, flags: new.side.Flags}, of: of,
+		change: change}
 	s.as(&r)
 	s.opts, s.podOpts = s.optionsFor(u.flags, u.opts)
 	if n := len(u.steps); n > 0 {
 		last := u.steps[n-1].release
-		if last.Schema == r.Schema && last.JobSetSchema == r.JobSetSchema && last.Stock == r.Stock && last.RuntimeRead == r.RuntimeRead {
+		if last.Schema == r.Schema && last.JobSetSchema == r.JobSetSchema &&
+			last.Stock == r.Stock && last.RuntimeRead == r.RuntimeRead {
 			s.alike = u.steps[n-1]
 		}
 	}
@@ -143,7 +152,8 @@ func (u *upgrade) read(s *step) {
 	if s.in != nil {
 		return
 	}
-	if s.alike != nil && s != u.steps[len(u.steps)-1] { // the findings of the last step name its release
+	// the findings of the last step name its release
+	if s.alike != nil && s != u.steps[len(u.steps)-1] {
 		u.read(s.alike)
 		s.in, s.jobs, s.errs = s.alike.in, s.alike.jobs, s.alike.errs
 		return
@@ -160,7 +170,8 @@ func (u *upgrade) read(s *step) {
 	}
 }
 
-// attribute sets the causes of what differs between two versions of the TrainJobs, and explains them.
+// attribute sets the causes of what differs between two versions of the TrainJobs, and explains
+// them.
 func (u *upgrade) attribute(ctx context.Context, before, after *version) {
 	old := map[fieldpath.Object]*comparison.Job{}
 	for i := range before.Jobs {
@@ -183,9 +194,11 @@ func (u *upgrade) attribute(ctx context.Context, before, after *version) {
 }
 
 // cause names the switch of a step, or its part that changes a field of an object. It includes the
-// release that turned the switch. The cause is that of each field within as well, so its value is no presence.
+// release that turned the switch. The cause is that of each field within as well, so its value is
+// no presence.
 func (s *step) cause(kind string, runtime fieldpath.Object, path fieldpath.Path) merge.Claim {
-	id, steps := s.of.ID, append([]string{strings.TrimPrefix(kind, "Cluster")}, namesInPath(path)...)
+	id, steps := s.of.ID,
+		append([]string{strings.TrimPrefix(kind, "Cluster")}, namesInPath(path)...)
 	if id == stockSwitch {
 		steps = append([]string{runtime.Name}, steps...)
 	}
@@ -216,16 +229,19 @@ func namesInPath(path fieldpath.Path) []string {
 }
 
 // rejectedBy returns for each error of a rejection a switch whose change brings it, or ends it. One
-// step has the error, and an earlier or later one does not. It halves the way between them until they
-// are neighbors. An error that no release brings has the cause of any other version: the TrainJob.
-func (u *upgrade) rejectedBy(ctx context.Context, t *comparison.Job, runtime fieldpath.Object, ends bool) []merge.Claim {
+// step has the error, and an earlier or later one does not. It halves the way between them until
+// they are neighbors. An error that no release brings has the cause of any other version: the
+// TrainJob.
+func (u *upgrade) rejectedBy(ctx context.Context, t *comparison.Job, runtime fieldpath.Object,
+	ends bool) []merge.Claim {
 	rejectedAt := map[int]finding.List{}
 	has := func(step int, f finding.Finding) bool {
 		if _, known := rejectedAt[step]; !known {
 			rejectedAt[step] = u.rejections(ctx, u.steps[step], t.ID)
 		}
 		return slices.ContainsFunc(rejectedAt[step], func(other finding.Finding) bool {
-			return other.Code == f.Code && other.Object == f.Object && other.Path.String() == f.Path.String()
+			return other.Code == f.Code && other.Object == f.Object &&
+				other.Path.String() == f.Path.String()
 		})
 	}
 	claims := slices.Clone(t.RejectedBy)
@@ -257,8 +273,8 @@ func (u *upgrade) rejections(ctx context.Context, s *step, id fieldpath.Object) 
 	return errs.Where(isError)
 }
 
-// causes sets the causes of the differing fields. The cause of a field is the last switch whose change
-// moved it.
+// causes sets the causes of the differing fields. The cause of a field is the last switch whose
+// change moved it.
 func (u *upgrade) causes(was, new *comparison.Job) {
 	if len(differingFields(was.Objects, new.Objects)) == 0 {
 		return
@@ -311,7 +327,8 @@ type causedField struct {
 	claim merge.Claim
 }
 
-// ownersFromCauses returns the causes of an object's fields. The root stands for an object that comes or goes.
+// ownersFromCauses returns the causes of an object's fields. The root stands for an object that
+// comes or goes.
 func ownersFromCauses(fields map[string]causedField) *diff.Owners {
 	if whole, ok := fields[""]; ok {
 		return diff.OwnedBy(whole.claim)
@@ -389,23 +406,31 @@ func (u *upgrade) notes(before, after *version) []string {
 		notes = append(notes, "both releases render Jobs and Pods of Kubernetes 1.36")
 	}
 	if old.Index() > new.Index() {
-		notes = append(notes, fmt.Sprintf("%s is earlier than Trainer %s: the upgrade undoes the causes", name, old.Version))
+		notes = append(
+			notes, fmt.Sprintf("%s is earlier than Trainer %s: the upgrade undoes the causes", name,
+				old.Version))
 	}
 	if old.RuntimeRead == release.LiveRuntime && new.RuntimeRead == release.RuntimeSnapshot {
-		notes = append(notes, name+" takes a snapshot of the runtime of each existing TrainJob after the upgrade")
+		notes = append(
+			notes, name+" takes a snapshot of the runtime of each existing TrainJob after the "+
+				"upgrade")
 	}
 	if which := undecodable(after); len(which) > 0 {
 		more := ""
 		if len(which) > 1 {
 			more = fmt.Sprintf(" and %d more", len(which)-1)
 		}
-		notes = append(notes, fmt.Sprintf("%s reconciles no TrainJob while one is stored that it cannot decode: %s%s", name, which[0], more))
+		notes = append(
+			notes, fmt.Sprintf(
+				"%s reconciles no TrainJob while one is stored that it cannot decode: %s%s", name,
+				which[0], more))
 	}
 	return notes
 }
 
-// undecodable returns the TrainJobs of which a field has another type in the release. A list with one of them
-// cannot be decoded, so the cache of the controller never fills (client-go v0.36.3 tools/cache).
+// undecodable returns the TrainJobs of which a field has another type in the release. A list with
+// one of them cannot be decoded, so the cache of the controller never fills (client-go v0.36.3
+// tools/cache).
 func undecodable(v *version) (ids []fieldpath.Object) {
 	for _, j := range v.Jobs {
 		if slices.ContainsFunc(j.Rejected, func(f finding.Finding) bool {

@@ -17,7 +17,8 @@ import (
 
 // This file renders a TrainJob, and judges it as the release of its version does.
 
-// judge renders a TrainJob. In a version that has a release, its errors are those with which a cluster of the release rejects it.
+// judge renders a TrainJob. In a version that has a release, its errors are those with which a
+// cluster of the release rejects it.
 func (v *version) judge(ctx context.Context, j workspace.Job) (finding.List, pipeline.Made) {
 	found, made := pipeline.TrainJob(v.in, j, v.opts)
 	if v.release == nil {
@@ -37,11 +38,13 @@ func (v *version) unjudged() finding.List {
 		judged[render.ObjectOf(j.TrainJob).String()] = true
 	}
 	return v.in.Findings.Where(func(f finding.Finding) bool {
-		return !workspace.IsRuntime(f.Object) && !(f.Object.Kind == trainer.TrainJobKind && judged[f.Object.String()])
+		return !workspace.IsRuntime(f.Object) &&
+			!(f.Object.Kind == trainer.TrainJobKind && judged[f.Object.String()])
 	})
 }
 
-// admissionErrors returns the errors of a TrainJob: errors of its text, of the API server and of the webhooks.
+// admissionErrors returns the errors of a TrainJob: errors of its text, of the API server and of
+// the webhooks.
 func (v *version) admissionErrors(ctx context.Context, j workspace.Job) finding.List {
 	found := slices.Clone(j.Document.Findings)
 	fields, err := j.Document.Fields()
@@ -55,12 +58,14 @@ func (v *version) admissionErrors(ctx context.Context, j workspace.Job) finding.
 	found = append(found, runtime.found...)
 	found = append(found, admission.Check(ctx, admission.Input{
 		Release: v.release, TrainJob: fields, Runtime: runtime.Runtime, Patches: v.in.PatchesFor(j),
-		Namespace: v.flags.Namespace, OnConflict: v.opts.OnConflict, ForceManagers: v.opts.ForceManagers, FeatureGates: v.opts.FeatureGates,
+		Namespace: v.flags.Namespace, OnConflict: v.opts.OnConflict,
+		ForceManagers: v.opts.ForceManagers, FeatureGates: v.opts.FeatureGates,
 	})...)
 	return rejections(v.release, v.in.Locate(j, found))
 }
 
-// judgedRuntime is a runtime that the release has judged, with the findings on its text and on the runtime.
+// judgedRuntime is a runtime that the release has judged, with the findings on its text and on the
+// runtime.
 type judgedRuntime struct {
 	*admission.Runtime
 	found finding.List
@@ -83,7 +88,9 @@ func (v *version) admit(ctx context.Context, j workspace.Job) judgedRuntime {
 
 // rejections returns the errors that a cluster of the release has as well.
 func rejections(r *release.Release, found finding.List) finding.List {
-	return codes.Distinct(found.Where(func(f finding.Finding) bool { return isError(f) && !admission.Stricter(r, f) }))
+	return codes.Distinct(found.Where(func(f finding.Finding) bool {
+		return isError(f) && !admission.Stricter(r, f)
+	}))
 }
 
 func isError(f finding.Finding) bool { return f.Severity >= finding.Error }

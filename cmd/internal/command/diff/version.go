@@ -49,8 +49,9 @@ type version struct {
 // unreadVersion returns the version of a side, before it is read.
 func unreadVersion(p *host.Program, side *revision.Side) *version {
 	return &version{
-		Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix, Commit: side.Commit()},
-		side:    *side, source: side.Program(p), flags: side.Flags,
+		Version: comparison.Version{Name: printable.Name(side.Name), Prefix: side.Prefix,
+			Commit: side.Commit()},
+		side: *side, source: side.Program(p), flags: side.Flags,
 	}
 }
 
@@ -60,8 +61,8 @@ func (v *version) read(flags diffFlags, opts render.Options) {
 	v.in = workspace.Read(v.source, v.flags)
 }
 
-// dump returns the objects of the version as those of a cluster, or nil if none has a status or a uid. A
-// JobSet that a TrainJob owns is no input of its own.
+// dump returns the objects of the version as those of a cluster, or nil if none has a status or a
+// uid. A JobSet that a TrainJob owns is no input of its own.
 func (v *version) dump() *live.Dump {
 	if v.root == "" {
 		return nil
@@ -70,11 +71,14 @@ func (v *version) dump() *live.Dump {
 		return d.Sets(fieldpath.Fields("status")) || d.Sets(fieldpath.Fields("metadata", "uid"))
 	}
 	if !slices.ContainsFunc(v.in.Jobs, func(j workspace.Job) bool { return isLive(j.Document) }) &&
-		!slices.ContainsFunc(v.in.JobSets, func(js workspace.JobSet) bool { return isLive(js.Document) }) {
+		!slices.ContainsFunc(v.in.JobSets, func(js workspace.JobSet) bool {
+			return isLive(js.Document)
+		}) {
 		return nil
 	}
 	v.in.JobSets = slices.DeleteFunc(v.in.JobSets, func(js workspace.JobSet) bool {
-		return v.in.ByName[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: js.Namespace, Name: js.Name}] != nil
+		return v.in.ByName[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: js.Namespace,
+			Name: js.Name}] != nil
 	})
 	if slices.Contains(v.flags.Files, manifest.Stdin) {
 		return nil // it can be read once
@@ -89,7 +93,8 @@ func (v *version) render(ctx context.Context, flags diffFlags) {
 		for _, js := range v.in.JobSets {
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
 			v.Jobs = append(v.Jobs, comparison.Job{
-				ID:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
+				ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace,
+					Name: js.Name},
 				Objects: v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to, v.podOpts),
 				Queue:   js.Labels[render.QueueLabel],
 				Input:   v.in, Source: workspace.Job{Document: js.Document},
@@ -103,7 +108,8 @@ func (v *version) render(ctx context.Context, flags diffFlags) {
 	v.reject(spans)
 }
 
-// renderJobs renders the TrainJobs that were read, and takes those without errors in order. It returns the findings of each one.
+// renderJobs renders the TrainJobs that were read, and takes those without errors in order. It
+// returns the findings of each one.
 func (v *version) renderJobs(ctx context.Context, flags diffFlags) (spans []span) {
 	v.TrainJobs, v.findings = len(v.in.Jobs), v.in.Findings
 	if v.release != nil {
@@ -128,21 +134,25 @@ func (v *version) renderJobs(ctx context.Context, flags diffFlags) (spans []span
 	return spans
 }
 
-// optionsFor returns the options for a JobSet and for its children in the form that the flags ask for.
-func (v *version) optionsFor(flags diffFlags, opts render.Options) (render.Options, render.PodsOptions) {
+// optionsFor returns the options for a JobSet and for its children in the form that the flags ask
+// for.
+func (v *version) optionsFor(flags diffFlags,
+	opts render.Options) (render.Options, render.PodsOptions) {
 	if v.release != nil {
 		opts.Release = v.release
 	}
-	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Release: opts.Release, Stored: opts.As == render.Stored}}
+	podOpts := render.PodsOptions{
+		JobsOptions: render.JobsOptions{Release: opts.Release, Stored: opts.As == render.Stored}}
 	if flags.to != "jobset" {
 		v.flags.Spelled, opts.As = true, render.Applied
 	}
 	return opts, podOpts
 }
 
-// newJob returns the objects of a TrainJob that the flags ask for. A release makes none of a TrainJob that it leaves to another
-// controller.
-func (v *version) newJob(j workspace.Job, out pipeline.Made, found finding.List, flags diffFlags) comparison.Job {
+// newJob returns the objects of a TrainJob that the flags ask for. A release makes none of a
+// TrainJob that it leaves to another controller.
+func (v *version) newJob(j workspace.Job, out pipeline.Made, found finding.List,
+	flags diffFlags) comparison.Job {
 	job := comparison.Job{
 		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
 		Queue: j.Labels[render.QueueLabel], Input: v.in, Source: j,
@@ -225,12 +235,16 @@ func (v *version) jobSetOf(j workspace.Job, out pipeline.Made) []comparison.Obje
 	locate := v.locator(j)
 	objects := []comparison.Object{{
 		Key: keyOf(out.JobSet), Object: out.JobSet,
-		Owners: func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, Locate: locate,
+		Owners: func() (*diff.Owners, error) {
+			return diff.OwnersOf(out.Owners), nil
+		}, Locate: locate,
 	}}
 	for _, companion := range out.Companions {
 		objects = append(objects, comparison.Object{
 			Key: keyOf(companion), Object: companion, Locate: locate,
-			Owners: func() (*diff.Owners, error) { return diff.OwnedBy(v.companionClaim(j, companion)), nil },
+			Owners: func() (*diff.Owners, error) {
+				return diff.OwnedBy(v.companionClaim(j, companion)), nil
+			},
 		})
 	}
 	return objects
@@ -244,7 +258,8 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merg
 }
 
 // childrenOf returns the Jobs or the Pods of the JobSet.
-func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts render.PodsOptions) []comparison.Object {
+func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string,
+	opts render.PodsOptions) []comparison.Object {
 	opts.Release = cmp.Or(opts.Release, j.Release())
 	f := pipeline.Children(out.Owners, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
@@ -266,7 +281,8 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string, opts
 		if err != nil {
 			v.findings = append(v.findings, finding.Finding{
 				Code: codes.NoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
-				Position: j.Document.Position(nil), Message: err.Error(), Remedy: finding.Remedy{Text: "fix the JobSet"},
+				Position: j.Document.Position(nil), Message: err.Error(),
+				Remedy: finding.Remedy{Text: "fix the JobSet"},
 			})
 			return nil
 		}

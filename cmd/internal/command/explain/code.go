@@ -13,13 +13,15 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// isCode reports whether an argument is the code of a finding, perhaps a misspelt one, and not a field.
+// isCode reports whether an argument is the code of a finding, perhaps a misspelt one, and not a
+// field.
 func isCode(arg string) bool {
 	number, ok := strings.CutPrefix(strings.ToUpper(arg), "TW")
 	return ok && number != "" && strings.ContainsRune("0123456789", rune(number[0]))
 }
 
-// CodeReport is the meaning of a code for programs. The tags doc are the descriptions of the JSON Schema.
+// CodeReport is the meaning of a code for programs. The tags doc are the descriptions of the JSON
+// Schema.
 type CodeReport struct {
 	Code    finding.Code        `json:"code"`
 	Title   string              `json:"title" doc:"The problem in a few words."`
@@ -64,7 +66,8 @@ func writeCode(w io.Writer, name, format string) error {
 	return err
 }
 
-// didYouMean returns the hint at the first code that begins with an unknown code, or else at the nearest code.
+// didYouMean returns the hint at the first code that begins with an unknown code, or else at the
+// nearest code.
 func didYouMean(code finding.Code) string {
 	all := option.CodeNames()
 	for _, name := range all {

@@ -1,4 +1,5 @@
-// Package explain implements the command explain. It shows how patches to a field merge, and which layers write it.
+// Package explain implements the command explain. It shows how patches to a field merge, and which
+// layers write it.
 package explain
 
 import (
@@ -50,21 +51,24 @@ Exit status: 0 done; 2 no such field or code.`,
 
   # From the root, as kubectl explain takes it
   trainweld explain spec.replicatedJobs.template.spec.template.spec.volumes`,
-		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string,
+			typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			if strings.HasPrefix(strings.ToUpper(typed), "TW") {
 				return option.CodeNames(), cobra.ShellCompDirectiveNoFileComp
 			}
-			return fieldCompletions(typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			return fieldCompletions(typed),
+				cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return exit.Usage(fmt.Errorf("explain takes one field or code, got %d", len(args)))
 			}
 			if format != "json" && format != "text" {
-				return exit.Usage(fmt.Errorf("--output: %q is not a format; use text or json", format))
+				return exit.Usage(
+					fmt.Errorf("--output: %q is not a format; use text or json", format))
 			}
 			if isCode(args[0]) {
 				return writeCode(p.Stdout, args[0], format)
@@ -78,7 +82,8 @@ Exit status: 0 done; 2 no such field or code.`,
 					return writeDefined(p.Stdout, defined)
 				}
 				if parent := parentOf(path); parent != nil {
-					return fmt.Errorf("no field of a JobSet is called %s: use %s", args[0], parent.Append(path...))
+					return fmt.Errorf("no field of a JobSet is called %s: use %s", args[0],
+						parent.Append(path...))
 				}
 				err = cmp.Or(misnamed(path), err)
 			}
@@ -97,7 +102,8 @@ Exit status: 0 done; 2 no such field or code.`,
 	return cmd
 }
 
-// fieldCompletions returns the fields that continue the typed path by one step. All fields would be a thousand.
+// fieldCompletions returns the fields that continue the typed path by one step. All fields would be
+// a thousand.
 func fieldCompletions(typed string) []string {
 	var found []string
 	dotted := strings.HasPrefix(typed, ".")

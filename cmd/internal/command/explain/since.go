@@ -22,24 +22,30 @@ import (
 // SwitchesOf returns the switches between releases that decide about a code.
 func SwitchesOf(code finding.Code) []string {
 	return map[finding.Code][]string{
-		codes.OldAPI:            {"overrides"},
-		codes.TwoAPIs:           {"overrides"},
-		codes.UnknownJob:        {string(release.PatchedJobsExist), "merge-root"},
-		codes.ManagedByOther:    {"managed-by"},
-		codes.GPUsUnseen:        {"nproc"},
-		codes.SecondTrainer:     {"second-trainer"},
-		codes.Hostfile:          {"endpoints"},
-		codes.GangCount:         {"gang-requests"},
-		codes.RuntimeReplicas:   {string(release.RuntimeLauncher)},
-		codes.RuntimeContainer:  {string(release.RuntimeContainers)},
-		codes.NoInitializer:     {string(release.InitializerMount)},
-		codes.ReservedEnv:       {string(release.TorchAlways), string(release.MPIEnv), string(release.MPIPrteEnv)},
-		codes.TorchTune:         {"torchtune", string(release.TorchTuneNodes), string(release.TorchTuneQLoRA), string(release.TorchTuneOneNode), string(release.TorchTuneArgs)},
-		codes.Flux:              {"flux", string(release.FluxProcesses), string(release.FluxUnchecked)},
-		codes.Deprecated:        {string(release.RuntimeDeprecated), string(release.RuntimesDeprecated)},
-		codes.LongJobName:       {string(release.ShortJobNames)},
-		codes.ClaimsDropped:     {"claims-kept"},
-		codes.ClaimUncounted:    {"claims-counted", "claims-torch", "claims-torchtune", "claims-mpi", "claims-xgboost", "claims-flux"},
+		codes.OldAPI:           {"overrides"},
+		codes.TwoAPIs:          {"overrides"},
+		codes.UnknownJob:       {string(release.PatchedJobsExist), "merge-root"},
+		codes.ManagedByOther:   {"managed-by"},
+		codes.GPUsUnseen:       {"nproc"},
+		codes.SecondTrainer:    {"second-trainer"},
+		codes.Hostfile:         {"endpoints"},
+		codes.GangCount:        {"gang-requests"},
+		codes.RuntimeReplicas:  {string(release.RuntimeLauncher)},
+		codes.RuntimeContainer: {string(release.RuntimeContainers)},
+		codes.NoInitializer:    {string(release.InitializerMount)},
+		codes.ReservedEnv: {string(release.TorchAlways), string(release.MPIEnv),
+			string(release.MPIPrteEnv)},
+		codes.TorchTune: {"torchtune", string(release.TorchTuneNodes),
+			string(release.TorchTuneQLoRA), string(release.TorchTuneOneNode),
+			string(release.TorchTuneArgs)},
+		codes.Flux: {"flux", string(release.FluxProcesses),
+			string(release.FluxUnchecked)},
+		codes.Deprecated: {string(release.RuntimeDeprecated),
+			string(release.RuntimesDeprecated)},
+		codes.LongJobName:   {string(release.ShortJobNames)},
+		codes.ClaimsDropped: {"claims-kept"},
+		codes.ClaimUncounted: {"claims-counted", "claims-torch", "claims-torchtune",
+			"claims-mpi", "claims-xgboost", "claims-flux"},
 		codes.ClaimGate:         {"claims-gate", "claims-per-node"},
 		codes.NoPodClaim:        {string(release.ClaimsExist)},
 		codes.JobSetDependsOn:   {string(release.JobSetDependency)},
@@ -61,7 +67,9 @@ func changesOf(code finding.Code) []release.Change {
 			}
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b release.Change) int { return strings.Compare(a.In, b.In) })
+	slices.SortStableFunc(changes, func(a, b release.Change) int {
+		return strings.Compare(a.In, b.In)
+	})
 	return changes
 }
 
@@ -135,7 +143,8 @@ func namesOf(path fieldpath.Path) (names []string) {
 	return names
 }
 
-// find returns the field at a path, and the path with [*] for each list. It returns nil for no field.
+// find returns the field at a path, and the path with [*] for each list. It returns nil for no
+// field.
 func find(f *release.Field, path fieldpath.Path) (found *release.Field, at fieldpath.Path) {
 	for _, step := range path {
 		name, isField := step.Field()
@@ -169,8 +178,8 @@ func parentOf(path fieldpath.Path) fieldpath.Path {
 	return nil
 }
 
-// misnamed returns an error for a path that begins with a field of a TrainJob or of a runtime and leads to none. It returns nil for a
-// path that leaves spec at once: that is one of a JobSet.
+// misnamed returns an error for a path that begins with a field of a TrainJob or of a runtime and
+// leads to none. It returns nil for a path that leaves spec at once: that is one of a JobSet.
 func misnamed(path fieldpath.Path) error {
 	for n := len(path) - 1; n > 1; n-- {
 		defined := define(path[:n])
@@ -180,12 +189,14 @@ func misnamed(path fieldpath.Path) error {
 		at, fields := defined[0], defined[0].Fields
 		name, _ := path[n].Name()
 		if near := nearest.To(name, fields); near != "" {
-			return fmt.Errorf("%s %s has no field %s: use %s", at.Object, at.Path, name, path[:n].Append(fieldpath.Field(near)))
+			return fmt.Errorf("%s %s has no field %s: use %s", at.Object, at.Path, name,
+				path[:n].Append(fieldpath.Field(near)))
 		}
 		if fields == nil {
 			return fmt.Errorf("%s %s has no fields", at.Object, at.Path)
 		}
-		return fmt.Errorf("%s %s has no field %s; its fields are %s", at.Object, at.Path, name, strings.Join(fields, ", "))
+		return fmt.Errorf("%s %s has no field %s; its fields are %s", at.Object, at.Path, name,
+			strings.Join(fields, ", "))
 	}
 	return nil
 }
@@ -214,7 +225,8 @@ func writeDefined(w io.Writer, fields []definedField) error {
 		for _, k := range f.Kinds {
 			known := ""
 			if k.in[0].Unread() {
-				part, _ := release.Switches()[0].Part(k.in[0].Name, append([]string{strings.TrimPrefix(f.Object, "Cluster")}, f.names...)...)
+				part, _ := release.Switches()[0].Part(k.in[0].Name,
+					append([]string{strings.TrimPrefix(f.Object, "Cluster")}, f.names...)...)
 				known = " (" + release.MarkOf(k.in[0].Name, part.ID).Text() + ")"
 			}
 			fmt.Fprintf(out, "  kind\t%s in %s%s\n", k.Kind, release.Span(k.in), known)
@@ -240,7 +252,8 @@ func sinceOf(rule explain.Rule) string {
 	names := namesOf(rule.Path)
 	var known release.Definitions
 	having := known.Having("JobSet", names...)
-	if len(having) == len(release.Known()) || len(rule.Path) > 0 && rule.Path[0] == fieldpath.Field("metadata") {
+	if len(having) == len(release.Known()) ||
+		len(rule.Path) > 0 && rule.Path[0] == fieldpath.Field("metadata") {
 		return ""
 	}
 	return release.Span(having)

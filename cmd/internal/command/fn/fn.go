@@ -1,4 +1,5 @@
-// Package fn implements the command fn. It renders TrainJobs and merges patches in a pipeline of kustomize or kpt.
+// Package fn implements the command fn. It renders TrainJobs and merges patches in a pipeline of
+// kustomize or kpt.
 package fn
 
 import (
@@ -95,10 +96,12 @@ func run(p *host.Program) error {
 	}
 	list, err := resourcelist.Read(data)
 	if err != nil {
-		return fmt.Errorf("standard input: %w; a function reads a ResourceList: see 'trainweld fn --help'", err)
+		return fmt.Errorf(
+			"standard input: %w; a function reads a ResourceList: see 'trainweld fn --help'", err)
 	}
 	bounded := *p
-	bounded.Files = host.Bounded(p.Files, ".") // a configuration of the repository names the files, and no flag
+	// a configuration of the repository names the files, and no flag
+	bounded.Files = host.Bounded(p.Files, ".")
 	p = &bounded
 	if isMerge(list.Config) {
 		return runMerge(p, list)
@@ -109,19 +112,26 @@ func run(p *host.Program) error {
 	}
 	f := newFunction(p, list, opts)
 	if err := option.UnknownManager(f.in, option.ForceFlag, opts.Force); err != nil {
-		return rejectOptions(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
+		return rejectOptions(
+			p, list, []misuse{
+				{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
 	}
 	return f.answer(p, f.run(), nil, fnHelp)
 }
 
-// answer writes the findings, and the list with the items unless a finding is an error. The results belong to the items.
-func (f *function) answer(p *host.Program, items []*resourcelist.Item, results []resourcelist.Result, help func(finding.Finding) string) error {
+// answer writes the findings, and the list with the items unless a finding is an error. The results
+// belong to the items.
+func (f *function) answer(p *host.Program, items []*resourcelist.Item,
+	results []resourcelist.Result, help func(finding.Finding) string) error {
 	findings := f.messagesWithFiles(codes.Distinct(f.findings))
-	if err := report.WriteBeside(p.Stderr, f.withFiles(findings), report.Options{ShowNotes: f.opts.All, Strict: f.opts.Strict, Help: help, Releases: f.in.Releases()}); err != nil {
+	if err := report.WriteBeside(p.Stderr, f.withFiles(findings),
+		report.Options{ShowNotes: f.opts.All, Strict: f.opts.Strict, Help: help,
+			Releases: f.in.Releases()}); err != nil {
 		return err
 	}
 	failed := exit.For(findings, f.opts.Strict)
-	f.list.Results = f.results(findings, help) // results identify items by their indexes in the input
+	// results identify items by their indexes in the input
+	f.list.Results = f.results(findings, help)
 	warn(p.Stderr, f.list, f.former)
 	if failed == nil {
 		f.list.Items, f.list.Results = items, append(f.list.Results, results...)
@@ -162,7 +172,8 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 	opts.Spelled = opts.To != "jobset"
 	f := &function{
 		list: list, former: opts.former, opts: opts, in: workspace.New(opts.Flags),
-		jobs: map[*manifest.Document]*resourcelist.Item{}, items: map[fieldpath.Object]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
+		jobs:  map[*manifest.Document]*resourcelist.Item{},
+		items: map[fieldpath.Object]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
 	}
 	for i, item := range list.Items {
 		f.readItem(p, i, item)
@@ -174,7 +185,8 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 		f.add(d, false)
 	}
 	if opts.patches != "" {
-		patches, findings := f.in.ApplyPolicy(p.Files, configFile, ".").DecodePatches(configFile, []byte(opts.patches))
+		patches, findings := f.in.ApplyPolicy(p.Files, configFile, ".").DecodePatches(
+			configFile, []byte(opts.patches))
 		f.in.Patches = append(f.in.Patches, patches...)
 		f.in.Findings = append(f.in.Findings, findings...)
 	}
@@ -191,12 +203,15 @@ func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 		f.in.Findings = append(f.in.Findings, unwritable(i, err))
 		return
 	}
-	documents, findings, _ := f.in.ApplyPolicy(p.Files, itemFile(i), ".").Decode(itemFile(i), data, nil)
+	documents, findings, _ := f.in.ApplyPolicy(p.Files, itemFile(i), ".").Decode(
+		itemFile(i), data, nil)
 	for n := range findings {
 		findings[n].Object = f.opts.InNamespace(findings[n].Object)
 	}
 	// An item without apiVersion and kind belongs to another tool.
-	f.in.Findings = append(f.in.Findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == codes.NotAnObject })...)
+	f.in.Findings = append(f.in.Findings, slices.DeleteFunc(findings, func(f finding.Finding) bool {
+		return f.Code == codes.NotAnObject
+	})...)
 	for _, d := range documents { // one, or none if the item is broken
 		if d.Object != nil || d.Broken {
 			f.jobs[d], f.items[f.opts.InNamespace(d.ID)] = item, item
@@ -207,8 +222,10 @@ func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 
 func unwritable(i int, err error) finding.Finding {
 	return finding.Finding{
-		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
-		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the item; it cannot be written as YAML"},
+		Code: codes.Syntax, Severity: finding.Error,
+		Position: fieldpath.Position{File: itemFile(i)},
+		Message:  err.Error(),
+		Remedy:   finding.Remedy{Text: "fix the item; it cannot be written as YAML"},
 	}
 }
 
@@ -221,9 +238,11 @@ func (f *function) add(d *manifest.Document, jobs bool) {
 func (f *function) run() []*resourcelist.Item {
 	f.findings = f.in.Findings
 	placing := newPlacing(f.list.Items)
-	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force, FeatureGates: f.opts.FeatureGates}
+	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force,
+		FeatureGates: f.opts.FeatureGates}
 	flags := f.opts.Render
-	podOpts, _ := flags.Children.Options(opts.As, false) // Options returns no error here: fn has no option for an invalid value
+	// Options returns no error here: fn has no option for an invalid value
+	podOpts, _ := flags.Children.Options(opts.As, false)
 	if flags.To != "jobset" {
 		opts.As = render.Applied
 	}
@@ -249,15 +268,22 @@ func (f *function) run() []*resourcelist.Item {
 		if err != nil {
 			f.findings = append(f.findings, finding.Finding{
 				Code: codes.Syntax, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
-				Message: err.Error(), Remedy: finding.Remedy{Text: "report this bug of trainweld with the TrainJob and its runtime"},
+				Message: err.Error(),
+				Remedy: finding.Remedy{
+					Text: "report this bug of trainweld with the TrainJob and its runtime"},
 			})
 			continue
 		}
 		if len(dropped) > 0 {
 			f.findings = append(f.findings, finding.Finding{
-				Code: codes.NoMerge, Severity: finding.Warning, Object: render.ObjectOf(j.TrainJob), Position: j.Document.Position(nil),
-				Message: "annotations of orchestrators are not rendered: " + printable.Name(strings.Join(dropped, ", ")),
-				Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove them from the annotations of the TrainJob, its runtime and its patches"},
+				Code: codes.NoMerge, Severity: finding.Warning, Object: render.ObjectOf(j.TrainJob),
+				Position: j.Document.Position(nil),
+				Message: "annotations of orchestrators are not rendered: " +
+					printable.Name(strings.Join(dropped, ", ")),
+				Remedy: finding.Remedy{
+					Do: finding.Remove,
+					Text: "remove them from the annotations of the TrainJob, its runtime and its " +
+						"patches"},
 			})
 		}
 		placing.put(f.jobs[j.Document], made, f.opts.add)
@@ -265,9 +291,10 @@ func (f *function) run() []*resourcelist.Item {
 	return placing.items()
 }
 
-// newItems returns items with the objects, and the annotations that they lost: those of orchestrators choose the file
-// that kpt writes, or what kustomize does with an object.
-func newItems(objects func(func(any, error) bool)) (items []*resourcelist.Item, dropped []string, err error) {
+// newItems returns items with the objects, and the annotations that they lost: those of
+// orchestrators choose the file that kpt writes, or what kustomize does with an object.
+func newItems(objects func(func(any, error) bool)) (items []*resourcelist.Item, dropped []string,
+	err error) {
 	for object, err := range objects {
 		if err != nil {
 			return nil, nil, err
@@ -286,8 +313,8 @@ func newItems(objects func(func(any, error) bool)) (items []*resourcelist.Item, 
 	return items, slices.Compact(slices.Sorted(slices.Values(dropped))), nil
 }
 
-// Items have no readable file: annotations name it at most, and its lines differ. These names identify items until a finding
-// is reported.
+// Items have no readable file: annotations name it at most, and its lines differ. These names
+// identify items until a finding is reported.
 const (
 	itemPrefix = "\x00item "
 	configFile = "\x00functionConfig"

@@ -17,7 +17,8 @@ func gone(path, instead string) misuse {
 	return misuse{path, name + " is gone with the next release: " + instead}
 }
 
-// takeFormer moves the fields of the last release to those of today, and returns a warning for each.
+// takeFormer moves the fields of the last release to those of today, and returns a warning for
+// each.
 func (o *mergeOptions) takeFormer() (used []misuse) {
 	take := func(isSet bool, field, word, instead string) {
 		if !isSet {

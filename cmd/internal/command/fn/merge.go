@@ -60,7 +60,8 @@ type mergePatches struct {
 	Strict         bool     `json:"strict,omitempty"`
 }
 
-// managerPatch is a manager's patch with its objects: the objects of Target, or the object that it names.
+// managerPatch is a manager's patch with its objects: the objects of Target, or the object that it
+// names.
 type managerPatch struct {
 	Manager string          `json:"manager"`
 	Target  *types.Selector `json:"target,omitempty"`
@@ -78,7 +79,9 @@ type mergeOptions struct {
 }
 
 // isMerge reports whether a functionConfig is meant to be a mergePatches.
-func isMerge(config *resourcelist.Item) bool { return config != nil && config.ID().Kind == mergeKind }
+func isMerge(config *resourcelist.Item) bool {
+	return config != nil && config.ID().Kind == mergeKind
+}
 
 // parseMergePatches returns the options, or all errors in them.
 func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misuse) {
@@ -90,13 +93,15 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 	if err != nil {
 		return nil, []misuse{{".", err.Error()}}
 	}
-	kind := manifest.Kind{Group: mergeGroup, Version: mergeVersion, Kind: mergeKind, New: func() any { return &o.mergePatches }}
+	kind := manifest.Kind{Group: mergeGroup, Version: mergeVersion, Kind: mergeKind,
+		New: func() any { return &o.mergePatches }}
 	documents, found := manifest.DecodeKinds(configFile, data, []manifest.Kind{kind})
 	for _, f := range found {
 		reject(f.Path.String(), "%s; %s", f.Message, f.Remedy.Text)
 	}
 	if len(wrong) == 0 && (len(documents) != 1 || documents[0].Object == nil) {
-		reject(".apiVersion", "unsupported value %q: must be %s/%s", config.ID().APIVersion, mergeGroup, mergeVersion)
+		reject(".apiVersion", "unsupported value %q: must be %s/%s", config.ID().APIVersion,
+			mergeGroup, mergeVersion)
 	}
 	if len(wrong) > 0 {
 		return nil, wrong
@@ -136,8 +141,10 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 	for _, w := range invalid {
 		reject("."+w.Field, "%v", w.Err)
 	}
-	if slices.Contains(o.DefinitionFiles, manifest.Stdin) || slices.Contains(o.DefinitionFiles, "") {
-		reject(".definitionFiles", "standard input is the ResourceList itself; name files or directories")
+	if slices.Contains(o.DefinitionFiles, manifest.Stdin) ||
+		slices.Contains(o.DefinitionFiles, "") {
+		reject(".definitionFiles",
+			"standard input is the ResourceList itself; name files or directories")
 	}
 	return o, wrong
 }
@@ -173,26 +180,28 @@ func runMerge(p *host.Program, list *resourcelist.List) error {
 	}
 	opts := &fnOptions{Render: option.Render{Global: &option.Global{}}}
 	opts.Strict = o.Strict
-	f := &function{list: list, former: o.former, opts: opts, in: workspace.New(opts.Flags), versions: map[fieldpath.Object]string{}}
+	f := &function{list: list, former: o.former, opts: opts, in: workspace.New(opts.Flags),
+		versions: map[fieldpath.Object]string{}}
 	m := &merger{function: f, mergeOptions: o, host: p, kinds: map[resourcelist.ID]*mergedKind{}}
 	m.in.ApplyPolicy(p.Files, configFile, ".")
 	m.readDefinitions()
 	items, results, unfit := m.run()
 	if unfit != nil {
-		return rejectOptions(p, list, []misuse{{"." + option.FieldOf(unfit.Option), unfit.Err.Error()}})
+		return rejectOptions(
+			p, list, []misuse{{"." + option.FieldOf(unfit.Option), unfit.Err.Error()}})
 	}
 	return f.answer(p, items, results, mergeHelp)
 }
 
-// The most pairs of an item and a nameless target, and of an item and a patch for it. If n patches are for all of n items, there
-// are n*n pairs.
+// The most pairs of an item and a nameless target, and of an item and a patch for it. If n patches
+// are for all of n items, there are n*n pairs.
 const (
 	mostMatches = 4_000_000
 	mostMerges  = 50_000
 )
 
-// run merges the patches into the items. It returns the items and a result for each changed one. The error is of an option that a
-// kind does not have.
+// run merges the patches into the items. It returns the items and a result for each changed one.
+// The error is of an option that a kind does not have.
 func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.OptionError) {
 	f, o := m.function, m.mergeOptions
 	type selection struct {
@@ -202,7 +211,9 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 	}
 	var selected []selection
 	merges, used, all := 0, make([]bool, len(o.targets)), newTargets(o.targets)
-	tooMany := &merge.OptionError{Option: "Patches", Err: errors.New("the targets select too many objects: name them, or pass fewer objects")}
+	tooMany := &merge.OptionError{
+		Option: "Patches",
+		Err:    errors.New("the targets select too many objects: name them, or pass fewer objects")}
 	if len(all.others)*len(f.list.Items) > mostMatches {
 		return nil, nil, tooMany
 	}
@@ -216,22 +227,27 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 		}
 		if len(by) > 0 {
 			id := item.ID()
-			f.versions[fieldpath.Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}] = id.APIVersion
+			f.versions[fieldpath.Object{Kind: id.Kind, Namespace: id.Namespace,
+				Name: id.Name}] = id.APIVersion
 			selected = append(selected, selection{at: i, of: m.kindOf(i, by), by: by})
 		}
 	}
 	for n, isUsed := range used {
 		if !isUsed {
 			f.findings = append(f.findings, m.named(configFile, finding.List{{
-				Code: codes.NoMerge, Severity: finding.Error, Position: fieldpath.Position{File: patchFile(n)},
-				Message: "the target selects no item", Remedy: finding.Remedy{Text: "correct the target, or remove the patch"},
+				Code: codes.NoMerge, Severity: finding.Error,
+				Position: fieldpath.Position{File: patchFile(n)},
+				Message:  "the target selects no item",
+				Remedy:   finding.Remedy{Text: "correct the target, or remove the patch"},
 			}})...)
 		}
 	}
 	items := slices.Clone(f.list.Items)
 	var results []resourcelist.Result
 	var wrong *merge.OptionError
-	parallel.Ordered(len(selected), func(i int) itemOutcome { return m.merge(selected[i].at, selected[i].of, selected[i].by) }, func(i int, out itemOutcome) {
+	parallel.Ordered(len(selected), func(i int) itemOutcome {
+		return m.merge(selected[i].at, selected[i].of, selected[i].by)
+	}, func(i int, out itemOutcome) {
 		f.findings = append(f.findings, m.named(itemFile(selected[i].at), out.found)...)
 		if out.wrong != nil && wrong == nil {
 			wrong = out.wrong
@@ -243,11 +259,13 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 	return items, results, wrong
 }
 
-// readDefinitions reads the definitions of the configuration and of the list. Of several for one kind, the first one counts.
+// readDefinitions reads the definitions of the configuration and of the list. Of several for one
+// kind, the first one counts.
 func (m *merger) readDefinitions() {
 	add := func(file string, data []byte) {
 		definitions, found := objectmerge.DecodeDefinitions(file, data)
-		m.definitions, m.findings = append(m.definitions, definitions...), append(m.findings, found...)
+		m.definitions, m.findings = append(m.definitions, definitions...),
+			append(m.findings, found...)
 	}
 	for _, definition := range m.Definitions {
 		data, _ := json.Marshal(definition) // decoded JSON, which has no error
@@ -256,7 +274,10 @@ func (m *merger) readDefinitions() {
 	named := map[string][]int{} // the ConfigMaps by their names, former ones as well
 	for i, item := range m.list.Items {
 		if id := item.ID(); id.APIVersion == "v1" && id.Kind == "ConfigMap" {
-			for _, name := range slices.Compact(slices.Sorted(slices.Values(append(strings.Split(item.Annotation(formerNames), ","), id.Name)))) {
+			for _, name := range slices.Compact(
+				slices.Sorted(
+					slices.Values(
+						append(strings.Split(item.Annotation(formerNames), ","), id.Name)))) {
 				named[name] = append(named[name], i)
 			}
 		}
@@ -279,8 +300,11 @@ func (m *merger) readDefinitions() {
 		}
 		if named[name] == nil {
 			m.findings = append(m.findings, finding.Finding{
-				Code: codes.NoSchema, Severity: finding.Error, Position: fieldpath.Position{File: configFile},
-				Message: "Not found: ConfigMap " + printable.Name(name), Remedy: finding.Remedy{Text: "add it to the items, or correct its name in configMaps"},
+				Code: codes.NoSchema, Severity: finding.Error,
+				Position: fieldpath.Position{File: configFile},
+				Message:  "Not found: ConfigMap " + printable.Name(name),
+				Remedy: finding.Remedy{
+					Text: "add it to the items, or correct its name in configMaps"},
 			})
 		}
 	}
@@ -314,8 +338,11 @@ func (m *merger) kindOf(i int, by []int) *mergedKind {
 		patch, found := k.Patch(m.Patches[n].Manager, patchFile(n), m.texts[n])
 		if found.Err() == nil && !k.Takes(patch) {
 			found = finding.List{{
-				Code: codes.NoMerge, Severity: finding.Error, Position: fieldpath.Position{File: patchFile(n)},
-				Message: "a JSON patch cannot merge into a " + printable.Name(id.Kind), Remedy: finding.Remedy{Text: "use a patch with the fields, or add a definition of the kind"},
+				Code: codes.NoMerge, Severity: finding.Error,
+				Position: fieldpath.Position{File: patchFile(n)},
+				Message:  "a JSON patch cannot merge into a " + printable.Name(id.Kind),
+				Remedy: finding.Remedy{
+					Text: "use a patch with the fields, or add a definition of the kind"},
 			}}
 		}
 		patch = patch.Unnamed()
@@ -330,7 +357,8 @@ func (m *merger) kindOf(i int, by []int) *mergedKind {
 // patchFile identifies a patch until its findings are named.
 func patchFile(n int) string { return fmt.Sprintf("%s %d", configFile, n) }
 
-// named returns findings with the patch in their messages, unless they name managers, and with their file.
+// named returns findings with the patch in their messages, unless they name managers, and with
+// their file.
 func (m *merger) named(file string, found finding.List) finding.List {
 	rename := func(at *fieldpath.Position) (n int, ok bool) {
 		text, ok := strings.CutPrefix(at.File, configFile+" ")
@@ -342,7 +370,8 @@ func (m *merger) named(file string, found finding.List) finding.List {
 	for i := range found {
 		f := &found[i]
 		if n, ok := rename(&f.Position); ok && len(f.Claims) == 0 && f.Code != codes.Forced {
-			f.Message = fmt.Sprintf("patches[%d] of %s: %s", n, printable.Name(m.Patches[n].Manager), f.Message)
+			f.Message = fmt.Sprintf("patches[%d] of %s: %s", n,
+				printable.Name(m.Patches[n].Manager), f.Message)
 		}
 		for c := range f.Claims {
 			rename(&f.Claims[c].Position)
@@ -355,10 +384,14 @@ func (m *merger) newKind(i int, id resourcelist.ID) *mergedKind {
 	group, version := resid.ParseGroupVersion(id.APIVersion)
 	var t objectmerge.Defined
 	var found finding.List
-	if d := slices.IndexFunc(m.definitions, func(d objectmerge.Definition) bool { return d.Group == group && d.Kind == id.Kind }); d >= 0 {
+	if d := slices.IndexFunc(m.definitions, func(d objectmerge.Definition) bool {
+		return d.Group == group && d.Kind == id.Kind
+	}); d >= 0 {
 		t, found = m.definitions[d].Version(version)
 	} else {
-		t, found = objectmerge.Embedded(m.host, m.in, &manifest.Document{File: configFile, APIVersion: id.APIVersion, ID: fieldpath.Object{Kind: id.Kind}})
+		t, found = objectmerge.Embedded(m.host, m.in,
+			&manifest.Document{File: configFile, APIVersion: id.APIVersion,
+				ID: fieldpath.Object{Kind: id.Kind}})
 	}
 	m.findings = append(m.findings, found...)
 	kind, err := objectmerge.NewKind(id.APIVersion, id.Kind, t)
@@ -368,9 +401,14 @@ func (m *merger) newKind(i int, id resourcelist.ID) *mergedKind {
 	if found.Err() == nil {
 		of := m.list.Items[i].ID()
 		m.findings = append(m.findings, finding.Finding{
-			Code: codes.NoSchema, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)}, Object: fieldpath.Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name},
-			Message: fmt.Sprintf("no definition of %s %s", printable.Name(id.APIVersion), printable.Name(id.Kind)),
-			Remedy:  finding.Remedy{Text: "add its CustomResourceDefinition to the items or to definitions, or name its ConfigMap in configMaps"},
+			Code: codes.NoSchema, Severity: finding.Error,
+			Position: fieldpath.Position{File: itemFile(i)},
+			Object:   fieldpath.Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name},
+			Message: fmt.Sprintf("no definition of %s %s", printable.Name(id.APIVersion),
+				printable.Name(id.Kind)),
+			Remedy: finding.Remedy{
+				Text: "add its CustomResourceDefinition to the items or to definitions, or name " +
+					"its ConfigMap in configMaps"},
 		})
 	}
 	return nil
@@ -398,8 +436,10 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 			return out
 		case object.HasPatch(manager):
 			out.found = append(out.found, finding.Finding{
-				Code: codes.DuplicateManager, Severity: finding.Error, Object: object.ID, Position: fieldpath.Position{File: patchFile(n)},
-				Message: "the manager has another patch for this object", Remedy: finding.Remedy{Text: "combine the two patches, or remove one"},
+				Code: codes.DuplicateManager, Severity: finding.Error, Object: object.ID,
+				Position: fieldpath.Position{File: patchFile(n)},
+				Message:  "the manager has another patch for this object",
+				Remedy:   finding.Remedy{Text: "combine the two patches, or remove one"},
 			})
 		default:
 			out.found = append(out.found, object.Add(*patch)...)
@@ -427,7 +467,10 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 		out.found = append(out.found, unwritable(i, err))
 		return out
 	}
-	out.result = m.result(finding.Finding{Severity: finding.Note, Object: object.ID, Position: fieldpath.Position{File: itemFile(i)}, Message: "merged the patches of " + strings.Join(managers, ", ")}, mergeHelp)
+	out.result = m.result(
+		finding.Finding{Severity: finding.Note, Object: object.ID,
+			Position: fieldpath.Position{File: itemFile(i)},
+			Message:  "merged the patches of " + strings.Join(managers, ", ")}, mergeHelp)
 	out.result.Tags = map[string]string{"manager": strings.Join(managers, ",")}
 	for layer, fields := range object.FieldsV1(merged) {
 		if _, ok := layer.Manager(); ok {
@@ -441,7 +484,9 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 func mergeHelp(f finding.Finding) string {
 	switch {
 	case f.Code == codes.Overlap && f.Severity >= finding.Error:
-		return "set the field in one patch only, or set the same value in all; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set forceManagers: [NAME]"
+		return "set the field in one patch only, or set the same value in all; to let the last " +
+			"patch win, as in the cluster, set onConflict: last; to let another manager win, set " +
+			"forceManagers: [NAME]"
 	case f.Code == codes.Overlap:
 		return "set the field in one patch only, or set the same value in all"
 	case f.Code == codes.SameKey:

@@ -13,7 +13,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// formerNames is the annotation in which kustomize lists the former names of an object, between commas.
+// formerNames is the annotation in which kustomize lists the former names of an object, between
+// commas.
 const formerNames = "internal.config.kubernetes.io/previousNames"
 
 // former are runtimes by their former names.
@@ -29,8 +30,9 @@ func (known former) add(id fieldpath.Object, item *resourcelist.Item) {
 	}
 }
 
-// updateReference gives a TrainJob the present name of its runtime if the TrainJob refers to a former name that no runtime has
-// now. This is needed because kustomize changes a reference only after all functions have run.
+// updateReference gives a TrainJob the present name of its runtime if the TrainJob refers to a
+// former name that no runtime has now. This is needed because kustomize changes a reference only
+// after all functions have run.
 func (known former) updateReference(j workspace.Job, in *workspace.Input) {
 	if len(known) == 0 || in.SourceOf(j) != nil {
 		return

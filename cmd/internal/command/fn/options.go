@@ -49,20 +49,26 @@ func fnOptionList() []fnOption {
 		}
 	}
 	return []fnOption{
-		{"to", []string{"jobset", "jobs", "pods"}, func(o *fnOptions, value string) { o.To = value }},
+		{"to", []string{"jobset", "jobs", "pods"}, func(o *fnOptions, value string) {
+			o.To = value
+		}},
 		{"as", []string{"applied", "stored"}, func(o *fnOptions, value string) {
 			if value == "stored" {
 				o.as = render.Stored
 			}
 		}},
-		{"for", []string{option.ForReview, option.ForApply}, func(o *fnOptions, value string) { o.For = value }},
+		{"for", []string{option.ForReview, option.ForApply}, func(o *fnOptions, value string) {
+			o.For = value
+		}},
 		{"onConflict", []string{"fail", "last"}, func(o *fnOptions, value string) {
 			if value == "last" {
 				o.conflict = render.Last
 			}
 		}},
 		{"forceManagers", nil, lines(func(o *fnOptions, managers []string) { o.Force = managers })},
-		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) { o.add = value == "add" }},
+		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) {
+			o.add = value == "add"
+		}},
 		{"trainerVersion", nil, func(o *fnOptions, value string) { o.version = &value }},
 		{"featureGates", nil, func(o *fnOptions, value string) { o.gates = value }},
 		{"namespace", nil, func(o *fnOptions, value string) { o.Namespace = value }},
@@ -71,9 +77,15 @@ func fnOptionList() []fnOption {
 		{"runtimeFiles", nil, lines(func(o *fnOptions, paths []string) { o.Runtimes = paths })},
 		{"patchFiles", nil, lines(func(o *fnOptions, paths []string) { o.Flags.Patches = paths })},
 		{"policy", nil, func(o *fnOptions, value string) { o.Policy = value }},
-		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) { o.Recursive = value == "true" }},
-		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) { o.Strict = value == "true" }},
-		{"all", []string{"false", "true"}, func(o *fnOptions, value string) { o.All = value == "true" }},
+		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) {
+			o.Recursive = value == "true"
+		}},
+		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) {
+			o.Strict = value == "true"
+		}},
+		{"all", []string{"false", "true"}, func(o *fnOptions, value string) {
+			o.All = value == "true"
+		}},
 	}
 }
 
@@ -89,12 +101,18 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		return o, nil
 	}
 	if id := config.ID(); id.APIVersion != "v1" || id.Kind != "ConfigMap" {
-		return o, []misuse{{".kind", fmt.Sprintf("must be ConfigMap of v1, whose data are options, or %s of %s/%s, which has patches; got apiVersion %q and kind %q", mergeKind, mergeGroup, mergeVersion, id.APIVersion, id.Kind)}}
+		return o, []misuse{
+			{".kind", fmt.Sprintf(
+				"must be ConfigMap of v1, whose data are options, or %s of %s/%s, which has "+
+					"patches; got apiVersion %q and kind %q", mergeKind, mergeGroup, mergeVersion,
+				id.APIVersion, id.Kind)}}
 	}
 	var wrong []misuse
 	data, bad := config.Data()
 	for _, key := range bad {
-		wrong = append(wrong, misuse{".data." + key, "must be a string: write several lines as a block, after |"})
+		wrong = append(
+			wrong, misuse{
+				".data." + key, "must be a string: write several lines as a block, after |"})
 	}
 	options := fnOptionList()
 	names := make([]string, len(options))
@@ -108,23 +126,35 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		}
 		i := slices.Index(names, key)
 		if i < 0 {
-			wrong = append(wrong, misuse{".data." + key, "no such option" + option.DidYouMean(key, names) + "; the options are " + strings.Join(names, ", ")})
+			wrong = append(
+				wrong, misuse{
+					".data." + key, "no such option" + option.DidYouMean(key, names) +
+						"; the options are " + strings.Join(names, ", ")})
 			continue
 		}
 		known := options[i]
 		if known.values != nil && !slices.Contains(known.values, value) {
-			wrong = append(wrong, misuse{".data." + key, fmt.Sprintf("unsupported value %q: supported values: %s%s", value, strings.Join(known.values, ", "), option.DidYouMean(value, known.values))})
+			wrong = append(
+				wrong, misuse{
+					".data." + key,
+					fmt.Sprintf("unsupported value %q: supported values: %s%s", value,
+						strings.Join(known.values, ", "), option.DidYouMean(value, known.values))})
 			continue
 		}
 		known.set(o, value)
 	}
-	for name, paths := range map[string][]string{"files": o.Files, "runtimeFiles": o.Runtimes, "patchFiles": o.Flags.PatchFiles()} {
+	for name, paths := range map[string][]string{"files": o.Files, "runtimeFiles": o.Runtimes,
+		"patchFiles": o.Flags.PatchFiles()} {
 		if slices.Contains(paths, "-") {
-			wrong = append(wrong, misuse{".data." + name, "standard input is the ResourceList itself; name files or directories"})
+			wrong = append(
+				wrong, misuse{
+					".data." + name,
+					"standard input is the ResourceList itself; name files or directories"})
 		}
 	}
 	if o.Policy == manifest.Stdin {
-		wrong = append(wrong, misuse{".data.policy", "standard input is the ResourceList itself; name a file"})
+		wrong = append(
+			wrong, misuse{".data.policy", "standard input is the ResourceList itself; name a file"})
 	}
 	if err := workspace.CheckNamespace(o.Namespace); err != nil {
 		wrong = append(wrong, misuse{".data.namespace", strings.TrimPrefix(err.Error(), "-n: ")})
@@ -139,10 +169,16 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		wrong = append(wrong, misuse{".data.featureGates", err.Error()})
 	}
 	if o.For == option.ForApply && (o.add || o.To != "jobset") {
-		wrong = append(wrong, misuse{".data.for", "apply renders JobSets in place of their TrainJobs: remove mode and to"})
+		wrong = append(
+			wrong, misuse{
+				".data.for", "apply renders JobSets in place of their TrainJobs: remove mode and to"})
 	}
 	if o.add && o.To == "pods" && o.as == render.Stored {
-		wrong = append(wrong, misuse{".data.mode", "the cluster names stored Pods, so the next run would not find them: remove mode: add, or set as: applied"})
+		wrong = append(
+			wrong, misuse{
+				".data.mode",
+				"the cluster names stored Pods, so the next run would not find them: remove " +
+					"mode: add, or set as: applied"})
 	}
 	slices.SortFunc(wrong, func(a, b misuse) int { return strings.Compare(a.path, b.path) })
 	return o, wrong
@@ -154,7 +190,9 @@ func fnHelp(f finding.Finding) string {
 	case r.Do == finding.LetOneWin && f.Code == codes.Union:
 		return r.Text + "; to render with one manager's member, set forceManagers: NAME"
 	case r.Do == finding.LetOneWin:
-		return r.Text + "; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set forceManagers: NAME"
+		return r.Text +
+			"; to let the last patch win, as in the cluster, set onConflict: last; to let " +
+			"another manager win, set forceManagers: NAME"
 	case codes.AssumesRuntime(f):
 		return "set trainerVersion, or stock: true in trainweld.yaml, to " + r.Text
 	case f.Code == codes.NoRuntime && r.Do != finding.Edit:

@@ -16,7 +16,8 @@ type placing struct {
 
 func newPlacing(items []*resourcelist.Item) *placing {
 	p := &placing{
-		order: items, after: map[*resourcelist.Item][]*resourcelist.Item{}, gone: map[*resourcelist.Item]bool{},
+		order: items, after: map[*resourcelist.Item][]*resourcelist.Item{},
+		gone:  map[*resourcelist.Item]bool{},
 		there: map[resourcelist.ID]*resourcelist.Item{}, next: map[string]int{},
 	}
 	for _, item := range items {
@@ -30,11 +31,12 @@ func newPlacing(items []*resourcelist.Item) *placing {
 	return p
 }
 
-// put places the objects of a TrainJob: in its place, or with add behind it. A nil TrainJob was read from a file, so its
-// objects go to the end. An object of an earlier run is replaced in its place.
+// put places the objects of a TrainJob: in its place, or with add behind it. A nil TrainJob was
+// read from a file, so its objects go to the end. An object of an earlier run is replaced in its
+// place.
 //
-// The first object that replaces a TrainJob keeps its position in the file. Others get new positions there, because an
-// orchestrator that writes files identifies objects by position.
+// The first object that replaces a TrainJob keeps its position in the file. Others get new
+// positions there, because an orchestrator that writes files identifies objects by position.
 func (p *placing) put(job *resourcelist.Item, made []*resourcelist.Item, add bool) {
 	free := job != nil && !add
 	for _, item := range made {

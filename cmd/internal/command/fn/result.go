@@ -23,27 +23,32 @@ import (
 )
 
 // results returns the findings as results of a ResourceList.
-func (f *function) results(findings finding.List, help func(finding.Finding) string) []resourcelist.Result {
+func (f *function) results(findings finding.List,
+	help func(finding.Finding) string) []resourcelist.Result {
 	var results []resourcelist.Result
 	assumed := 0
 	for _, found := range findings {
 		if codes.AssumesRuntime(found) {
 			assumed++
 		}
-		if found.Severity > finding.Note || f.opts.All && !codes.AssumesRuntime(found) || codes.AssumesRuntime(found) && assumed == 1 {
+		if found.Severity > finding.Note || f.opts.All && !codes.AssumesRuntime(found) ||
+			codes.AssumesRuntime(found) && assumed == 1 {
 			results = append(results, f.result(found, help))
 		}
 	}
 	return results
 }
 
-func (f *function) result(finding finding.Finding, helpOf func(finding.Finding) string) resourcelist.Result {
-	r := resourcelist.Result{Message: finding.Message, Severity: resultSeverity(finding.Severity), Tags: map[string]string{"code": string(finding.Code)}}
+func (f *function) result(finding finding.Finding,
+	helpOf func(finding.Finding) string) resourcelist.Result {
+	r := resourcelist.Result{Message: finding.Message, Severity: resultSeverity(finding.Severity),
+		Tags: map[string]string{"code": string(finding.Code)}}
 	if help := helpOf(finding); help != "" {
 		r.Message += "; " + help
 	}
 	if version := f.apiVersion(finding.Object); version != "" && finding.Object.Name != "" {
-		r.ResourceRef = &resourcelist.ID{APIVersion: version, Kind: finding.Object.Kind, Namespace: finding.Object.Namespace, Name: finding.Object.Name}
+		r.ResourceRef = &resourcelist.ID{APIVersion: version, Kind: finding.Object.Kind,
+			Namespace: finding.Object.Namespace, Name: finding.Object.Name}
 		if len(finding.Path) > 0 {
 			r.Field = resultField(finding)
 		}
@@ -54,7 +59,8 @@ func (f *function) result(finding finding.Finding, helpOf func(finding.Finding) 
 	var managers []string
 	for _, claim := range finding.Claims {
 		// The layer labels the value; secrets are masked.
-		r.Tags[string(claim.Owner)] = runtimepatch.FormatClaim(sourceOf(finding, claim), claim, false)
+		r.Tags[string(claim.Owner)] = runtimepatch.FormatClaim(sourceOf(finding, claim), claim,
+			false)
 		if name, ok := claim.Owner.Manager(); ok {
 			managers = append(managers, name)
 		}
@@ -89,8 +95,9 @@ func resultSeverity(severity finding.Severity) resourcelist.Severity {
 	}
 }
 
-// resultField returns the field of a finding. On an overlap, the current value is the winner in the cluster, and the proposed
-// value is the first manager's. Agreeing on the proposed value ends the conflict.
+// resultField returns the field of a finding. On an overlap, the current value is the winner in the
+// cluster, and the proposed value is the first manager's. Agreeing on the proposed value ends the
+// conflict.
 func resultField(found finding.Finding) *resourcelist.Field {
 	field := &resourcelist.Field{Path: found.Path.String()}
 	if found.Code != codes.Overlap || len(found.Claims) < 2 {
@@ -118,7 +125,8 @@ func sourceOf(finding finding.Finding, claim merge.Claim) fieldpath.Path {
 	return claim.At
 }
 
-// resultFile returns the file of a position. For a file that this program read, it includes the line and the column.
+// resultFile returns the file of a position. For a file that this program read, it includes the
+// line and the column.
 func (f *function) resultFile(at fieldpath.Position, tags map[string]string) *resourcelist.File {
 	if item := f.itemAt(at); item != nil {
 		if file, ok := item.File(); ok {
@@ -142,7 +150,8 @@ func (f *function) resultFile(at fieldpath.Position, tags map[string]string) *re
 func (f *function) fileOf(o fieldpath.Object) *resourcelist.File {
 	item := f.items[o]
 	if o.Kind == workspace.JobSetKind && item == nil {
-		item = f.items[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: o.Namespace, Name: o.Name}]
+		item = f.items[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: o.Namespace,
+			Name: o.Name}]
 	}
 	if item != nil {
 		if file, ok := item.File(); ok {
@@ -168,19 +177,23 @@ func (f *function) itemAt(at fieldpath.Position) *resourcelist.Item {
 	return f.list.Items[i]
 }
 
-// streamPosition matches a position of the stream in a message. There the name of an item is quoted for its first character.
-var streamPosition = regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(printable.Name(itemPrefix), `"`)) + `(\d+)"(:\d+)*`)
+// streamPosition matches a position of the stream in a message. There the name of an item is quoted
+// for its first character.
+var streamPosition = regexp.MustCompile(
+	regexp.QuoteMeta(strings.TrimSuffix(printable.Name(itemPrefix), `"`)) + `(\d+)"(:\d+)*`)
 
-// messagesWithFiles replaces item positions in the messages of findings by the files that people know.
+// messagesWithFiles replaces item positions in the messages of findings by the files that people
+// know.
 func (f *function) messagesWithFiles(findings finding.List) finding.List {
 	for i := range findings {
-		findings[i].Message = streamPosition.ReplaceAllStringFunc(findings[i].Message, func(at string) string {
-			n := streamPosition.FindStringSubmatch(at)[1]
-			if p := f.filePosition(fieldpath.Position{File: itemPrefix + n}); p.File != "" {
-				return p.File
-			}
-			return fmt.Sprintf("items[%s]", n)
-		})
+		findings[i].Message = streamPosition.ReplaceAllStringFunc(findings[i].Message,
+			func(at string) string {
+				n := streamPosition.FindStringSubmatch(at)[1]
+				if p := f.filePosition(fieldpath.Position{File: itemPrefix + n}); p.File != "" {
+					return p.File
+				}
+				return fmt.Sprintf("items[%s]", n)
+			})
 	}
 	return findings
 }
@@ -201,8 +214,8 @@ func (f *function) withFiles(findings finding.List) finding.List {
 	return copied
 }
 
-// filePosition returns the file that an item's annotations name. It has no line, since the lines of the stream differ
-// from the file's lines.
+// filePosition returns the file that an item's annotations name. It has no line, since the lines of
+// the stream differ from the file's lines.
 func (f *function) filePosition(at fieldpath.Position) fieldpath.Position {
 	if !isStream(at) {
 		return at

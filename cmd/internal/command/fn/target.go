@@ -23,7 +23,8 @@ type target struct {
 	labels, annotations labels.Selector
 }
 
-// newTarget returns the target of a selector, or else of the name in a patch. An error belongs to the field at the path.
+// newTarget returns the target of a selector, or else of the name in a patch. An error belongs to
+// the field at the path.
 func newTarget(s *types.Selector, patch string) (t target, path string, err error) {
 	if s == nil {
 		item, err := resourcelist.NewItem([]byte(patch))
@@ -32,9 +33,12 @@ func newTarget(s *types.Selector, patch string) (t target, path string, err erro
 		}
 		id := item.ID()
 		group, version := resid.ParseGroupVersion(id.APIVersion)
-		gvk := resid.Gvk{Group: regexp.QuoteMeta(group), Version: regexp.QuoteMeta(version), Kind: regexp.QuoteMeta(id.Kind)}
+		gvk := resid.Gvk{Group: regexp.QuoteMeta(group), Version: regexp.QuoteMeta(version),
+			Kind: regexp.QuoteMeta(id.Kind)}
 		t.name = id.Name
-		s = &types.Selector{ResId: resid.ResId{Gvk: gvk, Name: regexp.QuoteMeta(id.Name), Namespace: regexp.QuoteMeta(id.Namespace)}}
+		s = &types.Selector{
+			ResId: resid.ResId{Gvk: gvk, Name: regexp.QuoteMeta(id.Name),
+				Namespace: regexp.QuoteMeta(id.Namespace)}}
 	}
 	if regexp.QuoteMeta(s.Name) == s.Name {
 		t.name = s.Name
@@ -51,7 +55,8 @@ func newTarget(s *types.Selector, patch string) (t target, path string, err erro
 	return t, "", nil
 }
 
-// formerNamespaces is the annotation in which kustomize lists the former namespaces of an object, between commas.
+// formerNamespaces is the annotation in which kustomize lists the former namespaces of an object,
+// between commas.
 const formerNamespaces = "internal.config.kubernetes.io/previousNamespaces"
 
 // selectable holds what targets select an item by. Former names count as well.
@@ -66,20 +71,23 @@ func selectableOf(item *resourcelist.Item) selectable {
 	group, version := resid.ParseGroupVersion(id.APIVersion)
 	annotations := item.Strings("annotations")
 	return selectable{
-		gvk:        resid.Gvk{Group: group, Version: version, Kind: id.Kind},
-		names:      append(strings.Split(annotations[formerNames], ","), id.Name),
-		namespaces: append(strings.Split(annotations[formerNamespaces], ","), cmp.Or(id.Namespace, "default")),
-		labels:     item.Strings("labels"), annotations: annotations,
+		gvk:   resid.Gvk{Group: group, Version: version, Kind: id.Kind},
+		names: append(strings.Split(annotations[formerNames], ","), id.Name),
+		namespaces: append(strings.Split(annotations[formerNamespaces], ","),
+			cmp.Or(id.Namespace, "default")),
+		labels: item.Strings("labels"), annotations: annotations,
 	}
 }
 
 // selects reports whether the target of a patch selects an item.
 func (t target) selects(s selectable) bool {
-	return t.MatchGvk(s.gvk) && slices.ContainsFunc(s.names, t.MatchName) && slices.ContainsFunc(s.namespaces, t.MatchNamespace) &&
+	return t.MatchGvk(s.gvk) && slices.ContainsFunc(s.names, t.MatchName) &&
+		slices.ContainsFunc(s.namespaces, t.MatchNamespace) &&
 		t.labels.Matches(s.labels) && t.annotations.Matches(s.annotations)
 }
 
-// targets finds the targets that select an item. Most have one name, by which an item finds them without a look at all others.
+// targets finds the targets that select an item. Most have one name, by which an item finds them
+// without a look at all others.
 type targets struct {
 	all    []target
 	named  map[string][]int

@@ -1,4 +1,5 @@
-// Package merge implements the command merge. It merges the patches of several managers into any object.
+// Package merge implements the command merge. It merges the patches of several managers into any
+// object.
 package merge
 
 import (
@@ -77,10 +78,12 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	}
 	f := cmd.Flags()
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
-	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the patch of `[NAME=]FILE` to the base in the order given (repeatable)")
+	f.Var((*option.Repeated)(&flags.Patches), "patch",
+		"apply the patch of `[NAME=]FILE` to the base in the order given (repeatable)")
 	flags.Schema.Add(cmd)
 	flags.Merge.Add(cmd)
-	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or managed, YAML with metadata.managedFields")
+	f.StringVarP(&flags.format, "output", "o", "yaml",
+		"yaml, json, or managed, YAML with metadata.managedFields")
 	commandline.Words(cmd, "output", "yaml", "json", "managed")
 	return cmd
 }

@@ -1,4 +1,5 @@
-// Package migrate implements the command migrate. It converts old TrainJobs and jobs of the Training Operator to today's API.
+// Package migrate implements the command migrate. It converts old TrainJobs and jobs of the
+// Training Operator to today's API.
 package migrate
 
 import (
@@ -89,11 +90,15 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
-	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r", "read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot ConfigMaps (repeatable)")
+	f.VarP((*option.Paths)(&flags.Files), "filename", "f",
+		"rewrite the objects of a file, directory, glob or - (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r",
+		"read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot "+
+			"ConfigMaps (repeatable)")
 	option.AddRecursive(f, &flags.Flags)
 	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager of the new patch")
-	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place instead of to standard output")
+	f.BoolVarP(&flags.inPlace, "in-place", "w", false,
+		"write the files in place instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
 	f.BoolVar(&flags.list, "list", false, "list the files that change instead of showing them")
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write no unproved result")
@@ -123,9 +128,12 @@ func (flags migrateFlags) check() error {
 		return errors.New("-w: standard input cannot be written in place: remove -w")
 	}
 	if flags.target != nil && flags.target.Overrides != release.RuntimePatches {
-		return fmt.Errorf("--trainer-version: Trainer %s has no spec.runtimePatches: use a later release", flags.target.Name)
+		return fmt.Errorf(
+			"--trainer-version: Trainer %s has no spec.runtimePatches: use a later release",
+			flags.target.Name)
 	}
-	for _, f := range check.Patches(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
+	for _, f := range check.Patches(&trainer.JobSetTemplateSpec{},
+		[]trainer.RuntimePatch{{Manager: flags.manager}}) {
 		return fmt.Errorf("--manager: %s; %s", f.Message, report.Help(f))
 	}
 	if err := workspace.CheckNamespace(flags.Namespace); err != nil {
@@ -147,13 +155,17 @@ func run(p *host.Program, flags migrateFlags) error {
 	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
 	m := migration{flags: flags, sources: map[fieldpath.Object]*manifest.Document{}}
 	m.Input, m.readable = readWithoutAuto(p, flags.Flags)
-	m.findings = m.Input.Findings.Where(func(f finding.Finding) bool { return f.Code != codes.OldAPI }) // migrate resolves this finding
+	// migrate resolves this finding
+	m.findings = m.Input.Findings.Where(func(f finding.Finding) bool {
+		return f.Code != codes.OldAPI
+	})
 	var files []output.Rewritten
 	for _, text := range m.Files {
 		files = append(files, m.file(text))
 	}
 	findings := codes.Distinct(m.findings)
-	if err := report.WriteResult(p.Stderr, findings, flags.Report(p, p.Stderr), flags.strict); err != nil {
+	if err := report.WriteResult(p.Stderr, findings, flags.Report(p, p.Stderr),
+		flags.strict); err != nil {
 		return err
 	}
 	if flags.inPlace {
@@ -193,7 +205,8 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	return output.Rewritten{Name: text.Name, Old: before, New: after}
 }
 
-// checkTarget reports the fields of a rewritten file that the target release lacks. Their places are in the new text.
+// checkTarget reports the fields of a rewritten file that the target release lacks. Their places
+// are in the new text.
 func (m *migration) checkTarget(file string, after []byte) {
 	if m.flags.target == nil {
 		return
@@ -229,7 +242,8 @@ func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags
 	return err
 }
 
-// writeSeparator writes a line break between two files of a stream, and "---" unless the next one starts with it.
+// writeSeparator writes a line break between two files of a stream, and "---" unless the next one
+// starts with it.
 func writeSeparator(out *bytes.Buffer, next []byte) {
 	if out.Len() == 0 {
 		return

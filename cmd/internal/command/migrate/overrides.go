@@ -12,9 +12,9 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// overrides returns the changes that rewrite a TrainJob of Trainer 2.1 for today's API: as the patch of a manager. For a TrainJob that
-// it cannot rewrite it returns none, and the findings give the reason. A finding also tells if the runtime is missing: then the two
-// forms are not compared.
+// overrides returns the changes that rewrite a TrainJob of Trainer 2.1 for today's API: as the
+// patch of a manager. For a TrainJob that it cannot rewrite it returns none, and the findings give
+// the reason. A finding also tells if the runtime is missing: then the two forms are not compared.
 func (m *migration) overrides(d *manifest.Document) []manifest.Change {
 	at := slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })
 	if at < 0 {
@@ -25,7 +25,8 @@ func (m *migration) overrides(d *manifest.Document) []manifest.Change {
 	if runtime == nil && missing == nil {
 		return nil // the runtime has its own findings
 	}
-	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, d.Overrides, m.flags.manager)
+	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, d.Overrides,
+		m.flags.manager)
 	found := result.Findings
 	if missing != nil && result.TrainJob != nil {
 		missing.Code, missing.Severity = codes.NotProved, finding.Warning
@@ -43,8 +44,10 @@ func (m *migration) overrides(d *manifest.Document) []manifest.Change {
 func cannotEdit(object fieldpath.Object, d *manifest.Document, err error) finding.Finding {
 	at := fieldpath.Fields("spec")
 	return finding.Finding{
-		Code: codes.NotMigrated, Severity: finding.Error, Object: object, Path: at, Position: d.Position(at),
-		Message: fmt.Sprintf("its text cannot be edited: %v", err),
-		Remedy:  finding.Remedy{Text: "remove its anchors and merge keys, and run trainweld migrate again"},
+		Code: codes.NotMigrated, Severity: finding.Error, Object: object, Path: at,
+		Position: d.Position(at),
+		Message:  fmt.Sprintf("its text cannot be edited: %v", err),
+		Remedy: finding.Remedy{
+			Text: "remove its anchors and merge keys, and run trainweld migrate again"},
 	}
 }

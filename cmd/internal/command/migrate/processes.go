@@ -14,20 +14,23 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// unset is a field of today's torch policies. Instead of the word auto it is null, which means the same, and moves no line.
+// unset is a field of today's torch policies. Instead of the word auto it is null, which means the
+// same, and moves no line.
 const unset = "envInjection"
 
 const numProcPerNode = "numProcPerNode"
 
-// readable is a file with the word auto as numProcPerNode, which Trainer 2.2 and later cannot decode.
+// readable is a file with the word auto as numProcPerNode, which Trainer 2.2 and later cannot
+// decode.
 type readable struct {
 	data []byte                 // with the word
 	at   map[int]fieldpath.Path // where null replaces it, by the indexes of the documents
 }
 
-// readWithoutAuto reads the inputs, in which null replaces the word auto as numProcPerNode. It means the same, and moves no line. The second
-// result describes the files with the word, by name.
-func readWithoutAuto(p *host.Program, flags workspace.Flags) (*workspace.Input, map[string]readable) {
+// readWithoutAuto reads the inputs, in which null replaces the word auto as numProcPerNode. It
+// means the same, and moves no line. The second result describes the files with the word, by name.
+func readWithoutAuto(p *host.Program,
+	flags workspace.Flags) (*workspace.Input, map[string]readable) {
 	tree, ok := p.Files.(host.Tree)
 	if !ok {
 		return workspace.Read(p, flags), nil
@@ -45,7 +48,8 @@ func readWithoutAuto(p *host.Program, flags workspace.Flags) (*workspace.Input, 
 		file := readable{text.Data, map[int]fieldpath.Path{}}
 		var edits []manifest.Edit
 		for i, d := range text.Documents {
-			if unset, at := withoutAuto(d); unset != nil { // a word that other parts of the file share keeps its finding
+			// a word that other parts of the file share keeps its finding
+			if unset, at := withoutAuto(d); unset != nil {
 				edits, file.at[i] = append(edits, unset...), at
 			}
 		}
@@ -70,21 +74,25 @@ func runtimes(files fs.FS, in *workspace.Input) []workspace.File {
 	var found []workspace.File
 	for _, f := range in.Findings {
 		isKnown := func(text workspace.File) bool { return text.Name == f.Position.File }
-		if !isTorchAuto(f) || slices.ContainsFunc(in.Files, isKnown) || slices.ContainsFunc(found, isKnown) {
+		if !isTorchAuto(f) || slices.ContainsFunc(in.Files, isKnown) ||
+			slices.ContainsFunc(found, isKnown) {
 			continue
 		}
 		if data, err := fs.ReadFile(files, f.Position.File); err == nil {
 			documents, _ := manifest.Decode(f.Position.File, data)
-			found = append(found, workspace.File{Name: f.Position.File, Data: data, Documents: documents})
+			found = append(
+				found, workspace.File{Name: f.Position.File, Data: data, Documents: documents})
 		}
 	}
 	return found
 }
 
-// withoutAuto returns the edits that make a document readable, and the path of the null that they leave, or nil.
+// withoutAuto returns the edits that make a document readable, and the path of the null that they
+// leave, or nil.
 func withoutAuto(d *manifest.Document) ([]manifest.Edit, fieldpath.Path) {
 	for _, f := range d.Findings {
-		if f.Code == codes.WrongType && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "trainer", numProcPerNode)) {
+		if f.Code == codes.WrongType && f.Remedy.Do == finding.Remove &&
+			slices.Equal(f.Path, fieldpath.Fields("spec", "trainer", numProcPerNode)) {
 			return d.Unset(f.Path, numProcPerNode), f.Path
 		}
 		if isTorchAuto(f) {
@@ -94,12 +102,15 @@ func withoutAuto(d *manifest.Document) ([]manifest.Edit, fieldpath.Path) {
 	return nil, nil
 }
 
-// isTorchAuto reports whether the finding is about the word in a runtime of Trainer 2.0 and 2.1. Later releases have auto only, and no field.
+// isTorchAuto reports whether the finding is about the word in a runtime of Trainer 2.0 and 2.1.
+// Later releases have auto only, and no field.
 func isTorchAuto(f finding.Finding) bool {
-	return f.Code == codes.UnknownField && f.Remedy.Do == finding.Remove && slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", numProcPerNode))
+	return f.Code == codes.UnknownField && f.Remedy.Do == finding.Remove &&
+		slices.Equal(f.Path, fieldpath.Fields("spec", "mlPolicy", "torch", numProcPerNode))
 }
 
-// removeNumber returns the change that removes the number. It keeps the parent, without which the torch policy does nothing.
+// removeNumber returns the change that removes the number. It keeps the parent, without which the
+// torch policy does nothing.
 func removeNumber(d *manifest.Document, number fieldpath.Path) manifest.Change {
 	parent := number[:len(number)-1]
 	fields, err := d.Fields()

@@ -31,8 +31,11 @@ type existingFlags struct {
 
 func (flags *existingFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	option.AddRuntime(cmd, &flags.runtime, "the runtime for training jobs of kubeflow.org/v1; by default each gets its own")
-	f.StringVar(&flags.gang, "gang-scheduler", "", "the gang scheduler of the training operator: coscheduling or volcano; by default from a job's schedulingPolicy")
+	option.AddRuntime(cmd, &flags.runtime,
+		"the runtime for training jobs of kubeflow.org/v1; by default each gets its own")
+	f.StringVar(&flags.gang, "gang-scheduler", "",
+		"the gang scheduler of the training operator: coscheduling or volcano; by default from a "+
+			"job's schedulingPolicy")
 	commandline.Words(cmd, "gang-scheduler", gangSchedulers()...)
 }
 
@@ -53,28 +56,35 @@ func (flags existingFlags) check() error {
 func trainingJobKinds() []manifest.Kind {
 	var kinds []manifest.Kind
 	for _, kind := range trainingjob.Kinds() {
-		k := manifest.Kind{Group: trainingjob.Group, Version: trainingjob.Version, Kind: kind, New: func() any { return trainingjob.New(kind) }}
+		k := manifest.Kind{Group: trainingjob.Group, Version: trainingjob.Version, Kind: kind,
+			New: func() any { return trainingjob.New(kind) }}
 		if kind == "MPIJob" {
-			k.Others = map[string]string{"v2beta1": "rewrite the MPI Operator's job by hand, as a TrainJob of a runtime with mlPolicy.mpi: v1 has other fields"}
+			k.Others = map[string]string{
+				"v2beta1": "rewrite the MPI Operator's job by hand, as a TrainJob of a runtime " +
+					"with mlPolicy.mpi: v1 has other fields"}
 		}
 		kinds = append(kinds, k)
 	}
 	return kinds
 }
 
-// unknownJob warns of a training job of a kind that Convert does not accept. The group has further kinds, such as Notebook.
+// unknownJob warns of a training job of a kind that Convert does not accept. The group has further
+// kinds, such as Notebook.
 func (m *migration) unknownJob(d *manifest.Document) {
 	kinds := trainingjob.Kinds()
 	group, _, _ := strings.Cut(d.APIVersion, "/")
 	hint := option.DidYouMean(d.ID.Kind, kinds)
-	if group != trainingjob.Group || slices.Contains(kinds, d.ID.Kind) || hint == "" && !strings.HasSuffix(d.ID.Kind, "Job") {
+	if group != trainingjob.Group || slices.Contains(kinds, d.ID.Kind) ||
+		hint == "" && !strings.HasSuffix(d.ID.Kind, "Job") {
 		return
 	}
 	at := fieldpath.Fields("kind")
 	m.findings = append(m.findings, finding.Finding{
-		Code: codes.UnknownKind, Severity: finding.Warning, Object: m.flags.InNamespace(d.ID), Path: at, Position: d.Position(at),
+		Code: codes.UnknownKind, Severity: finding.Warning, Object: m.flags.InNamespace(d.ID),
+		Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("no TrainJob for kind %s: the object stays as it is", d.ID.Kind),
-		Remedy:  finding.Remedy{Text: "the kinds that migrate are " + strings.Join(kinds, ", ") + hint},
+		Remedy: finding.Remedy{
+			Text: "the kinds that migrate are " + strings.Join(kinds, ", ") + hint},
 	})
 }
 
@@ -104,7 +114,8 @@ func (m *migration) trainingJobs(file workspace.File) []manifest.Edit {
 			m.notReplaced(d, rejected)
 		}
 	default:
-		// A List with training jobs only, as kubectl get writes it, becomes a stream or a JSON List.
+		// A List with training jobs only, as kubectl get writes it, becomes a stream or a JSON
+		// List.
 		var text bytes.Buffer
 		if err := manifest.Encode(&text, items[0].Format(), all...); err != nil {
 			m.notReplaced(items[0], err)
@@ -124,11 +135,12 @@ func replace(d *manifest.Document, objects []any) (manifest.Edit, error) {
 	return d.Replace(text.Bytes())
 }
 
-// trainingJob converts a training job of kubeflow.org/v1. It returns nil for other objects, and after an error, which it
-// reports.
+// trainingJob converts a training job of kubeflow.org/v1. It returns nil for other objects, and
+// after an error, which it reports.
 func (m *migration) trainingJob(d *manifest.Document) []any {
 	old, ok := d.Object.(runtime.Object)
-	if !ok || trainingjob.New(d.ID.Kind) == nil || !strings.HasPrefix(d.APIVersion, trainingjob.Group+"/") {
+	if !ok || trainingjob.New(d.ID.Kind) == nil ||
+		!strings.HasPrefix(d.APIVersion, trainingjob.Group+"/") {
 		return nil
 	}
 	result, findings := trainingjob.Convert(old, m.conversion(d))
@@ -151,22 +163,29 @@ func (m *migration) notReplaced(d *manifest.Document, err error) {
 	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: m.namespaceOf(d), Name: d.ID.Name}
 	m.findings = append(m.findings, finding.Finding{
 		Code: codes.NotMigrated, Severity: finding.Error, Object: id, Position: d.Position(nil),
-		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err), Remedy: finding.Remedy{Text: "move it to a file of its own, and migrate again"},
+		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err),
+		Remedy:  finding.Remedy{Text: "move it to a file of its own, and migrate again"},
 	})
 }
 
 // conversion returns the options for one job. It finds an existing runtime among the inputs.
 func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
 	opts := trainingjob.Options{
-		RuntimeName: m.flags.onto.runtime.Name, RuntimeKind: cmp.Or(m.flags.onto.runtime.Kind, trainer.ClusterTrainingRuntimeKind), Manager: m.flags.manager, Gang: trainingjob.GangScheduler(m.flags.onto.gang),
+		RuntimeName: m.flags.onto.runtime.Name,
+		RuntimeKind: cmp.Or(m.flags.onto.runtime.Kind, trainer.ClusterTrainingRuntimeKind),
+		Manager:     m.flags.manager, Gang: trainingjob.GangScheduler(m.flags.onto.gang),
 	}
 	if opts.RuntimeName == "" {
 		return opts
 	}
 	group := trainer.SchemeGroupVersion.Group
-	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind, Name: opts.RuntimeName}}}
+	job := &trainer.TrainJob{
+		Spec: trainer.TrainJobSpec{
+			RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind,
+				Name: opts.RuntimeName}}}
 	job.Namespace = m.namespaceOf(d)
-	opts.Runtime, _ = m.RuntimeOf(workspace.Job{TrainJob: job, Document: d}) // nil if it is missing, which is valid
+	// nil if it is missing, which is valid
+	opts.Runtime, _ = m.RuntimeOf(workspace.Job{TrainJob: job, Document: d})
 	return opts
 }
 
@@ -175,12 +194,15 @@ func (m *migration) namespaceOf(d *manifest.Document) string {
 	return cmp.Or(d.ID.Namespace, m.flags.Namespace, "default")
 }
 
-// nameConflicts reports new objects with the name of another object of the inputs. Jobs of several kinds may share a name, and all
-// become TrainJobs.
+// nameConflicts reports new objects with the name of another object of the inputs. Jobs of several
+// kinds may share a name, and all become TrainJobs.
 func (m *migration) nameConflicts(d *manifest.Document, result *trainingjob.Result) finding.List {
-	ids := []fieldpath.Object{{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name}}
+	ids := []fieldpath.Object{
+		{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name}}
 	if result.Runtime != nil {
-		ids = append(ids, fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d), Name: result.Runtime.Name})
+		ids = append(
+			ids, fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d),
+				Name: result.Runtime.Name})
 	}
 	var findings finding.List
 	for _, id := range ids {
@@ -195,13 +217,15 @@ func (m *migration) nameConflicts(d *manifest.Document, result *trainingjob.Resu
 		path := fieldpath.Fields("metadata", "name")
 		findings = append(findings, finding.Finding{
 			Code: codes.DuplicateObject, Severity: finding.Error, Object: d.ID, Path: path,
-			Message: fmt.Sprintf("it becomes %s, as does the object at %s", id, other.Position(path)), Remedy: finding.Remedy{Text: "rename one of the two"},
+			Message: fmt.Sprintf("it becomes %s, as does the object at %s", id,
+				other.Position(path)), Remedy: finding.Remedy{Text: "rename one of the two"},
 		})
 	}
 	return findings
 }
 
-// rejected returns the reasons why the cluster rejects the new objects. Most are errors in the old job's Pods.
+// rejected returns the reasons why the cluster rejects the new objects. Most are errors in the old
+// job's Pods.
 func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) finding.List {
 	ctx := context.Background()
 	job, err := admission.Encode(result.TrainJob)
@@ -223,8 +247,10 @@ func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) f
 			continue
 		}
 		errs = append(errs, finding.Finding{
-			Code: f.Code, Severity: f.Severity, Object: d.ID, Path: fieldpath.Fields("metadata", "name"),
-			Message: fmt.Sprintf("the cluster rejects the result: %s %s: %s", f.Object, f.Path, f.Message), Remedy: finding.Remedy{Text: cmp.Or(f.Remedy.Text, "fix the old job")},
+			Code: f.Code, Severity: f.Severity, Object: d.ID,
+			Path: fieldpath.Fields("metadata", "name"),
+			Message: fmt.Sprintf("the cluster rejects the result: %s %s: %s", f.Object, f.Path,
+				f.Message), Remedy: finding.Remedy{Text: cmp.Or(f.Remedy.Text, "fix the old job")},
 		})
 	}
 	return errs
@@ -233,6 +259,7 @@ func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) f
 func (m *migration) unencodable(d *manifest.Document, err error) finding.List {
 	return finding.List{{
 		Code: codes.WrongType, Severity: finding.Error, Object: d.ID,
-		Message: fmt.Sprintf("the result cannot be encoded: %v", err), Remedy: finding.Remedy{Text: "fix the value"},
+		Message: fmt.Sprintf("the result cannot be encoded: %v", err),
+		Remedy:  finding.Remedy{Text: "fix the value"},
 	}}
 }

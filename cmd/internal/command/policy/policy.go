@@ -1,4 +1,5 @@
-// Package policy implements the command policy. It writes a policy file as objects that the API server enforces, and tests them.
+// Package policy implements the command policy. It writes a policy file as objects that the API
+// server enforces, and tests them.
 package policy
 
 import (
@@ -64,7 +65,8 @@ Exit status: 0 written; 1 the file has a mistake, or a rule is too large; 2 usag
 	option.AddPolicy(f, &flags.Flags)
 	f.Lookup("policy").Usage = whichFile
 	f.StringVar(&flags.name, "name", "", "the objects' name (default trainweld)")
-	f.StringVar(&flags.namespaces, "namespace-selector", "", "only for namespaces with these labels")
+	f.StringVar(&flags.namespaces, "namespace-selector", "",
+		"only for namespaces with these labels")
 	f.StringVar(&flags.jobs, "object-selector", "", "only for TrainJobs with these labels")
 	f.StringVarP(&flags.format, "output", "o", "vap", "vap, for the API server")
 	commandline.Words(cmd, "output", "vap")
@@ -98,7 +100,9 @@ func write(p *host.Program, flags policyFlags, files []string) error {
 	case len(files) > mostFiles:
 		return exit.Usage(fmt.Errorf("%d files: name at most %d", len(files), mostFiles))
 	case len(files) > 1 && cmp.Or(flags.name, flags.namespaces, flags.jobs) != "":
-		return exit.Usage(errors.New("--name and the selectors work for one file only: set the field cluster of each file"))
+		return exit.Usage(
+			errors.New("--name and the selectors work for one file only: set the field cluster " +
+				"of each file"))
 	case len(files) == 0:
 		files = []string{flags.Policy}
 	}
@@ -122,12 +126,14 @@ func write(p *host.Program, flags policyFlags, files []string) error {
 		}
 		file := printable.Line(cmp.Or(files[i], workspace.ConfigName))
 		if other, is := named[scope.Name]; is {
-			return fmt.Errorf("%s and %s both write objects called %s: set .cluster.name", other, file, scope.Name)
+			return fmt.Errorf("%s and %s both write objects called %s: set .cluster.name", other,
+				file, scope.Name)
 		}
 		named[scope.Name] = file
 		generated := policy.AdmissionPolicies(one, scope.Name)
 		if generated.Policies == nil {
-			return fmt.Errorf("%s: the policy has no rule for the API server: %s", file, strings.Join(append(generated.Lowered, generated.Left...), "; "))
+			return fmt.Errorf("%s: the policy has no rule for the API server: %s", file,
+				strings.Join(append(generated.Lowered, generated.Left...), "; "))
 		}
 		if _, err := compile(p, one, generated, file); err != nil {
 			return err
@@ -159,24 +165,30 @@ func write(p *host.Program, flags policyFlags, files []string) error {
 	return report.WriteBeside(p.Stderr, policy.Overlaps(policies), report.Options{ShowNotes: true})
 }
 
-// compile compiles what the API server will compile, and evaluates it for a TrainJob with the patches of several
-// managers: the API server limits the cost of a request. It reports the rule that is too large.
-func compile(p *host.Program, of *policy.Policy, generated policy.Admission, file string) (*vap.Expressions, error) {
+// compile compiles what the API server will compile, and evaluates it for a TrainJob with the
+// patches of several managers: the API server limits the cost of a request. It reports the rule
+// that is too large.
+func compile(p *host.Program, of *policy.Policy, generated policy.Admission,
+	file string) (*vap.Expressions, error) {
 	expressions, err := vap.Compile(generated.Policies...)
 	if unfit := (vap.CompileError{}); errors.As(err, &unfit) {
-		err = fmt.Errorf("%s: too large: the API server does not compile the variable %s: %w", generated.Rule(unfit.Name), unfit.Name, unfit.Err)
+		err = fmt.Errorf("%s: too large: the API server does not compile the variable %s: %w",
+			generated.Rule(unfit.Name), unfit.Name, unfit.Err)
 	} else if err == nil {
 		const most = 16 // patches of a TrainJob
 		var patches []any
 		for _, name := range of.Managers()[:min(most, len(of.Managers()))] {
-			patches = append(patches, map[string]any{"manager": name, "trainingRuntimeSpec": sample()})
+			patches = append(
+				patches, map[string]any{"manager": name, "trainingRuntimeSpec": sample()})
 		}
 		verdict := expressions.Validate(context.Background(), map[string]any{
 			"metadata": map[string]any{"name": "sample", "namespace": "default"},
-			"spec":     map[string]any{"runtimeRef": map[string]any{"name": "sample"}, "runtimePatches": patches},
+			"spec": map[string]any{"runtimeRef": map[string]any{"name": "sample"},
+				"runtimePatches": patches},
 		}, nil, "")
 		if verdict.Cost.IsTooHigh() {
-			err = fmt.Errorf("%s: too large: the API server ends the evaluation for its cost", generated.Rule(verdict.Dearest))
+			err = fmt.Errorf("%s: too large: the API server ends the evaluation for its cost",
+				generated.Rule(verdict.Dearest))
 		}
 	}
 	if err != nil {
@@ -191,10 +203,15 @@ func sample() map[string]any {
 	type object = map[string]any
 	labels := object{"labels": object{"a": "b"}}
 	pod := object{
-		"nodeSelector": object{"a": "b"}, "tolerations": []any{object{"key": "a", "operator": "Exists"}},
-		"containers": []any{object{"name": "node", "env": []any{object{"name": "A", "value": "b"}}}},
+		"nodeSelector": object{"a": "b"},
+		"tolerations":  []any{object{"key": "a", "operator": "Exists"}},
+		"containers": []any{
+			object{"name": "node", "env": []any{object{"name": "A", "value": "b"}}}},
 	}
-	jobs := []any{object{"name": "node", "template": object{"spec": object{"template": object{"metadata": labels, "spec": pod}}}}}
+	jobs := []any{
+		object{"name": "node",
+			"template": object{
+				"spec": object{"template": object{"metadata": labels, "spec": pod}}}}}
 	return object{"template": object{"metadata": labels, "spec": object{"replicatedJobs": jobs}}}
 }
 
@@ -210,7 +227,8 @@ func (flags policyFlags) scope(s policy.Scope) (policy.Scope, error) {
 	for _, f := range []struct {
 		flag, text string
 		of         **metav1.LabelSelector
-	}{{"--namespace-selector", flags.namespaces, &s.Namespaces}, {"--object-selector", flags.jobs, &s.TrainJobs}} {
+	}{{"--namespace-selector", flags.namespaces, &s.Namespaces},
+		{"--object-selector", flags.jobs, &s.TrainJobs}} {
 		if f.text == "" {
 			continue
 		}

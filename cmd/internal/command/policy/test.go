@@ -48,7 +48,9 @@ output failed.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			flags.Files = append(flags.Files, args...)
 			if flags.Empty() {
-				return exit.Usage(errors.New("nothing to judge: name files or directories, or - for standard input"))
+				return exit.Usage(
+					errors.New("nothing to judge: name files or directories, or - for standard " +
+						"input"))
 			}
 			return test(p, flags)
 		},
@@ -57,7 +59,8 @@ output failed.`,
 	option.AddPolicy(f, &flags.Flags)
 	f.Lookup("policy").Usage = whichFile
 	option.AddRecursive(f, &flags.Flags)
-	f.StringVar(&flags.user, "user", "", "the user that sends the requests, as the API server knows it")
+	f.StringVar(&flags.user, "user", "",
+		"the user that sends the requests, as the API server knows it")
 	f.StringVar(&flags.old, "old", "", "a file or directory with the TrainJobs before")
 	return cmd
 }
@@ -76,57 +79,70 @@ func test(p *host.Program, flags policyTestFlags) error {
 	if flags.old != "" {
 		old := flags.Flags
 		old.Files = []string{flags.old}
-		if err := each(p, old, nil, func(j workspace.Job, id fieldpath.Object, fields map[string]any) { before[id] = fields }); err != nil {
+		if err := each(
+			p, old, nil, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
+				before[id] = fields
+			}); err != nil {
 			return err
 		}
 	}
 	var out bytes.Buffer
-	say := func(format string, args ...any) { fmt.Fprintln(&out, report.Line(fmt.Sprintf(format, args...))) }
+	say := func(format string, args ...any) {
+		fmt.Fprintln(&out, report.Line(fmt.Sprintf(format, args...)))
+	}
 	jobs, rejected, differ := 0, 0, 0
-	err = each(p, flags.Flags, before, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
-		jobs++
-		if invalid := admission.Invalid(context.Background(), j.Release(), fields, id.Namespace); invalid != nil {
-			rejected++
-			say("%s: %s: refused before any policy: %s: %s", j.Document.Position(nil), id, invalid[0].Path, invalid[0].Message)
-			return
-		}
-		verdict := expressions.Validate(context.Background(), fields, before[id], flags.user)
-		if verdict.Skipped {
-			return
-		}
-		byRules, beyond := false, false
-		for _, r := range verdict.Rejected {
-			byRules = byRules || !policy.IsBeyondCheck(r.Expression)
-			beyond = beyond || policy.IsBeyondCheck(r.Expression)
-			say("%s: %s: refused: %s", j.Document.Position(nil), id, r.Message)
-		}
-		if len(verdict.Rejected) > 0 {
-			rejected++
-		}
-		found := violations(of, j)
-		if byRules && found == nil || found != nil && !byRules && !beyond {
-			differ++
-			say("%s: %s: check disagrees: %d errors of the same rules", j.Document.Position(nil), id, len(found))
-		}
-	})
+	err = each(p, flags.Flags, before,
+		func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
+			jobs++
+			if invalid := admission.Invalid(context.Background(), j.Release(), fields,
+				id.Namespace); invalid != nil {
+				rejected++
+				say("%s: %s: refused before any policy: %s: %s", j.Document.Position(nil), id,
+					invalid[0].Path, invalid[0].Message)
+				return
+			}
+			verdict := expressions.Validate(context.Background(), fields, before[id], flags.user)
+			if verdict.Skipped {
+				return
+			}
+			byRules, beyond := false, false
+			for _, r := range verdict.Rejected {
+				byRules = byRules || !policy.IsBeyondCheck(r.Expression)
+				beyond = beyond || policy.IsBeyondCheck(r.Expression)
+				say("%s: %s: refused: %s", j.Document.Position(nil), id, r.Message)
+			}
+			if len(verdict.Rejected) > 0 {
+				rejected++
+			}
+			found := violations(of, j)
+			if byRules && found == nil || found != nil && !byRules && !beyond {
+				differ++
+				say("%s: %s: check disagrees: %d errors of the same rules",
+					j.Document.Position(nil),
+					id, len(found))
+			}
+		})
 	if err == nil {
 		_, err = out.WriteTo(p.Stdout)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "judged %s: %d refused, %d on which check disagrees\n", report.Count(jobs, "TrainJob"), rejected, differ)
+	fmt.Fprintf(p.Stderr, "judged %s: %d refused, %d on which check disagrees\n",
+		report.Count(jobs, "TrainJob"), rejected, differ)
 	if rejected+differ > 0 {
 		return exit.Status(exit.Findings)
 	}
 	return nil
 }
 
-// each calls use for the TrainJobs of the files, with their fields after the Trainer's mutating webhook. It reports the files that cannot be
-// read.
-func each(p *host.Program, flags workspace.Flags, before map[fieldpath.Object]map[string]any, use func(j workspace.Job, id fieldpath.Object, fields map[string]any)) error {
+// each calls use for the TrainJobs of the files, with their fields after the Trainer's mutating
+// webhook. It reports the files that cannot be read.
+func each(p *host.Program, flags workspace.Flags, before map[fieldpath.Object]map[string]any,
+	use func(j workspace.Job, id fieldpath.Object, fields map[string]any)) error {
 	in := workspace.Read(p, flags)
-	if err := report.WriteBeside(p.Stderr, codes.Distinct(in.Findings), report.Options{}); err != nil {
+	if err := report.WriteBeside(p.Stderr, codes.Distinct(in.Findings),
+		report.Options{}); err != nil {
 		return err
 	}
 	if in.Findings.Err() != nil {
@@ -138,7 +154,8 @@ func each(p *host.Program, flags workspace.Flags, before map[fieldpath.Object]ma
 			return err
 		}
 		id := render.ObjectOf(j.TrainJob)
-		if mutated, err := admission.Mutated(j.Release(), before[id], fields, id.Namespace); err == nil {
+		if mutated, err := admission.Mutated(j.Release(), before[id], fields,
+			id.Namespace); err == nil {
 			fields = mutated
 		} else if stored, ok := admission.Stored(j.Release(), fields, id.Namespace); ok {
 			fields = stored
@@ -151,6 +168,8 @@ func each(p *host.Program, flags workspace.Flags, before map[fieldpath.Object]ma
 // violations returns what check reports by the rules that the expressions state.
 func violations(of *policy.Policy, j workspace.Job) finding.List {
 	found := of.Check(j.TrainJob, j.TrainJob.Spec.RuntimePatches)
-	found = append(found, render.Conflicts(render.Input{TrainJob: j.TrainJob}, render.Options{Release: j.Release()}).Of(codes.Overlap)...)
+	found = append(
+		found, render.Conflicts(render.Input{TrainJob: j.TrainJob},
+			render.Options{Release: j.Release()}).Of(codes.Overlap)...)
 	return found.Where(func(f finding.Finding) bool { return of.Severity(f) == finding.Error })
 }

@@ -34,7 +34,8 @@ func (r *renderRun) writeDir(all []rendered) (output.Outcome, error) {
 	}
 	interrupted, end := r.p.Listen()
 	defer end()
-	dir := output.Dir{Path: r.flags.OutputDir, Listed: true, Prune: r.flags.Prune, Step: r.progress.Step}
+	dir := output.Dir{Path: r.flags.OutputDir, Listed: true, Prune: r.flags.Prune,
+		Step: r.progress.Step}
 	made, err := dir.Write(files, interrupted)
 	if err != nil {
 		err = fmt.Errorf("--output-dir: %w", err)
@@ -45,27 +46,32 @@ func (r *renderRun) writeDir(all []rendered) (output.Outcome, error) {
 // exitChanged is the exit status of --exit-code for a changed file.
 const exitChanged = 1
 
-// reportChanges names the changed files, and the others that git does not track. It returns status 1 if there is one.
+// reportChanges names the changed files, and the others that git does not track. It returns status
+// 1 if there is one.
 func (r *renderRun) reportChanges(made output.Outcome, all []rendered) error {
 	untracked, err := r.untracked(all)
 	if err != nil {
 		return fmt.Errorf("--exit-code: %w", err)
 	}
-	untracked = slices.DeleteFunc(untracked, func(name string) bool { return slices.Contains(made.Wrote, name) })
+	untracked = slices.DeleteFunc(untracked, func(name string) bool {
+		return slices.Contains(made.Wrote, name)
+	})
 	status := error(nil)
 	for _, c := range []struct {
 		what  string
 		names []string
 	}{{"wrote", made.Wrote}, {"removed", made.Removed}, {"not tracked by git:", untracked}} {
 		for _, name := range c.names {
-			fmt.Fprintf(r.p.Stderr, "%s %s\n", c.what, printable.Name(filepath.Join(r.flags.OutputDir, name)))
+			fmt.Fprintf(r.p.Stderr, "%s %s\n", c.what,
+				printable.Name(filepath.Join(r.flags.OutputDir, name)))
 			status = exit.Status(exitChanged)
 		}
 	}
 	return status
 }
 
-// untracked returns the rendered files that git neither tracks nor ignores, sorted. It returns nil outside a repository.
+// untracked returns the rendered files that git neither tracks nor ignores, sorted. It returns nil
+// outside a repository.
 func (r *renderRun) untracked(all []rendered) ([]string, error) {
 	names, err := host.Untracked(r.flags.OutputDir)
 	if names == nil {
@@ -77,7 +83,10 @@ func (r *renderRun) untracked(all []rendered) ([]string, error) {
 		rendered[i] = r.fileOf(m, folders)
 	}
 	slices.Sort(rendered)
-	return slices.DeleteFunc(names, func(name string) bool { _, made := slices.BinarySearch(rendered, name); return !made }), nil
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, made := slices.BinarySearch(rendered, name)
+		return !made
+	}), nil
 }
 
 // fileOf returns the name of the file for the objects of a TrainJob.
@@ -90,15 +99,19 @@ func (r *renderRun) editedFiles(edited []string) finding.List {
 	var found finding.List
 	for _, name := range edited {
 		found = append(found, finding.Finding{
-			Code: codes.EditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.OutputDir, name)},
-			Message: "obsolete file with edits: it stays",
-			Remedy:  finding.Remedy{Text: "remove it, or remove its line from " + filepath.Join(r.flags.OutputDir, output.OwnFilesName) + " to keep it"},
+			Code: codes.EditedOutput, Severity: finding.Warning,
+			Position: fieldpath.Position{File: filepath.Join(r.flags.OutputDir, name)},
+			Message:  "obsolete file with edits: it stays",
+			Remedy: finding.Remedy{
+				Text: "remove it, or remove its line from " +
+					filepath.Join(r.flags.OutputDir, output.OwnFilesName) + " to keep it"},
 		})
 	}
 	return found
 }
 
-// foldersOf returns the folder of each build: none for a single one, else the path of the directory.
+// foldersOf returns the folder of each build: none for a single one, else the path of the
+// directory.
 func foldersOf(all []rendered) map[string]string {
 	folders := map[string]string{}
 	for _, m := range all {

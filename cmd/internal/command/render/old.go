@@ -16,7 +16,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// readOld reads the state before, from --old or --git. With --git it sets the inputs to those of the new version. The caller closes both.
+// readOld reads the state before, from --old or --git. With --git it sets the inputs to those of
+// the new version. The caller closes both.
 func (r *renderRun) readOld() (found finding.List, done func(), err error) {
 	flags, paths, p, done := r.flags.Flags, []string{r.flags.Old}, r.p, func() {}
 	if r.flags.Git != "" {
@@ -25,7 +26,8 @@ func (r *renderRun) readOld() (found finding.List, done func(), err error) {
 			return nil, done, err
 		}
 		done = func() { old.Close(); new.Close() }
-		flags, p, paths = old.Flags, old.Program(p), slices.Concat(old.Flags.Files, old.Flags.Runtimes)
+		flags, p, paths = old.Flags, old.Program(p),
+			slices.Concat(old.Flags.Files, old.Flags.Runtimes)
 		r.p, r.flags.Flags = new.Program(r.p), new.Flags
 	}
 	r.old = live.Read(p, flags, paths...)
@@ -39,7 +41,8 @@ func (r *renderRun) readOld() (found finding.List, done func(), err error) {
 	return found, done, nil
 }
 
-// changed returns the JobSet of a TrainJob, or its Jobs, as the controllers change the objects that exist. It returns nil after an error.
+// changed returns the JobSet of a TrainJob, or its Jobs, as the controllers change the objects that
+// exist. It returns nil after an error.
 func (r *renderRun) changed(j workspace.Job, applied *jobset.JobSet) (finding.List, []any) {
 	if r.old.Findings.Err() != nil {
 		return nil, nil // the objects are unknown

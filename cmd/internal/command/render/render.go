@@ -79,35 +79,69 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 			case cmd.Flags().Changed("old") && flags.Old == "":
 				return exit.Usage(errors.New("--old: an empty path: name a file, a directory or -"))
 			case cmd.Flags().Changed("git") && flags.Git == "":
-				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
+				return exit.Usage(
+					errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
 			return run(p, flags)
 		},
 	}
 	f := cmd.Flags()
-	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)", option.LaidOver)
+	option.AddInputs(f, &flags.Flags,
+		"read TrainJobs and runtimes from a file, directory, glob or - (repeatable)",
+		option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
-	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods and Pod sets, table or wide")
-	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, once all are rendered")
-	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove obsolete files of earlier runs with --prune, unless they have edits; "+output.OwnFilesName+" lists them")
-	f.BoolVar(&flags.ExitCode, "exit-code", false, "with --output-dir: list the files that are written, removed or untracked by git, and end with status 1 if there are any")
-	f.StringVar(&flags.To, "to", "jobset", "the objects to render: jobset, with ConfigMaps, Secrets and PodGroups; jobs, with the Service and the volume claims; pods; or podsets, which Kueue counts")
-	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss; runtime: the TrainJobs, with the runtimes of their extended patches")
-	f.StringVar(&flags.As, "as", "applied", "applied: as the controllers send objects to the API server; stored: with the defaults of the API server and the webhooks")
-	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail, an error where managers disagree, or last, a warning, and the last patch wins as in the cluster")
-	f.Var((*option.Paths)(&flags.Queued), "flavors", "read ResourceFlavors and Workloads of Kueue: admit each TrainJob by its Workload, or by --flavor (repeatable)")
-	f.StringArrayVar(&flags.Assigned, "flavor", nil, "admit the Pod set to the ResourceFlavor of --flavors: PODSET=FLAVOR (repeatable)")
-	f.StringVar(&flags.Old, "old", "", "render the objects that exist as the controllers change them, from the state before: a file, a directory or a dump of kubectl get -o yaml")
-	f.StringVar(&flags.Git, "git", "", "like --old, with the state before in this revision of git; REV..REV and REV...REV compare revisions")
+	f.StringVarP(&flags.Format, "output", "o", "yaml",
+		"yaml, json, name, or, of Pods and Pod sets, table or wide")
+	f.StringVar(&flags.OutputDir, "output-dir", "",
+		"write one file per TrainJob into this directory, once all are rendered")
+	f.BoolVar(&flags.Prune, "prune", false,
+		"with --output-dir: remove obsolete files of earlier runs with --prune, unless they have "+
+			"edits; "+output.OwnFilesName+" lists them")
+	f.BoolVar(&flags.ExitCode, "exit-code", false,
+		"with --output-dir: list the files that are written, removed or untracked by git, and "+
+			"end with status 1 if there are any")
+	f.StringVar(&flags.To, "to", "jobset",
+		"the objects to render: jobset, with ConfigMaps, Secrets and PodGroups; jobs, with the "+
+			"Service and the volume claims; pods; or podsets, which Kueue counts")
+	f.StringVar(&flags.For, "for", option.ForReview,
+		"review: what the controller applies; apply: the same to apply instead of the TrainJobs, "+
+			"with a warning for each loss; runtime: the TrainJobs, with the runtimes of their "+
+			"extended patches")
+	f.StringVar(&flags.As, "as", "applied",
+		"applied: as the controllers send objects to the API server; stored: with the defaults "+
+			"of the API server and the webhooks")
+	option.AddOnConflict(cmd, &flags.OnConflict, "fail",
+		"fail, an error where managers disagree, or last, a warning, and the last patch wins as "+
+			"in the cluster")
+	f.Var((*option.Paths)(&flags.Queued), "flavors",
+		"read ResourceFlavors and Workloads of Kueue: admit each TrainJob by its Workload, or by "+
+			"--flavor (repeatable)")
+	f.StringArrayVar(&flags.Assigned, "flavor", nil,
+		"admit the Pod set to the ResourceFlavor of --flavors: PODSET=FLAVOR (repeatable)")
+	f.StringVar(&flags.Old, "old", "",
+		"render the objects that exist as the controllers change them, from the state before: a "+
+			"file, a directory or a dump of kubectl get -o yaml")
+	f.StringVar(&flags.Git, "git", "",
+		"like --old, with the state before in this revision of git; REV..REV and REV...REV "+
+			"compare revisions")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
-	f.BoolVar(&flags.Secrets, "generate-secrets", false, "generate the controller's Secrets: MPI's SSH keys, Flux's certificate; new ones on every run")
-	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts in the trainer module: pkg/runtime/framework/plugins/flux/templates")
-	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
+	f.BoolVar(&flags.Secrets, "generate-secrets", false,
+		"generate the controller's Secrets: MPI's SSH keys, Flux's certificate; new ones on "+
+			"every run")
+	f.StringVar(&flags.FluxTemplates, "flux-templates", "",
+		"the folder of Flux's scripts in the trainer module: "+
+			"pkg/runtime/framework/plugins/flux/templates")
+	f.BoolVar(&flags.OwnerReferences, "owner-references", false,
+		"add the controllers' owner references, without the uids that only a cluster has")
 	flags.Children.AddUID(f)
-	flags.Children.Add(f, "with --to=pods: only the Pods of this Job, or of this replicated job; INDEX is N, N..M, or all, also the Pods that a Job creates only as others finish")
+	flags.Children.Add(
+		f, "with --to=pods: only the Pods of this Job, or of this replicated job; INDEX is N, "+
+			"N..M, or all, also the Pods that a Job creates only as others finish")
 	option.AddSeverity(cmd, &flags.Severity)
-	f.BoolVar(&flags.Strict, "strict", false, "count warnings, and the note on a runtime of the release, as errors")
-	commandline.Words(cmd, "output", "yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat)
+	f.BoolVar(&flags.Strict, "strict", false,
+		"count warnings, and the note on a runtime of the release, as errors")
+	commandline.Words(cmd, "output", "yaml", "json", option.NameFormat, option.TableFormat,
+		option.WideFormat)
 	commandline.Words(cmd, "to", "jobset", "jobs", "pods", option.PodSets)
 	commandline.Words(cmd, "for", option.ForReview, option.ForApply, option.ForRuntime)
 	commandline.Words(cmd, "as", "applied", "stored")

@@ -29,8 +29,9 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-// renderRun is one run of render. It renders and encodes on all cores, in order, and writes the result only without errors. To
-// save memory, a spool keeps the encoded objects, and nothing else remains of a TrainJob.
+// renderRun is one run of render. It renders and encodes on all cores, in order, and writes the
+// result only without errors. To save memory, a spool keeps the encoded objects, and nothing else
+// remains of a TrainJob.
 type renderRun struct {
 	p        *host.Program
 	flags    option.Render
@@ -58,7 +59,8 @@ type rendered struct {
 	id    fieldpath.Object
 	build string           // the built directory
 	texts []output.Section // in the spool
-	// Pods for standard output are generated only on writing, because they are many. Names take little memory.
+	// Pods for standard output are generated only on writing, because they are many. Names take
+	// little memory.
 	streamed iter.Seq2[any, error]
 	count    int64 // of Pods
 	table    pipeline.Table
@@ -94,7 +96,8 @@ func run(p *host.Program, flags option.Render) error {
 	shown.Strict = flags.Strict
 	defer r.spool.Close()
 	var queued finding.List
-	if r.queue, queued, err = pipeline.ReadQueue(p, flags.Flags, flags.Queued, flags.Assigned); err != nil {
+	if r.queue, queued, err = pipeline.ReadQueue(p, flags.Flags, flags.Queued,
+		flags.Assigned); err != nil {
 		return exit.Usage(err)
 	}
 	if flags.Old != "" || flags.Git != "" {
@@ -148,7 +151,8 @@ func (r *renderRun) toDir(all []rendered, found finding.List, shown report.Optio
 	made, err := r.writeDir(all)
 	r.progress.End()
 	found = append(found, r.editedFiles(made.Edited)...)
-	err = errors.Join(report.WriteBeside(r.p.Stderr, found, shown), err, exit.For(found, r.flags.Strict))
+	err = errors.Join(report.WriteBeside(r.p.Stderr, found, shown), err,
+		exit.For(found, r.flags.Strict))
 	if err == nil && r.flags.ExitCode {
 		err = r.reportChanges(made, all)
 	}
@@ -180,10 +184,11 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 	}
 	r.in.NoNotes = !r.flags.All && len(r.levels) == 0 // a note may become a warning
 	f := workspace.NewStream(r.p, r.in)
-	parallel.MapInOrder(f.Objects(r.flags.To == "jobs" || r.flags.To == "pods"), r.one, func(o renderedJob) {
-		r.progress.Step("rendered", o.file+1, f.Jobs)
-		r.store(o)
-	})
+	parallel.MapInOrder(f.Objects(r.flags.To == "jobs" || r.flags.To == "pods"), r.one,
+		func(o renderedJob) {
+			r.progress.Step("rendered", o.file+1, f.Jobs)
+			r.store(o)
+		})
 	r.in.Findings = r.levels.ApplyToWarnings(f.Findings())
 	r.in.Label(r.in.Findings)
 	return r.in.Findings
@@ -193,7 +198,10 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 func (r *renderRun) found(read finding.List) finding.List {
 	found := codes.Distinct(slices.Concat(read, r.findings[0], r.findings[1]))
 	if len(r.rendered[0])+len(r.rendered[1]) == 0 && found.Err() == nil {
-		found = append(found, r.flags.Flags.NoTrainJob("no TrainJob in the inputs", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
+		found = append(
+			found, r.flags.Flags.NoTrainJob("no TrainJob in the inputs",
+				"name files with TrainJobs with -f; -r is for runtimes only, and -R descends "+
+					"into directories"))
 	}
 	count := int64(0)
 	for _, m := range slices.Concat(r.rendered[0], r.rendered[1]) {
@@ -229,7 +237,8 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
-		out.findings, objects, out.table, out.count = r.leveled(f.Findings, f.Objects != nil), f.Objects, f.Table, f.Pods
+		out.findings, objects, out.table, out.count = r.leveled(f.Findings, f.Objects != nil),
+			f.Objects, f.Table, f.Pods
 	} else {
 		out.findings, objects, out.table, out.count = r.trainJob(j)
 	}
@@ -251,7 +260,8 @@ func (r *renderRun) one(o workspace.Item) renderedJob {
 }
 
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
-func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], pipeline.Table, int64) {
+func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], pipeline.Table,
+	int64) {
 	j, admission := r.queue.Admit(r.in, j, r.opts)
 	if admission != nil {
 		return r.levels.ApplyToWarnings(admission), output.Each(nil), nil, 0
@@ -270,7 +280,9 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
 	if r.flags.For != option.ForReview {
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == codes.Extended })
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool {
+			return f.Code == codes.Extended
+		})
 	}
 	if r.flags.For == option.ForRuntime && out.JobSet != nil {
 		more, objects := r.derived(j)
@@ -289,11 +301,14 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
 }
 
-// derived returns the TrainJob for the cluster, after the runtime that its extended patches make, if there are any.
+// derived returns the TrainJob for the cluster, after the runtime that its extended patches make,
+// if there are any.
 func (r *renderRun) derived(j workspace.Job) (found finding.List, objects []any) {
 	runtime, job, err := r.in.Derived(j)
 	if err != nil {
-		return finding.List{{Code: codes.NoMerge, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Position: j.Document.Position(nil), Message: err.Error()}}, nil
+		return finding.List{
+			{Code: codes.NoMerge, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
+				Position: j.Document.Position(nil), Message: err.Error()}}, nil
 	}
 	if runtime != nil {
 		r.derives.Store(true)
@@ -307,7 +322,8 @@ func (r *renderRun) derived(j workspace.Job) (found finding.List, objects []any)
 	return found, append(objects, job)
 }
 
-// leveled returns the findings on an object with the severities of the command line. Without the rendered object, its errors stay.
+// leveled returns the findings on an object with the severities of the command line. Without the
+// rendered object, its errors stay.
 func (r *renderRun) leveled(found finding.List, rendered bool) finding.List {
 	if rendered {
 		return r.levels.Apply(found)
@@ -335,7 +351,8 @@ func (r *renderRun) encode(objects iter.Seq2[any, error]) ([][]byte, error) {
 	return texts, nil
 }
 
-// store stores the next result. Findings on a runtime occur once for each of its TrainJobs, and are stored once.
+// store stores the next result. Findings on a runtime occur once for each of its TrainJobs, and are
+// stored once.
 func (r *renderRun) store(o renderedJob) {
 	group := 0
 	if o.jobSet {

@@ -47,28 +47,34 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 	case slices.Contains(paths, ""), cmd.Flags().Changed("output-dir") && flags.outputDir == "":
 		return exit.Usage(errors.New("an empty path: name a file or a directory"))
 	case slices.Contains(paths, manifest.Stdin):
-		return exit.Usage(errors.New("--init writes cases next to the runtime's file: name a file, not -"))
+		return exit.Usage(
+			errors.New("--init writes cases next to the runtime's file: name a file, not -"))
 	}
 	var runtimes []runtimeFile
 	var findings finding.List
-	if err := build.Parts(p, workspace.Flags{Files: paths, Kustomize: flags.kustomize}, func(part workspace.Flags) error {
-		more, found := runtimesOf(p, part)
-		runtimes, findings = append(runtimes, more...), append(findings, found...)
-		return nil
-	}); err != nil {
+	if err := build.Parts(p, workspace.Flags{Files: paths, Kustomize: flags.kustomize},
+		func(part workspace.Flags) error {
+			more, found := runtimesOf(p, part)
+			runtimes, findings = append(runtimes, more...), append(findings, found...)
+			return nil
+		}); err != nil {
 		return err
 	}
 	if len(runtimes) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: codes.NoRuntime, Severity: finding.Error,
-			Message: "no runtime in the inputs", Remedy: finding.Remedy{Text: "name files with a TrainingRuntime or a ClusterTrainingRuntime"},
+			Message: "no runtime in the inputs",
+			Remedy: finding.Remedy{
+				Text: "name files with a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
 	}
 	if err := report.WriteResult(p.Stderr, findings, report.Options{}, false); err != nil {
 		return err
 	}
 	i := initiation{p: p, outputDir: flags.outputDir, newFiles: map[string]fstest.MapFS{}}
-	if err := output.WriteAll(p, func(w *output.Writing) error { return i.add(w, runtimes) }); err != nil {
+	if err := output.WriteAll(p, func(w *output.Writing) error {
+		return i.add(w, runtimes)
+	}); err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
 	for _, line := range i.messages {
@@ -76,11 +82,13 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 			return err
 		}
 	}
-	fmt.Fprintf(p.Stderr, "%s made; review the renderings, and run them with: trainweld test %s\n", report.Count(i.created, "case"), report.Printable(strings.Join(i.roots, " ")))
+	fmt.Fprintf(p.Stderr, "%s made; review the renderings, and run them with: trainweld test %s\n",
+		report.Count(i.created, "case"), report.Printable(strings.Join(i.roots, " ")))
 	return nil
 }
 
-// runtimeFile is a runtime for new cases, with its text: of its file, or of one of several documents there.
+// runtimeFile is a runtime for new cases, with its text: of its file, or of one of several
+// documents there.
 type runtimeFile struct {
 	*manifest.Document
 	text  []byte
@@ -105,9 +113,14 @@ func runtimesOf(p *host.Program, part workspace.Flags) ([]runtimeFile, finding.L
 		}
 		if len(validation.IsDNS1123Subdomain(id.Name)) > 0 {
 			in.Findings = append(in.Findings, finding.Finding{
-				Code: codes.UnsafeOutputName, Severity: finding.Error, Object: id, Path: name, Position: d.Position(name),
-				Message: fmt.Sprintf("invalid name %q: the folder of that name may lead out of the directory", id.Name),
-				Remedy:  finding.Remedy{Text: "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit"},
+				Code: codes.UnsafeOutputName, Severity: finding.Error, Object: id, Path: name,
+				Position: d.Position(name),
+				Message: fmt.Sprintf(
+					"invalid name %q: the folder of that name may lead out of the directory",
+					id.Name),
+				Remedy: finding.Remedy{
+					Text: "use lower-case letters, digits, dashes and dots, 253 at most, and " +
+						"begin and end with a letter or digit"},
 			})
 			continue
 		}
@@ -201,20 +214,23 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 		changes.Put(name, data)
 		i.newFiles[root][name] = &fstest.MapFile{Data: data}
 	}
-	// The copy of the runtime belongs to a case, so that commands that read the whole repository leave it alone.
+	// The copy of the runtime belongs to a case, so that commands that read the whole repository
+	// leave it alone.
 	own := ""
 	if i.outputDir != "" {
 		own = starts[0].Name
 	}
 	copied := filepath.Base(r.File)
-	if r.build != "" || slices.Contains([]string{"trainjob.yaml", "options.yaml", workspace.ConfigName}, copied) {
+	if r.build != "" ||
+		slices.Contains([]string{"trainjob.yaml", "options.yaml", workspace.ConfigName}, copied) {
 		copied = "runtime.yaml"
 	}
 	if copied = path.Join(r.ID.Name, copied); own != "" && !changes.Dir.Exists(copied) {
 		put(copied, r.text)
 	}
 	api := r.API()
-	if config := path.Join(r.ID.Name, workspace.ConfigName); api != nil && i.outputDir != "" && !changes.Dir.Exists(config) {
+	if config := path.Join(r.ID.Name, workspace.ConfigName); api != nil && i.outputDir != "" &&
+		!changes.Dir.Exists(config) {
 		put(config, fmt.Appendf(nil, "trainerVersion: %q\n", api.Release().Name))
 	}
 	for _, s := range starts {
@@ -227,10 +243,12 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 			folder = r.ID.Name
 			want := path.Join(folder, "want")
 			exists = exists || changes.Dir.Exists(want)
-			i.newFiles[root][want] = &fstest.MapFile{Mode: fs.ModeDir} // a folder above cases is one only with it
+			// a folder above cases is one only with it
+			i.newFiles[root][want] = &fstest.MapFile{Mode: fs.ModeDir}
 		}
 		if exists || slices.Contains(i.cases, path.Join(root, folder)) {
-			i.report(i.p.Stderr, "%s exists, and stays as it is", printable.Name(path.Join(filepath.ToSlash(root), folder)))
+			i.report(i.p.Stderr, "%s exists, and stays as it is",
+				printable.Name(path.Join(filepath.ToSlash(root), folder)))
 			continue
 		}
 		i.cases = append(i.cases, path.Join(root, folder))
@@ -309,7 +327,9 @@ func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
 		return entries, err
 	}
 	for _, e := range added {
-		if !slices.ContainsFunc(entries, func(old fs.DirEntry) bool { return old.Name() == e.Name() }) {
+		if !slices.ContainsFunc(entries, func(old fs.DirEntry) bool {
+			return old.Name() == e.Name()
+		}) {
 			entries = append(entries, e)
 		}
 	}

@@ -40,7 +40,8 @@ func (t *testRun) add(c testCase, r *golden.Result, err error) {
 	name := c.path()
 	if r != nil {
 		for _, w := range r.Warnings {
-			if line := fmt.Sprintf("%s: warning: %s\n", w.Position, report.Printable(w.Message)); !t.warned[line] {
+			if line := fmt.Sprintf("%s: warning: %s\n", w.Position,
+				report.Printable(w.Message)); !t.warned[line] {
 				t.warned[line] = true
 				fmt.Fprint(t.errs, line)
 			}
@@ -49,7 +50,8 @@ func (t *testRun) add(c testCase, r *golden.Result, err error) {
 	switch {
 	case err != nil:
 		t.notRun++
-		fmt.Fprintf(t.errs, "%s: %s\n", report.Line(printable.Name(name)), report.Printable(err.Error()))
+		fmt.Fprintf(t.errs, "%s: %s\n", report.Line(printable.Name(name)),
+			report.Printable(err.Error()))
 	case r.Passed():
 		t.passed++
 		if t.flags.verbose && t.flags.format == "text" {
@@ -99,7 +101,8 @@ func (t *testRun) update(name string, r *golden.Result) {
 		return
 	}
 	for _, f := range r.Expected {
-		fmt.Fprintf(t.errs, "%s now expects an error: %s\n", report.Line(printable.Name(name)), report.Printable(f.Error()))
+		fmt.Fprintf(t.errs, "%s now expects an error: %s\n", report.Line(printable.Name(name)),
+			report.Printable(f.Error()))
 	}
 }
 
@@ -141,7 +144,8 @@ func (t *testRun) end() error {
 	}
 	add(t.failed, "failed")
 	add(t.notRun, "could not be run")
-	fmt.Fprintf(t.errs, "%s: %s\n", report.Count(t.passed+t.changed+t.failed+t.notRun, "case"), strings.Join(parts, ", "))
+	fmt.Fprintf(t.errs, "%s: %s\n", report.Count(t.passed+t.changed+t.failed+t.notRun, "case"),
+		strings.Join(parts, ", "))
 	switch {
 	case t.notRun > 0:
 		return exit.Status(exit.Failed)
@@ -164,7 +168,8 @@ func messageOf(f golden.Failure) string {
 func asTest(c testCase, r *golden.Result, err error) report.Test {
 	test := report.Test{Suite: c.dir, Name: c.Name}
 	if err != nil {
-		test.Failures = []report.TestFailure{{Position: fieldpath.Position{File: c.path()}, Message: err.Error()}}
+		test.Failures = []report.TestFailure{
+			{Position: fieldpath.Position{File: c.path()}, Message: err.Error()}}
 		return test
 	}
 	for _, f := range r.Failures {

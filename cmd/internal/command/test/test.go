@@ -1,4 +1,5 @@
-// Package test implements the command test. It checks that recorded TrainJobs still render to the same objects.
+// Package test implements the command test. It checks that recorded TrainJobs still render to the
+// same objects.
 package test
 
 import (
@@ -98,11 +99,14 @@ or output failed.`,
 	f.StringVar(&flags.run, "run", "", "only the cases whose paths match this regular expression")
 	f.StringVar(&flags.update, "update", "", "write the renderings; with =diff, show the changes")
 	f.Lookup("update").NoOptDefVal = updateWrite
-	f.StringVarP(&flags.format, "output", "o", "text", "the format of the report: text, "+strings.Join(report.TestFormats(), ", "))
+	f.StringVarP(&flags.format, "output", "o", "text",
+		"the format of the report: text, "+strings.Join(report.TestFormats(), ", "))
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also name the cases that pass")
 	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
-	option.AddKustomize(f, &flags.kustomize, "with --init: take the runtimes of the kustomizations in or below a directory")
-	f.StringVar(&flags.outputDir, "output-dir", "", "with --init: write the cases, and a copy of the runtime, into this directory")
+	option.AddKustomize(f, &flags.kustomize,
+		"with --init: take the runtimes of the kustomizations in or below a directory")
+	f.StringVar(&flags.outputDir, "output-dir", "",
+		"with --init: write the cases, and a copy of the runtime, into this directory")
 	commandline.Words(cmd, "update", updateWrite, updateDiff)
 	commandline.Words(cmd, "output", testFormats()...)
 	_ = cmd.MarkFlagDirname("output-dir")
@@ -165,7 +169,8 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	t := testRun{flags: flags, warned: map[string]bool{}, out: p.Stdout, errs: p.Stderr, paint: flags.Color.Painter(p, p.Stdout)}
+	t := testRun{flags: flags, warned: map[string]bool{}, out: p.Stdout, errs: p.Stderr,
+		paint: flags.Color.Painter(p, p.Stdout)}
 	progress := p.Progress()
 	var updates []caseOutcome
 	parallel.Ordered(len(cases), func(i int) caseOutcome {
@@ -237,14 +242,18 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		if info, err := os.Stat(dir); err != nil {
 			return nil, err
 		} else if !info.IsDir() {
-			return nil, exit.Usage(fmt.Errorf("%s is not a directory; test takes directories with cases, and --init takes runtimes", printable.Name(dir)))
+			return nil, exit.Usage(
+				fmt.Errorf("%s is not a directory; test takes directories with cases, and --init "+
+					"takes runtimes", printable.Name(dir)))
 		}
 		found, err := golden.Find(host.Bounded(ownfile.Dir(dir)), filepath.ToSlash(dir))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", printable.Name(dir), err)
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("there is no case in %s: a case is a folder with a TrainJob; --init makes some for a runtime", printable.Name(dir))
+			return nil, fmt.Errorf(
+				"there is no case in %s: a case is a folder with a TrainJob; --init makes some "+
+					"for a runtime", printable.Name(dir))
 		}
 		all += len(found)
 		for _, c := range found {
@@ -256,7 +265,9 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		}
 	}
 	if len(cases) == 0 {
-		return nil, exit.Usage(fmt.Errorf("--run: %q matches none of %s, such as %s", run, report.Count(all, "case"), path.Join(filepath.ToSlash(dirs[0]), "...")))
+		return nil, exit.Usage(
+			fmt.Errorf("--run: %q matches none of %s, such as %s", run, report.Count(all, "case"),
+				path.Join(filepath.ToSlash(dirs[0]), "...")))
 	}
 	return cases, nil
 }

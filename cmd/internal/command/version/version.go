@@ -1,5 +1,5 @@
-// Package version implements the command version. It prints the version of this build and the API versions that it renders
-// for.
+// Package version implements the command version. It prints the version of this build and the API
+// versions that it renders for.
 package version
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// renders lists the versions that this program renders for. The modules' versions in go.mod are the same.
+// renders lists the versions that this program renders for. The modules' versions in go.mod are the
+// same.
 const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes " + release.Kubernetes
 
 // Report is the report of -o json. The tags doc are the descriptions of the JSON Schema.
@@ -69,7 +70,8 @@ func Command(p *host.Program) *cobra.Command {
 
 // Print writes the version as text.
 func Print(p *host.Program) error {
-	_, err := fmt.Fprintf(p.Stdout, "trainweld %s\nrevision %s\nrenders for %s\nbuilt with %s for %s/%s\n",
+	_, err := fmt.Fprintf(
+		p.Stdout, "trainweld %s\nrevision %s\nrenders for %s\nbuilt with %s for %s/%s\n",
 		p.Version(), revision(p), renders, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
@@ -85,7 +87,9 @@ func output(p *host.Program) error {
 	for _, r := range release.Known() {
 		releases = append(releases, jsonRelease{r.Version, r.JobSetVersion, release.Basis(r)})
 	}
-	return report.EncodeReport(p.Stdout, Report{p.Version(), revision(p), versions, releases, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+	return report.EncodeReport(
+		p.Stdout, Report{p.Version(), revision(p), versions, releases, runtime.Version(),
+			runtime.GOOS + "/" + runtime.GOARCH})
 }
 
 // revision returns the commit of this build.

@@ -23,16 +23,20 @@ import (
 var (
 	cases        = flag.Int("cases", 50, "how many generated cases are compared")
 	updates      = flag.Int("updates", 20, "how many updates are compared, each of six sorts")
-	readmissions = flag.Int("readmissions", 30, "how many TrainJobs are admitted three times, with five to nine writes each")
-	policies     = flag.Int("policies", 8, "how many generated policies are enforced, with twenty requests each")
-	parallel     = flag.Int("parallel", 400, "how many requests the webhook of docs/examples gets at a time")
-	seed         = flag.Uint64("seed", 1, "seed of the first case")
-	lanes        = flag.Int("lanes", 8, "how many cases are recorded at a time")
+	readmissions = flag.Int("readmissions", 30,
+		"how many TrainJobs are admitted three times, with five to nine writes each")
+	policies = flag.Int("policies", 8,
+		"how many generated policies are enforced, with twenty requests each")
+	parallel = flag.Int("parallel", 400,
+		"how many requests the webhook of docs/examples gets at a time")
+	seed  = flag.Uint64("seed", 1, "seed of the first case")
+	lanes = flag.Int("lanes", 8, "how many cases are recorded at a time")
 )
 
-// TestAgainstCluster compares the program with a running control plane. For generated documents, it compares the verdicts, the fields that
-// they name, and the objects. A third of the documents have no change, a third have one, and a third have three. For changes of existing
-// runtimes, TrainJobs and JobSets, it compares the verdicts.
+// TestAgainstCluster compares the program with a running control plane. For generated documents, it
+// compares the verdicts, the fields that they name, and the objects. A third of the documents have
+// no change, a third have one, and a third have three. For changes of existing runtimes, TrainJobs
+// and JobSets, it compares the verdicts.
 func TestAgainstCluster(t *testing.T) {
 	program := build(t)
 	dir := t.TempDir()
@@ -49,20 +53,28 @@ func TestAgainstCluster(t *testing.T) {
 		c.timePolicy(t, 200)
 	})
 	t.Run("cases", func(t *testing.T) {
-		counts := inLanes(t, *cases, func(seed uint64, dir string) result { return c.try(t.Context(), program, dir, seed) })
+		counts := inLanes(t, *cases, func(seed uint64, dir string) result {
+			return c.try(t.Context(), program, dir, seed)
+		})
 		if counts[Undecided]*20 > *cases {
 			t.Errorf("%d of %d cases did not come to rest", counts[Undecided], *cases)
 		}
 	})
 	t.Run("readmissions", func(t *testing.T) {
-		inLanes(t, *readmissions, func(seed uint64, dir string) result { return c.tryReadmissions(t.Context(), program, dir, seed) })
+		inLanes(t, *readmissions, func(seed uint64, dir string) result {
+			return c.tryReadmissions(t.Context(), program, dir, seed)
+		})
 	})
 	// Most fields cannot be changed. The third and the last entry name fields that can.
 	for _, within := range []string{
-		"runtime:spec", "runtime:spec beside its TrainJob", "trainJob:spec", "trainJob:spec.runtimePatches", "runtime:spec.template.spec", "runtime:spec.template.spec.replicatedJobs[].template.spec.template",
+		"runtime:spec", "runtime:spec beside its TrainJob", "trainJob:spec",
+		"trainJob:spec.runtimePatches", "runtime:spec.template.spec",
+		"runtime:spec.template.spec.replicatedJobs[].template.spec.template",
 	} {
 		t.Run("updates of "+within, func(t *testing.T) {
-			inLanes(t, *updates, func(seed uint64, dir string) result { return c.tryUpdate(t.Context(), program, dir, seed, within) })
+			inLanes(t, *updates, func(seed uint64, dir string) result {
+				return c.tryUpdate(t.Context(), program, dir, seed, within)
+			})
 		})
 	}
 }
@@ -101,14 +113,17 @@ func inLanes(t *testing.T, n int, try func(seed uint64, dir string) result) map[
 }
 
 func (c *ControlPlane) try(ctx context.Context, program Program, dir string, seed uint64) result {
-	documents := fuzz.Document(seed, fuzz.DocumentOptions{Changes: []int{0, 1, 3}[seed%3], Managers: []int{0, 0, 3, 5}[seed/3%4]})
+	documents := fuzz.Document(
+		seed, fuzz.DocumentOptions{
+			Changes: []int{0, 1, 3}[seed%3], Managers: []int{0, 0, 3, 5}[seed/3%4]})
 	if metadata, isMap := documents.TrainJob["metadata"].(Object); isMap && seed%15 == 0 {
 		// Names of Jobs, Pods and claims are made from it, and have bounds.
 		metadata["name"] = strings.Repeat("n", int(30+seed/15%34))
 	}
 	out := result{documents: string(documents.YAML())}
 	fail := func(format string, values ...any) result {
-		out.difference = fmt.Sprintf(format, values...) + "\nchanged: " + strings.Join(documents.Changes, ", ")
+		out.difference = fmt.Sprintf(format, values...) + "\nchanged: " +
+			strings.Join(documents.Changes, ", ")
 		return out
 	}
 	file, objects, err := input(dir, documents)
@@ -136,19 +151,23 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 	case taken && documents.TrainJob["apiVersion"] != "trainer.kubeflow.org/v1alpha1":
 		// The program leaves it out, with a warning.
 		return out
-	case !taken && (recorded.Outcome == Suspended || recorded.Outcome == Partial || recorded.Outcome == Ignored):
+	case !taken && (recorded.Outcome == Suspended || recorded.Outcome == Partial ||
+		recorded.Outcome == Ignored):
 		// The cluster has not made the rejected object yet, or never makes it.
 		return out
-	case !taken && !rejected && recorded.Finished && len(recorded.said()) > 0 && recorded.Names(found):
+	case !taken && !rejected && recorded.Finished && len(recorded.said()) > 0 &&
+		recorded.Names(found):
 		// The Job was over before the rejection could count.
 		return out
 	case taken && rejected && recorded.Finished:
 		// The rejection came after the end.
 		return out
 	case taken == rejected:
-		return fail("the cluster: %s %s\n%s\nthe program: %s", recorded.Outcome, recorded.Words, strings.Join(recorded.said(), "\n"), found)
+		return fail("the cluster: %s %s\n%s\nthe program: %s", recorded.Outcome, recorded.Words,
+			strings.Join(recorded.said(), "\n"), found)
 	case rejected && !recorded.Names(found):
-		return fail("the cluster: %s\nthe program names other fields: %s", strings.Join(recorded.said(), "\n"), found)
+		return fail("the cluster: %s\nthe program names other fields: %s",
+			strings.Join(recorded.said(), "\n"), found)
 	case recorded.Outcome != Accepted && recorded.Outcome != Suspended || recorded.Finished:
 		return out
 	}
@@ -164,7 +183,8 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 }
 
 // tryUpdate compares what becomes of a change.
-func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir string, seed uint64, within string) result {
+func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir string, seed uint64,
+	within string) result {
 	within, besides := strings.CutSuffix(within, " beside its TrainJob")
 	before, after := fuzz.Update(seed, within)
 	documents := [2][]Object{{before.Runtime, before.TrainJob}, {after.Runtime, after.TrainJob}}
@@ -178,7 +198,8 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 	}
 	var out result
 	fail := func(format string, values ...any) result {
-		out.difference = fmt.Sprintf(format, values...) + "\nchanged: " + strings.Join(after.Changes, ", ")
+		out.difference = fmt.Sprintf(format, values...) + "\nchanged: " +
+			strings.Join(after.Changes, ", ")
 		return out
 	}
 	var objects [2][]Object
@@ -188,9 +209,11 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 			return fail("%v", err)
 		}
 		for _, object := range objects[i] {
-			// The API server sets these on create, whatever a request has, and compares them on update.
+			// The API server sets these on create, whatever a request has, and compares them on
+			// update.
 			metadata, _ := object["metadata"].(Object)
-			for _, field := range []string{"uid", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+			for _, field := range []string{
+				"uid", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 				delete(metadata, field)
 			}
 		}
@@ -207,7 +230,8 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 	isRejected := len(change.Said) > 0
 	if out.outcome = "no base"; change.Before != nil {
 		objects[0][at]["status"] = change.Before["status"]
-	} else if !isRejected || strings.Contains(change.Said[0], "failed to create typed patch object") {
+	} else if !isRejected ||
+		strings.Contains(change.Said[0], "failed to create typed patch object") {
 		return out // also what only server-side apply rejects
 	}
 	var files []string
@@ -235,11 +259,13 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 		if err != nil {
 			return fail("check %q: %v: %s", run, err, found)
 		}
-		if !taken && !isRejected && waits(objects[1][0], changed) && !slices.ContainsFunc(found, isSeenAtOnce) {
+		if !taken && !isRejected && waits(objects[1][0], changed) &&
+			!slices.ContainsFunc(found, isSeenAtOnce) {
 			continue // what the program rejects is not made yet
 		}
 		if taken == isRejected {
-			return fail("the cluster: %s\n%s\nthe program %q: %s", out.outcome, strings.Join(change.Said, "\n"), run[1:], found)
+			return fail("the cluster: %s\n%s\nthe program %q: %s", out.outcome,
+				strings.Join(change.Said, "\n"), run[1:], found)
 		}
 	}
 	return out
@@ -272,14 +298,16 @@ func write(dir, name string, objects []Object) (file, text string, err error) {
 func jobSetOf(documents *fuzz.Documents) Object {
 	spec, _ := documents.Runtime["spec"].(Object)
 	template, _ := spec["template"].(Object)
-	return Object{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": Object{"name": "js", "namespace": "default"}, "spec": template["spec"]}
+	return Object{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+		"metadata": Object{"name": "js", "namespace": "default"}, "spec": template["spec"]}
 }
 
-// isSeenAtOnce reports whether a finding is an error of an update, or of neither a Job nor a Pod. A cluster then rejects the change
-// whether a Job exists or not.
+// isSeenAtOnce reports whether a finding is an error of an update, or of neither a Job nor a Pod. A
+// cluster then rejects the change whether a Job exists or not.
 func isSeenAtOnce(f Finding) bool {
 	kind, _, _ := strings.Cut(f.Object, " ")
-	isOfUpdate, isOfPods := strings.HasPrefix(f.Code, "TW7"), kind == "Job" || kind == "Pod" || strings.Contains(f.Path, ".template.spec.template.")
+	isOfUpdate, isOfPods := strings.HasPrefix(f.Code, "TW7"), kind == "Job" || kind == "Pod" ||
+		strings.Contains(f.Path, ".template.spec.template.")
 	return f.Severity == "error" && (isOfUpdate || !isOfPods)
 }
 
@@ -288,7 +316,8 @@ func waits(objects ...any) bool {
 	for _, value := range objects {
 		switch v := value.(type) {
 		case Object:
-			if v["dependsOn"] != nil || v["startupPolicyOrder"] == "InOrder" || waits(slices.Collect(maps.Values(v))...) {
+			if v["dependsOn"] != nil || v["startupPolicyOrder"] == "InOrder" ||
+				waits(slices.Collect(maps.Values(v))...) {
 				return true
 			}
 		case []any:
@@ -346,7 +375,8 @@ func build(t *testing.T) Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trainweld")
 	command := exec.Command("go", "build", "-C", "../../../..", "-o", path, "./cmd/trainweld")
-	command.Env = append(command.Environ(), "GOWORK=") // the program is in the workspace, and this module is not
+	// the program is in the workspace, and this module is not
+	command.Env = append(command.Environ(), "GOWORK=")
 	var failure bytes.Buffer
 	command.Stderr = &failure
 	if err := command.Run(); err != nil {

@@ -25,7 +25,8 @@ type Finding struct{ Code, Severity, Object, Path, Message string }
 
 // Verdict reports whether the program accepts a case, and returns its findings.
 func (p Program) Verdict(file string, flags ...string) (taken bool, found []Finding, err error) {
-	out, err := p.run(append([]string{"check", file, "--on-conflict=last", "-o", "json"}, flags...)...)
+	out, err := p.run(
+		append([]string{"check", file, "--on-conflict=last", "-o", "json"}, flags...)...)
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 		return false, nil, fmt.Errorf("%w: %s", err, out)
@@ -37,8 +38,8 @@ func (p Program) Verdict(file string, flags ...string) (taken bool, found []Find
 	return err == nil, report.Findings, nil
 }
 
-// Names reports whether the cluster names the field of an error of the program, or names no field. The paths of Pods and Jobs
-// are ends of JobSet paths.
+// Names reports whether the cluster names the field of an error of the program, or names no field.
+// The paths of Pods and Jobs are ends of JobSet paths.
 func (c *Case) Names(found []Finding) bool {
 	var named []string
 	for _, rejection := range c.Rejections {
@@ -62,30 +63,35 @@ func (c *Case) Names(found []Finding) bool {
 }
 
 var (
-	pathInText = regexp.MustCompile(`(?:^|[\s:,\[(])((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*(?:\[[^\]]*\])*)+)`)
-	brackets   = regexp.MustCompile(`\[[^\]]*\]`)
+	pathInText = regexp.MustCompile(
+		`(?:^|[\s:,\[(])((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*(?:\[[^\]]*\])*)+)`)
+	brackets = regexp.MustCompile(`\[[^\]]*\]`)
 )
 
-// plainPath returns a path without its items' keys, in lower case, since the API server spells some fields differently.
+// plainPath returns a path without its items' keys, in lower case, since the API server spells some
+// fields differently.
 func plainPath(path string) string {
 	return strings.ToLower(strings.Trim(brackets.ReplaceAllString(path, ""), "."))
 }
 
 // inside reports whether a path lies within the other, or ends with it.
 func inside(a, b string) bool {
-	return a == b || a != "" && b != "" && (strings.HasPrefix(a, b+".") || strings.HasSuffix(a, "."+b))
+	return a == b ||
+		a != "" && b != "" && (strings.HasPrefix(a, b+".") || strings.HasSuffix(a, "."+b))
 }
 
-// dump returns the objects of a case that a user dumps. It lacks the runtime, which is for the whole cluster.
+// dump returns the objects of a case that a user dumps. It lacks the runtime, which is for the
+// whole cluster.
 func (c *Case) dump() (objects []Object) {
-	for _, plural := range []string{"trainingruntimes", "trainjobs", "jobsets", "jobs", "pods", "configmaps"} {
+	for _, plural := range []string{"trainingruntimes", "trainjobs", "jobsets", "jobs", "pods",
+		"configmaps"} {
 		objects = append(objects, c.Objects[plural]...)
 	}
 	return objects
 }
 
-// Objects returns the program's rendering, as stored: the JobSet and its companions, Jobs with their Service and claims, and
-// Pods.
+// Objects returns the program's rendering, as stored: the JobSet and its companions, Jobs with
+// their Service and claims, and Pods.
 func (p Program) Objects(file string) ([]Object, error) {
 	var all []Object
 	for _, to := range []struct {
@@ -96,7 +102,9 @@ func (p Program) Objects(file string) ([]Object, error) {
 		{[]string{"--to=jobs"}, []string{"Job", "Service", "PersistentVolumeClaim"}},
 		{[]string{"--to=pods", "--jobset-uid=UID"}, []string{"Pod"}},
 	} {
-		out, err := p.run(append([]string{"render", "-f", file, "--on-conflict=last", "--as=stored"}, to.flags...)...)
+		out, err := p.run(
+			append([]string{"render", "-f", file, "--on-conflict=last", "--as=stored"},
+				to.flags...)...)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", err, out)
 		}
@@ -131,8 +139,8 @@ func (p Program) run(arguments ...string) (string, error) {
 	return out.String(), err
 }
 
-// Compare returns the differences between the program's objects and the cluster's, or "". The API server itself adds the
-// defaults to the program's objects, in a dry run.
+// Compare returns the differences between the program's objects and the cluster's, or "". The API
+// server itself adds the defaults to the program's objects, in a dry run.
 func (c *ControlPlane) Compare(recorded *Case, objects []Object) (string, error) {
 	pods := map[string]string{}
 	for _, pod := range recorded.Objects["pods"] {
@@ -145,7 +153,9 @@ func (c *ControlPlane) Compare(recorded *Case, objects []Object) (string, error)
 		}
 		for _, object := range recorded.Objects[k.plural] {
 			name := text(object, "metadata", "name")
-			if text(object, "apiVersion") == k.apiVersion && !strings.HasSuffix(name, "-runtime-snapshot") && name != "kube-root-ca.crt" && !strings.Contains(name, "-flux-") {
+			if text(object, "apiVersion") == k.apiVersion &&
+				!strings.HasSuffix(name, "-runtime-snapshot") && name != "kube-root-ca.crt" &&
+				!strings.Contains(name, "-flux-") {
 				nameOfPod(object, pods)
 				want = append(want, object)
 			}
@@ -199,7 +209,8 @@ func keys(of ...map[string]Object) func(func(string) bool) {
 // suffix stands for the API server's addition to the name of a Pod.
 const suffix = "RAND"
 
-// nameOfPod gives a claim of an ephemeral volume the program's name. The claim's own name contains the Pod's random name.
+// nameOfPod gives a claim of an ephemeral volume the program's name. The claim's own name contains
+// the Pod's random name.
 func nameOfPod(object Object, pods map[string]string) {
 	metadata := object["metadata"].(Object)
 	owners, _ := metadata["ownerReferences"].([]any)
@@ -212,7 +223,8 @@ func nameOfPod(object Object, pods map[string]string) {
 }
 
 // Labels and annotations that only the cluster knows.
-var ids = []string{"jobset.sigs.k8s.io/jobset-uid", "batch.kubernetes.io/controller-uid", "controller-uid"}
+var ids = []string{"jobset.sigs.k8s.io/jobset-uid", "batch.kubernetes.io/controller-uid",
+	"controller-uid"}
 
 // they lack ids
 func (c *ControlPlane) defaulted(object Object) (Object, error) {
@@ -233,7 +245,9 @@ func (c *ControlPlane) defaulted(object Object) (Object, error) {
 		return nil, errors.New(answer.Rejection())
 	}
 	var stored Object
-	if err := exact([]byte(strings.ReplaceAll(string(answer.Body), `"namespace":"dry-run"`, `"namespace":"default"`)), &stored); err != nil {
+	if err := exact(
+		[]byte(strings.ReplaceAll(string(answer.Body), `"namespace":"dry-run"`,
+			`"namespace":"default"`)), &stored); err != nil {
 		return nil, err
 	}
 	stored["metadata"].(Object)["name"] = name
@@ -263,10 +277,12 @@ func byName(objects []Object) map[string]Object {
 	return out
 }
 
-// level removes the fields that a render from files cannot know, and that the typed API cannot express.
+// level removes the fields that a render from files cannot know, and that the typed API cannot
+// express.
 func level(object Object) {
 	metadata, _ := object["metadata"].(Object)
-	for _, key := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+	for _, key := range []string{"uid", "resourceVersion", "creationTimestamp", "generation",
+		"managedFields", "ownerReferences", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		delete(metadata, key)
 	}
 	delete(object, "status")
@@ -278,7 +294,9 @@ func level(object Object) {
 	}
 	// A deadline may have passed since the Job was created. It deletes the Job's objects.
 	finalizers, _ := metadata["finalizers"].([]any)
-	finalizers = slices.DeleteFunc(finalizers, func(f any) bool { return f == batchv1.JobTrackingFinalizer || f == metav1.FinalizerDeleteDependents })
+	finalizers = slices.DeleteFunc(finalizers, func(f any) bool {
+		return f == batchv1.JobTrackingFinalizer || f == metav1.FinalizerDeleteDependents
+	})
 	if metadata["finalizers"] = finalizers; len(finalizers) == 0 {
 		delete(metadata, "finalizers")
 	}
@@ -318,13 +336,17 @@ func levelValue(value any, jobset bool) {
 		if jobset && value["containerPort"] != nil && value["protocol"] == "TCP" {
 			delete(value, "protocol")
 		}
-		if variables, isList := value["env"].([]any); isList && slices.ContainsFunc(variables, isXGBoost) {
+		if variables, isList := value["env"].([]any); isList &&
+			slices.ContainsFunc(variables, isXGBoost) {
 			// Their order changes when the trainer starts.
 			slices.SortStableFunc(variables, func(a, b any) int { return rank(a) - rank(b) })
 		}
 		for key, inner := range value {
 			levelValue(inner, jobset)
-			if m, isMap := inner.(Object); isMap && len(m) == 0 && slices.Contains([]string{"metadata", "resources", "status", "labels", "annotations", "matchLabels"}, key) || inner == nil {
+			if m, isMap := inner.(Object); isMap && len(m) == 0 &&
+				slices.Contains(
+					[]string{"metadata", "resources", "status", "labels", "annotations",
+						"matchLabels"}, key) || inner == nil {
 				delete(value, key)
 			}
 		}
@@ -360,8 +382,10 @@ func rank(variable any) int {
 	return 0
 }
 
-// needsCluster matches rejections that depend on missing parts of this control plane, and not on the case.
-var needsCluster = regexp.MustCompile(`serviceAccountToken: Forbidden: must not be specified when|RuntimeClass "[^"]*" not found|no PriorityClass|PriorityClass "[^"]*" doesn't exist`)
+// needsCluster matches rejections that depend on missing parts of this control plane, and not on
+// the case.
+var needsCluster = regexp.MustCompile(
+	`serviceAccountToken: Forbidden: must not be specified when|RuntimeClass "[^"]*" not found|no PriorityClass|PriorityClass "[^"]*" doesn't exist`)
 
 // NeedsCluster reports whether files cannot decide the verdict of a case.
 func (c *Case) NeedsCluster() bool {

@@ -1,5 +1,6 @@
-// Package cluster runs a control plane in this process, for comparison. It runs etcd, the API server, the Job and ephemeral
-// volume controllers, and JobSet and Trainer with all their webhooks. No kubelet and no scheduler run.
+// Package cluster runs a control plane in this process, for comparison. It runs etcd, the API
+// server, the Job and ephemeral volume controllers, and JobSet and Trainer with all their webhooks.
+// No kubelet and no scheduler run.
 package cluster
 
 import (
@@ -45,7 +46,8 @@ import (
 	trainerwebhooks "github.com/kubeflow/trainer/v2/pkg/webhooks"
 )
 
-// ControlPlane is a running control plane. It listens on loopback only, and its state is in a temporary directory.
+// ControlPlane is a running control plane. It listens on loopback only, and its state is in a
+// temporary directory.
 type ControlPlane struct {
 	// URL is the address of the API server.
 	URL string
@@ -59,14 +61,16 @@ type ControlPlane struct {
 
 	failures sync.Map // *failures by namespace
 
-	// Names of ClusterTrainingRuntimes in use. Namespaces do not separate them, so only one case at a time may use each.
+	// Names of ClusterTrainingRuntimes in use. Namespaces do not separate them, so only one case at
+	// a time may use each.
 	runtimes sync.Map
 	next     int
 	mu       sync.Mutex
 }
 
-// Start starts a control plane, and waits until it accepts TrainJobs. Canceling ctx stops its controllers. The API server runs
-// until the process ends. A process can start only one, because the API server's flags are global.
+// Start starts a control plane, and waits until it accepts TrainJobs. Canceling ctx stops its
+// controllers. The API server runs until the process ends. A process can start only one, because
+// the API server's flags are global.
 func Start(ctx context.Context, dir string) (*ControlPlane, error) {
 	ctrl.SetLogger(logr.Discard())
 	ports, err := freePorts(5)
@@ -81,11 +85,13 @@ func Start(ctx context.Context, dir string) (*ControlPlane, error) {
 		URL:   fmt.Sprintf("https://127.0.0.1:%d", ports[2]),
 		Token: "loopback",
 		http: &http.Client{
-			Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 64},
-			Timeout:   time.Minute,
+			Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+				MaxIdleConnsPerHost: 64},
+			Timeout: time.Minute,
 		},
 	}
-	c.rest = &rest.Config{Host: c.URL, BearerToken: c.Token, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1}
+	c.rest = &rest.Config{Host: c.URL, BearerToken: c.Token,
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1}
 	failed := make(chan error, 3)
 	go func() { failed <- runAPIServer(ctx, dir, etcd, ports[2], c.Token) }()
 	if err := c.wait(ctx, failed, func() bool { return c.answers("/readyz") }); err != nil {
@@ -120,11 +126,13 @@ func Start(ctx context.Context, dir string) (*ControlPlane, error) {
 	}
 	return c, c.wait(ctx, failed, func() bool {
 		for _, m := range []manager.Manager{c.jobset, c.trainer} {
-			if m.GetWebhookServer().StartedChecker()(nil) != nil || !m.GetCache().WaitForCacheSync(ctx) {
+			if m.GetWebhookServer().StartedChecker()(nil) != nil ||
+				!m.GetCache().WaitForCacheSync(ctx) {
 				return false
 			}
 		}
-		return c.answers("/apis/batch/v1/namespaces/default/jobs") && c.answers("/api/v1/namespaces/default")
+		return c.answers("/apis/batch/v1/namespaces/default/jobs") &&
+			c.answers("/api/v1/namespaces/default")
 	})
 }
 
@@ -163,11 +171,15 @@ func freePorts(count int) ([]int, error) {
 }
 
 func startEtcd(dir string, clientPort, peerPort int) (string, error) {
-	at := func(port int) url.URL { return url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)} }
+	at := func(port int) url.URL {
+		return url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)}
+	}
 	config := embed.NewConfig()
 	config.Dir = dir
-	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{at(clientPort)}, []url.URL{at(clientPort)}
-	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{at(peerPort)}, []url.URL{at(peerPort)}
+	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{at(clientPort)},
+		[]url.URL{at(clientPort)}
+	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{at(peerPort)},
+		[]url.URL{at(peerPort)}
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	config.LogLevel = "fatal"
 	config.UnsafeNoFsync = true
@@ -184,7 +196,8 @@ func startEtcd(dir string, clientPort, peerPort int) (string, error) {
 
 func runAPIServer(ctx context.Context, dir, etcd string, port int, token string) error {
 	tokens := filepath.Join(dir, "tokens.csv")
-	if err := os.WriteFile(tokens, []byte(token+",admin,admin,system:masters\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte(token+",admin,admin,system:masters\n"),
+		0o600); err != nil {
 		return err
 	}
 	_, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
@@ -244,7 +257,8 @@ func (c *ControlPlane) startJobs(ctx context.Context) error {
 func (c *ControlPlane) manager(name, dir string, port int) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientscheme.AddToScheme, trainer.AddToScheme, trainerconfig.AddToScheme, jobset.AddToScheme, coscheduling.AddToScheme, volcano.AddToScheme,
+		clientscheme.AddToScheme, trainer.AddToScheme, trainerconfig.AddToScheme,
+		jobset.AddToScheme, coscheduling.AddToScheme, volcano.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
@@ -256,7 +270,8 @@ func (c *ControlPlane) manager(name, dir string, port int) (manager.Manager, err
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: "0",
 		Controller:             config.Controller{MaxConcurrentReconciles: 5},
-		WebhookServer:          webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: port, CertDir: dir}),
+		WebhookServer: webhook.NewServer(
+			webhook.Options{Host: "127.0.0.1", Port: port, CertDir: dir}),
 	})
 }
 
@@ -267,10 +282,12 @@ func setupJobSet(ctx context.Context, m manager.Manager) error {
 	if err := jobsetcontrollers.SetupPodIndexes(ctx, m.GetFieldIndexer()); err != nil {
 		return err
 	}
-	if err := jobsetcontrollers.NewJobSetReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorder("jobset")).SetupWithManager(m); err != nil {
+	if err := jobsetcontrollers.NewJobSetReconciler(m.GetClient(), m.GetScheme(),
+		m.GetEventRecorder("jobset")).SetupWithManager(m); err != nil {
 		return err
 	}
-	if err := jobsetcontrollers.NewPodReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorder("pod")).SetupWithManager(m); err != nil {
+	if err := jobsetcontrollers.NewPodReconciler(m.GetClient(), m.GetScheme(),
+		m.GetEventRecorder("pod")).SetupWithManager(m); err != nil {
 		return err
 	}
 	return jobsetwebhooks.Setup(m)
@@ -283,7 +300,8 @@ func setupTrainer(ctx context.Context, m manager.Manager) error {
 	if err != nil {
 		return err
 	}
-	if name, err := trainercontroller.SetupControllers(m, runtimes, controller.Options{}); err != nil {
+	if name, err := trainercontroller.SetupControllers(
+		m, runtimes, controller.Options{}); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if name, err := trainerwebhooks.Setup(m, runtimes); err != nil {

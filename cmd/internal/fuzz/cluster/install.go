@@ -21,10 +21,12 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// writeCertificate writes the certificate of webhooks. The certificate is an hour old and valid for age, or for a year if age is
+// writeCertificate writes the certificate of webhooks. The certificate is an hour old and valid for
+// age, or for a year if age is
 // 0. It returns the authority that the API server must trust.
 func writeCertificate(dir string, age time.Duration) ([]byte, error) {
-	certificate, key, err := cert.GenerateSelfSignedCertKeyWithOptions(cert.SelfSignedCertKeyOptions{Host: "127.0.0.1", MaxAge: age})
+	certificate, key, err := cert.GenerateSelfSignedCertKeyWithOptions(
+		cert.SelfSignedCertKeyOptions{Host: "127.0.0.1", MaxAge: age})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,8 @@ func moduleDirectory(path string) (string, error) {
 }
 
 // install creates the custom resource definitions, and the webhooks at their ports.
-func (c *ControlPlane) install(ctx context.Context, authority []byte, jobsetPort, trainerPort int) error {
+func (c *ControlPlane) install(ctx context.Context, authority []byte, jobsetPort,
+	trainerPort int) error {
 	for _, from := range []struct {
 		module, files string
 		port          int
@@ -112,11 +115,15 @@ func (c *ControlPlane) installOne(document, authority []byte, module string, por
 		for _, hook := range object["webhooks"].([]any) {
 			hook := hook.(map[string]any)
 			service := hook["clientConfig"].(map[string]any)["service"].(map[string]any)
-			hook["clientConfig"] = map[string]any{"url": fmt.Sprintf("https://127.0.0.1:%d%s", port, service["path"]), "caBundle": authority}
+			hook["clientConfig"] = map[string]any{
+				"url":      fmt.Sprintf("https://127.0.0.1:%d%s", port, service["path"]),
+				"caBundle": authority}
 			// As in Trainer's own patch.
-			if name := hook["name"].(string); strings.HasSuffix(name, "runtime.trainer.kubeflow.org") {
+			if name := hook["name"].(string); strings.HasSuffix(
+				name, "runtime.trainer.kubeflow.org") {
 				hook["objectSelector"] = map[string]any{"matchExpressions": []any{map[string]any{
-					"key": "trainer.kubeflow.org/webhook-validation", "operator": "NotIn", "values": []any{"disabled"},
+					"key": "trainer.kubeflow.org/webhook-validation", "operator": "NotIn",
+					"values": []any{"disabled"},
 				}}}
 			}
 		}

@@ -47,7 +47,8 @@ var kinds = []struct {
 	{"PersistentVolumeClaim", resource{"v1", "persistentvolumeclaims", true}},
 	{"NetworkPolicy", resource{"networking.k8s.io/v1", "networkpolicies", true}},
 	{"TrainingRuntime", resource{"trainer.kubeflow.org/v1alpha1", "trainingruntimes", true}},
-	{"ClusterTrainingRuntime", resource{"trainer.kubeflow.org/v1alpha1", "clustertrainingruntimes", false}},
+	{"ClusterTrainingRuntime",
+		resource{"trainer.kubeflow.org/v1alpha1", "clustertrainingruntimes", false}},
 	{"PriorityClass", resource{"scheduling.k8s.io/v1", "priorityclasses", false}},
 	{"RuntimeClass", resource{"node.k8s.io/v1", "runtimeclasses", false}},
 }
@@ -70,7 +71,8 @@ func text(object Object, path ...string) string {
 	return value
 }
 
-// Namespace creates a namespace. Its name is as long as default's, so that limits of length are the same.
+// Namespace creates a namespace. Its name is as long as default's, so that limits of length are the
+// same.
 func (c *ControlPlane) Namespace() (string, error) {
 	c.mu.Lock()
 	c.next++
@@ -80,18 +82,21 @@ func (c *ControlPlane) Namespace() (string, error) {
 }
 
 func (c *ControlPlane) namespace(name string) error {
-	answer, err := c.Do(http.MethodPost, "/api/v1/namespaces", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`))
+	answer, err := c.Do(http.MethodPost, "/api/v1/namespaces",
+		[]byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`))
 	if err == nil && answer.Status != http.StatusCreated {
 		err = fmt.Errorf("namespace %s: %s", name, answer.Rejection())
 	}
 	return err
 }
 
-// Create posts an object, strictly. An object without a namespace, or in default, goes to the given one.
+// Create posts an object, strictly. An object without a namespace, or in default, goes to the given
+// one.
 func (c *ControlPlane) Create(object Object, namespace, query string) (Answer, error) {
 	where, known := resourceOf(object)
 	if !known {
-		return Answer{Status: http.StatusNotFound, Body: []byte("the server has no such resource")}, nil
+		return Answer{Status: http.StatusNotFound, Body: []byte("the server has no such resource")},
+			nil
 	}
 	// The server itself rejects an unknown version.
 	where.apiVersion = text(object, "apiVersion")
@@ -99,7 +104,8 @@ func (c *ControlPlane) Create(object Object, namespace, query string) (Answer, e
 	if err != nil {
 		return Answer{}, err
 	}
-	return c.Do(http.MethodPost, where.path(namespace)+"?fieldValidation=Strict&fieldManager=case"+query, body)
+	return c.Do(http.MethodPost, where.path(namespace)+"?fieldValidation=Strict&fieldManager=case"+
+		query, body)
 }
 
 func inNamespace(object Object, namespace string) Object {

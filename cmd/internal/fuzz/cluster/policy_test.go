@@ -31,7 +31,8 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// storedRuntime and storedJob are there before the policy is. The TrainJob is suspended, so that its patches may change.
+// storedRuntime and storedJob are there before the policy is. The TrainJob is suspended, so that
+// its patches may change.
 const (
 	storedRuntime = `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainingRuntime","metadata":{"name":"rt","labels":{"trainer.kubeflow.org/framework":"torch"}},"spec":{"template":{"spec":{"replicatedJobs":[
 		{"name":"node","template":{"metadata":{"labels":{"trainer.kubeflow.org/trainjob-ancestor-step":"trainer"}},"spec":{"template":{"spec":{"containers":[{"name":"node","image":"i"}]}}}}}]}}}}`
@@ -40,9 +41,9 @@ const (
 		{"manager":"example.com/m1","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"pool":"a"}}}}}}]}}}}]}}`
 )
 
-// tryPolicies installs each policy in its own namespace and sends requests of several users. It compares
-// each verdict of the API server with the one of the expressions without a cluster. What the API server
-// admits, check must accept.
+// tryPolicies installs each policy in its own namespace and sends requests of several users. It
+// compares each verdict of the API server with the one of the expressions without a cluster. What
+// the API server admits, check must accept.
 func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 	counts := map[string]int{}
 	for n := range policies {
@@ -97,19 +98,22 @@ func (c *ControlPlane) tryPolicies(t *testing.T, policies, requests int) {
 				named = named || strings.Contains(said, strings.Trim(string(quoted), `"`))
 			}
 			if denied != (len(verdict.Rejected) > 0) || denied && !named {
-				t.Errorf("%s by %s: the API server: %.600s\nthe expressions: %v\n%s\n%s", method, user, said, verdict.Rejected, text, body)
+				t.Errorf("%s by %s: the API server: %.600s\nthe expressions: %v\n%s\n%s", method,
+					user, said, verdict.Rejected, text, body)
 			}
 			if denied || verdict.Skipped {
 				continue
 			}
 			if found := violations(t, p, judged); found != nil {
-				t.Errorf("%s by %s: the API server admits, and check reports %v\n%s\n%s", method, user, found, text, body)
+				t.Errorf("%s by %s: the API server admits, and check reports %v\n%s\n%s", method,
+					user, found, text, body)
 			}
 			counts[method+" admitted and accepted by check"]++
 		}
 	}
 	t.Logf("%d policies, %d requests: %v", policies, policies*requests, counts)
-	for _, want := range []string{"POST refused true", "POST refused false", "PUT refused true", "PUT refused false"} {
+	for _, want := range []string{"POST refused true", "POST refused false", "PUT refused true",
+		"PUT refused false"} {
 		if counts[want] == 0 {
 			t.Errorf("no %s", want)
 		}
@@ -124,7 +128,8 @@ func violations(t *testing.T, p *policy.Policy, object Object) finding.List {
 		t.Fatal(err)
 	}
 	found := p.Check(job, job.Spec.RuntimePatches)
-	found = append(found, render.Conflicts(render.Input{TrainJob: job}, render.Options{}).Of(codes.Overlap)...)
+	found = append(
+		found, render.Conflicts(render.Input{TrainJob: job}, render.Options{}).Of(codes.Overlap)...)
 	return found.Where(func(f finding.Finding) bool { return p.Severity(f) == finding.Error })
 }
 
@@ -159,8 +164,10 @@ func (c *ControlPlane) stored(t *testing.T) string {
 	return namespace
 }
 
-// enforce puts a policy into force in a namespace, and may check the types of its expressions first.
-func (c *ControlPlane) enforce(t *testing.T, text, namespace string, isTyped bool) (*policy.Policy, *vap.Expressions) {
+// enforce puts a policy into force in a namespace, and may check the types of its expressions
+// first.
+func (c *ControlPlane) enforce(t *testing.T, text, namespace string,
+	isTyped bool) (*policy.Policy, *vap.Expressions) {
 	t.Helper()
 	p, found := policy.Parse("trainweld.yaml", []byte(text))
 	if found != nil {
@@ -172,7 +179,9 @@ func (c *ControlPlane) enforce(t *testing.T, text, namespace string, isTyped boo
 	if err != nil {
 		t.Fatal(err)
 	}
-	scope := policy.Scope{Namespaces: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}}
+	scope := policy.Scope{
+		Namespaces: &metav1.LabelSelector{
+			MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}}
 	var checked time.Duration
 	start := time.Now()
 	for _, object := range objects {
@@ -187,21 +196,31 @@ func (c *ControlPlane) enforce(t *testing.T, text, namespace string, isTyped boo
 		c.post(t, "validatingadmissionpolicybindings", policy.AdmissionBinding(scope, object))
 	}
 	c.waitForPolicy(t, trainJobs(namespace))
-	t.Logf("the types are checked in %v, the policy is in force after %v", checked, time.Since(start))
+	t.Logf("the types are checked in %v, the policy is in force after %v", checked,
+		time.Since(start))
 	return p, expressions
 }
 
-// timePolicy logs how long requests for a TrainJob with sixteen patches take. It compares a policy of sixteen managers with no policy.
+// timePolicy logs how long requests for a TrainJob with sixteen patches take. It compares a policy
+// of sixteen managers with no policy.
 func (c *ControlPlane) timePolicy(t *testing.T, requests int) {
 	text, patches := "managers:\n", []any{}
 	for i := range 16 {
-		text += fmt.Sprintf("- {name: example.com/m%d, users: [ann], paths: ['.metadata.labels', '.spec.replicatedJobs[*].template.spec.template.spec']}\n", i)
-		pod := fmt.Sprintf(`{"nodeSelector":{"pool":"a","n%d":"v"},"tolerations":[{"key":"k","operator":"Exists"}],"containers":[{"name":"node","volumeMounts":[{"name":"v","mountPath":"/m%[1]d"}]}]}`, i)
-		patches = append(patches, json.RawMessage(fmt.Sprintf(`{"manager":"example.com/m%d","trainingRuntimeSpec":{"template":{"metadata":{"labels":{"l%[1]d":"v"}},"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":%s}}}}]}}}}`, i, pod)))
+		text += fmt.Sprintf(
+			"- {name: example.com/m%d, users: [ann], paths: ['.metadata.labels', "+
+				"'.spec.replicatedJobs[*].template.spec.template.spec']}\n", i)
+		pod := fmt.Sprintf(
+			`{"nodeSelector":{"pool":"a","n%d":"v"},"tolerations":[{"key":"k","operator":"Exists"}],"containers":[{"name":"node","volumeMounts":[{"name":"v","mountPath":"/m%[1]d"}]}]}`, i)
+		patches = append(
+			patches, json.RawMessage(
+				fmt.Sprintf(`{"manager":"example.com/m%d","trainingRuntimeSpec":{"template":{"metadata":{"labels":{"l%[1]d":"v"}},"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":%s}}}}]}}}}`, i, pod)))
 	}
-	body, err := json.Marshal(Object{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": Object{"name": "large"}, "spec": Object{
-		"runtimeRef": Object{"kind": "TrainingRuntime", "name": "rt"}, "runtimePatches": patches,
-	}})
+	body, err := json.Marshal(
+		Object{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+			"metadata": Object{"name": "large"}, "spec": Object{
+				"runtimeRef":     Object{"kind": "TrainingRuntime", "name": "rt"},
+				"runtimePatches": patches,
+			}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +229,8 @@ func (c *ControlPlane) timePolicy(t *testing.T, requests int) {
 	times := [2][]time.Duration{}
 	for i := range 2 * requests {
 		start := time.Now()
-		if answer, err := c.send("ann", http.MethodPost, trainJobs(namespaces[i%2])+"?dryRun=All", "application/json", body); err != nil || answer.Status != http.StatusCreated {
+		if answer, err := c.send("ann", http.MethodPost, trainJobs(namespaces[i%2])+"?dryRun=All",
+			"application/json", body); err != nil || answer.Status != http.StatusCreated {
 			t.Fatalf("%v %s", err, answer.Body)
 		}
 		times[i%2] = append(times[i%2], time.Since(start))
@@ -218,7 +238,8 @@ func (c *ControlPlane) timePolicy(t *testing.T, requests int) {
 	for i := range times {
 		slices.Sort(times[i])
 	}
-	t.Logf("the median of %d requests for 16 patches is %v with the policy, and %v without", requests, times[0][requests/2], times[1][requests/2])
+	t.Logf("the median of %d requests for 16 patches is %v with the policy, and %v without",
+		requests, times[0][requests/2], times[1][requests/2])
 }
 
 func (c *ControlPlane) post(t *testing.T, plural string, object any) {
@@ -227,12 +248,14 @@ func (c *ControlPlane) post(t *testing.T, plural string, object any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := c.Do(http.MethodPost, "/apis/admissionregistration.k8s.io/v1/"+plural, body); err != nil || answer.Status != http.StatusCreated {
+	if answer, err := c.Do(http.MethodPost, "/apis/admissionregistration.k8s.io/v1/"+plural,
+		body); err != nil || answer.Status != http.StatusCreated {
 		t.Fatalf("%v %s", err, answer.Body)
 	}
 }
 
-// waitForPolicy waits until the API server enforces the policy of a namespace: it knows no manager x.
+// waitForPolicy waits until the API server enforces the policy of a namespace: it knows no manager
+// x.
 func (c *ControlPlane) waitForPolicy(t *testing.T, path string) {
 	t.Helper()
 	probe := `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"probe"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"rt"},"runtimePatches":[{"manager":"x.example.com/x"}]}}`
@@ -250,7 +273,8 @@ func (c *ControlPlane) waitForPolicy(t *testing.T, path string) {
 }
 
 // typeWarnings returns the warnings that the controller of policies writes to their status.
-func (c *ControlPlane) typeWarnings(t *testing.T, object Object) []admissionregistration.ExpressionWarning {
+func (c *ControlPlane) typeWarnings(t *testing.T,
+	object Object) []admissionregistration.ExpressionWarning {
 	t.Helper()
 	var of admissionregistration.ValidatingAdmissionPolicy
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &of); err != nil {
@@ -258,7 +282,8 @@ func (c *ControlPlane) typeWarnings(t *testing.T, object Object) []admissionregi
 	}
 	client := discovery.NewDiscoveryClientForConfigOrDie(c.rest)
 	checker := validating.TypeChecker{
-		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: client}, RestMapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client)),
+		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: client},
+		RestMapper:     restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client)),
 	}
 	return checker.Check(&of)
 }

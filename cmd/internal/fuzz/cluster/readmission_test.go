@@ -17,10 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Readmissions creates a suspended TrainJob with its runtime. It then writes each state of the TrainJob, as Kueue does when it admits and
-// evicts it. Before each write, it lets the program predict the JobSet and the Jobs from a dump. It returns the numbers of the writes, and
-// the first difference.
-func (c *ControlPlane) Readmissions(ctx context.Context, program Program, dir string, objects []Object, states []Object) (writes int, difference string, err error) {
+// Readmissions creates a suspended TrainJob with its runtime. It then writes each state of the
+// TrainJob, as Kueue does when it admits and evicts it. Before each write, it lets the program
+// predict the JobSet and the Jobs from a dump. It returns the numbers of the writes, and the first
+// difference.
+func (c *ControlPlane) Readmissions(ctx context.Context, program Program, dir string,
+	objects []Object, states []Object) (writes int, difference string, err error) {
 	defer c.reserve(objects)()
 	r, err := c.record()
 	if err != nil {
@@ -57,7 +59,9 @@ func (c *ControlPlane) Readmissions(ctx context.Context, program Program, dir st
 			if err := r.read(); err != nil {
 				return writes, "", err
 			}
-			difference := differs("", comparables(slices.Concat(r.plain().Objects["jobsets"], r.plain().Objects["jobs"])), want)
+			difference := differs(
+				"", comparables(
+					slices.Concat(r.plain().Objects["jobsets"], r.plain().Objects["jobs"])), want)
 			if difference == "" {
 				break
 			}
@@ -82,7 +86,8 @@ func (p Program) predict(dir string, files, dump []Object) (Object, error) {
 	slices.Sort(names)
 	var all []Object
 	for _, to := range []string{"jobset", "jobs"} {
-		out, err := p.run("render", "-f", names[0], "--old", names[1], "--on-conflict=last", "--to="+to)
+		out, err := p.run("render", "-f", names[0], "--old", names[1], "--on-conflict=last",
+			"--to="+to)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", err, out)
 		}
@@ -111,10 +116,12 @@ func comparables(objects []Object) Object {
 	return all
 }
 
-// comparable returns the spec, the labels and the annotations. JobSet writes two lists of a Job in a random order.
+// comparable returns the spec, the labels and the annotations. JobSet writes two lists of a Job in
+// a random order.
 func comparable(object Object) Object {
 	metadata, _ := object["metadata"].(Object)
-	out := Object{"spec": object["spec"], "labels": metadata["labels"], "annotations": metadata["annotations"]}
+	out := Object{"spec": object["spec"], "labels": metadata["labels"],
+		"annotations": metadata["annotations"]}
 	data, _ := json.Marshal(out)
 	var copied Object
 	_ = exact(data, &copied)
@@ -122,7 +129,9 @@ func comparable(object Object) Object {
 	if pod, ok := at(copied, "spec", "template", "spec").(Object); ok {
 		for _, name := range []string{"tolerations", "schedulingGates"} {
 			if list, ok := pod[name].([]any); ok {
-				slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+				slices.SortFunc(list, func(a, b any) int {
+					return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+				})
 			}
 		}
 	}
@@ -184,8 +193,8 @@ func differs(path string, got, want any) string {
 	return fmt.Sprintf("%s: the cluster has %v, predicted %v", path, got, want)
 }
 
-// drawReadmissions returns a runtime, its suspended TrainJob, and the states that Kueue writes. They are: admitted to a flavor, evicted,
-// admitted to another one.
+// drawReadmissions returns a runtime, its suspended TrainJob, and the states that Kueue writes.
+// They are: admitted to a flavor, evicted, admitted to another one.
 func drawReadmissions(seed uint64, readmissions int) (objects, states []Object) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	jobs := []any{}
@@ -198,23 +207,30 @@ func drawReadmissions(seed uint64, readmissions int) (objects, states []Object) 
 		if random.IntN(2) == 0 {
 			pod["tolerations"] = []any{Object{"key": "base", "operator": "Exists"}}
 		}
-		job := Object{"name": name, "replicas": 1 + random.IntN(2), "template": Object{"spec": Object{"template": Object{"spec": pod}}}}
+		job := Object{"name": name, "replicas": 1 + random.IntN(2),
+			"template": Object{"spec": Object{"template": Object{"spec": pod}}}}
 		if name == "node" {
 			job["replicas"] = 1
-			job["template"].(Object)["metadata"] = Object{"labels": Object{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
+			job["template"].(Object)["metadata"] = Object{
+				"labels": Object{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
 		}
 		jobs = append(jobs, job)
 	}
 	runtime := Object{
-		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime", "metadata": Object{"name": "rt", "namespace": "default"},
-		"spec": Object{"mlPolicy": Object{"numNodes": 1}, "template": Object{"spec": Object{"replicatedJobs": jobs}}},
+		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime",
+		"metadata": Object{"name": "rt", "namespace": "default"},
+		"spec": Object{"mlPolicy": Object{"numNodes": 1},
+			"template": Object{"spec": Object{"replicatedJobs": jobs}}},
 	}
 	state := func(suspend bool, patches ...any) Object {
-		spec := Object{"runtimeRef": Object{"kind": "TrainingRuntime", "apiGroup": "trainer.kubeflow.org", "name": "rt"}, "suspend": suspend}
+		spec := Object{
+			"runtimeRef": Object{"kind": "TrainingRuntime", "apiGroup": "trainer.kubeflow.org",
+				"name": "rt"}, "suspend": suspend}
 		if len(patches) > 0 {
 			spec["runtimePatches"] = patches
 		}
-		return Object{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": Object{"name": "job", "namespace": "default"}, "spec": spec}
+		return Object{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+			"metadata": Object{"name": "job", "namespace": "default"}, "spec": spec}
 	}
 	admitted := func(flavor string) any {
 		var patched []any
@@ -228,9 +244,13 @@ func drawReadmissions(seed uint64, readmissions int) (objects, states []Object) 
 			}
 			switch random.IntN(3) {
 			case 0:
-				spec["tolerations"] = []any{Object{"key": flavor, "operator": "Exists", "effect": "NoSchedule"}, Object{"key": "both", "operator": "Exists"}}
+				spec["tolerations"] = []any{
+					Object{"key": flavor, "operator": "Exists", "effect": "NoSchedule"},
+					Object{"key": "both", "operator": "Exists"}}
 			case 1:
-				spec["tolerations"] = []any{Object{"key": flavor, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}}
+				spec["tolerations"] = []any{
+					Object{"key": flavor, "operator": "Exists", "effect": "NoExecute",
+						"tolerationSeconds": 60}}
 			}
 			if random.IntN(3) == 0 {
 				spec["schedulingGates"] = []any{Object{"name": "example.com/" + flavor}}
@@ -249,26 +269,37 @@ func drawReadmissions(seed uint64, readmissions int) (objects, states []Object) 
 				template["metadata"] = metadata
 			}
 			if len(template) > 0 {
-				patched = append(patched, Object{"name": name, "template": Object{"spec": Object{"template": template}}})
+				patched = append(
+					patched, Object{
+						"name": name, "template": Object{"spec": Object{"template": template}}})
 			}
 		}
 		if patched == nil {
-			patched = []any{Object{"name": names[0], "template": Object{"spec": Object{"template": Object{"spec": Object{"nodeSelector": Object{"pool": flavor}}}}}}}
+			patched = []any{
+				Object{"name": names[0],
+					"template": Object{
+						"spec": Object{
+							"template": Object{
+								"spec": Object{"nodeSelector": Object{"pool": flavor}}}}}}}
 		}
-		return Object{"manager": "kueue.x-k8s.io/manager", "trainingRuntimeSpec": Object{"template": Object{"spec": Object{"replicatedJobs": patched}}}}
+		return Object{"manager": "kueue.x-k8s.io/manager",
+			"trainingRuntimeSpec": Object{
+				"template": Object{"spec": Object{"replicatedJobs": patched}}}}
 	}
 	for i := range readmissions + 1 {
 		patch := admitted([]string{"a", "b", "c"}[i%3])
 		states = append(states, state(false, patch), state(true, patch))
 		if random.IntN(2) == 0 {
-			states = append(states, state(true)) // Kueue takes its patch back before it admits the job again
+			// Kueue takes its patch back before it admits the job again
+			states = append(states, state(true))
 		}
 	}
 	return []Object{runtime, state(true)}, states
 }
 
 // tryReadmissions compares the predictions of one TrainJob.
-func (c *ControlPlane) tryReadmissions(ctx context.Context, program Program, dir string, seed uint64) result {
+func (c *ControlPlane) tryReadmissions(ctx context.Context, program Program, dir string,
+	seed uint64) result {
 	objects, states := drawReadmissions(seed, 2)
 	exactObjects, err := exactly(objects...)
 	if err == nil {

@@ -47,9 +47,11 @@ type Case struct {
 	Events   []Object
 	// Waits is set if Pods wait for a leader to be scheduled, as in exclusive placement.
 	Waits bool
-	// Finished is set if the JobSet or a Job ended, or was deleted, before the reading. The read objects are then incomplete.
+	// Finished is set if the JobSet or a Job ended, or was deleted, before the reading. The read
+	// objects are then incomplete.
 	Finished bool
-	// Objects are the objects of the namespace, by resource: trainjobs, jobsets, jobs, pods and so on.
+	// Objects are the objects of the namespace, by resource: trainjobs, jobsets, jobs, pods and so
+	// on.
 	Objects map[string][]Object
 }
 
@@ -60,8 +62,8 @@ type Rejection struct {
 	Fields []string
 }
 
-// Record creates the objects of a case, runtimes first, and waits until the controllers have come to rest. It then reads the
-// objects that they created, and deletes all.
+// Record creates the objects of a case, runtimes first, and waits until the controllers have come
+// to rest. It then reads the objects that they created, and deletes all.
 func (c *ControlPlane) Record(ctx context.Context, objects []Object) (*Case, error) {
 	objects = slices.Clone(objects)
 	slices.SortStableFunc(objects, func(a, b Object) int { return later(a) - later(b) })
@@ -79,10 +81,12 @@ func (c *ControlPlane) Record(ctx context.Context, objects []Object) (*Case, err
 
 func (c *ControlPlane) record() (*recording, error) {
 	namespace, err := c.Namespace()
-	return &recording{c: c, namespace: namespace, seen: map[types.UID]Object{}, out: &Case{Objects: map[string][]Object{}}}, err
+	return &recording{c: c, namespace: namespace, seen: map[types.UID]Object{},
+		out: &Case{Objects: map[string][]Object{}}}, err
 }
 
-// mustBeThere is the webhook's message about a runtime that it does not see yet. On a busy machine, it may also no longer see one.
+// mustBeThere is the webhook's message about a runtime that it does not see yet. On a busy machine,
+// it may also no longer see one.
 const mustBeThere = "must be created before the TrainJob is created"
 
 // play creates the objects, waits, and reads.
@@ -101,7 +105,8 @@ func (r *recording) play(ctx context.Context, objects []Object) error {
 	}
 	if trainjob == nil {
 		r.out.Outcome = Rejected
-		if rejected := r.out.Rejections; len(rejected) == 1 && rejected[0].Kind == "TrainJob" && strings.HasSuffix(rejected[0].Text, mustBeThere) {
+		if rejected := r.out.Rejections; len(rejected) == 1 && rejected[0].Kind == "TrainJob" &&
+			strings.HasSuffix(rejected[0].Text, mustBeThere) {
 			r.out.Outcome, r.out.Words = Undecided, "the webhook has lost sight of the runtime"
 		}
 		if len(r.out.Rejections) == 0 {
@@ -115,16 +120,19 @@ func (r *recording) play(ctx context.Context, objects []Object) error {
 	if err := r.read(); err != nil {
 		return err
 	}
-	if r.out.Outcome == Blocked && strings.HasPrefix(r.out.Words, "BLOCKED: pods refused") && !slices.ContainsFunc(r.out.Events, rejectsForGood) {
+	if r.out.Outcome == Blocked && strings.HasPrefix(r.out.Words, "BLOCKED: pods refused") &&
+		!slices.ContainsFunc(r.out.Events, rejectsForGood) {
 		r.out.Outcome, r.out.Waits = Accepted, true
 	}
 	return nil
 }
 
-// rejectsForGood reports whether an event is about more than a follower that waits for its leader's node.
+// rejectsForGood reports whether an event is about more than a follower that waits for its leader's
+// node.
 func rejectsForGood(event Object) bool {
 	message := text(event, "message")
-	return event["reason"] == "FailedCreate" && !strings.Contains(message, "follower pod") && !strings.Contains(message, "leader pod")
+	return event["reason"] == "FailedCreate" && !strings.Contains(message, "follower pod") &&
+		!strings.Contains(message, "leader pod")
 }
 
 func later(object Object) int {
@@ -134,7 +142,8 @@ func later(object Object) int {
 	return 0
 }
 
-// reserve locks the names of cluster-wide runtimes, exclusively if the case creates one. The returned function releases them.
+// reserve locks the names of cluster-wide runtimes, exclusively if the case creates one. The
+// returned function releases them.
 func (c *ControlPlane) reserve(objects []Object) func() {
 	own := map[string]bool{}
 	for _, object := range objects {
@@ -192,7 +201,8 @@ func (r *recording) create(ctx context.Context, object Object) (Answer, error) {
 	if where, _ := resourceOf(object); answer.Status == http.StatusConflict && !where.namespaced {
 		// The case replaces a stock runtime until it ends.
 		name := text(object, "metadata", "name")
-		if stock, err := r.c.Do(http.MethodGet, where.path("")+"/"+name, nil); err == nil && stock.Status == http.StatusOK {
+		if stock, err := r.c.Do(http.MethodGet, where.path("")+"/"+name, nil); err == nil &&
+			stock.Status == http.StatusOK {
 			r.displaced = append(r.displaced, stock.Body)
 		}
 		if err := r.c.remove(where, "", name); err != nil {
@@ -204,7 +214,9 @@ func (r *recording) create(ctx context.Context, object Object) (Answer, error) {
 	}
 	r.out.Warnings = append(r.out.Warnings, answer.Warnings...)
 	if answer.Status != http.StatusCreated {
-		r.out.Rejections = append(r.out.Rejections, Rejection{text(object, "kind"), text(object, "metadata", "name"), answer.Rejection(), answer.Fields()})
+		r.out.Rejections = append(r.out.Rejections,
+			Rejection{text(object, "kind"), text(object, "metadata", "name"), answer.Rejection(),
+				answer.Fields()})
 		return answer, nil
 	}
 	return answer, r.c.known(ctx, answer.Body)
@@ -226,7 +238,8 @@ func (c *ControlPlane) known(ctx context.Context, created []byte) error {
 		return nil
 	}
 	for range 3000 {
-		err := c.trainer.GetClient().Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, cached)
+		err := c.trainer.GetClient().Get(
+			ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, cached)
 		if err == nil && cached.GetUID() == object.UID {
 			return nil
 		}
@@ -283,10 +296,12 @@ func (r *recording) watch(ctx context.Context, name string) error {
 	}
 }
 
-// playKubelet makes Pods ready or complete if other Jobs wait for their Jobs. It first reads these Pods.
+// playKubelet makes Pods ready or complete if other Jobs wait for their Jobs. It first reads these
+// Pods.
 func (r *recording) playKubelet(ctx context.Context, name string) error {
 	var set jobset.JobSet
-	if err := r.c.jobset.GetClient().Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, &set); err != nil {
+	if err := r.c.jobset.GetClient().Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name},
+		&set); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	completes := map[string]bool{}
@@ -309,12 +324,14 @@ func (r *recording) playKubelet(ctx context.Context, name string) error {
 		if completes[text(pod, "metadata", "labels", jobset.ReplicatedJobNameKey)] {
 			status = `{"status":{"phase":"Succeeded"}}`
 		}
-		path := resource{"v1", "pods", true}.path(r.namespace) + "/" + text(pod, "metadata", "name") + "/status"
+		path := resource{"v1", "pods", true}.path(r.namespace) + "/" +
+			text(pod, "metadata", "name") + "/status"
 		answer, err := r.c.Do(http.MethodPatch, path, []byte(status))
 		if err != nil {
 			return err
 		}
-		if answer.Status != http.StatusOK && answer.Status != http.StatusNotFound { // its Job may be gone by now
+		// its Job may be gone by now
+		if answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
 			return fmt.Errorf("status of a Pod: %s", answer.Rejection())
 		}
 	}
@@ -341,7 +358,8 @@ func (r *recording) read() error {
 	}
 	events, err := r.list(resource{"v1", "events", true}, "?fieldSelector=type%3DWarning")
 	r.out.Events = events
-	r.out.Finished = r.out.Finished || r.made && len(r.out.Objects["jobsets"]) == 0 || slices.ContainsFunc(r.out.Objects["jobs"], isEnding)
+	r.out.Finished = r.out.Finished || r.made && len(r.out.Objects["jobsets"]) == 0 ||
+		slices.ContainsFunc(r.out.Objects["jobs"], isEnding)
 	r.out.Failures = r.lines()
 	return err
 }
@@ -352,7 +370,8 @@ func isEnding(job Object) bool {
 	conditions, _ := status["conditions"].([]any)
 	return slices.ContainsFunc(conditions, func(condition any) bool {
 		c, _ := condition.(Object)
-		return c["type"] != string(batchv1.JobSuspended) && c["status"] == string(metav1.ConditionTrue)
+		return c["type"] != string(batchv1.JobSuspended) &&
+			c["status"] == string(metav1.ConditionTrue)
 	})
 }
 
@@ -380,11 +399,14 @@ func jobKey(namespace, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// clean deletes the objects of the case. Controllers may create others later, in a namespace that is not used again.
+// clean deletes the objects of the case. Controllers may create others later, in a namespace that
+// is not used again.
 func (r *recording) clean(objects []Object) {
-	options := []byte(`{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"propagationPolicy":"Background"}`)
+	options := []byte(
+		`{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"propagationPolicy":"Background"}`)
 	for _, k := range kinds {
-		if k.namespaced && (len(r.out.Objects[k.plural]) > 0 || k.kind == "JobSet" || k.kind == "TrainingRuntime") {
+		if k.namespaced && (len(r.out.Objects[k.plural]) > 0 || k.kind == "JobSet" ||
+			k.kind == "TrainingRuntime") {
 			_, _ = r.c.Do(http.MethodDelete, k.path(r.namespace), options)
 		}
 	}

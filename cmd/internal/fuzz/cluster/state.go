@@ -37,9 +37,13 @@ func (r *recording) lines() []string {
 	}
 	slices.Sort(lines)
 	return slices.DeleteFunc(slices.Compact(lines), func(line string) bool {
-		return strings.HasPrefix(line, "trainer: ") && strings.HasSuffix(line, " not found") && strings.Contains(line, ": JobSet.jobset.x-k8s.io ") ||
-			strings.HasPrefix(line, "jobset: ") && strings.Contains(line, "jobsets.jobset.x-k8s.io ") && strings.HasSuffix(line, " not found") ||
-			strings.Contains(line, "already exists") || strings.Contains(line, "the object has been modified") ||
+		return strings.HasPrefix(line, "trainer: ") && strings.HasSuffix(line, " not found") &&
+			strings.Contains(line, ": JobSet.jobset.x-k8s.io ") ||
+			strings.HasPrefix(line, "jobset: ") &&
+				strings.Contains(line, "jobsets.jobset.x-k8s.io ") &&
+				strings.HasSuffix(line, " not found") ||
+			strings.Contains(line, "already exists") ||
+			strings.Contains(line, "the object has been modified") ||
 			strings.Contains(line, "StorageError") || strings.Contains(line, "Precondition failed")
 	})
 }
@@ -49,7 +53,8 @@ func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, 
 	var s state
 	from := client.InNamespace(r.namespace)
 	var trainjob trainer.TrainJob
-	if err := r.c.trainer.GetClient().Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, &trainjob); err != nil {
+	if err := r.c.trainer.GetClient().Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name},
+		&trainjob); err != nil {
 		s.outcome, s.words = Undecided, "TIMEOUT: the trainer does not see the TrainJob"
 		return s, client.IgnoreNotFound(err)
 	}
@@ -65,37 +70,48 @@ func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, 
 	lines := r.lines()
 	s.jobs, s.pods, s.failures = len(jobs.Items), len(pods.Items), len(lines)
 	by := func(manager string) bool {
-		return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, manager+": ") })
+		return slices.ContainsFunc(lines, func(line string) bool {
+			return strings.HasPrefix(line, manager+": ")
+		})
 	}
-	if by := trainjob.Spec.ManagedBy; by != nil && *by != "trainer.kubeflow.org/trainjob-controller" {
+	if by := trainjob.Spec.ManagedBy; by != nil &&
+		*by != "trainer.kubeflow.org/trainjob-controller" {
 		s.outcome, s.words = Ignored, "nothing created"
 		return s, nil
 	}
 	var set jobset.JobSet
-	if err := cache.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, &set); err != nil {
+	if err := cache.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name},
+		&set); err != nil {
 		s.outcome, s.words = Undecided, "TIMEOUT: no JobSet"
 		r.out.Finished = r.out.Finished || r.made
 		for _, condition := range trainjob.Status.Conditions {
-			if condition.Type == trainer.TrainJobFailed && condition.Status == metav1.ConditionTrue {
+			if condition.Type == trainer.TrainJobFailed &&
+				condition.Status == metav1.ConditionTrue {
 				s.outcome, s.words = Blocked, "failed: the TrainJob is Failed: "+condition.Reason
 			}
 		}
 		if by("trainer") {
-			s.outcome, s.words = Blocked, "BLOCKED: the trainer keeps failing to build the JobSet (controller-errors.txt)"
+			s.outcome, s.words = Blocked,
+				"BLOCKED: the trainer keeps failing to build the JobSet (controller-errors.txt)"
 		}
 		return s, client.IgnoreNotFound(err)
 	}
 	r.made = true
 	r.out.Finished = r.out.Finished || finishedBy(&set) != "" ||
-		slices.ContainsFunc(jobs.Items, func(job batchv1.Job) bool { return isOver(&job) || job.DeletionTimestamp != nil }) ||
-		slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+		slices.ContainsFunc(jobs.Items, func(job batchv1.Job) bool {
+			return isOver(&job) || job.DeletionTimestamp != nil
+		}) ||
+		slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {
+			return pod.DeletionTimestamp != nil
+		})
 	if by := set.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		s.outcome, s.words = Ignored, "JobSet managed by another controller: no Jobs"
 		return s, nil
 	}
 	r.compareCounts(&s, &set, jobs.Items, pods.Items)
 	if isCalm && strings.HasPrefix(s.words, shortOfPods) && r.rejectsPods() {
-		s.outcome, s.words = Blocked, "BLOCKED: pods refused: "+strings.TrimPrefix(s.words, shortOfPods)
+		s.outcome, s.words = Blocked,
+			"BLOCKED: pods refused: "+strings.TrimPrefix(s.words, shortOfPods)
 	}
 	isSuspended := trainjob.Spec.Suspend != nil && *trainjob.Spec.Suspend
 	switch finished := finishedBy(&set); {
@@ -104,9 +120,11 @@ func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, 
 		s.outcome, s.words, s.waits = Suspended, "suspended", false
 	case s.outcome == Accepted:
 	case finished != "" && strings.HasPrefix(s.words, "PARTIAL"):
-		s.outcome, s.words = Partial, "PARTIAL: JobSet "+finished+" before Jobs were made for: "+strings.TrimPrefix(s.words, "PARTIAL: ")
+		s.outcome, s.words = Partial, "PARTIAL: JobSet "+finished+" before Jobs were made for: "+
+			strings.TrimPrefix(s.words, "PARTIAL: ")
 	case by("jobset"):
-		s.outcome, s.words, s.waits = Blocked, "BLOCKED: the JobSet controller fails (controller-errors.txt)", false
+		s.outcome, s.words, s.waits = Blocked,
+			"BLOCKED: the JobSet controller fails (controller-errors.txt)", false
 	case strings.HasPrefix(s.words, "PARTIAL"):
 		s.words = "TIMEOUT: jobs missing: " + s.words
 	}
@@ -115,7 +133,9 @@ func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, 
 
 func finishedBy(set *jobset.JobSet) string {
 	for _, condition := range set.Status.Conditions {
-		if (condition.Type == string(jobset.JobSetCompleted) || condition.Type == string(jobset.JobSetFailed)) && condition.Status == metav1.ConditionTrue {
+		if (condition.Type == string(jobset.JobSetCompleted) ||
+			condition.Type == string(jobset.JobSetFailed)) &&
+			condition.Status == metav1.ConditionTrue {
 			return condition.Type
 		}
 	}
@@ -125,7 +145,8 @@ func finishedBy(set *jobset.JobSet) string {
 const shortOfPods = "TIMEOUT: pods missing: "
 
 // compareCounts compares the numbers of Jobs and Pods with the JobSet's.
-func (r *recording) compareCounts(s *state, set *jobset.JobSet, jobs []batchv1.Job, pods []corev1.Pod) {
+func (r *recording) compareCounts(s *state, set *jobset.JobSet, jobs []batchv1.Job,
+	pods []corev1.Pod) {
 	owned := map[string]int{}
 	for _, pod := range pods {
 		owned[pod.Labels[batchv1.JobNameLabel]]++
@@ -182,7 +203,8 @@ func (r *recording) compareCounts(s *state, set *jobset.JobSet, jobs []batchv1.J
 
 // podsOf returns the number of Pods with which a Job starts.
 func podsOf(job *batchv1.Job) int {
-	if job.Spec.Suspend != nil && *job.Spec.Suspend || job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != batchv1.JobControllerName {
+	if job.Spec.Suspend != nil && *job.Spec.Suspend || job.Spec.ManagedBy != nil &&
+		*job.Spec.ManagedBy != batchv1.JobControllerName {
 		return 0
 	}
 	if isOver(job) {
@@ -200,11 +222,14 @@ func podsOf(job *batchv1.Job) int {
 
 func isOver(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions, func(condition batchv1.JobCondition) bool {
-		return (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) && condition.Status == corev1.ConditionTrue
+		return (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) &&
+			condition.Status == corev1.ConditionTrue
 	})
 }
 
 func (r *recording) rejectsPods() bool {
 	events, err := r.list(resource{"v1", "events", true}, "?fieldSelector=type%3DWarning")
-	return err == nil && slices.ContainsFunc(events, func(event Object) bool { return event["reason"] == "FailedCreate" })
+	return err == nil && slices.ContainsFunc(events, func(event Object) bool {
+		return event["reason"] == "FailedCreate"
+	})
 }

@@ -21,15 +21,17 @@ type Change struct {
 	Before Object
 	// Live are all objects of the cluster before the change, as kubectl reads them.
 	Live []Object
-	// Said are the API server's rejection of the change, or the messages of the controllers and Warning events after it. For a
-	// JobSet without a change, they are the messages about the JobSet itself.
+	// Said are the API server's rejection of the change, or the messages of the controllers and
+	// Warning events after it. For a JobSet without a change, they are the messages about the
+	// JobSet itself.
 	Said []string
 }
 
-// Update creates the objects, and waits until the controllers have come to rest. It then replaces the object with the kind and
-// name of changed, and waits again. It applies a JobSet server-side instead, both times. If finish is set, the Pods succeed first,
-// until the TrainJob is complete.
-func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Object, finish bool) (*Change, error) {
+// Update creates the objects, and waits until the controllers have come to rest. It then replaces
+// the object with the kind and name of changed, and waits again. It applies a JobSet server-side
+// instead, both times. If finish is set, the Pods succeed first, until the TrainJob is complete.
+func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Object,
+	finish bool) (*Change, error) {
 	defer c.reserve(objects)()
 	r, err := c.record()
 	if err != nil {
@@ -55,7 +57,8 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 		if said := r.saidSince(nil); len(said) > 0 {
 			return &Change{Said: said}, nil
 		}
-	} else if err := r.play(ctx, objects); err != nil || r.out.Outcome != Accepted && r.out.Outcome != Suspended {
+	} else if err := r.play(ctx, objects); err != nil || r.out.Outcome != Accepted &&
+		r.out.Outcome != Suspended {
 		return &Change{}, err
 	} else if finish {
 		if err := r.succeed(ctx); err != nil {
@@ -89,7 +92,8 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 		if where.plural == "jobsets" {
 			answer, err = r.apply(path, changed)
 		} else {
-			answer, err = r.replace(path, changed, text(change.Before, "metadata", "resourceVersion"))
+			answer, err = r.replace(path, changed,
+				text(change.Before, "metadata", "resourceVersion"))
 		}
 		if err != nil {
 			return nil, err
@@ -147,7 +151,9 @@ func (r *recording) succeed(ctx context.Context) error {
 	pods := resource{"v1", "pods", true}
 	for start := time.Now(); time.Since(start) < patience/4; time.Sleep(60 * time.Millisecond) {
 		trainjobs, err := r.list(kinds[0].resource, "")
-		if err != nil || !slices.ContainsFunc(trainjobs, func(trainjob Object) bool { return !(&Change{Before: trainjob}).ended() }) {
+		if err != nil || !slices.ContainsFunc(trainjobs, func(trainjob Object) bool {
+			return !(&Change{Before: trainjob}).ended()
+		}) {
 			return err
 		}
 		items, err := r.list(pods, "")
@@ -158,7 +164,9 @@ func (r *recording) succeed(ctx context.Context) error {
 			if text(pod, "status", "phase") == "Succeeded" {
 				continue
 			}
-			answer, err := r.c.Do(http.MethodPatch, pods.path(r.namespace)+"/"+text(pod, "metadata", "name")+"/status", []byte(`{"status":{"phase":"Succeeded"}}`))
+			answer, err := r.c.Do(http.MethodPatch,
+				pods.path(r.namespace)+"/"+text(pod, "metadata", "name")+"/status",
+				[]byte(`{"status":{"phase":"Succeeded"}}`))
 			if err != nil {
 				return err
 			}
@@ -170,14 +178,16 @@ func (r *recording) succeed(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// live returns the objects that a user dumps. They are the last read objects of the namespace, and the case's objects without a namespace.
+// live returns the objects that a user dumps. They are the last read objects of the namespace, and
+// the case's objects without a namespace.
 func (r *recording) live(objects []Object) (live []Object, err error) {
 	for _, object := range objects {
 		where, served := resourceOf(object)
 		if !served || where.namespaced {
 			continue
 		}
-		answer, err := r.c.Do(http.MethodGet, where.path("")+"/"+text(object, "metadata", "name"), nil)
+		answer, err := r.c.Do(http.MethodGet,
+			where.path("")+"/"+text(object, "metadata", "name"), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -190,20 +200,24 @@ func (r *recording) live(objects []Object) (live []Object, err error) {
 	return append(live, r.plain().dump()...), nil
 }
 
-// ended reports whether the object was done before the change, so that its controller creates nothing more for it.
+// ended reports whether the object was done before the change, so that its controller creates
+// nothing more for it.
 func (c *Change) ended() bool {
 	status, _ := c.Before["status"].(Object)
 	conditions, _ := status["conditions"].([]any)
 	return slices.ContainsFunc(conditions, func(condition any) bool {
 		is, _ := condition.(Object)
 		kind := text(is, "type")
-		return text(is, "status") == "True" && (kind == "Complete" || kind == "Completed" || kind == "Failed")
+		return text(is, "status") == "True" &&
+			(kind == "Complete" || kind == "Completed" || kind == "Failed")
 	})
 }
 
 // saidSince returns the messages of the controllers and of new Warning events.
 func (r *recording) saidSince(known []Object) []string {
-	name := func(event Object) string { return fmt.Sprint(text(event, "metadata", "name"), event["count"]) }
+	name := func(event Object) string {
+		return fmt.Sprint(text(event, "metadata", "name"), event["count"])
+	}
 	said := slices.Clone(r.out.Failures)
 	for _, event := range r.out.Events {
 		isKnown := slices.ContainsFunc(known, func(k Object) bool { return name(k) == name(event) })
@@ -219,7 +233,8 @@ func (r *recording) apply(path string, object Object) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return r.c.Do(http.MethodPatch, path+"?fieldValidation=Strict&fieldManager=case&force=true", body)
+	return r.c.Do(http.MethodPatch, path+"?fieldValidation=Strict&fieldManager=case&force=true",
+		body)
 }
 
 func (r *recording) replace(path string, object Object, version string) (Answer, error) {
@@ -251,22 +266,26 @@ func (r *recording) again(object Object) (answer Answer, err error) {
 	}
 	const tries = 5 // its controller may write the object in between
 	for range tries {
-		if answer, err = r.c.Do(http.MethodGet, path, nil); err != nil || answer.Status != http.StatusOK {
+		if answer, err = r.c.Do(http.MethodGet, path, nil); err != nil ||
+			answer.Status != http.StatusOK {
 			return answer, err
 		}
 		var before Object
 		if err := exact(answer.Body, &before); err != nil {
 			return Answer{}, err
 		}
-		if answer, err = r.replace(path, object, text(before, "metadata", "resourceVersion")); err != nil || answer.Status != http.StatusConflict {
+		if answer, err = r.replace(
+			path, object, text(before, "metadata", "resourceVersion")); err != nil ||
+			answer.Status != http.StatusConflict {
 			return answer, err
 		}
 	}
 	return answer, nil
 }
 
-// rest waits until, for a while, no Jobs, Pods or failures come and no Job's template or suspension changes. JobSet suspends and
-// resumes one Job after the other. The status of a Job may change all the time.
+// rest waits until, for a while, no Jobs, Pods or failures come and no Job's template or suspension
+// changes. JobSet suspends and resumes one Job after the other. The status of a Job may change all
+// the time.
 func (r *recording) rest(ctx context.Context) error {
 	var last string
 	start := time.Now()
@@ -274,7 +293,8 @@ func (r *recording) rest(ctx context.Context) error {
 		var jobs batchv1.JobList
 		var pods corev1.PodList
 		for _, list := range []client.ObjectList{&jobs, &pods} {
-			if err := r.c.jobset.GetClient().List(ctx, list, client.InNamespace(r.namespace)); err != nil {
+			if err := r.c.jobset.GetClient().List(
+				ctx, list, client.InNamespace(r.namespace)); err != nil {
 				return err
 			}
 		}
@@ -282,7 +302,8 @@ func (r *recording) rest(ctx context.Context) error {
 		for i := range jobs.Items {
 			generations[i] = jobs.Items[i].Generation
 		}
-		if now := fmt.Sprint(generations, len(pods.Items), strings.Join(r.lines(), "")); now != last {
+		if now := fmt.Sprint(generations, len(pods.Items),
+			strings.Join(r.lines(), "")); now != last {
 			last, since = now, time.Now()
 		}
 		time.Sleep(60 * time.Millisecond)

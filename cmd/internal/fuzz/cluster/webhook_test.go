@@ -32,7 +32,8 @@ type hook struct {
 // start starts the program, and waits until it is ready.
 func (w *hook) start(t *testing.T) {
 	t.Helper()
-	w.process = exec.Command(w.program, "-kubeconfig="+filepath.Join(w.dir, "kubeconfig"), "-cert-dir="+w.dir, "-policy="+filepath.Join(w.dir, "policy", "trainweld.yaml"),
+	w.process = exec.Command(w.program, "-kubeconfig="+filepath.Join(w.dir, "kubeconfig"),
+		"-cert-dir="+w.dir, "-policy="+filepath.Join(w.dir, "policy", "trainweld.yaml"),
 		fmt.Sprint("-port=", w.port), fmt.Sprint("-health-address=127.0.0.1:", w.health))
 	w.process.Stdout, w.process.Stderr = w.log, w.log
 	if err := w.process.Start(); err != nil {
@@ -56,7 +57,8 @@ func (w *hook) stop() {
 	_ = w.process.Wait()
 }
 
-// setPolicy replaces the policy as the kubelet replaces the files of a ConfigMap: by another target of a link.
+// setPolicy replaces the policy as the kubelet replaces the files of a ConfigMap: by another target
+// of a link.
 func (w *hook) setPolicy(t *testing.T, text string) {
 	t.Helper()
 	mount := filepath.Join(w.dir, "policy")
@@ -73,7 +75,9 @@ func (w *hook) setPolicy(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = os.Symlink(filepath.Join("..data", "trainweld.yaml"), filepath.Join(mount, "trainweld.yaml")) // the first time
+	// the first time
+	_ = os.Symlink(filepath.Join("..data", "trainweld.yaml"),
+		filepath.Join(mount, "trainweld.yaml"))
 }
 
 // eventually waits until a function returns no reason against it.
@@ -92,14 +96,17 @@ func eventually(t *testing.T, what string, reason func() string) {
 // patched returns a TrainJob whose managers want two pools.
 func patched(first, second string) []byte {
 	patch := func(manager, pool string) string {
-		return fmt.Sprintf(`{"manager":%q,"trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"pool":%q}}}}}}]}}}}`, manager, pool)
+		return fmt.Sprintf(
+			`{"manager":%q,"trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"pool":%q}}}}}}]}}}}`, manager, pool)
 	}
-	return fmt.Appendf(nil, `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"generateName":"llm-"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"rt"},"runtimePatches":[%s,%s]}}`,
+	return fmt.Appendf(
+		nil, `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"generateName":"llm-"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"rt"},"runtimePatches":[%s,%s]}}`,
 		patch("b.example/sdk", first), patch("a.example/queue", second))
 }
 
-// tryWebhook runs the program of docs/examples/webhook next to the control plane, by its manifests and in a separate namespace. It
-// tries parallel requests, restarts, an expired certificate and broken policies. With failurePolicy Fail, no conflict is ever accepted.
+// tryWebhook runs the program of docs/examples/webhook next to the control plane, by its manifests
+// and in a separate namespace. It tries parallel requests, restarts, an expired certificate and
+// broken policies. With failurePolicy Fail, no conflict is ever accepted.
 func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 	w := &hook{dir: t.TempDir()}
 	w.program = filepath.Join(w.dir, "webhook")
@@ -113,8 +120,12 @@ func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 		t.Fatal(err)
 	}
 	w.port, w.health = ports[0], ports[1]
-	kubeconfig := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}], users: [{name: c, user: {token: %s}}], contexts: [{name: c, context: {cluster: c, user: c}}]}", c.URL, c.Token)
-	if err := os.WriteFile(filepath.Join(w.dir, "kubeconfig"), []byte(kubeconfig), 0o600); err != nil {
+	kubeconfig := fmt.Sprintf(
+		"{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: "+
+			"{server: %q, insecure-skip-tls-verify: true}}], users: [{name: c, user: {token: "+
+			"%s}}], contexts: [{name: c, context: {cluster: c, user: c}}]}", c.URL, c.Token)
+	if err := os.WriteFile(filepath.Join(w.dir, "kubeconfig"), []byte(kubeconfig),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if w.log, err = os.Create(filepath.Join(w.dir, "log")); err != nil {
@@ -156,7 +167,8 @@ func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 	if err := json.Unmarshal([]byte(storedRuntime), &runtime); err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := c.Create(runtime, namespace, ""); err != nil || answer.Status != http.StatusCreated {
+	if answer, err := c.Create(runtime, namespace, ""); err != nil ||
+		answer.Status != http.StatusCreated {
 		t.Fatalf("%v %s", err, answer.Body)
 	}
 	c.post(t, "validatingwebhookconfigurations", configuration)
@@ -175,7 +187,8 @@ func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 		}
 		return answer.Rejection()
 	}
-	const accepted, conflict, failed = "accepted", "managers set different values", "failed calling webhook"
+	const accepted, conflict, failed = "accepted", "managers set different values",
+		"failed calling webhook"
 	wait := func(job []byte, want string) string {
 		t.Helper()
 		said := ""
@@ -215,7 +228,8 @@ func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 		group.Go(func() { count(i) })
 	}
 	group.Wait()
-	if t.Log(requests, "requests at a time:", counts); counts[accepted] != requests/2 || counts[conflict] != requests-requests/2 {
+	if t.Log(requests, "requests at a time:", counts); counts[accepted] != requests/2 ||
+		counts[conflict] != requests-requests/2 {
 		t.Errorf("%d requests have the verdicts %v", requests, counts)
 	}
 	w.measure(t, agree, namespace, requests)
@@ -259,7 +273,8 @@ func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 	certificate(expired)
 	w.start(t)
 	for _, job := range [][]byte{agree, disagree} {
-		if said := verdict(job); !strings.Contains(said, failed) || !strings.Contains(said, "expired") {
+		if said := verdict(job); !strings.Contains(said, failed) ||
+			!strings.Contains(said, "expired") {
 			t.Errorf("with an expired certificate: %s", said)
 		}
 	}
@@ -270,15 +285,20 @@ func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 	// A broken policy, without a restart.
 	w.setPolicy(t, "manager: []\n")
 	for _, job := range [][]byte{agree, disagree} {
-		if said := verdict(job); !strings.Contains(said, failed) || !strings.Contains(said, `did you mean \"managers\"?`) && !strings.Contains(said, `did you mean "managers"?`) {
+		if said := verdict(job); !strings.Contains(said, failed) ||
+			!strings.Contains(said, `did you mean \"managers\"?`) &&
+				!strings.Contains(said, `did you mean "managers"?`) {
 			t.Errorf("with a broken policy: %s", said)
 		}
 	}
-	if answer, err := c.Do(http.MethodPatch, at, []byte(`{"webhooks":[`+ignoring(t, configuration)+`]}`)); err != nil || answer.Status != http.StatusOK {
+	if answer, err := c.Do(http.MethodPatch, at,
+		[]byte(`{"webhooks":[`+ignoring(t, configuration)+`]}`)); err != nil ||
+		answer.Status != http.StatusOK {
 		t.Fatalf("%v %s", err, answer.Body)
 	}
 	wait(disagree, accepted)
-	if log, err := os.ReadFile(w.log.Name()); err != nil || !strings.Contains(string(log), "the policy is invalid, and no TrainJob was judged") {
+	if log, err := os.ReadFile(w.log.Name()); err != nil ||
+		!strings.Contains(string(log), "the policy is invalid, and no TrainJob was judged") {
 		t.Errorf("the webhook accepts in silence: %v\n%s", err, log)
 	}
 	w.setPolicy(t, "managers: [{name: b.example/sdk}]\n")
@@ -286,7 +306,8 @@ func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 		t.Errorf("with a new policy: %s", said)
 	}
 	w.setPolicy(t, "severities: {TW300: warning}\n")
-	if said := verdict(disagree); !strings.HasPrefix(said, accepted) || !strings.Contains(said, "TW300") {
+	if said := verdict(disagree); !strings.HasPrefix(said, accepted) ||
+		!strings.Contains(said, "TW300") {
 		t.Errorf("with a policy that warns: %s", said)
 	}
 
@@ -294,13 +315,16 @@ func (c *ControlPlane) tryWebhook(t *testing.T, requests int) {
 	w.stop()
 	w.setPolicy(t, "manager: []\n")
 	again := exec.Command(w.process.Path, w.process.Args[1:]...)
-	if out, err := again.CombinedOutput(); err == nil || !strings.Contains(string(out), `did you mean "managers"?`) {
+	if out, err := again.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), `did you mean "managers"?`) {
 		t.Errorf("a start with a broken policy: %v\n%s", err, out)
 	}
 }
 
-// configuration returns the ValidatingWebhookConfiguration of the manifests for one namespace, and the policy of their ConfigMap.
-func (w *hook) configuration(t *testing.T, namespace string, authorities []byte) (configuration Object, policy string) {
+// configuration returns the ValidatingWebhookConfiguration of the manifests for one namespace, and
+// the policy of their ConfigMap.
+func (w *hook) configuration(t *testing.T, namespace string,
+	authorities []byte) (configuration Object, policy string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(webhookExample, "manifests", "webhook.yaml"))
 	if err != nil {
@@ -320,10 +344,14 @@ func (w *hook) configuration(t *testing.T, namespace string, authorities []byte)
 	}
 	hook := configuration["webhooks"].([]any)[0].(Object)
 	service := hook["clientConfig"].(Object)["service"].(Object)
-	hook["clientConfig"] = Object{"url": fmt.Sprintf("https://127.0.0.1:%d%s", w.port, service["path"]), "caBundle": authorities}
-	hook["namespaceSelector"] = Object{"matchLabels": Object{"kubernetes.io/metadata.name": namespace}}
+	hook["clientConfig"] = Object{
+		"url":      fmt.Sprintf("https://127.0.0.1:%d%s", w.port, service["path"]),
+		"caBundle": authorities}
+	hook["namespaceSelector"] = Object{
+		"matchLabels": Object{"kubernetes.io/metadata.name": namespace}}
 	if hook["failurePolicy"] != "Fail" || policy == "" {
-		t.Fatalf("the manifests have failurePolicy %v and the policy %q", hook["failurePolicy"], policy)
+		t.Fatalf("the manifests have failurePolicy %v and the policy %q", hook["failurePolicy"],
+			policy)
 	}
 	return configuration, policy
 }
@@ -340,7 +368,8 @@ func ignoring(t *testing.T, configuration Object) string {
 	return string(text)
 }
 
-// measure logs how long the webhook takes for requests one by one and at a time, without the API server.
+// measure logs how long the webhook takes for requests one by one and at a time, without the API
+// server.
 func (w *hook) measure(t *testing.T, job []byte, namespace string, requests int) {
 	t.Helper()
 	var object Object
@@ -348,13 +377,18 @@ func (w *hook) measure(t *testing.T, job []byte, namespace string, requests int)
 		t.Fatal(err)
 	}
 	object["metadata"].(Object)["namespace"] = namespace
-	review, err := json.Marshal(Object{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": Object{
-		"uid": "a", "operation": "CREATE", "kind": Object{"group": "trainer.kubeflow.org", "version": "v1alpha1", "kind": "TrainJob"}, "object": object,
-	}})
+	review, err := json.Marshal(
+		Object{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": Object{
+			"uid": "a", "operation": "CREATE",
+			"kind": Object{"group": "trainer.kubeflow.org", "version": "v1alpha1",
+				"kind": "TrainJob"}, "object": object,
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: requests}}
+	client := &http.Client{
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+			MaxIdleConnsPerHost: requests}}
 	for _, lanes := range []int{1, 2, requests} {
 		var mu sync.Mutex
 		var connected, group sync.WaitGroup
@@ -364,7 +398,9 @@ func (w *hook) measure(t *testing.T, job []byte, namespace string, requests int)
 			group.Go(func() {
 				for i := range 4000/lanes + 1 {
 					start := time.Now()
-					answer, err := client.Post(fmt.Sprintf("https://127.0.0.1:%d/validate-trainjob", w.port), "application/json", bytes.NewReader(review))
+					answer, err := client.Post(
+						fmt.Sprintf("https://127.0.0.1:%d/validate-trainjob", w.port),
+						"application/json", bytes.NewReader(review))
 					passed := time.Since(start)
 					if i == 0 { // opens the connection
 						connected.Done()
@@ -389,7 +425,8 @@ func (w *hook) measure(t *testing.T, job []byte, namespace string, requests int)
 		}
 		group.Wait()
 		if slices.Sort(took); len(took) > 0 {
-			t.Logf("the webhook at %d requests at a time: median %v, 99th percentile %v", lanes, took[len(took)/2], took[len(took)*99/100])
+			t.Logf("the webhook at %d requests at a time: median %v, 99th percentile %v", lanes,
+				took[len(took)/2], took[len(took)*99/100])
 		}
 	}
 }

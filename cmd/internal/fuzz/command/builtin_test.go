@@ -12,8 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// TestBuiltin takes the kinds from the scheme, so that the table misses none that an API server stores. A version is left out if all
-// its kinds are removed, if it is alpha, or if its kinds are requests.
+// TestBuiltin takes the kinds from the scheme, so that the table misses none that an API server
+// stores. A version is left out if all its kinds are removed, if it is alpha, or if its kinds are
+// requests.
 func TestBuiltin(t *testing.T) {
 	stored := map[schema.GroupVersion]bool{}
 	known := scheme.Scheme.AllKnownTypes()
@@ -34,7 +35,8 @@ func TestBuiltin(t *testing.T) {
 		_, isObject := object.(metav1.Object)
 		isObject = isObject && stored[gvk.GroupVersion()]
 		if ok != isObject || ok && got != want {
-			t.Errorf("TypeOf(%q, %q) = %v, %v, want %v, %v", apiVersion, kind, got, ok, want, isObject)
+			t.Errorf("TypeOf(%q, %q) = %v, %v, want %v, %v", apiVersion, kind, got, ok, want,
+				isObject)
 		}
 		internal := gvk.Version == runtime.APIVersionInternal // of the scheme, not of a server
 		if lacks := !stored[gvk.GroupVersion()]; builtin.Lacks(apiVersion) != lacks && !internal {
@@ -47,7 +49,8 @@ func TestBuiltin(t *testing.T) {
 	if objects < 80 {
 		t.Errorf("the scheme has %d kinds of objects that a server stores: too few", objects)
 	}
-	for _, other := range []string{"v1", "apps/v1", "example.com/v1", "jobset.x-k8s.io/v1alpha2", "a/b/c"} {
+	for _, other := range []string{"v1", "apps/v1", "example.com/v1", "jobset.x-k8s.io/v1alpha2",
+		"a/b/c"} {
 		if builtin.Lacks(other) {
 			t.Errorf("Lacks(%q)", other)
 		}
@@ -56,7 +59,8 @@ func TestBuiltin(t *testing.T) {
 
 // isStored reports whether a server of this release can store objects of a kind.
 func isStored(gvk schema.GroupVersionKind, object runtime.Object) bool {
-	if strings.Contains(gvk.Version, "alpha") || gvk.Group == "authentication.k8s.io" || gvk.Group == "authorization.k8s.io" {
+	if strings.Contains(gvk.Version, "alpha") || gvk.Group == "authentication.k8s.io" ||
+		gvk.Group == "authorization.k8s.io" {
 		return false
 	}
 	if !strings.Contains(gvk.Version, "beta") {

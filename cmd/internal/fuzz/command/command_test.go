@@ -25,8 +25,9 @@ import (
 
 type object = map[string]any
 
-// TestCommand compares what trainweld merge makes of every built-in kind with upstream. The objects, once decoded, are equal, and no
-// object has a field that neither the base nor a patch has.
+// TestCommand compares what trainweld merge makes of every built-in kind with upstream. The
+// objects, once decoded, are equal, and no object has a field that neither the base nor a patch
+// has.
 func TestCommand(t *testing.T) {
 	var taken, rejected atomic.Int64
 	n := strategic.ForCases(t, 3_000, strategic.NewCase, func(m *strategic.Case) string {
@@ -44,7 +45,8 @@ func TestCommand(t *testing.T) {
 	t.Logf("%d bases, %d merged and %d refused", n, taken.Load(), rejected.Load())
 }
 
-// TestCommand_Keys does the same for lists with items of the same merge key. The command accepts them as the API server does.
+// TestCommand_Keys does the same for lists with items of the same merge key. The command accepts
+// them as the API server does.
 func TestCommand_Keys(t *testing.T) {
 	var taken atomic.Int64
 	strategic.ForCases(t, 1_000, newTwins, func(m *strategic.Case) string {
@@ -78,12 +80,20 @@ func newTwins(from rand.Source) *strategic.Case {
 	}
 	protocols := []string{"TCP", "UDP"}
 	service := func() object {
-		return object{"spec": object{"ports": list("port", "protocol", []any{int64(53), int64(80)}, protocols, "targetPort")}}
+		return object{
+			"spec": object{
+				"ports": list("port", "protocol", []any{int64(53), int64(80)}, protocols,
+					"targetPort")}}
 	}
 	deployment := func() object {
-		pod := object{"containers": []any{object{"name": "a", "ports": list("containerPort", "protocol", []any{int64(53), int64(80)}, protocols, "hostPort")}}}
+		pod := object{
+			"containers": []any{
+				object{"name": "a",
+					"ports": list("containerPort", "protocol", []any{int64(53), int64(80)},
+						protocols, "hostPort")}}}
 		if rng.IntN(2) > 0 {
-			pod["topologySpreadConstraints"] = list("topologyKey", "whenUnsatisfiable", []any{"zone", "host"}, []string{"DoNotSchedule", "ScheduleAnyway"}, "maxSkew")
+			pod["topologySpreadConstraints"] = list("topologyKey", "whenUnsatisfiable",
+				[]any{"zone", "host"}, []string{"DoNotSchedule", "ScheduleAnyway"}, "maxSkew")
 		}
 		return object{"spec": object{"template": object{"spec": pod}}}
 	}
@@ -156,7 +166,8 @@ func compareCommand(m *strategic.Case) (differs string, taken bool) {
 		return fmt.Sprintf("the command cannot read the case: %v", err), false
 	}
 	if merge == nil || found.Err() != nil {
-		return "", false // a field that the kind does not have, which an API server rejects or drops
+		// a field that the kind does not have, which an API server rejects or drops
+		return "", false
 	}
 	merged, more := merge.Apply(found)
 	want, failedAt, rejected := strategic.Upstream(is)
@@ -166,24 +177,29 @@ func compareCommand(m *strategic.Case) (differs string, taken bool) {
 	case merged == nil:
 		return "", false
 	case rejected != nil:
-		return fmt.Sprintf("upstream refuses patch %d (%v), and the command does not", failedAt, rejected), false
+		return fmt.Sprintf("upstream refuses patch %d (%v), and the command does not", failedAt,
+			rejected), false
 	}
-	if got, wanted := strategic.Canonical(m.Type, merged.Fields), strategic.Canonical(m.Type, want); !bytes.Equal(got, wanted) && !(strategic.IsStricter(is) && strategic.Directs(is)) {
+	if got, wanted := strategic.Canonical(m.Type, merged.Fields),
+		strategic.Canonical(m.Type, want); !bytes.Equal(got, wanted) &&
+		!(strategic.IsStricter(is) && strategic.Directs(is)) {
 		return fmt.Sprintf("the command makes\n  %s\nand upstream\n  %s", got, wanted), true
 	}
 	made := map[string]bool{}
 	paths(nil, merged.Fields, "", made)
 	for path := range made {
 		if !fields[path] {
-			return fmt.Sprintf("the command makes the field %s, which no input has:\n  %s", path, strategic.Encode(merged.Fields)), true
+			return fmt.Sprintf("the command makes the field %s, which no input has:\n  %s", path,
+				strategic.Encode(merged.Fields)), true
 		}
 	}
 	return "", true
 }
 
-// paths records the paths of all fields in a value, and [] for an item of a list. The null of a field of a Go struct does not count.
-// The null of a map's entry counts. Under a directive, upstream keeps it, and an API server stores it as the empty value. Without a
-// type, all nulls count.
+// paths records the paths of all fields in a value, and [] for an item of a list. The null of a
+// field of a Go struct does not count. The null of a map's entry counts. Under a directive,
+// upstream keeps it, and an API server stores it as the empty value. Without a type, all nulls
+// count.
 func paths(t reflect.Type, v any, at string, into map[string]bool) {
 	if t != nil {
 		t = jsonfields.Concrete(t)

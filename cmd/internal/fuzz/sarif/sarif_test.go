@@ -29,14 +29,18 @@ const (
 	report  = "../../report"
 )
 
-// published is the schema. The module keeps it in a constant of its own, so it is read from the source.
+// published is the schema. The module keeps it in a constant of its own, so it is read from the
+// source.
 func published(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3").Output()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/owenrumney/go-sarif/v3").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), "pkg", "report", "v210", "sarif", "schema.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(),
+		filepath.Join(strings.TrimSpace(string(dir)), "pkg", "report", "v210", "sarif",
+			"schema.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,14 +88,15 @@ func validate(schema *jsonschema.Schema, data []byte) error {
 	return schema.Validate(document)
 }
 
-// goldens are the reports that the tests of package report compare with. The first one has every kind of finding.
+// goldens are the reports that the tests of package report compare with. The first one has every
+// kind of finding.
 func goldens(t *testing.T) []txtar.File {
 	t.Helper()
 	return casefile.Read(t, filepath.Join(report, "testdata", "sarif.txtar"))[0].Files
 }
 
-// TestReports validates every SARIF report that the program's tests compare with. They are the reports of package
-// report, and the files of scripts that end in .sarif.
+// TestReports validates every SARIF report that the program's tests compare with. They are the
+// reports of package report, and the files of scripts that end in .sarif.
 func TestReports(t *testing.T) {
 	schema := published(t)
 	reports := map[string][]byte{}
@@ -118,15 +123,18 @@ func TestReports(t *testing.T) {
 	t.Logf("%d reports", len(reports))
 }
 
-// TestProgram validates the program's reports on all recorded cases: nearly every code, in hundreds of files.
+// TestProgram validates the program's reports on all recorded cases: nearly every code, in hundreds
+// of files.
 func TestProgram(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "trainweld")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/trainweld")
-	build.Dir, build.Env = filepath.Join("..", "..", "..", ".."), append(build.Environ(), "GOWORK=") // where the program is in the workspace
+	// where the program is in the workspace
+	build.Dir, build.Env = filepath.Join("..", "..", "..", ".."), append(build.Environ(), "GOWORK=")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cases, err := filepath.Glob(filepath.Join(casefile.Shared(t, "../../../../testdata/cluster"), "*"))
+	cases, err := filepath.Glob(
+		filepath.Join(casefile.Shared(t, "../../../../testdata/cluster"), "*"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,8 @@ type Comparison struct {
 	Added []string
 }
 
-// Diff returns the differences between the new Pods and the old ones, which have the same order. It returns "" if the new Pods
-// act as the old ones.
+// Diff returns the differences between the new Pods and the old ones, which have the same order. It
+// returns "" if the new Pods act as the old ones.
 func (c Comparison) Diff(old []Pod, now []*corev1.Pod) string {
 	if len(old) != len(now) {
 		return fmt.Sprintf("%d Pods before, %d now", len(old), len(now))
@@ -49,20 +49,24 @@ func (c Comparison) Diff(old []Pod, now []*corev1.Pod) string {
 	}
 	for i := range old {
 		if diff := c.pod(old[i], now[i], addresses(hosts)); diff != "" {
-			return fmt.Sprintf("Pod %s, now %s of %s:\n%s", old[i].Name, now[i].Spec.Hostname, now[i].Spec.Subdomain, diff)
+			return fmt.Sprintf("Pod %s, now %s of %s:\n%s", old[i].Name, now[i].Spec.Hostname,
+				now[i].Spec.Subdomain, diff)
 		}
 	}
 	return ""
 }
 
-// addresses replaces old addresses by new ones, and an address with the namespace by its short form. Both are valid within the
-// namespace.
+// addresses replaces old addresses by new ones, and an address with the namespace by its short
+// form. Both are valid within the namespace.
 func addresses(hosts map[string]string) func(string) string {
 	var old, now []string
-	for _, name := range slices.SortedFunc(maps.Keys(hosts), func(a, b string) int { return len(b) - len(a) }) {
+	for _, name := range slices.SortedFunc(maps.Keys(hosts), func(a, b string) int {
+		return len(b) - len(a)
+	}) {
 		old, now = append(old, regexp.QuoteMeta(name)), append(now, regexp.QuoteMeta(hosts[name]))
 	}
-	pattern := regexp.MustCompile(`(^|[^A-Za-z0-9_.-])(` + strings.Join(old, "|") + `)($|[^A-Za-z0-9_-])`)
+	pattern := regexp.MustCompile(`(^|[^A-Za-z0-9_.-])(` + strings.Join(old, "|") +
+		`)($|[^A-Za-z0-9_-])`)
 	long := regexp.MustCompile(`(` + strings.Join(now, "|") + `)\.[a-z0-9-]+\.svc`)
 	return func(text string) string {
 		for at := 0; ; {
@@ -92,7 +96,8 @@ func (c Comparison) pod(old Pod, now *corev1.Pod, readdress func(string) string)
 		if i >= len(is.Spec.Containers) || is.Spec.Containers[i].Name != name {
 			return fmt.Sprintf("container %s is not there", name)
 		}
-		out.WriteString(c.env(before, is, &before.Spec.Containers[i], &is.Spec.Containers[i], readdress))
+		out.WriteString(
+			c.env(before, is, &before.Spec.Containers[i], &is.Spec.Containers[i], readdress))
 		before.Spec.Containers[i].Name = name
 	}
 	for _, pod := range []*corev1.PodSpec{&before.Spec, &is.Spec} {
@@ -108,7 +113,8 @@ func (c Comparison) pod(old Pod, now *corev1.Pod, readdress func(string) string)
 	}
 	c.withoutOld(before, is, old.Type)
 	if len(before.Spec.InitContainers) != len(is.Spec.InitContainers) {
-		return fmt.Sprintf("%d init containers before, %d now", len(before.Spec.InitContainers), len(is.Spec.InitContainers))
+		return fmt.Sprintf("%d init containers before, %d now", len(before.Spec.InitContainers),
+			len(is.Spec.InitContainers))
 	}
 	for i := range before.Spec.InitContainers {
 		was, now := &before.Spec.InitContainers[i], &is.Spec.InitContainers[i]
@@ -125,14 +131,17 @@ func (c Comparison) pod(old Pod, now *corev1.Pod, readdress func(string) string)
 	if !equality.Semantic.DeepEqual(before.Spec, is.Spec) {
 		out.WriteString(cmp.Diff(before.Spec, is.Spec))
 	}
-	if !equality.Semantic.DeepEqual(before.Labels, is.Labels) || !equality.Semantic.DeepEqual(before.Annotations, is.Annotations) {
-		out.WriteString(cmp.Diff(before.Labels, is.Labels) + cmp.Diff(before.Annotations, is.Annotations))
+	if !equality.Semantic.DeepEqual(before.Labels, is.Labels) ||
+		!equality.Semantic.DeepEqual(before.Annotations, is.Annotations) {
+		out.WriteString(
+			cmp.Diff(before.Labels, is.Labels) + cmp.Diff(before.Annotations, is.Annotations))
 	}
 	return out.String()
 }
 
 // env compares the variables of a container.
-func (c Comparison) env(before, is *corev1.Pod, was, now *corev1.Container, readdress func(string) string) string {
+func (c Comparison) env(before, is *corev1.Pod, was, now *corev1.Container,
+	readdress func(string) string) string {
 	had, has := Environment(before, was.Env), Environment(is, now.Env)
 	var out strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(had)) {
@@ -158,27 +167,33 @@ func (c Comparison) env(before, is *corev1.Pod, was, now *corev1.Container, read
 	return out.String()
 }
 
-// withoutOld removes from the old and the new Pod the fields that docs/migrate.md lists as replaced.
+// withoutOld removes from the old and the new Pod the fields that docs/migrate.md lists as
+// replaced.
 func (c Comparison) withoutOld(before, is *corev1.Pod, t kubeflow.ReplicaType) {
 	if before.Spec.RestartPolicy == corev1.RestartPolicyAlways {
 		before.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	}
 	switch c.Kind {
 	case kubeflow.PyTorchJobKind:
-		before.Spec.InitContainers = slices.DeleteFunc(before.Spec.InitContainers, func(init corev1.Container) bool { return init.Name == "init-pytorch" })
+		before.Spec.InitContainers = slices.DeleteFunc(before.Spec.InitContainers,
+			func(init corev1.Container) bool { return init.Name == "init-pytorch" })
 	case kubeflow.MPIJobKind:
-		before.Spec.InitContainers = slices.DeleteFunc(before.Spec.InitContainers, func(init corev1.Container) bool { return init.Name == "kubectl-delivery" })
+		before.Spec.InitContainers = slices.DeleteFunc(before.Spec.InitContainers,
+			func(init corev1.Container) bool { return init.Name == "kubectl-delivery" })
 		withoutVolumes(&before.Spec, "mpi-job-kubectl", "mpi-job-config")
 		withoutVolumes(&is.Spec, "mpi-ssh-auth", "mpi-hostfile")
-		if strings.HasSuffix(before.Spec.ServiceAccountName, "-launcher") && is.Spec.ServiceAccountName == "" {
+		if strings.HasSuffix(before.Spec.ServiceAccountName, "-launcher") &&
+			is.Spec.ServiceAccountName == "" {
 			before.Spec.ServiceAccountName = ""
 		}
 		if t == kubeflow.MPIJobReplicaTypeWorker {
 			// A sleeping node now runs sshd.
 			for i := range before.Spec.Containers {
 				was, now := &before.Spec.Containers[i], &is.Spec.Containers[i]
-				if now.Name == "node" && len(was.Command) > 0 && was.Command[0] == "sleep" && slices.Equal(now.Command, []string{"/usr/sbin/sshd"}) {
-					was.Command, was.Args, now.Command, now.Args, now.ReadinessProbe = nil, nil, nil, nil, nil
+				if now.Name == "node" && len(was.Command) > 0 && was.Command[0] == "sleep" &&
+					slices.Equal(now.Command, []string{"/usr/sbin/sshd"}) {
+					was.Command, was.Args, now.Command, now.Args, now.ReadinessProbe = nil, nil,
+						nil, nil, nil
 				}
 			}
 		}
@@ -188,9 +203,14 @@ func (c Comparison) withoutOld(before, is *corev1.Pod, t kubeflow.ReplicaType) {
 		was, now := &before.Spec.Containers[i], &is.Spec.Containers[i]
 		// Nothing declares the operator's default port, and the policy's port is new.
 		was.Ports = slices.DeleteFunc(was.Ports, func(p corev1.ContainerPort) bool {
-			return defaultPorts[p.Name] == p.ContainerPort && p.Protocol == "" && !slices.ContainsFunc(now.Ports, func(q corev1.ContainerPort) bool { return q.Name == p.Name })
+			return defaultPorts[p.Name] == p.ContainerPort && p.Protocol == "" &&
+				!slices.ContainsFunc(now.Ports, func(q corev1.ContainerPort) bool {
+					return q.Name == p.Name
+				})
 		})
-		now.Ports = slices.DeleteFunc(now.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == 29500 && p.Name == "" })
+		now.Ports = slices.DeleteFunc(now.Ports, func(p corev1.ContainerPort) bool {
+			return p.ContainerPort == 29500 && p.Name == ""
+		})
 		withDefaults(was.Ports, now.Ports)
 	}
 }
@@ -201,7 +221,8 @@ func withDefaults(ports, now []corev1.ContainerPort) {
 		if ports[i].Protocol == "" {
 			ports[i].Protocol = corev1.ProtocolTCP
 		}
-		if ports[i].Name == "" && i < len(now) && strings.HasPrefix(now[i].Name, fmt.Sprintf("port-%d", ports[i].ContainerPort)) {
+		if ports[i].Name == "" && i < len(now) &&
+			strings.HasPrefix(now[i].Name, fmt.Sprintf("port-%d", ports[i].ContainerPort)) {
 			ports[i].Name = now[i].Name
 		}
 	}
@@ -209,15 +230,20 @@ func withDefaults(ports, now []corev1.ContainerPort) {
 
 // defaultPorts are the default ports of the operator.
 var defaultPorts = map[string]int32{
-	kubeflow.PyTorchJobDefaultPortName: kubeflow.PyTorchJobDefaultPort, kubeflow.XGBoostJobDefaultPortName: kubeflow.XGBoostJobDefaultPort,
-	kubeflow.JAXJobDefaultPortName: kubeflow.JAXJobDefaultPort, kubeflow.TFJobDefaultPortName: kubeflow.TFJobDefaultPort,
-	kubeflow.PaddleJobDefaultPortName: kubeflow.PaddleJobDefaultPort,
+	kubeflow.PyTorchJobDefaultPortName: kubeflow.PyTorchJobDefaultPort,
+	kubeflow.XGBoostJobDefaultPortName: kubeflow.XGBoostJobDefaultPort,
+	kubeflow.JAXJobDefaultPortName:     kubeflow.JAXJobDefaultPort,
+	kubeflow.TFJobDefaultPortName:      kubeflow.TFJobDefaultPort,
+	kubeflow.PaddleJobDefaultPortName:  kubeflow.PaddleJobDefaultPort,
 }
 
 func withoutVolumes(pod *corev1.PodSpec, names ...string) {
-	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return slices.Contains(names, v.Name) })
+	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool {
+		return slices.Contains(names, v.Name)
+	})
 	for i := range pod.Containers {
-		pod.Containers[i].VolumeMounts = slices.DeleteFunc(pod.Containers[i].VolumeMounts, func(m corev1.VolumeMount) bool { return slices.Contains(names, m.Name) })
+		pod.Containers[i].VolumeMounts = slices.DeleteFunc(pod.Containers[i].VolumeMounts,
+			func(m corev1.VolumeMount) bool { return slices.Contains(names, m.Name) })
 	}
 }
 
@@ -225,7 +251,8 @@ func withoutVolumes(pod *corev1.PodSpec, names ...string) {
 func withoutNew(is *corev1.Pod) {
 	for _, set := range []map[string]string{is.Labels, is.Annotations} {
 		for name := range set {
-			if domain, _, _ := strings.Cut(name, "/"); domain == "jobset.sigs.k8s.io" || domain == "batch.kubernetes.io" || name == "job-name" {
+			if domain, _, _ := strings.Cut(name, "/"); domain == "jobset.sigs.k8s.io" ||
+				domain == "batch.kubernetes.io" || name == "job-name" {
 				delete(set, name)
 			}
 		}

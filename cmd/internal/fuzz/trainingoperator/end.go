@@ -15,8 +15,9 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// Succeeded asks the job's controller whether the job is done. The given numbers of Pods of each type have succeeded, and the
-// others run. It supports the kinds with a master or a launcher. The controllers of the others need a cluster for the answer.
+// Succeeded asks the job's controller whether the job is done. The given numbers of Pods of each
+// type have succeeded, and the others run. It supports the kinds with a master or a launcher. The
+// controllers of the others need a cluster for the answer.
 func Succeeded(job apiruntime.Object, succeeded map[kubeflow.ReplicaType]int32) (bool, error) {
 	job = job.DeepCopyObject()
 	scheme := apiruntime.NewScheme()
@@ -24,10 +25,12 @@ func Succeeded(job apiruntime.Object, succeeded map[kubeflow.ReplicaType]int32) 
 		return false, fmt.Errorf("scheme: %w", err)
 	}
 	scheme.Default(job)
-	base := common.JobController{Recorder: record.NewFakeRecorder(1000), WorkQueue: &fakes.FakeWorkQueue[string]{}}
+	base := common.JobController{Recorder: record.NewFakeRecorder(1000),
+		WorkQueue: &fakes.FakeWorkQueue[string]{}}
 	var specs map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec
 	var c interface {
-		UpdateJobStatus(any, map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec, *kubeflow.JobStatus) error
+		UpdateJobStatus(any, map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec,
+			*kubeflow.JobStatus) error
 	}
 	switch job := job.(type) {
 	case *kubeflow.PyTorchJob:
@@ -49,9 +52,11 @@ func Succeeded(job apiruntime.Object, succeeded map[kubeflow.ReplicaType]int32) 
 	default:
 		return false, fmt.Errorf("no answer for a %T", job)
 	}
-	status := kubeflow.JobStatus{ReplicaStatuses: map[kubeflow.ReplicaType]*kubeflow.ReplicaStatus{}}
+	status := kubeflow.JobStatus{
+		ReplicaStatuses: map[kubeflow.ReplicaType]*kubeflow.ReplicaStatus{}}
 	for t, spec := range specs {
-		status.ReplicaStatuses[t] = &kubeflow.ReplicaStatus{Succeeded: succeeded[t], Active: *spec.Replicas - succeeded[t]}
+		status.ReplicaStatuses[t] = &kubeflow.ReplicaStatus{
+			Succeeded: succeeded[t], Active: *spec.Replicas - succeeded[t]}
 	}
 	if err := c.UpdateJobStatus(job, specs, &status); err != nil {
 		return false, err

@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/trainingjob"
 )
 
-// TestEnd lets some or all Pods of generated jobs succeed. It checks that the JobSet is done when the operator
-// reports the job as done.
+// TestEnd lets some or all Pods of generated jobs succeed. It checks that the JobSet is done when
+// the operator reports the job as done.
 func TestEnd(t *testing.T) {
 	compared := map[string]int{}
 	for number := range uint64(300) {
@@ -56,7 +56,8 @@ func TestEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := done(&result.Runtime.Spec.Template.Spec, now, pods); got != want {
-				t.Errorf("job %d, a %T, scenario %d, %v succeeded: done is %v, want %v", number, job, scenario, counts, got, want)
+				t.Errorf("job %d, a %T, scenario %d, %v succeeded: done is %v, want %v", number,
+					job, scenario, counts, got, want)
 			}
 			compared[typeName(job)]++
 		}
@@ -68,11 +69,14 @@ func TestEnd(t *testing.T) {
 
 // leads reports whether the end of some Pod ends the job.
 func leads(pods []trainingoperator.Pod) bool {
-	return slices.ContainsFunc(pods, func(p trainingoperator.Pod) bool { return p.Type == "Master" || p.Type == "Launcher" })
+	return slices.ContainsFunc(pods, func(p trainingoperator.Pod) bool {
+		return p.Type == "Master" || p.Type == "Launcher"
+	})
 }
 
-// done reports whether a JobSet is done when Pods have succeeded. The JobSet is done when its target jobs, or
-// all its jobs, are done. A job is done when a rule of its successPolicy matches, or all its Pods have succeeded.
+// done reports whether a JobSet is done when Pods have succeeded. The JobSet is done when its
+// target jobs, or all its jobs, are done. A job is done when a rule of its successPolicy matches,
+// or all its Pods have succeeded.
 func done(spec *jobset.JobSetSpec, all, succeeded []*corev1.Pod) bool {
 	jobs := map[string]bool{}
 	for _, rjob := range spec.ReplicatedJobs {
@@ -90,25 +94,29 @@ func done(spec *jobset.JobSetSpec, all, succeeded []*corev1.Pod) bool {
 		complete := n == total
 		if policy := rjob.Template.Spec.SuccessPolicy; policy != nil {
 			for _, rule := range policy.Rules {
-				complete = complete || rule.SucceededIndexes != nil && first || rule.SucceededCount != nil && n >= int(*rule.SucceededCount)
+				complete = complete || rule.SucceededIndexes != nil && first ||
+					rule.SucceededCount != nil && n >= int(*rule.SucceededCount)
 			}
 		}
 		jobs[rjob.Name] = complete
 	}
 	for name, complete := range jobs {
-		if p := spec.SuccessPolicy; !complete && (p == nil || len(p.TargetReplicatedJobs) == 0 || slices.Contains(p.TargetReplicatedJobs, name)) {
+		if p := spec.SuccessPolicy; !complete &&
+			(p == nil || len(p.TargetReplicatedJobs) == 0 ||
+				slices.Contains(p.TargetReplicatedJobs, name)) {
 			return false
 		}
 	}
 	return true
 }
 
-// TestExitCodes asks the operator for every exit code whether ExitCode tries again. The new Job must do the
-// same: its podFailurePolicy fails it, or the Pod is made again.
+// TestExitCodes asks the operator for every exit code whether ExitCode tries again. The new Job
+// must do the same: its podFailurePolicy fails it, or the Pod is made again.
 func TestExitCodes(t *testing.T) {
 	job := &kubeflow.JAXJob{}
 	job.Name = "mine"
-	job.Spec.JAXReplicaSpecs = map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec{kubeflow.JAXJobReplicaTypeWorker: {RestartPolicy: kubeflow.RestartPolicyExitCode}}
+	job.Spec.JAXReplicaSpecs = map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec{
+		kubeflow.JAXJobReplicaTypeWorker: {RestartPolicy: kubeflow.RestartPolicyExitCode}}
 	pod := &job.Spec.JAXReplicaSpecs[kubeflow.JAXJobReplicaTypeWorker].Template.Spec
 	pod.Containers = []corev1.Container{{Name: "jax", Image: "i"}}
 	result, findings := trainingjob.Convert(job, trainingjob.Options{})
@@ -117,17 +125,19 @@ func TestExitCodes(t *testing.T) {
 	}
 	spec := result.Runtime.Spec.Template.Spec.ReplicatedJobs[0].Template.Spec
 	if spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever || *spec.BackoffLimit == 0 {
-		t.Fatalf("restart policy %s, backoff limit %d: the Job controller does not make Pods again", spec.Template.Spec.RestartPolicy, *spec.BackoffLimit)
+		t.Fatalf("restart policy %s, backoff limit %d: the Job controller does not make Pods again",
+			spec.Template.Spec.RestartPolicy, *spec.BackoffLimit)
 	}
 	for code := int32(1); code < 256; code++ {
-		if again, want := !fails(spec.PodFailurePolicy, "node", code), train.IsRetryableExitCode(code); again != want {
+		if again, want := !fails(spec.PodFailurePolicy, "node", code),
+			train.IsRetryableExitCode(code); again != want {
 			t.Errorf("exit code %d: tried again %v, want %v", code, again, want)
 		}
 	}
 }
 
-// fails reports whether a Job fails at once when the container exits with the code. The first rule that matches
-// decides (PodFailurePolicy of k8s.io/api/batch/v1).
+// fails reports whether a Job fails at once when the container exits with the code. The first rule
+// that matches decides (PodFailurePolicy of k8s.io/api/batch/v1).
 func fails(policy *batchv1.PodFailurePolicy, container string, code int32) bool {
 	for _, rule := range policy.Rules {
 		on := rule.OnExitCodes

@@ -8,8 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Environment returns the environment of a process in the Pod. The later of two variables with one name counts. References to
-// earlier variables are replaced, as by the kubelet. Values that only a node or another object knows remain references.
+// Environment returns the environment of a process in the Pod. The later of two variables with one
+// name counts. References to earlier variables are replaced, as by the kubelet. Values that only a
+// node or another object knows remain references.
 func Environment(pod *corev1.Pod, env []corev1.EnvVar) map[string]string {
 	out := map[string]string{}
 	for _, e := range env {
@@ -25,7 +26,8 @@ func Environment(pod *corev1.Pod, env []corev1.EnvVar) map[string]string {
 	return out
 }
 
-// encoded returns a source as an API server stores it: two forms of one quantity are the same there.
+// encoded returns a source as an API server stores it: two forms of one quantity are the same
+// there.
 func encoded(from *corev1.EnvVarSource) string {
 	text, err := json.Marshal(from)
 	if err != nil {
@@ -34,10 +36,11 @@ func encoded(from *corev1.EnvVarSource) string {
 	return string(text)
 }
 
-// fieldOf returns the label or annotation that a field reference names, or "" if the Pod has none. It returns other references
-// as they are.
+// fieldOf returns the label or annotation that a field reference names, or "" if the Pod has none.
+// It returns other references as they are.
 func fieldOf(pod *corev1.Pod, path string) string {
-	for prefix, values := range map[string]map[string]string{"metadata.labels['": pod.Labels, "metadata.annotations['": pod.Annotations} {
+	for prefix, values := range map[string]map[string]string{
+		"metadata.labels['": pod.Labels, "metadata.annotations['": pod.Annotations} {
 		if name, ok := strings.CutPrefix(path, prefix); ok {
 			return values[strings.TrimSuffix(name, "']")]
 		}

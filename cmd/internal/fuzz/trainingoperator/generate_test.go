@@ -44,7 +44,8 @@ func (g *generator) job() apiruntime.Object {
 	switch g.IntN(6) {
 	case 0:
 		job := &kubeflow.PyTorchJob{ObjectMeta: meta, Spec: kubeflow.PyTorchJobSpec{RunPolicy: run}}
-		job.Spec.PyTorchReplicaSpecs = g.replicas("pytorch", kubeflow.PyTorchJobDefaultPortName, true, "Master", "Worker")
+		job.Spec.PyTorchReplicaSpecs = g.replicas("pytorch", kubeflow.PyTorchJobDefaultPortName,
+			true, "Master", "Worker")
 		if g.maybe(3) {
 			job.Spec.NprocPerNode = ptr(pick(g, "auto", "2", "gpu", "cpu"))
 		}
@@ -54,22 +55,27 @@ func (g *generator) job() apiruntime.Object {
 		return job
 	case 1:
 		job := &kubeflow.XGBoostJob{ObjectMeta: meta, Spec: kubeflow.XGBoostJobSpec{RunPolicy: run}}
-		job.Spec.XGBReplicaSpecs = g.replicas("xgboost", kubeflow.XGBoostJobDefaultPortName, true, "Master", "Worker")
+		job.Spec.XGBReplicaSpecs = g.replicas("xgboost", kubeflow.XGBoostJobDefaultPortName, true,
+			"Master", "Worker")
 		return job
 	case 2:
 		job := &kubeflow.JAXJob{ObjectMeta: meta, Spec: kubeflow.JAXJobSpec{RunPolicy: run}}
-		job.Spec.JAXReplicaSpecs = g.replicas("jax", kubeflow.JAXJobDefaultPortName, false, "Worker")
+		job.Spec.JAXReplicaSpecs = g.replicas("jax", kubeflow.JAXJobDefaultPortName, false,
+			"Worker")
 		return job
 	case 3:
 		job := &kubeflow.TFJob{ObjectMeta: meta, Spec: kubeflow.TFJobSpec{RunPolicy: run}}
-		job.Spec.TFReplicaSpecs = g.replicas("tensorflow", kubeflow.TFJobDefaultPortName, false, pick(g, kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster), "Worker", "PS", "Evaluator")
+		job.Spec.TFReplicaSpecs = g.replicas("tensorflow", kubeflow.TFJobDefaultPortName, false,
+			pick(g, kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster), "Worker",
+			"PS", "Evaluator")
 		if g.maybe(4) {
 			job.Spec.SuccessPolicy = ptr(kubeflow.SuccessPolicyAllWorkers)
 		}
 		return job
 	case 4:
 		job := &kubeflow.PaddleJob{ObjectMeta: meta, Spec: kubeflow.PaddleJobSpec{RunPolicy: run}}
-		job.Spec.PaddleReplicaSpecs = g.replicas("paddle", kubeflow.PaddleJobDefaultPortName, false, "Master", "Worker")
+		job.Spec.PaddleReplicaSpecs = g.replicas("paddle", kubeflow.PaddleJobDefaultPortName, false,
+			"Master", "Worker")
 		return job
 	default:
 		return g.mpi(meta, run)
@@ -101,10 +107,12 @@ func (g *generator) mpi(meta metav1.ObjectMeta, run kubeflow.RunPolicy) *kubeflo
 }
 
 // replicas are some of the types; where the first leads, it is there with one Pod.
-func (g *generator) replicas(main, port string, leads bool, types ...kubeflow.ReplicaType) map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec {
+func (g *generator) replicas(main, port string, leads bool,
+	types ...kubeflow.ReplicaType) map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec {
 	g.main, g.port = main, port
 	for i, t := range types {
-		if i == 0 && leads && (main != "pytorch" || !g.maybe(4)) || i > 0 && len(types) < 4 || g.maybe(2) {
+		if i == 0 && leads && (main != "pytorch" || !g.maybe(4)) || i > 0 && len(types) < 4 ||
+			g.maybe(2) {
 			g.types = append(g.types, t)
 		}
 	}
@@ -138,7 +146,8 @@ func (g *generator) replicas(main, port string, leads bool, types ...kubeflow.Re
 func (g *generator) replica() *kubeflow.ReplicaSpec {
 	spec := &kubeflow.ReplicaSpec{}
 	if !g.maybe(4) {
-		spec.RestartPolicy = pick(g, kubeflow.RestartPolicyNever, kubeflow.RestartPolicyOnFailure, kubeflow.RestartPolicyExitCode, kubeflow.RestartPolicyAlways)
+		spec.RestartPolicy = pick(g, kubeflow.RestartPolicyNever, kubeflow.RestartPolicyOnFailure,
+			kubeflow.RestartPolicyExitCode, kubeflow.RestartPolicyAlways)
 	}
 	if g.maybe(3) {
 		spec.Template.Labels = map[string]string{"app": pick(g, "a", "b")}
@@ -158,8 +167,11 @@ func (g *generator) replica() *kubeflow.ReplicaSpec {
 		pod.InitContainers = []corev1.Container{g.container("prepare")}
 	}
 	if g.maybe(3) {
-		pod.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
-		pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "data", MountPath: "/more", SubPath: "more"}}
+		pod.Volumes = []corev1.Volume{
+			{Name: "data",
+				VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+		pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"},
+			{Name: "data", MountPath: "/more", SubPath: "more"}}
 	}
 	if g.maybe(3) {
 		pod.NodeSelector = map[string]string{"pool": "gpu"}
@@ -200,22 +212,33 @@ func (g *generator) container(name string) corev1.Container {
 // text has, at times, the address of a Pod in it.
 func (g *generator) text() string {
 	host := fmt.Sprintf("%s-%s-%d", g.name, pick(g, "worker", "master", "chief", "ps"), g.IntN(3))
-	return pick(g, "--epochs=1", "--master="+host+":29400", host, "tcp://"+host+".team-a.svc:80,"+host, host+"-data", "$(RANK) $$(RANK)", "x"+host)
+	return pick(g, "--epochs=1", "--master="+host+":29400", host,
+		"tcp://"+host+".team-a.svc:80,"+host, host+"-data", "$(RANK) $$(RANK)", "x"+host)
 }
 
 func (g *generator) variable(i int) corev1.EnvVar {
-	name := pick(g, "WORLD_SIZE", "EPOCHS", "LOG_LEVEL", "RANK_COPY", "PET_MASTER_ADDR", "TF_CONFIG")
+	name := pick(g, "WORLD_SIZE", "EPOCHS", "LOG_LEVEL", "RANK_COPY", "PET_MASTER_ADDR",
+		"TF_CONFIG")
 	switch g.IntN(8) {
 	case 7:
 		label := pick(g, kubeflow.JobNameLabel, kubeflow.ReplicaIndexLabel)
 		if g.main == "mpi" {
 			label = kubeflow.JobNameLabel // the operator gives a launcher no index
 		}
-		return corev1.EnvVar{Name: fmt.Sprintf("LABEL_%d", i), ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['" + label + "']"}}}
+		return corev1.EnvVar{
+			Name: fmt.Sprintf("LABEL_%d", i),
+			ValueFrom: &corev1.EnvVarSource{
+				FieldRef: &corev1.ObjectFieldSelector{
+					FieldPath: "metadata.labels['" + label + "']"}}}
 	case 0:
-		return corev1.EnvVar{Name: fmt.Sprintf("NODE_NAME_%d", i), ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}
+		return corev1.EnvVar{Name: fmt.Sprintf("NODE_NAME_%d", i),
+			ValueFrom: &corev1.EnvVarSource{
+				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}
 	case 1:
-		return corev1.EnvVar{Name: fmt.Sprintf("CPUS_%d", i), ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}}
+		return corev1.EnvVar{
+			Name: fmt.Sprintf("CPUS_%d", i),
+			ValueFrom: &corev1.EnvVarSource{
+				ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}}
 	default:
 		return corev1.EnvVar{Name: name, Value: g.text()}
 	}
@@ -250,7 +273,9 @@ func (g *generator) elastic(procs bool) *kubeflow.ElasticPolicy {
 func (g *generator) runPolicy() kubeflow.RunPolicy {
 	p := kubeflow.RunPolicy{}
 	if g.maybe(3) {
-		p.CleanPodPolicy = ptr(pick(g, kubeflow.CleanPodPolicyAll, kubeflow.CleanPodPolicyRunning, kubeflow.CleanPodPolicyNone))
+		p.CleanPodPolicy = ptr(
+			pick(g, kubeflow.CleanPodPolicyAll, kubeflow.CleanPodPolicyRunning,
+				kubeflow.CleanPodPolicyNone))
 	}
 	if g.maybe(3) {
 		p.BackoffLimit = ptr(int32(g.IntN(5)))

@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// TestGenerated converts generated jobs. A rejection must name the field. The Pods of all other jobs must
-// equal the operator's, and the cluster must accept the result.
+// TestGenerated converts generated jobs. A rejection must name the field. The Pods of all other
+// jobs must equal the operator's, and the cluster must accept the result.
 func TestGenerated(t *testing.T) {
 	first, count := uint64(0), testenv.NumberOr(t, "TRAINWELD_JOBS", 400)
 	if one, ok := testenv.Number(t, "TRAINWELD_JOB"); ok {
@@ -79,7 +79,9 @@ func mustYAML(t *testing.T, object any) string {
 }
 
 func findingKind(findings finding.List, job apiruntime.Object) string {
-	if i := slices.IndexFunc(findings, func(f finding.Finding) bool { return f.Object.Kind != "" }); i >= 0 {
+	if i := slices.IndexFunc(findings, func(f finding.Finding) bool {
+		return f.Object.Kind != ""
+	}); i >= 0 {
 		return findings[i].Object.Kind
 	}
 	_, kind, _ := strings.Cut(strings.TrimPrefix(typeName(job), "*"), ".")
@@ -98,7 +100,8 @@ func accepted(t *testing.T, result *trainingjob.Result) string {
 		t.Fatal(err)
 	}
 	admitted, findings := admission.AdmitRuntime(ctx, nil, runtime, "default")
-	findings = append(findings, admission.Check(ctx, admission.Input{TrainJob: job, Runtime: admitted})...)
+	findings = append(
+		findings, admission.Check(ctx, admission.Input{TrainJob: job, Runtime: admitted})...)
 	if err := findings.Err(); err != nil {
 		return "check: " + err.Error()
 	}

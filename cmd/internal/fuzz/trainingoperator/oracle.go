@@ -1,6 +1,8 @@
-// Package trainingoperator runs the training operator on a job of kubeflow.org/v1 and returns its Pods.
+// Package trainingoperator runs the training operator on a job of kubeflow.org/v1 and returns its
+// Pods.
 //
-// It runs the controllers of github.com/kubeflow/training-operator v1.9.3 in process, over an empty client:
+// It runs the controllers of github.com/kubeflow/training-operator v1.9.3 in process, over an empty
+// client:
 //
 //	made, err := trainingoperator.Run(job, nil) // *kubeflow.PyTorchJob, *kubeflow.MPIJob, …
 //	if err != nil {
@@ -10,8 +12,9 @@
 //		fmt.Println(pod.Name)
 //	}
 //
-// The package's tests convert the examples of that module and other jobs with package cmd/internal/trainingjob. They render the
-// result and compare Pod by Pod. Generated jobs are numbered:
+// The package's tests convert the examples of that module and other jobs with package
+// cmd/internal/trainingjob. They render the result and compare Pod by Pod. Generated jobs are
+// numbered:
 //
 //	TRAINWELD_JOB=42 go test -run TestGenerated .       one job
 //	TRAINWELD_JOBS=20000 go test -run TestGenerated .   more of them
@@ -62,8 +65,8 @@ type Made struct {
 	Hostfile string
 }
 
-// Run asks the job's controller for its Pods. It first sets the defaults of the job, on a copy. The operator runs with the
-// given gang scheduler, or with none if gang is nil.
+// Run asks the job's controller for its Pods. It first sets the defaults of the job, on a copy. The
+// operator runs with the given gang scheduler, or with none if gang is nil.
 func Run(job apiruntime.Object, gang control.PodGroupControlInterface) (made *Made, err error) {
 	logrus.SetOutput(io.Discard)
 	defer func() {
@@ -85,7 +88,8 @@ func Run(job apiruntime.Object, gang control.PodGroupControlInterface) (made *Ma
 	}
 	pods := &control.FakePodControl{}
 	base := common.JobController{
-		PodControl: pods, Expectations: expectation.NewControllerExpectations(), Recorder: record.NewFakeRecorder(1000),
+		PodControl: pods, Expectations: expectation.NewControllerExpectations(),
+		Recorder: record.NewFakeRecorder(1000),
 	}
 	if gang != nil {
 		base.Config.GangScheduling, base.PodGroupControl = "on", gang
@@ -94,11 +98,13 @@ func Run(job apiruntime.Object, gang control.PodGroupControlInterface) (made *Ma
 	case *kubeflow.PyTorchJob:
 		r := &pytorch.PyTorchJobReconciler{JobController: base}
 		r.Controller = r
-		return reconcile(job, r, pods, job.Spec.PyTorchReplicaSpecs, kubeflow.PyTorchJobReplicaTypeMaster, kubeflow.PyTorchJobReplicaTypeWorker)
+		return reconcile(job, r, pods, job.Spec.PyTorchReplicaSpecs,
+			kubeflow.PyTorchJobReplicaTypeMaster, kubeflow.PyTorchJobReplicaTypeWorker)
 	case *kubeflow.XGBoostJob:
 		r := &xgboost.XGBoostJobReconciler{JobController: base}
 		r.Controller = r
-		return reconcile(job, r, pods, job.Spec.XGBReplicaSpecs, kubeflow.XGBoostJobReplicaTypeMaster, kubeflow.XGBoostJobReplicaTypeWorker)
+		return reconcile(job, r, pods, job.Spec.XGBReplicaSpecs,
+			kubeflow.XGBoostJobReplicaTypeMaster, kubeflow.XGBoostJobReplicaTypeWorker)
 	case *kubeflow.JAXJob:
 		r := &jax.JAXJobReconciler{JobController: base}
 		r.Controller = r
@@ -106,12 +112,15 @@ func Run(job apiruntime.Object, gang control.PodGroupControlInterface) (made *Ma
 	case *kubeflow.TFJob:
 		r := &tensorflow.TFJobReconciler{JobController: base}
 		r.Controller = r
-		return reconcile(job, r, pods, job.Spec.TFReplicaSpecs, kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster,
-			kubeflow.TFJobReplicaTypeWorker, kubeflow.TFJobReplicaTypePS, kubeflow.TFJobReplicaTypeEval)
+		return reconcile(job, r, pods, job.Spec.TFReplicaSpecs, kubeflow.TFJobReplicaTypeChief,
+			kubeflow.TFJobReplicaTypeMaster,
+			kubeflow.TFJobReplicaTypeWorker, kubeflow.TFJobReplicaTypePS,
+			kubeflow.TFJobReplicaTypeEval)
 	case *kubeflow.PaddleJob:
 		r := &paddle.PaddleJobReconciler{JobController: base}
 		r.Controller = r
-		return reconcile(job, r, pods, job.Spec.PaddleReplicaSpecs, kubeflow.PaddleJobReplicaTypeMaster, kubeflow.PaddleJobReplicaTypeWorker)
+		return reconcile(job, r, pods, job.Spec.PaddleReplicaSpecs,
+			kubeflow.PaddleJobReplicaTypeMaster, kubeflow.PaddleJobReplicaTypeWorker)
 	case *kubeflow.MPIJob:
 		return runMPI(job, base, scheme)
 	}
@@ -120,18 +129,22 @@ func Run(job apiruntime.Object, gang control.PodGroupControlInterface) (made *Ma
 
 // controller is the common part of all controllers except MPI's.
 type controller interface {
-	ReconcilePods(job any, status *kubeflow.JobStatus, pods []*corev1.Pod, t kubeflow.ReplicaType, spec *kubeflow.ReplicaSpec,
+	ReconcilePods(job any, status *kubeflow.JobStatus, pods []*corev1.Pod, t kubeflow.ReplicaType,
+		spec *kubeflow.ReplicaSpec,
 		replicas map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec) error
 }
 
-func reconcile(job apiruntime.Object, c controller, pods *control.FakePodControl, specs map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec, types ...kubeflow.ReplicaType) (*Made, error) {
+func reconcile(job apiruntime.Object, c controller, pods *control.FakePodControl,
+	specs map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec,
+	types ...kubeflow.ReplicaType) (*Made, error) {
 	made := &Made{}
 	for _, t := range types {
 		if specs[t] == nil || *specs[t].Replicas == 0 {
 			continue // the operator counts from zero up, and makes one Pod of zero replicas
 		}
 		pods.Clear()
-		status := kubeflow.JobStatus{ReplicaStatuses: map[kubeflow.ReplicaType]*kubeflow.ReplicaStatus{}}
+		status := kubeflow.JobStatus{
+			ReplicaStatuses: map[kubeflow.ReplicaType]*kubeflow.ReplicaStatus{}}
 		if err := c.ReconcilePods(job, &status, nil, t, specs[t], specs); err != nil {
 			return nil, fmt.Errorf("%s: %w", t, err)
 		}
@@ -142,13 +155,18 @@ func reconcile(job apiruntime.Object, c controller, pods *control.FakePodControl
 	return made, nil
 }
 
-// runMPI runs the controller of MPIJobs, which creates the Pods by itself. Workers come first here, as in a JobSet.
-func runMPI(job *kubeflow.MPIJob, base common.JobController, scheme *apiruntime.Scheme) (*Made, error) {
+// runMPI runs the controller of MPIJobs, which creates the Pods by itself. Workers come first here,
+// as in a JobSet.
+func runMPI(job *kubeflow.MPIJob, base common.JobController,
+	scheme *apiruntime.Scheme) (*Made, error) {
 	cluster := clientset.NewClientset()
 	base.KubeClientSet = cluster
-	r := &mpi.MPIJobReconciler{JobController: base, Client: fake.NewClientBuilder().WithScheme(scheme).Build(), Scheme: scheme}
+	r := &mpi.MPIJobReconciler{
+		JobController: base, Client: fake.NewClientBuilder().WithScheme(scheme).Build(),
+		Scheme: scheme}
 	r.Controller = r
-	status := kubeflow.JobStatus{ReplicaStatuses: map[kubeflow.ReplicaType]*kubeflow.ReplicaStatus{}}
+	status := kubeflow.JobStatus{
+		ReplicaStatuses: map[kubeflow.ReplicaType]*kubeflow.ReplicaStatus{}}
 	specs := job.Spec.MPIReplicaSpecs
 	launcher := kubeflow.MPIJobReplicaTypeLauncher
 	if err := r.ReconcilePods(job, &status, nil, launcher, specs[launcher], specs); err != nil {
@@ -166,7 +184,8 @@ func runMPI(job *kubeflow.MPIJob, base common.JobController, scheme *apiruntime.
 			t, index = launcher, 0
 		}
 		made.Pods = append(made.Pods, Pod{name, t, index, corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations}, Spec: pod.Spec,
+			ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations},
+			Spec:       pod.Spec,
 		}})
 		return nil
 	}
@@ -180,7 +199,8 @@ func runMPI(job *kubeflow.MPIJob, base common.JobController, scheme *apiruntime.
 	if err := get(job.Name + "-launcher"); err != nil {
 		return nil, err
 	}
-	config, err := cluster.CoreV1().ConfigMaps(job.Namespace).Get(ctx, job.Name+"-config", metav1.GetOptions{})
+	config, err := cluster.CoreV1().ConfigMaps(job.Namespace).Get(ctx, job.Name+"-config",
+		metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,8 @@ import (
 
 // examples are the folder of the training operator's own examples.
 var examples = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/training-operator").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/kubeflow/training-operator").Output()
 	return filepath.Join(strings.TrimSpace(string(out)), "examples"), err
 })
 
@@ -36,7 +37,8 @@ var outcomes = sync.OnceValues(func() (map[string]map[string]trainingoperator.Ou
 	}
 	_, table, found := strings.Cut(string(text), "### Variables\n")
 	table, _, _ = strings.Cut(table, "\n### ")
-	rows := regexp.MustCompile(`(?m)^\| (\w+Job) \| (\w+(?:, \w+)*) \| (\w+) \|`).FindAllStringSubmatch(table, -1)
+	rows := regexp.MustCompile(
+		`(?m)^\| (\w+Job) \| (\w+(?:, \w+)*) \| (\w+) \|`).FindAllStringSubmatch(table, -1)
 	if !found || len(rows) == 0 {
 		return nil, fmt.Errorf("docs/migrate.md has no table of variables")
 	}
@@ -60,10 +62,13 @@ var outcomes = sync.OnceValues(func() (map[string]map[string]trainingoperator.Ou
 
 // added are the variables of Trainer's policies and of the Job controller.
 var added = map[string][]string{
-	kubeflow.PyTorchJobKind: {"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"},
-	kubeflow.MPIJobKind:     {"OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots", "OMPI_MCA_plm_rsh_args"},
-	kubeflow.XGBoostJobKind: {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"},
-	kubeflow.JAXJobKind:     {"JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"},
+	kubeflow.PyTorchJobKind: {"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK",
+		"PET_MASTER_ADDR", "PET_MASTER_PORT"},
+	kubeflow.MPIJobKind: {"OMPI_MCA_orte_keep_fqdn_hostnames",
+		"OMPI_MCA_orte_set_default_slots", "OMPI_MCA_plm_rsh_args"},
+	kubeflow.XGBoostJobKind: {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID",
+		"DMLC_NUM_WORKER"},
+	kubeflow.JAXJobKind: {"JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"},
 }
 
 // mainOf is the container that trains, which for MPI the job decides.
@@ -125,7 +130,8 @@ func gang(job apiruntime.Object) control.PodGroupControlInterface {
 func renderPods(result *trainingjob.Result) (pods []*corev1.Pod, hostfile string, err error) {
 	render.DefaultTrainJob(result.TrainJob, nil)
 	render.DefaultRuntime(&result.Runtime.Spec, nil)
-	out, err := render.JobSet(render.Input{TrainJob: result.TrainJob, Runtime: &result.Runtime.Spec}, render.Options{})
+	out, err := render.JobSet(
+		render.Input{TrainJob: result.TrainJob, Runtime: &result.Runtime.Spec}, render.Options{})
 	if err != nil {
 		return nil, "", err
 	}
@@ -158,7 +164,8 @@ func compare(job apiruntime.Object, result *trainingjob.Result) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("trainweld: %w", err)
 	}
-	c := trainingoperator.Comparison{Kind: kind, Main: mainOf(job), Outcomes: all[kind], Added: append(added[kind], "JOB_COMPLETION_INDEX")}
+	c := trainingoperator.Comparison{Kind: kind, Main: mainOf(job), Outcomes: all[kind],
+		Added: append(added[kind], "JOB_COMPLETION_INDEX")}
 	if diff := c.Diff(old.Pods, now); diff != "" {
 		return diff, nil
 	}
@@ -220,7 +227,9 @@ func TestExamples(t *testing.T) {
 				continue
 			}
 			jobs++
-			t.Run(fmt.Sprintf("%s/%d", name, i), func(t *testing.T) { example(t, document, head.Kind, rejected[name]) })
+			t.Run(fmt.Sprintf("%s/%d", name, i), func(t *testing.T) {
+				example(t, document, head.Kind, rejected[name])
+			})
 			delete(rejected, name)
 		}
 		return nil

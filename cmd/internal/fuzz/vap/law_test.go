@@ -22,9 +22,9 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// TestAdmitted holds the law of the generated objects: what the expressions admit, check accepts. The
-// requests create and update TrainJobs. They have directives, nulls and odd labels, and are stored as the
-// API server stores them.
+// TestAdmitted holds the law of the generated objects: what the expressions admit, check accepts.
+// The requests create and update TrainJobs. They have directives, nulls and odd labels, and are
+// stored as the API server stores them.
 func TestAdmitted(t *testing.T) {
 	first := testenv.Seed(t)
 	counts := map[string]int{}
@@ -67,14 +67,19 @@ func TestAdmitted(t *testing.T) {
 			verdict := expressions.Validate(t.Context(), stored, before, user)
 			if verdict.Skipped {
 				counts["update of neither patches nor labels"]++
-				if !equality.Semantic.DeepEqual(patchesAndLabels(stored), patchesAndLabels(before)) {
+				if !equality.Semantic.DeepEqual(patchesAndLabels(stored),
+					patchesAndLabels(before)) {
 					t.Errorf("seed %d: an update is not judged\n%s", first+i, data)
 				}
 				continue
 			}
 			found := p.Check(job, job.Spec.RuntimePatches)
-			found = append(found, render.Conflicts(render.Input{TrainJob: job}, render.Options{}).Of(codes.Overlap)...)
-			refuses := found.Where(func(f finding.Finding) bool { return p.Severity(f) == finding.Error }) != nil
+			found = append(
+				found, render.Conflicts(render.Input{TrainJob: job}, render.Options{}).Of(
+					codes.Overlap)...)
+			refuses := found.Where(func(f finding.Finding) bool {
+				return p.Severity(f) == finding.Error
+			}) != nil
 			isBeyond, hasDirective := false, false
 			for _, one := range verdict.Rejected {
 				isBeyond = isBeyond || policy.IsBeyondCheck(one.Expression)
@@ -88,9 +93,11 @@ func TestAdmitted(t *testing.T) {
 				t.Errorf("a directive: %t\n%s\n%s", hasDirective, text, data)
 			}
 			admits := len(verdict.Rejected) == 0
-			counts[fmt.Sprintf("%s admitted %t, refused by check %t, beyond it %t", verb, admits, refuses, isBeyond)]++
+			counts[fmt.Sprintf("%s admitted %t, refused by check %t, beyond it %t", verb, admits,
+				refuses, isBeyond)]++
 			if admits && refuses || !admits && !refuses && !isBeyond {
-				t.Errorf("seed %d: admitted %t, and check: %v\n%v\n%s\n%s", first+i, admits, found, verdict.Rejected, text, data)
+				t.Errorf("seed %d: admitted %t, and check: %v\n%v\n%s\n%s", first+i, admits, found,
+					verdict.Rejected, text, data)
 			}
 		}
 	}

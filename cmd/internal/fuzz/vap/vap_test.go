@@ -26,17 +26,23 @@ import (
 
 // paths are fields that a policy allows, from a whole branch to one key.
 var paths = []string{
-	".metadata.labels", ".metadata.annotations[team]", ".spec.replicatedJobs[*].template.metadata", ".spec.replicatedJobs[*].template.spec.template.spec",
-	".spec.replicatedJobs[*].template.spec.template.spec.nodeSelector", ".spec.replicatedJobs[*].template.spec.template.spec.tolerations",
-	".spec.replicatedJobs[node].template.spec.template.spec.containers[*].env", ".spec.replicatedJobs[node].template.spec.template.metadata.labels[app]",
-	".spec.replicatedJobs[*].template.spec.template.spec.volumes[*].emptyDir", ".spec.replicatedJobs[*].template.spec.template.spec.containers[node]",
-	".spec.replicatedJobs[*].template.spec.template.metadata.finalizers[f.example/1]", ".spec.replicatedJobs[*].template.metadata.finalizers[*]",
+	".metadata.labels", ".metadata.annotations[team]", ".spec.replicatedJobs[*].template.metadata",
+	".spec.replicatedJobs[*].template.spec.template.spec",
+	".spec.replicatedJobs[*].template.spec.template.spec.nodeSelector",
+	".spec.replicatedJobs[*].template.spec.template.spec.tolerations",
+	".spec.replicatedJobs[node].template.spec.template.spec.containers[*].env",
+	".spec.replicatedJobs[node].template.spec.template.metadata.labels[app]",
+	".spec.replicatedJobs[*].template.spec.template.spec.volumes[*].emptyDir",
+	".spec.replicatedJobs[*].template.spec.template.spec.containers[node]",
+	".spec.replicatedJobs[*].template.spec.template.metadata.finalizers[f.example/1]",
+	".spec.replicatedJobs[*].template.metadata.finalizers[*]",
 }
 
 // draw returns a policy for some of the managers of the random patches, and one more.
 func draw(r *rand.Rand) string {
 	names := []string{"example.com/required"}
-	for _, name := range []string{"a.example/queue", "b.example/sdk", "c.example/platform", "d.example/webhook", "e.example/late"} {
+	for _, name := range []string{"a.example/queue", "b.example/sdk", "c.example/platform",
+		"d.example/webhook", "e.example/late"} {
 		if r.IntN(3) > 0 {
 			names = append(names, name)
 		}
@@ -51,7 +57,8 @@ func draw(r *rand.Rand) string {
 		if name == "example.com/required" {
 			b.WriteString("  required: true\n")
 			if r.IntN(2) == 0 {
-				b.WriteString("  for: {namespaces: ['team-?', eu*], labels: 'tier in (a,b),!test'}\n")
+				b.WriteString(
+					"  for: {namespaces: ['team-?', eu*], labels: 'tier in (a,b),!test'}\n")
 			}
 		}
 		if r.IntN(2) == 0 {
@@ -71,8 +78,9 @@ func pick(r *rand.Rand, list []string) []string {
 	return some[:1+r.IntN(4)]
 }
 
-// TestJudge_Agrees compares the expressions of a policy with the policy. They reject violations, changes by a user to another manager's
-// patch, and values on which managers disagree. They reject no other TrainJob.
+// TestJudge_Agrees compares the expressions of a policy with the policy. They reject violations,
+// changes by a user to another manager's patch, and values on which managers disagree. They reject
+// no other TrainJob.
 func TestJudge_Agrees(t *testing.T) {
 	first := testenv.Seed(t)
 	seen := map[string]int{}
@@ -101,7 +109,11 @@ func TestJudge_Agrees(t *testing.T) {
 			if hasNull(encoded(t, c.Patches)) {
 				continue // of a required field, which the definition rejects
 			}
-			job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "llm", Namespace: []string{"team-a", "team-ab", "eu1"}[r.IntN(3)], Labels: []map[string]string{{"tier": "a"}, {"tier": "b", "test": ""}, nil}[r.IntN(3)]}}
+			job := &trainer.TrainJob{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: "llm", Namespace: []string{"team-a", "team-ab", "eu1"}[r.IntN(3)],
+					Labels: []map[string]string{{"tier": "a"}, {"tier": "b", "test": ""},
+						nil}[r.IntN(3)]}}
 			job.Spec.RuntimeRef.Name, job.Spec.RuntimePatches = "rt", before.Patches
 			old := tree(t, job)
 			job.Spec.RuntimePatches = c.Patches
@@ -132,7 +144,8 @@ func TestJudge_Agrees(t *testing.T) {
 				}
 			}
 			for _, manager := range p.Managers() {
-				if user == "bob" && hasUsers(text, manager) && !reflect.DeepEqual(entry(tree(t, job), manager), entry(old, manager)) {
+				if user == "bob" && hasUsers(text, manager) &&
+					!reflect.DeepEqual(entry(tree(t, job), manager), entry(old, manager)) {
 					want["users"] = true
 				}
 			}
@@ -141,7 +154,8 @@ func TestJudge_Agrees(t *testing.T) {
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				patches, _ := json.Marshal(c.Patches)
-				t.Errorf("seed %d, user %s: refused for %v, want %v\n%v\n%s\n%.3000s", seed, user, got, want, rejected, text, patches)
+				t.Errorf("seed %d, user %s: refused for %v, want %v\n%v\n%s\n%.3000s", seed, user,
+					got, want, rejected, text, patches)
 			}
 		}
 	}
@@ -152,17 +166,21 @@ func TestJudge_Agrees(t *testing.T) {
 	}
 }
 
-// TestJudge_Cost judges sixteen patches, each of ten jobs with ten containers: half of the API server's limit must do.
+// TestJudge_Cost judges sixteen patches, each of ten jobs with ten containers: half of the API
+// server's limit must do.
 func TestJudge_Cost(t *testing.T) {
 	expressions, job := large(t, 10)
 	verdict := expressions.Validate(t.Context(), job, nil, "ann")
 	rejected, cost := verdict.Rejected, verdict.Cost
-	if t.Log(cost); rejected != nil || cost.Call > celconfig.PerCallLimit/2 || cost.Request > celconfig.RuntimeCELCostBudget/2 {
-		t.Errorf("Validate() = %v at %+v, want half of %d and of %d", rejected, cost, celconfig.PerCallLimit, celconfig.RuntimeCELCostBudget)
+	if t.Log(cost); rejected != nil || cost.Call > celconfig.PerCallLimit/2 ||
+		cost.Request > celconfig.RuntimeCELCostBudget/2 {
+		t.Errorf("Validate() = %v at %+v, want half of %d and of %d", rejected, cost,
+			celconfig.PerCallLimit, celconfig.RuntimeCELCostBudget)
 	}
 }
 
-// BenchmarkValidate validates a TrainJob with sixteen patches, of one job and of ten jobs with ten containers each.
+// BenchmarkValidate validates a TrainJob with sixteen patches, of one job and of ten jobs with ten
+// containers each.
 func BenchmarkValidate(b *testing.B) {
 	for _, n := range []int{1, 10} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -174,7 +192,8 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// large returns a policy of sixteen managers and a TrainJob. Each manager sets fields of n jobs with n containers.
+// large returns a policy of sixteen managers and a TrainJob. Each manager sets fields of n jobs
+// with n containers.
 func large(t testing.TB, n int) (*vap.Expressions, map[string]any) {
 	t.Helper()
 	var text strings.Builder
@@ -182,20 +201,37 @@ func large(t testing.TB, n int) (*vap.Expressions, map[string]any) {
 	var patches []any
 	for m := range 16 {
 		name := fmt.Sprintf("example.com/m%d", m)
-		fmt.Fprintf(&text, "- name: %s\n  paths: ['%s', '.spec.replicatedJobs[*].template.spec.template.metadata.labels', '.spec.replicatedJobs[*].template.spec.template.spec.containers[*].env']\n  users: [ann]\n", name, strings.Join(paths[:6], "', '"))
+		fmt.Fprintf(&text,
+			"- name: %s\n  paths: ['%s', "+
+				"'.spec.replicatedJobs[*].template.spec.template.metadata.labels', "+
+				"'.spec.replicatedJobs[*].template.spec.template.spec.containers[*].env']\n  "+
+				"users: [ann]\n", name, strings.Join(paths[:6], "', '"))
 		var jobs []any
 		for j := range n {
 			var containers []any
 			for c := range n {
-				containers = append(containers, map[string]any{"name": fmt.Sprint("c", c), "env": []any{map[string]any{"name": fmt.Sprint("E", m), "value": "v"}}})
+				containers = append(
+					containers, map[string]any{
+						"name": fmt.Sprint("c", c),
+						"env":  []any{map[string]any{"name": fmt.Sprint("E", m), "value": "v"}}})
 			}
 			pod := map[string]any{
 				"metadata": map[string]any{"labels": map[string]any{fmt.Sprint("l", m): "v"}},
-				"spec":     map[string]any{"nodeSelector": map[string]any{"pool": "a", fmt.Sprint("n", m): "v"}, "containers": containers, "tolerations": []any{map[string]any{"key": "k", "operator": "Exists"}}},
+				"spec": map[string]any{
+					"nodeSelector": map[string]any{"pool": "a", fmt.Sprint("n", m): "v"},
+					"containers":   containers,
+					"tolerations":  []any{map[string]any{"key": "k", "operator": "Exists"}}},
 			}
-			jobs = append(jobs, map[string]any{"name": fmt.Sprint("j", j), "template": map[string]any{"spec": map[string]any{"template": pod}}})
+			jobs = append(
+				jobs, map[string]any{
+					"name":     fmt.Sprint("j", j),
+					"template": map[string]any{"spec": map[string]any{"template": pod}}})
 		}
-		patches = append(patches, map[string]any{"manager": name, "trainingRuntimeSpec": map[string]any{"template": map[string]any{"spec": map[string]any{"replicatedJobs": jobs}}}})
+		patches = append(
+			patches, map[string]any{
+				"manager": name,
+				"trainingRuntimeSpec": map[string]any{
+					"template": map[string]any{"spec": map[string]any{"replicatedJobs": jobs}}}})
 	}
 	p, found := policy.Parse("trainweld.yaml", []byte(text.String()))
 	if found != nil {
@@ -205,7 +241,10 @@ func large(t testing.TB, n int) (*vap.Expressions, map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return expressions, map[string]any{"metadata": map[string]any{"name": "llm", "namespace": "team-a"}, "spec": map[string]any{"runtimeRef": map[string]any{"name": "rt"}, "runtimePatches": patches}}
+	return expressions,
+		map[string]any{"metadata": map[string]any{"name": "llm", "namespace": "team-a"},
+			"spec": map[string]any{"runtimeRef": map[string]any{"name": "rt"},
+				"runtimePatches": patches}}
 }
 
 // hasUsers reports whether the policy's text names users of a manager.
@@ -234,7 +273,8 @@ func entry(object map[string]any, manager string) any {
 func stored(patches []trainer.RuntimePatch) {
 	prune := func(m *metav1.ObjectMeta) {
 		if m != nil {
-			*m = metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers}
+			*m = metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels,
+				Annotations: m.Annotations, Finalizers: m.Finalizers}
 		}
 	}
 	for _, p := range patches {
@@ -270,7 +310,9 @@ func stored(patches []trainer.RuntimePatch) {
 
 // kind returns the code for the problem in a message.
 func kind(message string) string {
-	for part, kind := range map[string]string{"lists no manager": "TW230", "must have the order": "TW231", " set .": "TW232", "required: ": "TW233", "different values": "TW300", "change the patch": "users"} {
+	for part, kind := range map[string]string{
+		"lists no manager": "TW230", "must have the order": "TW231", " set .": "TW232",
+		"required: ": "TW233", "different values": "TW300", "change the patch": "users"} {
 		if strings.Contains(message, part) {
 			return kind
 		}

@@ -24,8 +24,9 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// BenchmarkCheck checks 1,000 TrainJobs of one runtime with the program and with kubeconform. It also decodes and encodes the same
-// files with sigs.k8s.io/yaml. All read the files from disk, and use all cores.
+// BenchmarkCheck checks 1,000 TrainJobs of one runtime with the program and with kubeconform. It
+// also decodes and encodes the same files with sigs.k8s.io/yaml. All read the files from disk, and
+// use all cores.
 func BenchmarkCheck(b *testing.B) {
 	const jobs = 1000
 	dir := testenv.WriteTrainJobs(b, jobs)
@@ -33,7 +34,9 @@ func BenchmarkCheck(b *testing.B) {
 	v := newValidator(b)
 	floor := &roundrobin.Side{Name: "yaml", Run: func() error { return each(names, recode) }}
 	ours := &roundrobin.Side{Name: "check", Run: func() error { return check(dir, jobs) }}
-	theirs := &roundrobin.Side{Name: "kubeconform", Run: func() error { return each(names, func(name string) error { return conform(v, name) }) }}
+	theirs := &roundrobin.Side{Name: "kubeconform", Run: func() error {
+		return each(names, func(name string) error { return conform(v, name) })
+	}}
 	sides := []*roundrobin.Side{floor, ours, theirs}
 	roundrobin.Whole(b, 5, sides...)
 	for _, s := range sides {
@@ -44,7 +47,8 @@ func BenchmarkCheck(b *testing.B) {
 	b.ReportMetric(ours.CPU()/theirs.CPU(), "times-kubeconform-cpu")
 }
 
-// TestSides checks that each side reads every file. Both judges must accept the TrainJobs of the benchmark, and reject an unknown field.
+// TestSides checks that each side reads every file. Both judges must accept the TrainJobs of the
+// benchmark, and reject an unknown field.
 func TestSides(t *testing.T) {
 	const jobs = 3
 	dir := testenv.WriteTrainJobs(t, jobs)
@@ -60,8 +64,10 @@ func TestSides(t *testing.T) {
 	if err := check(dir, jobs); err != nil {
 		t.Error(err)
 	}
-	testenv.WriteIn(t, dir, "job-00000.yaml", strings.Replace(testenv.TrainJob(0), "numNodes:", "nodes:", 1))
-	if err := conform(v, filepath.Join(dir, "job-00000.yaml")); err == nil || !strings.Contains(err.Error(), "nodes") {
+	testenv.WriteIn(t, dir, "job-00000.yaml",
+		strings.Replace(testenv.TrainJob(0), "numNodes:", "nodes:", 1))
+	if err := conform(v, filepath.Join(dir, "job-00000.yaml")); err == nil ||
+		!strings.Contains(err.Error(), "nodes") {
 		t.Errorf("kubeconform takes an unknown field: %v", err)
 	}
 	if err := check(dir, jobs); err == nil || !strings.Contains(err.Error(), "nodes") {
@@ -81,7 +87,9 @@ func filesOf(tb testing.TB, dir string, want int) []string {
 
 // each calls work for every file, on all cores, and returns the first error.
 func each(names []string, work func(name string) error) (first error) {
-	parallel.Ordered(len(names), func(i int) error { return work(names[i]) }, func(_ int, err error) {
+	parallel.Ordered(len(names), func(i int) error {
+		return work(names[i])
+	}, func(_ int, err error) {
 		if first == nil {
 			first = err
 		}
@@ -92,9 +100,12 @@ func each(names []string, work func(name string) error) (first error) {
 // check runs the command in this process.
 func check(dir string, jobs int) error {
 	var stdout, stderr bytes.Buffer
-	p := &host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	p := &host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Files: host.Files{}}
 	args := []string{"check", dir}
-	status := commandline.Run(p, args, func(p *host.Program) *cobra.Command { return cli.Root(p, args) })
+	status := commandline.Run(p, args, func(p *host.Program) *cobra.Command {
+		return cli.Root(p, args)
+	})
 	want := fmt.Sprintf("checked %d TrainJobs and 1 runtime in %d documents: ", jobs, jobs+1)
 	if status != exit.Done || !strings.HasPrefix(stderr.String(), want) {
 		return fmt.Errorf("status %d: %s%s", status, stdout.String(), stderr.String())

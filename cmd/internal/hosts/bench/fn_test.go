@@ -49,20 +49,28 @@ const (
 `
 )
 
-// jobSet and jobSetPatch are of the side of fn, by the definition of JobSet, and deployment and deploymentPatch of kustomize's.
+// jobSet and jobSetPatch are of the side of fn, by the definition of JobSet, and deployment and
+// deploymentPatch of kustomize's.
 func jobSet(n int) string {
-	return fmt.Sprintf("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: web-%d\n  labels: {app: web}\nspec:\n  replicatedJobs:\n  - name: node\n    template:\n"+
-		"      spec:\n        template:\n          spec:%s", n, strings.ReplaceAll(podSpec, "\n", "\n      "))
+	return fmt.Sprintf(
+		"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: web-%d\n  "+
+			"labels: {app: web}\nspec:\n  replicatedJobs:\n  - name: node\n    template:\n"+
+			"      spec:\n        template:\n          spec:%s", n,
+		strings.ReplaceAll(podSpec, "\n", "\n      "))
 }
 
 func deployment(n int) string {
-	return fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web-%d\n  labels: {app: web}\nspec:\n  replicas: 2\n  selector:\n    matchLabels: {app: web}\n"+
-		"  template:\n    metadata:\n      labels: {app: web}\n    spec:%s", n, podSpec)
+	return fmt.Sprintf(
+		"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web-%d\n  labels: {app: "+
+			"web}\nspec:\n  replicas: 2\n  selector:\n    matchLabels: {app: web}\n"+
+			"  template:\n    metadata:\n      labels: {app: web}\n    spec:%s", n, podSpec)
 }
 
 var (
-	jobSetPatch     = "spec:\n  replicatedJobs:\n  - name: node\n    template:\n      spec:\n        template:\n          spec:" + strings.ReplaceAll(podPatch, "\n", "\n      ")
-	deploymentPatch = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: any\nspec:\n  template:\n    spec:" + podPatch
+	jobSetPatch = "spec:\n  replicatedJobs:\n  - name: node\n    template:\n      spec:\n    " +
+		"    template:\n          spec:" + strings.ReplaceAll(podPatch, "\n", "\n      ")
+	deploymentPatch = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: any\nspec:\n  " +
+		"template:\n    spec:" + podPatch
 )
 
 // indented indents all lines of a text.
@@ -74,8 +82,11 @@ func indented(text string, n int) string {
 // mergeList returns the input of fn: a patch for n JobSets.
 func mergeList(n int) string {
 	var b strings.Builder
-	b.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  apiVersion: trainweld.github.io/v1alpha1\n  kind: MergePatches\n" +
-		"  patches:\n  - manager: team\n    target: {kind: JobSet}\n    patch:\n" + indented(jobSetPatch, 6) + "items:\n")
+	b.WriteString(
+		"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  apiVersion: " +
+			"trainweld.github.io/v1alpha1\n  kind: MergePatches\n" +
+			"  patches:\n  - manager: team\n    target: {kind: JobSet}\n    patch:\n" +
+			indented(jobSetPatch, 6) + "items:\n")
 	for i := range n {
 		b.WriteString("- " + strings.TrimLeft(indented(jobSet(i), 2), " "))
 	}
@@ -94,7 +105,8 @@ func kustomization(tb testing.TB, n int, patched bool) filesys.FileSystem {
 	if patched {
 		text += "patches:\n- target: {kind: Deployment}\n  path: patch.yaml\n"
 	}
-	for file, text := range map[string]string{"all.yaml": all.String(), "patch.yaml": deploymentPatch, "kustomization.yaml": text} {
+	for file, text := range map[string]string{
+		"all.yaml": all.String(), "patch.yaml": deploymentPatch, "kustomization.yaml": text} {
 		if err := fs.WriteFile("/"+file, []byte(text)); err != nil {
 			tb.Fatal(err)
 		}
@@ -114,22 +126,33 @@ func kustomize(fs filesys.FileSystem) (string, error) {
 // fn runs the command in this process.
 func fn(list string) (string, error) {
 	var stdout, stderr bytes.Buffer
-	p := &host.Program{Stdin: strings.NewReader(list), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	p := &host.Program{Stdin: strings.NewReader(list), Stdout: &stdout, Stderr: &stderr,
+		Files: host.Files{}}
 	args := []string{"fn"}
-	if status := commandline.Run(p, args, func(p *host.Program) *cobra.Command { return cli.Root(p, args) }); status != exit.Done {
+	if status := commandline.Run(p, args, func(p *host.Program) *cobra.Command {
+		return cli.Root(p, args)
+	}); status != exit.Done {
 		return "", fmt.Errorf("status %d: %s", status, stderr.String())
 	}
 	return stdout.String(), nil
 }
 
-// BenchmarkFn merges a patch into 1,000 JobSets by their definition, with owners. For comparison, kustomize merges a patch
-// strategically into as many Deployments of the same Pods. The build of kustomize without the patch shows the cost of its merge.
+// BenchmarkFn merges a patch into 1,000 JobSets by their definition, with owners. For comparison,
+// kustomize merges a patch strategically into as many Deployments of the same Pods. The build of
+// kustomize without the patch shows the cost of its merge.
 func BenchmarkFn(b *testing.B) {
 	const objects = 1000
-	list, patched, bare := mergeList(objects), kustomization(b, objects, true), kustomization(b, objects, false)
+	list, patched, bare := mergeList(objects), kustomization(b, objects, true),
+		kustomization(b, objects, false)
 	ours := &roundrobin.Side{Name: "fn", Run: func() error { _, err := fn(list); return err }}
-	theirs := &roundrobin.Side{Name: "kustomize", Run: func() error { _, err := kustomize(patched); return err }}
-	build := &roundrobin.Side{Name: "build", Run: func() error { _, err := kustomize(bare); return err }}
+	theirs := &roundrobin.Side{Name: "kustomize", Run: func() error {
+		_, err := kustomize(patched)
+		return err
+	}}
+	build := &roundrobin.Side{Name: "build", Run: func() error {
+		_, err := kustomize(bare)
+		return err
+	}}
 	sides := []*roundrobin.Side{ours, theirs, build}
 	roundrobin.Whole(b, 5, sides...)
 	for _, s := range sides {
@@ -151,8 +174,10 @@ func TestSides_Fn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{ours, theirs} {
-		for _, part := range []string{"image: registry.example.com/agent:1", "pool: reserved", "value: debug", "name: QUEUE", "image: registry.example.com/proxy:2"} {
-			if got := strings.Count(text, part) - strings.Count(text[:strings.Index(text, "items:")+1], part); got != objects {
+		for _, part := range []string{"image: registry.example.com/agent:1", "pool: reserved",
+			"value: debug", "name: QUEUE", "image: registry.example.com/proxy:2"} {
+			if got := strings.Count(text, part) -
+				strings.Count(text[:strings.Index(text, "items:")+1], part); got != objects {
 				t.Errorf("%d times %q, want %d in:\n%s", got, part, objects, text)
 			}
 		}

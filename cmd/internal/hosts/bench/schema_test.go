@@ -13,22 +13,25 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// newValidator returns kubeconform for the kinds of the latest release. It rejects unknown fields, and reads schemas from files only.
+// newValidator returns kubeconform for the kinds of the latest release. It rejects unknown fields,
+// and reads schemas from files only.
 func newValidator(tb testing.TB) validator.Validator {
 	tb.Helper()
 	dir := tb.TempDir()
-	for file, kind := range map[string]string{"trainjob.json": "TrainJob", "clustertrainingruntime.json": "ClusterTrainingRuntime"} {
+	for file, kind := range map[string]string{
+		"trainjob.json": "TrainJob", "clustertrainingruntime.json": "ClusterTrainingRuntime"} {
 		testenv.WriteIn(tb, dir, file, schemaOf(tb, kind))
 	}
-	v, err := validator.New([]string{filepath.Join(dir, "{{ .ResourceKind }}.json")}, validator.Opts{Strict: true})
+	v, err := validator.New([]string{filepath.Join(dir, "{{ .ResourceKind }}.json")},
+		validator.Opts{Strict: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return v
 }
 
-// schemaOf returns the JSON Schema of a definition, as users of kubeconform make it. Objects allow no unknown fields. A value
-// that is an integer or a string gets both types.
+// schemaOf returns the JSON Schema of a definition, as users of kubeconform make it. Objects allow
+// no unknown fields. A value that is an integer or a string gets both types.
 func schemaOf(tb testing.TB, kind string) string {
 	tb.Helper()
 	data, err := release.Latest().Definition(kind)
@@ -57,7 +60,8 @@ func schemaOf(tb testing.TB, kind string) string {
 // closeObjects changes a schema and all below it.
 func closeObjects(schema map[string]any) {
 	if properties, ok := schema["properties"].(map[string]any); ok {
-		if _, set := schema["additionalProperties"]; !set && schema["x-kubernetes-preserve-unknown-fields"] != true {
+		if _, set := schema["additionalProperties"]; !set &&
+			schema["x-kubernetes-preserve-unknown-fields"] != true {
 			schema["additionalProperties"] = false
 		}
 		for _, property := range properties {

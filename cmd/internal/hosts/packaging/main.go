@@ -1,4 +1,5 @@
-// Command packaging makes what goreleaser and the go command do not: it tags a release, and writes the documents of an archive.
+// Command packaging makes what goreleaser and the go command do not: it tags a release, and writes
+// the documents of an archive.
 //
 //	go run ./packaging tag ../../.. v0.1.0
 //	go run ./packaging documents ../../../bin/documents
@@ -48,15 +49,19 @@ func documents(folder string) error {
 		}
 	}
 	for shell, file := range map[string]string{
-		"bash": "trainweld.bash", "zsh": "_trainweld", "fish": "trainweld.fish", "powershell": "trainweld.ps1",
+		"bash": "trainweld.bash", "zsh": "_trainweld", "fish": "trainweld.fish",
+		"powershell": "trainweld.ps1",
 	} {
 		var out strings.Builder
-		root := cli.Root(&host.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Files: host.Files{}}, nil)
+		root := cli.Root(
+			&host.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
+				Files: host.Files{}}, nil)
 		root.SetArgs([]string{"completion", shell})
 		if err := root.Execute(); err != nil {
 			return fmt.Errorf("completion %s: %w", shell, err)
 		}
-		if err := os.WriteFile(filepath.Join(completions, file), []byte(out.String()), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(completions, file), []byte(out.String()),
+			0o666); err != nil {
 			return err
 		}
 	}

@@ -80,7 +80,9 @@ func (r *repository) tag(version string, at time.Time) error {
 // pin commits all changes with the version and the checksums of the modules. A checksum covers the
 // files of a module, so each module is committed before the next one names it.
 func (r *repository) pin(version string) {
-	toVersion := func(text string) string { return ownVersion.ReplaceAllString(text, "${1}"+version) }
+	toVersion := func(text string) string {
+		return ownVersion.ReplaceAllString(text, "${1}"+version)
+	}
 	sums, amend := "", "--no-amend"
 	withSums := func(text string) string { // in the order of the go command
 		lines := slices.DeleteFunc(strings.SplitAfter(text, "\n"),

@@ -15,13 +15,18 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// layered writes a page of a TrainJob with ten managers. It has more layers than the style has colors.
+// layered writes a page of a TrainJob with ten managers. It has more layers than the style has
+// colors.
 func layered(t *testing.T) string {
 	t.Helper()
 	var job strings.Builder
-	job.WriteString("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm}\nspec:\n  runtimeRef: {name: torch-a100}\n  runtimePatches:\n")
+	job.WriteString(
+		"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " +
+			"llm}\nspec:\n  runtimeRef: {name: torch-a100}\n  runtimePatches:\n")
 	for i := range 10 {
-		fmt.Fprintf(&job, "  - manager: example.com/manager-%d\n    trainingRuntimeSpec: {template: {metadata: {labels: {label-%d: a}}}}\n", i, i)
+		fmt.Fprintf(&job,
+			"  - manager: example.com/manager-%d\n    trainingRuntimeSpec: {template: {metadata: "+
+				"{labels: {label-%d: a}}}}\n", i, i)
 	}
 	file := filepath.Join(t.TempDir(), "job.yaml")
 	if err := os.WriteFile(file, []byte(job.String()), 0o666); err != nil {
@@ -36,14 +41,16 @@ type bar struct {
 	X, Y    int
 }
 
-// TestColors shows the page as people with a color vision deficiency see it. Two layers differ in the pattern of their bars or clearly
-// in color, up to the number of colors. Every bar has the contrast to the page that WCAG asks for.
+// TestColors shows the page as people with a color vision deficiency see it. Two layers differ in
+// the pattern of their bars or clearly in color, up to the number of colors. Every bar has the
+// contrast to the page that WCAG asks for.
 func TestColors(t *testing.T) {
 	const colors, leastDistance, leastContrast = 11, 0.033, 3
 	file := layered(t)
 	for _, preferred := range []string{"light", "dark"} {
 		p := open(t, file, 1280, scheme(preferred))
-		bars := eval[[]bar](t, p, `[...document.querySelectorAll(".filter label[class]")].map((label) => {
+		bars := eval[[]bar](
+			t, p, `[...document.querySelectorAll(".filter label[class]")].map((label) => {
 			const pattern = getComputedStyle(label, "::before").borderLeftStyle, r = label.getBoundingClientRect();
 			label.style.setProperty("--b", "solid"); // so that the middle of the bar has its color
 			return {pattern, x: Math.round(r.left + 1 + parseFloat(getComputedStyle(label).paddingLeft) + 2), y: Math.round(r.top + r.height / 2)};
@@ -51,8 +58,10 @@ func TestColors(t *testing.T) {
 		if len(bars) <= colors {
 			t.Fatalf("the page has %d layers, want more than %d", len(bars), colors)
 		}
-		for _, deficiency := range []emulation.SetEmulatedVisionDeficiencyType{"none", "protanopia", "deuteranopia", "tritanopia"} {
-			p.run(t, command(emulation.SetEmulatedVisionDeficiency, emulation.SetEmulatedVisionDeficiencyParams{Type: deficiency}))
+		for _, deficiency := range []emulation.SetEmulatedVisionDeficiencyType{
+			"none", "protanopia", "deuteranopia", "tritanopia"} {
+			p.run(t, command(emulation.SetEmulatedVisionDeficiency,
+				emulation.SetEmulatedVisionDeficiencyParams{Type: deficiency}))
 			picture, err := png.Decode(bytes.NewReader(get(t, p, chromedp.CaptureScreenshot())))
 			if err != nil {
 				t.Fatal(err)
@@ -63,7 +72,8 @@ func TestColors(t *testing.T) {
 				}
 				for j, b := range bars[:i] {
 					if d := distance(picture, a, b); a.Pattern == b.Pattern && d < leastDistance {
-						t.Errorf("%s, %s: layers %d and %d have %s bars, and colors at a distance of %.3f", preferred, deficiency, j, i, a.Pattern, d)
+						t.Errorf("%s, %s: layers %d and %d have %s bars, and colors at a "+
+							"distance of %.3f", preferred, deficiency, j, i, a.Pattern, d)
 					}
 				}
 			}
@@ -95,7 +105,8 @@ func contrast(picture image.Image, a, b bar) float64 {
 	return max(high, low) / min(high, low)
 }
 
-// distance returns the distance of two dots in the color space Oklab, in which 0.02 is just visible.
+// distance returns the distance of two dots in the color space Oklab, in which 0.02 is just
+// visible.
 func distance(picture image.Image, a, b bar) float64 {
 	oklab := func(at bar) [3]float64 {
 		c := linear(picture, at)

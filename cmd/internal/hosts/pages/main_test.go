@@ -31,7 +31,8 @@ var (
 	browser context.Context
 )
 
-// TestMain builds the program, and starts the browser that CHROMIUM or the PATH names. Without one, no test can run: the tests fail.
+// TestMain builds the program, and starts the browser that CHROMIUM or the PATH names. Without one,
+// no test can run: the tests fail.
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "trainweld-web")
@@ -41,8 +42,10 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		program = filepath.Join(dir, "trainweld")
-		build := exec.Command("go", "build", "-tags", "kustomize_disable_go_plugin_support", "-o", program, "./cmd/trainweld")
-		build.Dir, build.Env = repository, append(os.Environ(), "GOWORK=") // the program's module is in the workspace, and this one is not
+		build := exec.Command("go", "build", "-tags", "kustomize_disable_go_plugin_support", "-o",
+			program, "./cmd/trainweld")
+		// the program's module is in the workspace, and this one is not
+		build.Dir, build.Env = repository, append(os.Environ(), "GOWORK=")
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "building trainweld: %v\n%s", err, out)
 			return 1
@@ -53,10 +56,13 @@ func TestMain(m *testing.M) {
 		}
 		file, err := exec.LookPath(name)
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "these tests need a browser: install Debian's package chromium, or name one in CHROMIUM: %v\n", err)
+			fmt.Fprintf(os.Stderr,
+				"these tests need a browser: install Debian's package chromium, or name one in "+
+					"CHROMIUM: %v\n", err)
 			return 1
 		}
-		opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(file), chromedp.Flag("force-color-profile", "srgb"))
+		opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(file),
+			chromedp.Flag("force-color-profile", "srgb"))
 		if os.Geteuid() == 0 {
 			opts = append(opts, chromedp.NoSandbox) // the sandbox does not run for root
 		}
@@ -73,7 +79,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// write writes the standard output of a command to a file of a temporary folder, and returns its path.
+// write writes the standard output of a command to a file of a temporary folder, and returns its
+// path.
 func write(t *testing.T, args ...string) string {
 	t.Helper()
 	run := exec.Command(program, append(args, "-o", "html")...)
@@ -110,14 +117,17 @@ func command[P, R any](cmd cdp.Command[P, R], params P) step {
 
 // scheme makes the tab prefer a color scheme.
 func scheme(name string) step {
-	return command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"},
-	}})
+	return command(emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: name},
+			{Name: "prefers-reduced-motion", Value: "reduce"},
+		}})
 }
 
 // scripts lets the page run scripts, or not. The test itself needs them.
 func scripts(run bool) step {
-	return command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !run})
+	return command(emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: !run})
 }
 
 // open opens a file or an address in a tab of its own, as wide as asked, after the steps.
@@ -134,7 +144,10 @@ func open(t *testing.T, file string, width int64, steps ...step) *tab {
 	if err := chromedp.Listen(ctx, func(event any) { p.note(event, address) }); err != nil {
 		t.Fatal(err)
 	}
-	steps = append([]step{command(network.Enable, network.EnableParams{}), command(log.Enable, cdp.Empty{}), command(page.BringToFront, cdp.Empty{}), chromedp.EmulateViewport(width, 900)}, steps...)
+	steps = append(
+		[]step{command(network.Enable, network.EnableParams{}), command(log.Enable, cdp.Empty{}),
+			command(page.BringToFront, cdp.Empty{}), chromedp.EmulateViewport(width, 900)},
+		steps...)
 	p.run(t, append(steps, chromedp.Navigate(address))...)
 	return p
 }

@@ -1,8 +1,9 @@
-// Package apirule holds the common rules of the APIs of Jobs, Pods and JobSets. They check required values, sets of
-// values, ranges, names, selectors and metadata.
+// Package apirule holds the common rules of the APIs of Jobs, Pods and JobSets. They check required
+// values, sets of values, ranges, names, selectors and metadata.
 //
-// A rule gets the field and its code, and calls a Reporter for each mistake. It does not see the object around the
-// field. The limits come from Kubernetes v1.36.3 (k8s.io/apimachinery pkg/util/validation and pkg/api/validation).
+// A rule gets the field and its code, and calls a Reporter for each mistake. It does not see the
+// object around the field. The limits come from Kubernetes v1.36.3 (k8s.io/apimachinery
+// pkg/util/validation and pkg/api/validation).
 package apirule
 
 import (
@@ -18,10 +19,12 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Reporter receives one problem of a JobSet, Job or Pod: its code, the field, a message and the help.
+// Reporter receives one problem of a JobSet, Job or Pod: its code, the field, a message and the
+// help.
 type Reporter func(code finding.Code, path fieldpath.Path, message, help string)
 
-// Within returns a reporter for the fields within the one at a path. So the checks of valid fields make short paths only.
+// Within returns a reporter for the fields within the one at a path. So the checks of valid fields
+// make short paths only.
 func Within(at fieldpath.Path, report Reporter) Reporter {
 	return func(code finding.Code, path fieldpath.Path, message, help string) {
 		report(code, at.Append(path...), message, help)
@@ -42,14 +45,17 @@ func NonNegative[T int32 | int64](report Reporter, code finding.Code, path field
 }
 
 // Between reports a number outside of a range.
-func Between[T int32 | int64 | int](report Reporter, code finding.Code, path fieldpath.Path, n, least, most T) {
+func Between[T int32 | int64 | int](report Reporter, code finding.Code, path fieldpath.Path, n,
+	least, most T) {
 	if n < least || n > most {
-		report(code, path, Invalid(n, validation.InclusiveRangeError(int(least), int(most))), "set a number in that range")
+		report(code, path, Invalid(n, validation.InclusiveRangeError(int(least), int(most))),
+			"set a number in that range")
 	}
 }
 
 // OneOf reports a value that is not in allowed. It returns whether it is.
-func OneOf[T ~string](report Reporter, code finding.Code, path fieldpath.Path, value T, allowed ...T) bool {
+func OneOf[T ~string](report Reporter, code finding.Code, path fieldpath.Path, value T,
+	allowed ...T) bool {
 	if slices.Contains(allowed, value) {
 		return true
 	}
@@ -66,15 +72,18 @@ func Required(report Reporter, code finding.Code, path fieldpath.Path, value str
 }
 
 // Valid reports the problems that Kubernetes finds in a value, if any.
-func Valid(report Reporter, code finding.Code, path fieldpath.Path, value any, problems []string, help string) {
+func Valid(report Reporter, code finding.Code, path fieldpath.Path, value any, problems []string,
+	help string) {
 	if len(problems) > 0 {
 		report(code, path, Invalid(value, strings.Join(problems, "; ")), help)
 	}
 }
 
 const (
-	labelHelp     = "use lower-case letters, digits and dashes, beginning and ending with a letter or digit, 63 at most"
-	SubdomainHelp = "use lower-case letters, digits, dashes and dots, beginning and ending with a letter or digit"
+	labelHelp = "use lower-case letters, digits and dashes, beginning and ending with a " +
+		"letter or digit, 63 at most"
+	SubdomainHelp = "use lower-case letters, digits, dashes and dots, beginning and ending with " +
+		"a letter or digit"
 	qualifiedHelp = `use a name such as "app" or "example.com/app"`
 )
 
@@ -92,8 +101,10 @@ func QualifiedName(report Reporter, code finding.Code, path fieldpath.Path, name
 }
 
 // LabelSelector reports errors in a label selector.
-func LabelSelector(selector *metav1.LabelSelector, path fieldpath.Path, code finding.Code, report Reporter) {
-	for _, err := range metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
+func LabelSelector(selector *metav1.LabelSelector, path fieldpath.Path, code finding.Code,
+	report Reporter) {
+	for _, err := range metav1validation.ValidateLabelSelector(
+		selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
 		report(code, path, err.Error(), "fix the selector")
 	}
 }

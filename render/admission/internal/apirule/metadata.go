@@ -17,14 +17,16 @@ const longestAnnotations = apimachinery.TotalAnnotationSizeLimitB
 
 // Metadata checks labels and annotations.
 func Metadata(labels, annotations map[string]string, at fieldpath.Path, report Reporter) {
-	const help = "use letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit, 63 at most"
+	const help = "use letters, digits, dashes, underscores and dots, beginning and ending with a " +
+		"letter or digit, 63 at most"
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if isPlainKey(key) && (labels[key] == "" || isPlainWord(labels[key])) {
 			continue
 		}
 		label := at.Append(fieldpath.Field("labels"), fieldpath.Key(key))
 		Valid(report, codes.BadLabel, label, key, validation.IsQualifiedName(key), help)
-		Valid(report, codes.BadLabel, label, labels[key], validation.IsValidLabelValue(labels[key]), help)
+		Valid(report, codes.BadLabel, label, labels[key], validation.IsValidLabelValue(labels[key]),
+			help)
 	}
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -32,7 +34,8 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 		if isPlainKey(key) {
 			continue
 		}
-		Valid(report, codes.BadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)), key, validation.IsQualifiedName(strings.ToLower(key)), help)
+		Valid(report, codes.BadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)),
+			key, validation.IsQualifiedName(strings.ToLower(key)), help)
 	}
 	if size > longestAnnotations {
 		report(codes.BadLabel, at.Append(fieldpath.Field("annotations")),
@@ -40,7 +43,8 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 	}
 }
 
-// isPlainKey reports whether a key is plainly valid. The functions of Kubernetes, which run regular expressions, judge all other keys.
+// isPlainKey reports whether a key is plainly valid. The functions of Kubernetes, which run regular
+// expressions, judge all other keys.
 func isPlainKey(key string) bool {
 	prefix, name, ok := strings.Cut(key, "/")
 	if !ok {
@@ -50,7 +54,9 @@ func isPlainKey(key string) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(prefix, ".") {
-		if !isPlainWord(label) || strings.ContainsFunc(label, func(r rune) bool { return r == '_' || 'A' <= r && r <= 'Z' }) {
+		if !isPlainWord(label) || strings.ContainsFunc(label, func(r rune) bool {
+			return r == '_' || 'A' <= r && r <= 'Z'
+		}) {
 			return false
 		}
 	}

@@ -6,14 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The functions below return the API server's own text of a field error, without the field: a finding has it. So a search for the
-// cluster's message finds ours.
+// The functions below return the API server's own text of a field error, without the field: a
+// finding has it. So a search for the cluster's message finds ours.
 
 // Missing returns the text of a required value.
 func Missing(detail string) string { return field.Required(nil, detail).ErrorBody() }
 
 // Invalid returns the text of an invalid value.
-func Invalid(value any, detail string) string { return field.Invalid(nil, value, detail).ErrorBody() }
+func Invalid(value any, detail string) string {
+	return field.Invalid(nil, value, detail).ErrorBody()
+}
 
 // InvalidObject returns the text of an invalid object, without its value.
 func InvalidObject(detail string) string { return Invalid(field.OmitValueType{}, detail) }

@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// Check applies the rules of the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) to a Job that the JobSet
-// controller made. Fields that the API server fills in may be empty.
+// Check applies the rules of the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) to a Job
+// that the JobSet controller made. Fields that the API server fills in may be empty.
 func Check(job *batchv1.Job, report apirule.Reporter) {
 	apirule.Metadata(job.Labels, job.Annotations, fieldpath.Fields("metadata"), report)
 	spec := fieldpath.Fields("spec")
@@ -33,14 +33,16 @@ func Check(job *batchv1.Job, report apirule.Reporter) {
 		if job.Spec.PodFailurePolicy != nil {
 			apirule.OneOf(report, codes.JobSpec, path, *p, batchv1.Failed)
 		} else {
-			apirule.OneOf(report, codes.JobSpec, path, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
+			apirule.OneOf(report, codes.JobSpec, path, *p, batchv1.Failed,
+				batchv1.TerminatingOrFailed)
 		}
 	}
 	checkSelector(job, report)
 	checkRestartPolicy(&job.Spec, report)
 	template := &job.Spec.Template
 	at := spec.Append(fieldpath.Field("template"))
-	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")), report)
+	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")),
+		report)
 	podapi.CheckTemplate(template, at, report)
 }
 
@@ -60,27 +62,38 @@ func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Report
 	reject := func(field, message, help string) {
 		report(codes.JobSpec, at.Append(fieldpath.Field(field)), message, help)
 	}
-	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("parallelism")), spec.Parallelism)
-	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("completions")), spec.Completions)
-	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("activeDeadlineSeconds")), spec.ActiveDeadlineSeconds)
-	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("backoffLimit")), spec.BackoffLimit)
-	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
-	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
-	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("parallelism")),
+		spec.Parallelism)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("completions")),
+		spec.Completions)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("activeDeadlineSeconds")),
+		spec.ActiveDeadlineSeconds)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("backoffLimit")),
+		spec.BackoffLimit)
+	apirule.NonNegative(report, codes.JobSpec,
+		at.Append(fieldpath.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")),
+		spec.BackoffLimitPerIndex)
+	apirule.NonNegative(report, codes.JobSpec, at.Append(fieldpath.Field("maxFailedIndexes")),
+		spec.MaxFailedIndexes)
 	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
-		reject("backoffLimitPerIndex", apirule.Missing("when maxFailedIndexes is specified"), "set it, or remove maxFailedIndexes")
+		reject("backoffLimitPerIndex", apirule.Missing("when maxFailedIndexes is specified"),
+			"set it, or remove maxFailedIndexes")
 	}
 	if spec.CompletionMode != nil {
-		apirule.OneOf(report, codes.JobSpec, at.Append(fieldpath.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
+		apirule.OneOf(report, codes.JobSpec, at.Append(fieldpath.Field("completionMode")),
+			*spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
 	}
 	if !isIndexed(spec) {
 		const help = "set completionMode to Indexed, or remove the field"
 		if spec.CompletionMode == nil || *spec.CompletionMode == batchv1.NonIndexedCompletion {
 			if spec.BackoffLimitPerIndex != nil {
-				reject("backoffLimitPerIndex", apirule.Invalid(*spec.BackoffLimitPerIndex, needsIndex), help)
+				reject("backoffLimitPerIndex",
+					apirule.Invalid(*spec.BackoffLimitPerIndex, needsIndex), help)
 			}
 			if spec.MaxFailedIndexes != nil {
-				reject("maxFailedIndexes", apirule.Invalid(*spec.MaxFailedIndexes, needsIndex), help)
+				reject("maxFailedIndexes", apirule.Invalid(*spec.MaxFailedIndexes, needsIndex),
+					help)
 			}
 		}
 		return
@@ -90,14 +103,21 @@ func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Report
 		return
 	}
 	if p := spec.Parallelism; p != nil && *p > mostParallel {
-		reject("parallelism", apirule.Invalid(*p, fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", mostParallel)), "lower it")
+		reject("parallelism",
+			apirule.Invalid(
+				*p, fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed",
+					mostParallel)), "lower it")
 	}
 	if m := spec.MaxFailedIndexes; m != nil {
 		if *m > *spec.Completions {
-			reject("maxFailedIndexes", apirule.Invalid(*m, "must be less than or equal to completions"), "lower it")
+			reject("maxFailedIndexes",
+				apirule.Invalid(*m, "must be less than or equal to completions"), "lower it")
 		}
 		if *m > mostFailedIndexesOfAny {
-			reject("maxFailedIndexes", apirule.Invalid(*m, fmt.Sprintf("must be less than or equal to %d", mostFailedIndexesOfAny)), "lower it")
+			reject("maxFailedIndexes",
+				apirule.Invalid(
+					*m, fmt.Sprintf("must be less than or equal to %d", mostFailedIndexesOfAny)),
+				"lower it")
 		}
 	}
 	if *spec.Completions > mostCompletions && spec.BackoffLimitPerIndex != nil {
@@ -105,16 +125,25 @@ func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Report
 	}
 }
 
-// checkManyIndexes checks a Job with more than mostCompletions indexes and a backoff limit for each.
+// checkManyIndexes checks a Job with more than mostCompletions indexes and a backoff limit for
+// each.
 func checkManyIndexes(spec *batchv1.JobSpec, reject func(field, message, help string)) {
-	const ofMany = "must be less than or equal to %d when completions are above %d and used with backoff limit per index"
+	const ofMany = "must be less than or equal to %d when completions are above %d and used with " +
+		"backoff limit per index"
 	if spec.MaxFailedIndexes == nil {
-		reject("maxFailedIndexes", apirule.Missing(fmt.Sprintf("must be specified when completions is above %d", mostCompletions)), "set it")
+		reject("maxFailedIndexes",
+			apirule.Missing(
+				fmt.Sprintf("must be specified when completions is above %d", mostCompletions)),
+			"set it")
 	} else if *spec.MaxFailedIndexes > mostFailedOfMany {
-		reject("maxFailedIndexes", apirule.Invalid(*spec.MaxFailedIndexes, fmt.Sprintf(ofMany, mostFailedOfMany, mostCompletions)), "lower it")
+		reject("maxFailedIndexes",
+			apirule.Invalid(*spec.MaxFailedIndexes,
+				fmt.Sprintf(ofMany, mostFailedOfMany, mostCompletions)), "lower it")
 	}
 	if p := spec.Parallelism; p != nil && *p > mostParallelOfMany {
-		reject("parallelism", apirule.Invalid(*p, fmt.Sprintf(ofMany, mostParallelOfMany, mostCompletions)), "lower it")
+		reject("parallelism",
+			apirule.Invalid(*p, fmt.Sprintf(ofMany, mostParallelOfMany, mostCompletions)),
+			"lower it")
 	}
 }
 
@@ -130,7 +159,9 @@ func checkRestartPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	case corev1.RestartPolicyNever:
 	case corev1.RestartPolicyOnFailure, "":
 		if spec.PodFailurePolicy != nil {
-			report(codes.RestartPolicy, path, apirule.Invalid(string(cmp.Or(policy, corev1.RestartPolicyOnFailure)), `only "Never" is supported when podFailurePolicy is specified`),
+			report(codes.RestartPolicy, path,
+				apirule.Invalid(string(cmp.Or(policy, corev1.RestartPolicyOnFailure)),
+					`only "Never" is supported when podFailurePolicy is specified`),
 				"set restartPolicy to Never, or remove podFailurePolicy")
 		}
 	default:
@@ -154,17 +185,22 @@ func checkSelector(job *batchv1.Job, report apirule.Reporter) {
 		apirule.LabelSelector(s, fieldpath.Fields("spec", "selector"), codes.ReservedLabel, report)
 	}
 	if s := job.Spec.Selector; s != nil && !selects(s, own) {
-		report(codes.ReservedLabel, fieldpath.Fields("spec", "selector"), apirule.InvalidObject("`selector` not auto-generated"), "remove the selector")
+		report(codes.ReservedLabel, fieldpath.Fields("spec", "selector"),
+			apirule.InvalidObject("`selector` not auto-generated"), "remove the selector")
 	}
 	labels := fieldpath.Fields("spec", "template", "metadata", "labels")
 	for _, key := range []string{"job-name", batchv1.JobNameLabel} {
 		if value, set := job.Spec.Template.Labels[key]; set && value != job.Name {
-			report(codes.ReservedLabel, labels.Append(fieldpath.Key(key)), apirule.InvalidObject(fmt.Sprintf("must be '%s'", job.Name)), "remove the label: the Job API sets it")
+			report(codes.ReservedLabel, labels.Append(fieldpath.Key(key)),
+				apirule.InvalidObject(fmt.Sprintf("must be '%s'", job.Name)),
+				"remove the label: the Job API sets it")
 		}
 	}
 	for _, key := range []string{"controller-uid", batchv1.ControllerUidLabel} {
 		if _, set := job.Spec.Template.Labels[key]; set {
-			report(codes.ReservedLabel, labels.Append(fieldpath.Key(key)), apirule.InvalidObject("must be the uid of the Job"), "remove the label: the Job API sets it")
+			report(codes.ReservedLabel, labels.Append(fieldpath.Key(key)),
+				apirule.InvalidObject("must be the uid of the Job"),
+				"remove the label: the Job API sets it")
 		}
 	}
 }
@@ -172,12 +208,15 @@ func checkSelector(job *batchv1.Job, report apirule.Reporter) {
 func checkManualSelector(job *batchv1.Job, report apirule.Reporter) {
 	path := fieldpath.Fields("spec", "selector")
 	if job.Spec.Selector == nil {
-		report(codes.ReservedLabel, path, apirule.Missing(""), "remove manualSelector: the Job API makes the selector")
+		report(codes.ReservedLabel, path, apirule.Missing(""),
+			"remove manualSelector: the Job API makes the selector")
 		return
 	}
 	apirule.LabelSelector(job.Spec.Selector, path, codes.ReservedLabel, report)
 	if !selects(job.Spec.Selector, job.Spec.Template.Labels) {
-		report(codes.ReservedLabel, fieldpath.Fields("spec", "template", "metadata", "labels"), apirule.InvalidObject("`selector` does not match template `labels`"), "remove manualSelector and selector")
+		report(codes.ReservedLabel, fieldpath.Fields("spec", "template", "metadata", "labels"),
+			apirule.InvalidObject("`selector` does not match template `labels`"),
+			"remove manualSelector and selector")
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// PrintedPath returns a field of a Job as the API server prints it (Kubernetes v1.36.3 pkg/apis/core/validation). The
-// server omits the metadata of labels and annotations of the Pod template, except reserved ones. It renames or omits
-// some fields of volumes and affinities.
+// PrintedPath returns a field of a Job as the API server prints it (Kubernetes v1.36.3
+// pkg/apis/core/validation). The server omits the metadata of labels and annotations of the Pod
+// template, except reserved ones. It renames or omits some fields of volumes and affinities.
 func PrintedPath(code finding.Code, path fieldpath.Path) fieldpath.Path {
 	metadata := fieldpath.Fields("spec", "template", "metadata")
 	if code == codes.BadLabel && len(path) > len(metadata) && path.HasPrefix(metadata) {
@@ -28,7 +28,8 @@ func PrintedPath(code finding.Code, path fieldpath.Path) fieldpath.Path {
 		case name == "gcePersistentDisk" && len(rest) > 1:
 			printed = append(printed, fieldpath.Field("persistentDisk"))
 		case name == "serviceAccountToken" && len(rest) == 2 && rest[1] == fieldpath.Field("path"):
-			printed = slices.Delete(printed, len(printed)-2, len(printed)) // the list of sources and the position
+			// the list of sources and the position
+			printed = slices.Delete(printed, len(printed)-2, len(printed))
 		case name == "namespaces" && len(rest) == 2:
 			return append(printed, fieldpath.Field("namespace"))
 		default:

@@ -34,56 +34,77 @@ func checkPodFailurePolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	}
 }
 
-func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, at fieldpath.Path, report apirule.Reporter) {
+func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, at fieldpath.Path,
+	report apirule.Reporter) {
 	action := at.Append(fieldpath.Field("action"))
 	apirule.OneOf(report, codes.JobSpec, action, rule.Action,
-		batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex, batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore)
+		batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
+		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore)
 	if rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
-		report(codes.JobSpec, action, apirule.Invalid(string(rule.Action), "requires the backoffLimitPerIndex to be set"), "set backoffLimitPerIndex, or use another action")
+		report(codes.JobSpec, action,
+			apirule.Invalid(string(rule.Action), "requires the backoffLimitPerIndex to be set"),
+			"set backoffLimitPerIndex, or use another action")
 	}
-	if hasCodes, hasConditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; hasCodes == hasConditions {
+	if hasCodes, hasConditions := rule.OnExitCodes != nil,
+		len(rule.OnPodConditions) > 0; hasCodes == hasConditions {
 		detail := "specifying one of OnExitCodes and OnPodConditions is required"
 		if hasCodes {
 			detail = "specifying both OnExitCodes and OnPodConditions is not supported"
 		}
-		report(codes.JobSpec, at, apirule.InvalidObject(detail), "set either onExitCodes or onPodConditions")
+		report(codes.JobSpec, at, apirule.InvalidObject(detail),
+			"set either onExitCodes or onPodConditions")
 	}
 	if exit := rule.OnExitCodes; exit != nil {
 		checkExitCodes(spec, exit, at.Append(fieldpath.Field("onExitCodes")), report)
 	}
 	conditions := at.Append(fieldpath.Field("onPodConditions"))
 	if len(rule.OnPodConditions) > mostConditions {
-		report(codes.JobSpec, conditions, apirule.TooMany(len(rule.OnPodConditions), mostConditions), "remove some of them")
+		report(codes.JobSpec, conditions,
+			apirule.TooMany(len(rule.OnPodConditions), mostConditions), "remove some of them")
 	}
 	for i, pattern := range rule.OnPodConditions {
 		item := conditions.Append(fieldpath.Index(i))
-		apirule.QualifiedName(report, codes.JobSpec, item.Append(fieldpath.Field("type")), string(pattern.Type))
+		apirule.QualifiedName(report, codes.JobSpec, item.Append(fieldpath.Field("type")),
+			string(pattern.Type))
 		if pattern.Status != "" { // the API server fills in True
-			apirule.OneOf(report, codes.JobSpec, item.Append(fieldpath.Field("status")), pattern.Status, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown)
+			apirule.OneOf(report, codes.JobSpec, item.Append(fieldpath.Field("status")),
+				pattern.Status, corev1.ConditionTrue, corev1.ConditionFalse,
+				corev1.ConditionUnknown)
 		}
 	}
 }
 
-func checkExitCodes(spec *batchv1.JobSpec, exit *batchv1.PodFailurePolicyOnExitCodesRequirement, at fieldpath.Path, report apirule.Reporter) {
-	apirule.OneOf(report, codes.JobSpec, at.Append(fieldpath.Field("operator")), exit.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
+func checkExitCodes(spec *batchv1.JobSpec, exit *batchv1.PodFailurePolicyOnExitCodesRequirement,
+	at fieldpath.Path, report apirule.Reporter) {
+	apirule.OneOf(report, codes.JobSpec, at.Append(fieldpath.Field("operator")), exit.Operator,
+		batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
 	pod := &spec.Template.Spec
-	if name := exit.ContainerName; name != nil && !podapi.HasContainer(pod.Containers, *name) && !podapi.HasContainer(pod.InitContainers, *name) {
-		report(codes.JobSpec, at.Append(fieldpath.Field("containerName")), apirule.Invalid(*name, "must be one of the container or initContainer names in the pod template"), "use a container of the job")
+	if name := exit.ContainerName; name != nil && !podapi.HasContainer(pod.Containers, *name) &&
+		!podapi.HasContainer(pod.InitContainers, *name) {
+		report(codes.JobSpec, at.Append(fieldpath.Field("containerName")),
+			apirule.Invalid(
+				*name, "must be one of the container or initContainer names in the pod template"),
+			"use a container of the job")
 	}
 	values := at.Append(fieldpath.Field("values"))
-	reject := func(path fieldpath.Path, message, help string) { report(codes.JobSpec, path, message, help) }
+	reject := func(path fieldpath.Path, message, help string) {
+		report(codes.JobSpec, path, message, help)
+	}
 	switch n := len(exit.Values); {
 	case n == 0:
-		reject(values, apirule.Invalid(exit.Values, "at least one value is required"), "set the exit codes")
+		reject(values, apirule.Invalid(exit.Values, "at least one value is required"),
+			"set the exit codes")
 	case n > mostExitCodes:
 		reject(values, apirule.TooMany(n, mostExitCodes), "remove some of them")
 	}
 	for i, code := range exit.Values {
 		if code == 0 && exit.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn {
-			reject(values.Append(fieldpath.Index(i)), apirule.Invalid(code, "must not be 0 for the In operator"), "remove it")
+			reject(values.Append(fieldpath.Index(i)),
+				apirule.Invalid(code, "must not be 0 for the In operator"), "remove it")
 		}
 		if slices.Contains(exit.Values[:i], code) {
-			reject(values.Append(fieldpath.Index(i)), apirule.Duplicate(code), "remove one of the two")
+			reject(values.Append(fieldpath.Index(i)), apirule.Duplicate(code),
+				"remove one of the two")
 		}
 	}
 	if !slices.IsSorted(exit.Values) {
@@ -97,7 +118,8 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	}
 	path := fieldpath.Fields("spec", "successPolicy")
 	if !isIndexed(spec) {
-		report(codes.JobSpec, path, apirule.InvalidObject(needsIndex), "set completionMode to Indexed, or remove the policy")
+		report(codes.JobSpec, path, apirule.InvalidObject(needsIndex),
+			"set completionMode to Indexed, or remove the policy")
 		return
 	}
 	if spec.Completions == nil {
@@ -105,7 +127,10 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	}
 	rules, list := spec.SuccessPolicy.Rules, path.Append(fieldpath.Field("rules"))
 	if len(rules) == 0 {
-		report(codes.JobSpec, list, apirule.Missing("at least one rules must be specified when the successPolicy is specified"), "add a rule, or remove the policy")
+		report(codes.JobSpec, list,
+			apirule.Missing(
+				"at least one rules must be specified when the successPolicy is specified"),
+			"add a rule, or remove the policy")
 	}
 	if len(rules) > mostRules {
 		report(codes.JobSpec, list, apirule.TooMany(len(rules), mostRules), "remove some of them")
@@ -115,10 +140,15 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	}
 }
 
-func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fieldpath.Path, report apirule.Reporter) {
-	reject := func(path fieldpath.Path, message, help string) { report(codes.JobSpec, path, message, help) }
+func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fieldpath.Path,
+	report apirule.Reporter) {
+	reject := func(path fieldpath.Path, message, help string) {
+		report(codes.JobSpec, path, message, help)
+	}
 	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
-		reject(at, apirule.Missing("at least one of succeededCount or succeededIndexes must be specified"), "set succeededCount or succeededIndexes")
+		reject(at, apirule.Missing(
+			"at least one of succeededCount or succeededIndexes must be specified"),
+			"set succeededCount or succeededIndexes")
 	}
 	total := int32(0)
 	if rule.SucceededIndexes != nil {
@@ -128,7 +158,9 @@ func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fie
 		}
 		n, ok := countIndexes(*rule.SucceededIndexes, completions)
 		if !ok {
-			reject(path, apirule.Invalid(*rule.SucceededIndexes, fmt.Sprintf("error parsing succeededIndexes: the Job has %d completions", completions)), `set numbers and ranges in order, such as "1,3-5"`)
+			reject(path, apirule.Invalid(*rule.SucceededIndexes,
+				fmt.Sprintf("error parsing succeededIndexes: the Job has %d completions",
+					completions)), `set numbers and ranges in order, such as "1,3-5"`)
 		}
 		total = n
 	}
@@ -136,16 +168,22 @@ func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fie
 		path := at.Append(fieldpath.Field("succeededCount"))
 		apirule.NonNegative(report, codes.JobSpec, path, count)
 		if *count > completions {
-			reject(path, apirule.Invalid(*count, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions)), "lower it")
+			reject(path, apirule.Invalid(
+				*count, fmt.Sprintf(
+					"must be less than or equal to %d (the number of specified completions)",
+					completions)), "lower it")
 		}
 		if rule.SucceededIndexes != nil && *count > total {
-			reject(path, apirule.Invalid(*count, fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)", total)), "lower it")
+			reject(path, apirule.Invalid(
+				*count, fmt.Sprintf(
+					"must be less than or equal to %d (the number of indexes in the specified "+
+						"succeededIndexes field)", total)), "lower it")
 		}
 	}
 }
 
-// countIndexes counts the indexes of a string such as 1,3-5. It returns false unless they are in order, without
-// overlap, and below completions.
+// countIndexes counts the indexes of a string such as 1,3-5. It returns false unless they are in
+// order, without overlap, and below completions.
 func countIndexes(text string, completions int32) (total int32, ok bool) {
 	if text == "" {
 		return 0, true

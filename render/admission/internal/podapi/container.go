@@ -22,7 +22,8 @@ type podContainer struct {
 
 // sidecar reports whether an init container keeps running with the other containers.
 func (c *podContainer) sidecar() bool {
-	return c.init && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	return c.init && c.RestartPolicy != nil &&
+		*c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // containers returns the Pod's containers, init containers first. The list is shared.
@@ -34,7 +35,9 @@ func (p *podChecker) containers() []podContainer {
 	add := func(list string, containers []corev1.Container, init bool) {
 		steps := nameSteps(len(containers), func(i int) string { return containers[i].Name })
 		for i := range containers {
-			all = append(all, podContainer{&containers[i], p.at.Append(fieldpath.Field(list), steps[i]), init})
+			all = append(
+				all, podContainer{&containers[i], p.at.Append(fieldpath.Field(list), steps[i]),
+					init})
 		}
 	}
 	add("initContainers", p.Spec.InitContainers, true)
@@ -43,8 +46,8 @@ func (p *podChecker) containers() []podContainer {
 	return all
 }
 
-// nameSteps returns the steps to the items of a list. A step is the name, or the position if an earlier item has the
-// same name.
+// nameSteps returns the steps to the items of a list. A step is the name, or the position if an
+// earlier item has the same name.
 func nameSteps(n int, name func(i int) string) []fieldpath.Step {
 	steps := make([]fieldpath.Step, n)
 	seen := map[string]bool{"": true}
@@ -83,24 +86,30 @@ func (p *podChecker) checkUniqueNames() {
 			continue
 		}
 		if seen[c.Name] {
-			p.report(codes.BadName, c.at.Append(fieldpath.Field("name")), apirule.Duplicate(c.Name), "rename one of the containers")
+			p.report(codes.BadName, c.at.Append(fieldpath.Field("name")), apirule.Duplicate(c.Name),
+				"rename one of the containers")
 		}
 		seen[c.Name] = true
 	}
 }
 
 func (p *podChecker) checkContainer(c podContainer) {
-	if name := c.at.Append(fieldpath.Field("name")); apirule.Required(p.report, codes.BadName, name, c.Name) {
+	if name := c.at.Append(fieldpath.Field("name")); apirule.Required(p.report, codes.BadName, name,
+		c.Name) {
 		apirule.DNSLabel(p.report, codes.BadName, name, c.Name)
 	}
 	if c.Image == "" {
-		p.report(codes.NoImage, c.at.Append(fieldpath.Field("image")), apirule.Missing(""), "set it in the runtime, or for the trainer's container in spec.trainer.image")
+		p.report(codes.NoImage, c.at.Append(fieldpath.Field("image")), apirule.Missing(""),
+			"set it in the runtime, or for the trainer's container in spec.trainer.image")
 	}
 	if policy := c.TerminationMessagePolicy; policy != "" {
-		apirule.OneOf(p.report, codes.PodSpec, c.at.Append(fieldpath.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
+		apirule.OneOf(p.report, codes.PodSpec,
+			c.at.Append(fieldpath.Field("terminationMessagePolicy")), policy,
+			corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
 	}
 	if policy := c.ImagePullPolicy; policy != "" {
-		apirule.OneOf(p.report, codes.PodSpec, c.at.Append(fieldpath.Field("imagePullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+		apirule.OneOf(p.report, codes.PodSpec, c.at.Append(fieldpath.Field("imagePullPolicy")),
+			policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 	}
 	p.checkPorts(c)
 	p.checkEnv(c)
@@ -119,26 +128,31 @@ func (p *podChecker) checkPorts(c podContainer) {
 		at := c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i))
 		if port.Name != "" {
 			if problems := validation.IsValidPortName(port.Name); len(problems) > 0 {
-				p.report(codes.Port, at.Append(fieldpath.Field("name")), apirule.Invalid(port.Name, strings.Join(problems, "; ")),
+				p.report(codes.Port, at.Append(fieldpath.Field("name")),
+					apirule.Invalid(port.Name, strings.Join(problems, "; ")),
 					"use lower-case letters, digits and dashes, at least one letter, 15 at most")
 			} else if names[port.Name] {
-				p.report(codes.Port, at.Append(fieldpath.Field("name")), apirule.Duplicate(port.Name), "rename one of the ports")
+				p.report(codes.Port, at.Append(fieldpath.Field("name")),
+					apirule.Duplicate(port.Name), "rename one of the ports")
 			}
 			names[port.Name] = true
 		}
-		apirule.PortNumber(p.report, codes.Port, at.Append(fieldpath.Field("containerPort")), port.ContainerPort)
+		apirule.PortNumber(p.report, codes.Port, at.Append(fieldpath.Field("containerPort")),
+			port.ContainerPort)
 		if port.HostPort != 0 {
-			apirule.PortNumber(p.report, codes.Port, at.Append(fieldpath.Field("hostPort")), port.HostPort)
+			apirule.PortNumber(p.report, codes.Port, at.Append(fieldpath.Field("hostPort")),
+				port.HostPort)
 		}
 		if port.Protocol != "" {
-			apirule.OneOf(p.report, codes.Port, at.Append(fieldpath.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+			apirule.OneOf(p.report, codes.Port, at.Append(fieldpath.Field("protocol")),
+				port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		}
 	}
 }
 
-// checkHostPorts reports a port of the node that two containers use. Init containers run one after another, so they
-// may share ports. With hostNetwork, every port is a port of the node. The API server writes that into the Pod, but
-// not into the Job's template.
+// checkHostPorts reports a port of the node that two containers use. Init containers run one after
+// another, so they may share ports. With hostNetwork, every port is a port of the node. The API
+// server writes that into the Pod, but not into the Job's template.
 func (p *podChecker) checkHostPorts(ofNode bool) {
 	type hostPort struct {
 		protocol corev1.Protocol
@@ -164,8 +178,11 @@ func (p *podChecker) checkHostPorts(ofNode bool) {
 				key.protocol = corev1.ProtocolTCP
 			}
 			if taken[key] {
-				p.report(codes.Port, c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("hostPort")),
-					apirule.Duplicate(fmt.Sprintf("%s/%s/%d", key.protocol, key.ip, key.port)), "use another port, or remove hostPort")
+				p.report(codes.Port,
+					c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i),
+						fieldpath.Field("hostPort")),
+					apirule.Duplicate(fmt.Sprintf("%s/%s/%d", key.protocol, key.ip, key.port)),
+					"use another port, or remove hostPort")
 			}
 			taken[key] = true
 		}
@@ -187,26 +204,36 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 	switch {
 	case c.RestartPolicy != nil:
 		apirule.OneOf(p.report, codes.RestartPolicy, path, *c.RestartPolicy,
-			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
+			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever,
+			corev1.ContainerRestartPolicyOnFailure)
 	case len(c.RestartPolicyRules) > 0:
-		p.report(codes.RestartPolicy, path, apirule.Missing("must specify restartPolicy when restart rules are used"), "set it, or remove the rules")
+		p.report(codes.RestartPolicy, path,
+			apirule.Missing("must specify restartPolicy when restart rules are used"),
+			"set it, or remove the rules")
 	}
 	if n := len(c.RestartPolicyRules); n > mostRestartRules {
-		p.report(codes.RestartPolicy, rules, apirule.TooMany(n, mostRestartRules), "remove some of them")
+		p.report(codes.RestartPolicy, rules, apirule.TooMany(n, mostRestartRules),
+			"remove some of them")
 	}
 	for i, rule := range c.RestartPolicyRules {
 		at := rules.Append(fieldpath.Index(i))
-		apirule.OneOf(p.report, codes.RestartPolicy, at.Append(fieldpath.Field("action")), rule.Action,
-			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
+		apirule.OneOf(p.report, codes.RestartPolicy, at.Append(fieldpath.Field("action")),
+			rule.Action,
+			corev1.ContainerRestartRuleActionRestart,
+			corev1.ContainerRestartRuleActionRestartAllContainers)
 		exit := rule.ExitCodes
 		if exit == nil {
-			p.report(codes.RestartPolicy, at.Append(fieldpath.Field("exitCodes")), apirule.Missing("must be specified"), "set the exit codes of the rule")
+			p.report(codes.RestartPolicy, at.Append(fieldpath.Field("exitCodes")),
+				apirule.Missing("must be specified"), "set the exit codes of the rule")
 			continue
 		}
-		apirule.OneOf(p.report, codes.RestartPolicy, at.Append(fieldpath.Fields("exitCodes", "operator")...), exit.Operator,
-			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
+		apirule.OneOf(p.report, codes.RestartPolicy,
+			at.Append(fieldpath.Fields("exitCodes", "operator")...), exit.Operator,
+			corev1.ContainerRestartRuleOnExitCodesOpIn,
+			corev1.ContainerRestartRuleOnExitCodesOpNotIn)
 		if n := len(exit.Values); n > mostRestartExitCodes {
-			p.report(codes.RestartPolicy, at.Append(fieldpath.Fields("exitCodes", "values")...), apirule.TooMany(n, mostRestartExitCodes), "remove some of them")
+			p.report(codes.RestartPolicy, at.Append(fieldpath.Fields("exitCodes", "values")...),
+				apirule.TooMany(n, mostRestartExitCodes), "remove some of them")
 		}
 	}
 }

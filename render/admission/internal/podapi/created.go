@@ -12,7 +12,8 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// CheckAdmission checks a Pod that a controller creates as the default admission plugins do (Kubernetes v1.36.3 plugin/pkg/admission).
+// CheckAdmission checks a Pod that a controller creates as the default admission plugins do
+// (Kubernetes v1.36.3 plugin/pkg/admission).
 func CheckAdmission(pod *corev1.Pod, report apirule.Reporter) {
 	p := created(pod, report)
 	p.checkPriority()
@@ -24,8 +25,8 @@ func created(pod *corev1.Pod, report apirule.Reporter) *podChecker {
 	return &podChecker{PodTemplateSpec: template, at: fieldpath.Fields("spec"), report: report}
 }
 
-// CheckPod checks a new Pod. It applies the rules of the Pod API that hold for no template (Kubernetes v1.36.3
-// pkg/apis/core/validation).
+// CheckPod checks a new Pod. It applies the rules of the Pod API that hold for no template
+// (Kubernetes v1.36.3 pkg/apis/core/validation).
 func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 	p := created(pod, report)
 	spec := &p.Spec
@@ -33,11 +34,15 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 		p.checkHostPorts(true)
 	}
 	if spec.NodeName != "" && len(spec.SchedulingGates) > 0 {
-		p.report(codes.Scheduling, p.field("nodeName"), apirule.Forbidden("cannot be set until all schedulingGates have been cleared"), "remove one of the two")
+		p.report(codes.Scheduling, p.field("nodeName"),
+			apirule.Forbidden("cannot be set until all schedulingGates have been cleared"),
+			"remove one of the two")
 	}
 	for _, container := range p.containers() {
 		if container.Image != strings.TrimSpace(container.Image) {
-			p.report(codes.NoImage, container.at.Append(fieldpath.Field("image")), apirule.Invalid(container.Image, "must not have leading or trailing whitespace"), "remove the space")
+			p.report(codes.NoImage, container.at.Append(fieldpath.Field("image")),
+				apirule.Invalid(container.Image, "must not have leading or trailing whitespace"),
+				"remove the space")
 		}
 	}
 	for i := range spec.Volumes {
@@ -46,9 +51,12 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 	for i, finalizer := range p.Finalizers {
 		path := fieldpath.Fields("metadata", "finalizers").Append(fieldpath.Index(i))
 		apirule.QualifiedName(p.report, codes.BadLabel, path, finalizer)
-		standard := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+		standard := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents,
+			metav1.FinalizerDeleteDependents}
 		if !strings.Contains(finalizer, "/") && !slices.Contains(standard, finalizer) {
-			p.report(codes.BadLabel, path, apirule.Invalid(finalizer, "name is neither a standard finalizer name nor is it fully qualified"), `use a name such as "example.com/name"`)
+			p.report(codes.BadLabel, path,
+				apirule.Invalid(
+					finalizer, "name is neither a standard finalizer name nor is it fully qualified"), `use a name such as "example.com/name"`)
 		}
 	}
 	// Exclusive placement adds terms to the template's affinity.
@@ -60,6 +68,7 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 func (p *podChecker) checkCreatedVolume(i int) {
 	v := &p.Spec.Volumes[i]
 	if v.Image != nil && v.Image.Reference == "" {
-		p.report(codes.Volume, p.volumePath(i).Append(fieldpath.Fields("image", "reference")...), apirule.Missing(""), "set the image")
+		p.report(codes.Volume, p.volumePath(i).Append(fieldpath.Fields("image", "reference")...),
+			apirule.Missing(""), "set the image")
 	}
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// podChecker checks the Pod template of a Job as the Job API does (Kubernetes v1.36.3 pkg/apis/core/validation). It
-// assumes the default features. Fields that the API server fills in may be empty.
+// podChecker checks the Pod template of a Job as the Job API does (Kubernetes v1.36.3
+// pkg/apis/core/validation). It assumes the default features. Fields that the API server fills in
+// may be empty.
 type podChecker struct {
 	*corev1.PodTemplateSpec
 	at     fieldpath.Path // of the Pod's spec, in what report reports
@@ -34,7 +35,8 @@ type podChecker struct {
 
 // CheckTemplate checks the Pod template at the path.
 func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
-	p := &podChecker{PodTemplateSpec: template, at: fieldpath.Fields("spec"), report: apirule.Within(at, report)}
+	p := &podChecker{PodTemplateSpec: template, at: fieldpath.Fields("spec"),
+		report: apirule.Within(at, report)}
 	p.checkVolumes()
 	p.checkContainers()
 	p.checkNames()
@@ -61,7 +63,8 @@ func (p *podChecker) checkNames() {
 		apirule.DNSSubdomain(p.report, codes.BadName, p.field("nodeName"), spec.NodeName)
 	}
 	if spec.PriorityClassName != "" {
-		apirule.DNSSubdomain(p.report, codes.BadName, p.field("priorityClassName"), spec.PriorityClassName)
+		apirule.DNSSubdomain(p.report, codes.BadName, p.field("priorityClassName"),
+			spec.PriorityClassName)
 	}
 	if name := spec.RuntimeClassName; name != nil {
 		apirule.DNSSubdomain(p.report, codes.BadName, p.field("runtimeClassName"), *name)
@@ -76,23 +79,30 @@ func (p *podChecker) checkNames() {
 		apirule.DNSSubdomain(p.report, codes.BadName, p.field("hostnameOverride"), *name)
 		const longest = 64
 		if len(*name) > longest {
-			p.report(codes.BadName, p.field("hostnameOverride"), apirule.TooLong(longest), "shorten it")
+			p.report(codes.BadName, p.field("hostnameOverride"), apirule.TooLong(longest),
+				"shorten it")
 		}
 	}
 	if policy := spec.PreemptionPolicy; policy != nil {
-		apirule.OneOf(p.report, codes.PodSpec, p.field("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)
+		apirule.OneOf(p.report, codes.PodSpec, p.field("preemptionPolicy"), *policy,
+			corev1.PreemptLowerPriority, corev1.PreemptNever)
 	}
 	if n := spec.ActiveDeadlineSeconds; n != nil {
-		apirule.Between(p.report, codes.PodSpec, p.field("activeDeadlineSeconds"), *n, 1, math.MaxInt32)
+		apirule.Between(p.report, codes.PodSpec, p.field("activeDeadlineSeconds"), *n, 1,
+			math.MaxInt32)
 	}
 	for i, gate := range spec.ReadinessGates {
-		apirule.QualifiedName(p.report, codes.PodSpec, p.field("readinessGates").Append(fieldpath.Index(i), fieldpath.Field("conditionType")), string(gate.ConditionType))
+		apirule.QualifiedName(p.report, codes.PodSpec,
+			p.field("readinessGates").Append(fieldpath.Index(i), fieldpath.Field("conditionType")),
+			string(gate.ConditionType))
 	}
 	if os := spec.OS; os != nil {
-		apirule.OneOf(p.report, codes.PodSpec, p.field("os", "name"), os.Name, corev1.Linux, corev1.Windows)
+		apirule.OneOf(p.report, codes.PodSpec, p.field("os", "name"), os.Name, corev1.Linux,
+			corev1.Windows)
 	}
 	if len(spec.EphemeralContainers) > 0 {
-		p.report(codes.PodSpec, p.field("ephemeralContainers"), apirule.Forbidden("cannot be set on create"), "remove them")
+		p.report(codes.PodSpec, p.field("ephemeralContainers"),
+			apirule.Forbidden("cannot be set on create"), "remove them")
 	}
 	p.checkResourceClaims()
 }
@@ -101,22 +111,31 @@ func (p *podChecker) checkNames() {
 func (p *podChecker) checkResourceClaims() {
 	for i, claim := range p.Spec.ResourceClaims {
 		at := p.field("resourceClaims").Append(fieldpath.Index(i))
-		if apirule.Required(p.report, codes.PodSpec, at.Append(fieldpath.Field("name")), claim.Name) {
-			apirule.DNSLabel(p.report, codes.PodSpec, at.Append(fieldpath.Field("name")), claim.Name)
+		if apirule.Required(p.report, codes.PodSpec, at.Append(fieldpath.Field("name")),
+			claim.Name) {
+			apirule.DNSLabel(p.report, codes.PodSpec, at.Append(fieldpath.Field("name")),
+				claim.Name)
 		}
-		if slices.ContainsFunc(p.Spec.ResourceClaims[:i], func(other corev1.PodResourceClaim) bool { return other.Name == claim.Name }) {
-			p.report(codes.PodSpec, at.Append(fieldpath.Field("name")), apirule.Duplicate(claim.Name), "rename one of the claims")
+		if slices.ContainsFunc(p.Spec.ResourceClaims[:i], func(other corev1.PodResourceClaim) bool {
+			return other.Name == claim.Name
+		}) {
+			p.report(codes.PodSpec, at.Append(fieldpath.Field("name")),
+				apirule.Duplicate(claim.Name), "rename one of the claims")
 		}
 		if (claim.ResourceClaimName == nil) == (claim.ResourceClaimTemplateName == nil) {
 			detail := "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
 			if claim.ResourceClaimName != nil {
-				detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+				detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may " +
+					"be specified"
 			}
-			p.report(codes.PodSpec, at, apirule.InvalidObject(detail), "set either resourceClaimName or resourceClaimTemplateName")
+			p.report(codes.PodSpec, at, apirule.InvalidObject(detail),
+				"set either resourceClaimName or resourceClaimTemplateName")
 		}
-		for field, name := range map[string]*string{"resourceClaimName": claim.ResourceClaimName, "resourceClaimTemplateName": claim.ResourceClaimTemplateName} {
+		for field, name := range map[string]*string{"resourceClaimName": claim.ResourceClaimName,
+			"resourceClaimTemplateName": claim.ResourceClaimTemplateName} {
 			if name != nil {
-				apirule.DNSSubdomain(p.report, codes.PodSpec, at.Append(fieldpath.Field(field)), *name)
+				apirule.DNSSubdomain(p.report, codes.PodSpec, at.Append(fieldpath.Field(field)),
+					*name)
 			}
 		}
 	}
@@ -132,20 +151,30 @@ func (p *podChecker) checkHost() {
 			}
 			for i, port := range c.Ports {
 				if port.HostPort != 0 && port.HostPort != port.ContainerPort {
-					p.report(codes.Port, c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("hostPort")),
-						apirule.Invalid(port.HostPort, "must match `containerPort` when `hostNetwork` is true"), "remove hostPort")
+					p.report(codes.Port,
+						c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i),
+							fieldpath.Field("hostPort")),
+						apirule.Invalid(port.HostPort,
+							"must match `containerPort` when `hostNetwork` is true"),
+						"remove hostPort")
 				}
 			}
 		}
 		if spec.HostnameOverride != nil {
-			p.report(codes.PodSpec, p.field("hostnameOverride"), apirule.Forbidden("may not be specified when hostNetwork is true"), "remove one of the two")
+			p.report(codes.PodSpec, p.field("hostnameOverride"),
+				apirule.Forbidden("may not be specified when hostNetwork is true"),
+				"remove one of the two")
 		}
 	}
 	if spec.HostnameOverride != nil && spec.SetHostnameAsFQDN != nil && *spec.SetHostnameAsFQDN {
-		p.report(codes.PodSpec, p.field("hostnameOverride"), apirule.Forbidden("may not be specified when setHostnameAsFQDN is true"), "remove one of the two")
+		p.report(codes.PodSpec, p.field("hostnameOverride"),
+			apirule.Forbidden("may not be specified when setHostnameAsFQDN is true"),
+			"remove one of the two")
 	}
 	if spec.HostPID && spec.ShareProcessNamespace != nil && *spec.ShareProcessNamespace {
-		p.report(codes.SecurityContext, p.field("securityContext", "shareProcessNamespace"), apirule.Invalid(true, "ShareProcessNamespace and HostPID cannot both be enabled"), "remove one of the two")
+		p.report(codes.SecurityContext, p.field("securityContext", "shareProcessNamespace"),
+			apirule.Invalid(true, "ShareProcessNamespace and HostPID cannot both be enabled"),
+			"remove one of the two")
 	}
 	if spec.HostUsers == nil || *spec.HostUsers {
 		return
@@ -155,12 +184,14 @@ func (p *podChecker) checkHost() {
 		set   bool
 	}{{"hostNetwork", spec.HostNetwork}, {"hostPID", spec.HostPID}, {"hostIPC", spec.HostIPC}} {
 		if shared.set {
-			p.report(codes.SecurityContext, p.field(shared.field), apirule.Forbidden("when `hostUsers` is false"), "remove one of the two")
+			p.report(codes.SecurityContext, p.field(shared.field),
+				apirule.Forbidden("when `hostUsers` is false"), "remove one of the two")
 		}
 	}
 	for _, c := range p.containers() {
 		if len(c.VolumeDevices) > 0 {
-			p.report(codes.SecurityContext, c.at.Append(fieldpath.Field("volumeDevices")), apirule.Forbidden("when `hostUsers` is false"), "remove one of the two")
+			p.report(codes.SecurityContext, c.at.Append(fieldpath.Field("volumeDevices")),
+				apirule.Forbidden("when `hostUsers` is false"), "remove one of the two")
 		}
 	}
 }
@@ -175,16 +206,22 @@ const (
 func (p *podChecker) checkDNS() {
 	spec := &p.Spec
 	if spec.DNSPolicy != "" {
-		apirule.OneOf(p.report, codes.PodSpec, p.field("dnsPolicy"), spec.DNSPolicy, corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone)
+		apirule.OneOf(p.report, codes.PodSpec, p.field("dnsPolicy"), spec.DNSPolicy,
+			corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault,
+			corev1.DNSNone)
 	}
-	if spec.DNSPolicy == corev1.DNSNone && (spec.DNSConfig == nil || len(spec.DNSConfig.Nameservers) == 0) {
-		p.report(codes.PodSpec, p.field("dnsConfig", "nameservers"), apirule.Missing("must provide at least one DNS nameserver when `dnsPolicy` is None"), "add a server, or use another policy")
+	if spec.DNSPolicy == corev1.DNSNone &&
+		(spec.DNSConfig == nil || len(spec.DNSConfig.Nameservers) == 0) {
+		p.report(codes.PodSpec, p.field("dnsConfig", "nameservers"),
+			apirule.Missing("must provide at least one DNS nameserver when `dnsPolicy` is None"),
+			"add a server, or use another policy")
 	}
 	for i, alias := range spec.HostAliases {
 		at := p.field("hostAliases").Append(fieldpath.Index(i))
 		p.checkIP(at.Append(fieldpath.Field("ip")), alias.IP)
 		for j, name := range alias.Hostnames {
-			apirule.DNSSubdomain(p.report, codes.PodSpec, at.Append(fieldpath.Field("hostnames"), fieldpath.Index(j)), name)
+			apirule.DNSSubdomain(p.report, codes.PodSpec,
+				at.Append(fieldpath.Field("hostnames"), fieldpath.Index(j)), name)
 		}
 	}
 	config := spec.DNSConfig
@@ -192,33 +229,46 @@ func (p *podChecker) checkDNS() {
 		return
 	}
 	if n := len(config.Nameservers); n > mostNameservers {
-		p.report(codes.PodSpec, p.field("dnsConfig", "nameservers"), apirule.Invalid(config.Nameservers, fmt.Sprintf("must not have more than %d nameservers", mostNameservers)), "remove some of them")
+		p.report(codes.PodSpec, p.field("dnsConfig", "nameservers"),
+			apirule.Invalid(config.Nameservers,
+				fmt.Sprintf("must not have more than %d nameservers", mostNameservers)),
+			"remove some of them")
 	}
 	for i, server := range config.Nameservers {
 		p.checkIP(p.field("dnsConfig", "nameservers").Append(fieldpath.Index(i)), server)
 	}
 	searches := p.field("dnsConfig", "searches")
 	if len(config.Searches) > mostSearches {
-		p.report(codes.PodSpec, searches, apirule.InvalidObject(fmt.Sprintf("must not have more than %d search paths", mostSearches)), "remove some of them")
+		p.report(codes.PodSpec, searches,
+			apirule.InvalidObject(
+				fmt.Sprintf("must not have more than %d search paths", mostSearches)),
+			"remove some of them")
 	} else if len(strings.Join(config.Searches, " ")) > longestSearches {
-		p.report(codes.PodSpec, searches, apirule.InvalidObject(fmt.Sprintf("must not have more than %d characters (including spaces) in the search list", longestSearches)), "remove some of them")
+		p.report(codes.PodSpec, searches,
+			apirule.InvalidObject(
+				fmt.Sprintf("must not have more than %d characters (including spaces) in the "+
+					"search list", longestSearches)), "remove some of them")
 	}
 	for i, search := range config.Searches {
 		if search == "." {
 			continue
 		}
-		apirule.Valid(p.report, codes.PodSpec, searches.Append(fieldpath.Index(i)), search, validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")), apirule.SubdomainHelp)
+		apirule.Valid(p.report, codes.PodSpec, searches.Append(fieldpath.Index(i)), search,
+			validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")),
+			apirule.SubdomainHelp)
 	}
 	for i, option := range config.Options {
-		apirule.Required(p.report, codes.PodSpec, p.field("dnsConfig", "options").Append(fieldpath.Index(i)), option.Name)
+		apirule.Required(p.report, codes.PodSpec,
+			p.field("dnsConfig", "options").Append(fieldpath.Index(i)), option.Name)
 	}
 }
 
-// checkIP reports an invalid IP address. It rejects leading zeros and IPv4 addresses mapped to IPv6, and accepts
-// other spellings.
+// checkIP reports an invalid IP address. It rejects leading zeros and IPv4 addresses mapped to
+// IPv6, and accepts other spellings.
 func (p *podChecker) checkIP(path fieldpath.Path, ip string) {
 	if errs := validation.IsValidIPForLegacyField(nil, ip, true, nil); len(errs) > 0 {
-		p.report(codes.PodSpec, path, errs[0].ErrorBody(), "use an address such as 10.1.2.3 or fd00::1")
+		p.report(codes.PodSpec, path, errs[0].ErrorBody(),
+			"use an address such as 10.1.2.3 or fd00::1")
 	}
 }
 
@@ -226,16 +276,19 @@ func (p *podChecker) checkIP(path fieldpath.Path, ip string) {
 func (p *podChecker) checkAnnotations(at fieldpath.Path) {
 	const cost = "controller.kubernetes.io/pod-deletion-cost"
 	if value, set := p.Annotations[cost]; set && !isInt32(value) {
-		p.report(codes.BadLabel, at.Append(fieldpath.Key(cost)), apirule.Invalid(value, "must be a 32bit integer"), "set a whole number")
+		p.report(codes.BadLabel, at.Append(fieldpath.Key(cost)),
+			apirule.Invalid(value, "must be a 32bit integer"), "set a whole number")
 	}
 	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror && p.Spec.NodeName == "" {
-		p.report(codes.BadLabel, at.Append(fieldpath.Key(corev1.MirrorPodAnnotationKey)), apirule.Invalid("", "must set spec.nodeName if mirror pod annotation is set"), "remove the annotation")
+		p.report(codes.BadLabel, at.Append(fieldpath.Key(corev1.MirrorPodAnnotationKey)),
+			apirule.Invalid("", "must set spec.nodeName if mirror pod annotation is set"),
+			"remove the annotation")
 	}
 	p.checkProfileAnnotations(at)
 }
 
-// isInt32 reports whether the string is a 32-bit integer in the format of the annotation. A plus sign and leading
-// zeros of positive numbers are invalid.
+// isInt32 reports whether the string is a 32-bit integer in the format of the annotation. A plus
+// sign and leading zeros of positive numbers are invalid.
 func isInt32(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return err == nil && (strconv.FormatInt(n, 10) == text || strings.HasPrefix(text, "-"))

@@ -19,7 +19,8 @@ func (p *podChecker) checkProjected(volume *corev1.ProjectedVolumeSource, at fie
 	p.checkMode(volume.DefaultMode, at.Append(fieldpath.Field("defaultMode")))
 	files := projectedFiles{podChecker: p, seen: map[string]bool{}}
 	for i := range volume.Sources {
-		files.checkSource(&volume.Sources[i], at.Append(fieldpath.Field("sources"), fieldpath.Index(i)))
+		files.checkSource(&volume.Sources[i],
+			at.Append(fieldpath.Field("sources"), fieldpath.Index(i)))
 	}
 }
 
@@ -34,7 +35,8 @@ func (f *projectedFiles) add(file string, path fieldpath.Path) {
 		return
 	}
 	if f.seen[file] {
-		f.report(codes.Volume, path, apirule.Invalid(file, "conflicting duplicate paths"), "set different paths")
+		f.report(codes.Volume, path, apirule.Invalid(file, "conflicting duplicate paths"),
+			"set different paths")
 	}
 	f.seen[file] = true
 }
@@ -61,7 +63,8 @@ func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at fieldpa
 	if d := source.DownwardAPI; d != nil {
 		set++
 		for i := range d.Items {
-			item := at.Append(fieldpath.Fields("downwardAPI", "items")...).Append(fieldpath.Index(i))
+			item := at.Append(fieldpath.Fields("downwardAPI", "items")...).Append(
+				fieldpath.Index(i))
 			f.checkDownwardFile(&d.Items[i], item)
 			f.add(d.Items[i].Path, item.Append(fieldpath.Field("path")))
 		}
@@ -70,11 +73,15 @@ func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at fieldpa
 		set++
 		token := at.Append(fieldpath.Field("serviceAccountToken"))
 		if t.ExpirationSeconds != nil { // the API server fills in an hour
-			apirule.Between(f.report, codes.Volume, token.Append(fieldpath.Field("expirationSeconds")), *t.ExpirationSeconds, leastTokenSeconds, longestTokenSeconds)
+			apirule.Between(f.report, codes.Volume,
+				token.Append(fieldpath.Field("expirationSeconds")), *t.ExpirationSeconds,
+				leastTokenSeconds, longestTokenSeconds)
 		}
 		f.checkFilePath(t.Path, token.Append(fieldpath.Field("path")))
 	}
 	if set > 1 {
-		f.report(codes.TwoSources, at, apirule.Forbidden("may not specify more than 1 volume type per source"), "make each a source of its own")
+		f.report(codes.TwoSources, at,
+			apirule.Forbidden("may not specify more than 1 volume type per source"),
+			"make each a source of its own")
 	}
 }

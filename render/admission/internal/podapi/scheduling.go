@@ -47,7 +47,8 @@ func (p *podChecker) checkScheduling() {
 }
 
 func (p *podChecker) checkLabelValue(path fieldpath.Path, value string) {
-	apirule.Valid(p.report, codes.Scheduling, path, value, validation.IsValidLabelValue(value), "use a valid label value")
+	apirule.Valid(p.report, codes.Scheduling, path, value, validation.IsValidLabelValue(value),
+		"use a valid label value")
 }
 
 func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
@@ -57,25 +58,37 @@ func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
 	if t.Key != "" {
 		apirule.QualifiedName(p.report, codes.Scheduling, at.Append(fieldpath.Field("key")), t.Key)
 	} else if t.Operator != corev1.TolerationOpExists {
-		reject("operator", apirule.Invalid(string(t.Operator), "operator must be Exists when `key` is empty, which means \"match all values and all keys\""), "set the key, or use Exists to tolerate every taint")
+		reject("operator",
+			apirule.Invalid(string(t.Operator),
+				"operator must be Exists when `key` is empty, which means \"match all values and "+
+					"all keys\""), "set the key, or use Exists to tolerate every taint")
 	}
 	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
-		reject("effect", apirule.Invalid(string(t.Effect), "effect must be 'NoExecute' when `tolerationSeconds` is set"), "use NoExecute, or remove tolerationSeconds")
+		reject("effect",
+			apirule.Invalid(string(t.Effect),
+				"effect must be 'NoExecute' when `tolerationSeconds` is set"),
+			"use NoExecute, or remove tolerationSeconds")
 	}
 	switch t.Operator {
 	case corev1.TolerationOpEqual, "":
 		if problems := validation.IsValidLabelValue(t.Value); len(problems) > 0 {
-			reject("operator", apirule.Invalid(t.Value, strings.Join(problems, ";")), "use a valid value of a taint")
+			reject("operator", apirule.Invalid(t.Value, strings.Join(problems, ";")),
+				"use a valid value of a taint")
 		}
 	case corev1.TolerationOpExists:
 		if t.Value != "" {
-			reject("operator", apirule.Invalid(t.Value, "value must be empty when `operator` is 'Exists'"), "remove the value, or use Equal")
+			reject("operator",
+				apirule.Invalid(t.Value, "value must be empty when `operator` is 'Exists'"),
+				"remove the value, or use Equal")
 		}
 	default:
-		apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field("operator")), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
+		apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field("operator")),
+			t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
 	}
 	if t.Effect != "" {
-		apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field("effect")), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+		apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field("effect")), t.Effect,
+			corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule,
+			corev1.TaintEffectNoExecute)
 	}
 }
 
@@ -89,12 +102,14 @@ func (p *podChecker) checkAffinity(a *corev1.Affinity, at fieldpath.Path) {
 		p.checkNodeAffinity(n, at.Append(fieldpath.Field("nodeAffinity")))
 	}
 	p.checkPodAffinity(a.PodAffinity, at.Append(fieldpath.Field("podAffinity")))
-	p.checkPodAffinity((*corev1.PodAffinity)(a.PodAntiAffinity), at.Append(fieldpath.Field("podAntiAffinity")))
+	p.checkPodAffinity((*corev1.PodAffinity)(a.PodAntiAffinity),
+		at.Append(fieldpath.Field("podAntiAffinity")))
 }
 
 func (p *podChecker) checkWeight(weight int32, at fieldpath.Path) {
 	if weight < 1 || weight > 100 {
-		p.report(codes.Scheduling, at.Append(fieldpath.Field("weight")), apirule.Invalid(weight, "must be in the range 1-100"), "set a number in that range")
+		p.report(codes.Scheduling, at.Append(fieldpath.Field("weight")),
+			apirule.Invalid(weight, "must be in the range 1-100"), "set a number in that range")
 	}
 }
 
@@ -102,7 +117,8 @@ func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path
 	if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 		terms := at.Append(fieldpath.Fields(mustMatch, "nodeSelectorTerms")...)
 		if len(r.NodeSelectorTerms) == 0 {
-			p.report(codes.Scheduling, terms, apirule.Missing("must have at least one node selector term"), "add a term")
+			p.report(codes.Scheduling, terms,
+				apirule.Missing("must have at least one node selector term"), "add a term")
 		}
 		for i := range r.NodeSelectorTerms {
 			p.checkNodeTerm(&r.NodeSelectorTerms[i], true, terms.Append(fieldpath.Index(i)))
@@ -119,25 +135,37 @@ func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path
 // checkNodeTerm checks a term that selects nodes. A preference may have invalid values.
 func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, at fieldpath.Path) {
 	for i := range term.MatchExpressions {
-		r, item := &term.MatchExpressions[i], at.Append(fieldpath.Field("matchExpressions"), fieldpath.Index(i))
-		apirule.QualifiedName(p.report, codes.Scheduling, item.Append(fieldpath.Field("key")), r.Key)
+		r, item := &term.MatchExpressions[i],
+			at.Append(fieldpath.Field("matchExpressions"), fieldpath.Index(i))
+		apirule.QualifiedName(p.report, codes.Scheduling, item.Append(fieldpath.Field("key")),
+			r.Key)
 		list := item.Append(fieldpath.Field("values"))
 		switch r.Operator {
 		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 			if len(r.Values) == 0 {
-				p.report(codes.Scheduling, list, apirule.Missing("must be specified when `operator` is 'In' or 'NotIn'"), "set the values")
+				p.report(codes.Scheduling, list,
+					apirule.Missing("must be specified when `operator` is 'In' or 'NotIn'"),
+					"set the values")
 			}
 		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 			if len(r.Values) > 0 {
-				p.report(codes.Scheduling, list, apirule.Forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"), "remove the values")
+				p.report(codes.Scheduling, list,
+					apirule.Forbidden(
+						"may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+					"remove the values")
 			}
 		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 			if len(r.Values) != 1 {
-				p.report(codes.Scheduling, list, apirule.Missing("must be specified single value when `operator` is 'Lt' or 'Gt'"), "set one value")
+				p.report(codes.Scheduling, list,
+					apirule.Missing(
+						"must be specified single value when `operator` is 'Lt' or 'Gt'"),
+					"set one value")
 			}
 		default:
-			apirule.OneOf(p.report, codes.Scheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
-				corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt)
+			apirule.OneOf(p.report, codes.Scheduling, item.Append(fieldpath.Field("operator")),
+				r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
+				corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist,
+				corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt)
 		}
 		if values {
 			for j, value := range r.Values {
@@ -146,12 +174,18 @@ func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, a
 		}
 	}
 	for i := range term.MatchFields {
-		r, item := &term.MatchFields[i], at.Append(fieldpath.Field("matchFields"), fieldpath.Index(i))
-		apirule.OneOf(p.report, codes.Scheduling, item.Append(fieldpath.Field("key")), r.Key, "metadata.name")
-		apirule.OneOf(p.report, codes.Scheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
+		r, item := &term.MatchFields[i],
+			at.Append(fieldpath.Field("matchFields"), fieldpath.Index(i))
+		apirule.OneOf(p.report, codes.Scheduling, item.Append(fieldpath.Field("key")), r.Key,
+			"metadata.name")
+		apirule.OneOf(p.report, codes.Scheduling, item.Append(fieldpath.Field("operator")),
+			r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
 		list := item.Append(fieldpath.Field("values"))
 		if len(r.Values) != 1 {
-			p.report(codes.Scheduling, list, apirule.Missing("must be only one value when `operator` is 'In' or 'NotIn' for node field selector"), "name one node")
+			p.report(codes.Scheduling, list,
+				apirule.Missing(
+					"must be only one value when `operator` is 'In' or 'NotIn' for node field "+
+						"selector"), "name one node")
 		}
 		for j, value := range r.Values {
 			apirule.DNSSubdomain(p.report, codes.Scheduling, list.Append(fieldpath.Index(j)), value)
@@ -163,7 +197,8 @@ func (p *podChecker) checkPodAffinity(a *corev1.PodAffinity, at fieldpath.Path) 
 	if a == nil {
 		return
 	}
-	must, better := a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution
+	must, better := a.RequiredDuringSchedulingIgnoredDuringExecution,
+		a.PreferredDuringSchedulingIgnoredDuringExecution
 	for i := range must {
 		p.checkPodTerm(&must[i], at.Append(fieldpath.Field(mustMatch), fieldpath.Index(i)))
 	}
@@ -180,18 +215,23 @@ func (p *podChecker) checkPodTerm(term *corev1.PodAffinityTerm, at fieldpath.Pat
 		selector *metav1.LabelSelector
 	}{{"labelSelector", term.LabelSelector}, {"namespaceSelector", term.NamespaceSelector}} {
 		if s.selector != nil {
-			apirule.LabelSelector(s.selector, at.Append(fieldpath.Field(s.field)), codes.Scheduling, p.report)
+			apirule.LabelSelector(s.selector, at.Append(fieldpath.Field(s.field)), codes.Scheduling,
+				p.report)
 		}
 	}
 	for i, namespace := range term.Namespaces {
-		apirule.DNSLabel(p.report, codes.Scheduling, at.Append(fieldpath.Field("namespaces"), fieldpath.Index(i)), namespace)
+		apirule.DNSLabel(p.report, codes.Scheduling,
+			at.Append(fieldpath.Field("namespaces"), fieldpath.Index(i)), namespace)
 	}
 	p.checkLabelKeys("matchLabelKeys", term.MatchLabelKeys, term.LabelSelector, at)
 	p.checkLabelKeys("mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector, at)
 	p.checkMatched(term.MatchLabelKeys, term.LabelSelector, at)
 	for i, key := range term.MatchLabelKeys {
 		if slices.Contains(term.MismatchLabelKeys, key) {
-			p.report(codes.Scheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), apirule.Invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys"), "keep one")
+			p.report(codes.Scheduling,
+				at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)),
+				apirule.Invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys"),
+				"keep one")
 		}
 	}
 	topology := at.Append(fieldpath.Field("topologyKey"))
@@ -200,10 +240,13 @@ func (p *podChecker) checkPodTerm(term *corev1.PodAffinityTerm, at fieldpath.Pat
 	}
 }
 
-func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav1.LabelSelector, at fieldpath.Path) {
+func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav1.LabelSelector,
+	at fieldpath.Path) {
 	path := at.Append(fieldpath.Field(field))
 	if len(keys) > 0 && selector == nil {
-		p.report(codes.Scheduling, path, apirule.Forbidden("must not be specified when labelSelector is not set"), "add one, or remove the keys")
+		p.report(codes.Scheduling, path,
+			apirule.Forbidden("must not be specified when labelSelector is not set"),
+			"add one, or remove the keys")
 		return
 	}
 	for i, key := range keys {
@@ -211,10 +254,11 @@ func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav
 	}
 }
 
-// checkMatched reports a key of matchLabelKeys that the selector also names. The API server adds an expression to the
-// selector for each key that is a label of the Pod. Two expressions for one key count as the author's and the
-// server's, even if the Pod lacks the label.
-func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector, at fieldpath.Path) {
+// checkMatched reports a key of matchLabelKeys that the selector also names. The API server adds an
+// expression to the selector for each key that is a label of the Pod. Two expressions for one key
+// count as the author's and the server's, even if the Pod lacks the label.
+func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector,
+	at fieldpath.Path) {
 	if selector == nil {
 		return
 	}
@@ -227,7 +271,9 @@ func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector,
 			}
 		}
 		if _, has := p.Labels[key]; has && named || hasDuplicate {
-			p.report(codes.Scheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), apirule.Invalid(key, "exists in both matchLabelKeys and labelSelector"), "keep one")
+			p.report(codes.Scheduling,
+				at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)),
+				apirule.Invalid(key, "exists in both matchLabelKeys and labelSelector"), "keep one")
 		}
 	}
 }
@@ -239,13 +285,18 @@ func (p *podChecker) checkSpread(i int) {
 	all := p.Spec.TopologySpreadConstraints
 	c, at := &all[i], p.field("topologySpreadConstraints").Append(fieldpath.Index(i))
 	if c.MaxSkew <= 0 {
-		p.report(codes.Scheduling, at.Append(fieldpath.Field("maxSkew")), apirule.Invalid(c.MaxSkew, notPositive), "set 1 or more")
+		p.report(codes.Scheduling, at.Append(fieldpath.Field("maxSkew")),
+			apirule.Invalid(c.MaxSkew, notPositive), "set 1 or more")
 	}
-	apirule.Required(p.report, codes.Scheduling, at.Append(fieldpath.Field("topologyKey")), c.TopologyKey)
-	apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field("whenUnsatisfiable")), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
+	apirule.Required(p.report, codes.Scheduling, at.Append(fieldpath.Field("topologyKey")),
+		c.TopologyKey)
+	apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field("whenUnsatisfiable")),
+		c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
 	for _, other := range all[:i] {
 		if other.TopologyKey == c.TopologyKey && other.WhenUnsatisfiable == c.WhenUnsatisfiable {
-			p.report(codes.Scheduling, at, apirule.Duplicate(fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)), "merge the two")
+			p.report(codes.Scheduling, at,
+				apirule.Duplicate(fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)),
+				"merge the two")
 		}
 	}
 	if n := c.MinDomains; n != nil {
@@ -253,7 +304,10 @@ func (p *podChecker) checkSpread(i int) {
 		if *n <= 0 {
 			p.report(codes.Scheduling, path, apirule.Invalid(*n, notPositive), "set 1 or more")
 		} else if c.WhenUnsatisfiable != corev1.DoNotSchedule {
-			p.report(codes.Scheduling, path, apirule.Invalid(*n, fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s", corev1.DoNotSchedule, c.WhenUnsatisfiable)), "remove it")
+			p.report(codes.Scheduling, path,
+				apirule.Invalid(
+					*n, fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s",
+						corev1.DoNotSchedule, c.WhenUnsatisfiable)), "remove it")
 		}
 	}
 	for _, policy := range []struct {
@@ -261,12 +315,14 @@ func (p *podChecker) checkSpread(i int) {
 		value *corev1.NodeInclusionPolicy
 	}{{"nodeAffinityPolicy", c.NodeAffinityPolicy}, {"nodeTaintsPolicy", c.NodeTaintsPolicy}} {
 		if policy.value != nil {
-			apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field(policy.field)), *policy.value, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+			apirule.OneOf(p.report, codes.Scheduling, at.Append(fieldpath.Field(policy.field)),
+				*policy.value, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 		}
 	}
 	p.checkLabelKeys("matchLabelKeys", c.MatchLabelKeys, c.LabelSelector, at)
 	p.checkMatched(c.MatchLabelKeys, c.LabelSelector, at)
 	if c.LabelSelector != nil {
-		apirule.LabelSelector(c.LabelSelector, at.Append(fieldpath.Field("labelSelector")), codes.Scheduling, p.report)
+		apirule.LabelSelector(c.LabelSelector, at.Append(fieldpath.Field("labelSelector")),
+			codes.Scheduling, p.report)
 	}
 }

@@ -23,7 +23,8 @@ func (p *podChecker) volumePath(i int) fieldpath.Path {
 	return p.field("volumes").Append(p.volumeSteps[i])
 }
 
-// checkVolumes checks the Pod's volumes. It stores the valid ones in volumes, and the others in invalidVolumes.
+// checkVolumes checks the Pod's volumes. It stores the valid ones in volumes, and the others in
+// invalidVolumes.
 func (p *podChecker) checkVolumes() {
 	p.volumes, p.invalidVolumes = map[string]*corev1.Volume{}, map[string]bool{}
 	for i := range p.Spec.Volumes {
@@ -51,19 +52,23 @@ func (p *podChecker) checkVolumes() {
 	}
 }
 
-// sourceOrder is the order in which the API server checks a volume's sources. It accepts the first and reports all
-// others.
+// sourceOrder is the order in which the API server checks a volume's sources. It accepts the first
+// and reports all others.
 var sourceOrder = []string{
-	"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker",
-	"persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile",
-	"vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
+	"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs",
+	"iscsi", "glusterfs", "flocker",
+	"persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc",
+	"flexVolume", "configMap", "azureFile",
+	"vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos",
+	"projected", "scaleIO", "csi", "ephemeral", "image",
 }
 
 // sourceFields returns the fields of the Go type in that order.
 var sourceFields = sync.OnceValue(func() []int {
 	fields := make([]int, len(sourceOrder))
 	for i := range reflect.TypeFor[corev1.VolumeSource]().NumField() {
-		name, _, _ := strings.Cut(reflect.TypeFor[corev1.VolumeSource]().Field(i).Tag.Get("json"), ",")
+		name, _, _ := strings.Cut(
+			reflect.TypeFor[corev1.VolumeSource]().Field(i).Tag.Get("json"), ",")
 		fields[slices.Index(sourceOrder, name)] = i
 	}
 	return fields
@@ -80,47 +85,61 @@ func sources(v *corev1.Volume) (set []string) {
 	return set
 }
 
-// checkSources checks the first source of a volume, as the API server does. Its paths begin at the volume. A volume without a source becomes an
-// emptyDir.
+// checkSources checks the first source of a volume, as the API server does. Its paths begin at the
+// volume. A volume without a source becomes an emptyDir.
 func (p *podChecker) checkSources(v *corev1.Volume) {
 	set := sources(v)
 	if len(set) == 0 {
 		return
 	}
 	for _, other := range set[1:] {
-		p.report(codes.TwoSources, fieldpath.Fields(other), apirule.Forbidden("may not specify more than 1 volume type"), fmt.Sprintf("keep %s or %s", set[0], other))
+		p.report(codes.TwoSources, fieldpath.Fields(other),
+			apirule.Forbidden("may not specify more than 1 volume type"),
+			fmt.Sprintf("keep %s or %s", set[0], other))
 	}
 	first := fieldpath.Fields(set[0])
 	switch set[0] {
 	case "emptyDir":
 		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() < 0 {
-			p.report(codes.Volume, first.Append(fieldpath.Field("sizeLimit")), apirule.Forbidden("SizeLimit field must be a valid resource quantity"), "set a quantity such as 1Gi")
+			p.report(codes.Volume, first.Append(fieldpath.Field("sizeLimit")),
+				apirule.Forbidden("SizeLimit field must be a valid resource quantity"),
+				"set a quantity such as 1Gi")
 		}
 	case "hostPath":
-		if apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("path")), v.HostPath.Path) {
-			apirule.NoWayUp(p.report, codes.Volume, first.Append(fieldpath.Field("path")), v.HostPath.Path)
+		if apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("path")),
+			v.HostPath.Path) {
+			apirule.NoWayUp(p.report, codes.Volume, first.Append(fieldpath.Field("path")),
+				v.HostPath.Path)
 		}
 		if t := v.HostPath.Type; t != nil && v.HostPath.Path != "" {
-			apirule.OneOf(p.report, codes.Volume, first.Append(fieldpath.Field("type")), *t, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
-				corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev)
+			apirule.OneOf(p.report, codes.Volume, first.Append(fieldpath.Field("type")), *t,
+				corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+				corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket,
+				corev1.HostPathCharDev, corev1.HostPathBlockDev)
 		}
 	case "secret":
-		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("secretName")), v.Secret.SecretName)
+		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("secretName")),
+			v.Secret.SecretName)
 		p.checkFiles(v.Secret.DefaultMode, v.Secret.Items, first)
 	case "configMap":
-		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("name")), v.ConfigMap.Name)
+		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("name")),
+			v.ConfigMap.Name)
 		p.checkFiles(v.ConfigMap.DefaultMode, v.ConfigMap.Items, first)
 	case "nfs":
-		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("server")), v.NFS.Server)
+		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("server")),
+			v.NFS.Server)
 		if path := first.Append(fieldpath.Field("path")); !strings.HasPrefix(v.NFS.Path, "/") {
-			p.report(codes.Volume, path, apirule.Invalid(v.NFS.Path, "must be an absolute path"), "begin it with a slash")
+			p.report(codes.Volume, path, apirule.Invalid(v.NFS.Path, "must be an absolute path"),
+				"begin it with a slash")
 		}
 	case "persistentVolumeClaim":
-		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
+		apirule.Required(p.report, codes.Volume, first.Append(fieldpath.Field("claimName")),
+			v.PersistentVolumeClaim.ClaimName)
 	case "downwardAPI":
 		p.checkMode(v.DownwardAPI.DefaultMode, first.Append(fieldpath.Field("defaultMode")))
 		for i := range v.DownwardAPI.Items {
-			p.checkDownwardFile(&v.DownwardAPI.Items[i], first.Append(fieldpath.Field("items"), fieldpath.Index(i)))
+			p.checkDownwardFile(&v.DownwardAPI.Items[i],
+				first.Append(fieldpath.Field("items"), fieldpath.Index(i)))
 		}
 	case "projected":
 		p.checkProjected(v.Projected, first)
@@ -130,7 +149,8 @@ func (p *podChecker) checkSources(v *corev1.Volume) {
 		p.checkEphemeral(v.Ephemeral, first)
 	case "image":
 		if policy := v.Image.PullPolicy; policy != "" {
-			apirule.OneOf(p.report, codes.Volume, first.Append(fieldpath.Field("pullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+			apirule.OneOf(p.report, codes.Volume, first.Append(fieldpath.Field("pullPolicy")),
+				policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 		}
 	default:
 		p.checkDisk(v, set[0], first)
@@ -141,7 +161,9 @@ const anyMode = 0o777
 
 func (p *podChecker) checkMode(mode *int32, path fieldpath.Path) {
 	if mode != nil && (*mode < 0 || *mode > anyMode) {
-		p.report(codes.Volume, path, apirule.Invalid(*mode, "must be a number between 0 and 0777 (octal), both inclusive"), "set an octal number with the leading zero")
+		p.report(codes.Volume, path,
+			apirule.Invalid(*mode, "must be a number between 0 and 0777 (octal), both inclusive"),
+			"set an octal number with the leading zero")
 	}
 }
 
@@ -165,7 +187,8 @@ func (p *podChecker) checkFilePath(file string, path fieldpath.Path) {
 	}
 	apirule.RelativePath(p.report, codes.Volume, path, file)
 	if strings.HasPrefix(file, "..") && !strings.HasPrefix(file, "../") && file != ".." {
-		p.report(codes.Volume, path, apirule.Invalid(file, "must not start with '..'"), "rename the file")
+		p.report(codes.Volume, path, apirule.Invalid(file, "must not start with '..'"),
+			"rename the file")
 	}
 }
 
@@ -174,14 +197,22 @@ func (p *podChecker) checkDownwardFile(file *corev1.DownwardAPIVolumeFile, at fi
 	p.checkMode(file.Mode, at.Append(fieldpath.Field("mode")))
 	switch {
 	case file.FieldRef != nil && file.ResourceFieldRef != nil:
-		p.report(codes.TwoSources, at, apirule.Invalid("resource", "fieldRef and resourceFieldRef can not be specified simultaneously"), "keep one of the two")
-		p.checkFieldRef(file.FieldRef, volumeFields, codes.Volume, at.Append(fieldpath.Field("fieldRef")))
+		p.report(codes.TwoSources, at,
+			apirule.Invalid(
+				"resource", "fieldRef and resourceFieldRef can not be specified simultaneously"),
+			"keep one of the two")
+		p.checkFieldRef(file.FieldRef, volumeFields, codes.Volume,
+			at.Append(fieldpath.Field("fieldRef")))
 	case file.FieldRef != nil:
-		p.checkFieldRef(file.FieldRef, volumeFields, codes.Volume, at.Append(fieldpath.Field("fieldRef")))
+		p.checkFieldRef(file.FieldRef, volumeFields, codes.Volume,
+			at.Append(fieldpath.Field("fieldRef")))
 	case file.ResourceFieldRef != nil:
-		p.checkResourceRef(file.ResourceFieldRef, true, codes.Volume, at.Append(fieldpath.Field("resourceFieldRef")))
+		p.checkResourceRef(file.ResourceFieldRef, true, codes.Volume,
+			at.Append(fieldpath.Field("resourceFieldRef")))
 	default:
-		p.report(codes.Volume, at, apirule.Missing("one of fieldRef and resourceFieldRef is required"), "set fieldRef or resourceFieldRef")
+		p.report(codes.Volume, at,
+			apirule.Missing("one of fieldRef and resourceFieldRef is required"),
+			"set fieldRef or resourceFieldRef")
 	}
 }
 
@@ -191,7 +222,8 @@ func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at fieldpath.Path) {
 		path := at.Append(fieldpath.Fields("nodePublishSecretRef", "name")...)
 		if apirule.Required(p.report, codes.Volume, path, ref.Name) {
 			// The API server reports an invalid name at this field.
-			apirule.DNSSubdomain(p.report, codes.Volume, at.Append(fieldpath.Field("name")), ref.Name)
+			apirule.DNSSubdomain(p.report, codes.Volume, at.Append(fieldpath.Field("name")),
+				ref.Name)
 		}
 	}
 }
@@ -222,9 +254,11 @@ func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fie
 	for _, other := range []struct {
 		field string
 		set   bool
-	}{{"name", template.Name != ""}, {"namespace", template.Namespace != ""}, {"finalizers", len(template.Finalizers) > 0}} {
+	}{{"name", template.Name != ""}, {"namespace", template.Namespace != ""},
+		{"finalizers", len(template.Finalizers) > 0}} {
 		if other.set {
-			p.report(codes.Volume, metadata.Append(fieldpath.Field(other.field)), apirule.Forbidden("may not be set in a template"), "remove the field")
+			p.report(codes.Volume, metadata.Append(fieldpath.Field(other.field)),
+				apirule.Forbidden("may not be set in a template"), "remove the field")
 		}
 	}
 	checkClaimSpec(&template.Spec, path.Append(fieldpath.Field("spec")), p.report)

@@ -14,16 +14,24 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-func (p *podChecker) isWindows() bool { return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows }
+func (p *podChecker) isWindows() bool {
+	return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows
+}
 
-// The fields that a Windows Pod cannot set: in its spec, its security context, and its containers' security contexts.
+// The fields that a Windows Pod cannot set: in its spec, its security context, and its containers'
+// security contexts.
 var (
-	linuxPodFields       = []string{"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"}
-	linuxSecurityFields  = []string{"appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"}
-	linuxContainerFields = []string{"appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"}
+	linuxPodFields      = []string{"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"}
+	linuxSecurityFields = []string{"appArmorProfile", "seLinuxOptions", "seccompProfile",
+		"fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup",
+		"supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"}
+	linuxContainerFields = []string{"appArmorProfile", "seLinuxOptions", "seccompProfile",
+		"capabilities", "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation",
+		"procMount", "runAsUser", "runAsGroup"}
 )
 
-// checkOnWindows reports fields that a Windows Pod cannot set (Kubernetes v1.36.3 pkg/apis/core/validation).
+// checkOnWindows reports fields that a Windows Pod cannot set (Kubernetes v1.36.3
+// pkg/apis/core/validation).
 func (p *podChecker) checkOnWindows() {
 	if !p.isWindows() {
 		return
@@ -34,7 +42,8 @@ func (p *podChecker) checkOnWindows() {
 	}
 	for _, c := range p.containers() {
 		if c.SecurityContext != nil {
-			p.rejectSet(c.SecurityContext, linuxContainerFields, c.at.Append(fieldpath.Field("securityContext")))
+			p.rejectSet(c.SecurityContext, linuxContainerFields,
+				c.at.Append(fieldpath.Field("securityContext")))
 		}
 	}
 }
@@ -45,8 +54,11 @@ func (p *podChecker) rejectSet(value any, fields []string, at fieldpath.Path) {
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		for _, field := range fields {
-			if name == field && !v.Field(i).IsZero() && (v.Field(i).Kind() != reflect.Slice || v.Field(i).Len() > 0) {
-				p.report(codes.SecurityContext, at.Append(fieldpath.Field(field)), apirule.Forbidden("cannot be set for a windows pod"), "remove the field, or set os.name to linux")
+			if name == field && !v.Field(i).IsZero() &&
+				(v.Field(i).Kind() != reflect.Slice || v.Field(i).Len() > 0) {
+				p.report(codes.SecurityContext, at.Append(fieldpath.Field(field)),
+					apirule.Forbidden("cannot be set for a windows pod"),
+					"remove the field, or set os.name to linux")
 			}
 		}
 	}
@@ -60,8 +72,10 @@ const (
 )
 
 var (
-	netBIOSName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`) })
-	dnsDomain   = sync.OnceValue(func() *regexp.Regexp {
+	netBIOSName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`)
+	})
+	dnsDomain = sync.OnceValue(func() *regexp.Regexp {
 		const label = `[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?`
 		return regexp.MustCompile(`^` + label + `(\.` + label + `)*$`)
 	})
@@ -73,16 +87,23 @@ func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at fi
 		return
 	}
 	if os := p.Spec.OS; os != nil && os.Name == corev1.Linux {
-		p.report(codes.SecurityContext, at, apirule.Forbidden("windows options cannot be set for a linux pod"), "remove it")
+		p.report(codes.SecurityContext, at,
+			apirule.Forbidden("windows options cannot be set for a linux pod"), "remove it")
 	}
 	if name := w.GMSACredentialSpecName; name != nil {
-		apirule.DNSSubdomain(p.report, codes.SecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpecName")), *name)
+		apirule.DNSSubdomain(p.report, codes.SecurityContext,
+			at.Append(fieldpath.Field("gmsaCredentialSpecName")), *name)
 	}
-	if spec := w.GMSACredentialSpec; spec != nil && (*spec == "" || len(*spec) > longestCredentialSpec) {
-		p.report(codes.SecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpec")), fmt.Sprintf("must be 1 to %d bytes long", longestCredentialSpec), "set a credential spec, or remove the field")
+	if spec := w.GMSACredentialSpec; spec != nil &&
+		(*spec == "" || len(*spec) > longestCredentialSpec) {
+		p.report(codes.SecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpec")),
+			fmt.Sprintf("must be 1 to %d bytes long", longestCredentialSpec),
+			"set a credential spec, or remove the field")
 	}
 	if user := w.RunAsUserName; user != nil && !isWindowsUser(*user) {
-		p.report(codes.SecurityContext, at.Append(fieldpath.Field("runAsUserName")), apirule.Invalid(*user, "must be a user, or a domain and a user"), `use user or domain\user`)
+		p.report(codes.SecurityContext, at.Append(fieldpath.Field("runAsUserName")),
+			apirule.Invalid(*user, "must be a user, or a domain and a user"),
+			`use user or domain\user`)
 	}
 }
 
@@ -94,10 +115,12 @@ func isWindowsUser(name string) bool {
 	domain, user, hasDomain := strings.Cut(name, `\`)
 	if !hasDomain {
 		domain, user = "", name
-	} else if len(domain) > longestUserDomain || !netBIOSName().MatchString(domain) && !dnsDomain().MatchString(domain) {
+	} else if len(domain) > longestUserDomain || !netBIOSName().MatchString(domain) &&
+		!dnsDomain().MatchString(domain) {
 		return false
 	}
-	return user != "" && len(user) <= longestUser && strings.Trim(user, ". ") != "" && !strings.ContainsAny(user, `"/\:;|=,+*?<>@[]`)
+	return user != "" && len(user) <= longestUser && strings.Trim(user, ". ") != "" &&
+		!strings.ContainsAny(user, `"/\:;|=,+*?<>@[]`)
 }
 
 // checkHostProcess requires that all containers of a Pod run on the host, or none.
@@ -120,8 +143,13 @@ func (p *podChecker) checkHostProcess() {
 			own = of(c.SecurityContext.WindowsOptions)
 		}
 		if pod != nil && own != nil && *pod != *own {
-			p.report(codes.SecurityContext, c.at.Append(fieldpath.Fields("securityContext", "windowsOptions", "hostProcess")...),
-				apirule.Invalid(*own, fmt.Sprintf("pod hostProcess value must be identical if both are specified, was %v", *pod)), "set it in one of the two only")
+			p.report(codes.SecurityContext,
+				c.at.Append(fieldpath.Fields("securityContext", "windowsOptions",
+					"hostProcess")...),
+				apirule.Invalid(
+					*own, fmt.Sprintf(
+						"pod hostProcess value must be identical if both are specified, was %v",
+						*pod)), "set it in one of the two only")
 		}
 		if own == nil {
 			own = pod
@@ -131,9 +159,15 @@ func (p *podChecker) checkHostProcess() {
 		}
 	}
 	if onHost > 0 && onHost < all {
-		p.report(codes.SecurityContext, p.at, apirule.Invalid("", "If pod contains any hostProcess containers then all containers must be HostProcess containers"), "set hostProcess in all containers, or in none")
+		p.report(codes.SecurityContext, p.at,
+			apirule.Invalid(
+				"", "If pod contains any hostProcess containers then all containers must be "+
+					"HostProcess containers"), "set hostProcess in all containers, or in none")
 	}
 	if onHost > 0 && !p.Spec.HostNetwork {
-		p.report(codes.SecurityContext, p.field("hostNetwork"), apirule.Invalid(false, "hostNetwork must be true if pod contains any hostProcess containers"), "set hostNetwork to true, or remove hostProcess")
+		p.report(codes.SecurityContext, p.field("hostNetwork"),
+			apirule.Invalid(
+				false, "hostNetwork must be true if pod contains any hostProcess containers"),
+			"set hostNetwork to true, or remove hostProcess")
 	}
 }

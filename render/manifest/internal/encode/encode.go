@@ -1,7 +1,8 @@
 // Package encode writes Go values as JSON and YAML. Equal values give equal bytes.
 //
-// An Encoder converts a Go value to a Value and omits values without information. The functions JSON and YAML write a Value.
-// The file plain.go selects the strings that need no quotes for any reader of YAML.
+// An Encoder converts a Go value to a Value and omits values without information. The functions
+// JSON and YAML write a Value. The file plain.go selects the strings that need no quotes for any
+// reader of YAML.
 package encode
 
 import (
@@ -135,7 +136,8 @@ func (e *Encoder) entries(v reflect.Value) (*Value, error) {
 		if err != nil {
 			return nil, fmt.Errorf("[%q]: %w", it.Key().String(), err)
 		}
-		out.Entries = append(out.Entries, Member{strings.ToValidUTF8(it.Key().String(), "\uFFFD"), m})
+		out.Entries = append(
+			out.Entries, Member{strings.ToValidUTF8(it.Key().String(), "\uFFFD"), m})
 	}
 	slices.SortFunc(out.Entries, func(a, b Member) int { return strings.Compare(a.Key, b.Key) })
 	return out, nil
@@ -147,8 +149,8 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 	case reflect.TypeFor[jobset.JobSet]():
 		e = &Encoder{Structs: e.Structs, references: true}
 	case reflect.TypeFor[jobset.VolumeClaimPolicy]():
-		// JobSet's definition compares these policies with their stored form (JobSet v0.12.0, self == oldSelf). Without the
-		// empty status of the claims, an apply over a live JobSet fails.
+		// JobSet's definition compares these policies with their stored form (JobSet v0.12.0, self
+		// == oldSelf). Without the empty status of the claims, an apply over a live JobSet fails.
 		e = &Encoder{Structs: e.Structs, empties: true, references: e.references}
 	}
 	out := &Value{Kind: Object, Entries: make([]Member, 0, len(fields))}
@@ -158,14 +160,16 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 		if err != nil {
 			continue // in a nil embedded struct
 		}
-		if f.OmitEmpty && jsonfields.IsEmpty(fv) && !keepsEmpty(v.Type(), fv) && !(e.references && f.Reference) || f.OmitZero && isZero(fv) {
+		if f.OmitEmpty && jsonfields.IsEmpty(fv) && !keepsEmpty(v.Type(), fv) &&
+			!(e.references && f.Reference) || f.OmitZero && isZero(fv) {
 			continue
 		}
 		m, err := e.Value(fv)
 		if err != nil {
 			return nil, fmt.Errorf(".%s: %w", f.Name, err)
 		}
-		if m.isNull() || fv.Kind() == reflect.Struct && (f.OmitEmpty || f.OmitZero) && !e.empties && m.Kind == Object && len(m.Entries) == 0 {
+		if m.isNull() || fv.Kind() == reflect.Struct && (f.OmitEmpty || f.OmitZero) && !e.empties &&
+			m.Kind == Object && len(m.Entries) == 0 {
 			continue // decoding restores the nil and the empty struct
 		}
 		out.Entries = append(out.Entries, Member{f.Name, m})
@@ -175,7 +179,8 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 
 // isZero reports whether omitzero omits a value, by its method IsZero if it has one.
 func isZero(v reflect.Value) bool {
-	if z, ok := v.Interface().(interface{ IsZero() bool }); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+	if z, ok := v.Interface().(interface{ IsZero() bool }); ok &&
+		(v.Kind() != reflect.Pointer || !v.IsNil()) {
 		return z.IsZero()
 	}
 	if v.CanAddr() {
@@ -186,10 +191,12 @@ func isZero(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// keepsEmpty reports whether an empty list differs from a missing one. These are the command and args of a TrainJob, which
-// clear the runtime's (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset/builder.go).
+// keepsEmpty reports whether an empty list differs from a missing one. These are the command and
+// args of a TrainJob, which clear the runtime's (Trainer v2.3.0
+// pkg/runtime/framework/plugins/jobset/builder.go).
 func keepsEmpty(t reflect.Type, v reflect.Value) bool {
-	return t == reflect.TypeFor[trainer.Trainer]() && v.Type() == reflect.TypeFor[[]string]() && !v.IsNil()
+	return t == reflect.TypeFor[trainer.Trainer]() && v.Type() == reflect.TypeFor[[]string]() &&
+		!v.IsNil()
 }
 
 // encodesItself encodes a value with its own encoder, such as a quantity or a time.

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// JSON writes the value as JSON, with four spaces of indentation per level. It returns an error for a value that nests too deep.
+// JSON writes the value as JSON, with four spaces of indentation per level. It returns an error for
+// a value that nests too deep.
 func JSON(b *bytes.Buffer, v *Value) error {
 	var line bytes.Buffer
 	inline(&line, v)
@@ -72,13 +73,15 @@ func Quoted(b *bytes.Buffer, s string) {
 	}
 }
 
-// isSpecial recognizes special characters below U+10000: unprintable to YAML, YAML's line breaks, invisible, or changing the
-// writing direction. JSON's encoder has escaped all below the space.
+// isSpecial recognizes special characters below U+10000: unprintable to YAML, YAML's line breaks,
+// invisible, or changing the writing direction. JSON's encoder has escaped all below the space.
 func isSpecial(r rune) bool {
-	return 0xAD <= r && r <= 0xFFFF && unicode.Is(unicode.Cf, r) || 0x7F <= r && r <= 0x9F || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF || r == '\u2028' || r == '\u2029'
+	return 0xAD <= r && r <= 0xFFFF && unicode.Is(unicode.Cf, r) || 0x7F <= r && r <= 0x9F ||
+		r == 0xFEFF || r == 0xFFFE || r == 0xFFFF || r == '\u2028' || r == '\u2029'
 }
 
-// writer writes values as YAML in block style, like kubectl: without indentation of lists below their keys.
+// writer writes values as YAML in block style, like kubectl: without indentation of lists below
+// their keys.
 type writer struct{ *bytes.Buffer }
 
 // YAML writes a document in kubectl's style.
@@ -142,7 +145,8 @@ func (w writer) items(v *Value, n int) {
 	}
 }
 
-// longestKey is the length from which YAML requires "?" before a key, because readers search 1024 characters for the colon.
+// longestKey is the length from which YAML requires "?" before a key, because readers search 1024
+// characters for the colon.
 const longestKey = 1000
 
 // key writes a key, and reports whether it needs "?".
@@ -197,11 +201,13 @@ func (w writer) quoted(s string) {
 
 // isOneLine reports whether a string fits on one line unescaped.
 func isOneLine(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || isSpecial(r) || !unicode.IsPrint(r) })
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' || isSpecial(r) || !unicode.IsPrint(r)
+	})
 }
 
-// isBlock reports whether a string can be a literal block. It must have several lines and valid characters, and its first line
-// must show the indentation.
+// isBlock reports whether a string can be a literal block. It must have several lines and valid
+// characters, and its first line must show the indentation.
 func isBlock(s string) bool {
 	if !strings.Contains(s, "\n") || s[0] == ' ' || s[0] == '\n' || s[0] == '\t' {
 		return false

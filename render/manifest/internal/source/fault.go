@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Fault returns the position of a problem. The parameter line comes from the YAML library, which reports no columns and often
-// no line (0).
+// Fault returns the position of a problem. The parameter line comes from the YAML library, which
+// reports no columns and often no line (0).
 func (s *Source) Fault(line int, err error, problem string) fieldpath.Position {
 	text := s.Text
 	var m []int
@@ -23,7 +23,8 @@ func (s *Source) Fault(line int, err error, problem string) fieldpath.Position {
 	case errors.As(err, &node):
 		return s.Position(node.at)
 	case errors.As(err, &trailing):
-		if m = startOfTemplate().FindSubmatchIndex(text); m != nil && bytes.Count(text[:m[2]], []byte("\n")) < trailing.line {
+		if m = startOfTemplate().FindSubmatchIndex(text); m != nil &&
+			bytes.Count(text[:m[2]], []byte("\n")) < trailing.line {
 			return s.At(m[2]) // a template's line parses as a value of its own
 		}
 		m = nil
@@ -34,7 +35,8 @@ func (s *Source) Fault(line int, err error, problem string) fieldpath.Position {
 	case problem == "control characters are not allowed":
 		return s.At(max(0, indexUnreadable(text)))
 	case strings.HasPrefix(problem, UnknownAnchor):
-		m = regexp.MustCompile(`(?:^|[\s\[{,])(\*` + regexp.QuoteMeta(anchorName(problem)) + `)(?:[\s,\[\]{}]|$)`).FindSubmatchIndex(text)
+		m = regexp.MustCompile(`(?:^|[\s\[{,])(\*` + regexp.QuoteMeta(anchorName(problem)) +
+			`)(?:[\s,\[\]{}]|$)`).FindSubmatchIndex(text)
 	default:
 		m = startOfTemplate().FindSubmatchIndex(text)
 	}
@@ -66,8 +68,8 @@ func (s *Source) At(offset int) fieldpath.Position {
 	return fieldpath.Position{File: s.File.Name, Line: s.Line + line - 1, Column: column}
 }
 
-// columnOf returns the column of a problem on a line. It searches the cause of the scanner's message. If it finds none, it
-// returns the first character of the line.
+// columnOf returns the column of a problem on a line. It searches the cause of the scanner's
+// message. If it finds none, it returns the first character of the line.
 func columnOf(line []byte, problem string) int {
 	first := len(line) - len(bytes.TrimLeft(line, " \t"))
 	var m []int
@@ -80,7 +82,8 @@ func columnOf(line []byte, problem string) int {
 	case "mapping values are not allowed in this context":
 		m = regexp.MustCompile(`:\s.*?(:)(?:\s|$)`).FindSubmatchIndex(line)
 	case "found unknown escape character":
-		m = regexp.MustCompile(`"(?:[^"\\]|\\[0abtnvfre "/\\N_LPxuU\t])*(\\[^0abtnvfre "/\\N_LPxuU\t])`).FindSubmatchIndex(line)
+		m = regexp.MustCompile(
+			`"(?:[^"\\]|\\[0abtnvfre "/\\N_LPxuU\t])*(\\[^0abtnvfre "/\\N_LPxuU\t])`).FindSubmatchIndex(line)
 	case "found unexpected end of stream", "found unexpected document indicator":
 		m = regexp.MustCompile(`(?:^|.*[\s\[{,])(["'])`).FindSubmatchIndex(line)
 	default:
@@ -104,7 +107,8 @@ func columnOf(line []byte, problem string) int {
 
 // startOfTemplate matches template braces at the start of a value or a line.
 func startOfTemplate() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^[ \t]*(?:- +)*(?:[^\s#'"{][^:\n#]*:[ \t]+|"[^"\n]*":[ \t]+|'[^'\n]*':[ \t]+)?(?:\[[ \t]*)?(\{\{)`)
+	return regexp.MustCompile(
+		`(?m)^[ \t]*(?:- +)*(?:[^\s#'"{][^:\n#]*:[ \t]+|"[^"\n]*":[ \t]+|'[^'\n]*':[ \t]+)?(?:\[[ \t]*)?(\{\{)`)
 }
 
 // IsTemplate reports whether a text may be a template.
@@ -118,11 +122,13 @@ func anchorName(problem string) string {
 	return name
 }
 
-// indexUnreadable returns the index of the first character that YAML forbids (YAML 1.1, c-printable), or -1.
+// indexUnreadable returns the index of the first character that YAML forbids (YAML 1.1,
+// c-printable), or -1.
 func indexUnreadable(text []byte) int {
 	return bytes.IndexFunc(text, func(r rune) bool {
 		switch {
-		case r == '\t', r == '\n', r == '\r', r == 0x85, 0x20 <= r && r < 0x7f, 0xa0 <= r && r <= 0xfffd, r > 0xffff:
+		case r == '\t', r == '\n', r == '\r', r == 0x85, 0x20 <= r && r < 0x7f,
+			0xa0 <= r && r <= 0xfffd, r > 0xffff:
 			return false
 		}
 		return true
@@ -137,5 +143,6 @@ func Unquoted(problem string) string {
 		}
 	}
 	problem = regexp.MustCompile("(?s)`.*`").ReplaceAllString(problem, "a value")
-	return regexp.MustCompile(`(cannot unmarshal number) \S+ into`).ReplaceAllString(problem, "$1 into")
+	return regexp.MustCompile(`(cannot unmarshal number) \S+ into`).ReplaceAllString(
+		problem, "$1 into")
 }

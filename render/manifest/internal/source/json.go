@@ -16,15 +16,17 @@ var (
 	ErrTooDeep = errors.New("nested deeper than 1000 levels")
 )
 
-// maxDepth limits the nesting of values. Real manifests stay below 40. The libraries have a limit of 10,000, which aliases
-// could exceed.
+// maxDepth limits the nesting of values. Real manifests stay below 40. The libraries have a limit
+// of 10,000, which aliases could exceed.
 const maxDepth = 1000
 
-// jsonReader reads JSON values with their positions. A YAML parser would reject JSON's surrogate pairs and long keys.
+// jsonReader reads JSON values with their positions. A YAML parser would reject JSON's surrogate
+// pairs and long keys.
 type jsonReader struct {
 	text []byte
 	pos  int
-	// The position of the offset counted. The cache avoids counting one long line again for every value.
+	// The position of the offset counted. The cache avoids counting one long line again for every
+	// value.
 	counted, line, column int
 	// build creates nodes. Otherwise values are only skipped.
 	build bool
@@ -39,7 +41,8 @@ func parseJSON(text []byte) (*yaml.Node, error) {
 	return newJSONReader(text, true).value(0)
 }
 
-// CheckJSON checks that the text is a sequence of JSON values. It returns nil, errNotJSON or ErrTooDeep.
+// CheckJSON checks that the text is a sequence of JSON values. It returns nil, errNotJSON or
+// ErrTooDeep.
 func CheckJSON(text []byte) error {
 	r := newJSONReader(text, false)
 	for r.space(); r.pos < len(text); r.space() {
@@ -50,8 +53,9 @@ func CheckJSON(text []byte) error {
 	return nil
 }
 
-// CheckJSON checks that a chunk has JSON values only. It returns the results of the function CheckJSON. Unless the stream starts as JSON,
-// kubectl reads an object of JSON as YAML. So the object must be valid in both.
+// CheckJSON checks that a chunk has JSON values only. It returns the results of the function
+// CheckJSON. Unless the stream starts as JSON, kubectl reads an object of JSON as YAML. So the
+// object must be valid in both.
 func (c Chunk) CheckJSON() error {
 	start := bytes.TrimLeft(c.Text, " \t\r\n")
 	if c.Err != nil || len(start) == 0 || start[0] != '{' && start[0] != '[' {
@@ -78,8 +82,8 @@ func JSONValues(s *Source) iter.Seq[*Source] {
 	}
 }
 
-// Elements yields the elements of a JSON array, each as a source. So a long array needs only the memory of its largest
-// element. It yields none for another value.
+// Elements yields the elements of a JSON array, each as a source. So a long array needs only the
+// memory of its largest element. It yields none for another value.
 func Elements(s *Source) iter.Seq[*Source] {
 	return func(yield func(*Source) bool) {
 		r := newJSONReader(s.Text, false)
@@ -91,7 +95,8 @@ func Elements(s *Source) iter.Seq[*Source] {
 	}
 }
 
-// lastMember returns the list of a key of a JSON object, or nil. It returns the last of duplicate keys.
+// lastMember returns the list of a key of a JSON object, or nil. It returns the last of duplicate
+// keys.
 func lastMember(s *Source, name string) *Source {
 	var found *Source
 	r := newJSONReader(s.Text, false)
@@ -192,8 +197,10 @@ func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 	case c == '-' || '0' <= c && c <= '9':
 		return r.number()
 	}
-	for _, word := range [...]struct{ text, tag string }{{"true", "!!bool"}, {"false", "!!bool"}, {"null", "!!null"}} {
-		if len(r.text)-r.pos >= len(word.text) && string(r.text[r.pos:r.pos+len(word.text)]) == word.text {
+	for _, word := range [...]struct{ text, tag string }{{"true", "!!bool"}, {"false", "!!bool"},
+		{"null", "!!null"}} {
+		if len(r.text)-r.pos >= len(word.text) &&
+			string(r.text[r.pos:r.pos+len(word.text)]) == word.text {
 			n := r.node(yaml.ScalarNode, word.tag)
 			r.pos += len(word.text)
 			if n != nil {

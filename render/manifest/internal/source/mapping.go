@@ -27,9 +27,10 @@ type mapping struct {
 	clashes []Clash
 }
 
-// Entries returns the entries of a mapping in order, including entries of its merge keys (<<), and the duplicate keys. A key
-// replaces the entry of an earlier merge key. A later merge key is a clash: YAML keeps the key, but Kubernetes' reader takes
-// the merged value. Do not change the result, which is shared.
+// Entries returns the entries of a mapping in order, including entries of its merge keys (<<), and
+// the duplicate keys. A key replaces the entry of an earlier merge key. A later merge key is a
+// clash: YAML keeps the key, but Kubernetes' reader takes the merged value. Do not change the
+// result, which is shared.
 func (r *Reading) Entries(n *yaml.Node) ([]Entry, []Clash) {
 	if m, ok := r.merges[n]; ok {
 		return m.entries, m.clashes
@@ -54,7 +55,8 @@ func (r *Reading) Entries(n *yaml.Node) ([]Entry, []Clash) {
 					at[e.Name] = len(entries)
 					entries = append(entries, e)
 				} else if !entries[j].Merged {
-					clashes = append(clashes, Clash{Key: key, First: entries[j].Key, Name: e.Name, Merge: true})
+					clashes = append(
+						clashes, Clash{Key: key, First: entries[j].Key, Name: e.Name, Merge: true})
 				}
 			}
 			continue
@@ -89,7 +91,8 @@ func (r *Reading) IsMerge(key *yaml.Node) bool {
 	return !r.JSON && key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Tag == "!!merge"
 }
 
-// merged returns the entries of a merge key's mapping, or of its list of mappings. Earlier mappings win.
+// merged returns the entries of a merge key's mapping, or of its list of mappings. Earlier mappings
+// win.
 func (r *Reading) merged(value *yaml.Node) ([]Entry, error) {
 	value = Target(value)
 	sources := []*yaml.Node{value}
@@ -101,7 +104,8 @@ func (r *Reading) merged(value *yaml.Node) ([]Entry, error) {
 	for _, source := range sources {
 		source = Target(source)
 		if source.Kind != yaml.MappingNode {
-			return nil, fmt.Errorf("a merge key takes an object or a list of objects, not %s", Article(KindOf(source, nil)))
+			return nil, fmt.Errorf("a merge key takes an object or a list of objects, not %s",
+				Article(KindOf(source, nil)))
 		}
 		entries, _ := r.Entries(source) // its clashes are reported in its place
 		for _, e := range entries {

@@ -8,8 +8,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Find returns the node at the end of path p, which starts at the object at the end of at. The node is a field's key, or a
-// value. For a missing part it is the node of the nearest existing parent. Find returns nil if the text fails to parse.
+// Find returns the node at the end of path p, which starts at the object at the end of at. The node
+// is a field's key, or a value. For a missing part it is the node of the nearest existing parent.
+// Find returns nil if the text fails to parse.
 func (s *Source) Find(at, p fieldpath.Path) *yaml.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,8 +58,8 @@ func (s *Source) Value(at, p fieldpath.Path) *yaml.Node {
 	return value
 }
 
-// indexed returns the index of looked-up parts and the root, or nil for both if the text fails to parse. The caller holds the
-// lock.
+// indexed returns the index of looked-up parts and the root, or nil for both if the text fails to
+// parse. The caller holds the lock.
 func (s *Source) indexed() (*Reading, *yaml.Node) {
 	root, err := s.parse()
 	if err != nil {
@@ -70,8 +71,8 @@ func (s *Source) indexed() (*Reading, *yaml.Node) {
 	return s.index, root
 }
 
-// lacksLast reports that the text cannot contain the path's last field name, so parsing is unnecessary. A false is not
-// certain. The caller holds the lock.
+// lacksLast reports that the text cannot contain the path's last field name, so parsing is
+// unnecessary. A false is not certain. The caller holds the lock.
 func (s *Source) lacksLast(p fieldpath.Path) bool {
 	if len(p) == 0 || s.root != nil {
 		return false
@@ -83,7 +84,8 @@ func (s *Source) lacksLast(p fieldpath.Path) bool {
 	lacks, known := s.lacks[name]
 	if !known {
 		// An escape or a tag could encode the name, and another word be read as it.
-		lacks = IsString(&yaml.Node{Value: name}) && !bytes.Contains(s.Text, []byte(name)) && !bytes.ContainsAny(s.Text, `\!`)
+		lacks = IsString(&yaml.Node{Value: name}) && !bytes.Contains(s.Text, []byte(name)) &&
+			!bytes.ContainsAny(s.Text, `\!`)
 		if s.lacks == nil {
 			s.lacks = map[string]bool{}
 		}
@@ -92,7 +94,8 @@ func (s *Source) lacksLast(p fieldpath.Path) bool {
 	return lacks
 }
 
-// Step follows one step of a path. It returns the node with the position, and the value. Both are nil for a missing part.
+// Step follows one step of a path. It returns the node with the position, and the value. Both are
+// nil for a missing part.
 func (r *Reading) Step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.Node) {
 	n = Target(n)
 	name, ok := step.Name()
@@ -191,8 +194,8 @@ func (r *Reading) Lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// fieldsOf indexes the keys of a mapping with their values. The first of duplicate keys counts. The mapping's own keys precede
-// merged ones.
+// fieldsOf indexes the keys of a mapping with their values. The first of duplicate keys counts. The
+// mapping's own keys precede merged ones.
 func (r *Reading) fieldsOf(n *yaml.Node) map[string][2]*yaml.Node {
 	known := make(map[string][2]*yaml.Node, len(n.Content)/2)
 	add := func(name string, key, value *yaml.Node) {

@@ -6,8 +6,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// TestValue asks for fields that the text spells, does not spell, or spells in another way. It wants the text parsed
-// only if its spelling does not tell.
+// TestValue asks for fields that the text spells, does not spell, or spells in another way. It
+// wants the text parsed only if its spelling does not tell.
 func TestValue(t *testing.T) {
 	spec := func(name string) fieldpath.Path { return fieldpath.Fields("spec", name) }
 	for _, tc := range []struct {
@@ -17,27 +17,35 @@ func TestValue(t *testing.T) {
 		parsed bool
 		reason string
 	}{
-		{"spec: {replicas: 0}", spec("replicas"), true, true, "where it stands, only the nodes tell"},
+		{"spec: {replicas: 0}", spec("replicas"), true, true,
+			"where it stands, only the nodes tell"},
 		{"spec: {}\nreplicas: 0", spec("replicas"), false, true, "it may stand elsewhere"},
-		{"spec: {suspend: false}", spec("replicas"), false, false, "a name that the text lacks is not a field"},
+		{"spec: {suspend: false}", spec("replicas"), false, false,
+			"a name that the text lacks is not a field"},
 		{"spec: {}", spec("suspend"), false, false, "an empty object has none"},
 		{`spec: {"repl\u0069cas": 0}`, spec("replicas"), true, true, "an escape spells it"},
 		{`{"spec": {"repl\u0069cas": 0}}`, spec("replicas"), true, true, "and so it does in JSON"},
 		{"spec: {!!binary cmVwbGljYXM=: 0}", spec("replicas"), true, true, "a tag encodes it"},
-		{"spec: {!<tag:yaml.org,2002:binary> cmVwbGljYXM=: 0}", spec("replicas"), true, true, "and so does one that is written out"},
-		{"x: &x replicas\nspec: {*x : 0}", spec("replicas"), true, true, "an alias stands for text that is there"},
-		{"x: &x {replicas: 0}\nspec: {<<: *x}", spec("replicas"), true, true, "and so does a merge key"},
+		{"spec: {!<tag:yaml.org,2002:binary> cmVwbGljYXM=: 0}", spec("replicas"), true, true,
+			"and so does one that is written out"},
+		{"x: &x replicas\nspec: {*x : 0}", spec("replicas"), true, true,
+			"an alias stands for text that is there"},
+		{"x: &x {replicas: 0}\nspec: {<<: *x}", spec("replicas"), true, true,
+			"and so does a merge key"},
 		{"spec: {True: 0}", spec("true"), true, true, "a truth value has several spellings"},
 		{"spec: {0x10: 0}", spec("16"), true, true, "and so has a number"},
-		{"spec: {a: b}", spec("spec").Append(fieldpath.Key("c")), false, true, "a key of a map may be anything"},
+		{"spec: {a: b}", spec("spec").Append(fieldpath.Key("c")), false, true,
+			"a key of a map may be anything"},
 		{"spec: {}", nil, true, true, "the object itself is there"},
 	} {
-		s := &Source{File: &File{Name: "in", Data: []byte(tc.text)}, Text: []byte(tc.text), Line: 1, Column: 1, JSON: tc.text[0] == '{'}
+		s := &Source{File: &File{Name: "in", Data: []byte(tc.text)}, Text: []byte(tc.text), Line: 1,
+			Column: 1, JSON: tc.text[0] == '{'}
 		if got := s.Value(nil, tc.path) != nil; got != tc.has {
 			t.Errorf("%q has %s: %v, want %v: %s", tc.text, tc.path, got, tc.has, tc.reason)
 		}
 		if got := s.root != nil; got != tc.parsed {
-			t.Errorf("%q has %s: parsed: %v, want %v: %s", tc.text, tc.path, got, tc.parsed, tc.reason)
+			t.Errorf("%q has %s: parsed: %v, want %v: %s", tc.text, tc.path, got, tc.parsed,
+				tc.reason)
 		}
 	}
 }

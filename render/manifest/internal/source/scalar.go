@@ -15,8 +15,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// Reading interprets the nodes of one document like Kubernetes. It calls Kubernetes' own library instead of implementing YAML
-// 1.1 again.
+// Reading interprets the nodes of one document like Kubernetes. It calls Kubernetes' own library
+// instead of implementing YAML 1.1 again.
 type Reading struct {
 	JSON  bool // the document is JSON, so scalars are unambiguous
 	memo  map[string]scalar
@@ -38,7 +38,8 @@ type scalar struct {
 
 // NewReading returns a reading for the nodes of a source.
 func NewReading(s *Source) *Reading {
-	return &Reading{JSON: s.JSON, memo: map[string]scalar{}, names: map[string]scalar{}, merges: map[*yaml.Node]mapping{}}
+	return &Reading{JSON: s.JSON, memo: map[string]scalar{}, names: map[string]scalar{},
+		merges: map[*yaml.Node]mapping{}}
 }
 
 // Scalar returns the JSON of a scalar node.
@@ -118,8 +119,9 @@ func (r *Reading) Name(n *yaml.Node) (string, error) {
 	return string(s.json), s.err
 }
 
-// IsString reports whether the scalar is a string by its style or its characters. YAML 1.1 resolves only strings that start like a number
-// or a boolean, or with ~ (go.yaml.in/yaml/v2 resolve.go). A false may be wrong.
+// IsString reports whether the scalar is a string by its style or its characters. YAML 1.1 resolves
+// only strings that start like a number or a boolean, or with ~ (go.yaml.in/yaml/v2 resolve.go). A
+// false may be wrong.
 func IsString(n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle != 0 {
 		switch n.Tag {
@@ -128,13 +130,15 @@ func IsString(n *yaml.Node) bool {
 		}
 		return true // an unknown tag does not change the string
 	}
-	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|
+		yaml.FoldedStyle) != 0 {
 		return true
 	}
 	if n.Value == "" {
 		return false
 	}
-	const outsideNumbers = ":ghijklmopqrstuvwxyGHIJKLMOPQRSTUVWXY" // characters in which no number and no time ends
+	// characters in which no number and no time ends
+	const outsideNumbers = ":ghijklmopqrstuvwxyGHIJKLMOPQRSTUVWXY"
 	switch first, last := n.Value[0], n.Value[len(n.Value)-1]; {
 	case strings.ContainsAny(n.Value, "\n"):
 		return true
@@ -192,7 +196,9 @@ func (r *Reading) Convert(b *bytes.Buffer, n *yaml.Node) error {
 		entries, _ := r.Entries(n)
 		// Like the conversion, which keeps raw JSON in an object unchanged.
 		entries = slices.Clone(entries)
-		slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(entries, func(a, b Entry) int {
+			return strings.Compare(a.Name, b.Name)
+		})
 		b.WriteByte('{')
 		for i, e := range entries {
 			if i > 0 {
@@ -236,9 +242,9 @@ func (r *Reading) Convert(b *bytes.Buffer, n *yaml.Node) error {
 // ErrDuplicate is the error of a mapping with a duplicate key.
 var ErrDuplicate = errors.New("duplicate key")
 
-// Tree returns the value of a node as decoded JSON, with int64 or float64 for numbers. The result isDoubtful reports that Kubernetes reads
-// a key as another string than the written one. With ErrDuplicate, the tree has the last value of each duplicate key. With another error it
-// is nil.
+// Tree returns the value of a node as decoded JSON, with int64 or float64 for numbers. The result
+// isDoubtful reports that Kubernetes reads a key as another string than the written one. With
+// ErrDuplicate, the tree has the last value of each duplicate key. With another error it is nil.
 func (r *Reading) Tree(n *yaml.Node) (tree any, isDoubtful bool, err error) {
 	t := treeBuilder{Reading: r}
 	if tree, err = t.value(n); err == nil && t.repeats {
@@ -357,10 +363,12 @@ func Article(kind string) string {
 	return "a " + kind
 }
 
-// IsAmbiguous reports whether Kubernetes, with YAML 1.1, reads the bare word as a boolean, and YAML 1.2 as a string.
+// IsAmbiguous reports whether Kubernetes, with YAML 1.1, reads the bare word as a boolean, and YAML
+// 1.2 as a string.
 func IsAmbiguous(word string) bool {
 	switch word {
-	case "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF":
+	case "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off",
+		"OFF":
 		return true
 	}
 	return false

@@ -1,7 +1,7 @@
 // Package source reads YAML and JSON like Kubernetes, and knows the position of each value.
 //
-// A File has lines. Split cuts it into chunks, the texts of Sources. Nodes parses a Source into nodes with positions. A Reading
-// interprets a node like Kubernetes; Tree makes decoded JSON of it.
+// A File has lines. Split cuts it into chunks, the texts of Sources. Nodes parses a Source into
+// nodes with positions. A Reading interprets a node like Kubernetes; Tree makes decoded JSON of it.
 //
 //	split.go     documents and lines
 //	yaml.go      YAML and its limits
@@ -107,7 +107,8 @@ func (s *Source) parse() (*yaml.Node, error) {
 	return s.root, s.err
 }
 
-// Release frees the nodes. They take a hundred times the memory of the text, and few of thousands of documents need positions.
+// Release frees the nodes. They take a hundred times the memory of the text, and few of thousands
+// of documents need positions.
 func (s *Source) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,8 @@ type Chunk struct {
 	Line, Column int // the position of its start, from 1
 	Offset       int // the offset of its start in the file
 	JSON         bool
-	// Err tells that kubectl cannot read the stream from here on. Text is then the rest of the line.
+	// Err tells that kubectl cannot read the stream from here on. Text is then the rest of the
+	// line.
 	Err error
 }
 
@@ -29,16 +30,19 @@ var (
 // sniffed is the length of the start of a stream by which kubectl recognizes JSON.
 const sniffed = 4096
 
-// Split yields the documents of a stream that have content, as kubectl separates them (k8s.io/apimachinery v0.36.3 pkg/util/yaml).
-// A stream that begins with { has JSON values. After at most one of them it may go on as YAML.
+// Split yields the documents of a stream that have content, as kubectl separates them
+// (k8s.io/apimachinery v0.36.3 pkg/util/yaml). A stream that begins with { has JSON values. After
+// at most one of them it may go on as YAML.
 //
-// In YAML, every line that begins with --- ends a document. It does not after a line break of YAML other than a line feed. Nothing but
-// a comment may follow on the line. Content there, and a directive, are a document in YAML, but not for kubectl. After an error, Split
-// yields the rest of the stream as YAML reads it.
+// In YAML, every line that begins with --- ends a document. It does not after a line break of YAML
+// other than a line feed. Nothing but a comment may follow on the line. Content there, and a
+// directive, are a document in YAML, but not for kubectl. After an error, Split yields the rest of
+// the stream as YAML reads it.
 func Split(data []byte) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		s := splitter{data: data, yield: yield, line: 1, column: 1}
-		if start := bytes.TrimLeftFunc(data[:min(len(data), sniffed)], unicode.IsSpace); len(start) > 0 && start[0] == '{' && !s.json() {
+		if start := bytes.TrimLeftFunc(data[:min(len(data), sniffed)], unicode.IsSpace); len(
+			start) > 0 && start[0] == '{' && !s.json() {
 			return
 		}
 		s.yaml()
@@ -108,8 +112,9 @@ func (s *splitter) json() bool {
 	return false
 }
 
-// lineStart returns the offset behind white space, and at most one line feed. It returns false where kubectl gives up at the end of the
-// stream. The reason is that kubectl looks at four bytes at a time.
+// lineStart returns the offset behind white space, and at most one line feed. It returns false
+// where kubectl gives up at the end of the stream. The reason is that kubectl looks at four bytes
+// at a time.
 func lineStart(data []byte, at int) (start int, ok bool) {
 	const look = utf8.UTFMax
 	for start = at; start+look <= len(data); {
@@ -137,7 +142,8 @@ func (s *splitter) yaml() {
 	}
 	document := func(end int) bool {
 		c := s.chunk(end)
-		if all := s.data[head.Offset:end]; mayEnd(all) || bomLength(c.Text) > 0 { // what precedes the content decides how a parser reads it
+		// what precedes the content decides how a parser reads it
+		if all := s.data[head.Offset:end]; mayEnd(all) || bomLength(c.Text) > 0 {
 			c, c.Text = head, all
 		}
 		return !content || s.yield(c)
@@ -145,7 +151,8 @@ func (s *splitter) yaml() {
 	for i := s.at; i < len(s.data); {
 		end, next := LineEnd(s.data, i)
 		text := s.data[i:end]
-		if n := bomLength(text); n > 0 && !begun { // each of several concatenated files may start with a byte order mark
+		// each of several concatenated files may start with a byte order mark
+		if n := bomLength(text); n > 0 && !begun {
 			s.at, text = i+n, text[n:]
 		}
 		isLine := i == first || s.data[i-1] == '\n'
@@ -166,11 +173,13 @@ func (s *splitter) yaml() {
 				content = IsMarker(text) // YAML reads the rest of the line
 			} else {
 				content = begun && (!IsMarker(text) || !IsBlank(text[3:])) // it is a string in YAML
-				for next < len(s.data) && s.data[next-1] != '\n' {         // the line of kubectl goes on
+				// the line of kubectl goes on
+				for next < len(s.data) && s.data[next-1] != '\n' {
 					line++
 					from := next
 					end, next = LineEnd(s.data, next)
-					content = content || begun && (!IsBlank(s.data[from:end]) || hasTab(s.data[from:end]))
+					content = content ||
+						begun && (!IsBlank(s.data[from:end]) || hasTab(s.data[from:end]))
 				}
 			}
 		}
@@ -183,7 +192,8 @@ func (s *splitter) yaml() {
 
 // IsMarker reports whether a line is a document marker of YAML, with or without content behind it.
 func IsMarker(line []byte) bool {
-	return len(line) >= 3 && (string(line[:3]) == "---" || string(line[:3]) == "...") && (len(line) == 3 || line[3] == ' ' || line[3] == '\t')
+	return len(line) >= 3 && (string(line[:3]) == "---" || string(line[:3]) == "...") &&
+		(len(line) == 3 || line[3] == ' ' || line[3] == '\t')
 }
 
 // IsBlank reports whether the line has no content except white space or a comment.
@@ -198,8 +208,8 @@ func hasTab(line []byte) bool {
 	return bytes.IndexByte(space, '\t') >= 0
 }
 
-// LineEnd returns the end of the line at offset i, and the start of the next line. It uses the line breaks of YAML 1.1. Other
-// rules than the scanner's would lose documents.
+// LineEnd returns the end of the line at offset i, and the start of the next line. It uses the line
+// breaks of YAML 1.1. Other rules than the scanner's would lose documents.
 func LineEnd(data []byte, i int) (end, next int) {
 	for ; i < len(data); i++ {
 		switch c := data[i]; {

@@ -15,8 +15,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// MaxDocument is the largest request that an API server accepts (3 MiB, the limit of k8s.io/apiserver pkg/server/config.go).
-// So it is the largest useful object.
+// MaxDocument is the largest request that an API server accepts (3 MiB, the limit of
+// k8s.io/apiserver pkg/server/config.go). So it is the largest useful object.
 const MaxDocument = 3 << 20
 
 // The errors for rejected texts that are valid YAML, and for templates.
@@ -48,20 +48,24 @@ func (s *Source) Rejection() error {
 	})
 }
 
-// IsUnusual reports whether the library may reject a parsed text in YAML. It may do so for aliases, a tab, a rare line break, or a
-// template.
+// IsUnusual reports whether the library may reject a parsed text in YAML. It may do so for aliases,
+// a tab, a rare line break, or a template.
 func (s *Source) IsUnusual() bool {
-	return !s.JSON && (s.Expanded > 0 || bytes.IndexByte(s.Text, '\t') >= 0 || bytes.Contains(s.Text, []byte("{{")) || mayEnd(s.Text))
+	return !s.JSON && (s.Expanded > 0 || bytes.IndexByte(s.Text, '\t') >= 0 ||
+		bytes.Contains(s.Text, []byte("{{")) || mayEnd(s.Text))
 }
 
-// mayEnd reports whether a document may end within the text, at a marker that kubectl does not split at. A true may be wrong.
+// mayEnd reports whether a document may end within the text, at a marker that kubectl does not
+// split at. A true may be wrong.
 func mayEnd(text []byte) bool {
-	return bytes.HasPrefix(text, []byte("...")) || bytes.Contains(text, []byte("\n...")) || bytes.Contains(text, []byte("\n%")) || bytes.ContainsAny(text, "\u0085\u2028\u2029") ||
+	return bytes.HasPrefix(text, []byte("...")) || bytes.Contains(text, []byte("\n...")) ||
+		bytes.Contains(text, []byte("\n%")) || bytes.ContainsAny(text, "\u0085\u2028\u2029") ||
 		bytes.Count(text, []byte("\r")) != bytes.Count(text, []byte("\r\n"))
 }
 
-// ParseYAML parses one YAML document into nodes. It returns an error if walking them is unsafe, and nil for a document without a
-// value. It also returns the number of bytes that its aliases add when expanded.
+// ParseYAML parses one YAML document into nodes. It returns an error if walking them is unsafe, and
+// nil for a document without a value. It also returns the number of bytes that its aliases add when
+// expanded.
 func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 	var document yaml.Node
 	err = contain(func() error {
@@ -117,15 +121,20 @@ func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 // bareTag matches the tag ! that makes a string of any scalar. The nodes lack it.
 func bareTag() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s\[{,])!(?:[\s,\]}]|$)`) }
 
-// tagStrings tags the scalars with a bare tag as strings. Lines are converted once, since one may have all scalars.
+// tagStrings tags the scalars with a bare tag as strings. Lines are converted once, since one may
+// have all scalars.
 func tagStrings(n *yaml.Node, lines [][]rune) {
-	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Line <= len(lines) && n.Column <= len(lines[n.Line-1]) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Line <= len(lines) &&
+		n.Column <= len(lines[n.Line-1]) {
 		text := lines[n.Line-1][n.Column-1:]
 		if text[0] == '&' { // an anchor
 			text = text[max(0, slices.IndexFunc(text, unicode.IsSpace)):]
-			text = text[max(0, slices.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) })):]
+			text = text[max(0, slices.IndexFunc(text, func(r rune) bool {
+				return !unicode.IsSpace(r)
+			})):]
 		}
-		if len(text) > 0 && text[0] == '!' && (len(text) == 1 || unicode.IsSpace(text[1]) || strings.ContainsRune(",]}", text[1])) {
+		if len(text) > 0 && text[0] == '!' &&
+			(len(text) == 1 || unicode.IsSpace(text[1]) || strings.ContainsRune(",]}", text[1])) {
 			n.Tag, n.Style = "!!str", yaml.TaggedStyle
 		}
 	}
@@ -134,8 +143,8 @@ func tagStrings(n *yaml.Node, lines [][]rune) {
 	}
 }
 
-// contain turns a panic into an error. The YAML libraries panic inside and pass on unknown panics. A bad file must not end the
-// program.
+// contain turns a panic into an error. The YAML libraries panic inside and pass on unknown panics.
+// A bad file must not end the program.
 func contain(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -151,8 +160,8 @@ type extent struct {
 	aliased     bool
 }
 
-// expansion measures values without expanding them. It measures each anchor once. Its recursion is as deep as the text nests;
-// the parser limits this to 10,000 levels.
+// expansion measures values without expanding them. It measures each anchor once. Its recursion is
+// as deep as the text nests; the parser limits this to 10,000 levels.
 type expansion struct {
 	seen map[*yaml.Node]extent // of nodes with anchors; zero during the measurement
 }
@@ -185,7 +194,8 @@ func (x *expansion) of(n *yaml.Node) (extent, error) {
 	return e, nil
 }
 
-// Syntax splits the error of a YAML library into the line in the document, 0 if unknown, and the problem.
+// Syntax splits the error of a YAML library into the line in the document, 0 if unknown, and the
+// problem.
 func Syntax(err error) (line int, problem string) {
 	problem = strings.TrimPrefix(err.Error(), "yaml: ")
 	problem = strings.TrimPrefix(problem, "error converting YAML to JSON: yaml: ")
@@ -202,12 +212,14 @@ func Syntax(err error) (line int, problem string) {
 	return line, problem
 }
 
-// offByOne recognizes problems whose line the libraries count from 0. These come from their parsers, not their scanners
-// (go.yaml.in/yaml/v2 decode.go, parser.fail).
+// offByOne recognizes problems whose line the libraries count from 0. These come from their
+// parsers, not their scanners (go.yaml.in/yaml/v2 decode.go, parser.fail).
 func offByOne(problem string) bool {
 	switch problem {
-	case "did not find expected key", "did not find expected node content", "did not find expected ',' or ']'",
-		"did not find expected ',' or '}'", "did not find expected '-' indicator", "did not find expected <document start>":
+	case "did not find expected key", "did not find expected node content",
+		"did not find expected ',' or ']'",
+		"did not find expected ',' or '}'", "did not find expected '-' indicator",
+		"did not find expected <document start>":
 		return true
 	}
 	return false

@@ -1,4 +1,5 @@
-// Package defaults compares the fields that the program ignores in a live object with the defaults of Kubernetes' own code.
+// Package defaults compares the fields that the program ignores in a live object with the defaults
+// of Kubernetes' own code.
 package defaults
 
 import (
@@ -32,7 +33,8 @@ var (
 	seed  = flag.Uint64("seed", 1, "seed of the first object")
 )
 
-// TestPlain compares random Jobs and Pods with the same objects after Kubernetes' defaults and conversions: Plain makes them equal.
+// TestPlain compares random Jobs and Pods with the same objects after Kubernetes' defaults and
+// conversions: Plain makes them equal.
 func TestPlain(t *testing.T) {
 	for i := range uint64(*cases) {
 		f := filler{rand.New(rand.NewPCG(*seed+i, 0))}
@@ -41,7 +43,8 @@ func TestPlain(t *testing.T) {
 		f.fill(reflect.ValueOf(&pod.Spec).Elem(), 0)
 		// JobSet sets these of every Job.
 		job.Labels = map[string]string{"jobset.sigs.k8s.io/jobset-name": "a"}
-		job.Spec.Template.Spec.RestartPolicy, pod.Spec.RestartPolicy = corev1.RestartPolicyNever, corev1.RestartPolicyNever
+		job.Spec.Template.Spec.RestartPolicy, pod.Spec.RestartPolicy = corev1.RestartPolicyNever,
+			corev1.RestartPolicyNever
 		for _, object := range []runtime.Object{job, pod} {
 			stored := store(t, object.DeepCopyObject())
 			want, got := live.Plain(object.(metav1.Object)), live.Plain(stored.(metav1.Object))
@@ -53,8 +56,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestFill compares random Pod templates and Jobs that the core fills with Kubernetes' own defaults. The counts and labels of a
-// Job follow from others of its fields, and are not filled.
+// TestFill compares random Pod templates and Jobs that the core fills with Kubernetes' own
+// defaults. The counts and labels of a Job follow from others of its fields, and are not filled.
 func TestFill(t *testing.T) {
 	rules := schema.PodRules(reflect.TypeFor[struct {
 		Job      batchv1.Job
@@ -65,12 +68,14 @@ func TestFill(t *testing.T) {
 		job, template := &batchv1.Job{}, &corev1.PodTemplate{}
 		f.fill(reflect.ValueOf(&job.Spec).Elem(), 0)
 		f.fill(reflect.ValueOf(&template.Template.Spec).Elem(), 0)
-		job.Labels, job.Spec.Parallelism, job.Spec.Completions = map[string]string{"a": "b"}, new(int32(1)), new(int32(1))
+		job.Labels, job.Spec.Parallelism, job.Spec.Completions = map[string]string{"a": "b"},
+			new(int32(1)), new(int32(1))
 		for _, object := range []runtime.Object{job, template} {
 			want := store(t, object.DeepCopyObject())
 			rules.Defaults.Fill(object)
 			if difference := cmp.Diff(asJSON(t, want), asJSON(t, object)); difference != "" {
-				t.Fatalf("seed %d: %T differs (-Kubernetes +filled):\n%s", *seed+i, object, difference)
+				t.Fatalf("seed %d: %T differs (-Kubernetes +filled):\n%s", *seed+i, object,
+					difference)
 			}
 		}
 	}
@@ -119,8 +124,11 @@ type filler struct{ *rand.Rand }
 
 var (
 	names     = []string{"a", "b", "default", "main"}
-	resources = []string{"cpu", "memory", "hugepages-2Mi", "hugepages-1Gi", "nvidia.com/gpu", "ephemeral-storage"}
-	images    = []string{"a", "a:latest", "a:1", "A", "a/B:latest", "", "host:5000/a", "localhost/a:latest", strings.Repeat("a", 256), "a@sha256:" + strings.Repeat("0", 64), "a:latest@sha256:" + strings.Repeat("0", 64), "a:latest@sha256:0"}
+	resources = []string{"cpu", "memory", "hugepages-2Mi", "hugepages-1Gi", "nvidia.com/gpu",
+		"ephemeral-storage"}
+	images = []string{"a", "a:latest", "a:1", "A", "a/B:latest", "", "host:5000/a",
+		"localhost/a:latest", strings.Repeat("a", 256), "a@sha256:" + strings.Repeat("0", 64),
+		"a:latest@sha256:" + strings.Repeat("0", 64), "a:latest@sha256:0"}
 )
 
 func (f filler) of(list []string) string { return list[f.IntN(len(list))] }
@@ -133,7 +141,8 @@ func (f filler) fill(v reflect.Value, depth int) {
 	case *corev1.ResourceList:
 		*p = corev1.ResourceList{}
 		for range f.IntN(4) {
-			(*p)[corev1.ResourceName(f.of(resources))] = resource.MustParse(f.of([]string{"0", "1", "2", "500m"}))
+			(*p)[corev1.ResourceName(f.of(resources))] = resource.MustParse(
+				f.of([]string{"0", "1", "2", "500m"}))
 		}
 		return
 	case *intstr.IntOrString:
@@ -160,10 +169,13 @@ func (f filler) fill(v reflect.Value, depth int) {
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			switch tag := field.Tag.Get("json"); {
-			case field.Name == "ManualSelector" || field.Name == "DeprecatedServiceAccount" || field.Name == "EphemeralContainers":
-			case field.Name == "Image" && field.Type.Kind() == reflect.String || field.Name == "Reference":
+			case field.Name == "ManualSelector" || field.Name == "DeprecatedServiceAccount" ||
+				field.Name == "EphemeralContainers":
+			case field.Name == "Image" && field.Type.Kind() == reflect.String ||
+				field.Name == "Reference":
 				v.Field(i).SetString(f.of(images))
-			case strings.Contains(tag, "omitempty") && f.IntN(1+depth/2) > 0 && !slices.Contains([]string{"containers", "volumes"}, tag):
+			case strings.Contains(tag, "omitempty") && f.IntN(1+depth/2) > 0 &&
+				!slices.Contains([]string{"containers", "volumes"}, tag):
 			default:
 				f.fill(v.Field(i), depth+1)
 			}
@@ -208,8 +220,11 @@ func (f filler) fill(v reflect.Value, depth int) {
 func TestPullPolicy(t *testing.T) {
 	hex := strings.Repeat("0123456789abcdef", 8)
 	parts := []string{
-		"a", "b1", "latest", "A", "localhost", "docker.io", "index.docker.io", "library", ".", ":", "/", "@", "-", "--", "_", "__", "___", "[::1]", "[", "]", "5000", "é", "É", "\u212a", " ",
-		"sha256:", "sha512:", "SHA256:", "sha384:", hex[:64], hex[:63], hex[:96], hex, strings.ToUpper(hex[:64]), strings.Repeat("a", 120), strings.Repeat("b/", 60), ":latest", "example.com", "@sha256:" + hex[:64], "@sha256:", "@sha512:", "@md5+x:", ":1",
+		"a", "b1", "latest", "A", "localhost", "docker.io", "index.docker.io", "library", ".", ":",
+		"/", "@", "-", "--", "_", "__", "___", "[::1]", "[", "]", "5000", "é", "É", "\u212a", " ",
+		"sha256:", "sha512:", "SHA256:", "sha384:", hex[:64], hex[:63], hex[:96], hex,
+		strings.ToUpper(hex[:64]), strings.Repeat("a", 120), strings.Repeat("b/", 60), ":latest",
+		"example.com", "@sha256:" + hex[:64], "@sha256:", "@sha512:", "@md5+x:", ":1",
 	}
 	r, parsed := rand.New(rand.NewPCG(*seed, 1)), 0
 	for range *cases * 100 {
@@ -222,14 +237,17 @@ func TestPullPolicy(t *testing.T) {
 		if err == nil {
 			parsed++
 		}
-		if ours, got := schema.ParseImage(image); fmt.Sprint(got) != fmt.Sprint(err) || err == nil && ours != tag {
+		if ours, got := schema.ParseImage(image); fmt.Sprint(got) != fmt.Sprint(err) ||
+			err == nil && ours != tag {
 			t.Errorf("ParseImage(%q) = %q, %v; want %q, %v", image, ours, got, tag, err)
 		}
 		want := corev1.PullIfNotPresent
 		if tag == "latest" {
 			want = corev1.PullAlways
 		}
-		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image, ImagePullPolicy: want}}}}
+		pod := &corev1.Pod{
+			Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Image: image, ImagePullPolicy: want}}}}
 		if got := live.Plain(pod).(*corev1.Pod).Spec.Containers[0].ImagePullPolicy; got != "" {
 			t.Errorf("the default pull policy of %q is not %s (%v)", image, want, err)
 		}

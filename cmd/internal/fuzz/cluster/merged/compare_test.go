@@ -30,7 +30,8 @@ type mergeCase struct {
 	typ     string
 	// definition is that of the kind, for an apply.
 	definition *objectmerge.Defined
-	// rejections returns the errors of the API server for a new object. The fields of an applied object may be null.
+	// rejections returns the errors of the API server for a new object. The fields of an applied
+	// object may be null.
 	rejections func(fields map[string]any, applied bool) []string
 }
 
@@ -69,16 +70,17 @@ func (m *mergeCase) compare(t *testing.T) (outcome, finding.List, []string) {
 	return bothAccept, found, rejected
 }
 
-// acceptsList reports whether all errors are on lists for text. A definition accepts a list in a text
-// field with a format, and refuses it in every other one: docs/differences.md has it.
+// acceptsList reports whether all errors are on lists for text. A definition accepts a list in a
+// text field with a format, and refuses it in every other one: docs/differences.md has it.
 func acceptsList(found finding.List) bool {
 	return !slices.ContainsFunc(found, func(f finding.Finding) bool {
 		return f.Severity == finding.Error && f.Message != "must be a string, not a list"
 	})
 }
 
-// mergesUpstream reports whether the API server merges strategic merge patches, and accepts the result of each. It returns false for an
-// item that may have a null as its key: docs/differences.md has it.
+// mergesUpstream reports whether the API server merges strategic merge patches, and accepts the
+// result of each. It returns false for an item that may have a null as its key: docs/differences.md
+// has it.
 func (m *mergeCase) mergesUpstream(t *testing.T) bool {
 	t.Helper()
 	apiVersion, _ := m.base["apiVersion"].(string)
@@ -90,11 +92,13 @@ func (m *mergeCase) mergesUpstream(t *testing.T) bool {
 			return false
 		}
 		var err error
-		if text, err = strategicpatch.StrategicMergePatch(text, encode(t, patch), reflect.New(of).Interface()); err != nil {
+		if text, err = strategicpatch.StrategicMergePatch(text, encode(t, patch),
+			reflect.New(of).Interface()); err != nil {
 			return false
 		}
 		object := reflect.New(of).Interface()
-		if strict, err := kjson.UnmarshalStrict(text, object); err != nil || strict != nil || len(m.rejections(fieldsIn(text), false)) > 0 {
+		if strict, err := kjson.UnmarshalStrict(text, object); err != nil || strict != nil ||
+			len(m.rejections(fieldsIn(text), false)) > 0 {
 			return false
 		}
 	}
@@ -109,13 +113,15 @@ func hasNullItem(value any) bool {
 	case []any:
 		isNull := func(field any) bool { return field == nil }
 		return slices.ContainsFunc(value, func(item any) bool {
-			return slices.ContainsFunc(slices.Collect(maps.Values(asFields(item))), isNull) || hasNullItem(item)
+			return slices.ContainsFunc(slices.Collect(maps.Values(asFields(item))), isNull) ||
+				hasNullItem(item)
 		})
 	}
 	return false
 }
 
-// merge returns the merged object and the findings on it, or nil and the reasons if the patches do not merge.
+// merge returns the merged object and the findings on it, or nil and the reasons if the patches do
+// not merge.
 func (m *mergeCase) merge(t *testing.T) (*objectmerge.Result, finding.List) {
 	t.Helper()
 	object, found := m.object(t)
@@ -123,7 +129,9 @@ func (m *mergeCase) merge(t *testing.T) (*objectmerge.Result, finding.List) {
 		return nil, found
 	}
 	merged, more := object.Apply(found)
-	if merged == nil || slices.ContainsFunc(more, func(f finding.Finding) bool { return f.Code == codes.UnknownField }) {
+	if merged == nil || slices.ContainsFunc(more, func(f finding.Finding) bool {
+		return f.Code == codes.UnknownField
+	}) {
 		return nil, more
 	}
 	found = append(found, more...)
@@ -145,13 +153,15 @@ func (m *mergeCase) object(t *testing.T) (*objectmerge.Object, finding.List) {
 		files[name] = &fstest.MapFile{Data: encode(t, patch)}
 		flags.Patches = append(flags.Patches, name)
 	}
-	if m.typ == option.StrategicType || m.typ == option.JSONType || m.definition.Admits == nil && m.typ == operationsType {
+	if m.typ == option.StrategicType || m.typ == option.JSONType || m.definition.Admits == nil &&
+		m.typ == operationsType {
 		typ := m.typ
 		if typ == operationsType {
 			typ = option.JSONType
 		}
 		p := &host.Program{Files: files, Stdin: strings.NewReader("")}
-		object, found, err := objectmerge.Read(p, workspace.New(flags), flags, option.Schema{MergeType: typ})
+		object, found, err := objectmerge.Read(p, workspace.New(flags), flags,
+			option.Schema{MergeType: typ})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,12 +230,14 @@ func (m *mergeCase) describe(result outcome, found finding.List, rejected []stri
 		text, _ := json.Marshal(patch)
 		fmt.Fprintf(&b, "  patch %s\n", text)
 	}
-	fmt.Fprintf(&b, "  program: %v\n  server: %s", found.Err(), strings.Join(rejected, "\n          "))
+	fmt.Fprintf(&b, "  program: %v\n  server: %s", found.Err(),
+		strings.Join(rejected, "\n          "))
 	return b.String()
 }
 
 // reasons returns the errors of the one side that refuses, without names and positions.
-func (m *mergeCase) reasons(result outcome, found finding.List, rejected []string) (reasons []string) {
+func (m *mergeCase) reasons(result outcome, found finding.List,
+	rejected []string) (reasons []string) {
 	switch result {
 	case falseRefusal:
 		for _, f := range found {

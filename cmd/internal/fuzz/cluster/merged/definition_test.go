@@ -18,7 +18,8 @@ import (
 // casesOfOne is how many cases use one random definition, since it takes long to compile.
 const casesOfOne = 10
 
-// TestVerdicts_Definition is TestVerdicts for objects of random definitions. The other verdict is that of apiextensions.
+// TestVerdicts_Definition is TestVerdicts for objects of random definitions. The other verdict is
+// that of apiextensions.
 func TestVerdicts_Definition(t *testing.T) {
 	c := comparison{name: "definition", stream: 200}
 	if c.isLeftOut() {
@@ -38,7 +39,8 @@ func TestVerdicts_Definition(t *testing.T) {
 	}
 }
 
-// TestVerdicts_Released is TestVerdicts for the Trainer's own kinds, by their definitions. Webhooks judge in another comparison.
+// TestVerdicts_Released is TestVerdicts for the Trainer's own kinds, by their definitions. Webhooks
+// judge in another comparison.
 func TestVerdicts_Released(t *testing.T) {
 	server := newServer(t)
 	for i, name := range []string{"TrainJob", "ClusterTrainingRuntime"} {
@@ -51,7 +53,8 @@ func TestVerdicts_Released(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &randomDefinition{oracle: server.Oracle, defined: definition, kind: name, apiVersion: "trainer.kubeflow.org/v1alpha1", schema: schemaOf(t, text), budget: 8}
+		d := &randomDefinition{oracle: server.Oracle, defined: definition, kind: name,
+			apiVersion: "trainer.kubeflow.org/v1alpha1", schema: schemaOf(t, text), budget: 8}
 		c.random = d.random
 		for _, typ := range []string{option.ApplyType, option.JSONType, operationsType} {
 			c.run(t, typ, definition)
@@ -116,10 +119,15 @@ func newDefinition(t *testing.T, at uint64) *randomDefinition {
 	for {
 		schema := g.root()
 		text := encode(t, map[string]any{
-			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things.example.com"},
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+			"metadata": map[string]any{"name": "things.example.com"},
 			"spec": map[string]any{
-				"group": "example.com", "scope": "Namespaced", "names": map[string]any{"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
-				"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": schema}}},
+				"group": "example.com", "scope": "Namespaced",
+				"names": map[string]any{"plural": "things", "singular": "thing", "kind": "Thing",
+					"listKind": "ThingList"},
+				"versions": []any{
+					map[string]any{"name": "v1", "served": true, "storage": true,
+						"schema": map[string]any{"openAPIV3Schema": schema}}},
 			},
 		})
 		if !isValid(t, text) {
@@ -132,14 +140,16 @@ func newDefinition(t *testing.T, at uint64) *randomDefinition {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &randomDefinition{oracle: o, defined: defined(t, text), schema: schema, kind: "Thing", apiVersion: "example.com/v1", budget: 60}
+		return &randomDefinition{oracle: o, defined: defined(t, text), schema: schema,
+			kind: "Thing", apiVersion: "example.com/v1", budget: 60}
 	}
 }
 
 // isValid reports whether an API server accepts a new definition.
 func isValid(t *testing.T, text []byte) bool {
 	t.Helper()
-	crd, internal := &apiextensionsv1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}
+	crd, internal := &apiextensionsv1.CustomResourceDefinition{},
+		&apiextensions.CustomResourceDefinition{}
 	if err := json.Unmarshal(text, crd); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +165,9 @@ func isValid(t *testing.T, text []byte) bool {
 // random returns a case of the definition.
 func (d *randomDefinition) random(g *generator) *mergeCase {
 	values := &objects{generator: *g}
-	text, err := json.Marshal(map[string]any{"apiVersion": d.apiVersion, "kind": d.kind, "metadata": map[string]any{"name": "a"}})
+	text, err := json.Marshal(
+		map[string]any{"apiVersion": d.apiVersion, "kind": d.kind,
+			"metadata": map[string]any{"name": "a"}})
 	if err != nil {
 		panic(err)
 	}
@@ -176,7 +188,8 @@ func (d *randomDefinition) rejections(fields map[string]any, applied bool) []str
 	return refusedBy(d.oracle, fields, applied)
 }
 
-// refusedBy returns the errors of an object's definition. An apply leaves nulls, which the decoding of another request drops.
+// refusedBy returns the errors of an object's definition. An apply leaves nulls, which the decoding
+// of another request drops.
 func refusedBy(o *oracle.Oracle, fields map[string]any, applied bool) []string {
 	decoded, rejected, err := o.Decode(fields, oracle.Namespace)
 	if err != nil {

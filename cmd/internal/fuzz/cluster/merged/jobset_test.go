@@ -25,8 +25,9 @@ import (
 	"github.com/trainweld/trainweld/fuzz/oracle/jobs"
 )
 
-// TestVerdicts_JobSet is TestVerdicts for JobSets. The other verdict is that of JobSet's definition and webhooks on the JobSet, and
-// of Kubernetes on the Jobs, Pods and claims that JobSet's controller creates.
+// TestVerdicts_JobSet is TestVerdicts for JobSets. The other verdict is that of JobSet's definition
+// and webhooks on the JobSet, and of Kubernetes on the Jobs, Pods and claims that JobSet's
+// controller creates.
 func TestVerdicts_JobSet(t *testing.T) {
 	capabilities.Setup(true, 0)
 	server := newServer(t)
@@ -43,8 +44,10 @@ func TestVerdicts_JobSet(t *testing.T) {
 }
 
 var baseJobSet = `{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"set"},"spec":{"replicatedJobs":[` +
-	`{"name":"a","replicas":1,"template":{"spec":{"template":` + templateOf(`,"restartPolicy":"Never"`) + `}}},` +
-	`{"name":"b","replicas":2,"template":{"spec":{"template":` + templateOf(`,"restartPolicy":"OnFailure"`) + `}}}]}}`
+	`{"name":"a","replicas":1,"template":{"spec":{"template":` +
+	templateOf(`,"restartPolicy":"Never"`) + `}}},` +
+	`{"name":"b","replicas":2,"template":{"spec":{"template":` +
+	templateOf(`,"restartPolicy":"OnFailure"`) + `}}}]}}`
 
 // server is an API server with JobSet's webhooks and definitions.
 type server struct {
@@ -106,10 +109,13 @@ func (s server) rejections(fields map[string]any, applied bool) []string {
 			metadata := maps.Clone(asFields(template["metadata"]))
 			metadata["name"] = "pod"
 			rejected = append(rejected, rejectedChild("Job", child)...)
-			if by := asFields(child["spec"])["managedBy"]; by != nil && by != batchv1.JobControllerName {
+			if by := asFields(child["spec"])["managedBy"]; by != nil &&
+				by != batchv1.JobControllerName {
 				continue // the cluster's own controller makes no Pods of it
 			}
-			rejected = append(rejected, rejectedChild("Pod", map[string]any{"metadata": metadata, "spec": template["spec"]})...)
+			rejected = append(
+				rejected, rejectedChild(
+					"Pod", map[string]any{"metadata": metadata, "spec": template["spec"]})...)
 		case "PersistentVolumeClaim":
 			rejected = append(rejected, rejectedChild("PersistentVolumeClaim", child)...)
 		}
@@ -158,7 +164,8 @@ func (g *generator) jobSet() map[string]any {
 			jobSpec = g.object(reflect.TypeFor[batchv1.JobSpec](), 0)
 		}
 		spec := g.object(reflect.TypeFor[corev1.PodSpec](), 0)
-		for _, name := range []string{"priority", "priorityClassName", "preemptionPolicy", "overhead", "runtimeClassName"} {
+		for _, name := range []string{"priority", "priorityClassName", "preemptionPolicy",
+			"overhead", "runtimeClassName"} {
 			delete(spec, name) // an admission plugin judges these of a Pod
 		}
 		pods := map[string]any{"spec": spec}

@@ -1,5 +1,5 @@
-// Package merged compares what the command merge refuses with what Kubernetes' own defaulting and validation, JobSet's webhooks and
-// definitions refuse.
+// Package merged compares what the command merge refuses with what Kubernetes' own defaulting and
+// validation, JobSet's webhooks and definitions refuse.
 package merged
 
 import (
@@ -29,7 +29,8 @@ var (
 // mostShown is how many wrong verdicts of a kind are shown.
 const mostShown = 10
 
-// operationsType is the type of merges whose patches are JSON patches, as of kubectl patch --type=json.
+// operationsType is the type of merges whose patches are JSON patches, as of kubectl patch
+// --type=json.
 const operationsType = "json"
 
 // outcome says what both sides think of a merge.
@@ -44,10 +45,12 @@ const (
 	missed       // only the API server refuses
 )
 
-// TestVerdicts merges random patches into random objects. The program refuses the result iff the API server does, and accepts the base. For
-// kinds of which the program has some rules only, it refuses nothing that the server accepts.
+// TestVerdicts merges random patches into random objects. The program refuses the result iff the
+// API server does, and accepts the base. For kinds of which the program has some rules only, it
+// refuses nothing that the server accepts.
 func TestVerdicts(t *testing.T) {
-	capabilities.Setup(true, 0) // as clusters run their API servers: privileged containers are allowed
+	// as clusters run their API servers: privileged containers are allowed
+	capabilities.Setup(true, 0)
 	for i := range kinds {
 		k := &kinds[i]
 		c := comparison{name: k.name, stream: uint64(i), partly: k.partly, random: k.random}
@@ -55,7 +58,8 @@ func TestVerdicts(t *testing.T) {
 			continue
 		}
 		definition := objectmerge.Defined{Type: k.definition(t)}
-		for _, typ := range []string{option.StrategicType, option.ApplyType, option.JSONType, operationsType} {
+		for _, typ := range []string{option.StrategicType, option.ApplyType, option.JSONType,
+			operationsType} {
 			c.run(t, typ, definition)
 		}
 	}
@@ -100,18 +104,24 @@ func (c *comparison) run(t *testing.T, typ string, definition objectmerge.Define
 			for _, reason := range m.reasons(result, found, rejected) {
 				reasons[reason]++
 			}
-			if result == falseRefusal || result == missed && (!c.partly || rejected == nil || isStructural(rejected)) {
+			if result == falseRefusal ||
+				result == missed && (!c.partly || rejected == nil || isStructural(rejected)) {
 				if wrong++; wrong <= mostShown {
 					t.Errorf("seed %d: %s", at, m.describe(result, found, rejected))
 				}
 			}
 		}
-		t.Logf("%d merges: %d unmerged, %d of invalid bases, %d accepted, %d refused; only the program refuses %d, only the API server %d",
-			all, count[unmerged], count[baseRefused], count[bothAccept], count[bothRefuse], count[falseRefusal], count[missed])
-		for _, reason := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return reasons[b] - reasons[a] }) {
+		t.Logf("%d merges: %d unmerged, %d of invalid bases, %d accepted, %d refused; only the "+
+			"program refuses %d, only the API server %d",
+			all, count[unmerged], count[baseRefused], count[bothAccept], count[bothRefuse],
+			count[falseRefusal], count[missed])
+		for _, reason := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int {
+			return reasons[b] - reasons[a]
+		}) {
 			t.Logf("%6d %s", reasons[reason], reason)
 		}
-		if least := all/100 + 1; all >= 50 && (count[bothRefuse]+count[missed] < least || count[bothAccept] < least) {
+		if least := all/100 + 1; all >= 50 &&
+			(count[bothRefuse]+count[missed] < least || count[bothAccept] < least) {
 			t.Errorf("too few objects of one verdict: the comparison says little")
 		}
 	})
@@ -128,7 +138,8 @@ func canonical(t *testing.T, fields any) map[string]any {
 	return out
 }
 
-// definition returns the schema of the kind in the OpenAPI document of the linked release, for applies.
+// definition returns the schema of the kind in the OpenAPI document of the linked release, for
+// applies.
 func (k *kind) definition(t *testing.T) *schema.Type {
 	t.Helper()
 	name := "apis__" + k.version.Group + "__" + k.version.Version
@@ -162,11 +173,14 @@ func (k *kind) text() string {
 
 // random returns a case of the kind.
 func (k *kind) random(g *generator) *mergeCase {
-	return g.mergeCase(k.text(), func() map[string]any { return g.patch(k) }, func(fields map[string]any, _ bool) []string { return k.rejections(fields) })
+	return g.mergeCase(k.text(), func() map[string]any {
+		return g.patch(k)
+	}, func(fields map[string]any, _ bool) []string { return k.rejections(fields) })
 }
 
 // mergeCase returns a case. Most bases are valid: the text, and mostly a patch over it.
-func (g *generator) mergeCase(text string, patch func() map[string]any, rejections func(map[string]any, bool) []string) *mergeCase {
+func (g *generator) mergeCase(text string, patch func() map[string]any,
+	rejections func(map[string]any, bool) []string) *mergeCase {
 	m := &mergeCase{rejections: rejections}
 	for try := 0; ; try++ {
 		m.base = nil
@@ -214,9 +228,11 @@ next:
 		if !ok || fields["$patch"] != nil {
 			continue
 		}
-		for _, key := range []string{"name", "mountPath", "devicePath", "containerPort", "port", "topologyKey", "ip"} {
+		for _, key := range []string{"name", "mountPath", "devicePath", "containerPort", "port",
+			"topologyKey", "ip"} {
 			for _, other := range base {
-				if other, ok := other.(map[string]any); ok && fields[key] != nil && other[key] == fields[key] {
+				if other, ok := other.(map[string]any); ok && fields[key] != nil &&
+					other[key] == fields[key] {
 					overlay(other, fields)
 					continue next
 				}

@@ -17,8 +17,8 @@ import (
 
 type operation = map[string]any
 
-// operations returns a JSON patch that sets much of what a patch sets. Some of its operations remove, move, copy or test what the base
-// has. Now and then one fails.
+// operations returns a JSON patch that sets much of what a patch sets. Some of its operations
+// remove, move, copy or test what the base has. Now and then one fails.
 func (g *generator) operations(base, patch map[string]any) []any {
 	all := g.added(nil, "", base, plain(patch).(map[string]any))
 	for range max(0, g.IntN(4)-1) {
@@ -57,12 +57,16 @@ func (g *generator) added(all []any, path string, base, patch map[string]any) []
 
 func (g *generator) addedItems(all []any, path string, base, items []any) []any {
 	for _, item := range items {
-		at := slices.IndexFunc(base, func(other any) bool { return nameOf(other) != nil && nameOf(other) == nameOf(item) })
+		at := slices.IndexFunc(base, func(other any) bool {
+			return nameOf(other) != nil && nameOf(other) == nameOf(item)
+		})
 		switch into, fields := g.itemAt(base, at), asFields(item); {
 		case into != nil && fields != nil && !g.chance(4):
 			all = g.added(all, path+"/"+strconv.Itoa(at), into, fields)
 		case len(base) > 0 && g.chance(3):
-			all = append(all, operation{"op": pick(g, []string{"add", "replace"}), "path": path + "/" + strconv.Itoa(g.IntN(len(base))), "value": item})
+			all = append(
+				all, operation{"op": pick(g, []string{"add", "replace"}),
+					"path": path + "/" + strconv.Itoa(g.IntN(len(base))), "value": item})
 		default:
 			all = append(all, operation{"op": "add", "path": path + "/-", "value": item})
 		}
@@ -86,7 +90,9 @@ func nameOf(item any) any { return asFields(item)["name"] }
 
 // other returns an operation on what the base has.
 func (g *generator) other(base map[string]any) operation {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(base)), func(name string) bool { return slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(base)), func(name string) bool {
+		return slices.Contains([]string{"apiVersion", "kind", "metadata"}, name)
+	})
 	if len(names) == 0 {
 		return operation{"op": "test", "path": "/metadata/name", "value": nameOf(base["metadata"])}
 	}
@@ -116,7 +122,9 @@ func (g *generator) beside(path string) string {
 	if _, err := strconv.Atoi(path[cut+1:]); err == nil {
 		return path[:cut] + "/" + pick(g, []string{"-", "-", "0", "0", "9"})
 	}
-	return path[:cut] + "/" + pick(g, []string{"initContainers", "containers", "volumes", "replicas", "labels", "name", "value", "image"})
+	return path[:cut] + "/" +
+		pick(g, []string{"initContainers", "containers", "volumes", "replicas", "labels", "name",
+			"value", "image"})
 }
 
 // pointer returns a random path from a value on, and the value there.
@@ -144,9 +152,11 @@ func (g *generator) pointer(path string, value any) (string, any) {
 
 func escape(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
 
-// compareOperations compares the merge of JSON patches with the API server's library. It returns bothAccept if both merge to the same
-// object, and unmerged if neither does. The library panics at a test of a list with null, as the API server does.
-func (m *mergeCase) compareOperations(t *testing.T, merged *objectmerge.Result) (result outcome, rejected []string) {
+// compareOperations compares the merge of JSON patches with the API server's library. It returns
+// bothAccept if both merge to the same object, and unmerged if neither does. The library panics at
+// a test of a list with null, as the API server does.
+func (m *mergeCase) compareOperations(t *testing.T,
+	merged *objectmerge.Result) (result outcome, rejected []string) {
 	t.Helper()
 	defer func() {
 		if recover() != nil {
@@ -182,7 +192,8 @@ func (m *mergeCase) compareOperations(t *testing.T, merged *objectmerge.Result) 
 		}
 	}
 	if !reflect.DeepEqual(withoutNulls(want), withoutNulls(got)) {
-		t.Errorf("JSON patches %s\nof %s\nupstream %s\nhere     %s", encode(t, m.patches), encode(t, m.base), text, encode(t, merged.Fields))
+		t.Errorf("JSON patches %s\nof %s\nupstream %s\nhere     %s", encode(t, m.patches),
+			encode(t, m.base), text, encode(t, merged.Fields))
 	}
 	return bothAccept, nil
 }

@@ -12,14 +12,16 @@ type schemas struct{ generator }
 
 // root returns the schema of an object.
 func (g *schemas) root() map[string]any {
-	return map[string]any{"type": "object", "properties": map[string]any{"spec": g.object(3), "data": g.value(2)}}
+	return map[string]any{
+		"type": "object", "properties": map[string]any{"spec": g.object(3), "data": g.value(2)}}
 }
 
 // object returns the schema of an object with properties.
 func (g *schemas) object(depth int) map[string]any {
 	properties := map[string]any{}
 	for range 2 + g.IntN(4) {
-		properties[pick(&g.generator, []string{"a", "b", "c", "name", "mode", "size"})] = g.value(depth - 1)
+		properties[pick(&g.generator, []string{"a", "b", "c", "name", "mode", "size"})] = g.value(
+			depth - 1)
 	}
 	s := map[string]any{"type": "object", "properties": properties}
 	names := slices.Sorted(maps.Keys(properties))
@@ -33,10 +35,15 @@ func (g *schemas) object(depth int) map[string]any {
 		s["x-kubernetes-preserve-unknown-fields"] = true
 	}
 	if len(names) > 1 && g.chance(5) {
-		s[pick(&g.generator, []string{"oneOf", "anyOf"})] = []any{map[string]any{"required": []any{names[0]}}, map[string]any{"required": []any{names[1]}}}
+		s[pick(&g.generator, []string{"oneOf", "anyOf"})] = []any{
+			map[string]any{"required": []any{names[0]}},
+			map[string]any{"required": []any{names[1]}}}
 	}
 	if g.chance(6) {
-		s["x-kubernetes-validations"] = []any{map[string]any{"rule": "!has(self." + names[0] + ") || has(self." + names[len(names)-1] + ")", "message": "needs the other"}}
+		s["x-kubernetes-validations"] = []any{
+			map[string]any{
+				"rule":    "!has(self." + names[0] + ") || has(self." + names[len(names)-1] + ")",
+				"message": "needs the other"}}
 	}
 	return s
 }
@@ -56,7 +63,8 @@ func (g *schemas) value(depth int) map[string]any {
 	case 3:
 		s = map[string]any{"type": "boolean"}
 	case 4:
-		s = map[string]any{"x-kubernetes-int-or-string": true, "anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}}}
+		s = map[string]any{"x-kubernetes-int-or-string": true,
+			"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}}}
 		if g.chance(2) {
 			s["pattern"] = "^[0-9]+%?$"
 		}
@@ -85,13 +93,18 @@ func (g *schemas) text() map[string]any {
 			s["default"] = "auto"
 		}
 	case 1:
-		s["pattern"] = pick(&g.generator, []string{"^[a-z]([-a-z0-9]*[a-z0-9])?$", "^s3://", "^[0-9]+$"})
+		s["pattern"] = pick(&g.generator,
+			[]string{"^[a-z]([-a-z0-9]*[a-z0-9])?$", "^s3://", "^[0-9]+$"})
 	case 2:
-		s["format"] = pick(&g.generator, []string{"date-time", "byte", "ipv4", "cidr", "duration", "uuid", "uri", "email", "hostname"})
+		s["format"] = pick(
+			&g.generator,
+			[]string{"date-time", "byte", "ipv4", "cidr", "duration", "uuid", "uri", "email",
+				"hostname"})
 	case 3:
 		s["minLength"], s["maxLength"] = 1, 5
 		if g.chance(2) {
-			s["x-kubernetes-validations"] = []any{map[string]any{"rule": "!self.startsWith('b')", "message": "not with b"}}
+			s["x-kubernetes-validations"] = []any{
+				map[string]any{"rule": "!self.startsWith('b')", "message": "not with b"}}
 		}
 	}
 	return s
@@ -133,11 +146,13 @@ func (g *schemas) list(depth int) map[string]any {
 		s["x-kubernetes-list-type"], s["items"] = "set", map[string]any{"type": "string"}
 	default:
 		items := g.object(depth)
-		items["properties"].(map[string]any)["name"] = map[string]any{"type": "string", "maxLength": 20}
+		items["properties"].(map[string]any)["name"] = map[string]any{
+			"type": "string", "maxLength": 20}
 		items["required"] = []any{"name"}
 		delete(items, "oneOf")
 		delete(items, "anyOf")
-		s["x-kubernetes-list-type"], s["x-kubernetes-list-map-keys"], s["items"] = "map", []any{"name"}, items
+		s["x-kubernetes-list-type"], s["x-kubernetes-list-map-keys"], s["items"] = "map",
+			[]any{"name"}, items
 	}
 	if g.chance(3) {
 		s["maxItems"] = 3
@@ -184,7 +199,9 @@ func (g *objects) value(s map[string]any, depth int) any {
 		return nil
 	}
 	if g.chance(150) {
-		return pick(&g.generator, []any{"text", 1, 1.5, true, []any{}, map[string]any{}, []any{"a", "a"}, map[string]any{"a": nil}, "1", "true"})
+		return pick(&g.generator,
+			[]any{"text", 1, 1.5, true, []any{}, map[string]any{}, []any{"a", "a"},
+				map[string]any{"a": nil}, "1", "true"})
 	}
 	if enum, ok := s["enum"].([]any); ok && !g.chance(12) {
 		return pick(&g.generator, enum)
@@ -193,7 +210,8 @@ func (g *objects) value(s map[string]any, depth int) any {
 	case "string":
 		return g.text(s)
 	case "integer":
-		return pick(&g.generator, []any{0, 1, 2, 4, 2, 4, -1, 11, 100, 3000000000, json.Number("2.0")})
+		return pick(&g.generator,
+			[]any{0, 1, 2, 4, 2, 4, -1, 11, 100, 3000000000, json.Number("2.0")})
 	case "number":
 		return pick(&g.generator, []any{0, 2, 4, 1.5, -0.5, 1e3})
 	case "boolean":
@@ -211,7 +229,8 @@ func (g *objects) value(s map[string]any, depth int) any {
 		}
 		return out
 	}
-	return pick(&g.generator, []any{1, "2", "50%", "a", 0, "10"}) // an integer or a string, or anything
+	// an integer or a string, or anything
+	return pick(&g.generator, []any{1, "2", "50%", "a", 0, "10"})
 }
 
 func (g *objects) items(s map[string]any, depth int) any {
@@ -219,7 +238,8 @@ func (g *objects) items(s map[string]any, depth int) any {
 	of := asFields(s["items"])
 	for i := range g.IntN(3) + g.IntN(2) {
 		item := g.value(of, depth+1)
-		if fields, ok := item.(map[string]any); ok && asFields(of["properties"])["name"] != nil && !g.chance(20) {
+		if fields, ok := item.(map[string]any); ok && asFields(of["properties"])["name"] != nil &&
+			!g.chance(20) {
 			fields["name"] = []string{"x", "y", "z"}[i]
 		}
 		if s["x-kubernetes-list-type"] == "set" && !g.chance(10) {
@@ -235,16 +255,21 @@ func (g *objects) text(s map[string]any) string {
 	all := []string{"a", "b", "on", "abcdef", "s3://x", "12", "", "Bad_Name", "a b", "ab-c"}
 	if pattern, ok := s["pattern"].(string); ok && !g.chance(8) {
 		if re, err := regexp.Compile(pattern); err == nil {
-			if matching := slices.DeleteFunc(slices.Clone(all), func(text string) bool { return !re.MatchString(text) }); len(matching) > 0 {
+			if matching := slices.DeleteFunc(slices.Clone(all), func(text string) bool {
+				return !re.MatchString(text)
+			}); len(matching) > 0 {
 				return pick(&g.generator, matching)
 			}
 		}
 	}
 	if s["format"] != nil {
 		all = map[string][]string{
-			"date-time": {"2026-01-01T00:00:00Z", "2026-01-01"}, "byte": {"YQ==", "a!"}, "ipv4": {"10.0.0.1", "10.0.0.256"}, "cidr": {"10.0.0.0/8", "10.0.0.0"},
-			"duration": {"1h", "1 parsec"}, "uuid": {"6f2a1e50-3f0b-4c7c-9d1e-5b8f0a4f7a11", "6f2a"}, "uri": {"http://a.example.com", "a b"},
-			"email": {"a@example.com", "a"}, "hostname": {"a.example.com", "a_b"},
+			"date-time": {"2026-01-01T00:00:00Z", "2026-01-01"}, "byte": {"YQ==", "a!"},
+			"ipv4": {"10.0.0.1", "10.0.0.256"}, "cidr": {"10.0.0.0/8", "10.0.0.0"},
+			"duration": {"1h", "1 parsec"},
+			"uuid":     {"6f2a1e50-3f0b-4c7c-9d1e-5b8f0a4f7a11", "6f2a"},
+			"uri":      {"http://a.example.com", "a b"},
+			"email":    {"a@example.com", "a"}, "hostname": {"a.example.com", "a_b"},
 		}[s["format"].(string)]
 		if g.chance(3) {
 			return pick(&g.generator, all)

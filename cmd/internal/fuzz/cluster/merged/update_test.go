@@ -27,13 +27,15 @@ import (
 
 var updates = flag.Int("updates", 50, "how many updates of JobSets with Jobs are compared")
 
-// TestUpdates_Job changes JobSets whose Jobs exist and are suspended. One verdict is that of JobSet's webhooks on the change, and of
-// Kubernetes on the Jobs as JobSet's controller updates them when it resumes them, and on their Pods. The other one is that of package
-// admission, by which check judges with --old.
+// TestUpdates_Job changes JobSets whose Jobs exist and are suspended. One verdict is that of
+// JobSet's webhooks on the change, and of Kubernetes on the Jobs as JobSet's controller updates
+// them when it resumes them, and on their Pods. The other one is that of package admission, by
+// which check judges with --old.
 func TestUpdates_Job(t *testing.T) {
 	capabilities.Setup(true, 0)
 	u := &updater{server: newServer(t), scheme: runtime.NewScheme()}
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, jobset.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientscheme.AddToScheme, jobset.AddToScheme} {
 		if err := add(u.scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -50,12 +52,14 @@ func TestUpdates_Job(t *testing.T) {
 		if ofJobs {
 			resumed++
 		}
-		found := admission.UpdateJobSet(t.Context(), nil, old, changed, oracle.Namespace).Where(func(f finding.Finding) bool {
-			if f.Code == codes.WrongType && strings.HasSuffix(f.Message, "not null") {
-				return false // server-side apply leaves a null, and a replacement does not
-			}
-			return f.Severity == finding.Error && f.Code != codes.NeverCreated && f.Code != codes.NoSuchPod
-		})
+		found := admission.UpdateJobSet(t.Context(), nil, old, changed, oracle.Namespace).Where(
+			func(f finding.Finding) bool {
+				if f.Code == codes.WrongType && strings.HasSuffix(f.Message, "not null") {
+					return false // server-side apply leaves a null, and a replacement does not
+				}
+				return f.Severity == finding.Error && f.Code != codes.NeverCreated &&
+					f.Code != codes.NoSuchPod
+			})
 		result := bothAccept
 		switch refuses := found.Err() != nil; {
 		case refuses && len(rejected) > 0:
@@ -65,14 +69,17 @@ func TestUpdates_Job(t *testing.T) {
 		case len(rejected) > 0:
 			result = missed
 		}
-		if count[result]++; result >= falseRefusal && count[falseRefusal]+count[missed] <= mostShown {
+		if count[result]++; result >= falseRefusal && count[falseRefusal]+
+			count[missed] <= mostShown {
 			m := mergeCase{base: old, patches: []any{changed}}
 			t.Errorf("seed %d: %s", g.at, m.describe(result, found, rejected))
 		}
 	}
-	t.Logf("%d updates, of which %d reach Jobs: %d accepted, %d refused; only the program refuses %d, only the API server %d",
+	t.Logf("%d updates, of which %d reach Jobs: %d accepted, %d refused; only the program "+
+		"refuses %d, only the API server %d",
 		*updates, resumed, count[bothAccept], count[bothRefuse], count[falseRefusal], count[missed])
-	if least := *updates / 20; resumed < least || count[bothAccept] < least || count[bothRefuse] < least {
+	if least := *updates / 20; resumed < least || count[bothAccept] < least ||
+		count[bothRefuse] < least {
 		t.Error("too few updates of one verdict: the comparison says little")
 	}
 }
@@ -83,7 +90,8 @@ type updater struct {
 	scheme *runtime.Scheme
 }
 
-// change returns a suspended JobSet as stored, and a change of it. Most changes are of what a suspended JobSet permits.
+// change returns a suspended JobSet as stored, and a change of it. Most changes are of what a
+// suspended JobSet permits.
 func (u *updater) change(t *testing.T, g *generator) (old, changed map[string]any) {
 	t.Helper()
 	for {
@@ -128,18 +136,24 @@ func (g *generator) permitted(fields map[string]any) {
 	case 0, 1:
 		template["metadata"] = g.metadata()
 	case 2:
-		spec["nodeSelector"] = map[string]any{pick(g, []string{"zone", "example.com/a", "a b", "-a"}): pick(g, []string{"a", "b", "no space", ""})}
+		spec["nodeSelector"] = map[string]any{
+			pick(g, []string{"zone", "example.com/a", "a b", "-a"}): pick(
+				g, []string{"a", "b", "no space", ""})}
 	case 3:
-		spec["tolerations"] = g.of(reflect.TypeFor[[]corev1.Toleration](), "tolerations", reflect.TypeFor[corev1.PodSpec](), 1)
+		spec["tolerations"] = g.of(reflect.TypeFor[[]corev1.Toleration](), "tolerations",
+			reflect.TypeFor[corev1.PodSpec](), 1)
 	case 4:
-		spec["schedulingGates"] = []any{map[string]any{"name": pick(g, []string{"example.com/a", "b", "a b", ""})}}
+		spec["schedulingGates"] = []any{
+			map[string]any{"name": pick(g, []string{"example.com/a", "b", "a b", ""})}}
 	default:
 		delete(spec, pick(g, []string{"nodeSelector", "tolerations", "schedulingGates"}))
 	}
 }
 
-// rejections returns the errors on the change of a JobSet, or else on its Jobs and Pods when it resumes. It reports whether Jobs are updated.
-func (u *updater) rejections(old, changed map[string]any) (rejected []string, ofJobs bool, err error) {
+// rejections returns the errors on the change of a JobSet, or else on its Jobs and Pods when it
+// resumes. It reports whether Jobs are updated.
+func (u *updater) rejections(old,
+	changed map[string]any) (rejected []string, ofJobs bool, err error) {
 	stored, rejected, err := u.Apply(changed, old)
 	if err != nil || rejected != nil {
 		return rejected, false, err
@@ -213,7 +227,9 @@ func updateErrors(next, old *batchv1.Job) (rejected []string, err error) {
 		return rejected, nil
 	}
 	pod := map[string]any{}
-	if err := oracle.Convert(corev1.Pod{ObjectMeta: next.Spec.Template.ObjectMeta, Spec: next.Spec.Template.Spec}, &pod); err != nil {
+	if err := oracle.Convert(
+		corev1.Pod{ObjectMeta: next.Spec.Template.ObjectMeta, Spec: next.Spec.Template.Spec},
+		&pod); err != nil {
 		return nil, err
 	}
 	asFields(pod["metadata"])["name"] = strings.ToLower(next.Name)

@@ -44,8 +44,8 @@ type kind struct {
 	version runtimeschema.GroupVersion
 	name    string
 	create  rest.RESTCreateStrategy
-	// template is the path of the Pod template, within which the errors of the API server count. It is "" for an object that counts as a
-	// whole.
+	// template is the path of the Pod template, within which the errors of the API server count. It
+	// is "" for an object that counts as a whole.
 	template string
 	// partly means that the program has rules about duplicates and unions of the kind only.
 	partly bool
@@ -67,19 +67,34 @@ func workload(spec string) string {
 const selector = `"selector":{"matchLabels":{"app":"a"}}`
 
 var kinds = []kind{
-	{corev1.SchemeGroupVersion, "Pod", pod.Strategy, "", false, `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":` + fmt.Sprintf(podSpec, "") + `}`},
-	{corev1.SchemeGroupVersion, "PodTemplate", podtemplate.Strategy, "template", false, `{"metadata":{"name":"a"},"template":` + templateOf("") + `}`},
-	{appsv1.SchemeGroupVersion, "Deployment", deployment.Strategy, "spec.template", false, workload(selector + `,"template":` + templateOf(""))},
-	{appsv1.SchemeGroupVersion, "ReplicaSet", replicaset.Strategy, "spec.template", false, workload(selector + `,"template":` + templateOf(""))},
-	{appsv1.SchemeGroupVersion, "DaemonSet", daemonset.Strategy, "spec.template", false, workload(selector + `,"template":` + templateOf(""))},
-	{appsv1.SchemeGroupVersion, "StatefulSet", statefulset.Strategy, "spec.template", false, workload(selector + `,"serviceName":"a","volumeClaimTemplates":[{"metadata":{"name":"own"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}],"template":` + templateOf(""))},
-	{batchv1.SchemeGroupVersion, "Job", job.Strategy, "spec", false, workload(`"template":` + templateOf(`,"restartPolicy":"Never"`))},
-	{batchv1.SchemeGroupVersion, "CronJob", cronjob.Strategy, "spec.jobTemplate.spec", false, workload(`"schedule":"* * * * *","jobTemplate":{"spec":{"template":` + templateOf(`,"restartPolicy":"OnFailure"`) + `}}`)},
-	{corev1.SchemeGroupVersion, "Service", service.Strategy, "", true, workload(`"selector":{"app":"a"},"ports":[{"name":"web","port":80}]`)},
-	{networkingv1.SchemeGroupVersion, "Ingress", ingress.Strategy, "", true, workload(`"rules":[{"host":"a.example.com","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"service":{"name":"a","port":{"name":"web"}}}}]}}]`)},
-	{networkingv1.SchemeGroupVersion, "NetworkPolicy", networkpolicy.Strategy, "", true, workload(`"podSelector":{},"ingress":[{"from":[{"podSelector":{}}],"ports":[{"port":80,"protocol":"TCP"}]}]`)},
-	{corev1.SchemeGroupVersion, "PersistentVolumeClaim", persistentvolumeclaim.Strategy, "", true, workload(`"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}`)},
-	{corev1.SchemeGroupVersion, "ReplicationController", replicationcontroller.Strategy, "spec.template", false, workload(`"selector":{"app":"a"},"template":` + templateOf(""))},
+	{corev1.SchemeGroupVersion, "Pod", pod.Strategy, "", false,
+		`{"metadata":{"name":"a","labels":{"app":"a"}},"spec":` + fmt.Sprintf(podSpec, "") + `}`},
+	{corev1.SchemeGroupVersion, "PodTemplate", podtemplate.Strategy, "template", false,
+		`{"metadata":{"name":"a"},"template":` + templateOf("") + `}`},
+	{appsv1.SchemeGroupVersion, "Deployment", deployment.Strategy, "spec.template", false,
+		workload(selector + `,"template":` + templateOf(""))},
+	{appsv1.SchemeGroupVersion, "ReplicaSet", replicaset.Strategy, "spec.template", false,
+		workload(selector + `,"template":` + templateOf(""))},
+	{appsv1.SchemeGroupVersion, "DaemonSet", daemonset.Strategy, "spec.template", false,
+		workload(selector + `,"template":` + templateOf(""))},
+	{appsv1.SchemeGroupVersion, "StatefulSet", statefulset.Strategy, "spec.template", false,
+		workload(selector +
+			`,"serviceName":"a","volumeClaimTemplates":[{"metadata":{"name":"own"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}],"template":` + templateOf(""))},
+	{batchv1.SchemeGroupVersion, "Job", job.Strategy, "spec", false,
+		workload(`"template":` + templateOf(`,"restartPolicy":"Never"`))},
+	{batchv1.SchemeGroupVersion, "CronJob", cronjob.Strategy, "spec.jobTemplate.spec", false,
+		workload(`"schedule":"* * * * *","jobTemplate":{"spec":{"template":` +
+			templateOf(`,"restartPolicy":"OnFailure"`) + `}}`)},
+	{corev1.SchemeGroupVersion, "Service", service.Strategy, "", true,
+		workload(`"selector":{"app":"a"},"ports":[{"name":"web","port":80}]`)},
+	{networkingv1.SchemeGroupVersion, "Ingress", ingress.Strategy, "", true,
+		workload(`"rules":[{"host":"a.example.com","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"service":{"name":"a","port":{"name":"web"}}}}]}}]`)},
+	{networkingv1.SchemeGroupVersion, "NetworkPolicy", networkpolicy.Strategy, "", true,
+		workload(`"podSelector":{},"ingress":[{"from":[{"podSelector":{}}],"ports":[{"port":80,"protocol":"TCP"}]}]`)},
+	{corev1.SchemeGroupVersion, "PersistentVolumeClaim", persistentvolumeclaim.Strategy, "", true,
+		workload(`"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}`)},
+	{corev1.SchemeGroupVersion, "ReplicationController", replicationcontroller.Strategy,
+		"spec.template", false, workload(`"selector":{"app":"a"},"template":` + templateOf(""))},
 }
 
 // kindOf returns a kind by its name.
@@ -87,9 +102,10 @@ func kindOf(name string) kind {
 	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
 }
 
-// rejections returns the errors of the API server for a new object that count for its kind. They are those of Kubernetes' own
-// decoding, defaulting and validation. A panic of the validation is one: the API server answers with its text. It has one for a success
-// policy of a CronJob that is Indexed and has no completions.
+// rejections returns the errors of the API server for a new object that count for its kind. They
+// are those of Kubernetes' own decoding, defaulting and validation. A panic of the validation is
+// one: the API server answers with its text. It has one for a success policy of a CronJob that is
+// Indexed and has no completions.
 func (k *kind) rejections(fields map[string]any) (counted []string) {
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -142,13 +158,15 @@ func (k *kind) decode(fields map[string]any) (runtime.Object, error) {
 
 func (k *kind) request(verb string) context.Context {
 	ctx := genericapirequest.WithNamespace(genericapirequest.NewContext(), "default")
-	info := genericapirequest.RequestInfo{IsResourceRequest: true, APIGroup: k.version.Group, APIVersion: k.version.Version, Verb: verb}
+	info := genericapirequest.RequestInfo{IsResourceRequest: true, APIGroup: k.version.Group,
+		APIVersion: k.version.Version, Verb: verb}
 	return genericapirequest.WithRequestInfo(ctx, &info)
 }
 
 // counts reports whether an error is within the part of an object that the program judges.
 func (k *kind) counts(problem *field.Error) bool {
-	return k.template == "" || problem.Field == k.template || strings.HasPrefix(problem.Field, k.template+".")
+	return k.template == "" || problem.Field == k.template ||
+		strings.HasPrefix(problem.Field, k.template+".")
 }
 
 // allocate sets what the API server's storage sets of a new Service before the validation.

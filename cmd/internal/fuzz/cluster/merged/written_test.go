@@ -28,8 +28,8 @@ type writtenPatch struct {
 	Beyond bool
 }
 
-// TestVerdicts_Written is TestVerdicts for patches that people write. Each kind has some that the API server refuses, and some that it
-// accepts.
+// TestVerdicts_Written is TestVerdicts for patches that people write. Each kind has some that the
+// API server refuses, and some that it accepts.
 func TestVerdicts_Written(t *testing.T) {
 	capabilities.Setup(true, 0)
 	var patches map[string][]writtenPatch
@@ -38,20 +38,24 @@ func TestVerdicts_Written(t *testing.T) {
 	}
 	server := newServer(t)
 	for _, name := range slices.Sorted(maps.Keys(patches)) {
-		types, definition := []string{option.StrategicType, option.ApplyType, option.JSONType, operationsType}, objectmerge.Defined{}
+		types, definition := []string{option.StrategicType, option.ApplyType, option.JSONType,
+			operationsType}, objectmerge.Defined{}
 		base, rejections := baseJobSet, server.rejections
 		if name == "JobSet" {
 			types, definition = types[1:], released(t, name)
 		} else {
 			k := kindOf(name)
 			base, definition.Type = k.text(), k.definition(t)
-			rejections = func(fields map[string]any, _ bool) []string { return k.rejections(fields) }
+			rejections = func(fields map[string]any, _ bool) []string {
+				return k.rejections(fields)
+			}
 		}
 		for _, typ := range types {
 			t.Run(name+"/"+typ, func(t *testing.T) {
 				var count [missed + 1]int
 				for _, p := range patches[name] {
-					m := &mergeCase{typ: typ, definition: &definition, rejections: rejections, patches: []any{p.Patch}}
+					m := &mergeCase{typ: typ, definition: &definition, rejections: rejections,
+						patches: []any{p.Patch}}
 					if err := json.Unmarshal([]byte(base), &m.base); err != nil {
 						t.Fatal(err)
 					}
@@ -64,7 +68,8 @@ func TestVerdicts_Written(t *testing.T) {
 						t.Errorf("%s: %s", p.Reason, m.describe(result, found, rejected))
 					}
 				}
-				t.Logf("%d unmerged, %d accepted, %d refused, %d missed", count[unmerged], count[bothAccept], count[bothRefuse], count[missed])
+				t.Logf("%d unmerged, %d accepted, %d refused, %d missed", count[unmerged],
+					count[bothAccept], count[bothRefuse], count[missed])
 			})
 		}
 	}
