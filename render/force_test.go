@@ -1,7 +1,6 @@
 package render_test
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -110,13 +109,4 @@ func TestForceManagers(t *testing.T) {
 			}
 		})
 	}
-}
-
-func asText(t *testing.T, values ...any) string {
-	t.Helper()
-	text, err := json.MarshalIndent(values, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -13,8 +13,6 @@ import (
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
-func envVar(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
-
 // A runtime, a TrainJob that sets the image, and who set each line of what becomes of them.
 func ExampleNew() {
 	runtime := &trainer.TrainingRuntimeSpec{}
@@ -36,7 +34,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	object, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(),
+	object, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.History.All(),
 		blame.Options{})
 	if err != nil {
 		fmt.Println(err)

@@ -2,7 +2,6 @@ package option
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,6 +18,12 @@ type Policies struct {
 	Protected                                  []fieldpath.Path
 	ProtectedError                             bool
 }
+
+// The API server's words for an error, which begin its message.
+const (
+	forbidden   = "Forbidden"
+	unsupported = "Unsupported value"
+)
 
 // Wrong returns the error of a word that a policy does not have, or of policies that contradict
 // each other, or nil.
@@ -41,18 +46,18 @@ func (p Policies) Wrong() *merge.OptionError {
 		}
 		return &merge.OptionError{
 			Option: of.option,
-			Err: fmt.Errorf("Unsupported value: %q: supported values: %s", of.value,
+			Err: fmt.Errorf("%s: %q: supported values: %s", unsupported, of.value,
 				strings.Join(of.words, ", "))}
 	}
 	switch {
 	case len(p.Managers) > 0 && p.Precedence != "":
 		return &merge.OptionError{
 			Option: "Managers",
-			Err:    fmt.Errorf("Forbidden: may not be set when Precedence is %q", p.Precedence)}
+			Err:    fmt.Errorf("%s: may not be set when Precedence is %q", forbidden, p.Precedence)}
 	case p.ProtectedError && len(p.Protected) == 0:
 		return &merge.OptionError{
 			Option: "ProtectedError",
-			Err:    errors.New("Forbidden: may not be set when Protected is empty")}
+			Err:    fmt.Errorf("%s: may not be set when Protected is empty", forbidden)}
 	}
 	return nil
 }

@@ -28,8 +28,7 @@ type mergeFlags struct {
 	option.Merge
 	format string
 	*option.Global
-	policies  option.Policies
-	protected []string
+	policies option.Policies
 }
 
 // Command returns the command with its flags and its help.
@@ -136,11 +135,12 @@ func (flags *mergeFlags) parse() (manifest.Format, render.OnConflict, error) {
 		}
 	}
 	policies, rule, wrong := flags.Merge.Parse()
-	for _, w := range wrong {
-		if strings.HasPrefix(w.Field, "protected") {
-			w.Field = "protected" // the flag repeats
+	if len(wrong) > 0 {
+		first := wrong[0]
+		if strings.HasPrefix(first.Field, "protected") {
+			first.Field = "protected" // the flag repeats
 		}
-		return 0, 0, w
+		return 0, 0, first
 	}
 	flags.policies = policies
 	if err := flags.Schema.Check(); err != nil {
