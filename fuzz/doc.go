@@ -3,7 +3,7 @@
 // The same seed and options always give the same values, on every machine:
 //
 //	c := fuzz.Merge(42, fuzz.Options{Checked: true})
-//	result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{Owners: true})
+//	result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{})
 //
 // Merge returns a template and patches as Go values. Document returns files: a runtime and a
 // TrainJob with any fields of their types. They are valid, or have changes that a cluster may

@@ -53,9 +53,9 @@ func FuzzMerge(f *testing.F) {
 		}
 		check.Patches(c.Template, c.Patches)
 		if result, err := runtimepatch.Apply(c.Template, c.Patches,
-			runtimepatch.Options{Owners: true}); err == nil {
-			conflict.Find(result.Owners)
-			for range result.Owners.All() {
+			runtimepatch.Options{}); err == nil {
+			conflict.Find(result.History)
+			for range result.History.All() {
 			}
 		}
 		broken := equalsUpstream(c)
@@ -235,11 +235,11 @@ func holdsObject(t *testing.T, result *merge.Result[merge.Object]) {
 func FuzzFieldsV1(f *testing.F) {
 	for seed := range uint64(16) {
 		c := fuzz.Merge(seed, fuzz.Options{Checked: true})
-		result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{Owners: true})
+		result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{})
 		if err != nil {
 			f.Fatal(err)
 		}
-		for _, fields := range result.Owners.FieldsV1(nil) {
+		for _, fields := range result.History.FieldsV1(nil) {
 			f.Add(fields)
 		}
 	}
@@ -259,11 +259,11 @@ func TestFieldsV1Paths(t *testing.T) {
 	seed, sets := testenv.Seed(t), 0
 	for i := range uint64(300) {
 		c := fuzz.Merge(seed+i, fuzz.Options{Tidy: true})
-		result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{Owners: true})
+		result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{})
 		if err != nil {
 			continue // a generated patch may be invalid
 		}
-		for _, data := range result.Owners.FieldsV1(nil) {
+		for _, data := range result.History.FieldsV1(nil) {
 			equalsFieldPath(t, data)
 			sets++
 		}

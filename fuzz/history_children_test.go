@@ -37,12 +37,12 @@ func TestChildHistory(t *testing.T) {
 			continue
 		}
 		jobOpts := render.JobsOptions{Stored: seed%2 == 0, JobSetUID: "uid"}
-		owners, err := render.OwnersOfChildren(out.JobSet, out.Owners, jobOpts)
+		owners, err := render.OwnersOfChildren(out.JobSet, out.History, jobOpts)
 		if err != nil {
 			t.Fatal(err)
 		}
 		made, _ := render.Jobs(out.JobSet, jobOpts)
-		template := historyOf(out.Owners.All())
+		template := historyOf(out.History.All())
 		for _, child := range made.Jobs {
 			fields, err := owners.Job(child.Job)
 			if err != nil {

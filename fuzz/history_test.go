@@ -123,22 +123,22 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 	for n := range len(patches) + 1 {
 		var err error
 		if merged, err = runtimepatch.Apply(&p.Runtime.Spec.Template, patches[:n],
-			runtimepatch.Options{Owners: true}); err != nil {
+			runtimepatch.Options{}); err != nil {
 			return fmt.Sprintf("check.Patches passes it, and Apply refuses it: %v", err)
 		}
-		if !stage(fmt.Sprintf("after %d patches", n), merged.Owners, &merged.Template) {
+		if !stage(fmt.Sprintf("after %d patches", n), merged.History, &merged.Template) {
 			return broken
 		}
 	}
 	j := policies.NewJob(policies.Input{
 		TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec, Template: &merged.Template,
-		Record: merged.Owners.Write,
+		Record: merged.History.Write,
 	})
-	if !stage("after the resources", merged.Owners, &merged.Template) {
+	if !stage("after the resources", merged.History, &merged.Template) {
 		return broken
 	}
 	enforced := policies.Enforce(j)
-	if !stage("after the policies", merged.Owners, &merged.Template) {
+	if !stage("after the policies", merged.History, &merged.Template) {
 		return broken
 	}
 	if !enforced {
@@ -148,7 +148,7 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 		j.SetCounts(set)
 		j.Settle(set)
 	}
-	if !stage("after the counts", merged.Owners, &merged.Template) {
+	if !stage("after the counts", merged.History, &merged.Template) {
 		return broken
 	}
 	// The metadata changes hands at the end: the JobSet's name is not the template's.
@@ -162,7 +162,7 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 		}
 		jobSet := &trainer.JobSetTemplateSpec{ObjectMeta: out.JobSet.ObjectMeta,
 			Spec: out.JobSet.Spec}
-		if !stage(fmt.Sprintf("the JobSet, view %d", view), out.Owners, jobSet) {
+		if !stage(fmt.Sprintf("the JobSet, view %d", view), out.History, jobSet) {
 			return broken
 		}
 		if text := past.comesFrom(p); text != "" {

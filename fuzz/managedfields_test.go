@@ -50,13 +50,13 @@ func TestManagedFields(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: structured-merge-diff: %v", c, err)
 		}
-		result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{Owners: true})
+		result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{})
 		if err != nil {
 			t.Fatalf("%v: %v", c, err)
 		}
 		v := view{server, templateLeaves(&result.Template), templateLeaves(merged),
-			writersOf(result.Owners)}
-		entries := runtimepatch.ManagedFields(result.Owners)
+			writersOf(result.History)}
+		entries := runtimepatch.ManagedFields(result.History)
 		for i, entry := range entries {
 			if i > 0 && entry.Manager != c.Patches[i-1].Manager {
 				t.Fatalf("%v: entry %d is %s's", c, i, entry.Manager)

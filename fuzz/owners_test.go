@@ -15,7 +15,7 @@ import (
 // manager owns a leaf that it did not set. Claims stand in the order of the patches, and the last
 // one's value is the merged template's.
 func ownersAreWriters(c *fuzz.Case) string {
-	result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{Owners: true})
+	result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{})
 	if err != nil {
 		return fmt.Sprintf("check.Patches passes it, and Apply refuses it: %v", err)
 	}
@@ -29,7 +29,7 @@ func ownersAreWriters(c *fuzz.Case) string {
 		o.writers = append(
 			o.writers, writer{merge.Manager(c.Patches[i].Manager), patchLeaves(&c.Patches[i])})
 	}
-	for path, claims := range result.Owners.All() {
+	for path, claims := range result.History.All() {
 		if _, again := o.claims[path.String()]; again {
 			return fmt.Sprintf("%v is yielded twice", path)
 		}

@@ -22,16 +22,15 @@ func inputsAreLeftAlone(c *fuzz.Case) string {
 	var group sync.WaitGroup
 	for i := range results {
 		group.Go(func() {
-			result, err := runtimepatch.Apply(c.Template, c.Patches,
-				runtimepatch.Options{Owners: i == 0})
+			result, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{})
 			if err != nil {
 				return
 			}
 			if i == 0 {
-				conflict.Find(result.Owners)
-				for range result.Owners.All() {
+				conflict.Find(result.History)
+				for range result.History.All() {
 				}
-				runtimepatch.ManagedFields(result.Owners)
+				runtimepatch.ManagedFields(result.History)
 			}
 			results[i] = result
 		})
@@ -71,7 +70,7 @@ func unchanged(c, kept *fuzz.Case) bool {
 
 func ownersText(r *runtimepatch.Result) string {
 	var text strings.Builder
-	for path, claims := range r.Owners.All() {
+	for path, claims := range r.History.All() {
 		text.WriteString(path.String())
 		for _, claim := range claims {
 			fmt.Fprintf(&text, " %s=", claim.Owner)

@@ -198,11 +198,11 @@ func TestTwinMounts(t *testing.T) {
 		if len(runtime) == 0 || len(patches) < 2 {
 			return
 		}
-		merged, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{Owners: true})
+		merged, err := runtimepatch.Apply(c.Template, c.Patches, runtimepatch.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		reported := pathsOf(conflict.Find(merged.Owners), conflict.Overlap)
+		reported := pathsOf(conflict.Find(merged.History), conflict.Overlap)
 		if one, other, err := twoOutcomes(c.Template, c.Patches); err != nil ||
 			(one != "") != (len(reported) > 0) {
 			t.Fatalf("overlaps are reported on %v, and the orders give (%v)\n%s\n%s\n%s", reported,

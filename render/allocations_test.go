@@ -55,7 +55,7 @@ func TestAllocations(t *testing.T) {
 		whole := testing.AllocsPerRun(20, func() { _, _ = render.JobSet(in, render.Options{}) })
 		merging := testing.AllocsPerRun(20, func() {
 			_, _ = runtimepatch.Apply(&in.Runtime.Template, in.TrainJob.Spec.RuntimePatches,
-				runtimepatch.Options{Owners: true})
+				runtimepatch.Options{})
 		})
 		if whole-merging > most {
 			t.Errorf("%d managers: %v allocations, of which %v merge: the rest may take %v",

@@ -44,11 +44,10 @@ func (r *renderer) build(merged *runtimepatch.Result, opts Options) {
 // mergeOptions returns the options of a merge: the fields that the Go types of patches lack count
 // if the release reads them.
 func (r *renderer) mergeOptions() runtimepatch.Options {
-	options := runtimepatch.Options{Owners: true}
-	if r.release.Claims.Gate {
-		options.Added = r.in.Earlier.Patched
+	if !r.release.Claims.Gate {
+		return runtimepatch.Options{}
 	}
-	return options
+	return runtimepatch.Options{Added: r.in.Earlier.Patched}
 }
 
 // checkGates reports a gate that the release does not have.
@@ -102,7 +101,7 @@ func (r *renderer) enforce(merged *runtimepatch.Result, opts Options) (*mlpolicy
 	in := mlpolicy.Input{
 		Release: r.release, Earlier: r.in.Earlier,
 		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template, Order: r.order,
-		TrainJobID: r.trainJob(), RuntimeID: r.runtime(), Record: merged.Owners.Write,
+		TrainJobID: r.trainJob(), RuntimeID: r.runtime(), Record: merged.History.Write,
 	}
 	if opts.FeatureGates.TrainJobStatus && r.release.StatusGate {
 		in.StatusServer = &opts.StatusServer

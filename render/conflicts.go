@@ -12,7 +12,7 @@ import (
 
 // conflicts reports the conflicts between managers.
 func (r *renderer) conflicts(merged *runtimepatch.Result, rule OnConflict) {
-	for _, c := range conflict.Find(merged.Owners) {
+	for _, c := range conflict.Find(merged.History) {
 		if r.in.Layers != nil && c.Kind == conflict.Overlap {
 			continue // layers have one author and a documented order
 		}

@@ -138,9 +138,9 @@ type Output struct {
 	// since the Go types cannot express minMember: 0 and minResources: {}. Companions do not
 	// include the controller's snapshot of the runtime.
 	Companions []runtime.Object
-	// Owners holds the layers that wrote each field of the JobSet, the effective one last. It
+	// History holds the layers that wrote each field of the JobSet, the effective one last. It
 	// shares memory with JobSet and describes it as returned. It is nil without a JobSet.
-	Owners *merge.History
+	History *merge.History
 	// Findings are all findings: errors, warnings and notes.
 	Findings finding.List
 }

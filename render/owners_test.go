@@ -34,7 +34,7 @@ func TestOwnersOfEveryField(t *testing.T) {
 			delete(js, "status")
 			delete(js, "apiVersion")
 			delete(js, "kind")
-			for path, claims := range out.Owners.All() {
+			for path, claims := range out.History.All() {
 				last := claims[len(claims)-1]
 				layers[last.Owner]++
 				got, found := take(js, path)

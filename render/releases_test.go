@@ -611,7 +611,7 @@ func TestOverridesOfReleases(t *testing.T) {
 			t.Errorf("%s: got %s", name, mustJSON(t, pod))
 		}
 		sources := ""
-		for path, claims := range out.Owners.All() {
+		for path, claims := range out.History.All() {
 			if strings.HasSuffix(path.String(), ".serviceAccountName") {
 				sources = fmt.Sprint(claims[len(claims)-1].Owner, " ", claims[len(claims)-1].At)
 			}

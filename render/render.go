@@ -133,7 +133,7 @@ func (m *Merging) render() {
 		m.report(f)
 	}
 	m.build(merged, opts)
-	m.shadowed(merged.Owners)
+	m.shadowed(merged.History)
 	if m.out.JobSet != nil {
 		m.setOwners(merged, opts.As)
 	}
@@ -240,7 +240,7 @@ func (r *renderer) unreached(path fieldpath.Path) string {
 
 // setOwners turns the owners of the merge into the owners of the JobSet.
 func (r *renderer) setOwners(merged *runtimepatch.Result, as View) {
-	owners, template, js := merged.Owners, &merged.Template, r.out.JobSet
+	owners, template, js := merged.History, &merged.Template, r.out.JobSet
 	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace,
 		Labels: js.Labels, Annotations: js.Annotations}
 	for field, value := range map[string]string{"name": js.Name, "namespace": js.Namespace} {
@@ -255,7 +255,7 @@ func (r *renderer) setOwners(merged *runtimepatch.Result, as View) {
 	if r.in.Layers != nil {
 		owners.Rename(r.in.Layers.Claim)
 	}
-	r.out.Owners = owners
+	r.out.History = owners
 }
 
 // Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for

@@ -124,7 +124,7 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 	if in.opts.to == "jobset" {
 		objects := []renderedObject{
 			{out.JobSet, func() (*diff.Owners, error) {
-				return diff.OwnersOf(out.Owners), nil
+				return diff.OwnersOf(out.History), nil
 			}, place}}
 		for _, companion := range out.Companions {
 			if companion.GetObjectKind().GroupVersionKind().Kind == "Secret" {
@@ -139,7 +139,7 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 	}
 	before := out.JobSet.Spec.DeepCopy()
 	ports.Spell(out.JobSet, spec)
-	out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before,
+	out.History.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before,
 		out.JobSet.Spec)
 	objects, more := in.children(out, opts.Release, place)
 	return objects, append(found, more...)
@@ -168,7 +168,7 @@ func (in *caseInput) children(out *render.Output, r *release.Release,
 	if err != nil {
 		return nil, made.Findings // a TrainJob without a name never gets here
 	}
-	owners := owned.Children(out.JobSet, out.Owners, opts.JobsOptions)
+	owners := owned.Children(out.JobSet, out.History, opts.JobsOptions)
 	var objects []renderedObject
 	add := func(child any) {
 		objects = append(objects, renderedObject{child, func() (*diff.Owners, error) {
@@ -193,7 +193,7 @@ func (in *caseInput) children(out *render.Output, r *release.Release,
 	if err != nil {
 		return nil, append(made.Findings, noChildren(out.JobSet, err))
 	}
-	if found := render.TooManyPods(out.JobSet, out.Owners, count, render.MaxPods); found != nil {
+	if found := render.TooManyPods(out.JobSet, out.History, count, render.MaxPods); found != nil {
 		return nil, append(made.Findings, found...)
 	}
 	for pod, err := range render.Pods(out.JobSet, opts) {

@@ -33,7 +33,7 @@ type facts struct {
 // value of the patch.
 func (c *checker) facts() facts {
 	f := facts{map[merge.Owner]bool{}, map[merge.Owner]bool{}, map[merge.Owner]bool{}}
-	for path, claims := range c.merged.Owners.Reached() {
+	for path, claims := range c.merged.History.Reached() {
 		last := len(claims) - 1
 		if _, isField := path[len(path)-1].Field(); !isField &&
 			claims[0].Owner == runtimepatch.RuntimeLayer &&
@@ -118,7 +118,7 @@ func (c *checker) idle() finding.List {
 		times[patches[i].Manager]++
 	}
 	facts := c.facts()
-	disputes := sync.OnceValue(func() map[string]bool { return conflictManagers(c.merged.Owners) })
+	disputes := sync.OnceValue(func() map[string]bool { return conflictManagers(c.merged.History) })
 	var found finding.List
 	var gone []int
 	report := func(i int, message string, isCertain bool) {

@@ -67,9 +67,9 @@ func (c *checker) indexOwners() {
 	if c.merged == nil {
 		return
 	}
-	owners, layers := c.merged.Owners, c.in.Layers
-	if c.output != nil && c.output.Owners != nil {
-		owners, layers = c.output.Owners, nil // of the layers already
+	owners, layers := c.merged.History, c.in.Layers
+	if c.output != nil && c.output.History != nil {
+		owners, layers = c.output.History, nil // of the layers already
 	}
 	counts := map[string]int{}
 	for path, claims := range owners.All() {

@@ -172,13 +172,13 @@ func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Pat
 		return
 	}
 	result, err := runtimepatch.Apply(nil, []trainer.RuntimePatch{patch},
-		runtimepatch.Options{Owners: true})
+		runtimepatch.Options{})
 	if err != nil {
 		return // rendering reports it
 	}
 	var named merge.Claim
 	var item fieldpath.Path // an item that the patch has named, until a field within it follows
-	for path, claims := range result.Owners.All() {
+	for path, claims := range result.History.All() {
 		if item != nil && !path.HasPrefix(item) {
 			report(item, named)
 		}

@@ -84,18 +84,14 @@ func BenchmarkApply(b *testing.B) {
 
 func benchmarkApply(b *testing.B, server *serverside.Server, jobs, managers int) {
 	template, patches := benchTemplate(jobs), benchPatches(managers, jobs)
-	result := mustApply(b, template, patches, true)
+	result := mustApply(b, template, patches)
 	roundrobin.Compare(b, fmt.Sprintf("%d jobs, %d managers", jobs, managers), []*roundrobin.Side{
 		{Name: "DeepCopy", Run: func() error { result.Template.DeepCopy(); return nil }},
 		{Name: "Apply", Run: func() error {
 			_, err := runtimepatch.Apply(template, patches, runtimepatch.Options{})
 			return err
 		}},
-		{Name: "Apply+owners", Run: func() error {
-			_, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: true})
-			return err
-		}},
-		{Name: "Find", Run: func() error { return conflict.Find(result.Owners).Err() }},
+		{Name: "Find", Run: func() error { return conflict.Find(result.History).Err() }},
 		{Name: "upstream", Run: func() error { return upstreamLoop(template, patches) }},
 		{Name: "smd", Run: serverSideApplies(b, server, template, patches)},
 	})
@@ -110,7 +106,7 @@ func BenchmarkGrowth(b *testing.B) {
 			b.Run(fmt.Sprintf("%s=%d", name, n), func(b *testing.B) {
 				template, patches := g.input(n)
 				for b.Loop() {
-					mustApply(b, template, patches, true)
+					mustApply(b, template, patches)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n),
 					"ns/each")

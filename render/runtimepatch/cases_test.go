@@ -367,7 +367,7 @@ func (s testCase) twice(t *testing.T, template *trainer.JobSetTemplateSpec,
 	var wg sync.WaitGroup
 	for i := range results {
 		wg.Go(func() {
-			r, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: true})
+			r, err := runtimepatch.Apply(template, patches, runtimepatch.Options{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -468,7 +468,7 @@ func claimsText(path fieldpath.Path, claims []merge.Claim) string {
 // owners lists the fields within the Pod that a manager touched.
 func owners(r *runtimepatch.Result) []string {
 	var lines []string
-	for path, claims := range r.Owners.All() {
+	for path, claims := range r.History.All() {
 		byManager := slices.ContainsFunc(claims, func(c merge.Claim) bool {
 			return c.Owner != runtimepatch.RuntimeLayer
 		})
@@ -481,7 +481,7 @@ func owners(r *runtimepatch.Result) []string {
 
 func conflicts(r *runtimepatch.Result) []string {
 	var lines []string
-	for _, c := range conflict.Find(r.Owners) {
+	for _, c := range conflict.Find(r.History) {
 		parts := make([]string, len(c.Claims))
 		for i := range c.Claims {
 			parts[i] = claimsText(c.Fields[i], c.Claims[i:i+1])

@@ -19,11 +19,11 @@ func Example() {
 		if err := check.Patches(template, patches).Err(); err != nil {
 			return err // what the cluster would reject, or could never run
 		}
-		result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: true})
+		result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{})
 		if err != nil {
 			return err
 		}
-		if err := conflict.Find(result.Owners).Err(); err != nil {
+		if err := conflict.Find(result.History).Err(); err != nil {
 			return err // every field, every manager, every value
 		}
 		return nil

@@ -56,12 +56,12 @@ func TestErrorList(t *testing.T) {
 		template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers = []corev1.Container{
 			{Name: "side"}}
 		result, err := runtimepatch.Apply(template, podPatches(t, tc.patches),
-			runtimepatch.Options{Owners: true})
+			runtimepatch.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, e := range conflict.Find(result.Owners).ErrorList(tc.root) {
+		for _, e := range conflict.Find(result.History).ErrorList(tc.root) {
 			got = append(got, e.Error())
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {

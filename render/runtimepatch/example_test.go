@@ -116,12 +116,12 @@ func Example_history() {
 	result, err := runtimepatch.Apply(template(), []trainer.RuntimePatch{
 		nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"}),
 		nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot", "zone": "a"}),
-	}, runtimepatch.Options{Owners: true})
+	}, runtimepatch.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for path, claims := range result.Owners.All() {
+	for path, claims := range result.History.All() {
 		if name, _ := path[len(path)-2].Field(); name != "nodeSelector" {
 			continue
 		}
@@ -145,12 +145,12 @@ func ExampleManagedFields() {
 		"tier": "research", "team": "vision"}
 	queue.TrainingRuntimeSpec.Template.Metadata.Labels = map[string]string{"tier": "batch"}
 	result, err := runtimepatch.Apply(&trainer.JobSetTemplateSpec{},
-		[]trainer.RuntimePatch{sdk, queue}, runtimepatch.Options{Owners: true})
+		[]trainer.RuntimePatch{sdk, queue}, runtimepatch.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, entry := range runtimepatch.ManagedFields(result.Owners) {
+	for _, entry := range runtimepatch.ManagedFields(result.History) {
 		fmt.Println(entry.Manager, entry.Operation, entry.FieldsV1.GetRawString())
 	}
 	// Output:

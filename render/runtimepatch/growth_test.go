@@ -26,9 +26,9 @@ func TestAllocations(t *testing.T) {
 	for _, jobs := range []int{1, 3, 5} {
 		for _, managers := range []int{1, 4, 16} {
 			template, patches := benchTemplate(jobs), benchPatches(managers, jobs)
-			result := mustApply(t, template, patches, true)
+			result := mustApply(t, template, patches)
 			claims, values := 0, 0
-			for _, each := range result.Owners.All() {
+			for _, each := range result.History.All() {
 				claims += len(each)
 			}
 			floor := allocations(func() { result.Template.DeepCopy() })
@@ -40,14 +40,14 @@ func TestAllocations(t *testing.T) {
 					values += count(patch)
 				}
 			})
-			got, most := allocations(func() { mustApply(t, template, patches, true) }),
+			got, most := allocations(func() { mustApply(t, template, patches) }),
 				2*floor+encoding+values+claims/8
 			if got > most {
 				t.Errorf("%d jobs, %d managers: %d allocations for %d values and %d claims; a "+
 					"DeepCopy takes %d and encoding %d, so %d at most",
 					jobs, managers, got, values, claims, floor, encoding, most)
 			}
-			if n := allocations(func() { conflict.Find(result.Owners) }); n > 0 {
+			if n := allocations(func() { conflict.Find(result.History) }); n > 0 {
 				t.Errorf("%d jobs, %d managers: Find allocates %d times without a conflict", jobs,
 					managers, n)
 			}
@@ -76,25 +76,23 @@ func count(value any) int {
 // is allowed, since maps and slices grow in steps.
 func TestGrowth(t *testing.T) {
 	for name, g := range growths {
-		for _, owners := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/owners=%t", name, owners), func(t *testing.T) {
-				count := func(n int) int {
-					template, patches := g.input(n)
-					return allocations(func() { mustApply(t, template, patches, owners) })
+		t.Run(name, func(t *testing.T) {
+			count := func(n int) int {
+				template, patches := g.input(n)
+				return allocations(func() { mustApply(t, template, patches) })
+			}
+			none, less, few := count(0), g.most/16, count(g.most/16)
+			for parts := 8; parts > 0; parts /= 2 {
+				n := g.most / parts
+				many := count(n)
+				if (many-none)*less*10 > (few-none)*n*11 {
+					t.Errorf("%d allocations without any, %d for %d, %d for %d: that is not "+
+						"a straight line", none, few, less, many, n)
 				}
-				none, less, few := count(0), g.most/16, count(g.most/16)
-				for parts := 8; parts > 0; parts /= 2 {
-					n := g.most / parts
-					many := count(n)
-					if (many-none)*less*10 > (few-none)*n*11 {
-						t.Errorf("%d allocations without any, %d for %d, %d for %d: that is not "+
-							"a straight line", none, few, less, many, n)
-					}
-					less, few = n, many
-				}
-				t.Logf("%d allocations without any, %d for %d", none, few, g.most)
-			})
-		}
+				less, few = n, many
+			}
+			t.Logf("%d allocations without any, %d for %d", none, few, g.most)
+		})
 	}
 }
 
@@ -139,10 +137,10 @@ func withEnv(template *trainer.JobSetTemplateSpec, n int) *trainer.JobSetTemplat
 	return template
 }
 
-func mustApply(t testing.TB, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
-	owners bool) *runtimepatch.Result {
+func mustApply(t testing.TB, template *trainer.JobSetTemplateSpec,
+	patches []trainer.RuntimePatch) *runtimepatch.Result {
 	t.Helper()
-	result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: owners})
+	result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +209,7 @@ func TestLongLists(t *testing.T) {
 		}
 		for _, owners := range []bool{false, true} {
 			result, err := runtimepatch.Apply(template, patches,
-				runtimepatch.Options{Owners: owners})
+				runtimepatch.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,11 @@
 // Package runtimepatch merges a list of patches into a runtime's template and records who set each
 // field.
 //
-//	result, err := runtimepatch.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, runtimepatch.Options{Owners: true})
+//	result, err := runtimepatch.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, runtimepatch.Options{})
 //	if err != nil {
 //		return err
 //	}
-//	for path, claims := range result.Owners.All() {
+//	for path, claims := range result.History.All() {
 //		fmt.Println(path, claims[len(claims)-1].Owner)
 //	}
 //
@@ -55,10 +55,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Options extend Apply. The zero value only merges, which is cheapest.
+// Options extend Apply. The zero value merges the patches as they are.
 type Options struct {
-	// Owners requests Result.Owners.
-	Owners bool
 	// Added are fields that the Go types lack, by the manager of the patch: see
 	// legacy.Earlier.Patched.
 	Added map[string]map[string]any
@@ -68,9 +66,9 @@ type Options struct {
 type Result struct {
 	// Template is the merged template.
 	Template trainer.JobSetTemplateSpec
-	// Owners records who set each field of Template; nil unless Options request it.
-	Owners *merge.History
-	notes  []merge.Note
+	// History records who set each field of Template.
+	History *merge.History
+	notes   []merge.Note
 }
 
 // Apply merges patches into a template in the given order, as the Trainer controller does. It
@@ -96,11 +94,8 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	if err != nil {
 		return nil, patchError(patches, err)
 	}
-	result.Template, result.notes = merged.Value, merged.Notes
+	result.Template, result.History, result.notes = merged.Value, merged.History, merged.Notes
 	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
-	if opts.Owners {
-		result.Owners = merged.History
-	}
 	return result, nil
 }
 

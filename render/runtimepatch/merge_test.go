@@ -108,12 +108,12 @@ func TestTwinsOwners(t *testing.T) {
 		containers("a.example.com/x", x(a), x(b)),
 		containers("b.example.com/x",
 			x(corev1.EnvVar{Name: "A", Value: "last"}, corev1.EnvVar{Name: "B", Value: "last"})),
-	}, runtimepatch.Options{Owners: true})
+	}, runtimepatch.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := map[string]merge.Claim{}
-	for path, claims := range result.Owners.All() {
+	for path, claims := range result.History.All() {
 		in[path.String()] = claims[len(claims)-1]
 	}
 	for _, name := range []string{"A", "B"} {
@@ -240,7 +240,7 @@ func TestWarnings_ZeroNulls(t *testing.T) {
 								}}}}},
 				}}}}
 		result, err := runtimepatch.Apply(template, []trainer.RuntimePatch{patch},
-			runtimepatch.Options{Owners: true})
+			runtimepatch.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

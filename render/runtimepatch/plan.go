@@ -35,11 +35,11 @@ func Minimal(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 			planned.TrainingRuntimeSpec = &trainer.TrainingRuntimeSpecPatch{Template: missing}
 		}
 	}
-	result, err := Apply(template, Upsert(patches, planned), Options{Owners: true})
+	result, err := Apply(template, Upsert(patches, planned), Options{})
 	if err != nil {
 		return trainer.RuntimePatch{}, err
 	}
-	if err := opposition(conflict.Find(result.Owners), want.Manager).Err(); err != nil {
+	if err := opposition(conflict.Find(result.History), want.Manager).Err(); err != nil {
 		return trainer.RuntimePatch{}, err
 	}
 	return planned, nil

@@ -20,10 +20,9 @@ import (
 // that a patch omits and so removes. It also warns of each variable that refers to another one that
 // the merge put after it.
 //
-// The template is the base of the merge, and r its result. Without owners in the result, Warnings
-// returns nil. The caller sets the object of the findings.
+// The template is the base of the merge, and r its result; nil has no warnings. The caller sets the object of the findings.
 func Warnings(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
-	if r == nil || r.Owners == nil {
+	if r == nil {
 		return nil
 	}
 	if template == nil {
@@ -45,7 +44,7 @@ func zeroNulls(r *Result) finding.List {
 
 func overrides(r *Result) finding.List {
 	var found finding.List
-	for f := range r.Owners.Patched() {
+	for f := range r.History.Patched() {
 		if !f.Overrides() {
 			continue
 		}

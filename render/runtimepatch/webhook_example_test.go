@@ -34,13 +34,13 @@ func Example_webhook() {
 		err := check.Patches(template, patches).Err()
 		var result *runtimepatch.Result
 		if err == nil {
-			result, err = runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: true})
+			result, err = runtimepatch.Apply(template, patches, runtimepatch.Options{})
 		}
 		if err != nil {
 			return apierrors.NewInvalid(kind, job.Name,
 				field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 		}
-		if conflicts := conflict.Find(result.Owners); len(conflicts) > 0 {
+		if conflicts := conflict.Find(result.History); len(conflicts) > 0 {
 			return apierrors.NewInvalid(kind, job.Name, conflicts.ErrorList(at))
 		}
 		return nil

@@ -4,7 +4,7 @@
 //	if out.JobSet == nil {
 //		return err
 //	}
-//	object, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(), blame.Options{})
+//	object, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.History.All(), blame.Options{})
 //	if err != nil {
 //		return err
 //	}

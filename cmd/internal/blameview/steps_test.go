@@ -100,7 +100,7 @@ func TestPathStack(t *testing.T) {
 			if out == nil || out.JobSet == nil {
 				continue
 			}
-			blamed, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(),
+			blamed, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.History.All(),
 				blame.Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -33,7 +33,7 @@ func ExampleCompare() {
 		fmt.Println(err)
 		return
 	}
-	changes.Attribute(diff.OwnersOf(before.Owners), diff.OwnersOf(after.Owners))
+	changes.Attribute(diff.OwnersOf(before.History), diff.OwnersOf(after.History))
 	for _, c := range changes {
 		fmt.Printf("%s %s\n  %v -> %v, by %s\n", c.Kind, c.Path, c.Old, c.New, c.After[0].Owner)
 	}

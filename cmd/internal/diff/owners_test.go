@@ -66,9 +66,9 @@ type ownedObject struct {
 // withChildren are the JobSet, its first Job and its first Pod.
 func withChildren(t *testing.T, out *render.Output) []ownedObject {
 	t.Helper()
-	objects := []ownedObject{{out.JobSet, diff.OwnersOf(out.Owners)}}
+	objects := []ownedObject{{out.JobSet, diff.OwnersOf(out.History)}}
 	opts := render.JobsOptions{Stored: true}
-	children, err := render.OwnersOfChildren(out.JobSet, out.Owners, opts)
+	children, err := render.OwnersOfChildren(out.JobSet, out.History, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 			}}}}}
 	after := renderOwned(t, job, "train:2")
 	children := func(out *render.Output) *render.ChildOwners {
-		owners, err := render.OwnersOfChildren(out.JobSet, out.Owners,
+		owners, err := render.OwnersOfChildren(out.JobSet, out.History,
 			render.JobsOptions{Stored: true})
 		if err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List)
 			news = append(news, f)
 		}
 	}
-	m.attribute(news, merged.Owners)
+	m.attribute(news, merged.History)
 	return news
 }
 

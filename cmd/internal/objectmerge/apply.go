@@ -24,7 +24,7 @@ type Result struct {
 	Value   any          // a pointer to an API struct, or an merge.Object
 	Fields  merge.Object // the fields of Value that the base or a patch sets
 	Type    *schema.Type
-	Owners  *merge.History
+	History *merge.History
 	Notes   []merge.Note
 	managed any // the new metadata.managedFields of a live object
 }
@@ -122,7 +122,7 @@ func (m *Object) apply() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Value: result.Value, Type: result.History.Type(), Owners: result.History,
+	out := &Result{Value: result.Value, Type: result.History.Type(), History: result.History,
 		Notes: result.Notes}
 	if m.typ == option.StrategicType {
 		out.Fields, err = m.fieldsOf(result.Value, m.patches)
@@ -204,7 +204,7 @@ func (m *Object) Position(layer merge.Owner, path fieldpath.Path) fieldpath.Posi
 func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List {
 	var found finding.List
 	reported := map[string]bool{}
-	for _, c := range conflict.Find(merged.Owners) {
+	for _, c := range conflict.Find(merged.History) {
 		if c.Kind == conflict.Union {
 			reported[c.Path.String()] = true
 		}
@@ -220,7 +220,7 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 	}
 	found = append(found, m.decided(merged)...)
 	if m.api != nil {
-		c := unionCheck{Object: m, reported: reported, owners: merged.Owners}
+		c := unionCheck{Object: m, reported: reported, owners: merged.History}
 		found = append(found, c.unions(m.api, merged.Fields, nil)...)
 	}
 	return slices.DeleteFunc(found, func(f finding.Finding) bool {

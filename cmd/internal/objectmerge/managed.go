@@ -45,12 +45,12 @@ func (m *Object) AddManagedFields(merged *Result) error {
 // values of required fields.
 func (m *Object) All(merged *Result) iter.Seq2[fieldpath.Path, []merge.Claim] {
 	if m.typ != option.StrategicType {
-		return merged.Owners.All()
+		return merged.History.All()
 	}
 	base, _ := m.base.Fields() // Apply has read them
 	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
 		values := lookup{}
-		for path, claims := range merged.Owners.All() {
+		for path, claims := range merged.History.All() {
 			if first := claims[0]; first.Owner == merge.BaseLayer && isEmpty(first.Value) &&
 				values.at(base, path) == nil {
 				claims = claims[1:]
@@ -83,7 +83,7 @@ func (m *Object) FieldsV1(merged *Result) iter.Seq2[merge.Owner, []byte] {
 			}
 			return isIdentity(path) || values.at(merged.Fields, path) == nil
 		}
-		for layer, data := range merged.Owners.FieldsV1(ignored) {
+		for layer, data := range merged.History.FieldsV1(ignored) {
 			if string(data) != "{}" && !yield(layer, data) {
 				return
 			}

@@ -152,12 +152,12 @@ type claimKey struct {
 func newCulprits(m *Object, merged *Result) *culprits {
 	c := &culprits{m, merged, lookup{}, map[string]merge.Claim{}, map[claimKey]merge.Claim{},
 		map[int]map[string]bool{}}
-	for at, claims := range merged.Owners.All() {
+	for at, claims := range merged.History.All() {
 		if len(claims) > 0 {
 			c.last[at.String()] = claims[len(claims)-1]
 		}
 	}
-	for f := range merged.Owners.Patched() {
+	for f := range merged.History.Patched() {
 		at := f.Path()
 		for _, claim := range f.Claims() {
 			for n := range len(at) + 1 {

@@ -1,6 +1,6 @@
 // Package owned finds the layers that own rendered objects other than the JobSet.
 //
-//	owners := owned.Children(out.JobSet, out.Owners, opts)
+//	owners := owned.Children(out.JobSet, out.History, opts)
 //	of, err := owners(pod)
 package owned
 

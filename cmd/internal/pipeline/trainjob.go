@@ -25,7 +25,7 @@ import (
 type Made struct {
 	JobSet     *jobset.JobSet
 	Companions []runtime.Object
-	Owners     *merge.History // nil without a JobSet
+	History    *merge.History // nil without a JobSet
 }
 
 // Objects returns the JobSet and its companions.
@@ -70,10 +70,10 @@ func made(in *workspace.Input, j workspace.Job, input render.Input,
 	if in.IsSpelled() && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()
 		ports.Spell(out.JobSet, input.Runtime)
-		out.Owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before,
+		out.History.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before,
 			out.JobSet.Spec)
 	}
-	return out.Findings, Made{out.JobSet, out.Companions, out.Owners}
+	return out.Findings, Made{out.JobSet, out.Companions, out.History}
 }
 
 // Reordered returns a rendered JobSet with its variables in the order of the one that exists, if
@@ -96,7 +96,7 @@ func PodGroups(in *workspace.Input, j workspace.Job, opts render.Options, made M
 		return nil
 	}
 	origin := func(path fieldpath.Path) merge.Claim {
-		for at, claims := range made.Owners.All() {
+		for at, claims := range made.History.All() {
 			if slices.Equal(at, path) {
 				return claims[len(claims)-1]
 			}

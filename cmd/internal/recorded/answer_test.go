@@ -192,11 +192,11 @@ func objects(r *release.Release, input render.Input, rendered *render.Output) ([
 	}
 	if patches := input.TrainJob.Spec.RuntimePatches; input.Layers == nil && len(patches) > 0 {
 		merged, err := runtimepatch.Apply(&input.Runtime.Template, patches,
-			runtimepatch.Options{Owners: true})
+			runtimepatch.Options{})
 		if err != nil {
 			return nil, err
 		}
-		js["metadata"].(map[string]any)["managedFields"] = runtimepatch.ManagedFields(merged.Owners)
+		js["metadata"].(map[string]any)["managedFields"] = runtimepatch.ManagedFields(merged.History)
 	}
 	items := []any{js}
 	for _, companion := range rendered.Companions {

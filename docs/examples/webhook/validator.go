@@ -91,13 +91,13 @@ func (v validator) review(ctx context.Context, before []trainer.RuntimePatch,
 		return nil, invalid(
 			job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
-	result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{Owners: true})
+	result, err := runtimepatch.Apply(template, patches, runtimepatch.Options{})
 	if err != nil {
 		return nil, invalid(
 			job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
 	var conflicts conflict.Conflicts
-	for _, c := range conflict.Find(result.Owners) {
+	for _, c := range conflict.Find(result.History) {
 		f := c.Finding(fieldpath.Object{})
 		if v.policy.Severity(f) == finding.Error {
 			conflicts = append(conflicts, c)

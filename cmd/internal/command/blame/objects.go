@@ -191,7 +191,7 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 	}
 	js := b.out.JobSet
 	if b.flags.To == "jobset" {
-		o, err := blame.New(js, runtimepatch.JobSetTemplate(), b.out.Owners.All(), b.opts)
+		o, err := blame.New(js, runtimepatch.JobSetTemplate(), b.out.History.All(), b.opts)
 		return []blameview.Blamed{
 			{ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace,
 				Name: js.Name}, Object: o}}, err
@@ -204,7 +204,7 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 		b.found(made.Findings)
 		return nil, nil
 	}
-	owners, err := render.OwnersOfChildren(js, b.out.Owners, b.pods.JobsOptions)
+	owners, err := render.OwnersOfChildren(js, b.out.History, b.pods.JobsOptions)
 	if err != nil {
 		return nil, err
 	}

@@ -179,7 +179,7 @@ func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[com
 	}
 	opts := v.podOpts
 	opts.Release = cmp.Or(opts.Release, j.Release())
-	f := pipeline.Children(out.Owners, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	f := pipeline.Children(out.History, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if f.Objects == nil {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (v *version) jobSetOf(j workspace.Job, out pipeline.Made) []comparison.Obje
 	objects := []comparison.Object{{
 		Key: keyOf(out.JobSet), Object: out.JobSet,
 		Owners: func() (*diff.Owners, error) {
-			return diff.OwnersOf(out.Owners), nil
+			return diff.OwnersOf(out.History), nil
 		}, Locate: locate,
 	}}
 	for _, companion := range out.Companions {
@@ -261,8 +261,8 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merg
 func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string,
 	opts render.PodsOptions) []comparison.Object {
 	opts.Release = cmp.Or(opts.Release, j.Release())
-	f := pipeline.Children(out.Owners, out.JobSet, out.Companions, option.Render{To: to}, opts)
-	if out.Owners == nil {
+	f := pipeline.Children(out.History, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	if out.History == nil {
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
@@ -274,7 +274,7 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string,
 		return nil
 	}
 	locate := v.locator(j)
-	owners := owned.Children(out.JobSet, out.Owners, opts.JobsOptions)
+	owners := owned.Children(out.JobSet, out.History, opts.JobsOptions)
 	var objects []comparison.Object
 	seen := map[comparison.Key]int{}
 	for object, err := range f.Objects {

@@ -257,7 +257,7 @@ func (f *function) run() []*resourcelist.Item {
 		}
 		objects := output.Each(out.Objects())
 		if flags.To != "jobset" && out.JobSet != nil && found.Err() == nil {
-			family := pipeline.Children(out.Owners, out.JobSet, out.Companions, flags, podOpts)
+			family := pipeline.Children(out.History, out.JobSet, out.Companions, flags, podOpts)
 			found, objects = append(found, f.in.Locate(j, family.Findings)...), family.Objects
 		}
 		f.findings = append(f.findings, found...)

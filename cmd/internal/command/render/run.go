@@ -272,7 +272,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	}
 	found, out := pipeline.TrainJob(r.in, j, r.opts)
 	if out.JobSet != nil {
-		images := render.Images(out.JobSet, out.Owners)
+		images := render.Images(out.JobSet, out.History)
 		found = append(found, r.in.Locate(j, images)...)
 	}
 	found = append(found, pipeline.PodGroups(r.in, j, r.opts, out, found)...)
@@ -296,7 +296,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
 		return found, output.Each(out.Objects()), nil, 0
 	}
-	f := pipeline.Children(out.Owners, out.JobSet, out.Companions, r.flags, r.podsOf(j))
+	f := pipeline.Children(out.History, out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
 }

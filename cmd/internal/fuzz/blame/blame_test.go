@@ -35,7 +35,7 @@ func TestEveryLineHasItsField(t *testing.T) {
 		if out.JobSet == nil {
 			continue
 		}
-		o, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(),
+		o, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.History.All(),
 			blame.Options{ShowValues: true})
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestMasked(t *testing.T) {
 		render.DefaultRuntime(runtime, nil)
 		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: runtime},
 			render.Options{OnConflict: render.Last})
-		o, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.Owners.All(),
+		o, err := blame.New(out.JobSet, runtimepatch.JobSetTemplate(), out.History.All(),
 			blame.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -102,7 +102,7 @@ func TestJudge_Agrees(t *testing.T) {
 			before := fuzz.Merge(seed/2, fuzz.Options{Checked: true, Most: 4})
 			stored(c.Patches)
 			stored(before.Patches)
-			result, err := runtimepatch.Apply(nil, c.Patches, runtimepatch.Options{Owners: true})
+			result, err := runtimepatch.Apply(nil, c.Patches, runtimepatch.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestJudge_Agrees(t *testing.T) {
 			for _, f := range p.Check(job, c.Patches) {
 				want[string(f.Code)] = true
 			}
-			for _, one := range conflict.Find(result.Owners) {
+			for _, one := range conflict.Find(result.History) {
 				if code := one.Finding(fieldpath.Object{}).Code; code == codes.Overlap {
 					want[string(code)] = true
 				}
