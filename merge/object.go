@@ -271,7 +271,8 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 	return out, nil
 }
 
-// item merges one item of a patch's list. If the base has two items of that name, it keeps neither.
+// item merges one item of a patch's list. If the base holds duplicates of the item, the patch's item
+// replaces them all.
 func (m *objects) item(t *schema.Type, list []any, patched *patchItem, patch any,
 	at node) (any, error) {
 	child := m.child(at, nil, patched.key)

@@ -32,8 +32,8 @@ func (l *log) precedence(policy string) {
 	}
 }
 
-// precedenceWithin records the fields within a field that a layer's null emptied, or that a later
-// layer made again.
+// precedenceWithin records the descendants of a field that one layer set to null and another layer
+// set, before or after.
 func (l *log) precedenceWithin(policy string, at node, null, layer int32) {
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
 		if last := l.nodes[child].last; last >= 0 && l.isManager(l.claims[last].layer()) &&

@@ -163,9 +163,8 @@ func isLive(object map[string]any) bool {
 	return uid != ""
 }
 
-// withoutDefaulted returns the live state of an object without some fields that the new state
-// lacks. The cluster would fill in these fields alike if it created the new state. The manager has
-// never applied them, so that another apply keeps them.
+// withoutDefaulted drops from the live state of an object the fields that defaulting would set again
+// anyway. The manager never applied them, so another apply leaves them alone.
 func withoutDefaulted(live, now, created map[string]any) map[string]any {
 	applied := make(map[string]any, len(live))
 	for name, value := range live {

@@ -29,7 +29,7 @@ func (p *Program) Progress() *Progress {
 	return &Progress{w: p.Stderr, clock: p.Clock, start: now, last: now}
 }
 
-// Step shows that done of total are done.
+// Step updates the progress line to "verb done/total".
 func (p *Progress) Step(verb string, done, total int) {
 	if p.w == nil {
 		return

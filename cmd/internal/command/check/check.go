@@ -69,7 +69,7 @@ TrainJobs, and sets severities. A violation is an error. docs/policy.md describe
 
 With --git REV, the command checks the paths in that revision and in the working tree, and reports only the
 findings that the revision lacks. REV..REV and REV...REV compare two revisions, as in diff. Only these findings
-count for the exit status. A finding lasts if its line moves, or its object moves to another file. An object of
+count for the exit status. A finding counts as old even if its line or file has changed. An object of
 both versions is an update, and the findings include what the cluster rejects of it, as with --old. With
 --recreate, TrainJobs and JobSets are deleted and created again instead.
 
