@@ -99,9 +99,6 @@ func (f PatchedField) IsEmptied(by Owner) bool {
 	})
 }
 
-// HasClaims reports whether the field itself has claims, not only a field within it.
-func (f PatchedField) HasClaims() bool { return f.record().nodes[f.at].first >= 0 }
-
 // HasNull reports whether a claim on the field itself empties it.
 func (f PatchedField) HasNull() bool {
 	for i := f.record().nodes[f.at].first; i >= 0; i = f.record().claims[i].next {
