@@ -176,8 +176,7 @@ func TestImporters(t *testing.T) {
 			}
 			modules, links := listed(), linked()
 			must(t, dir, p.env, "go", "get", core+"@"+p.version)
-			program("\n\t\""+core+"/conflict\"\n\t\""+core+"/merge\"\n\t\""+core+"/schema\"",
-				merging)
+			program("\n\t\""+core+"/conflict\"\n\t\""+core+"/merge\"", merging)
 			must(t, dir, p.env, "go", "mod", "tidy")
 			must(t, dir, p.env, "go", "run", ".")
 			if mod := read(t, filepath.Join(dir, "go.mod")); !strings.Contains(
