@@ -106,13 +106,12 @@ func pair(old []wantedObject, new []renderedObject) comparedObjects {
 }
 
 // explain returns the differences between the objects of a file and the rendered ones, by merge
-// key. It names the layers that set the fields.
-func explain(opts Options, old []byte, new []renderedObject) []Line {
+// key. It names the layers that set the fields. It also reports whether values are masked.
+func explain(opts Options, old []byte, new []renderedObject) (lines []Line, isMasked bool) {
 	objects, err := wantedObjects(old)
 	if err != nil {
-		return []Line{{' ', "the file is not valid YAML, or has aliases"}}
+		return []Line{{' ', "the file is not valid YAML, or has aliases"}}, false
 	}
-	var lines []Line
 	all := pair(objects, new)
 	for _, k := range all.keys {
 		o, n := all.old[k], all.new[k]
@@ -128,46 +127,49 @@ func explain(opts Options, old []byte, new []renderedObject) []Line {
 		case n == nil:
 			lines = append(lines, Line{'-', k.String() + " is gone"})
 		default:
-			lines = append(lines, explainObject(opts, k, *o, *n)...)
+			changed, hides := explainObject(opts, k, *o, *n)
+			lines, isMasked = append(lines, changed...), isMasked || hides
 		}
 	}
 	if lines == nil {
 		lines = []Line{
 			{' ', "the objects are equal, but the text differs: another order, or comments"}}
 	}
-	return lines
+	return lines, isMasked
 }
 
-func explainObject(opts Options, k objectKey, old wantedObject, new renderedObject) []Line {
+func explainObject(opts Options, k objectKey, old wantedObject,
+	new renderedObject) (lines []Line, isMasked bool) {
 	before, err := old.as(new.value, false)
 	if err != nil {
-		return []Line{{' ', fmt.Sprintf("%s cannot be read: %v", k, err)}}
+		return []Line{{' ', fmt.Sprintf("%s cannot be read: %v", k, err)}}, false
 	}
 	owners, err := new.owners()
 	if err != nil {
-		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
+		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}, false
 	}
 	// The file records no owners, so use the rendered object's owners.
 	changes, err := diff.Compare(before, new.value,
 		diff.Options{Mask: !opts.ShowValues, Before: owners, After: owners})
 	if err != nil {
-		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
+		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}, false
 	}
 	if len(changes) == 0 {
 		if _, err := old.as(new.value, true); err != nil {
-			return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
+			return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}, false
 		}
-		return nil
+		return nil, false
 	}
 	changes.Attribute(nil, owners)
-	lines := []Line{{' ', k.String()}}
+	lines = []Line{{' ', k.String()}}
 	for i, c := range changes {
 		if i == mostChanges {
-			return append(lines, Line{' ', fmt.Sprintf("  and %d more", len(changes)-mostChanges)})
+			more := fmt.Sprintf("  and %d more", len(changes)-mostChanges)
+			return append(lines, Line{' ', more}), isMasked
 		}
-		lines = append(lines, explainChange(c, new)...)
+		lines, isMasked = append(lines, explainChange(c, new)...), isMasked || c.IsMasked()
 	}
-	return lines
+	return lines, isMasked
 }
 
 // mostChanges is the maximum number of listed changes of an object.

@@ -52,6 +52,8 @@ type Failure struct {
 	Update string
 	// Lines show the differences.
 	Lines []Line
+	// IsMasked states that Lines hide values, which Options.ShowValues shows.
+	IsMasked bool
 }
 
 // Line is a line of a difference.
@@ -188,7 +190,7 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 		f.Message, f.Update = "obsolete file: no TrainJob renders to it", "removes it"
 	default:
 		f.Message, f.Update = "differs from the rendering", "writes that"
-		f.Lines = explain(opts, c.Old, got.objects[name])
+		f.Lines, f.IsMasked = explain(opts, c.Old, got.objects[name])
 	}
 	return f
 }

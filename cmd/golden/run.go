@@ -131,6 +131,9 @@ func (of runner) run(t *testing.T, c *Case) {
 		if f.Update != "" {
 			message += "; -" + updateFlag + " " + f.Update
 		}
+		if f.IsMasked {
+			message += "; Options.ShowValues shows the masked values"
+		}
 		t.Errorf("%s: %s%s", f.Position, message, b.String())
 	}
 }

@@ -100,6 +100,9 @@ type Change struct {
 	Before, After []merge.Claim
 }
 
+// IsMasked reports whether Options.Mask hides the values of the change.
+func (c Change) IsMasked() bool { return c.Old == maskedBefore || c.New == maskedAfter }
+
 // Changes are all differences between two objects, in document order. Fields are sorted by name,
 // and items have the order of the lists. Removed items precede new ones in the same place.
 type Changes []Change

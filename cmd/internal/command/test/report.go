@@ -156,12 +156,17 @@ func (t *testRun) end() error {
 	}
 }
 
-// messageOf returns the message of a failure, and the effect of --update on it.
+// messageOf returns the message of a failure, the effect of --update on it, and how to see what it
+// masks.
 func messageOf(f golden.Failure) string {
-	if f.Update == "" {
-		return f.Message
+	text := f.Message
+	if f.Update != "" {
+		text += "; --update " + f.Update
 	}
-	return f.Message + "; --update " + f.Update
+	if f.IsMasked {
+		text += "; --show-values shows the masked values"
+	}
+	return text
 }
 
 // asTest returns a case in the form of the reports for continuous integration.
