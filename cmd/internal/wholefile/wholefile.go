@@ -174,7 +174,9 @@ func Write(all []Changes, interrupted func() error, step func(done, total int)) 
 	return fmt.Errorf("%w; changed before: %s", err, strings.Join(r.changed, ", "))
 }
 
-// check returns an error for a name that leads to no file of its directory.
+// check returns an error for a name that leads to no file of its directory, and for one that
+// something else has. Files are written several at once, so nothing has changed only if this comes
+// before all of them.
 func check(all []Changes) error {
 	for _, c := range all {
 		names := slices.Sorted(maps.Keys(c.Remove))
@@ -185,6 +187,15 @@ func check(all []Changes) error {
 			if !IsName(name) {
 				return fmt.Errorf("%s is not a file of the directory %s", printable.Quoted(name),
 					printable.Name(c.Dir.path))
+			}
+		}
+		for _, f := range c.Write {
+			old, err := c.Dir.root.Lstat(f.Name)
+			if err != nil {
+				continue // writing tells
+			}
+			if err := c.Dir.replaces(f.Name, old); err != nil {
+				return err
 			}
 		}
 	}
@@ -320,6 +331,15 @@ func (d *Dir) named(err error) error {
 	return err
 }
 
+// replaces returns an error unless a file may take the place of what has its name: a file or a link.
+func (d *Dir) replaces(name string, old fs.FileInfo) error {
+	if old.Mode().IsRegular() || old.Mode()&fs.ModeSymlink != 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is there and no file; remove it or write elsewhere",
+		printable.Name(d.at(name)))
+}
+
 // write writes a file under a staged name, with the permissions of the file that it replaces, and
 // gives it its name.
 func (d *Dir) write(name, staged string, data []byte) error {
@@ -329,9 +349,10 @@ func (d *Dir) write(name, staged string, data []byte) error {
 		return d.named(err)
 	case err == nil && old.Mode().IsRegular():
 		mode, replaces = old.Mode().Perm(), true
-	case err == nil && old.Mode()&fs.ModeSymlink == 0:
-		return fmt.Errorf("%s is there and no file; remove it or write elsewhere",
-			printable.Name(d.at(name)))
+	case err == nil:
+		if err := d.replaces(name, old); err != nil {
+			return err
+		}
 	}
 	f, err := d.root.OpenFile(staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestWrite_SeveralDirectories(t *testing.T) {
 		{"both", "deep/er/b.yaml", func(string) error { return nil }, ""},
 		{"a directory in the place of a file", "b.yaml", func(dir string) error {
 			return os.Mkdir(filepath.Join(dir, "b.yaml"), 0o777)
-		}, "changed before: "},
+		}, "; nothing was changed"},
 		{"a file in the place of a folder", "deep/b.yaml", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "deep"), nil, 0o666)
 		}, "changed before: "},
