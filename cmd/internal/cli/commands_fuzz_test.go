@@ -31,7 +31,7 @@ func commandLines(word string) [][]string {
 		"render " + inputs + " --on-conflict=last --to=pods --job=node/WORD -o wide",
 		"render " + inputs + " --to=jobs --as=stored",
 		"render " + inputs + " --trainer-version=2.1 --for=apply --on-conflict=last",
-		"blame " + inputs + " -o json WORD", "blame " + inputs + " --to=pods --max-pods=50 -o html",
+		"blame " + inputs + " -o json WORD", "blame " + inputs + " --to=pods -o html",
 		"blame -f job.yaml --show-managed-fields",
 		"diff job.yaml other.yaml -r runtime.yaml --to=pods -o json",
 		"diff other.yaml runtime.yaml -f job.yaml -o markdown",
