@@ -269,7 +269,7 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	}
 	j.alike = strings.Join(parts, "\x00")
 	if j.state == stateCreated || j.state == stateRemoved {
-		j.alike = j.ID.Kind + j.name().String() // show each one completely
+		j.alike = fmt.Sprint(j.ID, j.Build) // show each one completely
 	}
 	return j, nil
 }

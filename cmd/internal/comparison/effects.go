@@ -3,6 +3,7 @@ package comparison
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/utils/ptr"
 
@@ -293,21 +294,6 @@ func (j *Job) queue() string {
 	return j.Queue
 }
 
-// effectRow is a line of the list: its head, a text, names, and the fields that cannot change.
-type effectRow struct {
-	head, text, frozen string
-	names              []jobName
-}
-
-// line returns the row behind its head.
-func (r effectRow) line() string {
-	text := r.text + ": " + firstNames(r.names, mostNames)
-	if r.frozen != "" {
-		text += fmt.Sprintf(" (%s cannot change)", r.frozen)
-	}
-	return text
-}
-
 // The numbers of names and of fields in a row.
 const (
 	mostNames  = 3
@@ -335,16 +321,30 @@ func (b *effectList) rows() []effectRow {
 		{effect{Updated, byObserved}, "JobSet", "in place, now"},
 	} {
 		if ids := b.by[r.of]; len(ids) > 0 {
-			row := effectRow{
-				head: string(r.of.update), text: report.Count(len(ids), r.what) + ", " + r.text,
-				names: ids}
+			text := append([]span{words(report.Count(len(ids), r.what) + ", " + r.text + ": ")},
+				firstNames(ids, mostNames)...)
 			if r.of.by == byFrozen {
-				row.frozen = joinFirst(slices.Compact(b.frozen[r.of]), mostFrozen)
+				text = append(text, words(" ("), span{code, first(slices.Compact(b.frozen[r.of]))},
+					words(" cannot change)"))
 			}
-			rows = append(rows, row)
+			rows = append(rows, effectRow{string(r.of.update), text})
 		}
 	}
 	return rows
+}
+
+// first names the first fields of a list.
+func first(fields []string) string {
+	n := min(mostFrozen, len(fields))
+	shown := make([]string, n)
+	for i := range shown {
+		shown[i] = shortened(fields[i], longestName)
+	}
+	text := strings.Join(shown, ", ")
+	if rest := len(fields) - n; rest > 0 {
+		text += fmt.Sprintf(" and %d more", rest)
+	}
+	return text
 }
 
 // replacing says how JobSets are replaced.

@@ -1,14 +1,11 @@
 package comparison
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/page"
-	"github.com/trainweld/trainweld/cmd/internal/report"
-	"github.com/trainweld/trainweld/finding"
 )
 
 // mostOpen is the number of groups that a page shows open.
@@ -20,21 +17,34 @@ const longestSide = 80
 // WriteHTML writes the comparison as a page. It has the parts of a comment on a pull request, and
 // all changes. It returns the errors of w and of the encoding.
 func (c *Comparison) WriteHTML(w io.Writer, version string) error {
-	b := htmlWriter{showValues: !c.mask}
-	s := c.summary()
-	b.effectTable(c.effects().rows())
-	for _, note := range c.new.Notes {
+	var b htmlWriter
+	d := c.document()
+	if len(d.effects) > 0 {
+		b.Table("Effects on existing TrainJobs")
+		for _, r := range d.effects {
+			b.Open("tr")
+			b.Add("th", r.head, page.Attr{Name: "scope", Value: "row"})
+			b.Open("td")
+			b.spans(r.text)
+			b.Close()
+			b.Close()
+		}
+		b.Close()
+		b.Close()
+	}
+	for _, note := range d.notes {
 		b.Add("p", note)
 	}
-	sections := c.findingSections()
-	for i := range sections {
-		b.findingSection(&sections[i])
+	for _, p := range append([]part{d.causes}, d.others...) {
+		if len(p.items) > 0 {
+			b.Add("h2", p.head)
+			if p.lead != "" {
+				b.Add("p", p.lead)
+			}
+			b.items(p.items)
+		}
 	}
-	b.causes(s)
-	b.todo(c.remedies(sections, firstNames, func(text string) string { return text }))
-	b.oldErrors(c.oldErrors)
-	groups := c.groups()
-	for i, g := range groups {
+	for i, g := range d.groups {
 		if i == 0 {
 			b.Add("h2", "What changes")
 		}
@@ -42,9 +52,9 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 		if err != nil {
 			return err
 		}
-		b.group(i, g, lines, len(groups) <= mostOpen)
+		b.group(i, g, lines, len(d.groups) <= mostOpen)
 	}
-	lead := []string{s.headline()}
+	lead := []string{d.headline}
 	for _, v := range []*Version{c.old, c.new} {
 		if v.Commit != "" {
 			lead = append(lead, v.Name+" is "+v.Commit)
@@ -60,99 +70,39 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 // htmlWriter writes the parts of a page.
 type htmlWriter struct {
 	page.Body
-	layers     page.Layers
-	showValues bool
+	layers page.Layers
 }
 
-// effectTable appends the effects as a table.
-func (b *htmlWriter) effectTable(rows []effectRow) {
-	if len(rows) == 0 {
-		return
-	}
-	b.Table("Effects on existing TrainJobs")
-	for _, r := range rows {
-		b.Open("tr")
-		b.Add("th", r.head, page.Attr{Name: "scope", Value: "row"})
-		b.Add("td", r.line())
-		b.Close()
-	}
-	b.Close()
-	b.Close()
-}
-
-// findingSection appends conflicts or other findings, new ones first.
-func (b *htmlWriter) findingSection(s *findingSection) {
-	if len(s.groups) == 0 {
-		return
-	}
-	b.Add("h2", s.head)
-	b.Add("p", s.count())
-	if s.new > 0 {
-		b.Add("p", "New with this change:")
-		report.Cards(&b.Body, &b.layers, s.opts, s.groups[:s.new])
-	}
-	if s.new > 0 && s.new < len(s.groups) {
-		b.Add("p", "Before this change as well:")
-	}
-	report.Cards(&b.Body, &b.layers, s.opts, s.groups[s.new:])
-}
-
-// causes appends the layers and files that cause the changes.
-func (b *htmlWriter) causes(s summary) {
-	if len(s.causes) == 0 {
-		return
-	}
-	b.Add("h2", "Who causes it")
+// items appends a list.
+func (b *htmlWriter) items(items []item) {
 	b.Open("ul")
-	for _, by := range s.causes {
+	for _, of := range items {
 		b.Open("li")
-		b.Add("strong", by.name)
-		b.Words(fmt.Sprintf("%s: %s", by.place(), report.Count(len(by.jobs), s.noun)))
-		if by.Link != "" {
-			b.Text(", ")
-			b.Add("a", "source", page.Attr{Name: "href", Value: by.Link})
+		b.spans(of.line())
+		if len(of.details) > 0 {
+			b.items(of.details)
 		}
-		b.Open("ul")
-		if by.Before != "" {
-			b.Add("li", "before the upgrade: "+by.Before)
-		}
-		for j, row := range by.rows {
-			if j == mostRows {
-				b.Add("li", "and "+report.Count(len(by.rows)-mostRows, "more change"))
-				break
-			}
-			of := ""
-			if len(row.jobs) < len(by.jobs) {
-				of = fmt.Sprintf(" (%s)", firstNames(row.jobs, 5))
-			}
-			b.Open("li")
-			b.Add("code", row.what)
-			b.Text(of)
-			b.Close()
-		}
-		b.Close()
 		b.Close()
 	}
 	b.Close()
 }
 
-// oldErrors appends the errors of the old version that belong to no TrainJob.
-func (b *htmlWriter) oldErrors(errs finding.List) {
-	if len(errs) == 0 {
-		return
-	}
-	b.Add("h2", headOldErrors)
-	var lines []string
-	for _, f := range errs {
-		lines = append(lines, errorText(f))
-	}
-	b.List(lines)
-}
-
-func (b *htmlWriter) todo(remedies []string) {
-	if len(remedies) > 0 {
-		b.Add("h2", "What to do")
-		b.List(remedies)
+func (b *htmlWriter) spans(spans []span) {
+	for _, s := range spans {
+		switch {
+		case s.style == code:
+			b.Add("code", s.text)
+		case s.style == strong:
+			b.Add("strong", s.text)
+		case s.style == layer:
+			b.Add("span", s.text, page.Class("by "+b.layers.Class(s.text)))
+		case s.style == source && s.text != "":
+			b.Text(" (")
+			b.Add("a", "source", page.Attr{Name: "href", Value: s.text})
+			b.Text(")")
+		case s.style == plain:
+			b.Words(s.text)
+		}
 	}
 }
 
@@ -179,7 +129,7 @@ func (b *htmlWriter) group(number int, g *changeGroup, lines []hunkLine, open bo
 	b.Open("details", page.Class("item object"), page.ID("g"+strconv.Itoa(number+1)),
 		page.If(open, page.Attr{Name: "open"}))
 	b.Open("summary")
-	b.Add("h3", g.title())
+	b.Add("h3", plainText(g.title()))
 	b.Close()
 	b.Open("ol", page.Class("diff"))
 	for _, l := range lines {

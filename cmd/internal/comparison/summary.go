@@ -9,7 +9,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -19,7 +18,7 @@ type summary struct {
 	noun       string
 	counts     map[state]int
 	same       int
-	unrendered int      // the TrainJobs that the new version does not render
+	unrendered int
 	causes     []*cause // the causes with the most TrainJobs first
 
 	reasons map[merge.Owner]Reason
@@ -43,14 +42,11 @@ type summaryRow struct {
 
 // summary summarizes all changes.
 func (c *Comparison) summary() summary {
-	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same, reasons: c.new.Reasons}
+	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same, reasons: c.new.Reasons,
+		unrendered: c.unrendered()}
 	known := map[string]*cause{}
 	for _, j := range c.Jobs {
 		s.counts[j.state]++
-		// a release rejects what it renders
-		if j.state == stateBroken || j.isUnrendered() && c.new.Reasons == nil {
-			s.unrendered++
-		}
 		for i, f := range j.rejected {
 			s.add(known, j, j.causesOf(i),
 				strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
@@ -74,6 +70,17 @@ func (c *Comparison) summary() summary {
 	}
 	slices.SortStableFunc(s.causes, func(a, b *cause) int { return len(b.jobs) - len(a.jobs) })
 	return s
+}
+
+// unrendered counts the TrainJobs that the new version does not render. A release also rejects
+// some that it renders.
+func (c *Comparison) unrendered() (n int) {
+	for _, j := range c.Jobs {
+		if j.state == stateBroken || j.isUnrendered() && c.new.Reasons == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // keptText marks a change that an update does not bring.
@@ -158,21 +165,6 @@ func appendNew(names []jobName, name jobName) []jobName {
 	return append(names, name)
 }
 
-// place returns the reason of a cause, or its file, or the number of its files.
-func (c *cause) place() string {
-	if c.Text != "" {
-		return ": " + c.Text
-	}
-	switch len(c.files) {
-	case 0:
-		return ""
-	case 1:
-		return " in " + printable.Name(c.files[0])
-	default:
-		return fmt.Sprintf(" in %d files", len(c.files))
-	}
-}
-
 // headline counts the differing TrainJobs by state.
 func (s summary) headline() string {
 	total := s.same + s.counts[stateBroken]
@@ -204,53 +196,6 @@ func (s summary) headline() string {
 	}
 	if s.unrendered > 0 {
 		text += fmt.Sprintf("; %d %s", s.unrendered, render)
-	}
-	return text
-}
-
-// mostRows is the number of changes that a summary lists for a cause.
-const mostRows = 12
-
-// firstNames lists the first names of objects of one kind.
-func firstNames(names []jobName, most int) string {
-	return joined(names, most, func(name jobName) string {
-		return shortened(name.String(), longestName)
-	})
-}
-
-// joinFirst joins the first strings of a list, and shortens each.
-func joinFirst(list []string, most int) string {
-	return joined(list, most, func(text string) string { return shortened(text, longestName) })
-}
-
-// joined joins the first items of a list.
-func joined[T any](list []T, most int, text func(T) string) string {
-	var first []string
-	for _, item := range list[:min(most, len(list))] {
-		first = append(first, text(item))
-	}
-	all := strings.Join(first, ", ")
-	if n := len(list) - most; n > 0 {
-		all += fmt.Sprintf(" and %d more", n)
-	}
-	return all
-}
-
-// longestName is the longest name in a list: a namespace and a name.
-const longestName = 330
-
-// markdownNames lists the first names.
-func markdownNames(names []jobName, most int) string {
-	return joined(names, most, jobName.markdown)
-}
-
-// shortened cuts text to a number of characters.
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
 	}
 	return text
 }

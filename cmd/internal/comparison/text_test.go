@@ -31,15 +31,14 @@ func TestSummaryOfManyCausesFits(t *testing.T) {
 			}
 			s.causes = append(s.causes, by)
 		}
-		var b strings.Builder
-		s.markdown(&b)
-		if b.Len() > mostMarkdown/3 {
-			t.Errorf("the summary of %d causes has %d bytes", causes, b.Len())
+		var m comment
+		m.part(s.part(), mostMarkdown/3)
+		if m.shown.Len() > mostMarkdown/3+200 {
+			t.Errorf("the summary of %d causes has %d bytes", causes, m.shown.Len())
 		}
-		if !strings.Contains(b.String(), "more cause") &&
-			!strings.Contains(b.String(), "more change") {
-			t.Errorf("the summary of %d causes does not count the omitted ones:\n%s", causes,
-				b.String())
+		if text := m.shown.String(); !strings.Contains(text, "more cause") &&
+			!strings.Contains(text, "more change") {
+			t.Errorf("the summary of %d causes does not count the omitted ones:\n%s", causes, text)
 		}
 	}
 }

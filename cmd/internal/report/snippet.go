@@ -18,7 +18,6 @@ import (
 const (
 	longestSnippet = 100
 	beforeCaret    = 60
-	mostRest       = 6  // lines of a value below its field
 	longestMark    = 16 // the characters that a command of a workflow starts with
 	// the characters measured on either side, since a long line may have many findings
 	nearCaret = 4 * longestSnippet
@@ -27,29 +26,19 @@ const (
 // snippet writes the source line of a finding with a caret under its column. The line starts with
 // its number, so that it cannot imitate a line of the report or a workflow command.
 func (t textReport) snippet(f finding.Finding) {
-	shown, under, ok := t.opts.snippet(f, longestSnippet)
+	line, ok := t.opts.source(f.Position)
 	if !ok {
 		return
 	}
+	at := min(max(f.Position.Column-1, 0), utf8.RuneCountInString(line))
+	from := max(at-nearCaret, 0)
+	shown, under := cut(visible(runesOf(line, from, at+nearCaret)), at-from)
 	number := strconv.Itoa(f.Position.Line)
 	fmt.Fprintf(t.w, "  %s | %s\n", number, shown)
 	if f.Position.Column > 0 {
 		fmt.Fprintf(t.w, "  %s | %s%s\n", strings.Repeat(" ", len(number)), under,
 			t.paint(colorOf(f.Severity), "^"))
 	}
-}
-
-// snippet returns the part of a finding's source line around its column, of at most longest
-// terminal columns. It also returns blanks as wide as the part before the column.
-func (o Options) snippet(f finding.Finding, longest int) (shown, under string, ok bool) {
-	line, ok := o.source(f.Position)
-	if !ok {
-		return "", "", false
-	}
-	at := min(max(f.Position.Column-1, 0), utf8.RuneCountInString(line))
-	from := max(at-nearCaret, 0)
-	shown, under = cut(visible(runesOf(line, from, at+nearCaret)), at-from, longest)
-	return shown, under, true
 }
 
 // runesOf returns the characters of a line between two columns. It converts only those.
@@ -96,51 +85,17 @@ func visible(runes []rune) []rune {
 	return runes
 }
 
-// nameWidth returns the number of characters of the field's name at the column of a finding with
-// claims. The disputed value follows the name.
-func (o Options) nameWidth(f finding.Finding) int {
-	line, ok := o.source(f.Position)
-	if !ok || len(f.Claims) < 2 {
-		return 0
-	}
-	name, _, _ := strings.Cut(
-		string(runesOf(line, max(f.Position.Column-1, 0), f.Position.Column+nearCaret)), ": ")
-	return utf8.RuneCountInString(name)
-}
-
-// rest returns at most mostRest lines of a value that begins below the source line of a finding.
-func (o Options) rest(f finding.Finding) []string {
-	line, ok := o.source(f.Position)
-	if !ok || f.Position.Column == 0 {
-		return nil
-	}
-	isItem := func(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "-") }
-	atItem := isItem(string(runesOf(line, f.Position.Column-1, f.Position.Column)))
-	var lines []string
-	for p := f.Position; len(lines) < mostRest; {
-		p.Line++
-		next, ok := o.source(fieldpath.Position{File: p.File, Line: p.Line})
-		deep := len(next) - len(strings.TrimLeft(next, " "))
-		// The items of a list may stand below the first letter of its field.
-		if !ok || deep < p.Column-1 || deep == p.Column-1 && (atItem || !isItem(next)) {
-			break
-		}
-		shown, _ := cut(visible(runesOf(next, 0, 2*nearCaret)), 0, nearCaret)
-		lines = append(lines, shown)
-	}
-	return lines
-}
-
 // cut returns the line, or the part of a long one around the character at. It also returns blanks
 // as wide as the part before that character.
-func cut(line []rune, at, longest int) (shown, under string) {
+func cut(line []rune, at int) (shown, under string) {
 	from, to := 0, len(line)
-	if columns(line) > longest {
+	if columns(line) > longestSnippet {
 		for before := columns(line[:at]); before > beforeCaret; from++ {
 			before -= columnsOf(line[from])
 		}
 		to = at
-		for w := columns(line[from:at]); to < len(line) && w+columnsOf(line[to]) <= longest; to++ {
+		w := columns(line[from:at])
+		for ; to < len(line) && w+columnsOf(line[to]) <= longestSnippet; to++ {
 			w += columnsOf(line[to])
 		}
 	}
