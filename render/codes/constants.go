@@ -214,6 +214,4 @@ const (
 	Readdressed     finding.Code = "TW824" // address rewritten
 	EnvReplaced     finding.Code = "TW825" // variable replaced
 	NeedsSSH        finding.Code = "TW826" // images need SSH
-	RuntimeDecides  finding.Code = "TW827" // runtime decides
-	RuntimeOnly     finding.Code = "TW828" // needs its own runtime
 )

@@ -12,6 +12,8 @@ func Removed(code finding.Code) (instead string) {
 		return "no rule composes values: TW300 reports managers that disagree"
 	case "TW308":
 		return "no other orders are tried: combine the variables in the command"
+	case "TW827", "TW828":
+		return "migrate makes a runtime for each training job"
 	case "TW810", "TW811", "TW812":
 		return "no command repairs files: the remedy of a finding in JSON names the change"
 	}

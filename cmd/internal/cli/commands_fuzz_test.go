@@ -43,7 +43,7 @@ func commandLines(word string) [][]string {
 		"merge -f job.yaml --patch other.yaml --schema=open", "fn", "explain WORD",
 		"explain -f job.yaml -r runtime.yaml WORD", "schema WORD",
 		"schema -f job.yaml -r runtime.yaml", "version WORD",
-		"create --runtime=WORD --name=a --env=WORD --resources=WORD --label=WORD --patch=other.yaml", "__complete blame -f job.yaml -r runtime.yaml WORD", "test cases --run=WORD",
+		"__complete blame -f job.yaml -r runtime.yaml WORD", "test cases --run=WORD",
 		"check " + inputs + " --flavors other.yaml",
 		"render " + inputs + " --on-conflict=last --flavors other.yaml --flavor=WORD",
 		"render " + inputs + " --on-conflict=last --to=podsets -o table",

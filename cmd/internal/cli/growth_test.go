@@ -286,25 +286,6 @@ func growing() []growth {
 					mergeList("{manager: m, target: {kind: ConfigMap, labelSelector: a=b}, "+
 						"patch: {data: {a: b}}}", configMaps))(n)
 			}},
-		{name: "create variables", n: 12,
-			args:   []string{"create", "--runtime=torch", "--name=a", "--env=V%d=a"},
-			folder: nothing},
-		{name: "create labels", n: 300,
-			args: []string{"create", "--runtime=torch", "--name=a", "--label=k%d=a",
-				"--annotation=k%d=a"}, folder: nothing},
-		{name: "create words", n: 12,
-			args: []string{"create", "--runtime=torch", "--name=a", "--command=a%d",
-				"--args=b%d"},
-			folder: nothing},
-		{name: "create resources", n: 300,
-			args:   []string{"create", "--runtime=torch", "--name=a", "--resources=r.io/a%d=1"},
-			folder: nothing},
-		{name: "create patches", n: 1,
-			args: []string{"create", "--runtime=torch", "--name=a", "--patch=p.io/a%d=patch.yaml"},
-			folder: func(int) map[string]string {
-				return map[string]string{
-					"patch.yaml": "trainingRuntimeSpec: {template: {metadata: {labels: {a: b}}}}\n"}
-			}},
 		{name: "cases of runtimes", n: 3,
 			args:   []string{"test", "--init", "runtimes.yaml", "--output-dir=cases"},
 			folder: runtimes},

@@ -277,12 +277,6 @@ func TestHostile(t *testing.T) {
 		file("definition"), file("options"), broken} {
 		runs = append(runs, run{args: []string{"fn"}, stdin: stdin, objects: true})
 	}
-	runs = append(
-		runs, run{args: []string{"create", "--runtime", hostile, "--name", "llm", "--env",
-			"A=" + hostile, "--label", hostile + "=" + hostile, "--image", hostile}, objects: true})
-	add("create", "--runtime", "rt", "--name", hostile, "--env", hostile, "--label", hostile,
-		"--resources", hostile, "--image", hostile)
-	add("create", "--runtime", "rt", "--name", "llm", "--patch", file("patch"), "--patch", hostile)
 	add(hostile)
 	add("--" + hostile)
 	add("-" + hostile)

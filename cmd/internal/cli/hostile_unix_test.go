@@ -194,7 +194,7 @@ func TestInterruptedOpen(t *testing.T) {
 	for _, sent := range sends {
 		for _, args := range [][]string{
 			{"render", "-f", "PIPE", "--output-dir", "OUT"}, {"check", "PIPE"},
-			{"migrate", "-w", "PIPE"}, {"create", "--runtime=r", "--name=n", "--patch", "PIPE"},
+			{"migrate", "-w", "PIPE"},
 			{"diff", "PIPE", job}, {"conflicts", "-f", job, "-r", "PIPE"},
 			{"test", "--init", "PIPE"},
 		} {

@@ -15,7 +15,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/command/blame"
 	"github.com/trainweld/trainweld/cmd/internal/command/check"
 	"github.com/trainweld/trainweld/cmd/internal/command/conflicts"
-	"github.com/trainweld/trainweld/cmd/internal/command/create"
 	"github.com/trainweld/trainweld/cmd/internal/command/diff"
 	"github.com/trainweld/trainweld/cmd/internal/command/explain"
 	"github.com/trainweld/trainweld/cmd/internal/command/fn"
@@ -48,7 +47,6 @@ func commands() []func(*host.Program, *option.Global) *cobra.Command {
 		diff.Command,
 		alone(explain.Command),
 		migrate.Command,
-		create.Command,
 		policy.Command,
 		test.Command,
 		alone(fn.Command),
@@ -68,7 +66,7 @@ func idle(verb string) []string {
 	switch verb {
 	case "blame":
 		return []string{"all"}
-	case "conflicts", "create", "migrate":
+	case "conflicts", "migrate":
 		return []string{"feature-gates"}
 	case "merge":
 		return []string{"feature-gates", "namespace"}

@@ -68,7 +68,6 @@ var library = []string{
 	"schema", "schema/walk", "merge", "finding", "conflict",
 	"render/nearest", "render/codes", "render/release", "render/release/definition",
 	"render/runtimepatch", "render/internal/patched", "render/check", "render/legacy",
-	"render/trainjob",
 	"render/manifest/internal/encode", "render/manifest/internal/source", "render/manifest",
 	"render/mlpolicy", "render/internal/defaults", "render/internal/children",
 	"render/internal/migration", "render",

@@ -72,7 +72,6 @@ func outputCommands(t *testing.T) map[string][][]string {
 		"explain":   {{"TW510"}, {"spec.runtimePatches"}, {"nodeSelector"}},
 		"migrate": {{old, "-r", runtime}, {old, "-r", runtime, "-d"},
 			{old, "-r", runtime, "--list"}},
-		"create":  {{"--runtime=plain", "--name=llm"}},
 		"test":    {{cases, "--update=diff"}, {cases}},
 		"fn":      {{}},
 		"policy":  {{"--policy", managers}},

@@ -61,7 +61,6 @@ func readers() map[string]string {
 		"cmd/golden":                       "cmd/golden.FuzzCase",
 		"render/internal/migration":        ownText,
 		"schema":                           "fuzz.FuzzParseOpenAPI",
-		"render/trainjob":                  "cmd/internal/cli.FuzzCommands",
 		"render/admission/internal/podapi": "cmd/internal/cli.FuzzCommands",
 		"render/admission/internal/jobapi": "cmd/internal/cli.FuzzCommands",
 	}

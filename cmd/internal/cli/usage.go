@@ -31,9 +31,7 @@ func mostUsed(command string) []string {
 	case "diff":
 		return []string{"git", "runtimes", "patch", "to", "output"}
 	case "migrate":
-		return []string{"filename", "in-place", "diff", "list", "runtime"}
-	case "create":
-		return []string{"runtime", "name", "image", "num-nodes", "resources"}
+		return []string{"filename", "in-place", "diff", "list", "manager"}
 	case "test":
 		return []string{"update", "run", "init", "verbose", "output"}
 	default:

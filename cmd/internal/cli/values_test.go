@@ -191,10 +191,6 @@ func TestNoVerbShowsValues(t *testing.T) {
 		}},
 		"explain": {lines: [][]string{{"explain", "containers.env.value"}}},
 		"migrate": {objects: true, lines: [][]string{{"migrate", legacy}, {"migrate", bad}}},
-		"create": {objects: true,
-			lines: [][]string{
-				{"create", "--runtime=rt", "--name=a", "--env=A=" + marker, "--env==" + marker},
-				{"create", "--runtime=rt", "--name=a", "--patch", patch}}},
 		"test": {lines: [][]string{{"test", golden}, {"test", golden, "--update=diff"},
 			{"test", golden, "-o", "junit"}, {"test", golden, "-o", "github"}}},
 		"fn": {objects: true, stdin: list, lines: [][]string{{"fn"}}},
@@ -350,7 +346,6 @@ func TestNoFormShowsValues(t *testing.T) {
 		}
 		lines = append(lines, []string{"render", file, "-r", runtime, "--all"},
 			[]string{"render", sound, "-r", file}, []string{"migrate", file},
-			[]string{"create", "--runtime=rt", "--name=a", "--patch", file},
 			[]string{"blame", "-f", file, "-r", runtime},
 			[]string{"blame", "-f", file, "-r", runtime, "-o", "json"},
 			[]string{"blame", "-f", file, "-r", runtime, "-o", "html"}, []string{"fn"})
@@ -363,7 +358,7 @@ func TestNoFormShowsValues(t *testing.T) {
 				Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
 			runLine(&p, args)
 			said := stderr.String()
-			if !slices.Contains([]string{"render", "migrate", "create", "fn"}, args[0]) {
+			if !slices.Contains([]string{"render", "migrate", "fn"}, args[0]) {
 				said += stdout.String()
 			}
 			for line := range strings.Lines(said) {

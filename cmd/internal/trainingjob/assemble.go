@@ -24,10 +24,6 @@ func (c *conversion) assemble() *Result {
 	c.checkNames()
 	c.checkMetadata()
 	job := c.trainJob()
-	if c.opts.RuntimeName != "" {
-		c.useRuntime(job)
-		return &Result{TrainJob: job}
-	}
 	runtime := &trainer.TrainingRuntime{
 		TypeMeta: metav1.TypeMeta{APIVersion: trainer.SchemeGroupVersion.String(),
 			Kind: trainer.TrainingRuntimeKind},

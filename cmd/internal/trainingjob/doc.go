@@ -31,7 +31,6 @@
 //	gang.go         gang scheduling
 //	pytorch.go …    one kind each: its variables, its policy and its end
 //	assemble.go     the runtime and the TrainJob
-//	existing.go     the TrainJob on an existing runtime
 //
 // The types of the old API and the facts about its controllers come from
 // github.com/kubeflow/training-operator v1.9.3.

@@ -92,22 +92,3 @@ func ExampleConvert() {
 	//     numNodes: 2
 	//     numProcPerNode: 4
 }
-
-// On a runtime that exists there is only the TrainJob, as upstream's migration guide writes it by
-// hand.
-func ExampleConvert_existingRuntime() {
-	job := trainingjob.New("PyTorchJob")
-	if err := yaml.UnmarshalStrict([]byte(mnist), job); err != nil {
-		fmt.Println(err)
-		return
-	}
-	result, findings := trainingjob.Convert(
-		job, trainingjob.Options{RuntimeName: "torch-distributed"})
-	if err := findings.Err(); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(result.Runtime == nil, result.TrainJob.Spec.RuntimeRef.Name,
-		*result.TrainJob.Spec.Trainer.NumNodes)
-	// Output: true torch-distributed 2
-}

@@ -48,7 +48,7 @@ func FuzzConvert(f *testing.F) {
 			return
 		}
 		before := asYAML(t, job)
-		opts := []trainingjob.Options{{}, {RuntimeName: "r"}, {Gang: trainingjob.Volcano}}[which%3]
+		opts := []trainingjob.Options{{}, {Gang: trainingjob.Volcano}}[which%2]
 		result, findings := trainingjob.Convert(job, opts)
 		if (result == nil) != (findings.Err() != nil) {
 			t.Fatalf("%q: both objects and errors, or neither: %v", data, findings.Err())

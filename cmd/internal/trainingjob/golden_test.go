@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
 
@@ -48,14 +47,6 @@ func golden(t *testing.T, archive casefile.Archive) {
 	if err := yaml.UnmarshalStrict(text["options"], &opts); err != nil {
 		t.Fatal(err)
 	}
-	var known *trainer.ClusterTrainingRuntime
-	if text["runtime.yaml"] != nil {
-		known = &trainer.ClusterTrainingRuntime{}
-		if err := yaml.UnmarshalStrict(text["runtime.yaml"], known); err != nil {
-			t.Fatal(err)
-		}
-		opts.Runtime, opts.RuntimeName = &known.Spec, known.Name
-	}
 	var head struct{ Kind string }
 	if err := yaml.Unmarshal(text["job.yaml"], &head); err != nil {
 		t.Fatal(err)
@@ -75,7 +66,7 @@ func golden(t *testing.T, archive casefile.Archive) {
 			t.Fatal(err)
 		}
 		got["want.yaml"] = b.String()
-		accepted(t, result, known)
+		accepted(t, result)
 	}
 	for _, name := range []string{"findings", "want.yaml"} {
 		if *update {
@@ -99,7 +90,7 @@ func findingsText(findings finding.List) string {
 
 func rewrite(t *testing.T, archive casefile.Archive, text map[string][]byte) {
 	out := &txtar.Archive{Comment: archive.Comment}
-	for _, name := range []string{"options", "runtime.yaml", "job.yaml", "findings", "want.yaml"} {
+	for _, name := range []string{"options", "job.yaml", "findings", "want.yaml"} {
 		if text[name] != nil {
 			out.Files = append(out.Files, txtar.File{Name: name, Data: text[name]})
 		}
@@ -110,17 +101,10 @@ func rewrite(t *testing.T, archive casefile.Archive, text map[string][]byte) {
 }
 
 // accepted asks admission about what was made.
-func accepted(t *testing.T, result *trainingjob.Result, known *trainer.ClusterTrainingRuntime) {
+func accepted(t *testing.T, result *trainingjob.Result) {
 	t.Helper()
 	ctx := context.Background()
-	var runtime any = result.Runtime
-	if result.Runtime == nil {
-		if known == nil {
-			return // there is no telling
-		}
-		runtime = known
-	}
-	runtimeFields, err := admission.Encode(runtime)
+	runtimeFields, err := admission.Encode(result.Runtime)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func pure(t *testing.T, text []byte) {
 	}
 	before := asYAML(t, job)
 	for _, opts := range []trainingjob.Options{
-		{}, {RuntimeName: "r"}, {Gang: trainingjob.Volcano}} {
+		{}, {Gang: trainingjob.Volcano}} {
 		var results [2]*trainingjob.Result
 		var group sync.WaitGroup
 		for i := range results {
@@ -121,7 +121,7 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 	for _, dependency := range linked(module+"merge", module+"conflict", module+"render",
-		module+"render/manifest", module+"render/trainjob") {
+		module+"render/manifest") {
 		if strings.HasPrefix(dependency, "github.com/kubeflow/training-operator/") {
 			t.Errorf("the library links %s", dependency)
 		}

@@ -57,20 +57,8 @@ const (
 	Volcano GangScheduler = "volcano"
 )
 
-// Options controls the conversion. The zero value makes a runtime for the job.
+// Options controls the conversion.
 type Options struct {
-	// RuntimeName is an existing runtime to use. It must support the framework of the job, and all
-	// Pods of the job must be of one kind.
-	RuntimeName string
-	// RuntimeKind is the kind of that runtime: ClusterTrainingRuntime, the API's default, or
-	// TrainingRuntime.
-	RuntimeKind string
-	// Runtime is the spec of that runtime, if known. Convert compares it with the old job. Without
-	// it, everything that depends on the runtime is a warning.
-	Runtime *trainer.TrainingRuntimeSpec
-	// Manager is the manager of the patch that adapts an existing runtime. Empty stands for
-	// trainer.kubeflow.org/kubeflow-sdk.
-	Manager string
 	// Gang enables gang scheduling with this scheduler, even for a job without a schedulingPolicy.
 	// Empty leaves the choice to the job: its scheduler's name, or the fields of its
 	// schedulingPolicy.
@@ -79,7 +67,7 @@ type Options struct {
 
 // Result holds the new objects.
 type Result struct {
-	// Runtime is the new runtime of the TrainJob, or nil if Options name an existing one.
+	// Runtime is the new runtime of the TrainJob.
 	Runtime *trainer.TrainingRuntime
 	// TrainJob is the new job.
 	TrainJob *trainer.TrainJob
@@ -90,9 +78,6 @@ type Result struct {
 func (r *Result) Objects() []any {
 	if r == nil {
 		return nil
-	}
-	if r.Runtime == nil {
-		return []any{r.TrainJob}
 	}
 	return []any{r.Runtime, r.TrainJob}
 }

@@ -24,15 +24,18 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
-	"github.com/trainweld/trainweld/render/trainjob"
 )
+
+// sdkManager is the manager of the SDK's patches (Kubeflow SDK,
+// kubeflow/trainer/options/kubernetes.py).
+const sdkManager = "trainer.kubeflow.org/kubeflow-sdk"
 
 // migrateFlags are the flags of migrate.
 type migrateFlags struct {
 	workspace.Flags
 	target  *release.Release // of the rewritten objects
 	manager string
-	onto    existingFlags
+	gang    string
 	inPlace bool
 	diff    bool
 	list    bool
@@ -52,7 +55,7 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 A TrainJob of Trainer 2.0 or 2.1 with spec.podSpecOverrides, spec.podTemplateOverrides, spec.labels or
 spec.annotations gets a patch of one manager in spec.runtimePatches. The word auto as numProcPerNode, of a
 TrainJob or of a torch policy, is removed, since a missing field means the same. A training job of kubeflow.org/v1 becomes a TrainJob and a
-TrainingRuntime of its own. With --runtime it becomes a TrainJob on an existing runtime. The kinds are
+TrainingRuntime of its own. The kinds are
 PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob and PaddleJob. docs/migrate.md describes every field.
 
 The command proves the rewrite of a TrainJob: it renders both forms with the TrainJob's runtime, and compares
@@ -75,9 +78,6 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
   # A PyTorchJob to a TrainingRuntime and a TrainJob
   trainweld migrate pytorchjob.yaml
 
-  # A PyTorchJob to a TrainJob on a runtime of the cluster
-  trainweld migrate pytorchjob.yaml --runtime torch-distributed
-
   # The files themselves, under another manager's name
   trainweld migrate -R jobs/ -r runtimes/ -w --manager team-a.example.com/defaults`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -96,14 +96,17 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 		"read runtimes from a file, directory or glob; also <trainjob>-runtime-snapshot "+
 			"ConfigMaps (repeatable)")
 	option.AddRecursive(f, &flags.Flags)
-	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager of the new patch")
+	f.StringVar(&flags.manager, "manager", sdkManager, "the manager of the new patch")
 	f.BoolVarP(&flags.inPlace, "in-place", "w", false,
 		"write the files in place instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
 	f.BoolVar(&flags.list, "list", false, "list the files that change instead of showing them")
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write no unproved result")
-	flags.onto.add(cmd)
-	commandline.Words(cmd, "manager", trainjob.SDKManager)
+	f.StringVar(&flags.gang, "gang-scheduler", "",
+		"the gang scheduler of the training operator: coscheduling or volcano; by default from a "+
+			"job's schedulingPolicy")
+	commandline.Words(cmd, "gang-scheduler", gangSchedulers()...)
+	commandline.Words(cmd, "manager", sdkManager)
 	return cmd
 }
 
@@ -139,7 +142,10 @@ func (flags migrateFlags) check() error {
 	if err := workspace.CheckNamespace(flags.Namespace); err != nil {
 		return err
 	}
-	return flags.onto.check()
+	if flags.gang == "" {
+		return nil
+	}
+	return option.OneOf("--gang-scheduler", flags.gang, gangSchedulers()...)
 }
 
 // migration is one run of the command.

@@ -9,10 +9,8 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/trainweld/trainweld/cmd/internal/commandline"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/trainingjob"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -23,33 +21,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// existingFlags select the runtime of the training jobs of kubeflow.org/v1.
-type existingFlags struct {
-	runtime option.Runtime
-	gang    string
-}
-
-func (flags *existingFlags) add(cmd *cobra.Command) {
-	f := cmd.Flags()
-	option.AddRuntime(cmd, &flags.runtime,
-		"the runtime for training jobs of kubeflow.org/v1; by default each gets its own")
-	f.StringVar(&flags.gang, "gang-scheduler", "",
-		"the gang scheduler of the training operator: coscheduling or volcano; by default from a "+
-			"job's schedulingPolicy")
-	commandline.Words(cmd, "gang-scheduler", gangSchedulers()...)
-}
-
 func gangSchedulers() []string {
 	return []string{string(trainingjob.Coscheduling), string(trainingjob.Volcano)}
-}
-
-func (flags existingFlags) check() error {
-	if flags.gang != "" {
-		if err := option.OneOf("--gang-scheduler", flags.gang, gangSchedulers()...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // trainingJobKinds returns the kinds of kubeflow.org/v1.
@@ -143,7 +116,8 @@ func (m *migration) trainingJob(d *manifest.Document) []any {
 		!strings.HasPrefix(d.APIVersion, trainingjob.Group+"/") {
 		return nil
 	}
-	result, findings := trainingjob.Convert(old, m.conversion(d))
+	result, findings := trainingjob.Convert(old,
+		trainingjob.Options{Gang: trainingjob.GangScheduler(m.flags.gang)})
 	if result != nil {
 		findings = append(findings, m.rejected(d, result)...)
 		findings = append(findings, m.nameConflicts(d, result)...)
@@ -168,27 +142,6 @@ func (m *migration) notReplaced(d *manifest.Document, err error) {
 	})
 }
 
-// conversion returns the options for one job. It finds an existing runtime among the inputs.
-func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
-	opts := trainingjob.Options{
-		RuntimeName: m.flags.onto.runtime.Name,
-		RuntimeKind: cmp.Or(m.flags.onto.runtime.Kind, trainer.ClusterTrainingRuntimeKind),
-		Manager:     m.flags.manager, Gang: trainingjob.GangScheduler(m.flags.onto.gang),
-	}
-	if opts.RuntimeName == "" {
-		return opts
-	}
-	group := trainer.SchemeGroupVersion.Group
-	job := &trainer.TrainJob{
-		Spec: trainer.TrainJobSpec{
-			RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind,
-				Name: opts.RuntimeName}}}
-	job.Namespace = m.namespaceOf(d)
-	// nil if it is missing, which is valid
-	opts.Runtime, _ = m.RuntimeOf(workspace.Job{TrainJob: job, Document: d})
-	return opts
-}
-
 // namespaceOf returns the namespace of an object.
 func (m *migration) namespaceOf(d *manifest.Document) string {
 	return cmp.Or(d.ID.Namespace, m.flags.Namespace, "default")
@@ -198,11 +151,9 @@ func (m *migration) namespaceOf(d *manifest.Document) string {
 // kinds may share a name, and all become TrainJobs.
 func (m *migration) nameConflicts(d *manifest.Document, result *trainingjob.Result) finding.List {
 	ids := []fieldpath.Object{
-		{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name}}
-	if result.Runtime != nil {
-		ids = append(
-			ids, fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d),
-				Name: result.Runtime.Name})
+		{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name},
+		{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d),
+			Name: result.Runtime.Name},
 	}
 	var findings finding.List
 	for _, id := range ids {
@@ -232,15 +183,13 @@ func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) f
 	if err != nil {
 		return m.unencodable(d, err)
 	}
+	fields, err := admission.Encode(result.Runtime)
+	if err != nil {
+		return m.unencodable(d, err)
+	}
 	in := admission.Input{TrainJob: job, Namespace: m.namespaceOf(d)}
 	var findings finding.List
-	if result.Runtime != nil {
-		fields, err := admission.Encode(result.Runtime)
-		if err != nil {
-			return m.unencodable(d, err)
-		}
-		in.Runtime, findings = admission.AdmitRuntime(ctx, nil, fields, in.Namespace)
-	}
+	in.Runtime, findings = admission.AdmitRuntime(ctx, nil, fields, in.Namespace)
 	var errs finding.List
 	for _, f := range append(findings, admission.Check(ctx, in)...) {
 		if f.Severity < finding.Error || f.Code == codes.RuntimeRejected {
