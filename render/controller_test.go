@@ -12,7 +12,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
@@ -55,10 +54,9 @@ var rejectedOnPurpose = map[string]finding.Code{
 func TestObjectsEqualTheController(t *testing.T) {
 	templates := fluxTemplates(t)
 	count := tally{}
-	for _, dir := range caseFolders(t, casefile.Shared(t, probes), "want/result.yaml") {
-		name := filepath.Base(dir)
-		if len(objectFiles(t, dir)) > 0 {
-			compareWithController(t, dir, name, templates, count)
+	for _, dir := range caseFolders(t, casefile.Shared(t, probes), recordedFile) {
+		if recorded := readRecording(t, dir); recorded["objects"] != nil {
+			compareWithController(t, dir, recorded, templates, count)
 		}
 	}
 	count.log(t)
@@ -67,17 +65,9 @@ func TestObjectsEqualTheController(t *testing.T) {
 	}
 }
 
-func objectFiles(t *testing.T, dir string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "want", "objects", "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-func compareWithController(t *testing.T, dir, name string, templates fs.FS, count tally) {
-	in := readCase(t, dir)
+func compareWithController(t *testing.T, dir string, recorded recording, templates fs.FS,
+	count tally) {
+	name, in := filepath.Base(dir), readCase(t, dir, recorded)
 	in.TrainJob.UID = "00000000-0000-4000-8000-000000000001"
 	before := mustJSON(t, in)
 	opts := render.Options{
@@ -85,8 +75,8 @@ func compareWithController(t *testing.T, dir, name string, templates fs.FS, coun
 		FluxTemplates: templates,
 	}
 	out, err := render.JobSet(in, opts)
-	if outcome(t, dir) == "rendered" {
-		code, onPurpose := rejectedOnPurpose[filepath.Base(dir)]
+	if field(object(recorded), "result")["outcome"] == "rendered" {
+		code, onPurpose := rejectedOnPurpose[name]
 		if onPurpose != (err != nil) || onPurpose && !onlyErrors(out.Findings, code) {
 			t.Errorf("%s: the errors are %v, on purpose %q", name, err, code)
 		}
@@ -99,8 +89,8 @@ func compareWithController(t *testing.T, dir, name string, templates fs.FS, coun
 		return
 	}
 	var want []object
-	for _, file := range objectFiles(t, dir) {
-		want = append(want, readTyped(t, file))
+	for _, o := range recorded.objects("objects") {
+		want = append(want, typed(t, o))
 	}
 	got := typedObjects(t, out)
 	for _, o := range got {
@@ -109,49 +99,31 @@ func compareWithController(t *testing.T, dir, name string, templates fs.FS, coun
 		}
 	}
 	diff := differences(want, got)
-	storedFile := filepath.Join(dir, "want", "jobset.yaml")
+	wantStored := recorded["jobset"]
 	// Where upstream's order of two plugins is random, either is right.
-	if variant := filepath.Join(dir, "want", "variant-1", "jobset."+in.TrainJob.Name+".yaml"); len(
-		diff) > 0 && exists(variant) {
-		diff = differences([]object{readTyped(t, variant)}, got)
-		storedFile = variant
+	if variant, ok := recorded["variant"].(object); ok && len(diff) > 0 {
+		diff = differences([]object{typed(t, variant)}, got)
+		wantStored = variant
 	}
 	count.add(t, "objects", name, diff)
 
-	if !exists(storedFile) {
+	if wantStored == nil {
 		return
 	}
 	opts.As = render.Stored
 	out, _ = render.JobSet(in, opts)
-	stored := render.DefaultJobSet(readJobSetLeniently(t, storedFile))
+	stored := &jobset.JobSet{}
+	decode(t, wantStored, stored)
+	stored = render.DefaultJobSet(stored)
 	count.add(t, "stored JobSet", name, differences(
 		levelAll(asObjects(t, []*jobset.JobSet{stored})),
 		levelAll(asObjects(t, []*jobset.JobSet{out.JobSet}))))
-}
-
-// outcome is what upstream made of the case.
-func outcome(t *testing.T, dir string) string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "want", "result.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var result struct{ Outcome string }
-	if err := yaml.Unmarshal(data, &result); err != nil {
-		t.Fatal(err)
-	}
-	return result.Outcome
 }
 
 func onlyErrors(findings finding.List, code finding.Code) bool {
 	return !slices.ContainsFunc(findings, func(f finding.Finding) bool {
 		return f.Severity == finding.Error && f.Code != code
 	})
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }
 
 // maskKeys replaces a Secret's SSH keys by the masked text of the cases. It does not check the
@@ -170,15 +142,12 @@ func maskKeys(t *testing.T, o object) {
 // readCase reads a case's runtime and TrainJob as an API server that prunes unknown fields does.
 // Within the metadata of a patch, it prunes fields that the Go type has. Such a TrainJob is read as
 // the API server admitted it.
-func readCase(t *testing.T, dir string) render.Input {
+func readCase(t *testing.T, dir string, recorded recording) render.Input {
 	t.Helper()
 	job, runtime := &trainer.TrainJob{}, &trainer.ClusterTrainingRuntime{}
 	raw := object{}
-	file := "trainjob.yaml"
-	if admitted := "want/trainjob.admitted.yaml"; strings.Contains(dir, "merge-metadata") {
-		file = admitted
-	}
-	for file, into := range map[string][]any{file: {job}, "runtime.yaml": {runtime, &raw}} {
+	for file, into := range map[string][]any{
+		"trainjob.yaml": {job}, "runtime.yaml": {runtime, &raw}} {
 		data, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			t.Fatal(err)
@@ -188,6 +157,10 @@ func readCase(t *testing.T, dir string) render.Input {
 				t.Fatalf("%s/%s: %v", dir, file, err)
 			}
 		}
+	}
+	if admitted := recorded["admitted"]; admitted != nil {
+		job = &trainer.TrainJob{}
+		decode(t, admitted, job)
 	}
 	if job.Namespace == "" {
 		job.Namespace = "default"
@@ -219,31 +192,29 @@ func list(value any, names ...string) []any {
 	return items
 }
 
-// readTyped reads an object through its Go type, which is how two objects are compared. A PodGroup
+// typed passes an object through its Go type, which is how two objects are compared. A PodGroup
 // stays as it is.
-func readTyped(t *testing.T, file string) object {
+func typed(t *testing.T, o object) object {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
+	var value any = &object{}
+	switch o["kind"] {
+	case "JobSet":
+		value = &jobset.JobSet{}
+	case "ConfigMap":
+		value = &corev1.ConfigMap{}
+	case "Secret":
+		value = &corev1.Secret{}
+	}
+	decode(t, o, value)
+	return levelOwned(asObjects(t, []any{value})[0])
+}
+
+// decode reads a value of a recording as a Go value. Fields without a place in it are dropped.
+func decode(t *testing.T, value, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(mustJSON(t, value)), into); err != nil {
 		t.Fatal(err)
 	}
-	header := metav1.TypeMeta{}
-	if err := yaml.Unmarshal(data, &header); err != nil {
-		t.Fatal(err)
-	}
-	var typed any = &object{}
-	switch {
-	case header.Kind == "JobSet":
-		typed = &jobset.JobSet{}
-	case header.Kind == "ConfigMap":
-		typed = &corev1.ConfigMap{}
-	case header.Kind == "Secret":
-		typed = &corev1.Secret{}
-	}
-	if err := yaml.Unmarshal(data, typed); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	return levelOwned(asObjects(t, []any{typed})[0])
 }
 
 func typedObjects(t *testing.T, out *render.Output) []object {
@@ -271,19 +242,6 @@ func levelAll(objects []object) []object {
 		level(o)
 	}
 	return objects
-}
-
-func readJobSetLeniently(t *testing.T, file string) *jobset.JobSet {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	js := &jobset.JobSet{}
-	if err := yaml.Unmarshal(data, js); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	return js
 }
 
 func mustJSON(t *testing.T, value any) string {

@@ -20,7 +20,7 @@ import (
 // with the Service, Jobs, claims and Pods that a real control plane made.
 func TestChildrenEqualTheCluster(t *testing.T) {
 	count := tally{}
-	for _, dir := range caseFolders(t, casefile.Shared(t, cluster), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Shared(t, cluster), recordedFile) {
 		compareWithCluster(t, dir, count)
 	}
 	count.log(t)
@@ -41,36 +41,25 @@ func compareWithCluster(t *testing.T, dir string, count tally) {
 		return
 	}
 	name := filepath.Base(dir)
-	js := readJobSet(t, filepath.Join(dir, "want/jobset.yaml"))
+	recorded := readRecording(t, dir)
+	js := recorded.jobSet(t)
 	options := render.JobsOptions{Stored: true, JobSetUID: "UID"}
 	out, err := render.Jobs(js, options)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	want := func(file string) []object {
-		objects := readObjects(t, filepath.Join(dir, "want", file))
-		for _, o := range objects {
-			level(o)
-		}
-		return objects
-	}
-	got := func(objects []object) []object {
-		for _, o := range objects {
-			level(o)
-		}
-		return objects
-	}
+	want := func(key string) []object { return levelAll(recorded.objects(key)) }
 
 	var services []*corev1.Service
 	if out.Service != nil {
 		services = append(services, out.Service)
 	}
-	count.add(t, "service", name, differences(want("service.yaml"), got(asObjects(t, services))))
+	count.add(t, "service", name, differences(want("service"), levelAll(asObjects(t, services))))
 	var jobs []*batchv1.Job
 	for _, child := range out.Jobs {
 		jobs = append(jobs, child.Job)
 	}
-	count.add(t, "jobs", name, differences(want("jobs.yaml"), got(asObjects(t, jobs))))
+	count.add(t, "jobs", name, differences(want("jobs"), levelAll(asObjects(t, jobs))))
 	if outcome == "suspended" {
 		return
 	}
@@ -84,9 +73,9 @@ func compareWithCluster(t *testing.T, dir string, count tally) {
 		claims = append(claims, render.EphemeralClaims(pod, "RAND")...) // as the recorder masks it
 	}
 	count.add(t, "pvcs", name,
-		differences(ofKind(want("others.yaml"), "PersistentVolumeClaim"),
-			got(asObjects(t, claims))))
-	wantPods, gotPods := want("pods.yaml"), got(asObjects(t, pods))
+		differences(ofKind(want("others"), "PersistentVolumeClaim"),
+			levelAll(asObjects(t, claims))))
+	wantPods, gotPods := want("pods"), levelAll(asObjects(t, pods))
 	count.add(t, "pods", name, differences(wantPods, recordable(wantPods, gotPods)))
 }
 
@@ -115,8 +104,10 @@ func exclusive(pod object) bool {
 // code made in process. These Pods never met the JobSet's Pod webhook.
 func TestChildrenEqualUpstreamInProcess(t *testing.T) {
 	count := tally{}
-	for _, dir := range caseFolders(t, casefile.Shared(t, probes), "want/jobset.yaml") {
-		compareInProcess(t, filepath.Join(dir, "want"), filepath.Base(dir), count)
+	for _, dir := range caseFolders(t, casefile.Shared(t, probes), recordedFile) {
+		if recorded := readRecording(t, dir); recorded["jobset"] != nil {
+			compareInProcess(t, recorded, filepath.Base(dir), count)
+		}
 	}
 	count.log(t)
 	for kind, total := range map[string]int{"children": 175, "admitted jobs": 172, "pods": 172} {
@@ -126,16 +117,12 @@ func TestChildrenEqualUpstreamInProcess(t *testing.T) {
 	}
 }
 
-func compareInProcess(t *testing.T, want, name string, count tally) {
-	js := readJobSet(t, filepath.Join(want, "jobset.yaml"))
+func compareInProcess(t *testing.T, recorded recording, name string, count tally) {
+	js := recorded.jobSet(t)
 	if js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName {
 		return // upstream ignores it; this package shows what it would make, and warns
 	}
-	var children []object
-	files, _ := filepath.Glob(filepath.Join(want, "children/*.yaml"))
-	for _, file := range files {
-		children = append(children, readObjects(t, file)...)
-	}
+	children := recorded.objects("children")
 	if len(children) == 0 {
 		return
 	}
@@ -160,20 +147,16 @@ func compareInProcess(t *testing.T, want, name string, count tally) {
 		removeEmpty(o)
 	}
 	count.add(t, "children", name, differences(children, gotObjects))
-	comparePodsInProcess(t, js, want, name, count)
+	comparePodsInProcess(t, js, recorded, name, count)
 }
 
 // comparePodsInProcess compares the Jobs as admitted, and the Pods of index 0, 1 and last, ids and
 // owners included.
-func comparePodsInProcess(t *testing.T, js *jobset.JobSet, want, name string, count tally) {
+func comparePodsInProcess(t *testing.T, js *jobset.JobSet, recorded recording, name string,
+	count tally) {
 	uids := map[string]types.UID{}
 	var jobs, pods []object
-	files, _ := filepath.Glob(filepath.Join(want, "pods/*.yaml"))
-	for _, file := range files {
-		if filepath.Base(file) == "result.yaml" {
-			continue
-		}
-		o := readObjects(t, file)[0]
+	for _, o := range recorded.objects("pods") {
 		m := meta(o)
 		if o["kind"] == "Job" {
 			uids[m["name"].(string)] = types.UID(m["uid"].(string))
@@ -241,7 +224,7 @@ func comparePodsInProcess(t *testing.T, js *jobset.JobSet, want, name string, co
 		removeEmpty(o)
 	}
 	diff := differences(pods, gotPods)
-	for _, result := range readObjects(t, filepath.Join(want, "pods/result.yaml")) {
+	for _, result := range recorded.objects("counts") {
 		if n, ok := result["pods"].(float64); ok && n != made[result["job"].(string)] {
 			diff = append(diff, "another number of Pods")
 		}

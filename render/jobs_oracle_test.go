@@ -39,39 +39,51 @@ func caseFolders(t *testing.T, root, file string) []string {
 	return found
 }
 
-// readObjects reads a file that holds one object or a list of them; no file holds none.
-func readObjects(t *testing.T, file string) []object {
+// recordedFile is the file of a case with all objects that were made of its input, under a key for
+// each kind or step. What two objects have alike is written once, with an anchor.
+const recordedFile = "want/objects.yaml"
+
+// A recording is what became of a case.
+type recording object
+
+func readRecording(t *testing.T, dir string) recording {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if os.IsNotExist(err) {
-		return nil
-	}
+	data, err := os.ReadFile(filepath.Join(dir, recordedFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var value any
-	if err := yaml.Unmarshal(data, &value); err != nil {
-		t.Fatalf("%s: %v", file, err)
+	var all recording
+	if err := yaml.Unmarshal(data, &all); err != nil {
+		t.Fatalf("%s: %v", dir, err)
 	}
-	if list, ok := value.([]any); ok {
-		objects := make([]object, len(list))
-		for i, item := range list {
+	return all
+}
+
+// objects returns the one object or the list of them under a key.
+func (r recording) objects(key string) []object {
+	switch value := r[key].(type) {
+	case []any:
+		objects := make([]object, len(value))
+		for i, item := range value {
 			objects[i] = item.(object)
 		}
 		return objects
+	case object:
+		return []object{value}
 	}
-	return []object{value.(object)}
+	return nil
 }
 
-func readJobSet(t *testing.T, file string) *jobset.JobSet {
+// jobSet returns the stored JobSet, which has no field that its type does not know; nil where none
+// was made.
+func (r recording) jobSet(t *testing.T) *jobset.JobSet {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	if r["jobset"] == nil {
+		return nil
 	}
 	js := &jobset.JobSet{}
-	if err := yaml.UnmarshalStrict(data, js); err != nil {
-		t.Fatalf("%s: %v", file, err)
+	if err := yaml.UnmarshalStrict([]byte(mustJSON(t, r["jobset"])), js); err != nil {
+		t.Fatal(err)
 	}
 	return js
 }

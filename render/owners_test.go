@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
 func TestOwnersOfEveryField(t *testing.T) {
 	layers := map[merge.Owner]int{}
 	for _, dir := range caseFolders(
-		t, casefile.Shared(t, cluster, "input.yaml", "want/jobset.yaml"), "want/jobset.yaml") {
+		t, casefile.Shared(t, cluster, "input.yaml", recordedFile), recordedFile) {
 		in := readInput(t, filepath.Join(dir, "input.yaml"))
 		for _, view := range []render.View{render.Applied, render.Stored} {
 			out, _ := render.JobSet(in, render.Options{OnConflict: render.Last, As: view})

@@ -2,12 +2,9 @@ package render_test
 
 import (
 	"bytes"
-	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,8 +15,7 @@ import (
 )
 
 // TestProgramEqualsTheCluster runs the program over every recorded input, as a user would. It
-// compares the output of --to=jobs and --to=pods with the objects of a real control plane. The log
-// has a table of the cases per feature.
+// compares the output of --to=jobs and --to=pods with the objects of a real control plane.
 func TestProgramEqualsTheCluster(t *testing.T) {
 	testenv.LongOnly(t, "it runs the program some hundred times")
 	program := filepath.Join(t.TempDir(), "trainweld")
@@ -28,29 +24,21 @@ func TestProgramEqualsTheCluster(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	count := tally{}
-	features := map[string]int{}
-	for _, dir := range caseFolders(t, casefile.Shared(t, cluster), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Shared(t, cluster), recordedFile) {
 		outcome := strings.Fields(readText(t, filepath.Join(dir, "want/outcome.txt")))[0]
 		if outcome != "accepted" && outcome != "suspended" {
 			continue
 		}
-		for _, feature := range strings.Fields(readText(t, filepath.Join(dir, "features.txt"))) {
-			features[feature]++
-		}
 		compareProgram(t, program, dir, outcome, count)
 	}
 	count.log(t)
-	var table strings.Builder
-	for _, feature := range slices.Sorted(maps.Keys(features)) {
-		fmt.Fprintf(&table, "%4d %s\n", features[feature], feature)
-	}
-	t.Logf("cases per feature:\n%s", table.String())
 }
 
 func compareProgram(t *testing.T, program, dir, outcome string, count tally) {
 	name := filepath.Base(dir)
-	want := func(file, kind string) []object {
-		return levelAll(ofKind(readObjects(t, filepath.Join(dir, "want", file)), kind))
+	recorded := readRecording(t, dir)
+	want := func(key, kind string) []object {
+		return levelAll(ofKind(recorded.objects(key), kind))
 	}
 	run := func(flags ...string) []object {
 		var stdout, stderr bytes.Buffer
@@ -67,15 +55,15 @@ func compareProgram(t *testing.T, program, dir, outcome string, count tally) {
 	}
 	children := run("--to=jobs")
 	count.add(t, "service", name,
-		differences(want("service.yaml", "Service"), ofKind(children, "Service")))
-	count.add(t, "jobs", name, differences(want("jobs.yaml", "Job"), ofKind(children, "Job")))
+		differences(want("service", "Service"), ofKind(children, "Service")))
+	count.add(t, "jobs", name, differences(want("jobs", "Job"), ofKind(children, "Job")))
 	if outcome == "suspended" {
 		return
 	}
 	count.add(t, "pvcs", name,
-		differences(want("others.yaml", "PersistentVolumeClaim"),
+		differences(want("others", "PersistentVolumeClaim"),
 			ofKind(children, "PersistentVolumeClaim")))
-	wantPods, gotPods := want("pods.yaml", "Pod"), run("--to=pods", "--jobset-uid=UID")
+	wantPods, gotPods := want("pods", "Pod"), run("--to=pods", "--jobset-uid=UID")
 	count.add(t, "pods", name, differences(wantPods, recordable(wantPods, gotPods)))
 }
 

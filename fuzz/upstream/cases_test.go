@@ -243,8 +243,9 @@ func cases(t *testing.T) (inputs []input) {
 			name:     filepath.Base(casesFolder) + "/" + filepath.Base(dir),
 			trainJob: read(t, file)[0], runtime: read(t, runtime)[0],
 		}
-		if results := read(t, filepath.Join(dir, "want", "result.yaml")); len(results) > 0 {
-			in.rejected = results[0]["outcome"] != "rendered"
+		recorded := read(t, filepath.Join(dir, "want", "objects.yaml"))[0]
+		if result, ok := recorded["result"].(map[string]any); ok {
+			in.rejected = result["outcome"] != "rendered"
 		}
 		inputs = append(inputs, in)
 	}

@@ -3,9 +3,11 @@ package manifest_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,12 +120,18 @@ func TestCodec(t *testing.T) {
 				if parts++; parts%every != 0 {
 					continue
 				}
-				object, err := yaml.YAMLToJSON([]byte(part))
-				if err != nil || !strings.HasPrefix(string(object), "{") {
+				var value any
+				if err := yaml.Unmarshal([]byte(part), &value); err != nil {
 					continue
 				}
-				compare(t, object)
-				objects++
+				for _, object := range objectsIn(value) {
+					text, err := json.Marshal(object)
+					if err != nil {
+						t.Fatal(err)
+					}
+					compare(t, text)
+					objects++
+				}
 			}
 		}
 	}
@@ -151,6 +159,24 @@ func TestCodec(t *testing.T) {
 		}
 		compare(t, text)
 	}
+}
+
+// objectsIn returns the objects in a document: the document itself, or all of a recording.
+func objectsIn(value any) (objects []any) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			objects = append(objects, objectsIn(item)...)
+		}
+	case map[string]any:
+		if v["kind"] != nil {
+			return []any{v}
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			objects = append(objects, objectsIn(v[name])...)
+		}
+	}
+	return objects
 }
 
 func FuzzCodec(f *testing.F) {
