@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -42,7 +44,7 @@ type caseResult struct {
 }
 
 // In an archive, BEHAVIOUR/NAME/input.yaml has the runtime and the TrainJob.
-// BEHAVIOUR/NAME/2.0,2.1.json has the List of these releases, and BEHAVIOUR/NAME/2.2.rejected and
+// BEHAVIOUR/NAME/2.0,2.1.json has the objects of these releases, and BEHAVIOUR/NAME/2.2.refused and
 // BEHAVIOUR/NAME/2.2.warns have no text.
 const (
 	inputFile = "input.yaml"
@@ -85,6 +87,7 @@ func readArchive(file string) (*archive, error) {
 // parseArchive returns the cases of an archive.
 func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 	a := &archive{file: file, comment: string(read.Comment)}
+	var made map[string]any // the objects of the file before
 	for _, f := range read.Files {
 		parts := strings.Split(f.Name, "/")
 		if len(parts) != 3 {
@@ -101,20 +104,25 @@ func parseArchive(file string, read *txtar.Archive) (*archive, error) {
 					behaviour: behaviour, name: name, want: map[string]caseResult{}})
 		}
 		c := a.cases[at]
+		if at != len(a.cases)-1 {
+			return nil, fmt.Errorf("%s: the files of a case stand together", f.Name)
+		}
 		ext := path.Ext(part)
 		var set func(*caseResult)
 		switch {
 		case part == inputFile:
-			c.input = f.Data
+			c.input, made = f.Data, nil
 			continue
 		case ext == rejected:
 			set = func(want *caseResult) { want.Rejected = true }
 		case ext == accepted:
-			objects, err := itemsOfList(f.Data)
-			if err != nil {
+			var changes map[string]any
+			if err := json.Unmarshal(f.Data, &changes); err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}
-			set = func(want *caseResult) { want.Items = objects }
+			made = changed(made, changes)
+			items := slices.Collect(maps.Values(made))
+			set = func(want *caseResult) { want.Items = items }
 		case ext == owners:
 			var all []managedFieldsEntry
 			if err := json.Unmarshal(f.Data, &all); err != nil {
@@ -195,6 +203,7 @@ func (a *archive) text() ([]byte, error) {
 	}
 	for _, c := range a.cases {
 		add(c.String()+"/"+inputFile, c.input)
+		var made map[string]any
 		for _, part := range []func(caseResult) (text, ext string, err error){
 			caseResult.text, caseResult.owners, caseResult.warnings} {
 			var files []string
@@ -215,6 +224,14 @@ func (a *archive) text() ([]byte, error) {
 			}
 			for _, file := range files {
 				ext, text, _ := strings.Cut(file, "\n")
+				if ext == accepted {
+					before := made
+					made = byIdentity(c.want[of[file][0]].Items)
+					var err error
+					if text, err = lines(changes(before, made)); err != nil {
+						return nil, err
+					}
+				}
 				add(c.String()+"/"+strings.Join(of[file], ",")+ext, []byte(text))
 			}
 		}
@@ -229,6 +246,58 @@ func (r caseResult) text() (text, ext string, err error) {
 	}
 	list, err := json.MarshalIndent(listOf(r.Items), "", " ")
 	return string(list) + "\n", accepted, err
+}
+
+// lines returns objects as JSON, with a line for each.
+func lines(objects map[string]any) (string, error) {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		text, err := json.Marshal(objects[name])
+		if err != nil {
+			return "", err
+		}
+		all = append(all, fmt.Sprintf("%q: %s", name, text))
+	}
+	return "{\n" + strings.Join(all, ",\n") + "\n}\n", nil
+}
+
+// changes returns the JSON merge patch that makes one object of another. No object has a null.
+func changes(before, after map[string]any) map[string]any {
+	patch := map[string]any{}
+	for name := range before {
+		if _, stays := after[name]; !stays {
+			patch[name] = nil
+		}
+	}
+	for name, value := range after {
+		b, wasObject := before[name].(map[string]any)
+		a, isObject := value.(map[string]any)
+		switch {
+		case reflect.DeepEqual(before[name], value):
+		case wasObject && isObject:
+			patch[name] = changes(b, a)
+		default:
+			patch[name] = value
+		}
+	}
+	return patch
+}
+
+// changed returns an object after a JSON merge patch.
+func changed(before, patch map[string]any) map[string]any {
+	after := maps.Clone(before)
+	if after == nil {
+		after = map[string]any{}
+	}
+	for name, value := range patch {
+		b, _ := before[name].(map[string]any)
+		if p, isObject := value.(map[string]any); isObject {
+			after[name] = changed(b, p)
+		} else if after[name] = value; value == nil {
+			delete(after, name)
+		}
+	}
+	return after
 }
 
 // owners returns the owners of a result, with the extension of their file; it is empty without

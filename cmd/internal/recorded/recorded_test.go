@@ -6,7 +6,8 @@
 // The archives in testdata have the cases. BEHAVIOUR/NAME/input.yaml has the objects that a user
 // applies, and these files the results:
 //
-//	2.0,2.1.json   the objects of these releases
+//	2.0,2.1.json   the objects of these releases, or how they differ from those of the file before:
+//	               a JSON merge patch
 //	2.2.refused    no text: the release rejects the input
 //	2.2.warns      no text: a webhook of the release warns
 //	2.3.owners     the fields of the patches' managers, where server-side apply gives the object of the merge
