@@ -27,9 +27,8 @@ func CheckAlone(ctx context.Context, in Input) finding.List {
 	}
 	in.TrainJob = r.plainJob(in)
 	withoutImage := r.WithoutImage()
-	var own, warnings findings
-	own.add(r.findings...)
-	known := len(own.all)
+	own := codes.NewReport(r.findings, nil)
+	var warnings finding.List
 	for _, f := range Check(ctx, in) {
 		if f.Object != r.id {
 			source := sourceInRuntime(f)
@@ -44,17 +43,13 @@ func CheckAlone(ctx context.Context, in Input) finding.List {
 			return w.Path.String() == path
 		}):
 		case f.Severity < finding.Error:
-			warnings.add(f)
+			warnings = append(warnings, f)
 		default:
-			own.add(f)
+			own.Add(f)
 		}
 	}
-	for _, f := range warnings.all {
-		if !own.has(f.Object, f.Path) { // else it is a consequence
-			own.add(f)
-		}
-	}
-	return own.all[known:]
+	own.Follow(warnings...)
+	return own.List()
 }
 
 // sourceInRuntime returns the field of the runtime that causes a finding on another object, or nil.

@@ -49,10 +49,10 @@ func AdmitBuiltIn(apiVersion, kind string, fields map[string]any) finding.List {
 		if code == codes.NoImage && message == apirule.Missing("") {
 			help = "set the image" // no TrainJob can
 		}
-		found.add(finding.Finding{Code: code, Severity: finding.Error, Path: path, Message: message,
+		found.Add(finding.Finding{Code: code, Severity: finding.Error, Path: path, Message: message,
 			Remedy: finding.Remedy{Text: help}})
 	})
-	return found.all
+	return found.List()
 }
 
 // newBuiltIn returns an empty object of a kind that judge knows, or nil.

@@ -38,7 +38,7 @@ func Check(ctx context.Context, in Input) finding.List {
 func (c *checker) admit(ctx context.Context, old *checker) {
 	fields, err := withPatches(c.in.TrainJob, c.in.Patches, c.in.Earlier.Patched)
 	if err != nil {
-		c.add(finding.Finding{
+		c.Add(finding.Finding{
 			Code: codes.WrongType, Severity: finding.Error,
 			Path:    fieldpath.Fields("spec", "runtimePatches"),
 			Message: err.Error(), Remedy: finding.Remedy{Text: "fix the patch"},
@@ -144,30 +144,10 @@ func (c *checker) make(ctx context.Context) {
 	idle := c.idle() // before the policies write into the merged template
 	c.output, _ = c.merging.JobSet()
 	c.owners = fieldOwners{}
-	emptyGang := c.podGroups(ctx)
-	for _, f := range c.output.Findings {
-		if emptyGang && f.Code == codes.NeverCreated {
-			continue // the cluster rejects the gang first
-		}
-		if f.Code == codes.LeftOut || f.Severity == finding.Error && c.reported(f) {
-			continue // an object that rendering omits does not matter here
-		}
-		if f.Severity < finding.Error &&
-			(f.Object == c.in.Runtime.id && c.rejected.has(f.Object, f.Path) ||
-				f.Object == c.job.id && c.has(f.Object, f.Path)) {
-			continue // a consequence of a rejected value
-		}
-		if f.Code == codes.NeverResumed && !c.managedElsewhere() {
-			if f.Severity = finding.Error; c.job.release.RuntimeRead == release.LiveRuntime {
-				f.Severity, f.Message = finding.Warning,
-					f.Message+"; the runtime may still change before"
-			}
-		}
-		if f.Severity == finding.Error && c.isManagedElsewhere(c.output, f.Code) {
-			f.Severity = finding.Warning
-		}
-		c.add(f)
-	}
+	c.Rate = c.rated
+	c.Follow(c.output.Findings...)
+	c.Rate = c.made
+	c.podGroups(ctx)
 	c.warn(idle)
 	c.deadline()
 	c.snapshot()
@@ -183,21 +163,35 @@ func (c *checker) make(ctx context.Context) {
 	c.jobs(js)
 }
 
-// Errors of rendering that only a Job shows, and errors that only the Trainer's controller shows.
-var (
-	ofJobs = []finding.Code{codes.ValueAndValueFrom, codes.EnvWithoutName, codes.TwoSources,
-		codes.FluxCommand}
-	ofTrainer = []finding.Code{codes.PortsTakenForOne, codes.FluxNodes, codes.MPIImplementation,
-		codes.Hostfile}
-)
-
-// isManagedElsewhere reports whether the error never occurs in this cluster, since another
-// controller manages the TrainJob or its JobSet.
-func (c *checker) isManagedElsewhere(out *render.Output, code finding.Code) bool {
-	if c.job.release.ManagedBy && out.Findings.Of(codes.ManagedByOther) != nil {
-		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
+// rated returns the severity that a finding of rendering has for this cluster.
+func (c *checker) rated(f *finding.Finding) {
+	switch f.Code {
+	case codes.LeftOut:
+		f.Severity = 0 // the cluster makes what rendering omits
+	case codes.NeverResumed:
+		if !c.managedHere() {
+			return
+		}
+		if f.Severity = finding.Error; c.job.release.RuntimeRead == release.LiveRuntime {
+			f.Severity, f.Message = finding.Warning,
+				f.Message+"; the runtime may still change before"
+		}
+	case codes.PortsTakenForOne, codes.FluxNodes, codes.MPIImplementation, codes.Hostfile:
+		c.made(f)
+	case codes.ValueAndValueFrom, codes.EnvWithoutName, codes.TwoSources, codes.FluxCommand:
+		// only a Job shows them
+		if c.made(f); c.output.JobSet != nil && isOfOtherController(c.output.JobSet) {
+			f.Severity = min(f.Severity, finding.Warning)
+		}
 	}
-	return slices.Contains(ofJobs, code) && out.JobSet != nil && isOfOtherController(out.JobSet)
+}
+
+// made returns the severity of a finding that the Trainer's controller, or a later one, would have.
+// Its error never occurs in this cluster if another controller manages the TrainJob.
+func (c *checker) made(f *finding.Finding) {
+	if !c.managedHere() {
+		f.Severity = min(f.Severity, finding.Warning)
+	}
 }
 
 // refersToRuntime reports a TrainJob that names another runtime than the given one, or an invalid
@@ -207,7 +201,7 @@ func (c *checker) refersToRuntime() bool {
 	known.Add(c.in.Runtime.id, &c.in.Runtime.spec)
 	_, missing := known.Find(c.typed)
 	if missing != nil {
-		c.add(*missing)
+		c.Add(*missing)
 	}
 	return missing == nil
 }
@@ -236,7 +230,7 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 			if c.typed.Labels[render.QueueLabel] == "" {
 				f.Severity = finding.Note
 			}
-			c.add(f)
+			c.Add(f)
 		}
 	}
 }

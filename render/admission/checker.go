@@ -103,8 +103,6 @@ type checker struct {
 	causes []cause
 	// causeAt maps a field to the first cause there, counted from 1.
 	causeAt map[string]int
-	// rejected are the findings of the runtime.
-	rejected findings
 }
 
 // cause is an error on the TrainJob or its runtime that causes later errors, and its field in the
@@ -125,7 +123,7 @@ type fieldOwners struct {
 func newChecker(in Input) *checker {
 	c := &checker{in: in}
 	if in.Runtime != nil {
-		c.rejected.all = in.Runtime.findings
+		c.Report = *codes.NewReport(in.Runtime.findings, nil)
 	}
 	return c
 }
@@ -158,40 +156,20 @@ func (c *checker) options() render.Options {
 // report adds a finding on the TrainJob.
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, message,
 	help string) {
-	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path,
+	c.Add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path,
 		Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
-// reported reports whether a finding of another package repeats an earlier one. The earlier one has
-// the same code, at the field or above it. For variables to inject, the webhook reports another
-// field.
-func (c *checker) reported(f finding.Finding) bool {
-	if f.Code == codes.EnvInjection {
-		// the path that the webhook prints
-		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code)
-	}
-	return c.findings.reported(f) || c.rejected.reported(f)
-}
-
-// managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another
-// controller.
-func (c *checker) managedElsewhere() bool {
-	if !c.job.release.ManagedBy {
-		return false
-	}
-	by := finding.Finding{Code: codes.ManagedByOther, Object: c.job.id,
-		Path: fieldpath.Fields("spec", "managedBy")}
-	return c.findings.reported(by) && c.errorAt(fieldRefOf(by), func(e *finding.Finding) bool {
-		return e.Code == by.Code
-	}) < 0
-}
-
 // result returns the findings, except those that another one explains.
-func (c *checker) result() finding.List { return c.soFar().List() }
+func (c *checker) result() finding.List { return c.List() }
 
-// soFar returns the report so far.
-func (c *checker) soFar() *codes.Report {
-	var r codes.Report
-	r.Add(c.all...)
-	return &r
+// trainJobController is the managedBy value of the Trainer's own controller.
+const trainJobController = "trainer.kubeflow.org/trainjob-controller"
+
+// managedHere reports whether the Trainer of this cluster makes the JobSet. Before 2.3 it did so
+// for other managers as well.
+func (c *checker) managedHere() bool {
+	job := c.typed
+	return !c.job.release.ManagedBy || job.Spec.ManagedBy == nil ||
+		*job.Spec.ManagedBy == trainJobController
 }

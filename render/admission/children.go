@@ -22,22 +22,18 @@ import (
 
 // jobs reports the findings on the JobSet's Jobs, volume claims and Pods.
 func (c *checker) jobs(js *jobset.JobSet) {
-	known := c.soFar()
 	made := jobsOf(c.in.Release, js, c.output.Companions)
 	findings := jobFindings(made)
 	if filled := c.withNodes(js); filled != js {
 		findings = jobFindings(jobsOf(c.in.Release, filled, c.output.Companions))
 	}
 	for _, f := range findings {
-		if known.Explains(f) {
-			continue
-		}
 		if f.Object.Kind == "ConfigMap" {
 			// The policy makes this ConfigMap, and the runtime sets most of its input.
 			f.Claims = append(
 				f.Claims, merge.Claim{Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{},
 					At: fieldpath.Fields("spec", "mlPolicy")})
-			c.add(f)
+			c.Add(f)
 			continue
 		}
 		c.addDownstream(f, f.Path)
@@ -233,7 +229,7 @@ func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, cod
 	kind, field, name string) {
 	path := jobPath(job.Name).Append(
 		fieldpath.Fields("template", "spec", "template", "spec", field)...)
-	c.add(finding.Finding{
+	c.Add(finding.Finding{
 		Code: code, Severity: finding.Warning,
 		Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
 		Path:   path,

@@ -61,7 +61,7 @@ func (fs *findings) definition(r *release.Release, kind string) *definition {
 	d := &definition{release: *r.Or(), asked: r != nil}
 	var err error
 	if d.compiled, err = compiledOf(&d.release, kind); err != nil {
-		fs.add(finding.Finding{
+		fs.Add(finding.Finding{
 			Code: codes.UnknownVersion, Severity: finding.Error,
 			Object:  fieldpath.Object{Kind: kind},
 			Message: err.Error(), Remedy: finding.Remedy{Text: "use a release of package release"},

@@ -57,7 +57,7 @@ func TestEnums(t *testing.T) {
 		}
 		o.validate(t.Context(), before, &found)
 		var got []string
-		for _, f := range found.all {
+		for _, f := range found.List() {
 			got = append(got, fmt.Sprint(f.Code, f.Path, f.Message))
 			if n := strings.Count(f.Remedy.Text, `"value-`); f.Code == codes.BadValue && c == cut &&
 				n > namedValues {

@@ -135,10 +135,11 @@ func (k *Kind) Admit(ctx context.Context, fields map[string]any,
 	o := d.decode(fields, namespace, found)
 	o.validate(ctx, nil, found)
 	known := map[string]nearest.Names{}
-	for i := range found.all {
-		o.suggest(&found.all[i], known)
+	all := found.List()
+	for i := range all {
+		o.suggest(&all[i], known)
 	}
-	return found.all, nil
+	return all, nil
 }
 
 // suggest names the field of the definition that an unknown field probably means. The map known

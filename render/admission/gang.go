@@ -26,26 +26,15 @@ func (c *checker) deadline() {
 	if seconds <= 0 || time.Duration(seconds)*time.Second > 0 {
 		return
 	}
-	severity := finding.Error
-	if c.managedElsewhere() {
-		severity = finding.Warning
-	}
-	c.report(codes.NeverCreated, severity, fieldpath.Fields("spec", "activeDeadlineSeconds"),
+	c.report(codes.NeverCreated, finding.Error, fieldpath.Fields("spec", "activeDeadlineSeconds"),
 		fmt.Sprintf("the TrainJob exceeds its deadline of %d seconds at once", seconds),
 		fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 }
 
 // podGroups reports a gang that the definition of its PodGroup rejects. The Trainer then fails on
-// each reconcile, and makes nothing. It returns whether the gang has no Pods.
-func (c *checker) podGroups(ctx context.Context) (empty bool) {
-	for _, f := range PodGroups(ctx, c.in.Release, c.typed, c.output.Companions, c.origin) {
-		if c.managedElsewhere() {
-			f.Severity = finding.Warning
-		}
-		empty = empty || isMembers(f.Path)
-		c.add(f)
-	}
-	return empty
+// each reconcile, and makes nothing.
+func (c *checker) podGroups(ctx context.Context) {
+	c.Add(PodGroups(ctx, c.in.Release, c.typed, c.output.Companions, c.origin)...)
 }
 
 // isMembers reports whether a path of a PodGroup leads to the number of its Pods.
@@ -72,7 +61,7 @@ func PodGroups(
 		}
 		found := &findings{}
 		d.decode(fields, job.Namespace, found).validate(ctx, nil, found)
-		for _, f := range found.all {
+		for _, f := range found.List() {
 			if !f.Path.HasPrefix(fieldpath.Fields("spec")) {
 				continue // its name is that of the TrainJob
 			}

@@ -94,7 +94,9 @@ func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 // childFindings adds the findings on the objects that the JobSet's controller makes to those on the
 // JobSet.
 func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List) finding.List {
-	found, before := &findings{all: rejected}, &findings{all: rejected}
+	var found codes.Report
+	found.Add(rejected...)
+	before := codes.NewReport(rejected, nil)
 	id := fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
 	full := *js // here replicas have their default, but package render takes 0 for missing
 	full.Spec.ReplicatedJobs = slices.DeleteFunc(slices.Clone(js.Spec.ReplicatedJobs),
@@ -103,24 +105,24 @@ func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List)
 		})
 	made := jobsOf(r, &full, nil)
 	for _, f := range jobFindings(made) {
-		if !before.errorWithin(id, f.Path) {
-			found.add(f)
+		if !before.HasErrorWithin(id, f.Path) {
+			found.Add(f)
 		}
 	}
 	checkJobs(r, &full, made, id, func(f finding.Finding, path fieldpath.Path) {
 		source := path
 		if made, ok := derivedFrom(&js.Spec, path); ok {
 			source = made
-			if before.errorWithin(id, made) ||
-				before.errorWithin(id, path[:3].Append(fieldpath.Field("name"))) {
+			if before.HasErrorWithin(id, made) ||
+				before.HasErrorWithin(id, path[:3].Append(fieldpath.Field("name"))) {
 				return // the cluster rejects the name first
 			}
 		}
 		f.Claims = []merge.Claim{
 			{Owner: runtimepatch.JobSetLayer, Value: merge.Presence{}, At: source}}
-		found.add(f)
+		found.Add(f)
 	})
-	return found.all
+	return found.List()
 }
 
 // admitJobSet sends a JobSet through its own admission.
@@ -129,36 +131,36 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 	found := &findings{}
 	d := found.definition(r, jobSetKind)
 	if d == nil {
-		return nil, found.all
+		return nil, found.List()
 	}
 	o := d.decode(fields, namespace, found)
 	if o.undecodable {
-		return nil, found.all
+		return nil, found.List()
 	}
 	js := &jobset.JobSet{}
 	if err := o.as(js); err != nil {
 		o.validate(ctx, nil, found)
 		found.undecodable(o, err)
-		return nil, found.all
+		return nil, found.List()
 	}
 	js, err := o.mutate(js)
 	if err != nil {
 		found.undecodable(o, err)
-		return nil, found.all
+		return nil, found.List()
 	}
 	o.validate(ctx, nil, found)
-	nameless := found.errorWithin(o.id, fieldpath.Fields("metadata", "name"))
+	nameless := found.HasErrorWithin(o.id, fieldpath.Fields("metadata", "name"))
 	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
 		switch {
 		case code == codes.JobSetName && nameless:
 			return // the names of Jobs contain the JobSet's name
-		case code == codes.JobSetGate && found.has(o.id, path, codes.BadValue):
+		case code == codes.JobSetGate && found.HasError(o.id, path, codes.BadValue):
 			return // the release has no such feature gate
 		}
-		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path,
+		found.Add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path,
 			Message: message, Remedy: finding.Remedy{Text: help}})
 	})
-	return js, found.all
+	return js, found.List()
 }
 
 // mutate returns the JobSet after its mutating webhook. The webhook sends the API server a patch

@@ -293,7 +293,7 @@ func (c *checker) reportLaunch(job string, container *corev1.Container, n launch
 			f.Message += fmt.Sprintf(" in %s", c.job.id)
 		}
 	}
-	c.add(f)
+	c.Add(f)
 }
 
 // launchSize are the nodes of a job and the processes of each node; 0 means unknown.

@@ -57,7 +57,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		}
 	}
 	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
-		found.add(finding.Finding{
+		found.Add(finding.Finding{
 			Code: codes.UnknownVersion, Severity: finding.Error, Object: o.id,
 			Path:    fieldpath.Fields("apiVersion"),
 			Message: fmt.Sprintf("Unsupported value: %q: %s has no such version", got, d.kind),
@@ -83,7 +83,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		metadata.DeletionTimestamp, metadata.DeletionGracePeriodSeconds = nil, nil
 		if metadata.Name == "" && metadata.GenerateName != "" {
 			metadata.Name = generatedName(metadata.GenerateName)
-			found.add(finding.Finding{
+			found.Add(finding.Finding{
 				Code: codes.NoName, Severity: finding.Error, Object: o.id,
 				Path: fieldpath.Fields("metadata", "name"),
 				Message: "metadata.generateName gives a different name on every create; " +
@@ -98,12 +98,12 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 				structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	}
 	for _, path := range unknown {
-		found.add(o.unknownField(o.path(path, raw)))
+		found.Add(o.unknownField(o.path(path, raw)))
 	}
 	if !isFilled {
 		structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, d.schema)
 		if err := structuralobjectmeta.Coerce(nil, o.fields, d.schema, false, false); err != nil {
-			found.add(o.schemaFinding(err))
+			found.Add(o.schemaFinding(err))
 		}
 	}
 	if metadata != nil {
@@ -298,7 +298,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 			reflect.DeepEqual(a.BadValue, b.BadValue)
 	})
 	for _, err := range inMetadata {
-		found.add(o.metadataFinding(err))
+		found.Add(o.metadataFinding(err))
 	}
 	// The API server ignores the status of a request: status is a separate subresource.
 	fields := maps.Clone(o.fields)
@@ -334,7 +334,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, o.schema, fields)...)
 	}
 	for _, err := range inOrder(errs) {
-		found.add(o.schemaFinding(err))
+		found.Add(o.schemaFinding(err))
 	}
 	if slices.ContainsFunc(inMetadata, skipsRules) || slices.ContainsFunc(errs, skipsRules) {
 		return
@@ -347,7 +347,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	broken, _ := validator.Validate(ctx, nil, o.schema, fields, before,
 		celconfig.RuntimeCELCostBudget, rules...)
 	for _, err := range inOrder(broken) {
-		found.add(o.ruleFinding(err, old != nil))
+		found.Add(o.ruleFinding(err, old != nil))
 	}
 }
 
@@ -366,7 +366,7 @@ func (o *object) rejectVersion(found *findings) {
 	if version, err := strconv.ParseUint(text, 10, 64); err != nil || version == 0 {
 		return
 	}
-	found.add(finding.Finding{
+	found.Add(finding.Finding{
 		Code: codes.BadMetadata, Severity: finding.Error, Object: o.id,
 		Path:    fieldpath.Fields("metadata", "resourceVersion"),
 		Message: "forbidden on create",

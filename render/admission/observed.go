@@ -82,7 +82,7 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed,
 	found := &findings{}
 	d := found.definition(r, jobSetKind)
 	if d == nil || applied == nil {
-		return nil, found.all
+		return nil, found.List()
 	}
 	w := writing{ctx: ctx, definition: d, second: &Second{}}
 	out := w.second
@@ -92,7 +92,7 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed,
 	}
 	created := d.createJobSet(config, applied.Namespace, found)
 	if created == nil {
-		return nil, found.all
+		return nil, found.List()
 	}
 	if out.Wanted.JobSet, err = jobSetIn(created); err != nil {
 		return nil, unread(err)
@@ -107,9 +107,9 @@ func SecondWrite(ctx context.Context, r *release.Release, observed Observed,
 	read := &findings{}
 	live := d.decode(clone(observed.JobSet).(map[string]any), applied.Namespace, read)
 	if live.undecodable {
-		return nil, read.all
+		return nil, read.List()
 	}
-	out.Unknown = read.all.Of(codes.UnknownField)
+	out.Unknown = read.List().Of(codes.UnknownField)
 	if err := w.own(live, observed.JobSet, config, created); err != nil {
 		return nil, unread(err)
 	}

@@ -163,17 +163,13 @@ func derivedFrom(spec *jobset.JobSetSpec, path fieldpath.Path) (fieldpath.Path, 
 
 // findCauses collects the causes, after all findings before the JobSet.
 func (c *checker) findCauses() {
-	for i := range c.all {
-		f := &c.all[i]
-		if f.Severity != finding.Error {
-			continue
-		}
+	c.Errors(func(i int, f finding.Finding) {
 		switch f.Code {
 		case codes.UnknownJob, codes.UnknownContainer, codes.ValueAndValueFrom,
 			codes.EnvWithoutName,
 			codes.TwoSources, codes.DuplicateItem, codes.Union, codes.Directive,
 			codes.PortsTakenForOne:
-			if at, ok := templatePath(*f); ok {
+			if at, ok := templatePath(f); ok {
 				c.addCause(cause{finding: i, at: at})
 			} else if c.in.Layers != nil {
 				for _, at := range c.in.Layers.Reach(f.Path) {
@@ -181,7 +177,7 @@ func (c *checker) findCauses() {
 				}
 			}
 		}
-	}
+	})
 }
 
 // addDownstream adds a finding on an object that a controller makes, with the origin of its value.
@@ -191,16 +187,13 @@ func (c *checker) findCauses() {
 func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 	if cause := c.causeOf(path); cause != nil {
 		if !cause.hasExactPath {
-			c.change(cause.finding, func(earlier *finding.Finding) {
+			c.Change(cause.finding, func(earlier *finding.Finding) {
 				earlier.Path = jobapi.PrintedPath(
 					f.Code, earlier.Path.Append(path[len(cause.at):]...))
 			})
 			cause.hasExactPath = true
 		}
 		return
-	}
-	if f.Severity == finding.Error && c.managedElsewhere() {
-		f.Severity = finding.Warning
 	}
 	claim, named := c.namedOrigin(path)
 	if f.Code == codes.JobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 &&
@@ -212,7 +205,7 @@ func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 		return
 	}
 	f.Claims = append(f.Claims, claim)
-	c.add(f)
+	c.Add(f)
 }
 
 func nameOf(step fieldpath.Step) string {
@@ -248,33 +241,38 @@ func (c *checker) causeOf(path fieldpath.Path) *cause {
 // of the claim, also with the keys of its items.
 func (c *checker) explained(f finding.Finding, claim merge.Claim, named fieldpath.Path) bool {
 	const anything = 2 // an error on .spec.template explains too much
-	if claim.Owner == runtimepatch.RuntimeLayer && c.rejected.errorAbove(claim.At, anything) {
-		return true
+	if claim.Owner == runtimepatch.RuntimeLayer {
+		i := c.FirstError(c.in.Runtime.id, claim.At, func(e finding.Finding) bool {
+			return len(e.Path) > anything
+		})
+		if i >= 0 && i < len(c.in.Runtime.findings) { // of its own admission
+			return true
+		}
 	}
-	lost := c.firstError(c.job.id, claim.At, func(e *finding.Finding) bool {
+	lost := c.FirstError(c.job.id, claim.At, func(e finding.Finding) bool {
 		return e.Code == codes.FileKeyRef
 	})
 	first := -1
 	if claim.Owner != runtimepatch.RuntimeLayer {
-		isCause := func(e *finding.Finding) bool { return len(e.Claims) == 0 }
-		if first = c.errorAt(fieldRef{c.job.id, claim.At.String()}, isCause); first < 0 {
-			first = c.errorAt(fieldRef{c.job.id, named.String()}, isCause)
+		isCause := func(e finding.Finding) bool { return len(e.Claims) == 0 }
+		if first = c.ErrorAt(c.job.id, claim.At, isCause); first < 0 {
+			first = c.ErrorAt(c.job.id, named, isCause)
 		}
 	}
 	if f.Object.Kind != "JobSet" && (first < 0 || lost >= 0) {
-		if i := c.claimed(claim); first < 0 || i >= 0 && i < first {
+		if i := c.ErrorFrom(claim); first < 0 || i >= 0 && i < first {
 			first = i
 		}
 	}
 	if lost >= 0 && (first < 0 || lost < first) {
 		// The controller loses the source, which causes this error. Report it once, at the field
 		// that the cluster names.
-		c.change(lost, func(earlier *finding.Finding) {
+		c.Change(lost, func(earlier *finding.Finding) {
 			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []merge.Claim{claim}
 		})
 		return true
 	}
-	return first >= 0 || f.Code == codes.NeverCreated && c.errorWithin(f.Object, f.Path)
+	return first >= 0 || f.Code == codes.NeverCreated && c.HasErrorWithin(f.Object, f.Path)
 }
 
 // templatePath returns the path of a finding in the template, and so in the JobSet. The finding

@@ -74,7 +74,7 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 		for _, target := range p.EnvInjection.Targets {
 			for _, name := range target.ContainerNames {
 				if !hasTarget(c.merged.Template.Spec.ReplicatedJobs, target.JobName, name) {
-					c.add(finding.Finding{
+					c.Add(finding.Finding{
 						Code: codes.EnvInjection, Severity: finding.Error, Object: c.job.id,
 						Path: fieldpath.Fields("spec", "runtimeRef"),
 						Message: apirule.InvalidObject(
@@ -295,7 +295,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 		path := jobPath(job.Name).Append(
 			fieldpath.Fields("template", "spec", "template", "spec", "initContainers")...).Append(
 			fieldpath.Item("name", fluxInstaller))
-		c.add(finding.Finding{
+		c.Add(finding.Finding{
 			Code: codes.Flux, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "trainer", "initContainers"),
 			Message: apirule.Invalid(fluxInstaller, "InitContainer 'flux-installer' is reserved"),
@@ -313,7 +313,7 @@ const volcanoQueue = "scheduling.volcano.sh/queue-name"
 // exist, is in children.go.
 func (c *checker) volcano() {
 	if queue, ok := c.merged.Template.Annotations[volcanoQueue]; ok && queue == "" {
-		c.add(finding.Finding{
+		c.Add(finding.Finding{
 			Code: codes.NoQueue, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "annotations").Append(fieldpath.Key(volcanoQueue)),
 			Message: apirule.Invalid("", "Volcano queue name must not be empty"),

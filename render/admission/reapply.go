@@ -257,17 +257,17 @@ func (o *object) update(ctx context.Context, stored *object) (finding.List, []fi
 	o.validate(ctx, stored, found)
 	var old, new jobset.JobSet
 	if stored.as(&old) != nil || o.as(&new) != nil {
-		return found.all, nil
+		return found.List(), nil
 	}
 	changed := frozen(&old, &new)
-	rejected := slices.DeleteFunc(found.all, func(f finding.Finding) bool {
+	rejected := slices.DeleteFunc(found.List(), func(f finding.Finding) bool {
 		return f.Code == codes.WrongType &&
 			slices.ContainsFunc(changed, func(path fieldpath.Path) bool {
 				return path.HasPrefix(f.Path)
 			})
 	})
 	return rejected, slices.DeleteFunc(changed, func(path fieldpath.Path) bool {
-		return found.has(o.id, path, codes.Immutable)
+		return found.HasError(o.id, path, codes.Immutable)
 	})
 }
 

@@ -102,12 +102,12 @@ func (r respelling) compare(at fieldpath.Path, sent, stored any, s *structuralsc
 	if value, ok := stored.(string); ok {
 		f.Remedy.Options = []string{value}
 	}
-	r.add(f)
+	r.Add(f)
 }
 
 // hasImmutable reports whether an error tells that the update changes a field around the path.
 func (r respelling) hasImmutable(at fieldpath.Path) bool {
-	return slices.ContainsFunc(r.all, func(f finding.Finding) bool {
+	return slices.ContainsFunc(r.List(), func(f finding.Finding) bool {
 		return f.Code == codes.Immutable && f.Object == r.job.id && at.HasPrefix(f.Path)
 	})
 }

@@ -39,16 +39,16 @@ func AdmitRuntime(ctx context.Context, r *release.Release, fields map[string]any
 	found := &findings{}
 	runtime := admitRuntime(ctx, r, fields, namespace, nil, found)
 	if runtime != nil {
-		runtime.findings = found.all
+		runtime.findings = found.List()
 	}
-	return runtime, found.all
+	return runtime, found.List()
 }
 
 // admitRuntime implements AdmitRuntime. With an old runtime it is an update.
 func admitRuntime(ctx context.Context, of *release.Release, fields map[string]any, namespace string,
 	old *object, found *findings) *Runtime {
 	if !isRuntime(fields) {
-		found.add(finding.Finding{
+		found.Add(finding.Finding{
 			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%v is not a runtime", fields["kind"]),
 			Remedy:  finding.Remedy{Text: "give a TrainingRuntime or a ClusterTrainingRuntime"},
@@ -84,7 +84,7 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 	}
 	if o.kind == trainer.ClusterTrainingRuntimeKind {
 		if r.deprecated && old == nil {
-			found.add(finding.Finding{
+			found.Add(finding.Finding{
 				Code: codes.Deprecated, Severity: finding.Warning, Object: o.id,
 				Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(supportLabel)),
 				Message: fmt.Sprintf(
@@ -145,7 +145,7 @@ func isUnchecked(o *object) bool {
 // undecodable reports an object that does not fit its Go type, unless the schema already reports
 // the field.
 func (fs *findings) undecodable(o *object, err error) {
-	for _, f := range fs.all {
+	for _, f := range fs.List() {
 		if f.Object == o.id && f.Severity == finding.Error &&
 			(f.Code == codes.WrongType || f.Code == codes.BadValue) {
 			return

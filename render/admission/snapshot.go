@@ -111,10 +111,5 @@ func (c *checker) snapshot() {
 	if c.release().RuntimeRead != release.RuntimeSnapshot {
 		return
 	}
-	for _, f := range c.in.Runtime.longKeys {
-		if c.managedElsewhere() {
-			f.Severity = finding.Warning
-		}
-		c.add(f)
-	}
+	c.Add(c.in.Runtime.longKeys...)
 }

@@ -58,7 +58,7 @@ func Invalid(ctx context.Context, r *release.Release, fields map[string]any,
 	if d := found.definition(r, trainer.TrainJobKind); d != nil {
 		d.decode(fields, cmp.Or(namespace, "default"), found).validate(ctx, nil, found)
 	}
-	return found.all.Where(func(f finding.Finding) bool {
+	return found.List().Where(func(f finding.Finding) bool {
 		return f.Severity == finding.Error && f.Code != codes.UnknownField
 	})
 }
@@ -71,7 +71,7 @@ func Mutated(r *release.Release, old, job map[string]any,
 	found := &findings{}
 	d := found.definition(r, trainer.TrainJobKind)
 	if d == nil {
-		return nil, found.all.Err()
+		return nil, found.List().Err()
 	}
 	c := &checker{in: Input{Release: r}}
 	o := d.decode(job, cmp.Or(namespace, "default"), found)

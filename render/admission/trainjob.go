@@ -78,7 +78,7 @@ func (c *checker) containerClaims(container mlpolicy.Place, ofPod map[string]boo
 	at := container.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))
 	for _, claim := range container.Resources.Claims {
 		if !ofPod[claim.Name] {
-			c.add(finding.Finding{
+			c.Add(finding.Finding{
 				Code: codes.NoPodClaim, Severity: finding.Error, Object: c.job.id,
 				Path: fieldpath.Fields("spec", "runtimeRef"),
 				Message: apirule.InvalidObject(
@@ -113,7 +113,7 @@ const initializerVolume = "initializer"
 func (c *checker) initializer(section, name string) {
 	reject := func(message, help string) {
 		path := fieldpath.Fields("spec", "initializer", section)
-		c.add(finding.Finding{
+		c.Add(finding.Finding{
 			Code: codes.NoInitializer, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "runtimeRef"),
 			Message: message, Remedy: finding.Remedy{Text: help},

@@ -53,7 +53,7 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 	before, after := newChecker(old), newChecker(new)
 	before.admit(ctx, nil)
 	if before.typed == nil {
-		after.add(before.all...)
+		after.Add(before.List()...)
 		return after.result(), nil
 	}
 	after.admit(ctx, before)
@@ -68,7 +68,7 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 	}
 	after.patchedRunning(before)
 	if !suspended(after) {
-		after.add(movedQueue(after.job.id, before.typed.Labels, after.typed.Labels)...)
+		after.Add(movedQueue(after.job.id, before.typed.Labels, after.typed.Labels)...)
 	}
 	if before.in.Runtime == nil {
 		before.in.Runtime = after.in.Runtime
@@ -102,23 +102,23 @@ func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]
 	namespace string) (*Runtime, finding.List) {
 	found := &findings{}
 	if !isRuntime(old) || old["kind"] != new["kind"] {
-		found.add(finding.Finding{
+		found.Add(finding.Finding{
 			Code: codes.UnknownOldObject, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("the old object is a %v, the new one is a %v", old["kind"],
 				new["kind"]), Remedy: finding.Remedy{Text: "pass two states of one object"},
 		})
-		return nil, found.all
+		return nil, found.List()
 	}
 	d := found.definition(r, fmt.Sprint(old["kind"]))
 	if d == nil {
-		return nil, found.all
+		return nil, found.List()
 	}
 	stored := d.decode(old, cmp.Or(namespace, "default"), &findings{})
 	runtime := admitRuntime(ctx, r, new, namespace, stored, found)
 	if runtime != nil {
-		runtime.findings = found.all
+		runtime.findings = found.List()
 	}
-	return runtime, found.all
+	return runtime, found.List()
 }
 
 // StoredRuntime returns a runtime that a cluster has, without findings: the cluster has accepted
@@ -143,7 +143,7 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	found := &findings{}
 	d := found.definition(r, jobSetKind)
 	if d == nil {
-		return found.all
+		return found.List()
 	}
 	stored := d.createJobSet(old, namespace, &findings{})
 	if stored == nil {
@@ -157,13 +157,13 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 			o.validate(ctx, nil, found)
 			found.undecodable(o, err)
 		}
-		return found.all
+		return found.List()
 	}
 	if o.id != stored.id {
 		found.reject(codes.UnknownOldObject, o.id, fieldpath.Fields("metadata", "name"),
 			fmt.Sprintf("the old object is %s, not the same object", stored.id),
 			"pass two states of one object")
-		return found.all
+		return found.List()
 	}
 	updated := stored.reappliedByOwner(old, new)
 	if applied := old; updated == nil {
@@ -174,27 +174,27 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	}
 	if updated == nil { // such as two items of one key
 		o.validate(ctx, nil, found)
-		return found.all
+		return found.List()
 	}
 	rejected, changed := updated.update(ctx, stored)
-	found.add(rejected...)
+	found.Add(rejected...)
 	for _, path := range changed {
-		found.add(finding.Finding{Code: codes.Immutable, Severity: finding.Error, Object: o.id,
+		found.Add(finding.Finding{Code: codes.Immutable, Severity: finding.Error, Object: o.id,
 			Path: path, Message: "field is immutable",
 			Remedy: finding.Remedy{Text: unfreeze(path)}})
 	}
 	if js = (&jobset.JobSet{}); updated.as(js) != nil {
-		return found.all
+		return found.List()
 	}
 	if was := (&jobset.JobSet{}); stored.as(was) == nil &&
 		(js.Spec.Suspend == nil || !*js.Spec.Suspend) {
-		found.add(movedQueue(o.id, was.Labels, js.Labels)...)
+		found.Add(movedQueue(o.id, was.Labels, js.Labels)...)
 	}
 	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
-		found.add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path,
+		found.Add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path,
 			Message: message, Remedy: finding.Remedy{Text: help}})
 	})
-	return childFindings(r, js, found.all)
+	return childFindings(r, js, found.List())
 }
 
 // patchedRunning reports changed patches of a job that stays running, or that has active Pods
@@ -293,17 +293,6 @@ func (c *checker) finished() bool {
 		isTrue(&c.typed.Status, trainer.TrainJobComplete)
 }
 
-// trainJobController is the managedBy value of the Trainer's own controller.
-const trainJobController = "trainer.kubeflow.org/trainjob-controller"
-
-// managedHere reports whether the Trainer of this cluster makes the JobSet. Before 2.3 it did so
-// for other managers as well.
-func (c *checker) managedHere() bool {
-	job := c.typed
-	return !c.job.release.ManagedBy || job.Spec.ManagedBy == nil ||
-		*job.Spec.ManagedBy == trainJobController
-}
-
 func isTrue(status *trainer.TrainJobStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(status.Conditions, condition)
 }
@@ -369,9 +358,9 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 		return
 	}
 	rejected, changed := updated.update(ctx, stored)
-	c.rejectedUpdates(ctx, before, d, next, rejected)
+	c.Add(c.rejectedUpdates(ctx, before, d, next, rejected)...)
 	message := "field of the existing JobSet is immutable"
-	immutable := c.all.Of(codes.Immutable)
+	immutable := c.List().Of(codes.Immutable)
 	if immutable == nil {
 		message += ": the cluster accepts the TrainJob, and the Trainer retries forever"
 	}
@@ -383,7 +372,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 			}) {
 			continue // the field of the TrainJob is reported
 		}
-		c.add(finding.Finding{
+		c.Add(finding.Finding{
 			Code: codes.EndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
 			Message: message,
 			Remedy: finding.Remedy{
@@ -416,17 +405,18 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 	second, unread := SecondWrite(ctx, c.release(), observed, c.output.JobSet)
 	if second == nil {
 		if observed.JobSet != nil {
-			c.add(unread...)
+			c.Add(unread...)
 		}
 		return nil
 	}
 	if rejected := slices.Concat(second.Rejected, second.ResumeRejected); len(rejected) > 0 {
 		if config, err := Encode(c.output.JobSet); err == nil {
-			all := len(c.all)
-			c.rejectedUpdates(ctx, before, c.definition(c.in.Release, jobSetKind), config, rejected)
+			rejected = c.rejectedUpdates(ctx, before, c.definition(c.in.Release, jobSetKind),
+				config, rejected)
 			if second.Skipped {
-				postpone(c.all[all:])
+				postpone(rejected)
 			}
+			c.Add(rejected...)
 		}
 	}
 	return second
@@ -444,10 +434,10 @@ func postpone(found finding.List) {
 	}
 }
 
-// rejectedUpdates reports the API server's errors on an update of a JobSet. It omits errors that a
+// rejectedUpdates returns the API server's errors on an update of a JobSet. It omits errors that a
 // new JobSet would have as well.
 func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *definition,
-	applied map[string]any, rejected finding.List) {
+	applied map[string]any, rejected finding.List) (found finding.List) {
 	var created *findings
 	for _, f := range rejected {
 		if created == nil && f.Code != codes.Immutable {
@@ -456,15 +446,16 @@ func (c *checker) rejectedUpdates(ctx context.Context, before *checker, d *defin
 				recreated.validate(ctx, nil, created)
 			}
 		}
-		if f.Code == codes.Immutable || !created.has(f.Object, f.Path, f.Code) {
-			c.rejectedUpdate(before, f)
+		if f.Code == codes.Immutable || !created.HasError(f.Object, f.Path, f.Code) {
+			found = append(found, c.rejectedUpdate(before, f))
 		}
 	}
+	return found
 }
 
-// rejectedUpdate reports an API server error on the JobSet that the Trainer applies again. A new
+// rejectedUpdate returns an API server error on the JobSet that the Trainer applies again. A new
 // JobSet would not have this error.
-func (c *checker) rejectedUpdate(before *checker, f finding.Finding) {
+func (c *checker) rejectedUpdate(before *checker, f finding.Finding) finding.Finding {
 	claims := []merge.Claim{c.origin(f.Path)}
 	switch {
 	case f.Code != codes.Immutable:
@@ -487,5 +478,5 @@ func (c *checker) rejectedUpdate(before *checker, f finding.Finding) {
 			"; the Trainer retries forever"
 	}
 	f.Claims = append(f.Claims, claims...)
-	c.add(f)
+	return f
 }

@@ -24,7 +24,7 @@ func (c *checker) warn(idle finding.List) {
 		return
 	}
 	c.movedAncestors()
-	c.add(idle...)
+	c.Add(idle...)
 	for i := range c.typed.Spec.RuntimePatches {
 		c.powers(&c.typed.Spec.RuntimePatches[i])
 	}
@@ -48,7 +48,7 @@ func (c *checker) movedAncestors() {
 			fieldpath.Fields("template", "metadata", "labels")...).Append(
 			fieldpath.Key(mlpolicy.Ancestor))
 		claim := c.origin(path)
-		c.add(finding.Finding{
+		c.Add(finding.Finding{
 			Code: codes.AncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.At,
 			Claims: []merge.Claim{claim},
 			Message: fmt.Sprintf(

@@ -27,6 +27,10 @@ var explanations = []struct {
 	{BadMetadata, BrokenRule, atOneField},
 	// The definition rejects the null.
 	{ZeroNull, WrongType, atOnePlace},
+	// The webhook lacks the target of the variables, and names the reference to the runtime.
+	{EnvInjection, EnvInjection, aroundSource},
+	// The cluster rejects a gang without Pods before their Job completes at once.
+	{NeverCreated, BadValue, aroundSource},
 	// A controller's object repeats the mistake of its source.
 	{EnvWithoutName, Env, aroundSource},
 	// A patch says nothing because its fields are none that a patch may set.

@@ -31,20 +31,33 @@ func KeyOf(f finding.Finding) Key {
 }
 
 // Report collects the findings of all stages on one object, and on the objects that controllers
-// make of it: each once, and none that another finding explains. The zero value is an empty report;
-// a nil report stays empty.
+// make of it: each once, and none that another finding explains. A stage gets the report so far.
+// The zero value is an empty report; a nil report stays empty.
 type Report struct {
+	// Rate sets the severity of a finding to add. Zero omits it. nil keeps the severities.
+	Rate func(*finding.Finding)
+
 	list     finding.List
+	earlier  int // the findings of an earlier stage, at the beginning of the list
 	explains func(finding.Finding) bool
 	keys     map[Key]bool
+	effects  map[effect]bool
 	marked   map[mark]bool // the places of findings that explain others
+	lookup   lookup
+}
+
+// effect is what one field of the input does to any number of fields and objects.
+type effect struct {
+	code    finding.Code
+	message string
+	from    source
 }
 
 // NewReport returns a report that goes on from the findings of an earlier stage, which List omits.
 // The function explains reports whether one of these findings explains a further one; nil leaves
 // that to their codes and places.
 func NewReport(known finding.List, explains func(finding.Finding) bool) *Report {
-	r := &Report{explains: explains}
+	r := &Report{list: slices.Clip(known), earlier: len(known), explains: explains}
 	for _, f := range known {
 		r.mark(f)
 	}
@@ -54,9 +67,32 @@ func NewReport(known finding.List, explains func(finding.Finding) bool) *Report 
 // Add adds the findings that the report neither has nor explains.
 func (r *Report) Add(found ...finding.Finding) {
 	for _, f := range found {
-		if r != nil && !r.Has(KeyOf(f)) && !r.Explains(f) {
+		if r == nil {
+			return
+		}
+		if r.Rate != nil {
+			if r.Rate(&f); f.Severity == 0 {
+				continue
+			}
+		}
+		if !r.Has(KeyOf(f)) && !r.Explains(f) {
 			r.mark(f)
 			r.list = append(r.list, f)
+		}
+	}
+}
+
+// Follow adds the findings of a stage that sees the same values once more. An error repeats one
+// with its code, at its field or above. A warning or a note on a value with an error is a
+// consequence of it.
+func (r *Report) Follow(found ...finding.Finding) {
+	for _, f := range found {
+		isKnown := r.HasError(f.Object, f.Path)
+		if f.Severity >= finding.Error {
+			isKnown = r.HasError(f.Object, f.Path, f.Code)
+		}
+		if !isKnown {
+			r.Add(f)
 		}
 	}
 }
@@ -64,14 +100,25 @@ func (r *Report) Add(found ...finding.Finding) {
 // mark records a finding.
 func (r *Report) mark(f finding.Finding) {
 	if r.keys == nil {
-		r.keys, r.marked = map[Key]bool{}, map[mark]bool{}
+		r.keys, r.effects, r.marked = map[Key]bool{}, map[effect]bool{}, map[mark]bool{}
 	}
 	r.keys[KeyOf(f)] = true
+	if e, ok := effectOf(f); ok {
+		r.effects[e] = true
+	}
 	for i, row := range explanations {
 		if row.by == f.Code {
 			row.where.marks(f, func(at mark) { r.marked[at.of(i)] = true })
 		}
 	}
+}
+
+// effectOf returns the effect that a finding describes, if its message says all of it.
+func effectOf(f finding.Finding) (effect, bool) {
+	if len(f.Claims) == 0 || KeyOf(f).Message == "" {
+		return effect{}, false
+	}
+	return effect{f.Code, f.Message, sourceOf(f.Claims[len(f.Claims)-1])}, true
 }
 
 // Has reports whether the report has a finding with the key.
@@ -83,13 +130,17 @@ func (r *Report) List() finding.List {
 	if r == nil {
 		return nil
 	}
-	return r.list.Where(func(f finding.Finding) bool { return !r.isMarked(f) })
+	return r.list[r.earlier:].Where(func(f finding.Finding) bool { return !r.isMarked(f) })
 }
 
 // Explains reports whether a finding of the report has the same cause as f, and describes it
 // better.
 func (r *Report) Explains(f finding.Finding) bool {
-	return r != nil && (r.isMarked(f) || r.explains != nil && r.explains(f))
+	if r == nil {
+		return false
+	}
+	e, isEffect := effectOf(f)
+	return isEffect && r.effects[e] || r.isMarked(f) || r.explains != nil && r.explains(f)
 }
 
 func (r *Report) isMarked(f finding.Finding) bool {

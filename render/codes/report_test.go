@@ -147,3 +147,55 @@ func TestReport_Explains(t *testing.T) {
 		})
 	}
 }
+
+func TestReport_Follow(t *testing.T) {
+	job := fieldpath.Object{Kind: "TrainJob", Name: "a"}
+	spec, labels := fieldpath.Fields("spec"), fieldpath.Fields("spec", "labels")
+	first := finding.Finding{Code: codes.BadValue, Severity: finding.Error, Object: job, Path: spec}
+	for _, tc := range []struct {
+		reason string
+		f      finding.Finding
+		want   bool
+	}{
+		{"the same error within the value", finding.Finding{Code: codes.BadValue,
+			Severity: finding.Error, Object: job, Path: labels, Message: "later"}, false},
+		{"another error there", finding.Finding{Code: codes.MissingField, Severity: finding.Error,
+			Object: job, Path: labels}, true},
+		{"a warning is a consequence", finding.Finding{Code: codes.NeverCreated,
+			Severity: finding.Warning, Object: job, Path: labels}, false},
+		{"a warning around the value", finding.Finding{Code: codes.NeverCreated,
+			Severity: finding.Warning, Object: job}, true},
+		{"another object", finding.Finding{Code: codes.BadValue, Severity: finding.Error,
+			Path: labels}, true},
+	} {
+		var r codes.Report
+		r.Add(first)
+		r.Follow(tc.f)
+		if got := len(r.List()) == 2; got != tc.want {
+			t.Errorf("%s: the report takes it: %t, want %t", tc.reason, got, tc.want)
+		}
+	}
+}
+
+// TestReport_Change holds that errors are found by their new fields, and not by their old ones.
+func TestReport_Change(t *testing.T) {
+	spec, labels := fieldpath.Fields("spec"), fieldpath.Fields("spec", "labels")
+	r := codes.NewReport(finding.List{{Code: codes.NoImage}}, nil)
+	r.Rate = func(f *finding.Finding) {
+		if f.Code == codes.LeftOut {
+			f.Severity = 0
+		}
+	}
+	r.Add(finding.Finding{Code: codes.LeftOut, Severity: finding.Error, Path: spec},
+		finding.Finding{Code: codes.BadValue, Severity: finding.Error, Path: labels})
+	if r.HasError(fieldpath.Object{}, spec) || !r.HasErrorWithin(fieldpath.Object{}, spec) {
+		t.Errorf("the report has %v", r.List())
+	}
+	r.Errors(func(at int, _ finding.Finding) {
+		r.Change(at, func(f *finding.Finding) { f.Path = spec })
+	})
+	if !r.HasError(fieldpath.Object{}, labels) ||
+		r.HasErrorWithin(fieldpath.Object{}, labels) || len(r.List()) != 1 {
+		t.Errorf("after a change, the report has %v", r.List())
+	}
+}

@@ -1,7 +1,7 @@
 package comparison
 
 import (
-	"github.com/trainweld/trainweld/cmd/internal/revision"
+	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 )
@@ -16,15 +16,15 @@ type openFindings struct {
 // openFindingsOf sorts findings of the new version.
 func (c *Comparison) openFindingsOf(before, after finding.List) openFindings {
 	var of openFindings
-	baseline := revision.Baseline{}
-	baseline.Add(before)
+	known := report.Before{}
+	known.Add(before)
 	differs := map[fieldpath.Object]bool{}
 	for _, j := range c.Jobs {
 		differs[j.ID] = true
 	}
 	for _, f := range after {
 		switch {
-		case !baseline.Take(f):
+		case !known.Take(f):
 			of.introduced = append(of.introduced, f)
 		case differs[f.Object]:
 			of.preexisting = append(of.preexisting, f)

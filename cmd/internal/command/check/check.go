@@ -16,9 +16,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -175,6 +173,7 @@ func run(p *host.Program, flags checkFlags) error {
 	defer host.CollectLess()()
 	flags.Decided = levels.Codes()
 	ctx := context.Background()
+	all := &report.Run{Rate: levels.Apply, Strict: flags.strict}
 	var was *baseline
 	if flags.git != "" {
 		old, new, err := revision.Sides(p, flags.git, flags.Flags)
@@ -183,7 +182,7 @@ func run(p *host.Program, flags checkFlags) error {
 		}
 		defer old.Close()
 		defer new.Close()
-		was = newBaseline(p, old, flags, onConflict, levels)
+		was = newBaseline(p, old, flags, onConflict, all)
 		p, flags.Flags = new.Program(p), new.Flags
 	}
 	first, second := p, p
@@ -199,17 +198,20 @@ func run(p *host.Program, flags checkFlags) error {
 	if err := flags.isLater(j.lines.Releases()); err != nil {
 		return exit.Usage(err)
 	}
-	found := j.ordered(func(found finding.List) finding.List {
-		return was.introduced(levels.Apply(found), j.count.any(flags.Selector != nil))
-	})
-	if flags.until != nil {
+	for _, part := range j.parts {
+		all.Add(part.found, part.order)
+	}
+	if was != nil && !was.hasObjects && !j.count.any(flags.Selector != nil) {
+		all.ForgetBefore()
+	}
+	if found := all.Findings(); flags.until != nil {
 		refused, err := refusedBy(ctx, second, flags, onConflict, found)
 		if err != nil {
 			return err
 		}
-		found = report.InOrder(append(found, levels.Apply(refused)...), j.lines.Order)
+		all.AddLater(refused, j.lines.Order)
 	}
-	found = codes.JoinBuilds(found)
+	found := all.Joined()
 	opts := flags.Report(p, p.Stdout)
 	opts.Strict, opts.Title, opts.Lead = flags.strict, "What the cluster would say",
 		fmt.Sprint(j.count)+report.Releases(j.lines.Releases())
@@ -226,7 +228,7 @@ func run(p *host.Program, flags checkFlags) error {
 			fmt.Fprintf(p.Stderr, "note: %s\n", basis)
 		}
 	}
-	return exit.For(found, flags.strict)
+	return all.Status()
 }
 
 // parse parses the flags with a fixed set of values.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -71,7 +73,11 @@ func refusedBy(ctx context.Context, p *host.Program, flags checkFlags, onConflic
 		}
 	}
 	var refused finding.List
-	for _, f := range j.ordered(func(found finding.List) finding.List { return found }) {
+	then := report.Run{Rate: option.Severities{}.Apply}
+	for _, part := range j.parts {
+		then.Add(part.found, part.order)
+	}
+	for _, f := range then.Findings() {
 		if f.Severity < finding.Error || has[fmt.Sprint(f.Code, f.Object, f.Path)] {
 			continue
 		}

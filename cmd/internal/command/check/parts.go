@@ -7,13 +7,11 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
-	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -92,16 +90,6 @@ func eachBuildPart(ctx context.Context, p *host.Program, flags checkFlags, was *
 	return revision.Pairs(p, was.version(), new, func(old, part workspace.Flags) error {
 		return take(part, was.check(ctx, old))
 	})
-}
-
-// ordered returns the findings that pick returns, in the order of the parts, the files and their
-// lines, each once.
-func (all *results) ordered(pick func(finding.List) finding.List) finding.List {
-	var found finding.List
-	for _, part := range all.parts {
-		found = append(found, report.InOrder(oncePerRuntime(pick(part.found)), part.order)...)
-	}
-	return codes.Distinct(found)
 }
 
 // counted are the objects of shared files that earlier parts have counted. A nil one counts all,

@@ -283,7 +283,6 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 			found[i].Remedy.IsCertain = false
 		}
 	}
-	found = append(found, j.in.Rate(relocated(d, job, admitted))...)
 	found.Sort()
 	return found
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -15,25 +14,23 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 )
 
-// baseline checks the version before a change, and counts its findings. A nil baseline is empty.
+// baseline checks the version before a change. A nil baseline is empty.
 type baseline struct {
 	side       *revision.Side
 	p          *host.Program
 	flags      checkFlags
 	onConflict render.OnConflict
-	levels     option.Severities
-
-	known revision.Baseline
-	kept  finding.List // the findings of the new version that stood before
+	report     *report.Run // of the new version
 	// hasObjects tells that the version has objects. The new one may have lost all of them.
 	hasObjects bool
 }
 
 // newBaseline returns the version before a change, before it is read.
 func newBaseline(p *host.Program, side *revision.Side, flags checkFlags,
-	onConflict render.OnConflict, levels option.Severities) *baseline {
+	onConflict render.OnConflict, of *report.Run) *baseline {
 	s := &baseline{side: side, p: side.Program(p), flags: flags, onConflict: onConflict,
-		levels: levels, known: revision.Baseline{}}
+		report: of}
+	of.AddBefore(nil)
 	s.flags.Flags, s.flags.git = side.Flags, ""
 	s.flags.force = nil // the version before may lack a manager
 	s.flags.counted = nil
@@ -41,7 +38,7 @@ func newBaseline(p *host.Program, side *revision.Side, flags checkFlags,
 		further, in, found := readFurther(s.p, s.flags)
 		s.flags = further
 		in.Label(found)
-		s.known.Add(levels.Apply(found))
+		of.AddBefore(found)
 	}
 	return s
 }
@@ -64,7 +61,7 @@ func (s *baseline) check(ctx context.Context, part workspace.Flags) *oldState {
 	j.progress.End()
 	j.in.Label(found)
 	s.hasObjects = s.hasObjects || j.count.any(flags.Selector != nil)
-	s.known.Add(s.levels.Apply(found))
+	s.report.AddBefore(found)
 	before := &oldState{in: j.in, objects: j.objects, runtimes: j.runtimes,
 		rejected: j.rejectedObjects(found)}
 	if flags.Selector != nil { // a label may be new
@@ -89,33 +86,12 @@ func (j *runner) rejectedObjects(found finding.List) map[fieldpath.Object]bool {
 	return rejected
 }
 
-// introduced returns the findings that the version before lacks. If neither version has objects, as
-// after a broken build, it returns all.
-func (s *baseline) introduced(found finding.List, hasObjects bool) finding.List {
-	if s == nil || !hasObjects && !s.hasObjects {
-		return found
-	}
-	var introduced finding.List
-	for _, f := range codes.Distinct(found) {
-		switch {
-		case f.Code == codes.Unreadable:
-			introduced = append(introduced, f) // a mistake in the command line
-		case f.Code == codes.NoTrainJob:
-		case s.known.Take(f):
-			s.kept = append(s.kept, f)
-		default:
-			introduced = append(introduced, f)
-		}
-	}
-	return introduced
-}
-
 // String returns the end of a summary.
 func (s *baseline) String() string {
 	if s == nil {
 		return ""
 	}
-	kept := len(report.Options{ShowNotes: s.flags.All}.Shown(s.kept))
+	kept := len(report.Options{ShowNotes: s.flags.All}.Shown(s.report.Kept()))
 	if kept == 0 {
 		return ""
 	}
