@@ -70,11 +70,23 @@ func (e Effect) String() string {
 func (d *Dump) Second(id fieldpath.Object, r *release.Release,
 	applied *jobset.JobSet) (*admission.Second, finding.List) {
 	observed, found := d.Observed(id)
+	found = d.Named(found)
 	if observed == nil {
 		return nil, found
 	}
 	second, rejected := admission.SecondWrite(context.Background(), r, *observed, applied)
 	return second, slices.Concat(found, rejected, d.families[id].Unknown(second))
+}
+
+// Named returns findings on the dump with the prefix before the names of files.
+func (d *Dump) Named(found finding.List) finding.List {
+	found = slices.Clone(found)
+	for i := range found {
+		if found[i].Position.File != "" {
+			found[i].Position.File = d.Prefix + found[i].Position.File
+		}
+	}
+	return found
 }
 
 // Observed returns the objects of a TrainJob, and findings on missing ones. It returns nil if they
@@ -88,7 +100,8 @@ func (d *Dump) Observed(id fieldpath.Object) (*admission.Observed, finding.List)
 	if f.TrainJob != nil {
 		observed.Finished = isOver(f.TrainJob)
 		if f.JobSet == nil && !d.Kinds[workspace.JobSetKind] {
-			return d.assumed(f, observed), found
+			assumed, rejected := d.assumed(f, observed)
+			return assumed, append(found, rejected...)
 		}
 	}
 	if f.JobSet != nil && !f.JobSet.Broken {
@@ -117,22 +130,30 @@ func (d *Dump) JobSetOf(id fieldpath.Object) *jobset.JobSet {
 }
 
 // assumed returns the objects that the controllers made of an old TrainJob, if the old state has
-// none. It returns nil if the TrainJob does not render.
-func (d *Dump) assumed(f *Family, observed *admission.Observed) *admission.Observed {
+// none. If the TrainJob does not render, it returns nil, and the errors.
+func (d *Dump) assumed(f *Family,
+	observed *admission.Observed) (*admission.Observed, finding.List) {
 	job, ok := valueOf(f.TrainJob).(*trainer.TrainJob)
 	if !ok {
-		return nil
+		return nil, nil // reported on reading
 	}
 	j := workspace.Job{TrainJob: job, Document: f.TrainJob.Document}
-	_, made := pipeline.TrainJob(d.Input, j, render.Options{OnConflict: render.Last})
+	found, made := pipeline.TrainJob(d.Input, j, render.Options{OnConflict: render.Last})
 	if made.JobSet == nil {
-		return nil
+		return nil, found.Where(func(f finding.Finding) bool {
+			return f.Severity >= finding.Error
+		})
 	}
 	made.JobSet.Namespace = job.Namespace
 	if err := observed.Assume(context.Background(), j.Release(), made.JobSet); err != nil {
-		return nil
+		return nil, finding.List{{
+			Code: codes.WrongType, Severity: finding.Error, Object: f.ID,
+			Position: f.TrainJob.Position(nil),
+			Message:  err.Error(),
+			Remedy:   finding.Remedy{Text: "read the object with kubectl get -o yaml"},
+		}}
 	}
-	return observed
+	return observed, nil
 }
 
 // Unknown warns of the fields of the live JobSet that the release does not know.

@@ -92,6 +92,8 @@ type Dump struct {
 	Live bool
 	// First is the first object, or nil.
 	First *manifest.Document
+	// Prefix precedes names of files in findings, as that of a revision.
+	Prefix string
 
 	// Workloads are Kueue's objects of that kind.
 	Workloads []*manifest.Document
@@ -171,8 +173,33 @@ func Read(s workspace.Source, flags workspace.Flags, paths ...string) *Dump {
 // unreadable returns the errors for which an object cannot be read. Others were reported when the
 // state was new.
 func unreadable(found finding.List) finding.List {
-	return found.Of(codes.Syntax, codes.Unreadable, codes.WrongType, codes.AmbiguousWord).Where(
+	return found.Of(codes.Syntax, codes.Unreadable, codes.WrongType, codes.AmbiguousWord,
+		codes.NotAnObject).Where(
 		func(f finding.Finding) bool { return f.Severity >= finding.Error })
+}
+
+// incomplete reports a TrainJob that no cluster has, since it lacks its name or its runtime. No
+// state can be made of it.
+func incomplete(o *Object) (found finding.List) {
+	job, ok := o.Value.(*trainer.TrainJob)
+	if !ok || o.Broken {
+		return nil
+	}
+	for _, required := range []struct{ value, field string }{
+		{job.Name + job.GenerateName, "metadata"}, {job.Spec.RuntimeRef.Name, "spec.runtimeRef"},
+	} {
+		if required.value != "" {
+			continue
+		}
+		at := fieldpath.Fields(append(strings.Split(required.field, "."), "name")...)
+		found = append(found, finding.Finding{
+			Code: codes.MissingField, Severity: finding.Error, Object: o.ID, Path: at,
+			Position: o.Position(at),
+			Message:  "Required value: the old state lacks it",
+			Remedy:   finding.Remedy{Text: "read the object with kubectl get -o yaml"},
+		})
+	}
+	return found
 }
 
 // object decodes an object of a family, or returns nil for another kind. It ignores unknown fields,
@@ -219,6 +246,7 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 	if job, ok := o.Value.(*trainer.TrainJob); ok {
 		render.DefaultTrainJob(job, document.Sets)
 	}
+	d.Findings = append(d.Findings, incomplete(o)...)
 	d.Kinds[o.ID.Kind] = true
 	if len(o.Value.GetManagedFields()) == 0 {
 		d.Bare++

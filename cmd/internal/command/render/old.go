@@ -20,21 +20,24 @@ import (
 // the new version. The caller closes both.
 func (r *renderRun) readOld() (found finding.List, done func(), err error) {
 	flags, paths, p, done := r.flags.Flags, []string{r.flags.Old}, r.p, func() {}
+	prefix := ""
 	if r.flags.Git != "" {
 		old, new, err := revision.Sides(p, r.flags.Git, flags)
 		if err != nil {
 			return nil, done, err
 		}
 		done = func() { old.Close(); new.Close() }
+		prefix = old.Prefix
 		flags, p, paths = old.Flags, old.Program(p),
 			slices.Concat(old.Flags.Files, old.Flags.Runtimes)
 		r.p, r.flags.Flags = new.Program(r.p), new.Flags
 	}
 	r.old = live.Read(p, flags, paths...)
+	r.old.Prefix = prefix
+	found = r.old.Named(r.old.Findings)
 	if len(r.queue.Flavors) == 0 {
-		return append(r.old.Findings, r.old.UnreadWorkloads()...), done, nil
+		return append(found, r.old.Named(r.old.UnreadWorkloads())...), done, nil
 	}
-	found = slices.Clone(r.old.Findings)
 	for _, w := range r.old.Workloads {
 		found = append(found, r.queue.Add(w, flags)...)
 	}
