@@ -132,7 +132,10 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 	}
 	j := policies.NewJob(policies.Input{
 		TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec, Template: &merged.Template,
-		Record: merged.History.Write,
+		Record: func(layer merge.Owner, from merge.Origin, path fieldpath.Path, before, now any) {
+			from.Always = true
+			merged.History.Within(path).Record(layer, before, now, from.Within)
+		},
 	})
 	if !stage("after the resources", merged.History, &merged.Template) {
 		return broken

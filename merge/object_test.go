@@ -96,10 +96,10 @@ func TestObjectWrite(t *testing.T) {
 	before := spec
 	now := map[string]any{"replicas": int64(3), "labels": map[string]any{"x": "1", "y": "2"},
 		"ports": spec["ports"].([]any)[:1], "tags": []any{"x", "y"}}
-	result.History.WriteChanges("later", fieldpath.Fields("spec"), before, now)
+	result.History.Within(fieldpath.Fields("spec")).Record("later", before, now, nil)
 	result.Value["spec"] = now
 	port, _ := fieldpath.ParsePath(`spec.ports[port=80,protocol="TCP"].name`)
-	result.History.Write("last", merge.Origin{}, port, nil, "web")
+	result.History.Within(port).Record("last", nil, "web", nil)
 	now["ports"].([]any)[0].(map[string]any)["name"] = "web"
 	want := []string{
 		`.spec.labels["x"] base="1"`,

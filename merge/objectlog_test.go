@@ -293,11 +293,8 @@ func TestOwnership_Write_Object(t *testing.T) {
 					t.Fatal(err)
 				}
 				before, now := fromJSON[any](w.before), fromJSON[any](w.now)
-				if w.changes {
-					result.History.WriteChanges(merge.Owner(w.layer), path, before, now)
-				} else {
-					result.History.Write(merge.Owner(w.layer), merge.Origin{}, path, before, now)
-				}
+				writes(result.History, merge.Owner(w.layer), merge.Origin{Always: !w.changes}, path)(
+					before, now)
 			}
 			value, _ := fromJSON[any](tc.value).(merge.Object)
 			for name, field := range value {
@@ -338,8 +335,8 @@ func shapesResult(t testing.TB, base string, patches ...string) *merge.Result[me
 // TestOwnership_Write_NoElement checks that a path to an object in a set of strings leads nowhere.
 func TestOwnership_Write_NoElement(t *testing.T) {
 	result := shapesResult(t, `{"tags": ["x"]}`)
-	result.History.Write("d", merge.Origin{},
-		fieldpath.Fields("tags").Append(fieldpath.ElementOf(merge.Object{})), nil, merge.Object{})
+	tag := fieldpath.Fields("tags").Append(fieldpath.ElementOf(merge.Object{}))
+	writes(result.History, "d", anew, tag)(nil, merge.Object{})
 	if diff := cmp.Diff([]string{`.tags[="x"] base=present`},
 		claimsOf(result.History)); diff != "" {
 		t.Errorf("All() (-want +got):\n%s", diff)
@@ -358,11 +355,11 @@ func TestObject_Sources(t *testing.T) {
 		t.Fatal(err)
 	}
 	inner := merge.Object{"a": "y", "b": "z"}
-	result.History.Write("d", merge.Origin{Path: fieldpath.Fields("policy")},
-		fieldpath.Fields("inner"), result.Value["inner"], inner)
-	result.History.Write(
-		"e", merge.Origin{Path: fieldpath.Fields("policy", "count"), Computed: true},
-		fieldpath.Fields("count"), int64(2), int64(3))
+	writes(result.History, "d", merge.Origin{Path: fieldpath.Fields("policy")},
+		fieldpath.Fields("inner"))(result.Value["inner"], inner)
+	writes(result.History, "e",
+		merge.Origin{Path: fieldpath.Fields("policy", "count"), Computed: true},
+		fieldpath.Fields("count"))(int64(2), int64(3))
 	result.Value["inner"], result.Value["count"] = inner, int64(3)
 	got := sourcesOf(result.History)
 	if diff := cmp.Diff(

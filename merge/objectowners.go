@@ -188,18 +188,18 @@ func (o *History) objectFields(sets []fieldSet, ignored func(fieldpath.Path) boo
 	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
 	w.visit = func(at node, kind valueKind, _ any) bool {
 		isUnnamed := kind == unlistedPresence && (at == noNode || w.nodes[at].first < 0)
-		if isUnnamed || serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
+		if isUnnamed || len(o.within) > 0 && o.rest(w.path()) == nil || serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
 			return true
 		}
 		if _, isJudged := w.overrulings[at]; at == noNode || w.nodes[at].first < 0 || isJudged {
 			if !w.live {
-				sets[baseLayer].insert(w.named())
+				sets[baseLayer].insert(w.named()[len(o.within):])
 			}
 			return true
 		}
 		for i := w.nodes[at].first; i >= 0; i = w.claims[i].next {
 			if c := &w.claims[i]; i >= w.nodes[at].firstActive && c.kind() != unlistedPresence {
-				sets[c.layer()].insert(w.named())
+				sets[c.layer()].insert(w.named()[len(o.within):])
 			}
 		}
 		return true
@@ -255,12 +255,36 @@ func (s *objectStep) set() setStep {
 // as its last claim.
 func (o *History) All() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(false) }
 
+// rest returns a path in the value as one in the part, nil for a field outside.
+func (o *History) rest(path fieldpath.Path) fieldpath.Path {
+	if n := len(o.within); len(path) > n && path.HasPrefix(o.within) {
+		return path[n:]
+	}
+	return nil
+}
+
+// Of returns the claims on one field, as All yields them, or nil.
+func (o *History) Of(path fieldpath.Path) []Claim {
+	for at, claims := range o.All() {
+		if slices.Equal(at, path) {
+			return claims
+		}
+	}
+	return nil
+}
+
 // Reached yields what All yields, without the fields and items of a Go type that only the base set.
 func (o *History) Reached() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(true) }
 
 func (o *History) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
 	return func(yield func(fieldpath.Path, []Claim) bool) {
 		o := o.orEmpty()
+		if all := yield; len(o.within) > 0 {
+			yield = func(path fieldpath.Path, claims []Claim) bool {
+				rest := o.rest(path)
+				return rest == nil || all(rest, claims)
+			}
+		}
 		if o.isObject() {
 			o.objectClaims(yield)
 			return
@@ -303,7 +327,8 @@ func (o *History) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Owner, [
 func (o *History) valueFields(sets []fieldSet, names []Owner, ignored func(fieldpath.Path) bool) {
 	w := walk{log: o.log}
 	w.yield = func(path fieldpath.Path, claims []Claim) bool {
-		if w.emptiedAround || ignored != nil && ignored(path) {
+		path = o.rest(path)
+		if path == nil || w.emptiedAround || ignored != nil && ignored(path) {
 			return true
 		}
 		last := claims[len(claims)-1]

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -11,8 +12,32 @@ import (
 // History records the layers that set each field of a merged value. It reads the fields that only
 // the base set from Result.Value itself. Read it before you change the value.
 type History struct {
-	log   *log
-	value any // the value, or a pointer to one of a Go type
+	log    *log
+	value  any            // the value, or a pointer to one of a Go type
+	within fieldpath.Path // the part that the history is of
+}
+
+// nested returns JSON with a value at a path, and nothing else but the keys of items.
+func nested(value any, path fieldpath.Path) any {
+	if len(path) == 0 {
+		return value
+	}
+	value, _ = tree.Value(value) // it has been merged
+	for _, step := range slices.Backward(path) {
+		if name, ok := step.Name(); ok {
+			value = Object{name: value}
+			continue
+		}
+		item, _ := value.(Object)
+		if item = maps.Clone(item); item == nil {
+			item = Object{}
+		}
+		for _, key := range step.Keys() {
+			item[key.Name] = key.Value
+		}
+		value = []any{item}
+	}
+	return value
 }
 
 // tree returns the JSON of the value.

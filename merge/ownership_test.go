@@ -431,9 +431,9 @@ func TestOwnership(t *testing.T) {
 			[]string{`a {"name": "x", "size": 5}`, `b {"zone": "z"}`},
 			func(owners *merge.History, value *owned) {
 				value.Name, value.Zone = "y", "z"
-				owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "x", "y")
-				owners.Write("d", merge.Origin{}, fieldpath.Fields("zone"), "z", "z")
-				owners.Write("d", merge.Origin{}, fieldpath.Fields("size"), &five, 5)
+				writes(owners, "d", anew, fieldpath.Fields("name"))("x", "y")
+				writes(owners, "d", anew, fieldpath.Fields("zone"))("z", "z")
+				writes(owners, "d", anew, fieldpath.Fields("size"))(&five, 5)
 			}, []string{
 				`.count base=0`,
 				`.name base="n" a="x" d="y"`,
@@ -447,8 +447,8 @@ func TestOwnership(t *testing.T) {
 		{"a write of what no patch sets", `{"name": "n"}`, nil,
 			func(owners *merge.History, value *owned) {
 				value.Name, value.Zone = "y", "z"
-				owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "n", "y")
-				owners.Write("d", merge.Origin{}, fieldpath.Fields("zone"), nil, "z")
+				writes(owners, "d", anew, fieldpath.Fields("name"))("n", "y")
+				writes(owners, "d", anew, fieldpath.Fields("zone"))(nil, "z")
 			}, []string{
 				`.count base=0`,
 				`.name base="n" d="y"`,
@@ -460,11 +460,10 @@ func TestOwnership(t *testing.T) {
 			}},
 		{"a write of nothing", `{"zone": "z", "items": [{"name": "x"}]}`, nil,
 			func(owners *merge.History, value *owned) {
-				owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), nil, nil)
-				owners.Write("d", merge.Origin{},
-					fieldpath.Fields("items").Append(fieldpath.Item("name", "y"),
-						fieldpath.Field("size")), nil, nil)
-				owners.Write("d", merge.Origin{}, fieldpath.Fields("box"), nil, nil)
+				writes(owners, "d", anew, fieldpath.Fields("name"))(nil, nil)
+				writes(owners, "d", anew, fieldpath.Fields("items").Append(
+					fieldpath.Item("name", "y"), fieldpath.Field("size")))(nil, nil)
+				writes(owners, "d", anew, fieldpath.Fields("box"))(nil, nil)
 			}, []string{
 				`.count base=0`,
 				`.items[name="x"] base=present`,
@@ -478,8 +477,8 @@ func TestOwnership(t *testing.T) {
 		{"two writes", `{"name": "n"}`, []string{`a {"name": "x"}`},
 			func(owners *merge.History, value *owned) {
 				value.Name = "x"
-				owners.Write("d", merge.Origin{}, fieldpath.Fields("name"), "x", "y")
-				owners.Write("e", merge.Origin{}, fieldpath.Fields("name"), "y", "x")
+				writes(owners, "d", anew, fieldpath.Fields("name"))("x", "y")
+				writes(owners, "e", anew, fieldpath.Fields("name"))("y", "x")
 			}, []string{
 				`.count base=0`,
 				`.name base="n" a="x" d="y" e="x"`,
@@ -547,8 +546,8 @@ func TestOwnership(t *testing.T) {
 func TestOwnership_Zero(t *testing.T) {
 	for _, owners := range []*merge.History{nil, {}} {
 		owners.Rename(nil)
-		owners.Write("d", merge.Origin{}, fieldpath.Fields("a"), nil, 1)
-		owners.WriteChanges("d", fieldpath.Fields("a"), nil, 1)
+		writes(owners, "d", anew, fieldpath.Fields("a"))(nil, 1)
+		writes(owners, "d", merge.Origin{}, fieldpath.Fields("a"))(nil, 1)
 		if history := claimsOf(owners); history != nil {
 			t.Errorf("All() = %v, want none", history)
 		}
@@ -573,8 +572,8 @@ func TestOwnership_Zero(t *testing.T) {
 func TestOwnership_Rename(t *testing.T) {
 	owners := ownedResult(t, `{"zone": "z"}`,
 		[]string{`a {"zone": "y", "box": {"$patch": "delete"}, "value": {"$retainKeys": ["a"], "a": "x"}}`}).History
-	owners.Write("d", merge.Origin{Path: fieldpath.Fields("policy")}, fieldpath.Fields("zone"),
-		"y", "x")
+	writes(owners, "d", merge.Origin{Path: fieldpath.Fields("policy")},
+		fieldpath.Fields("zone"))("y", "x")
 	owners.Rename(func(c merge.Claim) merge.Claim {
 		c.Owner += "'"
 		if c.At != nil {

@@ -115,6 +115,16 @@ type Origin struct {
 	// the section that requests the value. Otherwise the field holds the value, and the same paths
 	// lead into both.
 	Computed bool
+	// Always is true if the layer wrote the value even where that changes nothing.
+	Always bool
+}
+
+// Within returns the origin of a field in a value that o locates.
+func (o Origin) Within(path fieldpath.Path) Origin {
+	if len(path) > 0 && o.Path != nil && !o.Computed {
+		o.Path = o.Path.Append(path...)
+	}
+	return o
 }
 
 // Presence is the value of a claim on the presence of a list item or of an empty struct.

@@ -70,9 +70,10 @@ func TestApply_TypedAndObject(t *testing.T) {
 				for _, result := range []*merge.Result[any]{one, other} {
 					layer := merge.Owner(fmt.Sprint("later", k))
 					if changes {
-						result.History.WriteChanges(layer, nil, result.Value, now)
+						result.History.Record(layer, result.Value, now, nil)
 					} else {
-						result.History.Write(layer, jobOrigin, nil, result.Value, now)
+						writes(result.History, layer, merge.Origin{Path: jobOrigin.Path, Always: true},
+							nil)(result.Value, now)
 					}
 					*result.Value.(*written) = *fromJSON[*written](asJSON(now))
 				}

@@ -11,37 +11,30 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Write records that a layer after the patches wrote the field at path. The origin from locates the
-// input of the new value. The old and the new value of the field are before and now. Each is a
-// value of the field's Go type, a pointer to one, or nil for none.
+// Record records what a layer wrote after the patches, by comparing the value before and after.
+// Each is a value of the Go type of the history's field, a pointer to one, JSON, or nil for none.
 //
-// Write records each leaf of a struct. A leaf that before has and now lacks is recorded as emptied.
-// An unclaimed part of before belonged to the base, or to the patch that added the item around it.
+// Record records each leaf of a struct that differs. A leaf that before has and after lacks is
+// recorded as emptied. An unclaimed part of before belonged to the base, or to the patch that added
+// the item around it. The function origin locates the input of a new value by the path of its field
+// in after; nil locates nothing.
 //
-// Write only records: the caller changes the value that the History came with. For a path to a
-// field that the type lacks, it records nothing. For an object that merged by a definition, before
-// and now are JSON, and nil is none.
-func (o *History) Write(layer Owner, from Origin, path fieldpath.Path, before, now any) {
+// Record only records: the caller changes the value that the History came with. In a part that the
+// type lacks, it records nothing.
+func (o *History) Record(owner Owner, before, after any, origin func(fieldpath.Path) Origin) {
 	o = o.orEmpty()
-	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
-}
-
-// WriteChanges records a layer that fills in missing fields, as defaulting does. Unlike Write, it
-// records only the leaves whose values differ in before and now.
-func (o *History) WriteChanges(layer Owner, path fieldpath.Path, before, now any) {
-	o = o.orEmpty()
-	o.write(writer{log: o.log, layer: o.log.layerID(layer), changes: true}, path, before, now)
-}
-
-func (o *History) write(w writer, path fieldpath.Path, before, now any) {
+	if origin == nil {
+		origin = func(fieldpath.Path) Origin { return Origin{} }
+	}
+	w := writer{log: o.log, layer: o.log.layerID(owner), origin: origin}
 	if o.isObject() {
-		w.object(path, before, now)
+		w.object(o.within, before, after)
 		return
 	}
 	l := o.log
 	at := rootNode
 	var key *schema.StructField
-	for _, step := range path {
+	for _, step := range o.within {
 		f, name, of, ok := stepIn(l.typ(at), step)
 		if !ok {
 			return // the type lacks the field
@@ -50,9 +43,9 @@ func (o *History) write(w writer, path fieldpath.Path, before, now any) {
 	}
 	w.field = at
 	t := l.typ(at)
-	b, n := jsonIn(t, before), jsonIn(t, now)
-	if len(path) > 0 {
-		last := path[len(path)-1]
+	b, n := jsonIn(t, before), jsonIn(t, after)
+	if len(o.within) > 0 {
+		last := o.within[len(o.within)-1]
 		_, isDuplicate := last.Index()
 		_, isElement := last.Element()
 		if isDuplicate || isElement {
@@ -67,8 +60,8 @@ func (o *History) write(w writer, path fieldpath.Path, before, now any) {
 
 // jsonIn returns the JSON of a Go value, which may be JSON already. A value without any is nil.
 func jsonIn(t *schema.Type, value any) any {
-	if value == nil {
-		return nil
+	if _, isText := value.(string); isText || value == nil {
+		return value
 	}
 	made, _ := tree.Value(value)
 	return made
@@ -77,10 +70,14 @@ func jsonIn(t *schema.Type, value any) any {
 type writer struct {
 	*log
 	layer       int32
-	from        Origin
+	origin      func(fieldpath.Path) Origin
 	field       node // the written field
-	changes     bool // record only differences
 	onlyRemoved bool // record only the earlier owners of removed fields
+}
+
+// isWritten reports whether a field whose value stays was written all the same.
+func (w writer) isWritten(at node) bool {
+	return !w.onlyRemoved && w.origin(w.pathWithin(w.field, at)).Always
 }
 
 // claimValue claims that the field is present or empty.
@@ -100,15 +97,12 @@ func (w writer) note(at node, last int32) {
 		w.claims[last].next, w.nodes[at].last = -1, last
 		return
 	}
-	if w.from.Path == nil {
+	source := w.origin(w.pathWithin(w.field, at)).Path
+	if source == nil {
 		return
 	}
 	if w.sources == nil {
 		w.log.sources = map[int32]fieldpath.Path{}
-	}
-	source := w.from.Path
-	if !w.from.Computed {
-		source = source.Append(w.pathWithin(w.field, at)...)
 	}
 	w.sources[now] = source
 }
@@ -165,7 +159,7 @@ func stepIn(t *schema.Type,
 }
 
 func (w writer) leaf(at node, before, now any) {
-	if w.changes && before != nil && now != nil && SameValue(before, now) {
+	if before != nil && now != nil && SameValue(before, now) && !w.isWritten(at) {
 		return
 	}
 	if w.nodes[at].first < 0 && before != nil {
@@ -209,7 +203,7 @@ func (w writer) structure(t *schema.Type, key *schema.StructField, at node, befo
 
 // presence records that an item or an empty struct was written or removed.
 func (w writer) presence(at node, before, now bool) {
-	if w.changes && before == now {
+	if before == now && !w.isWritten(at) {
 		return
 	}
 	if before && w.nodes[at].first < 0 {
@@ -322,7 +316,7 @@ func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
 	if is == unlistedPresence && was != unlistedPresence {
 		is = ineffectiveNull
 	}
-	if is != unlistedPresence && !(stays && w.changes) {
+	if is != unlistedPresence && !(stays && !w.isWritten(at)) {
 		last := w.nodes[at].last
 		w.addAs(at, w.layer, is, now)
 		w.note(at, last)
@@ -387,12 +381,31 @@ func present(element any) any {
 	return []any{}
 }
 
-// Fork returns a copy of the ownership for another value of the same type. It takes the value or a
-// pointer to it. Later writes to one copy do not appear in the other. Objects made from a JobSet
-// use it: their fields begin with the JobSet's history. The copy has the history of the fields
-// within a path, and no other one.
-func (o *History) Fork(value any, within fieldpath.Path) *History {
-	old := o.orEmpty().log
+// Within returns the history of a part of the value. Its paths begin at the part, and what it
+// records is in the history of the whole value, too.
+func (o *History) Within(path fieldpath.Path) *History {
+	part := History{}
+	if o != nil {
+		part = *o
+	}
+	part.within = joined(part.within, path)
+	return &part
+}
+
+// joined returns a path within another one.
+func joined(outer, inner fieldpath.Path) fieldpath.Path {
+	if len(outer) == 0 {
+		return inner
+	}
+	return outer.Append(inner...)
+}
+
+// Fork returns a copy of the history for another value of the same type, or a pointer to it. Later
+// records of one copy do not appear in the other. A Job begins so with the history of its template
+// in the JobSet. A copy of a part has the claims within the part, and no other ones.
+func (o *History) Fork(value any) *History {
+	o = o.orEmpty()
+	old := o.log
 	l := *old
 	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
 	// the index grows again, and a merge alone needs the others
@@ -400,7 +413,7 @@ func (o *History) Fork(value any, within fieldpath.Path) *History {
 	l.nodes, l.claims, l.values, l.sources, l.retained, l.overrulings = nil, nil, nil, nil, nil, nil
 	top := rootNode
 	kept := []node{top} // in the copy, a node has its place in kept
-	for _, step := range within {
+	for _, step := range o.within {
 		field, key, _, ok := stepIn(old.typ(top), step)
 		if top = old.lookup(top, field, key); !ok || top == noNode {
 			break
@@ -414,7 +427,7 @@ func (o *History) Fork(value any, within fieldpath.Path) *History {
 		}
 	}
 	l.copyNodes(old, kept, below)
-	return &History{log: &l, value: value}
+	return &History{log: &l, value: nested(value, o.within), within: o.within}
 }
 
 // copyNodes copies nodes of another log with their claims. Each of the first ones has the next one

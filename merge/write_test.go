@@ -337,13 +337,19 @@ func (w write) record(t *testing.T, owners *merge.History, value *written) {
 	}
 	now := fromJSON[*written](w.now)
 	before := fieldAt(reflect.ValueOf(*value), path)
-	if w.changes {
-		owners.WriteChanges(w.layer, path, before, fieldAt(reflect.ValueOf(*now), path))
-	} else {
-		owners.Write(w.layer, w.origin, path, before, fieldAt(reflect.ValueOf(*now), path))
-	}
+	w.origin.Always = !w.changes
+	writes(owners, w.layer, w.origin, path)(before, fieldAt(reflect.ValueOf(*now), path))
 	*value = *now
 }
+
+// writes returns a function that records a write of the field at a path.
+func writes(o *merge.History, owner merge.Owner, from merge.Origin,
+	path fieldpath.Path) func(before, now any) {
+	return func(before, now any) { o.Within(path).Record(owner, before, now, from.Within) }
+}
+
+// anew is the origin of a write that counts also where it changes nothing.
+var anew = merge.Origin{Always: true}
 
 // fieldAt returns the field at a path, or nil if the value lacks it.
 func fieldAt(v reflect.Value, path fieldpath.Path) any {
@@ -392,8 +398,8 @@ func stepInto(v reflect.Value, step fieldpath.Step) reflect.Value {
 // TestWrite_Zero checks that an ownership that is nil or zero accepts writes, and records nothing.
 func TestWrite_Zero(t *testing.T) {
 	for _, o := range []*merge.History{nil, {}} {
-		o.Write("w", merge.Origin{}, nil, written{}, written{Text: "a"})
-		o.WriteChanges("w", fieldpath.Fields("text"), "a", "b")
+		o.Record("w", written{}, written{Text: "a"}, nil)
+		o.Within(fieldpath.Fields("text")).Record("w", "a", "b", nil)
 		if lines := claimsOf(o); lines != nil {
 			t.Errorf("claims = %v, want none", lines)
 		}
@@ -409,9 +415,9 @@ func TestWrite_Pointers(t *testing.T) {
 	}, func(w *written) any { return w }} {
 		result := writtenResult(t, `{"text":"a"}`)
 		before, now := result.Value, written{Text: "b", Part: &writtenPart{}}
-		result.History.Write("w", merge.Origin{}, nil, to(&before), to(&now))
-		result.History.Write("x", merge.Origin{}, fieldpath.Fields("part"), now.Part,
-			(*writtenPart)(nil))
+		result.History.Record("w", to(&before), to(&now), nil)
+		result.History.Within(fieldpath.Fields("part")).Record("x", now.Part, (*writtenPart)(nil),
+			nil)
 		result.Value = written{Text: "b"}
 		if i == 0 {
 			want = []string{`.part w=present x=null`, `.text base="a" w="b"`}
@@ -426,17 +432,17 @@ func TestWrite_Pointers(t *testing.T) {
 func TestFork(t *testing.T) {
 	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`, `{"count":2}`,
 		`{"text":"b"}`)
-	result.History.Write("w", jobOrigin, fieldpath.Fields("flag"), nil, true)
+	writes(result.History, "w", jobOrigin, fieldpath.Fields("flag"))(nil, true)
 	result.Value.Flag = true
 	value := result.Value
-	fork := result.History.Fork(&value, nil)
+	fork := result.History.Fork(&value)
 	one := func(o *merge.History, layer merge.Owner, value *written, text string) {
 		write{layer: layer, now: text, origin: jobOrigin, changes: false, path: "text"}.record(
 			t, o, value)
 		count := int64(len(layer))
-		o.Write(layer, jobOrigin, fieldpath.Fields("count"), value.Count, &count)
-		o.Write(layer, jobOrigin, fieldpath.Fields("labels").Append(fieldpath.Key(string(layer))),
-			nil, "z")
+		writes(o, layer, jobOrigin, fieldpath.Fields("count"))(value.Count, &count)
+		writes(o, layer, jobOrigin,
+			fieldpath.Fields("labels").Append(fieldpath.Key(string(layer))))(nil, "z")
 		value.Count, value.Labels, value.Flag = &count,
 			map[string]string{"x": "1", string(layer): "z"}, true
 	}
@@ -465,66 +471,73 @@ func TestFork(t *testing.T) {
 			t.Errorf("layers (-want +got):\n%s", diff)
 		}
 	}
-	if layers := (*merge.History)(nil).Fork(written{}, nil).Owners(); len(layers) != 1 {
+	if layers := (*merge.History)(nil).Fork(written{}).Owners(); len(layers) != 1 {
 		t.Errorf("the layers of a copy of nothing are %v", layers)
 	}
 }
 
-// TestFork_Within checks that a copy has only the history of one field, with its later writes.
+// TestFork_Within checks that a copy of a part has only the history of the part, with later records
+// and with the decisions of policies and the directives in it.
 func TestFork_Within(t *testing.T) {
-	result := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`,
-		`{"count":2,"labels":{"x":"2","y":"3"}}`, `{"text":"b","labels":{"x":"4"}}`)
-	fork := result.History.Fork(&result.Value, fieldpath.Fields("labels"))
-	fork.Write("one", jobOrigin, fieldpath.Fields("labels").Append(fieldpath.Key("x")), "4", "5")
-	value := result.Value
-	value.Labels = map[string]string{"x": "5", "y": "3"}
+	plain := writtenResult(t, `{"text":"a","count":1,"labels":{"x":"1"}}`,
+		`{"count":2,"labels":{"x":"2","y":"3"}}`, `{"text":"b","labels":{"x":"4"}}`).History
+	base := fromJSON[*written](`{"text":"a","part":{"part":{"text":"b"}},"labels":{"":"x"}}`)
+	patches := patchesOf(fromJSON[merge.Object],
+		`a {"text":"c","labels":{"y":"z"},"part":{"text":"d","part":{"$retainKeys":["text"],"text":"e"}}}`)
+	decided := must(
+		must(planFor[written](schema.Rules{})).Apply(base, patches,
+			merge.Protect(fieldpath.Fields("part", "part", "text")))).History
 	for _, tc := range []struct {
-		owners *merge.History
-		want   []string
+		of   *merge.History
+		path string
+		// what a later layer finds and leaves
+		before, now any
+		want        []string
 	}{
-		{fork, []string{`.count base=2`, `.labels["x"] base="1" a="2" b="4" one="5" from .job`,
-			`.labels["y"] a="3"`, `.text base="b"`}},
-		{result.History.Fork(&value, fieldpath.Fields("nothing")),
-			[]string{`.count base=2`, `.labels["x"] base="5"`, `.labels["y"] base="3"`,
-				`.text base="b"`}},
+		{plain, `labels`, map[string]string{"x": "4", "y": "3"},
+			map[string]string{"x": "5", "y": "3"},
+			[]string{`["x"] base="1" a="2" b="4" one="5" from .job["x"]`, `["y"] a="3"`}},
+		{plain, `labels`, map[string]string{"x": "4", "y": "3"},
+			map[string]string{"x": "4", "y": "3"},
+			[]string{`["x"] base="1" a="2" b="4"`, `["y"] a="3"`}},
+		{plain, `part`, nil, &writtenPart{Text: "z"}, []string{`.text one="z" from .job.text`}},
+		{decided, `part.part`, &writtenPart{Text: "b"}, &writtenPart{Text: "b", Args: []string{"f"}},
+			[]string{`.args a=null one=["f"] from .job.args`, `.text base="b" a="e" base="b"`}},
+		{decided, `labels.nothing`, nil, nil, nil},
 	} {
-		if diff := cmp.Diff(tc.want, locatedClaimsOf(tc.owners)); diff != "" {
-			t.Errorf("claims (-want +got):\n%s", diff)
+		whole, path := locatedClaimsOf(tc.of), must(fieldpath.ParsePath(tc.path))
+		part := tc.of.Within(path)
+		fork := part.Fork(tc.now)
+		fork.Record("one", tc.before, tc.now, jobOrigin.Within)
+		if diff := cmp.Diff(tc.want, locatedClaimsOf(fork)); diff != "" {
+			t.Errorf("%s: claims (-want +got):\n%s", tc.path, diff)
+		}
+		if diff := cmp.Diff(whole, locatedClaimsOf(tc.of)); diff != "" {
+			t.Errorf("%s: claims of the original (-want +got):\n%s", tc.path, diff)
 		}
 	}
 }
 
-// TestFork_Decided checks that a copy has the decisions of policies and the directives of the
-// field.
-func TestFork_Decided(t *testing.T) {
-	base := fromJSON[*written](`{"text":"a","part":{"part":{"text":"b"}},"labels":{"":"x"}}`)
-	patches := patchesOf(fromJSON[merge.Object],
-		`a {"text":"c","labels":{"y":"z"},"part":{"text":"d","part":{"$retainKeys":["text"],"text":"e"}}}`)
-	result := must(
-		must(planFor[written](schema.Rules{})).Apply(base, patches,
-			merge.Protect(fieldpath.Fields("part", "part", "text"))))
-	fork := result.History.Fork(result.Value, fieldpath.Fields("part", "part"))
-	fork.Write("one", merge.Origin{}, fieldpath.Fields("part", "part", "args"), nil, []string{"f"})
-	value := result.Value
-	value.Part = &writtenPart{Text: "d", Part: &writtenPart{Text: "b", Args: []string{"f"}}}
-	for _, tc := range []struct {
-		owners *merge.History
-		want   []string
-	}{
-		{fork, []string{`.labels[""] base="x"`, `.labels["y"] base="z"`,
-			`.part.part.args a=null one=["f"]`, `.part.part.text base="b" a="e" base="b"`,
-			`.part.text base="d"`, `.text base="c"`}},
-		{result.History.Fork(value, fieldpath.Fields("labels", "nothing")),
-			[]string{`.labels[""] base="x"`, `.labels["y"] base="z"`, `.part.part.args base=["f"]`,
-				`.part.part.text base="b"`, `.part.text base="d"`, `.text base="c"`}},
-		{result.History,
-			[]string{`.labels[""] base="x"`, `.labels["y"] a="z"`,
-				`.part.part.text base="b" a="e" base="b"`, `.part.text a="d"`,
-				`.text base="a" a="c"`}},
-	} {
-		if diff := cmp.Diff(tc.want, claimsOf(tc.owners)); diff != "" {
-			t.Errorf("claims (-want +got):\n%s", diff)
-		}
+// TestWithin shows that a part shares its history with the whole.
+func TestWithin(t *testing.T) {
+	result := writtenResult(t, `{"part":{"text":"a","part":{"text":"b"}}}`,
+		`{"part":{"part":{"text":"c"}}}`)
+	part := result.History.Within(fieldpath.Fields("part")).Within(fieldpath.Fields("part"))
+	part.Record("w", writtenPart{Text: "c"}, writtenPart{Text: "d"}, nil)
+	want := []string{`.text base="b" a="c" w="d"`}
+	if diff := cmp.Diff(want, claimsOf(part)); diff != "" {
+		t.Errorf("claims of the part (-want +got):\n%s", diff)
+	}
+	claims := result.History.Of(fieldpath.Fields("part", "part", "text"))
+	if len(claims) != 3 || claims[2].Owner != "w" {
+		t.Errorf("the claims of the whole are %v", claims)
+	}
+	if claims = part.Of(fieldpath.Fields("args")); claims != nil {
+		t.Errorf("a field that nobody sets has the claims %v", claims)
+	}
+	owned := []string{`base owns {}`, `a owns {}`, `w owns {"f:text":{}}`}
+	if diff := cmp.Diff(owned, fieldsOf(part)); diff != "" {
+		t.Errorf("fields of the part (-want +got):\n%s", diff)
 	}
 }
 
@@ -534,8 +547,8 @@ func TestWrite_Keys(t *testing.T) {
 	result := applied(t, must(planForAny(reflect.TypeFor[edges](), schema.Rules{})), &base,
 		[]merge.Patch{})
 	for i, path := range []string{`ports[port=80].note`, `ports[port="80"].note`} {
-		result.History.Write("w", merge.Origin{}, must(fieldpath.ParsePath(path)), nil,
-			[]string{"c", "d"}[i])
+		writes(result.History, "w", merge.Origin{}, must(fieldpath.ParsePath(path)))(
+			nil, []string{"c", "d"}[i])
 	}
 	want := []string{`.ports[port=80] base=present`, `.ports[port=80].note w="c"`,
 		`.ports[port="80"] base=present`, `.ports[port="80"].note w="d"`}
@@ -549,10 +562,10 @@ func TestWrite_Keys(t *testing.T) {
 func TestFork_Contested(t *testing.T) {
 	result := writtenResult(t, `{}`, `{"text":"a"}`, `{"count":1}`)
 	claimValue := func(o *merge.History, manager, text string) {
-		o.Write(merge.Manager(manager), merge.Origin{}, fieldpath.Fields("text"), "x", text)
+		writes(o, merge.Manager(manager), anew, fieldpath.Fields("text"))("x", text)
 	}
 	claimValue(result.History, "a", "b")
-	fork, same := result.History.Fork(result.Value, nil), result.History.Fork(result.Value, nil)
+	fork, same := result.History.Fork(result.Value), result.History.Fork(result.Value)
 	claimValue(result.History, "a", "c")
 	claimValue(result.History, "a", "d")
 	claimValue(fork, "b", "c")
@@ -571,7 +584,7 @@ func TestFork_Contested(t *testing.T) {
 // their patches were equal.
 func TestWrite_Contested(t *testing.T) {
 	result := writtenResult(t, `{}`, `{"args":["x"]}`, `{"args":["x"]}`)
-	result.History.Write(merge.Manager("b"), merge.Origin{}, fieldpath.Fields("args"),
+	writes(result.History, merge.Manager("b"), anew, fieldpath.Fields("args"))(
 		[]string{"x"}, []string{"y"})
 	for f := range result.History.Patched() {
 		if f.Name() == "args" && !f.Contested() {
@@ -587,7 +600,7 @@ func TestFieldsV1_Removed(t *testing.T) {
 	result := applied(t, must(planForAny(reflect.TypeFor[thing](), schema.Rules{})), &base,
 		[]merge.Patch{{Manager: "a", Value: patch}})
 	value := result.Value.(*thing)
-	result.History.Write("later", merge.Origin{}, fieldpath.Fields("args"), value.Args, nil)
+	result.History.Within(fieldpath.Fields("args")).Record("later", value.Args, nil, nil)
 	value.Args = nil
 	want := []string{
 		`.args base=["a"] a=["c"] later=null`, `.count a=1`, `.name base="x"`,
@@ -608,9 +621,9 @@ func TestWriteAgain(t *testing.T) {
 	patch := base
 	result := applied(t, plan, &base, []merge.Patch{{Manager: "a", Value: patch}})
 	empty := &document{Name: "y"}
-	result.History.Write(merge.Manager("a"), merge.Origin{}, nil, result.Value, result.Value)
-	result.History.Write("late", merge.Origin{}, nil, result.Value, empty)
-	result.History.Write("last", merge.Origin{}, nil, empty, result.Value)
+	writes(result.History, merge.Manager("a"), anew, nil)(result.Value, result.Value)
+	writes(result.History, "late", anew, nil)(result.Value, empty)
+	writes(result.History, "last", anew, nil)(empty, result.Value)
 	n := 0
 	for line := range slices.Values(linesOf(result.History, func(c merge.Claim) string {
 		return string(c.Owner)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -21,6 +22,7 @@ import (
 func (r *renderer) build(merged *runtimepatch.Result, opts Options) {
 	r.checkManagers(&merged.Template)
 	r.checkGates(opts.FeatureGates)
+	r.record = writesTo(merged.History)
 	j, enforced := r.enforce(merged, opts)
 	defer func() { r.out.Findings = append(r.out.Findings, j.Findings...) }()
 	if !enforced {
@@ -93,6 +95,19 @@ func (r *renderer) checkClaims(gates FeatureGates) {
 	})
 }
 
+// A recorder records that a layer wrote a field. It gets the origin of the value, and both values.
+type recorder = func(merge.Owner, merge.Origin, fieldpath.Path, any, any)
+
+// writesTo records each write, also of an equal value.
+func writesTo(h *merge.History) recorder {
+	var last merge.Origin
+	origin := func(path fieldpath.Path) merge.Origin { return last.Within(path) }
+	return func(layer merge.Owner, from merge.Origin, path fieldpath.Path, before, now any) {
+		last, last.Always = from, true
+		h.Within(path).Record(layer, before, now, origin)
+	}
+}
+
 // enforce writes everything after the patches into the merged template, in the order of Trainer
 // v2.3.0 (pkg/runtime/framework/plugins/jobset). The policies come first, then the counts. The
 // TrainJob's own sections override both, and the marks of the gang schedulers come last. It returns
@@ -101,7 +116,7 @@ func (r *renderer) enforce(merged *runtimepatch.Result, opts Options) (*mlpolicy
 	in := mlpolicy.Input{
 		Release: r.release, Earlier: r.in.Earlier,
 		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template, Order: r.order,
-		TrainJobID: r.trainJob(), RuntimeID: r.runtime(), Record: merged.History.Write,
+		TrainJobID: r.trainJob(), RuntimeID: r.runtime(), Record: r.record,
 	}
 	if opts.FeatureGates.TrainJobStatus && r.release.StatusGate {
 		in.StatusServer = &opts.StatusServer

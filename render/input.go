@@ -150,6 +150,7 @@ type renderer struct {
 	release *release.Release
 	order   []string            // of the policies; nil for the usual one
 	forced  []conflict.Decision // of Options.ForceManagers
+	record  recorder            // into the history of the merge
 	out     *Output
 }
 

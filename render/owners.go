@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -33,9 +32,8 @@ type ChildOwners struct {
 }
 
 type ownedJob struct {
-	owners   *merge.History
+	owners   *merge.History // of the template
 	template batchv1.JobTemplateSpec
-	at       fieldpath.Path // path of the template in the JobSet
 }
 
 // OwnersOfChildren takes a JobSet and its owners, as JobSet returned them, and the options for its
@@ -65,7 +63,7 @@ func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []merge.C
 	if err != nil {
 		return nil, fmt.Errorf("Job %s: %w; take it from Jobs", job.Name, err)
 	}
-	return fieldsWithin(owned.owners, owned.at), nil
+	return owned.owners.All(), nil
 }
 
 // Pod yields the fields of a Pod that Pods made, with their claims. It returns an error if the
@@ -78,13 +76,9 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []merge.Cl
 	if err != nil {
 		return nil, fmt.Errorf("Pod %s%s: %w; take it from Pods", pod.Name, pod.GenerateName, err)
 	}
-	at := job.at.Append(fieldpath.Fields("spec", "template")...)
 	before := job.template.Spec.Template
 	now := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
-	owners := job.owners.Fork(c.with(job.at, func(t *batchv1.JobTemplateSpec) {
-		*t = job.template
-		t.Spec.Template = now
-	}), at)
+	owners := job.owners.Within(fieldpath.Fields("spec", "template")).Fork(&now)
 	// The order is the Job controller, the API server's defaults, then JobSet's webhook.
 	made := now
 	made.Labels = without(now.Labels, children.PriorityKey)
@@ -97,15 +91,15 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []merge.Cl
 	made.Spec.InitContainers = withSecurityContexts(now.Spec.InitContainers,
 		before.Spec.InitContainers)
 	made.Spec.Containers = withSecurityContexts(now.Spec.Containers, before.Spec.Containers)
-	owners.WriteChanges(runtimepatch.JobLayer, at, before, made)
+	owners.Record(runtimepatch.JobLayer, before, made, nil)
 	filled := now
 	filled.Labels = made.Labels
 	if children.WebhookPlaces(now.Annotations) {
 		filled.Spec.Affinity = before.Spec.Affinity
 	}
-	owners.WriteChanges(runtimepatch.DefaultLayer, at, made, filled)
-	owners.WriteChanges(runtimepatch.JobSetLayer, at, filled, now)
-	return fieldsWithin(owners, at), nil
+	owners.Record(runtimepatch.DefaultLayer, made, filled, nil)
+	owners.Record(runtimepatch.JobSetLayer, filled, now, nil)
+	return owners.All(), nil
 }
 
 // withSecurityContexts returns copies of the containers with the security contexts of others, item
@@ -143,18 +137,17 @@ func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
 		fieldpath.Item("name", replicatedJob), fieldpath.Field("template")}
 	sent, stored := templateOf(c.withoutServer.Members[at].Job(index)),
 		templateOf(c.requested.Members[at].Job(index))
-	owners := c.owners.Fork(c.with(path, func(t *batchv1.JobTemplateSpec) { *t = stored }), path)
+	owners := c.owners.Within(path).Fork(&stored)
 	defaulted := c.withoutServer.Members[at].Template
-	owners.WriteChanges(runtimepatch.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template,
-		defaulted)
-	owners.WriteChanges(runtimepatch.JobSetLayer, path, defaulted, sent)
+	owners.Record(runtimepatch.DefaultLayer, c.js.Spec.ReplicatedJobs[at].Template, defaulted, nil)
+	owners.Record(runtimepatch.JobSetLayer, defaulted, sent, nil)
 	// The Job API writes the labels with which a Job finds its Pods.
 	filled := stored
 	filled.Spec.Template.Labels, filled.Spec.Selector = sent.Spec.Template.Labels,
 		sent.Spec.Selector
-	owners.WriteChanges(runtimepatch.DefaultLayer, path, sent, filled)
-	owners.WriteChanges(runtimepatch.JobLayer, path, filled, stored)
-	c.last, c.lastJob = name, &ownedJob{owners, stored, path}
+	owners.Record(runtimepatch.DefaultLayer, sent, filled, nil)
+	owners.Record(runtimepatch.JobLayer, filled, stored, nil)
+	c.last, c.lastJob = name, &ownedJob{owners, stored}
 	return c.lastJob, nil
 }
 
@@ -162,35 +155,8 @@ func templateOf(job *batchv1.Job) batchv1.JobTemplateSpec {
 	return *(&batchv1.JobTemplateSpec{ObjectMeta: job.ObjectMeta, Spec: job.Spec}).DeepCopy()
 }
 
-// with returns the JobSet as a template with the replicated job at the path alone, after change to
-// it. A walk over the owners of a child so omits the fields of the other jobs.
-func (c *ChildOwners) with(at fieldpath.Path,
-	change func(*batchv1.JobTemplateSpec)) *trainer.JobSetTemplateSpec {
-	template := &trainer.JobSetTemplateSpec{ObjectMeta: c.js.ObjectMeta, Spec: c.js.Spec}
-	_, name, _ := at[2].Item()
-	i := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool {
-		return r.Name == name
-	})
-	own := c.js.Spec.ReplicatedJobs[i]
-	change(&own.Template)
-	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{own}
-	return template
-}
-
 func without(labels map[string]string, key string) map[string]string {
 	rest := maps.Clone(labels)
 	delete(rest, key)
 	return rest
-}
-
-// fieldsWithin yields the fields below a path, with relative paths.
-func fieldsWithin(owners *merge.History,
-	at fieldpath.Path) iter.Seq2[fieldpath.Path, []merge.Claim] {
-	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
-		for path, claims := range owners.All() {
-			if len(path) > len(at) && path.HasPrefix(at) && !yield(path[len(at):], claims) {
-				return
-			}
-		}
-	}
 }

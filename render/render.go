@@ -243,13 +243,16 @@ func (r *renderer) setOwners(merged *runtimepatch.Result, as View) {
 	owners, template, js := merged.History, &merged.Template, r.out.JobSet
 	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace,
 		Labels: js.Labels, Annotations: js.Annotations}
-	for field, value := range map[string]string{"name": js.Name, "namespace": js.Namespace} {
-		path := fieldpath.Fields("metadata", field)
-		owners.Write(runtimepatch.TrainJobLayer, merge.Origin{Path: path}, path, nil, value)
+	for _, field := range []string{"name", "namespace"} {
+		path, value := fieldpath.Fields("metadata", field), js.Name
+		if field == "namespace" {
+			value = js.Namespace
+		}
+		r.record(runtimepatch.TrainJobLayer, merge.Origin{Path: path}, path, nil, value)
 	}
 	if as == Stored {
-		owners.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), template.Spec,
-			js.Spec)
+		owners.Within(fieldpath.Fields("spec")).Record(runtimepatch.DefaultLayer, template.Spec,
+			js.Spec, nil)
 	}
 	template.Spec = js.Spec
 	if r.in.Layers != nil {

@@ -139,8 +139,8 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 	}
 	before := out.JobSet.Spec.DeepCopy()
 	ports.Spell(out.JobSet, spec)
-	out.History.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before,
-		out.JobSet.Spec)
+	out.History.Within(fieldpath.Fields("spec")).Record(runtimepatch.DefaultLayer, *before,
+		out.JobSet.Spec, nil)
 	objects, more := in.children(out, opts.Release, place)
 	return objects, append(found, more...)
 }

@@ -40,7 +40,7 @@ func (j *Job) upsertClaim(s *PodSet, claim corev1.PodResourceClaim) {
 	before, found := upsert(&s.pod().ResourceClaims, claim,
 		func(old *corev1.PodResourceClaim) bool { return old.Name == claim.Name })
 	recordItem(j, by,
-		s.PodPath().Append(fieldpath.Field("resourceClaims"), fieldpath.Item("name", claim.Name)),
+		append(s.PodPath(), fieldpath.Field("resourceClaims"), fieldpath.Item("name", claim.Name)),
 		before, found, claim)
 }
 

@@ -90,7 +90,7 @@ func (j *Job) countReplaced(s, counted *PodSet, field string, before *int32) {
 			counted.Name), "remove the label from one of the jobs"
 	}
 	j.reportRuntime(codes.CountReplaced, finding.Warning,
-		inRuntime(s.JobPath().Append(fieldpath.Field(field))),
+		inRuntime(append(s.JobPath(), fieldpath.Field(field))),
 		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, counted.Count, why),
 		help)
 }

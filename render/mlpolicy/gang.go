@@ -53,7 +53,7 @@ func (j *Job) checkGang() {
 			classes[class] = true
 			if p.Volcano != nil && len(classes) == 2 {
 				j.reportRuntime(codes.GangPriority, finding.Warning,
-					inRuntime(set.PodPath().Append(fieldpath.Field("priorityClassName"))),
+					inRuntime(append(set.PodPath(), fieldpath.Field("priorityClassName"))),
 					"the jobs have several priority classes: Volcano's PodGroup gets the last one",
 					"set one priority class for all jobs")
 			}

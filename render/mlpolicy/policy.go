@@ -194,7 +194,7 @@ func NewJob(in Input) *Job {
 			set.Count, set.CountFrom = *p,
 				Writer{runtimepatch.RuntimeLayer,
 					merge.Origin{
-						Path: inRuntime(set.JobPath().Append(fieldpath.Field("parallelism")))}}
+						Path: inRuntime(append(set.JobPath(), fieldpath.Field("parallelism")))}}
 		}
 		if set.Ancestor == Trainer && mlPolicy != nil {
 			// The template's own parallelism has no effect here.

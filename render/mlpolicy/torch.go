@@ -24,7 +24,7 @@ func torch(j *Job) bool {
 	pet := func(c Place) {
 		j.UpsertEnv(by.counting(set), c,
 			corev1.EnvVar{Name: "PET_NNODES", Value: strconv.Itoa(int(nodes))})
-		j.UpsertEnv(j.procsFrom(), c,
+		j.UpsertEnv(j.procsFrom(by), c,
 			corev1.EnvVar{Name: "PET_NPROC_PER_NODE", Value: procs.String()})
 		j.UpsertEnv(by, c, corev1.EnvVar{Name: "PET_NODE_RANK", ValueFrom: indexEnv()})
 	}
@@ -97,9 +97,9 @@ func (j *Job) numProcPerNode() *intstr.IntOrString {
 	return nil
 }
 
-// procsFrom returns the origin of that number.
-func (j *Job) procsFrom() Writer {
-	by, t := policyWriter("torch"), j.TrainJob.Spec.Trainer
+// procsFrom returns the writer of that number, which is the policy's if nothing else gives it.
+func (j *Job) procsFrom(by Writer) Writer {
+	t := j.TrainJob.Spec.Trainer
 	switch {
 	case j.numProcPerNode() != nil:
 		return by.from("spec", "trainer", "numProcPerNode")

@@ -17,16 +17,21 @@ import (
 // place, or appends a new item.
 
 // Path returns the path of the job in the JobSet.
-func (s *PodSet) Path() fieldpath.Path {
-	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"),
-		fieldpath.Item("name", s.filled().Name)}
+func (s *PodSet) Path() fieldpath.Path { return s.path(nil, 0) }
+
+// path returns the path of a part of the job, with room for more steps.
+func (s *PodSet) path(part fieldpath.Path, more int) fieldpath.Path {
+	path := make(fieldpath.Path, 0, 3+len(part)+more)
+	path = append(path, fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"),
+		fieldpath.Item("name", s.filled().Name))
+	return append(path, part...)
 }
 
 // JobPath returns the path of the spec of the job's Jobs.
-func (s *PodSet) JobPath() fieldpath.Path { return s.Path().Append(jobSpec()...) }
+func (s *PodSet) JobPath() fieldpath.Path { return s.path(jobSpec(), 1) }
 
 // PodPath returns the path of the spec of the job's Pods.
-func (s *PodSet) PodPath() fieldpath.Path { return s.Path().Append(podSpec()...) }
+func (s *PodSet) PodPath() fieldpath.Path { return s.path(podSpec(), 2) }
 
 var (
 	jobSpec = sync.OnceValue(func() fieldpath.Path { return fieldpath.Fields("template", "spec") })
@@ -48,9 +53,7 @@ func (s *PodSet) In(list string, c *corev1.Container) Place { return Place{c, s,
 // Path returns the path in the JobSet of a field of the container.
 func (p Place) Path(steps ...fieldpath.Step) fieldpath.Path {
 	p = p.filled()
-	in := p.set.Path()
-	path := make(fieldpath.Path, 0, len(in)+len(podSpec())+2+len(steps))
-	path = append(append(append(path, in...), podSpec()...), fieldpath.Field(p.list),
+	path := append(p.set.path(podSpec(), 2+len(steps)), fieldpath.Field(p.list),
 		fieldpath.Item("name", p.Name))
 	return append(path, steps...)
 }
@@ -110,7 +113,7 @@ func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
 			return old.Name == v.Name
 		})
 		recordItem(j, by,
-			s.PodPath().Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)), before,
+			append(s.PodPath(), fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)), before,
 			found, v)
 	}
 }
@@ -246,7 +249,7 @@ func (j *Job) SetCounts(s *PodSet) {
 		before, now := *field.at, counted.Count
 		*field.at = &now
 		j.countReplaced(s, counted, field.name, before)
-		path, by := s.JobPath().Append(fieldpath.Field(field.name)), counted.CountFrom
+		path, by := append(s.JobPath(), fieldpath.Field(field.name)), counted.CountFrom
 		if before == nil {
 			j.Record(by.Layer, by.From, path, nil, now)
 		} else if by.Layer != runtimepatch.RuntimeLayer || *before != now {
@@ -309,7 +312,7 @@ func (j *Job) setEntry(by Writer, s *PodSet, field string, entries *map[string]s
 		*entries = map[string]string{}
 	}
 	(*entries)[key] = value
-	path := s.JobPath().Append(fieldpath.Fields("template", "metadata", field)...).Append(
-		fieldpath.Key(key))
+	path := append(s.path(jobSpec(), 4), fieldpath.Field("template"), fieldpath.Field("metadata"),
+		fieldpath.Field(field), fieldpath.Key(key))
 	recordItem(j, by, path, before, found, value)
 }

@@ -29,7 +29,8 @@ func Computed(names ...string) Writer {
 func policyWriter(name string) Writer {
 	return Writer{
 		runtimepatch.PolicyLayer(name),
-		merge.Origin{Path: fieldpath.Fields("spec", "mlPolicy", name), Computed: true}}
+		merge.Origin{Path: fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("mlPolicy"),
+			fieldpath.Field(name)}, Computed: true}}
 }
 
 // writer returns the writer of the runtime's policy.

@@ -70,8 +70,8 @@ func made(in *workspace.Input, j workspace.Job, input render.Input,
 	if in.IsSpelled() && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()
 		ports.Spell(out.JobSet, input.Runtime)
-		out.History.WriteChanges(runtimepatch.DefaultLayer, fieldpath.Fields("spec"), *before,
-			out.JobSet.Spec)
+		out.History.Within(fieldpath.Fields("spec")).Record(runtimepatch.DefaultLayer, *before,
+			out.JobSet.Spec, nil)
 	}
 	return out.Findings, Made{out.JobSet, out.Companions, out.History}
 }
