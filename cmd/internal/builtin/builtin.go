@@ -8,49 +8,37 @@ import (
 	"sync"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
-	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	networkingv1beta1 "k8s.io/api/networking/v1beta1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	resourcev1beta1 "k8s.io/api/resource/v1beta1"
-	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	storagev1beta1 "k8s.io/api/storage/v1beta1"
-	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// groups holds the groups and versions of k8s.io/api that an API server stores. [Lacks] has the
-// others: each would add its code to the program.
+// groups holds the stable groups and versions of k8s.io/api that an API server stores. [Lacks] has
+// the others: each would add its code to the program, the beta versions 2 MB of it.
 var groups = runtime.SchemeBuilder{
-	admissionregistrationv1.AddToScheme, admissionregistrationv1beta1.AddToScheme,
-	appsv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
-	certificatesv1.AddToScheme, certificatesv1beta1.AddToScheme, coordinationv1.AddToScheme,
-	coordinationv1beta1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme,
+	admissionregistrationv1.AddToScheme, appsv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
+	certificatesv1.AddToScheme, coordinationv1.AddToScheme,
+	corev1.AddToScheme, discoveryv1.AddToScheme,
 	eventsv1.AddToScheme, flowcontrolv1.AddToScheme, networkingv1.AddToScheme,
-	networkingv1beta1.AddToScheme, nodev1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
-	resourcev1.AddToScheme, resourcev1beta1.AddToScheme, resourcev1beta2.AddToScheme,
-	schedulingv1.AddToScheme, storagev1.AddToScheme, storagev1beta1.AddToScheme,
-	storagemigrationv1beta1.AddToScheme,
-}
+	nodev1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
+	resourcev1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme}
 
 // types registers the groups on first use.
 var types = sync.OnceValue(func() *runtime.Scheme {
@@ -61,16 +49,16 @@ var types = sync.OnceValue(func() *runtime.Scheme {
 	return scheme
 })
 
-// Lacks reports whether a version is one of Kubernetes that TypeOf leaves out: it is alpha, no
-// server of Kubernetes 1.36 has it, or no server stores its kinds, as those of
-// authentication.k8s.io and authorization.k8s.io.
+// Lacks reports whether a version is one of Kubernetes that TypeOf leaves out: it is alpha or beta,
+// or no server stores its kinds, as those of authentication.k8s.io and authorization.k8s.io.
 func Lacks(apiVersion string) bool {
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil || types().IsVersionRegistered(version) {
 		return false
 	}
 	switch version.Group {
-	case "authentication.k8s.io", "authorization.k8s.io", "extensions", "internal.apiserver.k8s.io":
+	case "authentication.k8s.io", "authorization.k8s.io", "extensions", "internal.apiserver.k8s.io",
+		"storagemigration.k8s.io":
 		return true
 	}
 	return types().IsGroupRegistered(version.Group)

@@ -316,8 +316,8 @@ func (k *Kind) choose(flags option.Schema) error {
 	case k.typ == "" && k.goType != nil:
 		k.typ = option.StrategicType
 	case k.typ == "" && builtin.Lacks(k.apiVersion):
-		return fmt.Errorf("trainweld has no types of %s: write a version that API servers store, "+
-			"pass its --openapi, or merge as JSON by --type=merge", k.apiVersion)
+		return fmt.Errorf("trainweld has no types of %s: write a stable version, pass its "+
+			"--openapi, or merge as JSON by --type=merge", k.apiVersion)
 	case k.typ == "":
 		k.typ = option.JSONType
 	}
