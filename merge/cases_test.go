@@ -58,6 +58,7 @@ func TestCases(t *testing.T) {
 	runAll(t, "testdata/documents.txt", operationOf[document]())
 	runAll(t, "testdata/kinds.txt", operationOf[kinds]())
 	runAll(t, "testdata/edges.txt", operationOf[edges]())
+	runAll(t, "testdata/owned.txt", operationOf[owned]())
 }
 
 // TestObject_Cases tells what patches make of objects, by schemas and without one. Decoded and
