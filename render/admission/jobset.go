@@ -31,14 +31,16 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 	}
 	// With the defaults of its webhook, the JobSet needs no encoding after them. But a request
 	// loses a null, which the webhook would write again.
-	fields, err := Encode(d.mutated(c.output.JobSet))
+	full := d.mutated(c.output.JobSet)
+	fields, err := Encode(full)
 	if err == nil && hasNull(fields) {
 		fields, err = Encode(c.output.JobSet)
+		full = nil
 	}
 	if err != nil {
 		return nil // a value of the Go type always has an encoding
 	}
-	js, found := admitJobSet(ctx, c.in.Release, fields, c.job.id.Namespace)
+	js, found := admitJobSet(ctx, request{c.in.Release, fields, full}, c.job.id.Namespace)
 	for _, f := range found {
 		path := f.Path
 		f.Path = claimAsPrinted(path)
@@ -84,7 +86,7 @@ func claimAsPrinted(path fieldpath.Path) fieldpath.Path {
 // field of the JobSet in its claim.
 func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 	namespace string) finding.List {
-	js, rejected := admitJobSet(ctx, r, fields, cmp.Or(namespace, "default"))
+	js, rejected := admitJobSet(ctx, request{r, fields, nil}, cmp.Or(namespace, "default"))
 	if js == nil {
 		return rejected
 	}
@@ -125,28 +127,38 @@ func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List)
 	return found.List()
 }
 
+// request is a JobSet to admit in a release. full is its Go value with the defaults of the webhook,
+// if there is one.
+type request struct {
+	release *release.Release
+	fields  map[string]any
+	full    *jobset.JobSet
+}
+
 // admitJobSet sends a JobSet through its own admission.
-func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
-	namespace string) (*jobset.JobSet, finding.List) {
+func admitJobSet(ctx context.Context, r request, namespace string) (*jobset.JobSet, finding.List) {
 	found := &findings{}
-	d := found.definition(r, jobSetKind)
+	d := found.definition(r.release, jobSetKind)
 	if d == nil {
 		return nil, found.List()
 	}
-	o := d.decode(fields, namespace, found)
+	o := d.decode(r.fields, namespace, found)
 	if o.undecodable {
 		return nil, found.List()
 	}
-	js := &jobset.JobSet{}
-	if err := o.as(js); err != nil {
-		o.validate(ctx, nil, found)
-		found.undecodable(o, err)
-		return nil, found.List()
-	}
-	js, err := o.mutate(js)
-	if err != nil {
-		found.undecodable(o, err)
-		return nil, found.List()
+	js := r.full
+	if js == nil || !o.sharesSpec(r.fields) {
+		var err error
+		js = &jobset.JobSet{}
+		if err = o.as(js); err != nil {
+			o.validate(ctx, nil, found)
+			found.undecodable(o, err)
+			return nil, found.List()
+		}
+		if js, err = o.mutate(js); err != nil {
+			found.undecodable(o, err)
+			return nil, found.List()
+		}
 	}
 	o.validate(ctx, nil, found)
 	nameless := found.HasErrorWithin(o.id, fieldpath.Fields("metadata", "name"))

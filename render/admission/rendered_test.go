@@ -72,12 +72,13 @@ func TestAdmitRendered(t *testing.T) {
 			if err != nil || hasNull(applied) {
 				continue
 			}
-			defaulted, err := Encode((&findings{}).definition(nil, jobSetKind).mutated(out.JobSet))
+			full := (&findings{}).definition(nil, jobSetKind).mutated(out.JobSet)
+			defaulted, err := Encode(full)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, wantFound := admitJobSet(context.Background(), nil, applied, "default")
-			got, found := admitJobSet(context.Background(), nil, defaulted, "default")
+			want, wantFound := admitJobSet(context.Background(), request{fields: applied}, "default")
+			got, found := admitJobSet(context.Background(), request{fields: defaulted, full: full}, "default")
 			if !equality.Semantic.DeepEqual(got, want) ||
 				!reflect.DeepEqual(keysOf(found), keysOf(wantFound)) {
 				t.Errorf("%s: %s: with defaults %v\n%v\nwithout\n%v", input, d.ID, found, got, want)

@@ -79,6 +79,10 @@ func TestHelp_MostUsedFlags(t *testing.T) {
 		if status := runLine(&p, []string{cmd.Name(), "--help-all"}); status != exit.Done {
 			t.Fatalf("%s: status %d, %s", cmd.Name(), status, stderr.String())
 		}
+		if n := strings.Count(stdout.String(), "\n"); n > fullScreens {
+			t.Errorf("all of the help of %s has %d lines, want at most %d", cmd.Name(), n,
+				fullScreens)
+		}
 		_, text, _ := strings.Cut(
 			strings.ReplaceAll(stdout.String(), "\nMost used flags:\n", "\nFlags:\n"), "\nFlags:\n")
 		names := mostUsed(cmd.Name())

@@ -49,8 +49,11 @@ const (
 // firstScreen is the most lines of the help that a command shows without --help-all.
 const firstScreen = 24
 
+// fullScreens is the most lines of all of the help: two screens of 48 lines.
+const fullScreens = 96
+
 // pages matches the name of a page of the documentation, which an installed program lacks.
-var pages = regexp.MustCompile(`\bdocs/([a-z0-9-]+\.md)`)
+var pages = regexp.MustCompile(`(^|[\s(])docs/([a-z0-9-]+\.md)`)
 
 // showHelp returns a function that writes the help of a command. It writes all of it if that fits
 // the first screen or the user asks for it. Else it writes the parts that most people need.
@@ -63,14 +66,17 @@ func showHelp(p *host.Program) func(*cobra.Command, []string) {
 			(asked == nil || !asked.Changed) {
 			text = shortHelp(cmd, width)
 		}
-		fmt.Fprint(cmd.OutOrStdout(), pages.ReplaceAllString(text, codes.Docs+"$1"))
+		fmt.Fprint(cmd.OutOrStdout(), withPages(text))
 	}
 }
+
+// withPages replaces the names of pages by their addresses.
+func withPages(text string) string { return pages.ReplaceAllString(text, "${1}"+codes.Docs+"$2") }
 
 // fullHelp has the description, the examples, the commands and the flags of a command.
 func fullHelp(cmd *cobra.Command, width int) string {
 	var b strings.Builder
-	for _, paragraph := range strings.Split(cmp.Or(cmd.Long, cmd.Short), "\n\n") {
+	for _, paragraph := range strings.Split(withPages(cmp.Or(cmd.Long, cmd.Short)), "\n\n") {
 		if !strings.Contains("\n"+paragraph, "\n ") { // a table keeps its lines
 			paragraph = strings.ReplaceAll(paragraph, "\n", " ")
 		}
@@ -84,24 +90,66 @@ func fullHelp(cmd *cobra.Command, width int) string {
 		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
 	}
 	if cmd.HasExample() {
-		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.ReplaceAll(cmd.Example, "\n\n", "\n"))
 	}
 	listCommands(&b, cmd)
 	first, others := sorted(cmd)
 	if first.HasFlags() {
-		b.WriteString("\nMost used flags:\n" + first.FlagUsagesWrapped(width))
-		b.WriteString("\nOther flags:\n" + others.FlagUsagesWrapped(width))
+		b.WriteString("\nMost used flags:\n" + flagTable(first, width))
+		b.WriteString("\nOther flags:\n" + flagTable(others, width))
 	} else if others.HasAvailableFlags() {
-		b.WriteString("\nFlags:\n" + others.FlagUsagesWrapped(width))
+		b.WriteString("\nFlags:\n" + flagTable(others, width))
 	}
 	if global := ofProgram(cmd); global.HasFlags() {
-		b.WriteString("\nGlobal flags:\n" + global.FlagUsagesWrapped(width))
+		var names []string
+		global.VisitAll(func(f *pflag.Flag) { names = append(names, strings.TrimSpace(flagName(f))) })
+		b.WriteString("\n" + wrapped("Flags of the program, see "+cmd.Root().Name()+" --"+helpAll+
+			": "+strings.Join(names, "; "), width) + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n",
 			cmd.CommandPath())
 	}
 	return b.String()
+}
+
+// flagColumn is the column at which the table of flags explains them. Longer names reach into it.
+const flagColumn = 26
+
+// flagTable explains flags. Unlike pflag's table, it leaves most of a line to the text.
+func flagTable(flags *pflag.FlagSet, width int) string {
+	var b strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		_, usage := pflag.UnquoteUsage(f)
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" && f.DefValue != "0" {
+			usage += " (default " + f.DefValue + ")"
+		}
+		name := fmt.Sprintf("%-*s", flagColumn-2, flagName(f)) + "  "
+		lines := strings.Split(wrapped(strings.Repeat("x", len(name))+usage, width), "\n")
+		b.WriteString(name + lines[0][len(name):] + "\n")
+		if len(lines) > 1 {
+			rest := strings.Split(wrapped(strings.Join(lines[1:], " "), width-flagColumn), "\n")
+			for _, line := range rest {
+				b.WriteString(strings.Repeat(" ", flagColumn) + line + "\n")
+			}
+		}
+	})
+	return b.String()
+}
+
+// flagName returns the names of a flag, and that of its value if the flag gives it one.
+func flagName(f *pflag.Flag) string {
+	name := "      --" + f.Name
+	if f.Shorthand != "" {
+		name = "  -" + f.Shorthand + ", --" + f.Name
+	}
+	if value, _ := pflag.UnquoteUsage(f); strings.ToUpper(value) == value && value != "" {
+		name += " " + value
+	}
+	return name
 }
 
 // wrapped breaks a paragraph of one line at the last spaces before the width.

@@ -60,7 +60,7 @@ On a terminal, blame shows a name only where it changes, and cuts lines at the w
 has its name, for grep. Literal values of environment variables are masked unless you set --show-values.
 The output is a report: do not apply it.
 
-With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+Builds of -k: docs/builds.md
 
 With --patch, one object of another kind merges as in the command merge.
 

@@ -52,10 +52,9 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 findings of admission, the controllers and the API server at once, from the TrainJob to its Pods, each at its
 line and column. It needs no cluster.
 
-An error is an input that the cluster rejects, at admission or when a controller creates an object later. An
-input that can never run is also an error, and so are managers that disagree. A warning is an input that the
-cluster accepts but that is probably a mistake. docs/findings.md lists the codes. Findings with one cause in
-several objects appear once, with their number and the first three objects.
+An error is an input that the cluster rejects, at admission or when a controller creates an object later, or that
+can never run, or on which managers disagree. A warning is an input that the cluster accepts but that is probably a
+mistake. Findings with one cause in several objects appear once. The codes: docs/findings.md
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes, JobSets,
 PriorityClasses and RuntimeClasses as YAML or JSON. The command skips other kinds. It checks a runtime of -r
@@ -63,24 +62,14 @@ only if a TrainJob references it. With --crd it also checks objects of the kinds
 fields, types and rules, as on creation.
 
 A policy file, trainweld.yaml or --policy FILE, lists the known managers and what each may set, adds patches to
-TrainJobs, and sets severities. A violation is an error. docs/policy.md describes the file.
+TrainJobs, and sets severities. A violation is an error. The format: docs/policy.md
 
-With --git REV, the command checks the paths in that revision and in the working tree, and reports only the
-findings that the revision lacks. REV..REV and REV...REV compare two revisions, as in diff. Only these findings
-count for the exit status. A finding counts as old even if its line or file has changed. An object of
-both versions is an update, and the findings include what the cluster rejects of it, as with --old. With
---recreate, TrainJobs and JobSets are deleted and created again instead.
+With --git, only the findings that the revision lacks are reported, and count for the exit status. A finding counts as
+old even if its line or file has changed. An object of both versions is an update, as with --old.
 
-With --to-version, the command also checks the inputs as a later release of the Trainer does. What only that release
-refuses is a warning. Before an upgrade, see also diff --from-version.
-
-With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
-
-With --old, an object in both states is an update of the old one, and an object that is only new is created.
-The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
-suspended counts as having active Pods. PATH may be a dump of a cluster: objects with a status say what runs, the
-controllers go on from the objects that they made, and the findings include what never takes effect. docs/old.md has
-the details.
+With --old, an object in both states is an update of the old one, and an object that is only new is created. Without a
+status, an old TrainJob that is not suspended counts as having active Pods. PATH may be a dump of a cluster: the
+findings include what never takes effect. The details: docs/old.md
 
 The report goes to standard output, a summary to standard error.
 
@@ -93,9 +82,6 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 
   # Only the findings that a branch brings
   trainweld check --git origin/main...HEAD jobs/ -r runtimes/
-
-  # What a pull request changes, against the main branch in another working tree
-  trainweld check jobs/ -r runtimes/ --old ../main/jobs
 
   # What a cluster rejects, and what never reaches the objects that exist
   kubectl get trainjobs,trainingruntimes,clustertrainingruntimes,jobsets,jobs,configmaps -A -o yaml --show-managed-fields > dump.yaml

@@ -10,7 +10,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
-	"github.com/trainweld/trainweld/cmd/internal/output"
 )
 
 // Command returns the command with its flags and its help.
@@ -27,8 +26,6 @@ these two the input may also be a JobSet. --to=podsets renders what Kueue counts
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and runtimes as YAML
 or JSON. The kind, namespace and name identify a TrainJob's runtime. Objects go to standard output or to
 --output-dir, findings to standard error. If a finding is an error, no object is written.
-
-With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
 Exit status: 0 done; 1 a finding is an error, or with --exit-code a file changes; 2 usage, input or output
 failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to --output-dir.`,
@@ -50,14 +47,8 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
   # Every TrainJob below a directory to a file of its own
   trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/
 
-  # The same, and without the files of TrainJobs that are gone
-  trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/ --prune
-
   # The Pods of the first two nodes, as the cluster stores them
   trainweld render -f job.yaml -r runtime.yaml --to=pods --job=node/0..1 --as=stored
-
-  # Who runs where, at a glance
-  trainweld render -f job.yaml -r runtime.yaml --to=pods -o table
 
   # As Kueue admits it to a flavor
   trainweld render -f job.yaml -r runtime.yaml --flavors flavors.yaml --flavor node=spot
@@ -95,8 +86,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.OutputDir, "output-dir", "",
 		"write one file per TrainJob into this directory, once all are rendered")
 	f.BoolVar(&flags.Prune, "prune", false,
-		"with --output-dir: remove obsolete files of earlier runs with --prune, unless they have "+
-			"edits; "+output.OwnFilesName+" lists them")
+		"with --output-dir: remove obsolete files, unless they have edits")
 	f.BoolVar(&flags.ExitCode, "exit-code", false,
 		"with --output-dir: list the files that are written, removed or untracked by git, and "+
 			"end with status 1 if there are any")
@@ -132,7 +122,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 		"the folder of Flux's scripts in the trainer module: "+
 			"pkg/runtime/framework/plugins/flux/templates")
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false,
-		"add the controllers' owner references, without the uids that only a cluster has")
+		"add the controllers' owner references, without uids of a cluster")
 	flags.Children.AddUID(f)
 	flags.Children.Add(
 		f, "with --to=pods: only the Pods of this Job, or of this replicated job; INDEX is N, "+
