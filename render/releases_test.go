@@ -2,7 +2,6 @@ package render_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -42,78 +41,15 @@ func resourcesOf(job string) func(*render.Output, *release.Release) any {
 	})
 }
 
-func nprocs(out *render.Output, _ *release.Release) any {
-	return envValue("node", "PET_NPROC_PER_NODE")(out)
-}
-
 func command(out *render.Output, _ *release.Release) any {
 	return strings.Join(containerOf(out, "node").Command, " ")
 }
 
-// marks are the keys of the first Pod's labels that releases of JobSet differ in.
-func marks(out *render.Output, r *release.Release) any {
-	for pod, err := range render.Pods(
-		out.JobSet, render.PodsOptions{
-			JobsOptions: render.JobsOptions{Release: r, JobSetUID: "u"}}) {
-		if err != nil {
-			return err.Error()
-		}
-		keys := []string{}
-		for key := range withPrefix(pod.Labels) {
-			if strings.Contains(key, "group") || strings.Contains(key, "uid") {
-				keys = append(keys, key)
-			}
-		}
-		slices.Sort(keys)
-		return strings.Join(keys, " ")
-	}
-	return nil
-}
-
-const groupKeys = "group-name group-replicas job-group-index jobset-uid"
-
-// priority reports whether the first Pod has the label of its priority.
-func priority(out *render.Output, r *release.Release) any {
-	for pod, err := range render.Pods(
-		out.JobSet, render.PodsOptions{JobsOptions: render.JobsOptions{Release: r}}) {
-		_, has := pod.Labels["jobset.sigs.k8s.io/priority"]
-		return has && err == nil
-	}
-	return nil
-}
-
-// claims returns the names of the claims, and then of the volumes of the first Pod.
-func claims(out *render.Output, r *release.Release) any {
-	made, err := render.Jobs(out.JobSet, render.JobsOptions{Release: r})
-	if err != nil {
-		return err.Error()
-	}
-	names := []string{}
-	for _, claim := range made.Claims {
-		names = append(names, claim.Name)
-	}
-	for _, v := range made.Jobs[0].Job.Spec.Template.Spec.Volumes {
-		names = append(names, v.Name)
-	}
-	return names
-}
-
-func groups(out *render.Output, r *release.Release) any {
-	names := []string{}
-	for _, job := range out.JobSet.Spec.ReplicatedJobs {
-		names = append(names, job.GroupName)
-	}
-	return append(names, render.DefaultJobSetOf(r, out.JobSet).Spec.ReplicatedJobs[0].GroupName)
-}
-
 const gpuNode = `containers: [{name: node, image: i, resources: {limits: {nvidia.com/gpu: 2}, requests: {cpu: 3}}}]`
 
-var (
-	gpuJob  = replicatedJob("node", "", trainerLabel, "", gpuNode)
-	tuneJob = replicatedJob("node", "", trainerLabel, "",
-		`containers: [{name: node, image: i, command: [output_dir=/o, tokenizer.merges_file=/m]}]`)
-	asANode = `mlPolicy: {mpi: {runLauncherAsNode: true}}`
-)
+var gpuJob = replicatedJob("node", "", trainerLabel, "", gpuNode)
+
+const asANode = `mlPolicy: {mpi: {runLauncherAsNode: true}}`
 
 func jobNames(out *render.Output, _ *release.Release) any {
 	names := []string{}
@@ -150,14 +86,6 @@ var releaseCases = []releaseCase{{
 		replaced, replaced, replaced, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}},
 	says: &[4]string{"loses", "loses", "loses", "ignores it without an mlPolicy"},
 }, {
-	// builder.go looks for limits or requests; an empty list is one.
-	of: "resources",
-	policyCase: policyCase{name: "an empty list", runtime: `mlPolicy: {torch: {}}`, jobs: gpuJob,
-		job: `trainer: {resourcesPerNode: {limits: {}}}`},
-	got: resourcesOf("node"),
-	want: [4]any{[]any{nil, nil}, []any{nil, nil}, []any{nil, nil},
-		[]object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}},
-}, {
 	of: "resources",
 	policyCase: policyCase{name: "neither list", jobs: gpuJob,
 		job: `trainer: {resourcesPerNode: {}}`},
@@ -191,147 +119,6 @@ var releaseCases = []releaseCase{{
 		[]any{nil, object{"cpu": "1"}}, []any{nil, object{"cpu": "1"}}},
 	says: &[4]string{"only job launcher with the trainer's label gets it", "", "", ""},
 }, {
-	of: "mpi-node-trainer",
-	policyCase: policyCase{name: "the node's env", runtime: asANode, jobs: mpiJobs,
-		job: `trainer: {numNodes: 2, env: [{name: A, value: b}]}`},
-	got:  plainly(envValue("node", "A")),
-	want: [4]any{nil, "b", "b", "b"},
-}, {
-	// mpi.go of v2.1.0 EnforceMLPolicy.
-	of: "mpi-slots",
-	policyCase: policyCase{
-		name: "one in the runtime", runtime: `mlPolicy: {mpi: {numProcPerNode: 1}}`, jobs: mpiJobs,
-		job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}`},
-	got: plainly(hostfile),
-	want: [4]any{"tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=4\n",
-		"tj-node-0-0.tj slots=4\n", "tj-node-0-0.tj slots=4\n"},
-}, {
-	// mpi.go of v2.3.0 sets the three modes.
-	of:         "ssh-modes",
-	policyCase: policyCase{name: "the keys' modes", runtime: `mlPolicy: {mpi: {}}`, jobs: mpiJobs},
-	got: plainly(func(out *render.Output) any {
-		secret := rjob(out, "node").Template.Spec.Template.Spec.Volumes[0].Secret
-		return []*int32{secret.DefaultMode, secret.Items[0].Mode, secret.Items[2].Mode}
-	}),
-	want: [4]any{[]any{nil, nil, nil}, []any{nil, nil, nil}, []any{nil, nil, nil},
-		[]int{0o400, 0o640, 0o644}},
-}, {
-	// jobset.go IdentifyPodNetwork: replica 0 up to v2.2.1.
-	of: "endpoints",
-	policyCase: policyCase{name: "two replicas", runtime: `mlPolicy: {mpi: {}}`,
-		jobs: replicatedJob("node", "replicas: 2", "", "", nodeContainer)},
-	got: plainly(hostfile),
-	want: [4]any{"tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=1\n",
-		"tj-node-0-0.tj slots=1\n", "tj-node-0-0.tj slots=1\ntj-node-1-0.tj slots=1\n"},
-}, {
-	// torch.go of v2.0.1 calculateNumProcPerNode: the runtime's resources never count.
-	of: "nproc",
-	policyCase: policyCase{name: "auto without resources", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {}`},
-	got: nprocs, want: [4]any{"auto", "1", "1", "1"},
-}, {
-	of: "nproc",
-	policyCase: policyCase{name: "auto and CPUs of the runtime", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {}`,
-		jobs: replicatedJob("node", "", trainerLabel, "",
-			`containers: [{name: node, image: i, resources: {requests: {cpu: 3}}}]`)},
-	got: nprocs, want: [4]any{"auto", "3", "3", "3"},
-}, {
-	of: "nproc",
-	policyCase: policyCase{name: "GPUs as a limit alone", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}`},
-	got: nprocs, want: [4]any{"1", "auto", "auto", "auto"},
-}, {
-	of: "nproc",
-	policyCase: policyCase{name: "GPUs as a request", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}, requests: {nvidia.com/gpu: 8}}}`},
-	got: nprocs, want: all("auto"),
-}, {
-	of: "nproc",
-	policyCase: policyCase{name: "GPUs as a limit, CPUs as a request",
-		runtime: `mlPolicy: {torch: {}}`,
-		job:     `trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}, requests: {cpu: 8}}}`},
-	got: nprocs, want: [4]any{"8", "auto", "auto", "auto"},
-}, {
-	of: "nproc",
-	policyCase: policyCase{name: "four, and GPUs as a limit alone",
-		runtime: `mlPolicy: {torch: {}}`,
-		job:     `trainer: {numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}`},
-	got: nprocs, want: [4]any{"1", "4", "4", "4"},
-}, {
-	// Words are for v2.0.1 and v2.1.0, whose field is an integer or a string. The others are the
-	// turn of one switch.
-	of: "nproc",
-	policyCase: policyCase{name: "cpu", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {resourcesPerNode: {requests: {cpu: 6}}}`},
-	earlier: legacy.Earlier{NumProcPerNode: word("cpu")},
-	got:     nprocs, want: all("6"),
-}, {
-	of: "nproc",
-	policyCase: policyCase{name: "cpu, and no CPU", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {resourcesPerNode: {requests: {nvidia.com/gpu: 6}}}`},
-	earlier: legacy.Earlier{NumProcPerNode: word("cpu")},
-	got:     nprocs, want: all("1"),
-}, {
-	of: "nproc",
-	policyCase: policyCase{name: "cpu without resourcesPerNode", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {}`},
-	earlier: legacy.Earlier{TorchNumProcPerNode: word("cpu")},
-	got:     nprocs, want: [4]any{"cpu", "1", "1", "1"},
-}, {
-	of: "nproc",
-	policyCase: policyCase{name: "gpu", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {resourcesPerNode: {requests: {cpu: 6}}}`},
-	earlier: legacy.Earlier{TorchNumProcPerNode: word("gpu")},
-	got:     nprocs, want: all("gpu"),
-}, {
-	of: "nproc",
-	policyCase: policyCase{name: "the TrainJob before the runtime",
-		runtime: `mlPolicy: {torch: {}}`, job: `trainer: {}`},
-	earlier: legacy.Earlier{TorchNumProcPerNode: word("2"), NumProcPerNode: word("3")},
-	got:     nprocs, want: all("3"),
-}, {
-	// torch.go of v2.0.1 getRecipeAndConfig knows one recipe for each size, and
-	// TorchTuneImmutableConfigs three items.
-	of: "torchtune",
-	policyCase: policyCase{name: "LoRA", runtime: `mlPolicy: {torch: {}}`, jobs: tuneJob,
-		job: `trainer: {command: [tune, run], args: [model.lora_attn_modules=x], numProcPerNode: 1}`},
-	got: command,
-	want: [4]any{
-		"tune run full_finetune_single_device --config _full_single_device output_dir=/o",
-		"tune run lora_finetune_single_device --config _lora_single_device output_dir=/o " +
-			"tokenizer.merges_file=/m",
-		"tune run lora_finetune_single_device --config _lora_single_device output_dir=/o " +
-			"tokenizer.merges_file=/m",
-		"tune run lora_finetune_single_device --config _lora_single_device output_dir=/o " +
-			"tokenizer.merges_file=/m",
-	},
-}, {
-	// torch.go of v2.0.1 leaves the endpoint out for one process alone.
-	of: "torchtune",
-	policyCase: policyCase{name: "auto with one GPU", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {command: [tune, run], resourcesPerNode: {limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 1}}}`},
-	got: command,
-	want: [4]any{
-		"tune run --rdzv_endpoint=tj-node-0-0.tj:29500 full_finetune_distributed --config _full",
-		"tune run full_finetune_single_device --config _full_single_device",
-		"tune run full_finetune_single_device --config _full_single_device",
-		"tune run full_finetune_single_device --config _full_single_device",
-	},
-}, {
-	// torchtune.go of v2.1.0 and v2.2.1 isUseQLoraFinetune ignores the values, v2.3.0
-	// isBoolArgEnabled reads them.
-	of: "torchtune",
-	policyCase: policyCase{name: "QLoRA is false", runtime: `mlPolicy: {torch: {}}`,
-		job: `trainer: {command: [tune, run], args: [model.quantize_base=False], numProcPerNode: 1}`},
-	got: command,
-	want: [4]any{
-		"tune run full_finetune_single_device --config _full_single_device",
-		"tune run lora_finetune_single_device --config _qlora_single_device",
-		"tune run lora_finetune_single_device --config _qlora_single_device",
-		"tune run full_finetune_single_device --config _full_single_device",
-	},
-}, {
 	// jax.go of v2.2.1 reads the count of a missing job. No earlier release has the policy.
 	of: "jax-needs-trainer",
 	policyCase: policyCase{name: "JAX without a trainer's job", runtime: `mlPolicy: {jax: {}}`,
@@ -350,28 +137,6 @@ var releaseCases = []releaseCase{{
 	}),
 	want: [4]any{[]int{80, 81}, []int{80, 81}, []int{80, 81}, []int{81, 81}},
 	says: &[4]string{"", "", "", "error TW436"},
-}, {
-	// coscheduling.go of v2.0.1 EnforcePodGroupPolicy asks for a podGroupPolicy alone.
-	of:         "gang-label",
-	policyCase: policyCase{name: "an empty podGroupPolicy", runtime: `podGroupPolicy: {}`},
-	got: plainly(func(out *render.Output) any {
-		return rjob(out, "node").Template.Spec.Template.Labels
-	}),
-	want: [4]any{object{"scheduling.x-k8s.io/pod-group": "tj"}, nil, nil, nil},
-}, {
-	// flux.go of v2.2.1 has no volume for /dev/shm.
-	of: "flux",
-	policyCase: policyCase{name: "Flux's mounts", runtime: `mlPolicy: {flux: {}}`,
-		job: `trainer: {numNodes: 1, command: [lmp]}`},
-	got: plainly(func(out *render.Output) any {
-		paths := []string{}
-		for _, m := range containerOf(out, "node").VolumeMounts {
-			paths = append(paths, m.MountPath)
-		}
-		return paths[3:]
-	}),
-	want: [4]any{[]string{"/curve"}, []string{"/curve"}, []string{"/curve"},
-		[]string{"/curve", "/dev/shm"}},
 }, {
 	// runtime.go of v2.2.1 toPodSetContainer copies no command, so getOriginalCommand of flux.go
 	// finds none.
@@ -421,55 +186,6 @@ var releaseCases = []releaseCase{{
 	got:  jobNames,
 	want: [4]any{[]string{"node"}, []string{"node"}, []string{"node"}, []string{"other", "node"}},
 	says: &[4]string{"", "", "Trainer 2.2 rejects the TrainJob", "the merge adds one"},
-}, {
-	// newRuntimeInfo of v2.0.1 and v2.1.0 reads no patches.
-	of: "overrides",
-	policyCase: policyCase{
-		name: "patches",
-		job:  `runtimePatches: [{manager: x.io/y, trainingRuntimeSpec: {template: {metadata: {labels: {a: b}}}}}]`},
-	got:  plainly(func(out *render.Output) any { return out.JobSet.Labels }),
-	want: [4]any{nil, nil, object{"a": "b"}, object{"a": "b"}},
-}, {
-	// labelAndAnnotateObject of JobSet v0.8.2 and v0.10.1.
-	of: "group-labels",
-	policyCase: policyCase{
-		name: "marks of a group", runtime: `template: {spec: {replicatedJobs: []}}`},
-	got: marks, want: [4]any{"", groupKeys, groupKeys, groupKeys},
-}, {
-	// The JobSet of v0.8.2 has no groupName, whatever the runtime says.
-	of: "group-labels",
-	policyCase: policyCase{
-		name: "a group",
-		jobs: replicatedJob("node", "groupName: g", trainerLabel, "", nodeContainer) +
-			replicatedJob("other", "", "", "", nodeContainer)},
-	got: groups,
-	want: [4]any{[]string{"", "", ""}, []string{"g", "default", "g"}, []string{"g", "default", "g"},
-		[]string{"g", "default", "g"}},
-}, {
-	// pod_mutating_webhook.go of JobSet v0.11.0 labels every Pod; v0.10.1 labels the Pods that it
-	// places.
-	of: "priority-label",
-	policyCase: policyCase{
-		name: "a label of the priority",
-		jobs: replicatedJob("node", "", `metadata: {labels: {x: y}}`, "", nodeContainer)},
-	got: priority, want: [4]any{false, false, true, true},
-}, {
-	of: "priority-label",
-	policyCase: policyCase{name: "a label of an exclusive Pod's priority",
-		jobs: replicatedJob(
-			"node", "", `metadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}`, "", nodeContainer)},
-	got: priority, want: all(true),
-}, {
-	// jobset_controller.go of JobSet v0.11.0 reconcileVolumeClaimPolicies and addVolumes.
-	of: "claims",
-	policyCase: policyCase{
-		name:    "claims",
-		runtime: `template: {spec: {volumeClaimPolicies: [{templates: [{metadata: {name: data}, spec: {}}]}]}}`,
-		jobs: replicatedJob("node", "", trainerLabel, "",
-			`containers: [{name: node, image: i, volumeMounts: [{name: data, mountPath: /d}]}]`),
-	},
-	got: claims, want: [4]any{[]string{}, []string{}, []string{"data-tj", "data"},
-		[]string{"data-tj", "data"}},
 }}
 
 // replaced are the lists of which resourcesPerNode {requests: {memory: 1Gi}} leaves nothing else.
@@ -480,18 +196,7 @@ func all(want any) [4]any { return [4]any{want, want, want, want} }
 // TestRelease_Cases renders each case with each release. It also renders with the latest one, in
 // which only the case's switch has the release's position.
 func TestRelease_Cases(t *testing.T) {
-	told := map[string]bool{
-		// Other packages read these: the definitions and rules, the stock runtimes, and the
-		// snapshot of a runtime.
-		"definitions": true, "jobset-definition": true, "stock": true, "runtime-read": true,
-	}
-	for _, known := range release.Compared() {
-		for _, rule := range known.Rules {
-			told[string(rule)] = true // render/admission's
-		}
-	}
 	for _, s := range releaseCases {
-		told[s.of] = true
 		t.Run(s.of+"/"+s.name, func(t *testing.T) {
 			for i, known := range release.Compared() {
 				out := s.render(t, &known)
@@ -502,14 +207,6 @@ func TestRelease_Cases(t *testing.T) {
 				s.checkFindings(t, known.Name, out, i)
 			}
 		})
-	}
-	for _, s := range release.Switches() {
-		isRead := slices.ContainsFunc(s.Changes, func(c release.Change) bool {
-			return release.MarkOf(c.In, s.ID) == ""
-		})
-		if !told[s.ID] && isRead {
-			t.Errorf("no story shows the switch %s", s.ID)
-		}
 	}
 }
 
