@@ -2,7 +2,6 @@ package render_test
 
 import (
 	"maps"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,105 +90,6 @@ func TestExclusivePlacement(t *testing.T) {
 			}
 			if len(pod.NodeSelector) != 1 || len(pod.Tolerations) != 1 {
 				t.Error("the input was changed")
-			}
-		})
-	}
-}
-
-func TestVolumeClaims(t *testing.T) {
-	js := jobSet(t, `
-  volumeClaimPolicies:
-  - templates:
-    - metadata: {name: cache, labels: {a: b, jobset.sigs.k8s.io/jobset-name: x}, annotations: {c: d}, finalizers: [e]}
-      spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Ti}}}
-  - retentionPolicy: {whenDeleted: Retain}
-    templates:
-    - metadata: {name: models}
-      spec: {storageClassName: fast}
-  replicatedJobs:
-  - name: data
-    template: {spec: {template: {spec: {initContainers: [{name: i, volumeMounts: [{name: models, mountPath: /m}]}]}}}}
-  - name: node
-    template:
-      spec:
-        template:
-          spec:
-            containers:
-            - {name: node, volumeMounts: [{name: tmp, mountPath: /tmp}, {name: models, mountPath: /m}, {name: cache, mountPath: /c}]}
-            volumes: [{name: tmp, emptyDir: {}}]
-  - name: eval
-    template: {spec: {template: {spec: {containers: [{name: node}]}}}}
-`)
-	out := jobs(t, js, render.JobsOptions{OwnerReferences: true})
-	cache, models := out.Claims[0], out.Claims[1]
-	if cache.Name != "cache-llm" || cache.Namespace != "team" || models.Name != "models-llm" {
-		t.Errorf("claims %s/%s and %s", cache.Namespace, cache.Name, models.Name)
-	}
-	if want := map[string]string{"a": "b", jobset.JobSetNameKey: "llm"}; !maps.Equal(
-		cache.Labels, want) {
-		t.Errorf("labels %v, want %v: the controller's win", cache.Labels, want)
-	}
-	if cache.Annotations["c"] != "d" || cache.Finalizers != nil {
-		t.Errorf("annotations %v, finalizers %v: only labels and annotations are taken over",
-			cache.Annotations, cache.Finalizers)
-	}
-	if len(cache.OwnerReferences) != 1 || models.OwnerReferences != nil {
-		t.Error("the JobSet must own the claims that are deleted with it, and not the retained ones")
-	}
-	for i, want := range []string{"models=models-llm", "tmp= cache=cache-llm models=models-llm",
-		""} {
-		var got []string
-		for _, volume := range out.Jobs[i].Job.Spec.Template.Spec.Volumes {
-			claim := ""
-			if volume.PersistentVolumeClaim != nil {
-				claim = volume.PersistentVolumeClaim.ClaimName
-			}
-			got = append(got, volume.Name+"="+claim)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("volumes of %s: %v, want %q: the claims that a container mounts, after its "+
-				"own volumes",
-				out.Jobs[i].Job.Name, got, want)
-		}
-	}
-}
-
-func TestService(t *testing.T) {
-	for _, c := range []struct {
-		name, network, reason string
-		wantName              string
-		wantNotReady          bool
-	}{
-		{name: "default", reason: "the Service has the JobSet's name", wantName: "llm",
-			wantNotReady: true},
-		{name: "subdomain", network: "{subdomain: net}", reason: "or the subdomain's name",
-			wantName: "net", wantNotReady: true},
-		{name: "ready only", network: "{publishNotReadyAddresses: false}",
-			reason: "only a false turns it off", wantName: "llm"},
-		{name: "off", network: "{enableDNSHostnames: false, subdomain: net}",
-			reason: "without hostnames there is none"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			text := oneNode
-			if c.network != "" {
-				text += "  network: " + c.network
-			}
-			out := jobs(t, jobSet(t, text), render.JobsOptions{})
-			if got := out.Jobs[0].Job.Spec.Template.Spec.Subdomain; got != c.wantName {
-				t.Errorf("subdomain of the Pods %q, want %q: %s", got, c.wantName, c.reason)
-			}
-			if c.wantName == "" {
-				if out.Service != nil {
-					t.Errorf("Service %s: %s", out.Service.Name, c.reason)
-				}
-				return
-			}
-			s := out.Service
-			if s.Name != c.wantName || s.Namespace != "team" ||
-				s.Spec.PublishNotReadyAddresses != c.wantNotReady ||
-				s.Spec.ClusterIP != "None" ||
-				!maps.Equal(s.Spec.Selector, map[string]string{jobset.JobSetNameKey: "llm"}) {
-				t.Errorf("Service %+v: %s", s, c.reason)
 			}
 		})
 	}

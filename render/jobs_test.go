@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
@@ -47,130 +46,6 @@ func jobs(t testing.TB, js *jobset.JobSet, opts render.JobsOptions) *render.Jobs
 		t.Fatal(err)
 	}
 	return out
-}
-
-// withPrefix keeps the keys below JobSet's prefix, without it.
-func withPrefix(values map[string]string) map[string]string {
-	short := map[string]string{}
-	for key, value := range values {
-		if key, ok := strings.CutPrefix(key, "jobset.sigs.k8s.io/"); ok {
-			short[key] = value
-		}
-	}
-	return short
-}
-
-func TestJobsNumberTheirReplicas(t *testing.T) {
-	js := jobSet(t, `
-  coordinator: {replicatedJob: driver, jobIndex: 1}
-  network: {subdomain: net}
-  replicatedJobs:
-  - {name: data, groupName: io, replicas: 2, template: {spec: {template: {spec: {}}}}}
-  - {name: driver, replicas: 2, template: {spec: {completions: 1, template: {spec: {}}}}}
-  - {name: worker, groupName: io, replicas: 3, template: {spec: {template: {spec: {}}}}}
-`)
-	js.Status.Restarts = 4
-	out := jobs(t, js, render.JobsOptions{JobSetUID: "u"})
-	var names []string
-	for _, child := range out.Jobs {
-		names = append(names, child.Job.Name)
-	}
-	if want := "llm-data-0 llm-data-1 llm-driver-0 llm-driver-1 llm-worker-0 llm-worker-1 " +
-		"llm-worker-2"; strings.Join(names, " ") != want {
-		t.Fatalf("Jobs %v, want %s", names, want)
-	}
-	last := out.Jobs[6]
-	if last.ReplicatedJob != "worker" || last.Index != 2 {
-		t.Errorf("llm-worker-2 is replica %d of %s", last.Index, last.ReplicatedJob)
-	}
-	want := map[string]string{
-		"jobset-name": "llm", "jobset-uid": "u", "replicatedjob-name": "worker",
-		"restart-attempt":        "4",
-		"replicatedjob-replicas": "3", "global-replicas": "7", "job-index": "2",
-		"job-global-index": "6",
-		"job-key":          last.Job.Labels[jobset.JobKey], // checked apart
-		"group-name":       "io", "group-replicas": "5", "job-group-index": "4",
-		"coordinator": "llm-driver-1-0.net",
-	}
-	for place, got := range map[string]map[string]string{
-		"labels":               last.Job.Labels,
-		"annotations":          last.Job.Annotations,
-		"template labels":      last.Job.Spec.Template.Labels,
-		"template annotations": last.Job.Spec.Template.Annotations,
-	} {
-		if diff := cmp.Diff(want, withPrefix(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", place, diff)
-		}
-	}
-	keys := map[string]bool{}
-	for _, child := range out.Jobs {
-		keys[child.Job.Labels[jobset.JobKey]] = true
-	}
-	if len(keys) != len(out.Jobs) {
-		t.Errorf("%d Jobs have %d keys", len(out.Jobs), len(keys))
-	}
-}
-
-func TestJobKey(t *testing.T) {
-	out := jobs(t, jobSet(t, "metadata: {name: tj, namespace: ns}\nspec:"+oneNode),
-		render.JobsOptions{})
-	if got, want := out.Jobs[0].Job.Labels[jobset.JobKey],
-		"0bcd740d11c56fdbf8216fcf7513d26c028a66d7"; got != want {
-		t.Errorf("job-key %s, want %s", got, want)
-	}
-	if out := jobs(t, jobSet(t, "metadata: {name: tj}\nspec:"+oneNode),
-		render.JobsOptions{}); out.Jobs[0].Job.Namespace != "default" {
-		t.Errorf("a JobSet without a namespace has its Jobs in %q", out.Jobs[0].Job.Namespace)
-	}
-}
-
-func TestJobsKeepTheAuthorsMetadata(t *testing.T) {
-	js := jobSet(t, `
-  replicatedJobs:
-  - name: node
-    template:
-      metadata:
-        name: mine
-        namespace: elsewhere
-        finalizers: [example.com/job]
-        labels: {team: a, jobset.sigs.k8s.io/job-index: "9"}
-        annotations: {note: b}
-      spec:
-        suspend: true
-        template:
-          metadata:
-            finalizers: [example.com/pod]
-            labels: {app: c, jobset.sigs.k8s.io/jobset-name: other}
-            annotations: {note: d}
-          spec: {hostname: mine, subdomain: mine}
-`)
-	job := jobs(t, js, render.JobsOptions{}).Jobs[0].Job
-	template := job.Spec.Template
-	for _, c := range []struct{ got, want, reason string }{
-		{job.Name, "llm-node-0", "the controller names the Job"},
-		{job.Namespace, "team", "a Job is in its JobSet's namespace"},
-		{strings.Join(job.Finalizers, " "), "",
-			"of the template's metadata only labels and annotations count"},
-		{job.Labels["team"], "a", "labels of the Job template reach the Job"},
-		{template.Labels["team"], "", "but not its Pods"},
-		{job.Labels[jobset.JobIndexKey], "0", "the controller's labels win"},
-		{job.Annotations["note"], "b", "annotations of the Job template reach the Job"},
-		{template.Annotations["note"], "d", "annotations of the Pod template reach the Pods"},
-		{template.Labels["app"], "c", "labels of the Pod template reach the Pods"},
-		{job.Labels["app"], "", "but not the Job"},
-		{template.Labels[jobset.JobSetNameKey], "llm", "the controller's labels win there too"},
-		{strings.Join(template.Finalizers, " "), "example.com/pod",
-			"finalizers of the Pod template stay"},
-		{template.Spec.Subdomain, "llm", "the JobSet's subdomain wins"},
-		{template.Spec.Hostname, "mine", "the hostname is left to the Job controller"},
-	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q: %s", c.got, c.want, c.reason)
-		}
-	}
-	if *job.Spec.Suspend {
-		t.Error("the Job template's own suspend counts, but a Job is suspended with its JobSet only")
-	}
 }
 
 func TestJobsWait(t *testing.T) {

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -39,123 +37,13 @@ func podNames(all []*corev1.Pod) string {
 	return strings.Join(names, " ")
 }
 
-func TestIndexedPods(t *testing.T) {
-	js := jobSet(t, `
-  replicatedJobs:
-  - name: node
-    replicas: 2
-    template:
-      metadata: {labels: {of: job}}
-      spec:
-        parallelism: 2
-        completions: 2
-        backoffLimitPerIndex: 3
-        template:
-          metadata: {name: x, labels: {of: pod}, finalizers: [example.com/f]}
-          spec:
-            hostname: mine
-            initContainers: [{name: init}]
-            containers:
-            - {name: node, env: [{name: A, value: a}]}
-            - {name: side, env: [{name: JOB_COMPLETION_INDEX, value: mine}]}
-`)
-	all := pods(t, js, render.PodsOptions{})
-	if got, want := podNames(all), "node-0-0- node-0-1- node-1-0- node-1-1-"; got != want {
-		t.Fatalf("Pods %s, want %s", got, want)
-	}
-	pod := all[3]
-	for _, c := range []struct{ got, want, reason string }{
-		{pod.APIVersion + " " + pod.Kind, "v1 Pod", "an object says what it is"},
-		{pod.Name, "", "the cluster chooses the name"},
-		{pod.Namespace, "team", "a Pod is in its Job's namespace"},
-		{pod.Labels["of"], "pod", "labels come from the Pod template"},
-		{strings.Join(pod.Finalizers, " "), "example.com/f batch.kubernetes.io/job-tracking",
-			"the Job tracks its Pods by a finalizer, after the author's"},
-		{pod.Spec.Hostname, "llm-node-1-1",
-			"the host is Job and index, whatever the template says"},
-		{pod.Spec.Subdomain, "llm", "the subdomain is the JobSet's"},
-		{pod.Labels["batch.kubernetes.io/job-completion-index"], "1", "the index is a label"},
-		{pod.Annotations["batch.kubernetes.io/job-completion-index"], "1", "and an annotation"},
-		{pod.Annotations["batch.kubernetes.io/job-index-failure-count"], "0",
-			"failures count per index where they are limited so"},
-		{pod.Labels["jobset.sigs.k8s.io/priority"], "0", "JobSet's webhook writes the priority"},
-		{pod.Labels["job-name"], "", "the Job API's labels are for Stored"},
-		{environment(pod.Spec.InitContainers[0]),
-			"JOB_COMPLETION_INDEX=metadata.labels['batch.kubernetes.io/job-completion-index']",
-			"init containers learn the index"},
-		{environment(pod.Spec.Containers[0]),
-			"A=a JOB_COMPLETION_INDEX=metadata.labels['batch.kubernetes.io/job-completion-index']",
-			"containers too, after their own variables"},
-		{environment(pod.Spec.Containers[1]), "JOB_COMPLETION_INDEX=mine",
-			"unless they have that variable"},
-	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q: %s", c.got, c.want, c.reason)
-		}
-	}
-	if len(pod.OwnerReferences) != 0 {
-		t.Error("owner references nobody asked for")
-	}
-	if n := len(js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0].Env); n != 1 {
-		t.Error("the input was changed")
-	}
-}
-
-func environment(c corev1.Container) string {
-	var out []string
-	for _, env := range c.Env {
-		if env.ValueFrom != nil {
-			env.Value = env.ValueFrom.FieldRef.FieldPath
-		}
-		out = append(out, env.Name+"="+env.Value)
-	}
-	return strings.Join(out, " ")
-}
-
-func TestPodsWithoutIndex(t *testing.T) {
-	js := jobSet(
-		t, strings.Replace(oneNode, "parallelism",
-			"completionMode: NonIndexed\n        parallelism", 1))
-	all := pods(t, js, render.PodsOptions{})
-	if got, want := podNames(all), "node-0- node-0-"; got != want {
-		t.Fatalf("Pods %s, want %s", got, want)
-	}
-	pod := all[1]
-	if _, ok := pod.Labels[batchv1.JobCompletionIndexAnnotation]; ok || pod.Spec.Hostname != "" ||
-		pod.Spec.Containers[0].Env != nil {
-		t.Errorf("labels %v, hostname %q, env %v: a Pod without an index has none of these",
-			pod.Labels, pod.Spec.Hostname, pod.Spec.Containers[0].Env)
-	}
-	if pod.Spec.Subdomain != "llm" ||
-		!slices.Equal(pod.Finalizers, []string{batchv1.JobTrackingFinalizer}) {
-		t.Errorf("subdomain %q, finalizers %v", pod.Spec.Subdomain, pod.Finalizers)
-	}
-}
-
-func TestPods_LongNames(t *testing.T) {
-	a := strings.Repeat("a", 48)
-	for _, c := range []struct {
-		name   string
-		pods   int32
-		want   string // of the last Pod
-		reason string
-	}{
-		{a, 1, a + "-node-0-0-", "58 characters fit"},
-		{a + "a", 1, a + "a-node--0-", "one more costs the Job's name its last character"},
-		{a, 12, a + "-node--11-",
-			"a longer index costs the Job's name another, never the index its own"},
-	} {
-		js := jobSet(t, oneNode)
-		js.Name = c.name
-		job := &js.Spec.ReplicatedJobs[0].Template.Spec
-		job.Parallelism, job.Completions = &c.pods, &c.pods
-		all := pods(t, js, render.PodsOptions{})
-		last := all[len(all)-1]
-		if last.GenerateName != c.want || len(last.GenerateName) != 58 {
-			t.Errorf("generateName %s, want %s: %s", last.GenerateName, c.want, c.reason)
-		}
-		if host := fmt.Sprintf("%s-node-0-%d", c.name, c.pods-1); last.Spec.Hostname != host {
-			t.Errorf("hostname %s, want %s: hosts are not cut", last.Spec.Hostname, host)
+// TestPods_OwnIndex leaves a variable of the index alone that the template has.
+func TestPods_OwnIndex(t *testing.T) {
+	js := jobSet(t, strings.Replace(oneNode, "image: trainer:1",
+		"image: i, env: [{name: JOB_COMPLETION_INDEX, value: mine}]", 1))
+	for _, pod := range pods(t, js, render.PodsOptions{}) {
+		if env := pod.Spec.Containers[0].Env; len(env) != 1 || env[0].Value != "mine" {
+			t.Errorf("the variables are %v", env)
 		}
 	}
 }
