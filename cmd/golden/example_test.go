@@ -83,7 +83,7 @@ func ExampleFind() {
 		}
 	}
 	// Output:
-	// testdata/nodes/want/default_llm.yaml: differs from the rendering
+	// testdata/nodes/want/default_llm.yaml:16:1: differs from the rendering
 	//   JobSet default/llm
 	//     .spec.replicatedJobs[name="node"].template.spec.completions changed by trainjob (testdata/nodes/trainjob.yaml:7:13)
 	// -     2

@@ -285,7 +285,7 @@ func TestRun(t *testing.T) {
 	out, err := run()
 	for _, want := range []string{
 		"--- FAIL: TestCases/nodes ", "--- FAIL: TestCases/a/b ", "--- FAIL: TestCases/case ",
-		"nodes/want/default_llm.yaml: differs from the rendering; -update writes that",
+		"nodes/want/default_llm.yaml:16:1: differs from the rendering; -update writes that",
 		"nodes/trainjob.yaml:7:13)\n",
 	} {
 		if err == nil || !strings.Contains(out, want) {

@@ -181,6 +181,7 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 	switch {
 	case name == Findings:
 		f.Message, f.Update = "the findings differ", "writes them"
+		f.Position.Line, f.Position.Column = firstDifference(c.Old, c.New), 1
 		f.Lines = append(unified(c.Old, c.New), helpFor(c, got.findings)...)
 	case c.irregular:
 		f.Message, f.Update = "must be a regular file", "replaces a link"
@@ -190,9 +191,23 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 		f.Message, f.Update = "obsolete file: no TrainJob renders to it", "removes it"
 	default:
 		f.Message, f.Update = "differs from the rendering", "writes that"
+		f.Position.Line, f.Position.Column = firstDifference(c.Old, c.New), 1
 		f.Lines, f.IsMasked = explain(opts, c.Old, got.objects[name])
 	}
 	return f
+}
+
+// firstDifference returns the line of a file at which a new content begins to differ. Behind its
+// end, that is its last line.
+func firstDifference(old, new []byte) int {
+	after := slices.Collect(bytes.Lines(new))
+	n := 0
+	for line := range bytes.Lines(old) {
+		if n++; n > len(after) || !bytes.Equal(line, after[n-1]) {
+			return n
+		}
+	}
+	return max(n, 1)
 }
 
 // helpFor returns the positions and remedies of the unexpected findings.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/golden"
@@ -26,6 +27,7 @@ type testRun struct {
 	changed int // cases with an update, written or shown
 	notRun  int // cases that failed to run
 	warned  map[string]bool
+	shown   map[string]string // the case that shows a change, by the lines of the change
 	err     error
 }
 
@@ -46,6 +48,9 @@ func (t *testRun) add(c testCase, r *golden.Result, err error) {
 				fmt.Fprint(t.errs, line)
 			}
 		}
+	}
+	if err == nil && t.flags.format != "junit" { // whose cases stand alone
+		t.showOnce(name, r)
 	}
 	switch {
 	case err != nil:
@@ -68,6 +73,65 @@ func (t *testRun) add(c testCase, r *golden.Result, err error) {
 	}
 	if t.flags.format != "text" {
 		t.tests = append(t.tests, asTest(c, r, err))
+	}
+}
+
+// showOnce replaces the changes that an earlier case shows, as of one line of a runtime, by the name
+// of that case.
+func (t *testRun) showOnce(name string, r *golden.Result) {
+	if r == nil || t.flags.update != "" {
+		return
+	}
+	for i := range r.Failures {
+		f := &r.Failures[i]
+		whole := fmt.Sprint(f.Lines)
+		if other, ok := t.shown[whole]; ok {
+			f.Lines = []golden.Line{{Mark: ' ', Text: "as in " + other}}
+			continue
+		}
+		if len(f.Lines) > 0 {
+			t.shown[whole] = name
+		}
+		var lines, change []golden.Line
+		var others []string // the cases that show changes of the object
+		flush := func() {
+			if change == nil {
+				return
+			}
+			text := fmt.Sprint(change)
+			if other, ok := t.shown[text]; ok {
+				others = append(others, other)
+			} else {
+				t.shown[text] = name
+				lines = append(lines, change...)
+			}
+			change = nil
+		}
+		refer := func() {
+			flush()
+			for _, other := range slices.Compact(slices.Clone(others)) {
+				n := len(slices.DeleteFunc(slices.Clone(others), func(name string) bool {
+					return name != other
+				}))
+				lines = append(lines, golden.Line{Mark: ' ',
+					Text: fmt.Sprintf("  %s as in %s", report.Count(n, "change"), other)})
+			}
+			others = nil
+		}
+		for _, l := range f.Lines {
+			switch {
+			case l.Mark == ' ' && strings.HasPrefix(l.Text, "  ."):
+				flush()
+				change = []golden.Line{l}
+			case change != nil && strings.HasPrefix(l.Text, "    "):
+				change = append(change, l)
+			default:
+				refer()
+				lines = append(lines, l)
+			}
+		}
+		refer()
+		f.Lines = lines
 	}
 }
 

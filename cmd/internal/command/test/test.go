@@ -169,8 +169,8 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	t := testRun{flags: flags, warned: map[string]bool{}, out: p.Stdout, errs: p.Stderr,
-		paint: flags.Color.Painter(p, p.Stdout)}
+	t := testRun{flags: flags, warned: map[string]bool{}, shown: map[string]string{},
+		out: p.Stdout, errs: p.Stderr, paint: flags.Color.Painter(p, p.Stdout)}
 	progress := p.Progress()
 	var updates []caseOutcome
 	parallel.Ordered(len(cases), func(i int) caseOutcome {
