@@ -50,7 +50,7 @@ func turnSwitches(t *testing.T, seed uint64) (changed int) {
 		}
 	}()
 	now, inputs := from, map[string]render.Input{} // by what decides about the decoding
-	renderedAs := func(r *release.Release) *render.Output {
+	renderedAs := func(r *release.Release) *render.Objects {
 		in, read := inputs[r.Schema]
 		if !read {
 			in = readAs(t, pair, r)
@@ -81,7 +81,7 @@ func turnSwitches(t *testing.T, seed uint64) (changed int) {
 	return changed
 }
 
-func messages(out *render.Output) (texts []string) {
+func messages(out *render.Objects) (texts []string) {
 	for _, f := range out.Findings {
 		texts = append(texts, f.Error())
 	}

@@ -217,7 +217,7 @@ func decode(t *testing.T, value, into any) {
 	}
 }
 
-func typedObjects(t *testing.T, out *render.Output) []object {
+func typedObjects(t *testing.T, out *render.Objects) []object {
 	t.Helper()
 	objects := asObjects(t, []*jobset.JobSet{out.JobSet})
 	objects = append(objects, asObjects(t, out.Companions)...)

@@ -128,8 +128,8 @@ type Options struct {
 	FluxTemplates fs.FS
 }
 
-// Output holds the objects rendered from a TrainJob.
-type Output struct {
+// Objects holds the objects rendered from a TrainJob.
+type Objects struct {
 	// JobSet is the JobSet that the controller applies. It can be present in spite of errors. It is
 	// nil if the controller would not get that far.
 	JobSet *jobset.JobSet
@@ -143,6 +143,8 @@ type Output struct {
 	History *merge.History
 	// Findings are all findings: errors, warnings and notes.
 	Findings finding.List
+
+	release *release.Release
 }
 
 type renderer struct {
@@ -151,7 +153,11 @@ type renderer struct {
 	order   []string            // of the policies; nil for the usual one
 	forced  []conflict.Decision // of Options.ForceManagers
 	record  recorder            // into the history of the merge
-	out     *Output
+	out     *Objects
+}
+
+func newRenderer(in Input, r *release.Release) renderer {
+	return renderer{in: in.filled(), release: r.Or(), out: &Objects{release: r}}
 }
 
 func (r *renderer) report(f finding.Finding) {

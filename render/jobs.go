@@ -1,6 +1,9 @@
 package render
 
 import (
+	"iter"
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,6 +56,22 @@ type JobsOutput struct {
 	Claims []*corev1.PersistentVolumeClaim
 	// Findings are the findings on the children.
 	Findings finding.List
+}
+
+// Jobs yields the Jobs that the JobSet controller creates, as [Jobs] returns them without options,
+// also those that it creates later. It yields none without a JobSet.
+func (o *Objects) Jobs() iter.Seq[*batchv1.Job] {
+	return func(yield func(*batchv1.Job) bool) {
+		out, _ := Jobs(o.JobSet, JobsOptions{Release: o.release, Companions: o.Companions})
+		if out == nil {
+			return
+		}
+		for _, child := range slices.Concat(out.Jobs, out.Later) {
+			if !yield(child.Job) {
+				return
+			}
+		}
+	}
 }
 
 // ChildJob is one child Job of a JobSet.

@@ -97,7 +97,15 @@ func ExampleJobSet_release() {
 		if err != nil {
 			return err
 		}
-		fmt.Println(out.JobSet.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.ServiceAccountName)
+		for job := range out.Jobs() {
+			fmt.Println(job.Name)
+		}
+		for pod, err := range out.Pods() {
+			if err != nil {
+				return err
+			}
+			fmt.Println(pod.Spec.ServiceAccountName)
+		}
 		return nil
 	}
 	const job = `apiVersion: trainer.kubeflow.org/v1alpha1
@@ -116,6 +124,7 @@ spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {templat
 	fmt.Println(jobSet(
 		"llm.yaml", []byte(strings.Replace(job, "podTemplateOverrides", "runtimePatches", 1))))
 	// Output:
+	// llm-node-0
 	// training
 	// <nil>
 	// llm.yaml:6:3: TW101: TrainJob llm: .spec.runtimePatches: spec.runtimePatches is a field of Trainer 2.2 and later; Trainer 2.1 has no such field; use .spec.podTemplateOverrides, or deploy to a release that has the field

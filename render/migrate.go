@@ -91,13 +91,13 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 // renderOld renders the old form if there is a runtime, and else only checks the overrides. It
 // reports the problems of the overrides. If no JobSet results, it reports all errors. Both forms
 // share all other problems of the TrainJob.
-func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
-	var out *Output
+func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Objects {
+	var out *Objects
 	if in.Runtime != nil {
 		out, _ = JobSet(in, Options{})
 	} else {
 		patches := overrides.Patches()
-		out = &Output{
+		out = &Objects{
 			Findings: append(overrides.Check(),
 				check.Patches(patched.Skeleton(patches), patches)...)}
 		for i := range out.Findings {
@@ -130,7 +130,7 @@ func isOfOverrides(f finding.Finding) bool {
 	})
 }
 
-func renderNew(in Input, job *trainer.TrainJob) *Output {
+func renderNew(in Input, job *trainer.TrainJob) *Objects {
 	job = job.DeepCopy()
 	DefaultPatches(job.Spec.RuntimePatches, nil)
 	out, _ := JobSet(Input{TrainJob: job, Runtime: in.Runtime}, Options{})
@@ -138,7 +138,7 @@ func renderNew(in Input, job *trainer.TrainJob) *Output {
 }
 
 // worse returns the errors of the new form that the old form does not have.
-func worse(before, after *Output) finding.List {
+func worse(before, after *Objects) finding.List {
 	type message struct {
 		code          finding.Code
 		message, path string

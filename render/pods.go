@@ -121,6 +121,12 @@ func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 	}
 }
 
+// Pods yields the Pods that the cluster makes, as [Pods] yields them without options.
+func (o *Objects) Pods() iter.Seq2[*corev1.Pod, error] {
+	options := JobsOptions{Release: o.release, Companions: o.Companions}
+	return Pods(o.JobSet, PodsOptions{JobsOptions: options})
+}
+
 // PodRange is the Pods of one child Job. They differ only in their index. With exclusive placement,
 // the Pod of index 0 also differs in its affinity.
 type PodRange struct {

@@ -113,7 +113,7 @@ var fluxCases = []policyCase{{
 	name: "flux runs the job's command", reason: "as one string, without quotes around its words",
 	runtime: `mlPolicy: {flux: {}}`,
 	job:     `trainer: {numNodes: 2, command: [lmp, -v], args: ["x 2", z]}`,
-	got:     func(out *render.Output) any { return containerOf(out, "node").Command },
+	got:     func(out *render.Objects) any { return containerOf(out, "node").Command },
 	want:    []string{"/bin/bash", "/etc/flux-config/entrypoint.sh", "lmp -v x 2 z"},
 }, {
 	name: "the runtime's args stay behind",
@@ -123,7 +123,7 @@ var fluxCases = []policyCase{{
 	jobs: replicatedJob("node", "", trainerLabel, "",
 		`containers: [{name: node, image: i, command: [lmp], args: [theirs]}]`),
 	findings: []string{"warning TW448 .spec.trainer.args"},
-	got: func(out *render.Output) any {
+	got: func(out *render.Objects) any {
 		return slices.Concat(containerOf(out, "node").Command, containerOf(out, "node").Args)
 	},
 	want: []string{"/bin/bash", "/etc/flux-config/entrypoint.sh", "lmp mine", "theirs"},
@@ -133,7 +133,7 @@ var fluxCases = []policyCase{{
 	runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1}`,
 	jobs:     replicatedJob("work", "", trainerLabel, "", nodeContainer),
 	findings: []string{"warning TW448 " + inJobs + `[name="work"].name`},
-	got: func(out *render.Output) any {
+	got: func(out *render.Objects) any {
 		return containerOf(out, "work").VolumeMounts
 	}, want: nil,
 }, {
@@ -142,7 +142,7 @@ var fluxCases = []policyCase{{
 	runtime:  `mlPolicy: {flux: {}}`,
 	job:      `trainer: {numNodes: 1, env: [{name: FLUX_VIEW_IMAGE, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}`,
 	findings: []string{`error TW448 .spec.trainer.env[name="FLUX_VIEW_IMAGE"]`},
-	got: func(out *render.Output) any {
+	got: func(out *render.Objects) any {
 		return rjob(out, "node").Template.Spec.Template.Spec.InitContainers[0].Image
 	}, want: "",
 }, {
@@ -157,7 +157,7 @@ var fluxCases = []policyCase{{
 	opts:    render.Options{FluxTemplates: texts("<%s|%s|%s|%s>", "[%s|%s|%s]", "(%s|%s|%s|%s)")},
 	// -g is for each task, and gets the GPUs of the node
 	findings: []string{"warning TW448 .spec.mlPolicy.flux.numProcPerNode"},
-	got:      func(out *render.Output) any { return fluxData(out) },
+	got:      func(out *render.Objects) any { return fluxData(out) },
 	want: object{
 		"entrypoint.sh": "[--cores=0-1 --gpu=0-1|tj-node-0-0|-N 3 -n 6 -g 2]",
 		"init.sh":       "(/opt/view|tj-0|tj-node-0-[0-2]|<tcp://eth0:%p|tcp://%h.tj.ns.svc.cluster.local:%p|tj-node-0-[0-2]|fcfs>)",
@@ -228,7 +228,7 @@ var gangCases = []policyCase{{
 }, {
 	name: "the gang's label wins", reason: "over a manager's patch",
 	runtime: `podGroupPolicy: {coscheduling: {}}`, jobs: nodeJob,
-	got:  func(out *render.Output) any { return rjob(out, "node").Template.Spec.Template.Labels },
+	got:  func(out *render.Objects) any { return rjob(out, "node").Template.Spec.Template.Labels },
 	want: object{"scheduling.x-k8s.io/pod-group": "tj"},
 }}
 
@@ -246,7 +246,7 @@ var otherCases = []policyCase{{
 	name: "owner references without a uid", reason: "a TrainJob from a file has none",
 	opts:     render.Options{OwnerReferences: true},
 	findings: []string{"warning TW454 .metadata.uid"},
-	got: func(out *render.Output) any {
+	got: func(out *render.Objects) any {
 		return out.JobSet.OwnerReferences[0].Name
 	}, want: "tj",
 }, {

@@ -33,7 +33,7 @@ type policyCase struct {
 	// findings are the findings that matter for the case, in order, as "severity code path".
 	findings []string
 	// got reads the result, and want is what it is to read.
-	got  func(out *render.Output) any
+	got  func(out *render.Objects) any
 	want any
 }
 
@@ -123,7 +123,7 @@ func TestPolicy_Cases(t *testing.T) {
 
 // These functions read the results of cases.
 
-func rjob(out *render.Output, name string) *jobset.ReplicatedJob {
+func rjob(out *render.Objects, name string) *jobset.ReplicatedJob {
 	jobs := out.JobSet.Spec.ReplicatedJobs
 	return &jobs[slices.IndexFunc(jobs, func(rj jobset.ReplicatedJob) bool {
 		return rj.Name == name
@@ -131,18 +131,18 @@ func rjob(out *render.Output, name string) *jobset.ReplicatedJob {
 }
 
 // counts are parallelism, completions and replicas of a job.
-func counts(name string) func(*render.Output) any {
-	return func(out *render.Output) any {
+func counts(name string) func(*render.Objects) any {
+	return func(out *render.Objects) any {
 		rj := rjob(out, name)
 		return []int32{*rj.Template.Spec.Parallelism, *rj.Template.Spec.Completions, rj.Replicas}
 	}
 }
 
-func containerOf(out *render.Output, name string) *corev1.Container {
+func containerOf(out *render.Objects, name string) *corev1.Container {
 	return &rjob(out, name).Template.Spec.Template.Spec.Containers[0]
 }
 
-func envNames(out *render.Output) any {
+func envNames(out *render.Objects) any {
 	var names []string
 	for _, e := range containerOf(out, "node").Env {
 		names = append(names, e.Name)
@@ -150,8 +150,8 @@ func envNames(out *render.Output) any {
 	return names
 }
 
-func envValue(job, name string) func(*render.Output) any {
-	return func(out *render.Output) any {
+func envValue(job, name string) func(*render.Objects) any {
+	return func(out *render.Objects) any {
 		for _, e := range containerOf(out, job).Env {
 			if e.Name == name {
 				return e.Value
@@ -161,7 +161,7 @@ func envValue(job, name string) func(*render.Output) any {
 	}
 }
 
-func portNumbers(out *render.Output) any {
+func portNumbers(out *render.Objects) any {
 	var numbers []int32
 	for _, p := range containerOf(out, "node").Ports {
 		numbers = append(numbers, p.ContainerPort)
@@ -169,7 +169,7 @@ func portNumbers(out *render.Output) any {
 	return numbers
 }
 
-func companionNames(out *render.Output) any {
+func companionNames(out *render.Objects) any {
 	names := []string{}
 	for _, o := range out.Companions {
 		gvk := o.GetObjectKind().GroupVersionKind()
@@ -179,7 +179,7 @@ func companionNames(out *render.Output) any {
 	return names
 }
 
-func hostfile(out *render.Output) any {
+func hostfile(out *render.Objects) any {
 	for _, o := range out.Companions {
 		if cm, ok := o.(*corev1.ConfigMap); ok {
 			return cm.Data["hostfile"]
@@ -188,7 +188,7 @@ func hostfile(out *render.Output) any {
 	return nil
 }
 
-func groupSpec(out *render.Output) any {
+func groupSpec(out *render.Objects) any {
 	for _, o := range out.Companions {
 		if o.GetObjectKind().GroupVersionKind().Kind == "PodGroup" {
 			data, _ := yaml.Marshal(o)
@@ -200,7 +200,7 @@ func groupSpec(out *render.Output) any {
 	return nil
 }
 
-func noJobSet(out *render.Output) any { return out.JobSet == nil && out.Companions == nil }
+func noJobSet(out *render.Objects) any { return out.JobSet == nil && out.Companions == nil }
 
 const (
 	inJobs = `.spec.template.spec.replicatedJobs`
@@ -251,7 +251,7 @@ var countCases = []policyCase{{
 	reason:   "spec.suspend of the TrainJob is defaulted to false and always written",
 	runtime:  `template: {spec: {suspend: true}}`,
 	findings: []string{"warning TW432 .spec.template.spec.suspend"},
-	got:      func(out *render.Output) any { return out.JobSet.Spec.Suspend }, want: false,
+	got:      func(out *render.Objects) any { return out.JobSet.Spec.Suspend }, want: false,
 }, {
 	name: "a suspended job that can never be resumed",
 	reason: "the webhook fills retentionPolicy in on create, and it is immutable on the next " +
@@ -264,7 +264,7 @@ var countCases = []policyCase{{
 	reason:   "without mlPolicy the controller ignores resourcesPerNode, nonsense included",
 	job:      `trainer: {resourcesPerNode: {limits: {cpu: 2}}}`,
 	findings: []string{"warning TW437 .spec.trainer.resourcesPerNode"},
-	got: func(out *render.Output) any {
+	got: func(out *render.Objects) any {
 		return containerOf(out, "node").Resources
 	}, want: object{},
 }, {
@@ -278,7 +278,7 @@ var countCases = []policyCase{{
 		"warning TW438 " + inC + ".resources.claims",
 		"warning TW438 .spec.trainer.resourcesPerNode.claims",
 	},
-	got: func(out *render.Output) any {
+	got: func(out *render.Objects) any {
 		return containerOf(out, "node").Resources
 	}, want: object{"limits": object{"cpu": "2"}},
 }}
@@ -303,7 +303,7 @@ var portCases = []policyCase{{
 	jobs: replicatedJob("node", "", trainerLabel, "",
 		`containers: [{name: node, image: i, ports: [{name: rdzv, containerPort: 29500}]}]`),
 	findings: []string{"warning TW435 " + inC + `.ports[containerPort="29500"]`},
-	got: func(out *render.Output) any {
+	got: func(out *render.Objects) any {
 		return containerOf(out, "node").Ports
 	}, want: []object{{"containerPort": 29500}},
 }, {
@@ -402,7 +402,7 @@ var envCases = []policyCase{{
 	reason:   "the controller loses the fileKeyRef, and the Job API rejects valueFrom: {}",
 	job:      `trainer: {env: [{name: F, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}]}`,
 	findings: []string{`error TW439 .spec.trainer.env[name="F"]`},
-	got: func(out *render.Output) any {
+	got: func(out *render.Objects) any {
 		return containerOf(out, "node").Env
 	}, want: []object{{"name": "F", "valueFrom": object{}}},
 }, {
@@ -426,9 +426,9 @@ func texts(broker, entrypoint, init string) fstest.MapFS {
 	}
 }
 
-func fluxData(out *render.Output) any { return out.Companions[0].(*corev1.ConfigMap).Data }
+func fluxData(out *render.Objects) any { return out.Companions[0].(*corev1.ConfigMap).Data }
 
-func envAndConfig(out *render.Output) any {
+func envAndConfig(out *render.Objects) any {
 	return []any{envValue("node", "KUBEFLOW_TRAINER_SERVER_URL")(out),
 		out.Companions[0].(*corev1.ConfigMap).Data["ca.crt"]}
 }

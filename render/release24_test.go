@@ -16,7 +16,7 @@ import (
 // TestRelease_Unread renders cases of the switches that turn in Trainer 2.4, with 2.3 and with 2.4.
 // Back on the position of 2.3, the switch alone gives the rendering of 2.3.
 func TestRelease_Unread(t *testing.T) {
-	images := func(out *render.Output) any {
+	images := func(out *render.Objects) any {
 		var all []string
 		for i := range out.JobSet.Spec.ReplicatedJobs {
 			all = append(
@@ -24,7 +24,7 @@ func TestRelease_Unread(t *testing.T) {
 		}
 		return all
 	}
-	prte := func(out *render.Output) any {
+	prte := func(out *render.Objects) any {
 		var all []any
 		for _, job := range []string{"launcher", "node"} {
 			for _, e := range containerOf(out, job).Env {
@@ -51,7 +51,7 @@ func TestRelease_Unread(t *testing.T) {
 	const swap = "containers: [{name: node, image: i, resources: {claims: [{name: nic}, {name: " +
 		"gpu}]}}], resourceClaims: [{name: gpu, resourceClaimTemplateName: eight}, {name: nic, " +
 		"resourceClaimName: one}]"
-	claims := func(out *render.Output) any {
+	claims := func(out *render.Objects) any {
 		pod := rjob(out, "node").Template.Spec.Template.Spec
 		return []any{pod.ResourceClaims, pod.Containers[0].Resources.Claims}
 	}
@@ -64,7 +64,7 @@ func TestRelease_Unread(t *testing.T) {
 		{"claims-kept",
 			policyCase{reason: "beside resourcesPerNode", runtime: "mlPolicy: {torch: {}}",
 				jobs: claimed, job: "trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}",
-				got: func(out *render.Output) any {
+				got: func(out *render.Objects) any {
 					return len(containerOf(out, "node").Resources.Claims)
 				}}, 0, 2},
 		{"claims-per-node",
@@ -78,12 +78,12 @@ func TestRelease_Unread(t *testing.T) {
 			object(`[[{"name":"gpu","resourceClaimName":"one"},{"name":"other","resourceClaimName":"two"}],[{"name":"gpu","request":"r"},{"name":"other"}]]`),
 			object(`[[{"name":"gpu","resourceClaimTemplateName":"mine"},{"name":"other","resourceClaimName":"two"},{"name":"nic","resourceClaimTemplateName":"yours"}],[{"name":"gpu"},{"name":"other"},{"name":"nic"}]]`)},
 		{"claims-per-node",
-			policyCase{reason: "no policy", job: "trainer: {}", got: func(out *render.Output) any {
+			policyCase{reason: "no policy", job: "trainer: {}", got: func(out *render.Objects) any {
 				return len(rjob(out, "node").Template.Spec.Template.Spec.ResourceClaims)
 			}}, 0, 0},
 		{"claims-per-node",
 			policyCase{reason: "no spec.trainer", runtime: "mlPolicy: {torch: {}}",
-				got: func(out *render.Output) any {
+				got: func(out *render.Objects) any {
 					return len(rjob(out, "node").Template.Spec.Template.Spec.ResourceClaims)
 				}}, 0, 0},
 		{"claims-torch",
@@ -106,7 +106,7 @@ func TestRelease_Unread(t *testing.T) {
 		{"claims-torchtune",
 			policyCase{reason: "several devices", runtime: "mlPolicy: {torch: {}}", jobs: claimed,
 				job: "trainer: {command: [tune, run]}",
-				got: func(out *render.Output) any {
+				got: func(out *render.Objects) any {
 					return slices.Contains(containerOf(out, "node").Command,
 						"full_finetune_distributed")
 				}}, true, true},
@@ -129,7 +129,7 @@ func TestRelease_Unread(t *testing.T) {
 			jobs: replicatedJob("launcher", "", trainerLabel, "",
 				"containers: [{name: node, image: i, env: [{name: PRTE_MCA_plm_ssh_args, value: "+
 					"mine}]}]") + replicatedJob("node", "", "", "", nodeContainer),
-			got: func(out *render.Output) any {
+			got: func(out *render.Objects) any {
 				return containerOf(out, "launcher").Env[0].Value
 			}}, "mine", "-o ConnectionAttempts=10"},
 		{"mpi-image",
@@ -148,7 +148,7 @@ func TestRelease_Unread(t *testing.T) {
 		{"mpi-image",
 			policyCase{reason: "no command for the nodes", runtime: mpi, jobs: mpiJobs,
 				job: "trainer: {image: mine, command: [a], args: [b]}",
-				got: func(out *render.Output) any {
+				got: func(out *render.Objects) any {
 					return len(containerOf(out, "node").Command) +
 						len(containerOf(out, "node").Args)
 				}}, 0, 0},

@@ -23,25 +23,25 @@ type releaseCase struct {
 	of        string // the switch
 	overrides *legacy.Overrides
 	earlier   legacy.Earlier
-	got       func(*render.Output, *release.Release) any
+	got       func(*render.Objects, *release.Release) any
 	// want are the values in the order of the releases. The comment names the source.
 	want [4]any
 	// says are parts of the findings, or "" for a release that must report nothing but notes.
 	says *[4]string
 }
 
-func plainly(got func(*render.Output) any) func(*render.Output, *release.Release) any {
-	return func(out *render.Output, _ *release.Release) any { return got(out) }
+func plainly(got func(*render.Objects) any) func(*render.Objects, *release.Release) any {
+	return func(out *render.Objects, _ *release.Release) any { return got(out) }
 }
 
-func resourcesOf(job string) func(*render.Output, *release.Release) any {
-	return plainly(func(out *render.Output) any {
+func resourcesOf(job string) func(*render.Objects, *release.Release) any {
+	return plainly(func(out *render.Objects) any {
 		r := rjob(out, job).Template.Spec.Template.Spec.Containers[0].Resources
 		return []any{r.Limits, r.Requests}
 	})
 }
 
-func command(out *render.Output, _ *release.Release) any {
+func command(out *render.Objects, _ *release.Release) any {
 	return strings.Join(containerOf(out, "node").Command, " ")
 }
 
@@ -51,7 +51,7 @@ var gpuJob = replicatedJob("node", "", trainerLabel, "", gpuNode)
 
 const asANode = `mlPolicy: {mpi: {runLauncherAsNode: true}}`
 
-func jobNames(out *render.Output, _ *release.Release) any {
+func jobNames(out *render.Objects, _ *release.Release) any {
 	names := []string{}
 	for _, job := range out.JobSet.Spec.ReplicatedJobs {
 		names = append(names, job.Name)
@@ -102,7 +102,7 @@ var releaseCases = []releaseCase{{
 		runtime: `{mlPolicy: {torch: {}}, podGroupPolicy: {coscheduling: {}}}`, jobs: gpuJob,
 		job: `trainer: {numNodes: 2, resourcesPerNode: {requests: {memory: 1Gi}}}`,
 	},
-	got: plainly(func(out *render.Output) any {
+	got: plainly(func(out *render.Objects) any {
 		return groupSpec(out).(map[string]any)["minResources"]
 	}),
 	want: [4]any{object{"cpu": "6"}, object{"cpu": "6"}, object{"memory": "2Gi"},
@@ -131,7 +131,7 @@ var releaseCases = []releaseCase{{
 	policyCase: policyCase{name: "ports of an init container",
 		jobs: replicatedJob("node", "", trainerLabel, "",
 			`initContainers: [{name: s, image: i, ports: [{containerPort: 80}, {containerPort: 81}]}], `+nodeContainer)},
-	got: plainly(func(out *render.Output) any {
+	got: plainly(func(out *render.Objects) any {
 		ports := rjob(out, "node").Template.Spec.Template.Spec.InitContainers[0].Ports
 		return []int32{ports[0].ContainerPort, ports[1].ContainerPort}
 	}),
@@ -145,7 +145,7 @@ var releaseCases = []releaseCase{{
 		job: `trainer: {numNodes: 1, args: [x]}`,
 		jobs: replicatedJob("node", "", trainerLabel, "",
 			`containers: [{name: node, image: i, command: [lmp]}]`)},
-	got: plainly(func(out *render.Output) any {
+	got: plainly(func(out *render.Objects) any {
 		return containerOf(out, "node").Command[2]
 	}),
 	want: [4]any{"x", "x", "x", "lmp x"},
@@ -166,7 +166,7 @@ var releaseCases = []releaseCase{{
 	of: "status-gate",
 	policyCase: policyCase{name: "progress", job: `trainer: {}`,
 		opts: render.Options{FeatureGates: render.FeatureGates{TrainJobStatus: true}}},
-	got:  plainly(func(out *render.Output) any { return len(containerOf(out, "node").Env) }),
+	got:  plainly(func(out *render.Objects) any { return len(containerOf(out, "node").Env) }),
 	want: [4]any{0, 0, 3, 3},
 	says: &[4]string{"Trainer 2.0 does not have it", "Trainer 2.1 does not have it", "certificate",
 		"certificate"},
@@ -210,7 +210,7 @@ func TestRelease_Cases(t *testing.T) {
 	}
 }
 
-func (s releaseCase) render(t *testing.T, r *release.Release) *render.Output {
+func (s releaseCase) render(t *testing.T, r *release.Release) *render.Objects {
 	t.Helper()
 	in, opts := s.input(t), s.opts
 	in.Earlier, opts.Release = s.earlier, r
@@ -221,7 +221,7 @@ func (s releaseCase) render(t *testing.T, r *release.Release) *render.Output {
 	return out
 }
 
-func (s releaseCase) checkFindings(t *testing.T, name string, out *render.Output, i int) {
+func (s releaseCase) checkFindings(t *testing.T, name string, out *render.Objects, i int) {
 	t.Helper()
 	if s.says == nil {
 		return

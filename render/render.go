@@ -53,8 +53,8 @@ import (
 // JobSet renders a TrainJob to the JobSet that the controller of the release applies. It does not
 // change its input. The error is a finding.List with every finding of severity Error. The output is
 // never nil and holds all findings. If the controller would crash, or fail on every retry, a
-// finding reports it and Output.JobSet is nil.
-func JobSet(in Input, opts Options) (*Output, error) { return Merge(in, opts).JobSet() }
+// finding reports it and Objects.JobSet is nil.
+func JobSet(in Input, opts Options) (*Objects, error) { return Merge(in, opts).JobSet() }
 
 // Merging is a rendering whose patches are merged, and whose policies have not run yet. The
 // Trainer's webhook judges this state.
@@ -76,8 +76,7 @@ type Merging struct {
 
 // Merge renders a TrainJob up to the merge of its patches. It does not change its input.
 func Merge(in Input, opts Options) *Merging {
-	m := &Merging{renderer: renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}},
-		opts: opts}
+	m := &Merging{renderer: newRenderer(in, opts.Release), opts: opts}
 	m.dropUnsupportedFields()
 	var ok bool
 	if m.all, m.remaining, m.Decisions, ok = m.resolvePatches(opts); !ok {
@@ -91,7 +90,7 @@ func Merge(in Input, opts Options) *Merging {
 }
 
 // JobSet goes on from the merge, once. It returns the same as the function JobSet for the input.
-func (m *Merging) JobSet() (*Output, error) {
+func (m *Merging) JobSet() (*Objects, error) {
 	if m == nil || m.out == nil {
 		return JobSet(Input{}, Options{})
 	}
@@ -278,7 +277,8 @@ func Conflicts(in Input, opts Options) finding.List {
 // the merged patches. The renderer has the findings.
 func patchesMerged(in Input,
 	opts Options) (*renderer, *runtimepatch.Result, []trainer.RuntimePatch) {
-	r := &renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}
+	made := newRenderer(in, opts.Release)
+	r := &made
 	r.dropUnsupportedFields()
 	_, left, decisions, ok := r.resolvePatches(opts)
 	if !ok {

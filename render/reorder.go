@@ -40,7 +40,7 @@ func (m *Merging) acting() []string {
 	if err != nil {
 		return nil
 	}
-	aside := renderer{in: m.in, release: m.release, out: &Output{}}
+	aside := renderer{in: m.in, release: m.release, out: &Objects{}}
 	j, _ := aside.enforce(merged, m.opts)
 	return mlpolicy.Acting(j.Input)
 }

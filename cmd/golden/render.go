@@ -160,7 +160,7 @@ func (in *caseInput) foundAbove(runtime fieldpath.Object, missing bool) finding.
 }
 
 // children returns the Jobs with the Service and the claims, or the Pods.
-func (in *caseInput) children(out *render.Output, r *release.Release,
+func (in *caseInput) children(out *render.Objects, r *release.Release,
 	place func(merge.Claim) merge.Claim) ([]renderedObject, finding.List) {
 	opts := in.opts.pods
 	opts.Release, opts.Companions = r, out.Companions

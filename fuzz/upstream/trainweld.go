@@ -113,7 +113,7 @@ func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 	return r, nil
 }
 
-func companions(out *render.Output) (objects []any) {
+func companions(out *render.Objects) (objects []any) {
 	for _, c := range out.Companions {
 		objects = append(objects, c)
 	}

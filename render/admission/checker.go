@@ -98,7 +98,7 @@ type checker struct {
 	// merged is the runtime's template with all patches, and later with the writes of the policies.
 	// It is nil if the cluster's merge fails.
 	merged *runtimepatch.Result
-	output *render.Output // nil before the policies
+	output *render.Objects // nil before the policies
 	owners fieldOwners
 	causes []cause
 	// causeAt maps a field to the first cause there, counted from 1.

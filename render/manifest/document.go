@@ -149,12 +149,6 @@ func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
 	if d != nil && d.origin != nil {
 		return d.origin(d, p)
 	}
-	return d.TextPosition(p)
-}
-
-// TextPosition is Position in the text that was decoded, also for a generated object. It tells
-// fields apart.
-func (d *Document) TextPosition(p fieldpath.Path) fieldpath.Position {
 	s, at := d.place()
 	return s.Position(s.Find(at, p))
 }
@@ -180,13 +174,6 @@ func (d *Document) Format() Format {
 		return JSON
 	}
 	return YAML
-}
-
-// SourceLine returns a line of the document's file without its line break, or "" for a missing
-// line. Lines count from 1 and end by the rules of YAML.
-func (d *Document) SourceLine(line int) string {
-	s, _ := d.place()
-	return s.File.Line(line)
 }
 
 // Trace makes Position return positions in the sources of a generated object. It also moves the
@@ -239,8 +226,9 @@ func (d *Document) place() (*source.Source, fieldpath.Path) {
 	return d.source, d.at
 }
 
-// Lines returns a function that returns the lines of a file by number, like Document.SourceLine.
-// The file need not hold documents. It is safe for concurrent use.
+// Lines returns a function that returns the lines of a file by number, without their line breaks,
+// or "" for a missing line. Lines count from 1 and end by the rules of YAML. The function is safe
+// for concurrent use.
 func Lines(data []byte) func(line int) string { return (&source.File{Data: data}).Line }
 
 // Content returns the object of the text as JSON does: with float64 or int64 for numbers. Unlike

@@ -230,9 +230,6 @@ func TestDocument_Trace(t *testing.T) {
 	if at := d.Findings[0].Position; at != source {
 		t.Errorf("the finding is at %s, want %s", at, source)
 	}
-	if at := d.TextPosition(suspend); at.File != "made" || at.Line != 5 {
-		t.Errorf("TextPosition() = %s, want made:5", at)
-	}
 	if text, ok := d.Text(suspend); text != "false" || !ok {
 		t.Errorf("Text() = %q, %t, want false", text, ok)
 	}

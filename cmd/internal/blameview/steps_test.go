@@ -144,7 +144,7 @@ func TestPathStack(t *testing.T) {
 }
 
 // recorded renders an input that has a runtime of its own, and returns nil for any other.
-func recorded(t *testing.T, file string) *render.Output {
+func recorded(t *testing.T, file string) *render.Objects {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {

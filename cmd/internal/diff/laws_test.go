@@ -383,7 +383,7 @@ func renderRecorded(t *testing.T, dir string) *jobset.JobSet {
 	return nil
 }
 
-func outputOf(t *testing.T, dir string) *render.Output {
+func outputOf(t *testing.T, dir string) *render.Objects {
 	t.Helper()
 	file := filepath.Join(dir, "input.yaml")
 	data, err := os.ReadFile(file)

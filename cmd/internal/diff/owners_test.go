@@ -64,7 +64,7 @@ type ownedObject struct {
 }
 
 // withChildren are the JobSet, its first Job and its first Pod.
-func withChildren(t *testing.T, out *render.Output) []ownedObject {
+func withChildren(t *testing.T, out *render.Objects) []ownedObject {
 	t.Helper()
 	objects := []ownedObject{{out.JobSet, diff.OwnersOf(out.History)}}
 	opts := render.JobsOptions{Stored: true}
@@ -156,7 +156,7 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 									Spec: &trainer.PodSpecPatch{ServiceAccountName: &service}}}}}},
 			}}}}}
 	after := renderOwned(t, job, "train:2")
-	children := func(out *render.Output) *render.ChildOwners {
+	children := func(out *render.Objects) *render.ChildOwners {
 		owners, err := render.OwnersOfChildren(out.JobSet, out.History,
 			render.JobsOptions{Stored: true})
 		if err != nil {
@@ -166,7 +166,7 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 	}
 	owned := ownersOf(t)
 
-	jobs := func(out *render.Output) *batchv1.Job {
+	jobs := func(out *render.Objects) *batchv1.Job {
 		made, err := render.Jobs(out.JobSet, render.JobsOptions{Stored: true})
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 		`.spec.template.spec.serviceAccountName:  -> manager/a.io/b`,
 	})
 
-	pods := func(out *render.Output) *corev1.Pod {
+	pods := func(out *render.Objects) *corev1.Pod {
 		for pod, err := range render.Pods(
 			out.JobSet, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}}) {
 			if err != nil {
@@ -205,7 +205,7 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 	})
 }
 
-func renderOwned(t *testing.T, job *trainer.TrainJob, image string) *render.Output {
+func renderOwned(t *testing.T, job *trainer.TrainJob, image string) *render.Objects {
 	t.Helper()
 	out, err := render.JobSet(inputOf(job, image), render.Options{})
 	if err != nil {

@@ -185,7 +185,7 @@ func rejections(r *release.Release, found finding.List) finding.List {
 }
 
 // objects returns the rendered objects. The JobSet carries the owners of its patches.
-func objects(r *release.Release, input render.Input, rendered *render.Output) ([]any, error) {
+func objects(r *release.Release, input render.Input, rendered *render.Objects) ([]any, error) {
 	js, err := admission.Encode(rendered.JobSet)
 	if err != nil {
 		return nil, err
