@@ -27,7 +27,7 @@ in = cd $(1) && GOWORK=off go
 ALONE := fuzz fuzz/kueue cmd/internal/hosts
 # What only the program has, by random inputs. The module also has cluster, whose control plane compiles for minutes: make differential runs it.
 PROGRAM := cmd/internal/fuzz
-COMMANDS := ./blame ./command ./sarif ./trainingoperator ./vap
+COMMANDS := ./blame ./command ./origins ./sarif ./trainingoperator ./vap
 
 .PHONY: help nightly laws build release-check image documents tag test test-long test-growth test-race test-upstream test-releases oracles test-hosts test-pages differential lint vulnerabilities apidiff bench measure fuzz soak demo generate upstream
 

@@ -38,6 +38,9 @@ type Options struct {
 	// Locate returns a claim with its position in a file. The layer may be another one, such as
 	// that of the patch that made the runtime. Nil leaves positions empty.
 	Locate func(merge.Claim) merge.Claim
+	// Plain means that the object has no schema: each item of a list is a field. The paths of the
+	// history have the steps of FieldStep and ItemSteps.
+	Plain bool
 	// Disputed are fields with conflicts between managers that their claims alone do not show. An
 	// example is a volume with two sources from two managers.
 	Disputed []fieldpath.Path

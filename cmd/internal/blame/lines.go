@@ -45,7 +45,11 @@ func (o *Object) write(object any, opts Options) error {
 	w := lineWriter{text: strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"), root: o.root,
 		show: opts.ShowValues}
 	w.lines = make([]Line, len(w.text))
-	w.value(document.Content[0], o.typ, nil, 0, len(w.text))
+	if opts.Plain {
+		w.plain(document.Content[0], nil, 0, len(w.text))
+	} else {
+		w.value(document.Content[0], o.typ, nil, 0, len(w.text))
+	}
 	for i, line := range w.lines {
 		if line.Text = w.text[i]; line.Field != nil {
 			line.Layer = line.Field.layer()

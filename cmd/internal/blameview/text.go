@@ -201,6 +201,9 @@ type Blamed struct {
 	Entries  []Entry
 }
 
+// IsBuilt reports whether the object is an output of a build, and not what becomes of one.
+func (b Blamed) IsBuilt() bool { return b.Build != "" && b.Way == nil && b.Entries == nil }
+
 // title names the object in a report.
 func (b Blamed) title() string {
 	if b.Build == "" {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/process"
 )
@@ -40,6 +41,7 @@ type request struct {
 	Dir        []byte   // without links; bytes, since it may be no UTF-8
 	Roots      [][]byte // the directories that the build may read
 	SetsSchema bool     // a kustomization of the build sets a schema
+	Trace      bool     // the answer is the origin of each value
 }
 
 // answer tells the memory of the process, or the result of a build.
@@ -49,10 +51,12 @@ type answer struct {
 	Product *product `json:",omitempty"`
 }
 
-// product is the result of a build: an object in JSON a line, and the source of each.
+// product is the result of a build: an object in JSON a line, and the source of each; or the origin
+// of each value.
 type product struct {
 	Text    []byte
 	Sources []objectSource
+	Trace   *origins.Trace `json:",omitempty"`
 }
 
 // objectSource is the file of an object, or the file that configures its generator, relative to the
@@ -125,6 +129,9 @@ func build(asked request) answer {
 	}
 	files := &treeFiles{FileSystem: filesys.MakeFsInMemory(),
 		tree: host.Within(host.Files{}, roots...), top: string(asked.Dir)}
+	if asked.Trace {
+		return files.trace(asked.SetsSchema)
+	}
 	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, files.top)
 	made := &product{}
 	if err == nil {
@@ -134,6 +141,43 @@ func build(asked request) answer {
 		return answer{Error: err.Error()}
 	}
 	return answer{Product: made}
+}
+
+// trace finds the origin of each value.
+func (f *treeFiles) trace(setsSchema bool) answer {
+	kustomizer := krusty.MakeKustomizer(krusty.MakeDefaultOptions())
+	source := origins.Source{Read: f.read, Dir: f.dir}
+	source.Build = func(dir string, instead map[string][]byte) ([][]byte, error) {
+		if setsSchema {
+			openapi.ResetOpenAPI()
+		}
+		files := *f
+		files.top, files.instead = "", instead
+		objects, err := kustomizer.Run(&files, dir)
+		if err != nil {
+			return nil, err
+		}
+		made := make([][]byte, objects.Size())
+		for i, r := range objects.Resources() {
+			if made[i], err = r.MarshalJSON(); err != nil {
+				return nil, err
+			}
+		}
+		return made, nil
+	}
+	made, err := origins.New(source, f.top)
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	return answer{Product: &product{Trace: made}}
+}
+
+func (f *treeFiles) read(name string) ([]byte, error) { return ownfile.ReadInput(f.tree, name) }
+
+// dir returns a directory without links, or false for another file.
+func (f *treeFiles) dir(name string) (string, bool) {
+	real, file, err := f.CleanedAbs(name)
+	return string(real), err == nil && file == ""
 }
 
 // write writes the objects and their sources. They are JSON, which is faster to read than YAML.
@@ -175,6 +219,7 @@ type treeFiles struct {
 	tree        host.Tree
 	top         string // the built directory
 	keepOrigins bool   // its kustomization asks for the annotations of origins
+	instead     map[string][]byte
 }
 
 // CleanedAbs returns the directory and the name of a file, without links. The name of a directory
@@ -193,6 +238,9 @@ func (f *treeFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error
 // ReadFile returns a file. The kustomization of the built directory asks for the source of each
 // object.
 func (f *treeFiles) ReadFile(name string) ([]byte, error) {
+	if data, ok := f.instead[name]; ok {
+		return data, nil
+	}
 	data, err := ownfile.ReadInput(f.tree, name)
 	if err == nil && isKustomization(filepath.Base(name)) && filepath.Dir(name) == f.top {
 		return f.withOrigins(data)

@@ -46,13 +46,11 @@ func (b *Builder) kustomize(built *workspace.Built) *product {
 		built.Findings = append(built.Findings, codes.Distinct(rejected)...)
 		return nil
 	}
-	made, err := b.made(real, closure)
+	made, err := b.made(request{SetsSchema: setsSchema(closure)}, real)
 	var said kustomizeError
 	switch {
 	case err == nil:
-		o := &origins{sources: b.sources, dir: built.Dir, real: real, file: built.File,
-			objects: made.Sources, closure: closure}
-		built.Text, built.Origin = made.Text, o.at
+		built.Text, built.Origin = made.Text, b.origin(built, real, closure)
 		return made
 	case errors.Is(err, errCrash):
 		fail(codes.BuildFailed, "kustomize "+err.Error(),
@@ -69,17 +67,17 @@ func (b *Builder) kustomize(built *workspace.Built) *product {
 	return nil
 }
 
-// made builds a directory in a process.
-func (b *Builder) made(real string, closure []*kustomization) (*product, error) {
+// made builds a directory in a process, as a request says.
+func (b *Builder) made(asked request, real string) (*product, error) {
 	dir, err := b.folders.of(real)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the revision: %w", err)
 	}
-	roots := b.roots
+	asked.Dir, asked.Roots = []byte(dir), b.roots
 	if b.folders.revision != nil {
-		roots = [][]byte{[]byte(b.folders.copied)}
+		asked.Roots = [][]byte{[]byte(b.folders.copied)}
 	}
-	return b.processes.run(request{[]byte(dir), roots, setsSchema(closure)})
+	return b.processes.run(asked)
 }
 
 func setsSchema(all []*kustomization) bool {

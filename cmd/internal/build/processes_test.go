@@ -111,7 +111,7 @@ func directly(b *Builder, dir string) (*product, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.made(real, nil)
+	return b.made(request{}, real)
 }
 
 // TestBuild_StaysInside builds what would open a socket or start a program, with and without the

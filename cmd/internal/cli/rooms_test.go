@@ -22,7 +22,7 @@ const module = "github.com/trainweld/trainweld/"
 var rooms = []string{
 	"cmd/internal/exit", "cmd/internal/process", "cmd/internal/host", "cmd/internal/parallel",
 	"cmd/internal/page", "cmd/internal/report", "cmd/internal/commandline",
-	"cmd/internal/workspace", "cmd/internal/build", "cmd/internal/revision", "cmd/internal/option",
+	"cmd/internal/origins", "cmd/internal/workspace", "cmd/internal/build", "cmd/internal/revision", "cmd/internal/option",
 	"cmd/internal/output", "cmd/internal/pipeline", "cmd/internal/objectmerge",
 	"cmd/internal/blameview", "cmd/internal/live", "cmd/internal/comparison",
 	"cmd/internal/resourcelist",

@@ -31,6 +31,8 @@ func readers() map[string]string {
 		"fieldpath":                        "fieldpath.FuzzParsePath",
 		"cmd/internal/blameview":           "cmd/internal/live.FuzzRead",
 		"cmd/internal/build":               "cmd/internal/build.FuzzKustomization",
+		"cmd/internal/origins":             "cmd/internal/origins.FuzzTrace",
+		"cmd/internal/command/blame":       "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/command/fn":          "cmd/internal/cli.FuzzCommands",
 		"render/release/definition":        ownData,
 		"cmd/internal/host":                "cmd/internal/host.FuzzGitFiles",

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -58,6 +59,9 @@ type Built struct {
 	// Origin returns the origin of the object at a line of the text. It may be nil: then only File
 	// is known.
 	Origin func(line int) manifest.Origin
+	// Trace returns the history of each object of the text, nil if it is unknown. It may build
+	// again.
+	Trace func() *origins.Trace
 	// Source returns a file in which positions of an Origin lie.
 	Source func(file string) ([]byte, bool)
 }

@@ -30,7 +30,8 @@ import (
 type blameFlags struct {
 	option.Render
 	option.Schema
-	view blameview.Options
+	view   blameview.Options
+	object string // of a build, as KIND/NAME; "" for all
 }
 
 // Command returns the command with its flags and its help.
@@ -38,7 +39,8 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 	flags := blameFlags{Render: option.Render{Global: g}}
 	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
-		Use:   "blame PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
+		Use: "blame PATH... [-k DIR] [-r PATH]... [--patch [NAME=]FILE]... [KIND/NAME] [FIELD] " +
+			"[flags]",
 		Short: "Show who set each line of the JobSet, a Job or a Pod, and the history of a field",
 		Long: `Show the JobSet of a TrainJob, or with --to its Jobs or Pods. Each line begins with the layer that set it:
 a manager's patch, the TrainJob's own sections (trainjob), the runtime's policy (policy/torch), a gang
@@ -60,8 +62,8 @@ On a terminal, blame shows a name only where it changes, and cuts lines at the w
 has its name, for grep. Literal values of environment variables are masked unless you set --show-values.
 The output is a report: do not apply it.
 
-Builds of -k: docs/builds.md
-
+Of a build (-k) without a TrainJob, or with KIND/NAME, blame shows objects of any kind, by the operations of
+the kustomizations that set each line: docs/builds.md
 With --patch, one object of another kind merges as in the command merge.
 
 If no TrainJob in the inputs, blame shows the owners of other objects from their metadata.managedFields:
@@ -97,9 +99,12 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var fields []string
 			for _, arg := range args {
-				if isPath(arg) {
+				switch {
+				case isPath(arg):
 					flags.Files = append(flags.Files, arg)
-				} else {
+				case flags.Builds() && flags.object == "" && objectName.MatchString(arg):
+					flags.object = arg
+				default:
 					fields = append(fields, arg)
 				}
 			}
@@ -196,6 +201,8 @@ func run(p *host.Program, flags blameFlags) error {
 	}
 	shown := flags.view
 	shown.ShowValues, shown.Color = flags.ShowValues, flags.Color
+	shown.ShowOrigin = shown.ShowOrigin ||
+		slices.ContainsFunc(objects, blameview.Blamed.IsBuilt)
 	if err := blameview.Write(p, shown, selected); err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/blameview"
 	"github.com/trainweld/trainweld/cmd/internal/build"
@@ -57,6 +59,12 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 	err = build.Parts(p, shared.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)
+		if part.Built != nil && part.Built.Text != nil && flags.isBuiltOnly(in) {
+			made, err := flags.blameBuilt(part.Built)
+			objects, findings = append(objects, made...), append(findings, in.Findings...)
+			jobs += len(made)
+			return err
+		}
 		made, found, managed, err := flags.blamePart(in, opts, podOpts)
 		for i := range made {
 			made[i].Build = in.Build()
@@ -78,6 +86,9 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 	}
 	if flags.For == option.ForRuntime && jobs > 0 && objects == nil && findings.Err() == nil {
 		return nil, nil, exit.Usage(option.NoExtended())
+	}
+	if jobs == 0 && findings.Err() == nil && flags.object != "" {
+		return nil, nil, exit.Usage(fmt.Errorf("no build holds %s", flags.object))
 	}
 	if jobs == 0 && findings.Err() == nil {
 		findings = append(
@@ -106,6 +117,9 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options,
 	}
 	findings = in.Findings
 	for _, j := range in.Jobs {
+		if !flags.asks(trainer.TrainJobKind, j.TrainJob.Name) {
+			continue
+		}
 		found, out := pipeline.TrainJob(in, j, opts)
 		findings = append(findings, found...)
 		if out.JobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {

@@ -1,0 +1,283 @@
+// Package origins_test compares the places of values with what kustomize does: it changes the text
+// at each place, builds again, and the value must be another one.
+package origins_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/trainweld/trainweld/cmd/internal/origins"
+)
+
+// instead are the files of a tree, with others instead of some.
+type instead struct {
+	filesys.FileSystem
+	files map[string][]byte
+}
+
+func (f instead) ReadFile(name string) ([]byte, error) {
+	if data, ok := f.files[name]; ok {
+		return data, nil
+	}
+	return f.FileSystem.ReadFile(name)
+}
+
+// source builds the files of a tree.
+func source(files filesys.FileSystem) origins.Source {
+	return origins.Source{
+		Build: func(dir string, files2 map[string][]byte) ([][]byte, error) {
+			made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(
+				instead{files, files2}, dir)
+			if err != nil {
+				return nil, err
+			}
+			texts := make([][]byte, made.Size())
+			for i, r := range made.Resources() {
+				if texts[i], err = r.MarshalJSON(); err != nil {
+					return nil, err
+				}
+			}
+			return texts, nil
+		},
+		Read: func(name string) ([]byte, error) {
+			if files.IsDir(name) {
+				return nil, errors.New("a directory")
+			}
+			return files.ReadFile(name)
+		},
+		Dir: func(name string) (string, bool) { return filepath.Clean(name), files.IsDir(name) },
+	}
+}
+
+func inMemory(t *testing.T, all tree) filesys.FileSystem {
+	files := filesys.MakeFsInMemory()
+	for name, text := range all {
+		if err := files.WriteFile(name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// leaf is a value of an object without parts.
+type leaf struct {
+	path []any
+	node *origins.Node
+}
+
+func leaves(n *origins.Node, at []any) (all []leaf) {
+	if n.IsGone() {
+		return nil
+	}
+	if n.IsLeaf() {
+		return []leaf{{at, n}}
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.Fields)) {
+		all = append(all, leaves(n.Fields[key], append(slices.Clip(at), key))...)
+	}
+	for i, item := range n.Items {
+		all = append(all, leaves(item, append(slices.Clip(at), i))...)
+	}
+	return all
+}
+
+// valueAt returns the value at a path of a decoded object, or nil.
+func valueAt(value any, at []any) any {
+	for _, step := range at {
+		switch step := step.(type) {
+		case string:
+			fields, _ := value.(map[string]any)
+			value = fields[step]
+		case int:
+			list, _ := value.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			value = list[step]
+		}
+	}
+	return value
+}
+
+func decode(t *testing.T, made [][]byte) []any {
+	all := make([]any, len(made))
+	for i := range made {
+		if err := json.Unmarshal(made[i], &all[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// TestOrigins changes the text at the place of each value of generated trees. Then the value is
+// another one, or kustomize rejects the change. The exact places are those of a single value.
+func TestOrigins(t *testing.T) {
+	built, total := 0, counts{}
+	for seed := range seeds() {
+		files, top := newTree(seed)
+		s := source(inMemory(t, files))
+		made, err := s.Build(top, nil)
+		if err != nil {
+			t.Logf("seed %d: %v", seed, err)
+			continue
+		}
+		trace, err := origins.New(s, top)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		built++
+		before := decode(t, made)
+		for i, o := range trace.Objects {
+			for _, l := range leaves(o, nil) {
+				c := l.node.Claims[len(l.node.Claims)-1]
+				name := trace.Operations[c.Operation].Name
+				outcome := perturb(t, files, top, before, i, l)
+				switch {
+				case outcome != "same":
+				case isConstant(name, l.path):
+					outcome = "constant"
+				default:
+					t.Errorf("seed %d: object %d: %v: %v stays after a change at %v of %s", seed, i,
+						l.path, c.Value, c.At, name)
+				}
+				total[outcome]++
+			}
+		}
+	}
+	t.Logf("%d trees: %v", built, total)
+	if built < int(seeds())/2 {
+		t.Errorf("only %d trees can be built", built)
+	}
+}
+
+// isConstant reports whether an operation writes a value that is always the same, such as the kind of
+// what it generates.
+func isConstant(operation string, at []any) bool {
+	return strings.Contains(operation, "enerator") && len(at) == 1
+}
+
+type counts map[string]int
+
+// seeds returns how many trees are generated: more with ORIGINS_TREES.
+func seeds() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("ORIGINS_TREES"), 10, 64); err == nil {
+		return n
+	}
+	return 12
+}
+
+// perturb changes the text at the place of a value, and tells what the build makes of it.
+func perturb(t *testing.T, files tree, top string, before []any, i int, l leaf) string {
+	if len(l.node.Claims) == 0 {
+		return "same"
+	}
+	at := l.node.Claims[len(l.node.Claims)-1].At
+	name := path.Join(top, at.File)
+	text, known := files[name]
+	if !known || at.Line == 0 {
+		return "without a line"
+	}
+	changed := maps.Clone(files)
+	if path.Ext(name) != ".yaml" {
+		at.Column = 0
+	}
+	changed[name] = change(text, at.Line, at.Column)
+	if changed[name] == text {
+		return "same"
+	}
+	made, err := source(inMemory(t, changed)).Build(top, nil)
+	if err != nil {
+		return "rejected"
+	}
+	after := decode(t, made)
+	if n := len(l.path); n > 1 && (l.path[n-1] == "name" || l.path[n-1] == "port") {
+		if _, isItem := l.path[n-2].(int); isItem {
+			// a patch that names the item by its key adds one now, and moves the others
+			l.path = nil
+		}
+	}
+	if i < len(after) && reflect.DeepEqual(valueAt(before[i], l.path), valueAt(after[i], l.path)) {
+		return "same"
+	}
+	return "changed"
+}
+
+// change changes a text at a place: the scalar there, or the value of the key there. Of a place
+// within a text of a kustomization only the line is known.
+func change(text string, line, column int) string {
+	lines := strings.Split(text, "\n")
+	if column == 0 {
+		lines[line-1] = changeLine(lines[line-1])
+		return strings.Join(lines, "\n")
+	}
+	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var document yaml.Node
+		if decoder.Decode(&document) != nil {
+			break
+		}
+		if n := scalarAt(&document, line, column); n != nil {
+			from := lines[n.Line-1]
+			start := n.Column - 1
+			if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+				lines[n.Line] += "zz"
+			} else {
+				lines[n.Line-1] = from[:start] +
+					strings.Replace(from[start:], n.Value, altered(n.Value), 1)
+			}
+			return strings.Join(lines, "\n")
+		}
+	}
+	lines[line-1] += "zz"
+	return strings.Join(lines, "\n")
+}
+
+// altered returns another value of the same type. A literal keeps its key.
+func altered(value string) string {
+	if value == "true" || value == "false" {
+		return fmt.Sprint(value == "false")
+	}
+	if strings.Trim(value, "0123456789") == "" && value != "" {
+		return "7" + value
+	}
+	return value + "zz"
+}
+
+// changeLine changes the last value of a line.
+func changeLine(line string) string {
+	end := strings.TrimRight(line, "}]\"' ")
+	start := strings.LastIndexAny(end, " :") + 1
+	return line[:start] + altered(end[start:]) + line[len(end):]
+}
+
+// scalarAt returns the scalar at a place, or the first one in the value of the key there.
+func scalarAt(n *yaml.Node, line, column int) *yaml.Node {
+	for i, child := range n.Content {
+		if found := scalarAt(child, line, column); found != nil {
+			return found // a map begins where its first key does
+		}
+		if child.Line == line && child.Column == column {
+			if n.Kind == yaml.MappingNode && i%2 == 0 {
+				child = n.Content[i+1]
+			}
+			for len(child.Content) > 0 {
+				child = child.Content[len(child.Content)-1]
+			}
+			return child
+		}
+	}
+	return nil
+}

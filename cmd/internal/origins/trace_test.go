@@ -1,0 +1,276 @@
+package origins_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/trainweld/trainweld/cmd/internal/origins"
+)
+
+// files are the files of a tree, with others instead of some.
+type files struct {
+	filesys.FileSystem
+	instead map[string][]byte
+}
+
+func (f files) ReadFile(name string) ([]byte, error) {
+	if data, ok := f.instead[name]; ok {
+		return data, nil
+	}
+	return f.FileSystem.ReadFile(name)
+}
+
+func sourceOf(tree filesys.FileSystem) origins.Source {
+	return origins.Source{
+		Build: func(dir string, instead map[string][]byte) ([][]byte, error) {
+			made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(
+				files{tree, instead}, dir)
+			if err != nil {
+				return nil, err
+			}
+			var texts [][]byte
+			for _, r := range made.Resources() {
+				text, err := r.MarshalJSON()
+				if err != nil {
+					return nil, err
+				}
+				texts = append(texts, text)
+			}
+			return texts, nil
+		},
+		Read: func(name string) ([]byte, error) {
+			if tree.IsDir(name) {
+				return nil, errors.New("a directory")
+			}
+			return tree.ReadFile(name)
+		},
+		Dir: func(name string) (string, bool) { return filepath.Clean(name), tree.IsDir(name) },
+	}
+}
+
+// shown returns the claims of each scalar.
+func shown(t *origins.Trace) string {
+	var lines []string
+	var walk func(n *origins.Node, path string)
+	walk = func(n *origins.Node, path string) {
+		for i, c := range n.Claims {
+			if c.Value != nil || c.Gone {
+				lines = append(lines, fmt.Sprintf("%s#%d %v %s %s:%d", path, i, c.Value, t.Operations[c.Operation].Name, c.At.File, c.At.Line))
+			}
+		}
+		for key, f := range n.Fields {
+			walk(f, path+"."+key)
+		}
+		for i, f := range n.Items {
+			walk(f, fmt.Sprintf("%s[%d]", path, i))
+		}
+	}
+	for i, o := range t.Objects {
+		walk(o, fmt.Sprint(i))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+const sample = `
+-- /r/base/kustomization.yaml --
+resources: [web.yaml]
+configMapGenerator:
+- name: settings
+  literals: [mode=fast]
+  files: [app.conf]
+images:
+- {name: web, newTag: "2"}
+-- /r/base/app.conf --
+hello
+-- /r/base/web.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: web:1
+        args: [a, b]
+        envFrom: [{configMapRef: {name: settings}}]
+-- /r/comp/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patches:
+- target: {kind: Deployment}
+  patch: |
+    - op: add
+      path: /spec/template/spec/containers/0/args/-
+      value: c
+-- /r/prod/kustomization.yaml --
+resources: [../base]
+components: [../comp]
+namePrefix: prod-
+namespace: prod
+labels: [{pairs: {team: a}}]
+patches:
+- path: more.yaml
+replacements:
+- source: {kind: Deployment, fieldPath: spec.replicas}
+  targets:
+  - select: {kind: ConfigMap}
+    fieldPaths: [data.mode]
+-- /r/prod/more.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  template:
+    spec:
+      containers:
+      - name: side
+        image: side
+      - name: web
+        args: null
+`
+
+const want = `0.apiVersion#0 apps/v1 resources ../base/web.yaml:1
+0.kind#0 Deployment resources ../base/web.yaml:2
+0.metadata.labels.team#0 a labels[0] kustomization.yaml:5
+0.metadata.name#0 web resources ../base/web.yaml:3
+0.metadata.name#1 prod-web namePrefix kustomization.yaml:3
+0.metadata.namespace#0 prod namespace kustomization.yaml:4
+0.spec.replicas#0 1 resources ../base/web.yaml:5
+0.spec.replicas#1 3 patches[0] more.yaml:5
+0.spec.selector.matchLabels.app#0 web resources ../base/web.yaml:6
+0.spec.template.metadata.labels.app#0 web resources ../base/web.yaml:8
+0.spec.template.spec.containers[0].image#0 side patches[0] more.yaml:10
+0.spec.template.spec.containers[0].name#0 side patches[0] more.yaml:9
+0.spec.template.spec.containers[1].args#1 <nil> patches[0] more.yaml:12
+0.spec.template.spec.containers[1].envFrom[0].configMapRef.name#0 settings resources ../base/web.yaml:14
+0.spec.template.spec.containers[1].envFrom[0].configMapRef.name#1 settings-gdh6ddt76t configMapGenerator[0] ../base/kustomization.yaml:3
+0.spec.template.spec.containers[1].envFrom[0].configMapRef.name#2 prod-settings-gdh6ddt76t namePrefix kustomization.yaml:3
+0.spec.template.spec.containers[1].envFrom[0].configMapRef.name#3 prod-settings-4b592486gg replacements[0] kustomization.yaml:9
+0.spec.template.spec.containers[1].image#0 web:1 resources ../base/web.yaml:12
+0.spec.template.spec.containers[1].image#1 web:2 images[0] ../base/kustomization.yaml:7
+0.spec.template.spec.containers[1].name#0 web resources ../base/web.yaml:11
+1.apiVersion#0 v1 configMapGenerator[0] ../base/kustomization.yaml:3
+1.data.app.conf#0 hello
+ configMapGenerator[0] ../base/app.conf:1
+1.data.mode#0 fast configMapGenerator[0] ../base/kustomization.yaml:4
+1.data.mode#1 3 replacements[0] kustomization.yaml:12
+1.kind#0 ConfigMap configMapGenerator[0] ../base/kustomization.yaml:3
+1.metadata.labels.team#0 a labels[0] kustomization.yaml:5
+1.metadata.name#0 settings-gdh6ddt76t configMapGenerator[0] ../base/kustomization.yaml:3
+1.metadata.name#1 prod-settings-gdh6ddt76t namePrefix kustomization.yaml:3
+1.metadata.name#2 prod-settings-4b592486gg replacements[0] kustomization.yaml:9
+1.metadata.namespace#0 prod namespace kustomization.yaml:4`
+
+// TestTrace holds that each value has all that set it, with the places.
+func TestTrace(t *testing.T) {
+	tree := filesys.MakeFsInMemory()
+	for _, f := range txtar.Parse([]byte(sample)).Files {
+		if err := tree.WriteFile(f.Name, f.Data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trace, err := origins.New(sourceOf(tree), "/r/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(trace); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// FuzzTrace traces any kustomization with a file and a patch. Each place is a line of its file, and
+// the last value of each field is that of the build.
+func FuzzTrace(f *testing.F) {
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, labels: " +
+		"{c: d}}\ndata: {e: f}\n"
+	for _, k := range []string{
+		"resources: [object.yaml]\npatches: [{path: patch.yaml, target: {kind: ConfigMap}}]\n",
+		"resources: [object.yaml]\nnamePrefix: x-\nnamespace: b\nlabels: [{pairs: {c: d}}]\n",
+		"resources: [object.yaml]\nreplacements: [{source: {kind: ConfigMap, fieldPath: data.e}, " +
+			"targets: [{select: {kind: ConfigMap}, fieldPaths: [data.g], options: {create: true}}]}]\n",
+		"configMapGenerator: [{name: a, literals: [b=c], files: [patch.yaml]}]\n",
+		"resources: [object.yaml]\ncommonLabels: {a: b}\nbuildMetadata: [originAnnotations]\n",
+	} {
+		f.Add(k, "- {op: replace, path: /data/e, value: f}\n", object)
+		f.Add(k, object, object)
+	}
+	f.Fuzz(func(t *testing.T, text, patch, object string) {
+		if len(text)+len(patch)+len(object) > 1<<12 || strings.ContainsAny(text+patch+object, "&*") {
+			t.Skip("a build in the process of a test must end")
+		}
+		tree := filesys.MakeFsInMemory()
+		texts := map[string]string{"kustomization.yaml": text, "patch.yaml": patch,
+			"object.yaml": object}
+		for name, data := range texts {
+			if err := tree.WriteFile("/r/"+name, []byte(data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		source := sourceOf(tree)
+		built, err := source.Build("/r", nil)
+		if err != nil {
+			t.Skip("kustomize rejects it")
+		}
+		trace, err := origins.New(source, "/r")
+		if err != nil {
+			t.Skip("it is refused before it is traced")
+		}
+		if len(trace.Objects) != len(built) {
+			t.Fatalf("%d objects, want %d", len(trace.Objects), len(built))
+		}
+		for i, n := range trace.Objects {
+			var want any
+			if err := json.Unmarshal(built[i], &want); err != nil {
+				t.Fatal(err)
+			}
+			if got := valueOf(n, want); !reflect.DeepEqual(got, want) {
+				t.Errorf("the claims give %v, want %v", got, want)
+			}
+			for c := range n.All() {
+				if in, ok := texts[c.At.File]; !ok || c.At.Line > strings.Count(in, "\n")+1 {
+					t.Errorf("a place %v", c.At)
+				}
+			}
+		}
+	})
+}
+
+// valueOf returns a value by its claims, in the shape of another one.
+func valueOf(n *origins.Node, like any) any {
+	switch like := like.(type) {
+	case map[string]any:
+		value := map[string]any{}
+		for key, inner := range n.Fields {
+			if !inner.IsGone() {
+				value[key] = valueOf(inner, like[key])
+			}
+		}
+		return value
+	case []any:
+		value := []any{}
+		for i, inner := range n.Items {
+			if i < len(like) {
+				value = append(value, valueOf(inner, like[i]))
+			}
+		}
+		return value
+	}
+	return n.Value()
+}
