@@ -95,9 +95,6 @@ func (r *renderer) checkClaims(gates FeatureGates) {
 	})
 }
 
-// A recorder records that a layer wrote a field. It gets the origin of the value, and both values.
-type recorder = func(merge.Owner, merge.Origin, fieldpath.Path, any, any)
-
 // writesTo records each write, also of an equal value.
 func writesTo(h *merge.History) recorder {
 	var last merge.Origin

@@ -156,6 +156,9 @@ type renderer struct {
 	out     *Objects
 }
 
+// A recorder records that a layer wrote a field. It gets the origin of the value, and both values.
+type recorder = func(merge.Owner, merge.Origin, fieldpath.Path, any, any)
+
 func newRenderer(in Input, r *release.Release) renderer {
 	return renderer{in: in.filled(), release: r.Or(), out: &Objects{release: r}}
 }

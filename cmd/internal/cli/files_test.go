@@ -96,11 +96,13 @@ func usesOf(t *testing.T, folder string) map[string]map[string]string {
 		from, to := filepath.Base(set.Position(at.Pos()).Filename),
 			filepath.Base(set.Position(object.Pos()).Filename)
 		if from != to && (uses[from][to] == "" || object.Name() < uses[from][to]) {
+			if uses[from][to] == "" {
+				arrows++
+			}
 			uses[from][to] = object.Name()
-			arrows++
 		}
 	}
-	if arrows < len(files) {
+	if arrows < len(files)-1 {
 		t.Errorf("%s has %d arrows between its files: the test looks at the wrong things", folder,
 			arrows)
 	}
