@@ -34,6 +34,7 @@
 //	force-manager: example.com/kueue # the manager that wins conflicts, one or a list
 //	patch: [kueue.yaml]     # files of further managers' patches
 //	trainer-version: "2.2"  # the release of the Trainer
+//	kubernetes-version: "1.36"
 //	namespace: team-a
 //	feature-gates: TrainJobStatus=true
 //	flux-templates: ../flux # the folder of Flux's scripts

@@ -51,8 +51,9 @@ type caseInput struct {
 
 // load reads the files of a case.
 func (c *Case) load(opts options) (*caseInput, error) {
-	flags := workspace.Flags{Release: opts.jobSet.Release, Namespace: opts.namespace,
-		Spelled: opts.to != "jobset", Steady: true}
+	flags := workspace.Flags{Release: opts.jobSet.Release, Kubernetes: opts.kubernetes,
+		Namespace: opts.namespace,
+		Spelled:   opts.to != "jobset", Steady: true}
 	in := &caseInput{Input: workspace.New(flags), opts: opts, flags: flags}
 	for _, file := range c.above {
 		if err := in.readFile(c, file, &in.above); err != nil {

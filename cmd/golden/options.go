@@ -20,11 +20,11 @@ import (
 
 // options configure the rendering of a case.
 type options struct {
-	to, namespace string
-	patches       []string // files, below the tested folder
-	showNotes     bool
-	jobSet        render.Options
-	pods          render.PodsOptions
+	to, namespace, kubernetes string
+	patches                   []string // files, below the tested folder
+	showNotes                 bool
+	jobSet                    render.Options
+	pods                      render.PodsOptions
 }
 
 // options reads the options.yaml files of the case, the nearest last, and adds the problems in them

@@ -2,6 +2,7 @@ package golden
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,9 @@ type Options struct {
 	// Release is the release of the Trainer for all cases. If it is nil, the options of a case or
 	// the nearest trainweld.yaml name one. Else it is the latest one.
 	Release *release.Release
+	// Kubernetes is the minor version of Kubernetes for all cases. If it is empty, the options of a
+	// case or a trainweld.yaml may name one.
+	Kubernetes string
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
 }
@@ -118,6 +122,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 	if opts.Release != nil {
 		settings.jobSet.Release = opts.Release
 	}
+	settings.kubernetes = cmp.Or(opts.Kubernetes, settings.kubernetes)
 	in, err := c.load(settings)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // Setting is an option of an options.yaml. Its name is the name of a flag of trainweld render.
@@ -96,6 +97,13 @@ func settings() []setting {
 				"folder or above it names the release.", Number: true},
 			func(r *optionsReader, _ *yaml.Node, text string) (err error) {
 				r.opts.jobSet.Release, err = release.Parse(text)
+				return err
+			}},
+		{Setting{Name: "kubernetes-version",
+			Doc: "The minor version of Kubernetes, such as 1.36. Without it, that of a " +
+				"trainweld.yaml, or of the release.", Number: true},
+			func(r *optionsReader, _ *yaml.Node, text string) (err error) {
+				r.opts.kubernetes, err = minor.Parse(text)
 				return err
 			}},
 		{Setting{Name: "namespace", Doc: "The namespace of objects without one."},

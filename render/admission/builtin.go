@@ -23,36 +23,80 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/netapi"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // AdmitBuiltIn returns the errors of the API server for a new object of a kind of Kubernetes
 // itself. It judges Pods, Jobs, and the Pod templates of other kinds. Of Services, Ingresses and
 // NetworkPolicies, it judges names, ports, keys and unions, and of a PersistentVolumeClaim its
 // spec. It returns nil for other kinds. The fields are as decoded from JSON or YAML. A finding has
-// no object.
-func AdmitBuiltIn(apiVersion, kind string, fields map[string]any) finding.List {
+// no object. A warning says that the minor version of Kubernetes drops a field, which it does before
+// it judges.
+func AdmitBuiltIn(kubernetes, apiVersion, kind string, fields map[string]any) finding.List {
 	object := newBuiltIn(apiVersion + " " + kind)
 	if object == nil {
 		return nil
 	}
 	var found findings
+	eachDropped(kubernetes, kind, fields, func(f *minor.Field, at fieldpath.Path) {
+		found.Add(finding.Finding{Code: codes.DropsField, Severity: finding.Warning, Path: at,
+			Message: f.Why(kubernetes), Remedy: finding.Remedy{Text: dropHelp}})
+	})
 	text, err := json.Marshal(fields)
 	if err == nil {
 		err = quantity.Unmarshal(text, object, kjson.UnmarshalCaseSensitivePreserveInts)
 	}
 	if err != nil {
-		return finding.List{
-			{Code: codes.WrongType, Severity: finding.Error, Message: err.Error(),
-				Remedy: finding.Remedy{Text: "correct the value"}}}
+		return append(found.List(), finding.Finding{
+			Code: codes.WrongType, Severity: finding.Error, Message: err.Error(),
+			Remedy: finding.Remedy{Text: "correct the value"}})
 	}
-	judge(object, func(code finding.Code, path fieldpath.Path, message, help string) {
+	j := judge{kubernetes, func(code finding.Code, path fieldpath.Path, message, help string) {
 		if code == codes.NoImage && message == apirule.Missing("") {
 			help = "set the image" // no TrainJob can
 		}
 		found.Add(finding.Finding{Code: code, Severity: finding.Error, Path: path, Message: message,
 			Remedy: finding.Remedy{Text: help}})
-	})
+	}}
+	j.object(object)
 	return found.List()
+}
+
+// dropHelp is the remedy of a field that is dropped.
+const dropHelp = "remove it, or deploy to a version of Kubernetes that keeps it"
+
+// eachDropped calls a function for each field of an object of a built-in kind that a version of
+// Kubernetes drops.
+func eachDropped(kubernetes, kind string, fields map[string]any,
+	do func(f *minor.Field, at fieldpath.Path)) {
+	of, names := "Pod", []string{"spec", "template", "spec"}
+	switch kind {
+	case "Pod":
+		names = names[:1]
+	case "PersistentVolumeClaim":
+		of, names = kind, names[:1]
+	case "PodTemplate":
+		names = names[1:]
+	case "Job":
+		eachBelow(kubernetes, kind, fields, names[:1], do)
+	case "CronJob":
+		names = []string{"spec", "jobTemplate", "spec", "template", "spec"}
+		eachBelow(kubernetes, "Job", fields, names[:3], do)
+	}
+	eachBelow(kubernetes, of, fields, names, do)
+}
+
+// eachBelow does so for the spec of a kind at the names.
+func eachBelow(kubernetes, kind string, fields map[string]any, names []string,
+	do func(f *minor.Field, at fieldpath.Path)) {
+	at := fieldpath.Fields(names...)
+	for _, name := range names {
+		fields, _ = fields[name].(map[string]any)
+	}
+	minor.EachOf(kubernetes, kind, fields, func(f *minor.Field, below fieldpath.Path) bool {
+		do(f, at.Append(below...))
+		return false
+	})
 }
 
 // newBuiltIn returns an empty object of a kind that judge knows, or nil.
@@ -88,41 +132,49 @@ func newBuiltIn(name string) any {
 	return nil
 }
 
-// judge reports the errors of one object. It may change the object.
-func judge(object any, report apirule.Reporter) {
-	metadata := fieldpath.Fields("metadata")
+// judge reports the errors of objects by a minor version of Kubernetes. It may change them.
+type judge struct {
+	kubernetes string
+	report     apirule.Reporter
+}
+
+func (j judge) object(object any) {
+	metadata, report := fieldpath.Fields("metadata"), j.report
 	switch o := object.(type) {
 	case *corev1.Pod:
-		judgePods(&corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}, nil, report)
-		podapi.CheckPod(o, report)
+		minor.Drop(j.kubernetes, &o.Spec)
+		j.pods(&corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}, nil)
+		podapi.CheckPod(j.kubernetes, o, report)
 	case *corev1.PodTemplate:
-		judgePods(&o.Template, fieldpath.Fields("template"), report)
+		j.pods(&o.Template, fieldpath.Fields("template"))
 	case *corev1.PersistentVolumeClaim:
+		minor.Each(j.kubernetes, &o.Spec,
+			func(*minor.Field, fieldpath.Path) bool { return true })
 		podapi.CheckClaim(o, report)
 	case *corev1.Service:
 		apirule.Metadata(o.Labels, o.Annotations, metadata, report)
 		netapi.CheckService(o, report)
 	case *corev1.ReplicationController:
 		template := cmp.Or(o.Spec.Template, &corev1.PodTemplateSpec{})
-		judgeReplicas(&metav1.LabelSelector{MatchLabels: o.Spec.Selector}, template,
-			"ReplicationController", report)
+		j.replicas(&metav1.LabelSelector{MatchLabels: o.Spec.Selector}, template,
+			"ReplicationController")
 	case *appsv1.Deployment:
-		judgeReplicas(o.Spec.Selector, &o.Spec.Template, "ReplicaSet", report)
+		j.replicas(o.Spec.Selector, &o.Spec.Template, "ReplicaSet")
 	case *appsv1.ReplicaSet:
-		judgeReplicas(o.Spec.Selector, &o.Spec.Template, "ReplicaSet", report)
+		j.replicas(o.Spec.Selector, &o.Spec.Template, "ReplicaSet")
 	case *appsv1.DaemonSet:
-		judgeReplicas(o.Spec.Selector, &o.Spec.Template, "DaemonSet", report)
+		j.replicas(o.Spec.Selector, &o.Spec.Template, "DaemonSet")
 	case *appsv1.StatefulSet:
 		ownVolumes(&o.Spec)
-		judgeReplicas(o.Spec.Selector, &o.Spec.Template, "StatefulSet", report)
+		j.replicas(o.Spec.Selector, &o.Spec.Template, "StatefulSet")
 	case *batchv1.Job:
 		if o.Spec.Completions == nil && o.Spec.Parallelism == nil {
 			// the defaults
 			o.Spec.Completions, o.Spec.Parallelism = ptr.To[int32](1), ptr.To[int32](1)
 		}
-		judgeJob(o, report)
+		j.job(o)
 	case *batchv1.CronJob:
-		judgeCronJob(o, report)
+		j.cronJob(o)
 	case *networkingv1.Ingress:
 		apirule.Metadata(o.Labels, o.Annotations, metadata, report)
 		netapi.CheckIngress(o, report)
@@ -132,72 +184,80 @@ func judge(object any, report apirule.Reporter) {
 	}
 }
 
-func judgeTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
+func (j judge) template(template *corev1.PodTemplateSpec, at fieldpath.Path) {
+	minor.Drop(j.kubernetes, &template.Spec)
 	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")),
-		report)
-	podapi.CheckTemplate(template, at, report)
-	// a controller would not send it
+		j.report)
+	podapi.CheckTemplate(j.kubernetes, template, at, j.report)
+	j.noClaims(template, at)
+}
+
+// noClaims reports an empty list of claims of the whole Pod, which no controller sends.
+func (j judge) noClaims(template *corev1.PodTemplateSpec, at fieldpath.Path) {
 	if r := template.Spec.Resources; r != nil && r.Claims != nil && len(r.Claims) == 0 {
-		report(codes.Resources, at.Append(fieldpath.Fields("spec", "resources", "claims")...),
+		j.report(codes.Resources, at.Append(fieldpath.Fields("spec", "resources", "claims")...),
 			apirule.Forbidden("claims may not be set for Resources at pod-level"),
 			"remove the empty list")
 	}
 }
 
-// judgePods reports the errors of a template with any restart policy.
-func judgePods(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
-	judgeTemplate(template, at, report)
+// pods reports the errors of a template with any restart policy.
+func (j judge) pods(template *corev1.PodTemplateSpec, at fieldpath.Path) {
+	j.template(template, at)
 	if policy := template.Spec.RestartPolicy; policy != "" {
-		apirule.OneOf(report, codes.RestartPolicy,
+		apirule.OneOf(j.report, codes.RestartPolicy,
 			at.Append(fieldpath.Fields("spec", "restartPolicy")...), policy,
 			corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
 	}
 }
 
-func judgeJob(job *batchv1.Job, report apirule.Reporter) {
+func (j judge) job(job *batchv1.Job) {
+	minor.Drop(j.kubernetes, &job.Spec.Template.Spec)
 	if spec := &job.Spec.Template.Spec; spec.RestartPolicy == "" {
 		// the default of a Pod, which JobSet replaces
 		spec.RestartPolicy = corev1.RestartPolicyAlways
 	}
-	jobapi.Check(job, report)
+	jobapi.Check(j.kubernetes, job, j.report)
+	j.noClaims(&job.Spec.Template, fieldpath.Fields("spec", "template"))
 }
 
-// judgeCronJob reports the errors of the Jobs that a CronJob makes.
-func judgeCronJob(cron *batchv1.CronJob, report apirule.Reporter) {
+// cronJob reports the errors of the Jobs that a CronJob makes.
+func (j judge) cronJob(cron *batchv1.CronJob) {
 	job := &batchv1.Job{Spec: cron.Spec.JobTemplate.Spec}
 	at := fieldpath.Fields("spec", "jobTemplate")
 	if job.Spec.Selector != nil {
-		report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "selector")...),
+		j.report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "selector")...),
 			apirule.InvalidObject("`selector` will be auto-generated"), "remove it")
 	}
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
-		report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "manualSelector")...),
+		j.report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "manualSelector")...),
 			apirule.Unsupported("true", "nil", "false"), "remove it")
 	}
 	job.Spec.Selector, job.Spec.ManualSelector = nil, nil
-	judgeJob(job, apirule.Within(at, report))
+	j.report = apirule.Within(at, j.report)
+	j.job(job)
 }
 
-// judgeReplicas reports the errors of a template whose Pods always run (Kubernetes v1.36.3
+// replicas reports the errors of a template whose Pods always run (Kubernetes v1.36.3
 // pkg/apis/apps/validation). The kind is the one that the API server names.
-func judgeReplicas(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, kind string,
-	report apirule.Reporter) {
+func (j judge) replicas(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec,
+	kind string) {
 	at := fieldpath.Fields("spec", "template")
-	judgeTemplate(template, at, report)
+	j.template(template, at)
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	if err == nil && (!s.Empty() || kind == "DaemonSet") &&
 		!s.Matches(labels.Set(template.Labels)) {
-		report(codes.BadLabel, at.Append(fieldpath.Fields("metadata", "labels")...),
+		j.report(codes.BadLabel, at.Append(fieldpath.Fields("metadata", "labels")...),
 			apirule.InvalidObject("`selector` does not match template `labels`"),
 			"set the labels that the selector has")
 	}
 	spec := at.Append(fieldpath.Field("spec"))
 	if policy := template.Spec.RestartPolicy; policy != "" && policy != corev1.RestartPolicyAlways {
-		report(codes.RestartPolicy, spec.Append(fieldpath.Field("restartPolicy")),
+		j.report(codes.RestartPolicy, spec.Append(fieldpath.Field("restartPolicy")),
 			apirule.Unsupported(policy, corev1.RestartPolicyAlways), "remove it")
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
-		report(codes.PodSpec, spec.Append(fieldpath.Field("activeDeadlineSeconds")),
+		j.report(codes.PodSpec, spec.Append(fieldpath.Field("activeDeadlineSeconds")),
 			apirule.Forbidden(fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", kind)),
 			"remove it")
 	}

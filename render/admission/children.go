@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -38,11 +39,44 @@ func (c *checker) jobs(js *jobset.JobSet) {
 		}
 		c.addDownstream(f, f.Path)
 	}
+	c.dropped(js)
 	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
 	checkJobs(c.in.Release, js, made,
 		fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.addDownstream)
 	for _, f := range render.Images(js, nil) {
 		c.addDownstream(f, f.Path)
+	}
+}
+
+// dropped warns of the fields of Jobs, Pods and claims that the version of Kubernetes drops.
+func (c *checker) dropped(js *jobset.JobSet) {
+	name := c.in.Release.Or().Kubernetes
+	each := func(spec any, at fieldpath.Path) {
+		minor.Each(name, spec, func(f *minor.Field, below fieldpath.Path) bool {
+			path := at.Append(below...)
+			c.Add(finding.Finding{
+				Code: codes.DropsField, Severity: finding.Warning,
+				Object:  fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+				Path:    path,
+				Message: f.Why(name),
+				Remedy:  finding.Remedy{Text: dropHelp},
+				Claims:  []merge.Claim{c.origin(path)},
+			})
+			return false
+		})
+	}
+	for i := range js.Spec.ReplicatedJobs {
+		job := &js.Spec.ReplicatedJobs[i]
+		at := jobPath(job.Name).Append(fieldpath.Fields("template", "spec")...)
+		each(&job.Template.Spec, at)
+		each(&job.Template.Spec.Template.Spec, at.Append(fieldpath.Fields("template", "spec")...))
+	}
+	for i := range js.Spec.VolumeClaimPolicies {
+		for j := range js.Spec.VolumeClaimPolicies[i].Templates {
+			each(&js.Spec.VolumeClaimPolicies[i].Templates[j].Spec,
+				fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i),
+					fieldpath.Field("templates"), fieldpath.Index(j), fieldpath.Field("spec")))
+		}
 	}
 }
 
@@ -119,7 +153,7 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 		object := fieldpath.Object{Kind: "Job", Namespace: id.Namespace, Name: child.Job.Name}
 		// the controller creates the Job after the JobSet is resumed
 		later := suspended && i >= len(out.Jobs)
-		jobapi.Check(child.Job, func(code finding.Code, path fieldpath.Path, message, help string) {
+		report := func(code finding.Code, path fieldpath.Path, message, help string) {
 			f := finding.Finding{Code: code, Severity: finding.Error, Object: object,
 				Path: jobapi.PrintedPath(code, path), Message: message,
 				Remedy: finding.Remedy{Text: help}}
@@ -127,7 +161,8 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 				f = beforeResume(f, path[len(template):])
 			}
 			add(f, at.Append(path...))
-		})
+		}
+		jobapi.Check(r.Or().Kubernetes, child.Job, report)
 	}
 	checkPods(r, js, id, add)
 	for i := range js.Spec.VolumeClaimPolicies {
@@ -199,7 +234,7 @@ func checkPods(r *release.Release, js *jobset.JobSet, id fieldpath.Object,
 			add(f, at.Append(path...))
 		}
 		podapi.CheckAdmission(pod, report)
-		podapi.CheckPod(pod, report)
+		podapi.CheckPod(r.Or().Kubernetes, pod, report)
 	}
 }
 

@@ -39,9 +39,9 @@
 // # Limits
 //
 // A file does not show the rest of the cluster. Check knows nothing of other objects of the same
-// name, quotas, other webhooks and existing Secrets. It assumes that alpha feature gates of
-// Kubernetes and JobSet are off. Kubernetes is 1.36 in every release. Without a release, the
-// Trainer is 2.3.0 and JobSet 0.12.0.
+// name, quotas, other webhooks and existing Secrets. It assumes that the feature gates of
+// Kubernetes and JobSet have their defaults. Release.Kubernetes is the minor version of Kubernetes.
+// Without a release, the Trainer is 2.3.0, JobSet 0.12.0 and Kubernetes 1.36.
 //
 // This package links the API server's own validation, which is large. Only a program should import
 // it.

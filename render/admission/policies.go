@@ -263,14 +263,13 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 	if !c.job.has(release.MPIEnv) {
 		return
 	}
-	c.reserved(reservedEnvs, "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args",
-		"OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots")
+	names := []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args",
+		"OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots"}
 	if c.job.has(release.MPIPrteEnv) {
-		c.reserved(func(name string) string {
-			return c.job.resting(release.MPIPrteEnv, reservedEnvs(name))
-		}, "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_prte_keep_fqdn_hostnames",
+		names = append(names, "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_prte_keep_fqdn_hostnames",
 			"PRTE_MCA_prte_set_default_slots", "PRTE_MCA_plm_ssh_args")
 	}
+	c.reserved(reservedEnvs, names...)
 }
 
 // fluxInstaller is the init container that the policy adds.

@@ -19,6 +19,7 @@ const (
 	UnknownKind    finding.Code = "TW110" // unknown kind
 	GoldenCase     finding.Code = "TW111" // golden case skipped
 	BuildPart      finding.Code = "TW112" // part of a build skipped
+	UntestedMinor  finding.Code = "TW113" // Kubernetes without tests
 	OldAPI         finding.Code = "TW120" // field of Trainer 2.1
 	TwoAPIs        finding.Code = "TW121" // fields of two APIs
 	BuildFailed    finding.Code = "TW122" // build fails
@@ -188,6 +189,7 @@ const (
 	NoPriorityClass finding.Code = "TW616" // unknown PriorityClass
 	NoRuntimeClass  finding.Code = "TW617" // unknown RuntimeClass
 	ImageName       finding.Code = "TW618" // image that no kubelet can pull
+	DropsField      finding.Code = "TW619" // field that Kubernetes drops
 )
 
 // Codes of the page docs/findings/updates.md.

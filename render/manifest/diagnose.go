@@ -318,6 +318,7 @@ func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 			f.Remedy.Text += "; for patches it is a field of Trainer " + with
 		}
 	case d.ofLater(e.Name, &f):
+	case d.ofLaterKubernetes(e.Name, &f):
 	default:
 		f.Remedy = d.suggest(e, t)
 	}

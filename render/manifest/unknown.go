@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // lacks reports a field that the API's release lacks, but another release or, with typed, its Go
@@ -83,6 +84,19 @@ func (d *diagnosis) ofLater(name string, f *finding.Finding) bool {
 		f.Remedy.Text = "remove it, or deploy to a release that has it"
 	}
 	return with != ""
+}
+
+// ofLaterKubernetes completes a finding on a field of a Pod, a Job or a claim that only a later
+// version of Kubernetes has. It reports whether name is such a field.
+func (d *diagnosis) ofLaterKubernetes(name string, f *finding.Finding) bool {
+	names := d.fieldNames(nil, name)
+	later := minor.Later(names...)
+	if later == nil {
+		return false
+	}
+	f.Message = later.Beyond()
+	f.Remedy = finding.Remedy{Do: finding.Remove, Text: "remove it"}
+	return true
 }
 
 // replacement returns the field of the release that does what another release's field of the

@@ -13,6 +13,7 @@ const latest = 1
 type file struct {
 	Version        *int             `json:"version,omitempty" doc:"The version of this form. A program that does not know the version says so, and reads nothing of the file."`
 	TrainerVersion version          `json:"trainerVersion,omitempty" doc:"The release of the Trainer, such as \"2.3\". A release that is named on the command line wins over it."`
+	Kubernetes     version          `json:"kubernetesVersion,omitempty" doc:"The minor version of Kubernetes, such as \"1.36\". Without it, the one of the release. One that is named on the command line wins over it."`
 	Stock          *bool            `json:"stock,omitempty" doc:"Accept the runtimes that the release ships for those that the inputs lack, without a note."`
 	Managers       []managerEntry   `json:"managers,omitempty" doc:"The known managers, in the order of their patches. The patch of any other manager is a finding."`
 	Patches        []patchEntry     `json:"patches,omitempty" doc:"Files of patches that TrainJobs get after their own patches, in this order."`

@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -83,7 +84,7 @@ func (r *reader) add(f finding.Finding) {
 	}
 }
 
-const example = `set trainerVersion, stock, managers, patches, severities or cluster, such as trainerVersion: "2.3"`
+const example = `set trainerVersion, kubernetesVersion, stock, managers, patches, severities or cluster, such as trainerVersion: "2.3"`
 
 func (r *reader) read(data []byte) {
 	r.policy.file = r.file
@@ -145,7 +146,14 @@ func (r *reader) read(data []byte) {
 			"Unsupported value: %d: supported values: %d", *of.Version, latest)
 		return
 	}
-	r.version(of.TrainerVersion)
+	r.version("trainerVersion", of.TrainerVersion, func(text string) (err error) {
+		r.policy.release, err = release.Parse(text)
+		return err
+	})
+	r.version("kubernetesVersion", of.Kubernetes, func(text string) (err error) {
+		r.policy.kubernetes, err = minor.Parse(text)
+		return err
+	})
 	r.policy.stock = of.Stock
 	r.managers(of.Managers)
 	r.patches(of.Patches)
@@ -158,7 +166,8 @@ func (r *reader) read(data []byte) {
 		r.policy.managers, r.policy.patches = nil, nil
 	}
 	r.severities(of.Severities)
-	if !r.policy.HasRules() && r.policy.release == nil && r.policy.stock == nil &&
+	if !r.policy.HasRules() && r.policy.release == nil && r.policy.kubernetes == "" &&
+		r.policy.stock == nil &&
 		of.Cluster == nil && len(r.findings) == 0 {
 		r.report(codes.MissingField, nil, example, "required: the file sets no field")
 	}
@@ -199,15 +208,13 @@ func (r *reader) empty(at fieldpath.Path, help string) {
 	}
 }
 
-func (r *reader) version(v version) {
-	at := fieldpath.Fields("trainerVersion")
+// version reads the version in a field.
+func (r *reader) version(name string, v version, read func(text string) error) {
+	at := fieldpath.Fields(name)
 	if v == "" {
-		r.empty(at, "name a known release, or remove the field")
-		return
-	}
-	var err error
-	if r.policy.release, err = release.Parse(string(v)); err != nil {
-		r.report(codes.BadValue, at, "name a known release", "%s", err)
+		r.empty(at, "name a known one, or remove the field")
+	} else if err := read(string(v)); err != nil {
+		r.report(codes.BadValue, at, "name a known one", "%s", err)
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 type Policy struct {
 	file       string
 	release    *release.Release
+	kubernetes string
 	stock      *bool
 	managers   []manager
 	indexes    map[string]int // the first of each name in managers
@@ -84,11 +85,14 @@ func (p *Policy) or() *Policy {
 // Release returns the release that the policy names, or nil.
 func (p *Policy) Release() *release.Release { return p.or().release }
 
+// Kubernetes returns the minor version of Kubernetes that the policy names, or "".
+func (p *Policy) Kubernetes() string { return p.or().kubernetes }
+
 // Stock returns whether a release's runtimes may replace runtimes that the inputs lack, without a
 // note. It is nil if the policy does not say.
 func (p *Policy) Stock() *bool { return p.or().stock }
 
-// HasRules reports whether the policy has fields other than trainerVersion and stock.
+// HasRules reports whether the policy has fields other than the versions and stock.
 func (p *Policy) HasRules() bool {
 	p = p.or()
 	return p.managers != nil || p.patches != nil || p.severities != nil

@@ -37,6 +37,9 @@ type Release struct {
 	// Schema and Stock are the versions of the Trainer whose definitions and stock runtimes apply.
 	// JobSetSchema is the version of JobSet whose definition applies.
 	Schema, Stock, JobSetSchema string
+	// Kubernetes is the minor version of Kubernetes whose Jobs, Pods and claims apply, such as 1.36.
+	// Each release has that of its Go types; see On.
+	Kubernetes string
 	// Rules are the rules of the webhooks.
 	Rules Rules
 
@@ -189,14 +192,11 @@ const (
 	EveryPriority     PriorityLabel = "every priority"
 )
 
-// Kubernetes is the version whose Jobs and Pods every release has here.
-const Kubernetes = "1.36"
-
 // releases are the known releases, the oldest first.
 var releases = []Release{
 	{
 		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1",
-		JobSetSchema: "0.8.2", Stock: "2.0.1",
+		Kubernetes: "1.32", JobSetSchema: "0.8.2", Stock: "2.0.1",
 		Rules: Rules{
 			JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce,
 			RuntimeLauncher, TorchProcesses,
@@ -211,7 +211,7 @@ var releases = []Release{
 	},
 	{
 		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0",
-		JobSetSchema: "0.10.1", Stock: "2.1.0",
+		Kubernetes: "1.34", JobSetSchema: "0.10.1", Stock: "2.1.0",
 		Rules: Rules{
 			JobSetGroup, MPIProcesses, PatchedJobsExist, RuntimeContainers, RuntimeDeprecated,
 			TorchProcesses,
@@ -226,7 +226,7 @@ var releases = []Release{
 	},
 	{
 		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1",
-		JobSetSchema: "0.11.0", Stock: "2.2.1",
+		Kubernetes: "1.36", JobSetSchema: "0.11.0", Stock: "2.2.1",
 		Rules: Rules{
 			JobSetCoordinator, JobSetGroup, PatchedJobsExist, PatchedOnResume, RuntimeContainers,
 			RuntimeDeprecated,
@@ -242,7 +242,7 @@ var releases = []Release{
 	},
 	{
 		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0",
-		JobSetSchema: "0.12.0", Stock: "2.3.0",
+		Kubernetes: "1.36", JobSetSchema: "0.12.0", Stock: "2.3.0",
 		Rules: Rules{
 			FluxProcesses, InitializerMount, JobSetCoordinator, JobSetGroup, MPIEnv,
 			PatchedOnResume, RuntimeContainers,
@@ -261,7 +261,7 @@ var releases = []Release{
 		// Its module could not be read: see marks. The stock runtimes are not known, so those of
 		// 2.3 stay.
 		Name: "2.4", Version: "2.4.0", JobSetVersion: "0.12.0", Schema: "2.4.0",
-		JobSetSchema: "0.12.0", Stock: "2.3.0",
+		Kubernetes: "1.36", JobSetSchema: "0.12.0", Stock: "2.3.0",
 		Rules: Rules{
 			ClaimsExist, FluxProcesses, FluxUnchecked, InitializerMount, JobSetCoordinator,
 			JobSetGroup, MPIEnv, MPIPrteEnv, PatchedOnResume,

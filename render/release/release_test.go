@@ -52,6 +52,7 @@ func TestSwitches(t *testing.T) {
 				s.Set(&now, &to)
 			}
 			now.Name, now.Version, now.JobSetVersion = to.Name, to.Version, to.JobSetVersion
+			now.Kubernetes = to.Kubernetes
 			if !reflect.DeepEqual(now, to) {
 				t.Errorf("the switches from %s to %s end in %+v, want %+v", from.Name, to.Name,
 					now, to)

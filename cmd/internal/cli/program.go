@@ -62,18 +62,19 @@ func alone(command func(*host.Program) *cobra.Command) func(*host.Program,
 
 // idle returns the flags of the program that have no effect on a command.
 func idle(verb string) []string {
-	all := []string{"all", "color", "feature-gates", "namespace", "show-values", "trainer-version"}
+	all := []string{"all", "color", "feature-gates", "kubernetes-version", "namespace",
+		"show-values", "trainer-version"}
 	switch verb {
 	case "blame":
 		return []string{"all"}
 	case "conflicts", "migrate":
-		return []string{"feature-gates"}
+		return []string{"feature-gates", "kubernetes-version"}
 	case "merge":
 		return []string{"feature-gates", "namespace"}
 	case "test":
 		return []string{"all", "feature-gates", "namespace"}
 	case "policy test":
-		return []string{"all", "color", "feature-gates", "show-values"}
+		return []string{"all", "color", "feature-gates", "kubernetes-version", "show-values"}
 	case "", "check", "diff", "render":
 		return nil
 	default:

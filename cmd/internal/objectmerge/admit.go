@@ -16,7 +16,10 @@ import (
 // Admit reports what the object's definition refuses of the merged object, and not of the base.
 // Each finding names who set the field. It reports nothing that another finding says already.
 func (m *Object) Admit(ctx context.Context, merged *Result, others finding.List) finding.List {
-	if m.admits == nil || m.isJobSet() && m.isBaseValid() {
+	if m.admits == nil {
+		return nil
+	}
+	if _, ok := m.ofBase(); ok && m.isJobSet() {
 		return nil // Rejected judges a JobSet as its webhook leaves it
 	}
 	namespace := cmp.Or(m.ID.Namespace, metav1.NamespaceDefault) // of the request

@@ -3,6 +3,7 @@ package objectmerge
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -12,15 +13,16 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/merge/jsonfields"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
+	"github.com/trainweld/trainweld/render/release/minor"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // Result is the merged object.
 type Result struct {
+	Value   any          // a pointer to an API struct, or an merge.Object
 	Fields  merge.Object // the fields of Value that the base or a patch sets
 	Type    *schema.Type
 	History *merge.History
@@ -59,6 +61,9 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 				fmt.Sprintf("unknown field %q",
 					strings.TrimPrefix(note.Path[len(note.Path)-1:].String(), "."))
 			f.Remedy.Text = "remove the field, or correct its name"
+			if later := minor.LaterAt(note.Path); later != nil {
+				f.Message, f.Remedy.Text = later.Beyond(), "remove it"
+			}
 		case merge.Duplicate:
 			f.Code, f.Severity = codes.SameKey, finding.Warning
 			f.Message = "duplicate merge key: a strategic merge patch changes the first of these " +
@@ -73,26 +78,43 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	return out, found
 }
 
-// merge merges patches into a base.
-func (m *Object) merge(base merge.Object,
-	patches []merge.Patch) (*merge.Result[merge.Object], error) {
-	options := slices.Clone(m.Policies.Options)
-	switch {
-	case m.typ == option.StrategicType:
-		return merge.StrategicObject(m.api, base, patches, append(options, m.rules)...)
-	case m.typ != option.ApplyType:
-		return merge.StrategicObject(nil, base, patches, options...)
-	case m.managed:
-		options = append(options, merge.Live())
+// merge merges patches into a base. A strategic merge has a pointer to a Go value as its base, nil
+// for an empty one.
+func (m *Object) merge(base any, patches []merge.Patch) (*merge.Result[any], error) {
+	options := m.Policies.Options()
+	if m.typ == option.StrategicType {
+		if base == nil {
+			base = reflect.New(m.goType).Interface()
+		}
+		return merge.Strategic(&base, patches, append(options, m.rules)...)
 	}
-	return merge.Apply(m.schema, base, patches, options...)
+	object, _ := base.(merge.Object)
+	var result *merge.Result[merge.Object]
+	var err error
+	switch {
+	case m.typ != option.ApplyType:
+		result, err = merge.StrategicObject(nil, object, patches, options...)
+	case m.managed:
+		result, err = merge.Apply(m.schema, object, patches, append(options, merge.Live())...)
+	default:
+		result, err = merge.Apply(m.schema, object, patches, options...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &merge.Result[any]{Value: result.Value, History: result.History,
+		Notes: result.Notes}, nil
 }
 
 // apply merges the patches.
 func (m *Object) apply() (*Result, error) {
-	base, err := m.base.Fields()
-	if err != nil {
-		return nil, err
+	base := m.object
+	if m.typ != option.StrategicType {
+		fields, err := m.base.Fields()
+		if err != nil {
+			return nil, err
+		}
+		base = fields
 	}
 	patches := make([]merge.Patch, len(m.patches))
 	for i, p := range m.patches {
@@ -104,15 +126,13 @@ func (m *Object) apply() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Type: result.History.Type(), History: result.History, Notes: result.Notes,
-		Fields: result.Value}
+	out := &Result{Value: result.Value, Type: result.History.Type(), History: result.History,
+		Notes: result.Notes}
 	if m.typ == option.StrategicType {
-		inputs := []any{base}
-		for _, p := range m.patches {
-			inputs = append(inputs, p.fields)
-		}
-		dropUnset(jsonfields.Structs{}, m.api, out.Fields, inputs)
+		out.Fields, err = m.fieldsOf(result.Value, m.patches)
+		return out, err
 	}
+	out.Fields = result.Value.(merge.Object)
 	if metadata, ok := out.Fields["metadata"].(merge.Object); ok && m.managed {
 		out.managed = metadata["managedFields"]
 		delete(metadata, "managedFields") // as kubectl get
@@ -193,10 +213,11 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 			reported[c.Path.String()] = true
 		}
 		f := m.located(c.Finding(m.ID), c)
+		isDecided := m.Policies.Precedence != "" || len(m.Policies.Managers) > 0
 		switch {
-		case c.Kind == conflict.Overlap && (rule == render.Last || m.Policies.Decides):
+		case c.Kind == conflict.Overlap && (rule == render.Last || isDecided):
 			f.Severity, f.Remedy.Text = finding.Warning, agreement
-		case c.Kind == conflict.Union && m.Policies.LastMember:
+		case c.Kind == conflict.Union && m.Policies.Unions == string(merge.Last):
 			f.Severity = finding.Warning
 		}
 		found = append(found, f)
@@ -250,7 +271,7 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 				losers[i] = name(layer)
 			}
 			f.Message = fmt.Sprintf("%s overrides %s (%s)", name(note.Owner),
-				strings.Join(losers, ", "), policyOf(note.Option))
+				strings.Join(losers, ", "), strings.ToLower(option.PolicyOf(note.Option)))
 			f.Remedy.Text = "remove the field from the patch that is overridden"
 		default:
 			continue
@@ -258,17 +279,6 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 		found = append(found, f)
 	}
 	return found
-}
-
-// policyOf returns what decided, by the option of package merge.
-func policyOf(option string) string {
-	switch option {
-	case "First", "BaseWins":
-		return "precedence"
-	case "Prefer":
-		return "managers"
-	}
-	return strings.ToLower(option)
 }
 
 const agreement = "set the field in one patch only, or set the same value in all"

@@ -23,11 +23,15 @@ func (m *Object) Rejected(merged *Result, others finding.List) (found finding.Li
 	if errs == nil {
 		return nil
 	}
-	if !m.isBaseValid() {
+	ofBase, ok := m.ofBase()
+	if !ok {
 		return nil
 	}
 	values, explained, seen := lookup{}, newPaths(others), map[codes.Key]bool{}
 	for _, f := range errs {
+		if ofBase.Has(codes.KeyOf(f)) {
+			continue // a field that is dropped from the base as well
+		}
 		f.Object, f.Path = m.ID, values.pathIn(merged.Type, merged.Fields, f.Path)
 		// two items may have one key
 		if key := codes.KeyOf(f); !explained.near(f.Path) && !seen[key] {
@@ -72,7 +76,7 @@ func (p paths) near(path fieldpath.Path) bool {
 
 // admit returns the errors of the API server for an object of the kind.
 func (m *Object) admit(fields merge.Object) finding.List {
-	found := admission.AdmitBuiltIn(m.apiVersion, m.kind, fields)
+	found := admission.AdmitBuiltIn(m.release.Or().Kubernetes, m.apiVersion, m.kind, fields)
 	if m.isJobSet() {
 		found = admission.AdmitJobSet(context.Background(), m.release, fields, m.ID.Namespace)
 		for i := range found {
@@ -83,8 +87,8 @@ func (m *Object) admit(fields merge.Object) finding.List {
 	}
 	// A JobSet whose Jobs are never created is accepted.
 	isOfServer := func(f finding.Finding) bool {
-		return f.Severity == finding.Error && f.Code != codes.NeverCreated &&
-			f.Code != codes.NoSuchPod
+		return f.Code == codes.DropsField || f.Severity == finding.Error &&
+			f.Code != codes.NeverCreated && f.Code != codes.NoSuchPod
 	}
 	return found.Where(isOfServer)
 }
@@ -93,9 +97,12 @@ func (m *Object) isJobSet() bool {
 	return m.apiVersion == jobset.SchemeGroupVersion.String() && m.kind == "JobSet"
 }
 
-func (m *Object) isBaseValid() bool {
+// ofBase returns the warnings on the base, and whether it has no errors.
+func (m *Object) ofBase() (warnings codes.Report, ok bool) {
 	base, err := m.base.Fields()
-	return err == nil && m.admit(base) == nil
+	found := m.admit(base)
+	warnings.Add(found...)
+	return warnings, err == nil && found.Err() == nil
 }
 
 // pathIn returns a path of the API server in the form of the type. There, the keys of a list name

@@ -3,6 +3,7 @@ package option
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // Global holds the flags of the program. They mean the same in each command.
@@ -66,6 +68,20 @@ func (g *Global) Add(root *cobra.Command) {
 				in.Release = r
 			}
 		})
+	kubernetes := parsedFlag{kind: "version", parse: func(text string) error {
+		name, err := minor.Parse(text)
+		if err != nil {
+			return fmt.Errorf("--kubernetes-version: %w", err)
+		}
+		for _, in := range g.inputs {
+			in.Kubernetes = name
+		}
+		return nil
+	}}
+	f.Var(&kubernetes, "kubernetes-version",
+		"the minor version of Kubernetes: "+strings.Join(minor.Names(), ", ")+"; the default is "+
+			"that of the nearest "+workspace.ConfigName+", else that of the release")
+	commandline.Words(root, "kubernetes-version", minor.Names()...)
 }
 
 // Report returns the options of a report that goes to out.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -68,86 +67,58 @@ func (e *MergeError) Flag() string {
 	return "--" + e.Field
 }
 
-// FieldOf returns the field of Merge that sets an option of package merge.
+// FieldOf returns the field of Merge that sets a field of the library's options.
 func FieldOf(name string) string {
 	switch name {
-	case "First", "BaseWins":
+	case "Precedence":
 		return "onConflict"
-	case "Prefer":
+	case "Managers":
 		return "forceManagers"
-	case "Protect":
-		return "protected"
-	case "Unions", "KeepOrder", "Defaults", "ProtectError":
+	case "Unions", "Order", "Defaults", "ProtectedError":
 		return "option"
 	}
-	return strings.ToLower(name)
-}
-
-// Policies are the options of a merge.
-type Policies struct {
-	Options []merge.Option
-	// Decides tells that an option names who wins, and LastMember that the last member of a union
-	// does.
-	Decides, LastMember bool
+	return strings.ToLower(name[:1]) + name[1:]
 }
 
 // Parse returns the library's options, and all errors in the fields.
-func (m *Merge) Parse() (o Policies, rule render.OnConflict, wrong []*MergeError) {
-	reject := func(field, format string, args ...any) {
-		wrong = append(wrong, &MergeError{field, fmt.Errorf(format, args...)})
-	}
-	add := func(option merge.Option) { o.Options = append(o.Options, option) }
-	rule = render.Last
+func (m *Merge) Parse() (Policies, render.OnConflict, []*MergeError) {
+	var wrong []*MergeError
+	reject := func(field string, err error) { wrong = append(wrong, &MergeError{field, err}) }
+	o, rule := Policies{Managers: m.ForceManagers}, render.Last
 	word := cmp.Or(m.OnConflict, "fail")
 	if err := OneOf("", word, conflictWords()...); err != nil {
-		reject("onConflict", "%s", strings.TrimPrefix(err.Error(), ": "))
+		reject("onConflict", fmt.Errorf("%s", strings.TrimPrefix(err.Error(), ": ")))
 	}
 	switch word {
 	case "fail":
 		rule = render.Fail
-	case "first":
-		add(merge.First())
-	case "base":
-		add(merge.BaseWins())
-	}
-	o.Decides = len(o.Options)+len(m.ForceManagers) > 0
-	switch {
-	case len(m.ForceManagers) == 0:
-	case len(o.Options) > 0:
-		reject("forceManagers", "Forbidden: may not be set when onConflict is %s", word)
-	default:
-		add(merge.Prefer(m.ForceManagers...))
+	case "first", "base":
+		o.Precedence = word
 	}
 	for _, word := range m.Option {
 		switch word {
 		case "keep-order":
-			add(merge.KeepOrder())
+			o.Order = "base"
 		case "unions=last":
-			o.LastMember = true
-			add(merge.Unions(merge.Last))
+			o.Unions = "last"
 		case "unions=error":
-			add(merge.Unions(merge.Error))
+			o.Unions = "error"
 		case "defaults":
-			add(merge.Defaults())
+			o.Defaults = "rules"
 		case "protect-error":
-			if add(merge.ProtectError()); len(m.Protected) == 0 {
-				reject("option", "Forbidden: protect-error may not be set without protected")
-			}
+			o.ProtectedError = true
 		default:
-			reject("option", "%s",
-				strings.TrimPrefix(OneOf("", word, mergeWords()...).Error(), ": "))
+			reject("option",
+				fmt.Errorf("%s",
+					strings.TrimPrefix(OneOf("", word, mergeWords()...).Error(), ": ")))
 		}
 	}
-	var protected []fieldpath.Path
 	for i, text := range m.Protected {
 		path, err := fieldpath.ParsePath(text)
 		if err != nil {
-			reject(fmt.Sprintf("protected[%d]", i), "%w", err)
+			reject(fmt.Sprintf("protected[%d]", i), err)
 		}
-		protected = append(protected, path)
-	}
-	if len(protected) > 0 {
-		add(merge.Protect(protected...))
+		o.Protected = append(o.Protected, path)
 	}
 	return o, rule, wrong
 }

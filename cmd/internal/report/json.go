@@ -20,7 +20,8 @@ import (
 // jsonReport is the report of findings. The tags doc are the descriptions of the JSON Schema.
 type jsonReport struct {
 	Findings []jsonFinding `json:"findings" doc:"All findings, in the order of the files and their lines."`
-	Version  string        `json:"trainerVersion,omitempty" doc:"The releases of the Trainer that the input names, such as \"2.1.0\" or \"2.1.0, 2.3.0\". Jobs and Pods are those of Kubernetes 1.36 for every release."`
+	Version  string        `json:"trainerVersion,omitempty" doc:"The releases of the Trainer that the input names, such as \"2.1.0\" or \"2.1.0, 2.3.0\"."`
+	Minors   string        `json:"kubernetesVersion,omitempty" doc:"The minor versions of Kubernetes of these releases, in the same order, such as \"1.36\"."`
 }
 
 // jsonFinding is a finding for programs. An unknown position has line 0 and column 0.
@@ -80,7 +81,7 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 			message(f.Message), opts.help(f), claims, f.Build, f.MoreBuilds, opts.jsonRemedy(f),
 			jsonPosition(f.Position)}
 	}
-	return EncodeReport(w, jsonReport{list, opts.trainerVersions()})
+	return EncodeReport(w, jsonReport{list, opts.trainerVersions(), opts.kubernetesVersions()})
 }
 
 // jsonRemedy returns the remedy of a finding that has one right change, or nil.
@@ -114,6 +115,15 @@ func (o Options) jsonRemedy(f finding.Finding) *jsonRemedy {
 		return nil
 	}
 	return r
+}
+
+// kubernetesVersions returns the versions of Kubernetes of Releases, separated by commas.
+func (o Options) kubernetesVersions() string {
+	versions := make([]string, len(o.Releases))
+	for i, r := range o.Releases {
+		versions[i] = r.Kubernetes
+	}
+	return strings.Join(versions, ", ")
 }
 
 // trainerVersions returns the versions of Releases, separated by commas.

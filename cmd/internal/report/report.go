@@ -100,12 +100,14 @@ func Releases(of []release.Release) string {
 	if len(of) == 0 {
 		return ""
 	}
-	names := make([]string, len(of))
+	text, names := "", make([]string, len(of))
 	for i, r := range of {
 		names[i] = fmt.Sprintf("Trainer %s with JobSet %s", r.Version, r.JobSetVersion)
+		if i == len(of)-1 || of[i+1].Kubernetes != r.Kubernetes {
+			names[i] += " on Kubernetes " + r.Kubernetes
+		}
 	}
-	text := fmt.Sprintf(" for %s on Kubernetes %s", strings.Join(names, " and "),
-		release.Kubernetes)
+	text = " for " + strings.Join(names, " and ")
 	if basis := release.Basis(of...); basis != "" {
 		text += " (" + basis + ")"
 	}

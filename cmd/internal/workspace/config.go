@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // ConfigName is the name of the policy file for the objects of its directory and below.
@@ -67,9 +68,10 @@ type config struct {
 // files. A file without trainerVersion leaves the release to a file above it. A file with nothing
 // else leaves the rules to that file.
 type dirPolicy struct {
-	release *release.Release // nil without a valid one
-	rules   *rules           // nil without any, and after an error
-	stock   *bool            // whether the file accepts runtimes of a release
+	release    *release.Release // nil without a valid one
+	kubernetes string           // the minor version; empty without a valid one
+	rules      *rules           // nil without any, and after an error
+	stock      *bool            // whether the file accepts runtimes of a release
 }
 
 // rules is a policy with its patches.
@@ -81,8 +83,8 @@ type rules struct {
 
 // or returns the settings, and those of outer where there are none.
 func (g dirPolicy) or(outer dirPolicy) dirPolicy {
-	return dirPolicy{cmp.Or(g.release, outer.release), cmp.Or(g.rules, outer.rules),
-		cmp.Or(g.stock, outer.stock)}
+	return dirPolicy{cmp.Or(g.release, outer.release), cmp.Or(g.kubernetes, outer.kubernetes),
+		cmp.Or(g.rules, outer.rules), cmp.Or(g.stock, outer.stock)}
 }
 
 // policyOf returns the release and the rules for the objects of a directory. The file of --policy
@@ -98,6 +100,7 @@ func (st *Settings) policyOf(fsys fs.FS, dir string) dirPolicy {
 		g.rules = named.rules
 	}
 	g.release = cmp.Or(st.flags.Release, g.release)
+	g.release = g.release.On(cmp.Or(st.flags.Kubernetes, g.kubernetes))
 	return g
 }
 
@@ -113,7 +116,7 @@ func (st *Settings) nearest(fsys fs.FS, dir string) dirPolicy {
 	}
 	g := st.config(fsys, path.Join(dir, ConfigName)).dirPolicy
 	if above, ok := parentDir(fsys, dir); ok &&
-		(g.release == nil || g.rules == nil || g.stock == nil) {
+		(g.release == nil || g.kubernetes == "" || g.rules == nil || g.stock == nil) {
 		g = g.or(st.nearest(fsys, above))
 	}
 	st.byDir[dir] = g
@@ -212,7 +215,8 @@ func (st *Settings) parseConfig(file string, data []byte) config {
 	p, found := policy.Parse(file, data)
 	st.report(found...)
 	st.lines.opened(file, data)
-	c := config{true, dirPolicy{release: p.Release(), stock: p.Stock()}}
+	c := config{true, dirPolicy{release: p.Release(), kubernetes: p.Kubernetes(),
+		stock: p.Stock()}}
 	if p.HasRules() && found.Err() == nil {
 		c.rules = &rules{Policy: p}
 	}
@@ -239,12 +243,18 @@ func (st *Settings) IsConfig(fsys fs.FS, file string) bool {
 func (st *Settings) Releases() []release.Release {
 	st.lock.Lock()
 	defer st.lock.Unlock()
-	return slices.DeleteFunc(release.Known(), func(r release.Release) bool {
-		return st.apis[r.Version] == nil
+	var all []release.Release
+	for _, api := range st.apis {
+		all = append(all, *api.Release())
+	}
+	slices.SortFunc(all, func(a, b release.Release) int {
+		return cmp.Or(cmp.Compare(a.Index(), b.Index()), minor.Compare(a.Kubernetes, b.Kubernetes))
 	})
+	return all
 }
 
-// API returns the API of a release, or nil for nil. Each release has one API in a run.
+// API returns the API of a release, or nil for nil. Each release on each version of Kubernetes has
+// one API in a run.
 func (st *Settings) API(r *release.Release) *manifest.API {
 	if r == nil {
 		return nil
@@ -255,8 +265,13 @@ func (st *Settings) API(r *release.Release) *manifest.API {
 }
 
 func (st *Settings) api(r *release.Release) *manifest.API {
-	if st.apis[r.Version] == nil {
-		st.apis[r.Version] = manifest.NewAPI(r, &st.definitions)
+	key := r.Version + "/" + r.Kubernetes
+	if st.apis[key] == nil {
+		st.apis[key] = manifest.NewAPI(r, &st.definitions)
+		if why := r.Untested(); why != "" {
+			st.report(finding.Finding{Code: codes.UntestedMinor, Severity: finding.Warning,
+				Message: why, Remedy: finding.Remedy{Text: "name the version of the cluster"}})
+		}
 	}
-	return st.apis[r.Version]
+	return st.apis[key]
 }

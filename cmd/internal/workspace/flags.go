@@ -24,6 +24,8 @@ import (
 type Flags struct {
 	// Release is the release that --trainer-version names; nil without the flag.
 	Release *release.Release
+	// Kubernetes is the minor version that --kubernetes-version names; empty without the flag.
+	Kubernetes string
 	// AnyRelease reads objects of all releases: no trainweld.yaml counts.
 	AnyRelease bool
 	// Policy is the policy file; without it, the nearest trainweld.yaml of each file is.
@@ -133,13 +135,6 @@ func (flags Flags) InNamespace(o fieldpath.Object) fieldpath.Object {
 		o.Namespace = flags.NamespaceOf(o.Namespace)
 	}
 	return o
-}
-
-// inNamespace does the same for the objects of findings.
-func (flags Flags) inNamespace(found finding.List) {
-	for i := range found {
-		found[i].Object = flags.InNamespace(found[i].Object)
-	}
 }
 
 // NamespaceOf returns the namespace of a namespaced object: its own, the one of the flag, or the

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // Claims returns the volume claims that all Pods of the JobSet share. A retained claim has no
@@ -19,7 +21,7 @@ func (f *Family) Claims() []*corev1.PersistentVolumeClaim {
 				template.Spec)
 			claim.Labels = overlay(template.Labels, map[string]string{jobset.JobSetNameKey: f.Name})
 			if f.opts.Stored {
-				storeClaim(&claim.Spec)
+				storeClaim(&claim.Spec, f.opts.Release.Kubernetes)
 			}
 			if *policy.RetentionPolicy.WhenDeleted == jobset.RetentionPolicyDelete {
 				claim.OwnerReferences = f.owner()
@@ -101,7 +103,7 @@ func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeC
 		}
 		template := volume.Ephemeral.VolumeClaimTemplate
 		claim := newClaim(name+"-"+volume.Name, pod.Namespace, template.ObjectMeta, template.Spec)
-		storeClaim(&claim.Spec)
+		storeClaim(&claim.Spec, minor.Linked) // a stored Pod has dropped the fields already
 		if len(pod.OwnerReferences) > 0 {
 			claim.OwnerReferences = ControlledBy("v1", "Pod", name, pod.UID)
 		}

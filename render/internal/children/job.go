@@ -14,6 +14,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/render/internal/defaults"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // restartAttemptKey is the label with the number of restarts of the whole JobSet. The module of
@@ -100,7 +101,8 @@ func (m *Members) newSharedJob() *sharedJob {
 	pod.Volumes = append(pod.Volumes, f.claimVolumes(pod)...)
 	if f.opts.Stored {
 		defaults.PodTemplate(pod)
-		storePodTemplate(&job.Spec.Template)
+		minor.Each(f.opts.Release.Kubernetes, &job.Spec, dropped)
+		storePodTemplate(&job.Spec.Template, f.opts.Release.Kubernetes)
 		setDefaultCounts(&job.Spec)
 	}
 	return &sharedJob{marks: marks, job: job}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // The Job controller writes completionIndexEnv, which the API's Go module does not export
@@ -44,6 +45,8 @@ func (m *Members) Pods(index int) *Pods { return newPods(m.Job(index), m.family.
 // newPods takes over the Job and writes into its maps.
 func newPods(job *batchv1.Job, opts Options) *Pods {
 	template := &job.Spec.Template
+	// the controller takes the template from the stored Job
+	minor.Drop(opts.Release.Kubernetes, &template.Spec)
 	p := &Pods{
 		job:           job,
 		indexed:       *job.Spec.CompletionMode == batchv1.IndexedCompletion,

@@ -9,15 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/internal/defaults"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // This file holds the changes of the API server to Jobs, Pods and claims when it stores them. It
 // skips defaults without information. The sources are Kubernetes v1.36.3 pkg/apis/core/v1,
-// pkg/api/pod and pkg/registry/core, with default feature gates.
+// pkg/api/pod and pkg/registry/core, with default feature gates. Package minor has what other
+// versions drop.
 
-// storePodTemplate changes a Pod template as the Job API does.
-func storePodTemplate(template *corev1.PodTemplateSpec) {
+// storePodTemplate changes a Pod template as the Job API of a version of Kubernetes does.
+func storePodTemplate(template *corev1.PodTemplateSpec, kubernetes string) {
 	for _, key := range []string{
 		"pod.beta.kubernetes.io/init-containers", "pod.alpha.kubernetes.io/init-containers",
 		"pod.beta.kubernetes.io/init-container-statuses",
@@ -32,7 +35,7 @@ func storePodTemplate(template *corev1.PodTemplateSpec) {
 	if spec.DeprecatedServiceAccount != "" {
 		spec.DeprecatedServiceAccount = spec.ServiceAccountName
 	}
-	spec.SchedulingGroup = nil
+	minor.Drop(kubernetes, spec)
 	roundUp(spec.Overhead)
 	if spec.Resources != nil {
 		roundUp(spec.Resources.Limits)
@@ -41,11 +44,8 @@ func storePodTemplate(template *corev1.PodTemplateSpec) {
 	for _, container := range defaults.Containers(spec) {
 		roundUp(container.Resources.Limits)
 		roundUp(container.Resources.Requests)
-		if l := container.Lifecycle; l != nil && l.StopSignal != nil {
-			l.StopSignal = nil
-			if *l == (corev1.Lifecycle{}) {
-				container.Lifecycle = nil
-			}
+		if l := container.Lifecycle; l != nil && *l == (corev1.Lifecycle{}) {
+			container.Lifecycle = nil
 		}
 	}
 	for i := range spec.Volumes {
@@ -55,14 +55,11 @@ func storePodTemplate(template *corev1.PodTemplateSpec) {
 			roundUp(resources.Limits)
 			roundUp(resources.Requests)
 		}
-		if v.Projected != nil {
-			for j := range v.Projected.Sources {
-				v.Projected.Sources[j].ClusterTrustBundle,
-					v.Projected.Sources[j].PodCertificate = nil, nil
-			}
-		}
 	}
 }
+
+// dropped removes each field that a version of Kubernetes drops.
+func dropped(*minor.Field, fieldpath.Path) bool { return true }
 
 // roundUp rounds quantities up to thousandths, the finest unit that the API stores.
 func roundUp(list corev1.ResourceList) {
@@ -74,7 +71,8 @@ func roundUp(list corev1.ResourceList) {
 
 // storeClaim changes a claim as its API does. The two forms of its data source mirror each other.
 // The old form names only claims and snapshots, and the new form must not name another namespace.
-func storeClaim(spec *corev1.PersistentVolumeClaimSpec) {
+func storeClaim(spec *corev1.PersistentVolumeClaimSpec, kubernetes string) {
+	minor.Each(kubernetes, spec, dropped)
 	roundUp(spec.Resources.Limits)
 	roundUp(spec.Resources.Requests)
 	if ref := spec.DataSourceRef; ref != nil && ref.Namespace != nil && *ref.Namespace != "" {

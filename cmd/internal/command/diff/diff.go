@@ -132,7 +132,8 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVar(&flags.old, "old", "",
 		"OLD: the state before, from a file, a directory or a dump of kubectl get -o yaml")
 	f.StringVar(&flags.from, "from-version", "",
-		"compare the renderings of this release of the Trainer and of --to-version")
+		"compare the renderings of this release of the Trainer and of --to-version; 2.2/1.34 names "+
+			"the version of Kubernetes as well")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f",
 		"read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")

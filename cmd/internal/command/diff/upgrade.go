@@ -24,6 +24,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // This file finds what causes the differences between two releases of the Trainer.
@@ -62,18 +63,21 @@ func (flags *diffFlags) releases() (from, to *release.Release, err error) {
 	case flags.Release != nil:
 		return nil, nil,
 			errors.New("--from-version and --to-version name the releases: remove --trainer-version")
+	case flags.Kubernetes != "":
+		return nil, nil, errors.New("--from-version and --to-version name the versions of " +
+			"Kubernetes after a slash: remove --kubernetes-version")
 	case flags.Builds():
 		return nil, nil,
 			errors.New("--from-version and --to-version have no builds: build first, and name " +
 				"the files")
 	}
-	if from, err = release.Parse(flags.from); err != nil {
+	if from, err = release.ParseOn(flags.from); err != nil {
 		return nil, nil, fmt.Errorf("--from-version: %w", err)
 	}
-	if to, err = release.Parse(flags.until); err != nil {
+	if to, err = release.ParseOn(flags.until); err != nil {
 		return nil, nil, fmt.Errorf("--to-version: %w", err)
 	}
-	if from.Version == to.Version {
+	if from.Version == to.Version && from.Kubernetes == to.Kubernetes {
 		return nil, nil,
 			fmt.Errorf("--from-version and --to-version both name Trainer %s: use two releases",
 				to.Version)
@@ -84,10 +88,13 @@ func (flags *diffFlags) releases() (from, to *release.Release, err error) {
 // as gives the version a release. A version without a name of its own gets that of the release.
 func (v *version) as(r *release.Release) {
 	name := "Trainer " + r.Version
+	if own, err := release.Parse(r.Name); err != nil || own.Kubernetes != r.Kubernetes {
+		name += " on Kubernetes " + r.Kubernetes
+	}
 	if v.Name != "" {
 		name = v.Name + ", " + name
 	}
-	v.Name, v.release, v.flags.Release = name, r, r
+	v.Name, v.release, v.flags.Release, v.flags.Kubernetes = name, r, r, r.Kubernetes
 	v.runtimes = new(parallel.Once[*workspace.RuntimeSource, judgedRuntime])
 }
 
@@ -116,6 +123,11 @@ func newUpgrade(flags diffFlags, opts render.Options, old, new *version) *upgrad
 				u.add(new, now, s, s.Between(&before, &next))
 			}
 		}
+	}
+	for _, turn := range minor.Between(now.Kubernetes, new.release.Kubernetes) {
+		now.Kubernetes = turn.To
+		u.add(new, now, release.Switch{ID: "kubernetes"}, release.Change{In: turn.Later,
+			Why: "Kubernetes " + turn.Later + " has other fields, gates and rules"})
 	}
 	return u
 }
@@ -402,8 +414,13 @@ func (u *upgrade) notes(before, after *version) []string {
 	if basis := release.Basis(*old, *new); basis != "" {
 		notes = append(notes, basis)
 	}
-	if u.flags.to != "jobset" {
-		notes = append(notes, "both releases render Jobs and Pods of Kubernetes 1.36")
+	switch stored := u.flags.to != "jobset"; {
+	case old.Kubernetes != new.Kubernetes && !stored &&
+		strings.Contains(u.flags.from+u.flags.until, "/"):
+		notes = append(notes, fmt.Sprintf("a JobSet does not show what Kubernetes drops of its Jobs "+
+			"and Pods: compare %s with %s by --to=pods", old.Kubernetes, new.Kubernetes))
+	case old.Kubernetes == new.Kubernetes && stored:
+		notes = append(notes, "both releases render Jobs and Pods of Kubernetes "+new.Kubernetes)
 	}
 	if old.Index() > new.Index() {
 		notes = append(

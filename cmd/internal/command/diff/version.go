@@ -92,12 +92,10 @@ func (v *version) render(ctx context.Context, flags diffFlags) {
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
-			objects, more := v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to)
-			v.findings = append(v.findings, more...)
 			v.Jobs = append(v.Jobs, comparison.Job{
 				ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace,
 					Name: js.Name},
-				Objects: objects,
+				Objects: v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to, v.podOpts),
 				Queue:   js.Labels[render.QueueLabel],
 				Input:   v.in, Source: workspace.Job{Document: js.Document},
 			})
@@ -162,33 +160,39 @@ func (v *version) newJob(j workspace.Job, out pipeline.Made, found finding.List,
 	switch {
 	case v.release != nil && v.release.ManagedBy && found.Of(codes.ManagedByOther) != nil:
 		job.Objects = []comparison.Object{}
+	case flags.to == "jobset":
+		job.Objects = v.jobSetOf(j, out)
 	default:
-		var more finding.List
-		job.Objects, more = v.objectsOf(j, out, flags.to)
-		v.findings = append(v.findings, more...)
+		job.Objects = v.childrenOf(j, out, flags.to, v.podOpts)
 	}
 	return job
 }
 
-// objectsOf returns the objects of a TrainJob or of a JobSet that the flags ask for, and what
-// creating them reports.
-func (v *version) objectsOf(j workspace.Job, out pipeline.Made,
-	to string) ([]comparison.Object, finding.List) {
-	if to == "jobset" {
-		return v.jobSetOf(j, out), nil
-	}
-	return v.childrenOf(j, out, to)
-}
-
-// reached returns the objects of another rendering, by their keys.
+// reached returns the objects that the flags ask for, by their keys.
 func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[comparison.Key]any {
-	objects, _ := v.objectsOf(j, out, to)
-	if objects == nil {
+	reached := map[comparison.Key]any{}
+	if to == "jobset" {
+		for _, object := range out.Objects() {
+			reached[keyOf(object)] = object
+		}
+		return reached
+	}
+	opts := v.podOpts
+	opts.Release = cmp.Or(opts.Release, j.Release())
+	f := pipeline.Children(out.History, out.JobSet, out.Companions, option.Render{To: to}, opts)
+	if f.Objects == nil {
 		return nil
 	}
-	reached := map[comparison.Key]any{}
-	for _, o := range objects {
-		reached[o.Key] = o.Object
+	seen := map[comparison.Key]int{}
+	for object, err := range f.Objects {
+		if err != nil {
+			return nil
+		}
+		key := keyOf(object)
+		n := seen[key]
+		seen[key]++
+		key.Number = n
+		reached[key] = object
 	}
 	return reached
 }
@@ -254,9 +258,8 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merg
 }
 
 // childrenOf returns the Jobs or the Pods of the JobSet.
-func (v *version) childrenOf(j workspace.Job, out pipeline.Made,
-	to string) ([]comparison.Object, finding.List) {
-	opts := v.podOpts
+func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string,
+	opts render.PodsOptions) []comparison.Object {
 	opts.Release = cmp.Or(opts.Release, j.Release())
 	f := pipeline.Children(out.History, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.History == nil {
@@ -266,8 +269,9 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made,
 	} else {
 		f.Findings = v.in.Locate(j, f.Findings)
 	}
+	v.findings = append(v.findings, f.Findings...)
 	if f.Objects == nil {
-		return nil, f.Findings
+		return nil
 	}
 	locate := v.locator(j)
 	owners := owned.Children(out.JobSet, out.History, opts.JobsOptions)
@@ -275,11 +279,12 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made,
 	seen := map[comparison.Key]int{}
 	for object, err := range f.Objects {
 		if err != nil {
-			return nil, append(f.Findings, finding.Finding{
+			v.findings = append(v.findings, finding.Finding{
 				Code: codes.NoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
 				Position: j.Document.Position(nil), Message: err.Error(),
 				Remedy: finding.Remedy{Text: "fix the JobSet"},
 			})
+			return nil
 		}
 		o := comparison.Object{Key: keyOf(object), Object: object, Locate: locate}
 		n := seen[o.Key]
@@ -288,7 +293,7 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made,
 		o.Owners = func() (*diff.Owners, error) { return owners(object) }
 		objects = append(objects, o)
 	}
-	return objects, f.Findings
+	return objects
 }
 
 // keyOf returns the kind and the name of an object, or its generateName.

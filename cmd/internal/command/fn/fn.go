@@ -48,6 +48,8 @@ Options are the data of the functionConfig, a ConfigMap:
   forceManagers  managers that win all their conflicts, one a line, the first one first
   mode           replace or add
   trainerVersion the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2, 2.3 or 2.4
+  kubernetesVersion
+                 the minor version of Kubernetes: 1.32, 1.33, 1.34, 1.35, 1.36 or 1.37
   namespace      the namespace of objects that name none (default "default")
   patches        managers' patches as text, applied to every TrainJob after its own
   files          files and directories with TrainJobs and runtimes, one a line, for a generator

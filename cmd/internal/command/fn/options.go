@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // fnOptions are the options of a function.
@@ -24,6 +25,7 @@ type fnOptions struct {
 	add      bool   // keep the TrainJobs, and add their JobSets next to them
 	patches  string // the text of inline patches, in addition to files
 	version  *string
+	minor    *string // of Kubernetes
 	gates    string
 	former   []misuse // options that the next release does not read
 }
@@ -70,6 +72,7 @@ func fnOptionList() []fnOption {
 			o.add = value == "add"
 		}},
 		{"trainerVersion", nil, func(o *fnOptions, value string) { o.version = &value }},
+		{"kubernetesVersion", nil, func(o *fnOptions, value string) { o.minor = &value }},
 		{"featureGates", nil, func(o *fnOptions, value string) { o.gates = value }},
 		{"namespace", nil, func(o *fnOptions, value string) { o.Namespace = value }},
 		{"patches", nil, func(o *fnOptions, value string) { o.patches = value }},
@@ -163,6 +166,11 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	if o.version != nil {
 		if o.Release, err = release.Parse(*o.version); err != nil {
 			wrong = append(wrong, misuse{".data.trainerVersion", err.Error()})
+		}
+	}
+	if o.minor != nil {
+		if o.Kubernetes, err = minor.Parse(*o.minor); err != nil {
+			wrong = append(wrong, misuse{".data.kubernetesVersion", err.Error()})
 		}
 	}
 	if o.FeatureGates, err = render.ParseFeatureGates(o.gates); err != nil {

@@ -34,7 +34,8 @@ import (
 
 // initialize creates cases for runtimes.
 func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []string) error {
-	for _, name := range []string{"run", "update", "output", "show-values", "trainer-version"} {
+	for _, name := range []string{"run", "update", "output", "show-values", "trainer-version",
+		"kubernetes-version"} {
 		if cmd.Flags().Changed(name) {
 			return exit.Usage(fmt.Errorf("--init makes cases: remove --%s", name))
 		}

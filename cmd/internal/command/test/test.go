@@ -174,7 +174,8 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	progress := p.Progress()
 	var updates []caseOutcome
 	parallel.Ordered(len(cases), func(i int) caseOutcome {
-		r, err := cases[i].Run(golden.Options{Release: flags.Release, ShowValues: flags.ShowValues})
+		r, err := cases[i].Run(golden.Options{Release: flags.Release, Kubernetes: flags.Kubernetes,
+			ShowValues: flags.ShowValues})
 		return caseOutcome{cases[i], r, err}
 	}, func(i int, o caseOutcome) {
 		if flags.update == updateWrite { // add reports it after the files are written

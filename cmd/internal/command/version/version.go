@@ -16,11 +16,12 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // renders lists the versions that this program renders for. The modules' versions in go.mod are the
 // same.
-const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes " + release.Kubernetes
+const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes " + minor.Linked
 
 // Report is the report of -o json. The tags doc are the descriptions of the JSON Schema.
 type Report struct {
@@ -28,6 +29,7 @@ type Report struct {
 	Revision string            `json:"revision" doc:"The commit of the build, or unknown."`
 	Renders  map[string]string `json:"renders" doc:"The versions that the latest release stands for: trainer, jobset and kubernetes."`
 	Releases []jsonRelease     `json:"releases" doc:"The releases of the Trainer that can be rendered for."`
+	Minors   []string          `json:"kubernetes" doc:"The minor versions of Kubernetes that --kubernetes-version takes."`
 	Go       string            `json:"go"`
 	Platform string            `json:"platform" doc:"The operating system and the architecture, such as linux/amd64."`
 }
@@ -36,6 +38,7 @@ type Report struct {
 type jsonRelease struct {
 	Trainer string `json:"trainer"`
 	JobSet  string `json:"jobset"`
+	Minor   string `json:"kubernetes" doc:"The minor version of Kubernetes that applies without --kubernetes-version."`
 	Basis   string `json:"basis,omitempty" doc:"What the knowledge of the release rests on, if its source was not compared."`
 }
 
@@ -85,10 +88,12 @@ func output(p *host.Program) error {
 	}
 	var releases []jsonRelease
 	for _, r := range release.Known() {
-		releases = append(releases, jsonRelease{r.Version, r.JobSetVersion, release.Basis(r)})
+		releases = append(releases, jsonRelease{r.Version, r.JobSetVersion, r.Kubernetes,
+			release.Basis(r)})
 	}
 	return report.EncodeReport(
-		p.Stdout, Report{p.Version(), revision(p), versions, releases, runtime.Version(),
+		p.Stdout, Report{p.Version(), revision(p), versions, releases, minor.Names(),
+			runtime.Version(),
 			runtime.GOOS + "/" + runtime.GOARCH})
 }
 

@@ -16,8 +16,9 @@ import (
 )
 
 // Check applies the rules of the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) to a Job
-// that the JobSet controller made. Fields that the API server fills in may be empty.
-func Check(job *batchv1.Job, report apirule.Reporter) {
+// that the JobSet controller made, as a minor version does. Fields that the API server fills in may
+// be empty.
+func Check(kubernetes string, job *batchv1.Job, report apirule.Reporter) {
 	apirule.Metadata(job.Labels, job.Annotations, fieldpath.Fields("metadata"), report)
 	spec := fieldpath.Fields("spec")
 	checkCounts(&job.Spec, spec, report)
@@ -43,7 +44,7 @@ func Check(job *batchv1.Job, report apirule.Reporter) {
 	at := spec.Append(fieldpath.Field("template"))
 	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")),
 		report)
-	podapi.CheckTemplate(template, at, report)
+	podapi.CheckTemplate(kubernetes, template, at, report)
 }
 
 // needsIndex is the API server's detail of a field for Jobs whose Pods have an index.

@@ -202,6 +202,9 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 	path := c.at.Append(fieldpath.Field("restartPolicy"))
 	rules := c.at.Append(fieldpath.Field("restartPolicyRules"))
 	switch {
+	case c.RestartPolicy != nil && !p.since("1.34"):
+		p.checkSidecar(c, path)
+		return
 	case c.RestartPolicy != nil:
 		apirule.OneOf(p.report, codes.RestartPolicy, path, *c.RestartPolicy,
 			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever,
@@ -217,10 +220,13 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 	}
 	for i, rule := range c.RestartPolicyRules {
 		at := rules.Append(fieldpath.Index(i))
+		actions := []corev1.ContainerRestartRuleAction{corev1.ContainerRestartRuleActionRestart,
+			corev1.ContainerRestartRuleActionRestartAllContainers}
+		if !p.since("1.36") {
+			actions = actions[:1]
+		}
 		apirule.OneOf(p.report, codes.RestartPolicy, at.Append(fieldpath.Field("action")),
-			rule.Action,
-			corev1.ContainerRestartRuleActionRestart,
-			corev1.ContainerRestartRuleActionRestartAllContainers)
+			rule.Action, actions...)
 		exit := rule.ExitCodes
 		if exit == nil {
 			p.report(codes.RestartPolicy, at.Append(fieldpath.Field("exitCodes")),
@@ -236,6 +242,17 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 				apirule.TooMany(n, mostRestartExitCodes), "remove some of them")
 		}
 	}
+}
+
+// checkSidecar checks the restart policy of a container where only sidecars have one.
+func (p *podChecker) checkSidecar(c podContainer, path fieldpath.Path) {
+	if !c.init {
+		p.report(codes.RestartPolicy, path,
+			apirule.Forbidden("may not be set for non-init containers"), "remove it")
+		return
+	}
+	apirule.OneOf(p.report, codes.RestartPolicy, path, *c.RestartPolicy,
+		corev1.ContainerRestartPolicyAlways)
 }
 
 // HasContainer reports whether a list has a container of that name.

@@ -10,25 +10,27 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // CheckAdmission checks a Pod that a controller creates as the default admission plugins do
 // (Kubernetes v1.36.3 plugin/pkg/admission).
 func CheckAdmission(pod *corev1.Pod, report apirule.Reporter) {
-	p := created(pod, report)
+	p := created(minor.Linked, pod, report)
 	p.checkPriority()
 	p.checkOverhead()
 }
 
-func created(pod *corev1.Pod, report apirule.Reporter) *podChecker {
+func created(kubernetes string, pod *corev1.Pod, report apirule.Reporter) *podChecker {
 	template := &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
-	return &podChecker{PodTemplateSpec: template, at: fieldpath.Fields("spec"), report: report}
+	return &podChecker{PodTemplateSpec: template, kubernetes: kubernetes,
+		at: fieldpath.Fields("spec"), report: report}
 }
 
 // CheckPod checks a new Pod. It applies the rules of the Pod API that hold for no template
 // (Kubernetes v1.36.3 pkg/apis/core/validation).
-func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
-	p := created(pod, report)
+func CheckPod(kubernetes string, pod *corev1.Pod, report apirule.Reporter) {
+	p := created(kubernetes, pod, report)
 	spec := &p.Spec
 	if spec.HostNetwork {
 		p.checkHostPorts(true)
@@ -45,8 +47,8 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 				"remove the space")
 		}
 	}
-	for i := range spec.Volumes {
-		p.checkCreatedVolume(i)
+	if !p.since("1.37") { // the template has the rule as well
+		p.checkVolumeImages()
 	}
 	for i, finalizer := range p.Finalizers {
 		path := fieldpath.Fields("metadata", "finalizers").Append(fieldpath.Index(i))
@@ -65,10 +67,12 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 	}
 }
 
-func (p *podChecker) checkCreatedVolume(i int) {
-	v := &p.Spec.Volumes[i]
-	if v.Image != nil && v.Image.Reference == "" {
-		p.report(codes.Volume, p.volumePath(i).Append(fieldpath.Fields("image", "reference")...),
-			apirule.Missing(""), "set the image")
+func (p *podChecker) checkVolumeImages() {
+	for i := range p.Spec.Volumes {
+		if v := &p.Spec.Volumes[i]; v.Image != nil && v.Image.Reference == "" {
+			p.report(codes.Volume,
+				p.volumePath(i).Append(fieldpath.Fields("image", "reference")...),
+				apirule.Missing(""), "set the image")
+		}
 	}
 }

@@ -6,7 +6,7 @@
 // # Order
 //
 // The rules follow ValidatePodTemplateSpec of Kubernetes v1.36.3 (pkg/apis/core/validation), with
-// the default features. Each file has one part:
+// the default features, and of other minor versions where they differ (podChecker.since). Each file has one part:
 //
 //	volume.go      the volumes, with volume_disk.go, projected.go and claim.go
 //	container.go   the containers, with env.go, probe.go, resources.go and mount.go

@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // podChecker checks the Pod template of a Job as the Job API does (Kubernetes v1.36.3
@@ -21,8 +22,9 @@ import (
 // may be empty.
 type podChecker struct {
 	*corev1.PodTemplateSpec
-	at     fieldpath.Path // of the Pod's spec, in what report reports
-	report apirule.Reporter
+	kubernetes string         // the minor version
+	at         fieldpath.Path // of the Pod's spec, in what report reports
+	report     apirule.Reporter
 	// volumes are the valid volumes by name, which containers can mount.
 	volumes map[string]*corev1.Volume
 	// invalidVolumes holds invalid volumes; their mounts are not reported.
@@ -33,11 +35,15 @@ type podChecker struct {
 	listed []podContainer
 }
 
-// CheckTemplate checks the Pod template at the path.
-func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
-	p := &podChecker{PodTemplateSpec: template, at: fieldpath.Fields("spec"),
+// CheckTemplate checks the Pod template at the path by the rules of a minor version of Kubernetes.
+func CheckTemplate(kubernetes string, template *corev1.PodTemplateSpec, at fieldpath.Path,
+	report apirule.Reporter) {
+	p := &podChecker{PodTemplateSpec: template, kubernetes: kubernetes, at: fieldpath.Fields("spec"),
 		report: apirule.Within(at, report)}
 	p.checkVolumes()
+	if p.since("1.37") {
+		p.checkVolumeImages()
+	}
 	p.checkContainers()
 	p.checkNames()
 	p.checkScheduling()
@@ -47,6 +53,9 @@ func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report a
 	p.checkPodResources()
 	p.checkAnnotations(fieldpath.Fields("metadata", "annotations"))
 }
+
+// since reports whether the version has what came with another one.
+func (p *podChecker) since(name string) bool { return minor.AtLeast(p.kubernetes, name) }
 
 func (p *podChecker) field(names ...string) fieldpath.Path {
 	return p.at.Append(fieldpath.Fields(names...)...)
@@ -172,7 +181,11 @@ func (p *podChecker) checkHost() {
 			"remove one of the two")
 	}
 	if spec.HostPID && spec.ShareProcessNamespace != nil && *spec.ShareProcessNamespace {
-		p.report(codes.SecurityContext, p.field("securityContext", "shareProcessNamespace"),
+		at := p.field("securityContext", "shareProcessNamespace")
+		if p.since("1.37") {
+			at = p.field("shareProcessNamespace")
+		}
+		p.report(codes.SecurityContext, at,
 			apirule.Invalid(true, "ShareProcessNamespace and HostPID cannot both be enabled"),
 			"remove one of the two")
 	}

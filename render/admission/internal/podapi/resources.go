@@ -211,7 +211,8 @@ func (p *podChecker) checkResizePolicy(c podContainer) {
 		if p.Spec.RestartPolicy != corev1.RestartPolicyNever {
 			detail = "must not be set to 'RestartContainer' for non-sidecar initContainers"
 		}
-		if p.Spec.RestartPolicy == corev1.RestartPolicyNever || c.init && !c.sidecar() {
+		if p.Spec.RestartPolicy == corev1.RestartPolicyNever ||
+			c.init && !c.sidecar() && p.since("1.36") {
 			p.report(codes.Resources, item.Append(fieldpath.Field("restartPolicy")),
 				apirule.Invalid(string(policy.RestartPolicy), detail), "use NotRequired")
 		}

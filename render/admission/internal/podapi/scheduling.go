@@ -259,6 +259,12 @@ func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav
 // count as the author's and the server's, even if the Pod lacks the label.
 func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector,
 	at fieldpath.Path) {
+	p.checkNamed(keys, selector, false, at)
+}
+
+// checkNamed does so, or with always, reports each key that the selector names.
+func (p *podChecker) checkNamed(keys []string, selector *metav1.LabelSelector, always bool,
+	at fieldpath.Path) {
 	if selector == nil {
 		return
 	}
@@ -270,7 +276,7 @@ func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector,
 				named, hasDuplicate = true, hasDuplicate || named
 			}
 		}
-		if _, has := p.Labels[key]; has && named || hasDuplicate {
+		if _, has := p.Labels[key]; (has || always) && named || hasDuplicate {
 			p.report(codes.Scheduling,
 				at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)),
 				apirule.Invalid(key, "exists in both matchLabelKeys and labelSelector"), "keep one")
@@ -320,7 +326,8 @@ func (p *podChecker) checkSpread(i int) {
 		}
 	}
 	p.checkLabelKeys("matchLabelKeys", c.MatchLabelKeys, c.LabelSelector, at)
-	p.checkMatched(c.MatchLabelKeys, c.LabelSelector, at)
+	// since 1.34, the server adds expressions as it does for affinities
+	p.checkNamed(c.MatchLabelKeys, c.LabelSelector, !p.since("1.34"), at)
 	if c.LabelSelector != nil {
 		apirule.LabelSelector(c.LabelSelector, at.Append(fieldpath.Field("labelSelector")),
 			codes.Scheduling, p.report)

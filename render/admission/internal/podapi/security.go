@@ -42,9 +42,13 @@ func (p *podChecker) checkSecurity() {
 			corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
 	}
 	if policy := c.SELinuxChangePolicy; policy != nil {
+		allowed := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyRecursive}
+		if p.since("1.37") { // SELinuxMount
+			allowed = []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyMountOption,
+				corev1.SELinuxChangePolicyRecursive}
+		}
 		apirule.OneOf(p.report, codes.SecurityContext,
-			at.Append(fieldpath.Field("seLinuxChangePolicy")), *policy,
-			corev1.SELinuxChangePolicyRecursive)
+			at.Append(fieldpath.Field("seLinuxChangePolicy")), *policy, allowed...)
 	}
 	p.checkSysctls(c, at.Append(fieldpath.Field("sysctls")))
 	p.checkSeccomp(c.SeccompProfile, at.Append(fieldpath.Field("seccompProfile")))

@@ -1,0 +1,64 @@
+package release
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/render/release/minor"
+)
+
+// tested are the minor versions of Kubernetes with which a release is tested, up to the one whose
+// types it has. Nothing is known of 2.4, so it has those of 2.3 and the one that came before it.
+var tested = []struct{ release, from, to string }{
+	{"2.0", "1.29", "1.32"},
+	{"2.1", "1.31", "1.34"},
+	{"2.2", "1.32", "1.36"},
+	{"2.3", "1.32", "1.36"},
+	{"2.4", "1.32", "1.37"},
+}
+
+// On returns the release on a minor version of Kubernetes, such as "1.34". An empty one is the
+// release's own. A nil release is the latest one, and stays nil with its own version.
+func (r *Release) On(kubernetes string) *Release {
+	if kubernetes == "" {
+		return r
+	}
+	on := *r.Or()
+	on.Kubernetes = kubernetes
+	return &on
+}
+
+// ParseOn returns a release as Parse does, on the minor version of Kubernetes after a slash, as in
+// 2.3/1.37. Without one, it is the release's own.
+func ParseOn(version string) (*Release, error) {
+	trainer, kubernetes, named := strings.Cut(version, "/")
+	r, err := Parse(trainer)
+	if err != nil || !named {
+		return r, err
+	}
+	if kubernetes, err = minor.Parse(kubernetes); err != nil {
+		return nil, err
+	}
+	return r.On(kubernetes), nil
+}
+
+// Untested says that nobody tests the release with its version of Kubernetes, or that a later one
+// stands for it. It returns "" otherwise.
+func (r *Release) Untested() string {
+	r = r.Or()
+	at := slices.IndexFunc(tested, func(t struct{ release, from, to string }) bool {
+		return t.release == r.Name
+	})
+	early := ""
+	if minor.IsEarly(r.Kubernetes) {
+		early = fmt.Sprintf("Kubernetes %s is judged as %s, the oldest known version", r.Kubernetes,
+			minor.Names()[0])
+	}
+	if at < 0 || minor.Compare(tested[at].from, r.Kubernetes) <= 0 &&
+		minor.Compare(r.Kubernetes, tested[at].to) <= 0 {
+		return early
+	}
+	return fmt.Sprintf("Trainer %s is tested with Kubernetes %s to %s, and not with %s", r.Name,
+		tested[at].from, tested[at].to, r.Kubernetes)
+}
