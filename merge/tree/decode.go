@@ -25,6 +25,69 @@ func Decode(value any, into any) bool {
 	return false
 }
 
+// Fits reports whether Decode would convert a value for the type that of points to. It makes no
+// value of the type.
+func Fits(value, of any) bool {
+	t := reflect.TypeOf(of)
+	return value != nil && t != nil && t.Kind() == reflect.Pointer && shapeOf(t.Elem()).fits(value)
+}
+
+func (s *shape) fits(value any) bool {
+	s.analyze()
+	if value == nil {
+		return s.form != self && s.form != unsupported
+	}
+	switch s.form {
+	case boolean:
+		_, ok := value.(bool)
+		return ok
+	case integer:
+		v, ok := value.(int64)
+		return ok && !s.of.OverflowInt(v)
+	case unsigned:
+		v, ok := value.(int64)
+		return ok && v >= 0 && !s.of.OverflowUint(uint64(v))
+	case text:
+		v, ok := value.(string)
+		return ok && utf8.ValidString(v)
+	case pointer:
+		return s.item.fits(value)
+	case list:
+		items, ok := value.([]any)
+		for i := 0; ok && i < len(items); i++ {
+			ok = s.item.fits(items[i])
+		}
+		return ok
+	case self:
+		return s.decodeSelf(value, reflect.New(s.of).Elem())
+	}
+	return s.fitsFields(value)
+}
+
+// fitsFields reports whether a map or a struct takes a value.
+func (s *shape) fitsFields(value any) bool {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return false
+	}
+	for name, value := range fields {
+		of := s.item
+		if s.form == object {
+			i, ok := s.byName[name]
+			if !ok || s.fields[i].optional && len(s.fields[i].Index) > 1 {
+				return false
+			}
+			of = s.fields[i].shape
+		} else if s.form != entries || value == nil || !utf8.ValidString(name) {
+			return false
+		}
+		if !of.fits(value) {
+			return false
+		}
+	}
+	return s.form == object || s.form == entries
+}
+
 // Read sets the value that into points to, which must be a zero value, as Decode does, or else by
 // way of its JSON.
 func Read(value any, into any) error {

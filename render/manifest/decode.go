@@ -92,6 +92,16 @@ func (a *API) Decode(file string, data []byte,
 	return d.documents, d.findings, d.expanded
 }
 
+// Outline is Decode for a caller that needs the mistakes of TrainJobs and runtimes, and their text.
+// Such an Object without mistakes has its labels and annotations alone.
+func (a *API) Outline(file string, data []byte,
+	further []Kind) (documents []*Document, findings finding.List, expanded int) {
+	d := newDecoder(file, data)
+	d.further, d.api, d.outlines = further, a, true
+	d.stream()
+	return d.documents, d.findings, d.expanded
+}
+
 // HasAliases reports whether a file may have YAML aliases. A true may be wrong.
 func HasAliases(data []byte) bool { return source.MayHaveAliases(data) }
 

@@ -43,6 +43,8 @@ type decoder struct {
 	further []Kind
 	// api is the API to decode by, or nil.
 	api *API
+	// outlines makes TrainJobs and runtimes with their labels and annotations alone.
+	outlines bool
 	// from identifies objects without apiVersion and kind.
 	from origin
 	// patches treats an object without apiVersion and kind as a RuntimePatch.

@@ -114,7 +114,10 @@ func (d *decoder) object(s *source.Source, r *source.Reading, at fieldpath.Path,
 	var doubtful bool
 	var err error
 	o.tree, doubtful, err = r.Tree(n)
-	object := o.decode()
+	object := o.outline(d.outlines)
+	if object == nil {
+		object = o.decode()
+	}
 	if doubtful || err != nil || object == nil {
 		d.diagnose(s, at, o, id, f)
 		return
@@ -189,6 +192,31 @@ type objectNode struct {
 func (o *objectNode) fields() map[string]any {
 	fields, _ := o.tree.(map[string]any)
 	return fields
+}
+
+// outline returns an object of the kind with its labels and annotations, if the caller needs no more
+// of it and the object decodes. Else it returns nil.
+func (o *objectNode) outline(isEnough bool) any {
+	if !isEnough || o.shape != nil || o.kind.group != trainerGroup {
+		return nil
+	}
+	object := o.kind.make()
+	of, ok := object.(metav1.Object)
+	if !ok || !tree.Fits(o.tree, object) {
+		return nil
+	}
+	metadata, _ := o.fields()["metadata"].(map[string]any)
+	texts := func(field string) map[string]string {
+		texts := map[string]string{}
+		values, _ := metadata[field].(map[string]any)
+		for name, value := range values {
+			texts[name], _ = value.(string)
+		}
+		return texts
+	}
+	of.SetLabels(texts("labels"))
+	of.SetAnnotations(texts("annotations"))
+	return object
 }
 
 // decode returns the decoded object, or nil for one with errors.

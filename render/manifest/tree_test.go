@@ -78,7 +78,10 @@ func compare(t *testing.T, text []byte) {
 		}
 		isStrict := quantity.Unmarshal(again, reflect.New(reflect.TypeOf(want).Elem()).Interface(),
 			strict) == nil
+		fits := tree.Fits(value, got)
 		switch ok := tree.Decode(value, got); {
+		case ok != fits:
+			t.Errorf("%T: Fits = %t, Decode = %t: %v", got, fits, ok, value)
 		case ok && (wantErr != nil || !isStrict || !reflect.DeepEqual(got, want)):
 			t.Fatalf("Decode(%s) = %+v, want %+v, %v", again, got, want, wantErr)
 		case !ok && !reflect.DeepEqual(got, zero):

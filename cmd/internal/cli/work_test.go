@@ -84,9 +84,9 @@ func allocated(t *testing.T, r run) uint64 {
 }
 
 // TestCheck_Once counts the calls of a check of a clean TrainJob with two managers and its runtime.
-// Reading decodes the TrainJob and the runtime to find their mistakes, and the API server decodes
-// both after it has filled in the defaults of their definitions. The JobSet is a Go value already.
-// The merge encodes each of the two patches.
+// The TrainJob, the runtime and the merged template are decoded once each: reading finds mistakes
+// without making Go values, and the JobSet is one already. A conflict takes another merge. The
+// merge encodes each of the two patches.
 func TestCheck_Once(t *testing.T) {
 	if testenv.LongOnly(t, "it builds the program once more, and counts calls"); testenv.Race {
 		t.Skip("it builds the program once more, and counts calls")
@@ -108,9 +108,9 @@ func TestCheck_Once(t *testing.T) {
 		args                                 []string
 		parses, merges, decodings, encodings int
 	}{
-		{[]string{clean}, 2, 1, 2 + 2, 2 + 2},
-		{[]string{agreeing}, 2, 1, 2 + 2, 2 + 2},
-		{[]string{faulty}, 2 + 2, 1, 2 + 2, 2 + 2}, // each text once more, for the lines
+		{[]string{clean}, 2, 1, 3, 2 + 2},
+		{[]string{agreeing}, 2, 1, 3, 2 + 2},
+		{[]string{faulty}, 2 + 2, 1, 3 + 1, 2 + 2}, // each text once more, for the lines
 	} {
 		profile := counted(t, program, run{args: append([]string{"check"}, tc.args...)})
 		for _, f := range []struct {

@@ -95,8 +95,11 @@ func (ds *Documents) withoutConfigs(fsys fs.FS, files []string) []string {
 // decode decodes a listed file. If paths names the file itself, it must hold objects only.
 func (ds *Documents) decode(file string, data []byte, named bool) Decoded {
 	d := Decoded{file: file, data: data}
-	d.Documents, d.Findings, d.expanded = ds.settings.byFile[file].Decode(
-		file, data, ds.flags.Kinds)
+	read := ds.settings.byFile[file].Decode
+	if ds.flags.Outlines {
+		read = ds.settings.byFile[file].Outline
+	}
+	d.Documents, d.Findings, d.expanded = read(file, data, ds.flags.Kinds)
 	d = ds.flags.withoutOthers(d)
 	if ds.flags.IsBuilt(file) {
 		ds.flags.Built.trace(&d)

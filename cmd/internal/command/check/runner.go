@@ -90,8 +90,10 @@ func (t counts) String() string {
 // of --old.
 func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict,
 	before *oldState) *runner {
+	outlines := flags.Flags
+	outlines.Outlines = true // to be judged, an object is decoded with the defaults of its kind
 	j := &runner{
-		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags,
+		progress: p.Progress(), in: workspace.New(outlines), flags: flags,
 		onConflict: onConflict,
 		runtimes:   &admittedRuntimes{}, reading: map[objectID]finding.List{},
 		objects: map[fieldpath.Object]*manifest.Document{},
