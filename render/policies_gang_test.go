@@ -3,6 +3,7 @@ package render_test
 import (
 	"crypto/rand"
 	"slices"
+	"strings"
 
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/mlpolicy"
@@ -145,6 +146,18 @@ var fluxCases = []policyCase{{
 	got: func(out *render.Objects) any {
 		return rjob(out, "node").Template.Spec.Template.Spec.InitContainers[0].Image
 	}, want: "",
+}, {
+	name:    "settings that fill the ConfigMap",
+	reason:  "the API server rejects it: the longest variable counts, that of the TrainJob first",
+	runtime: `mlPolicy: {flux: {}}`,
+	job: `trainer: {numNodes: 1, env: [{name: FLUX_NETWORK_DEVICE, value: ` +
+		strings.Repeat("d", 1<<19) + `}, {name: OTHER, value: ` + strings.Repeat("o", 1<<20) + `}]}`,
+	jobs: replicatedJob("node", "", trainerLabel, "",
+		`containers: [{name: node, image: i, env: [{name: FLUX_QUEUE_POLICY, value: `+
+			strings.Repeat("q", 1<<19+1)+`}, {name: FLUX_NETWORK_DEVICE, value: `+
+			strings.Repeat("n", 1<<20)+`}]}]`),
+	findings: []string{"error TW448 " + inJobs + `[name="node"].template.spec.template.spec.` +
+		`containers[name="node"].env[name="FLUX_QUEUE_POLICY"]`},
 }, {
 	name: "Flux's texts and certificate are left out", reason: "all else of the job is rendered",
 	runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1}`,

@@ -23,6 +23,9 @@ const (
 	fluxCurve       = "flux-curve"
 	fluxInstallPath = "/mnt/flux"
 	fluxConfigPath  = "/etc/flux-config"
+	fluxImage       = "FLUX_VIEW_IMAGE"
+	fluxDevice      = "FLUX_NETWORK_DEVICE"
+	fluxQueue       = "FLUX_QUEUE_POLICY"
 )
 
 // flux starts a Flux cluster and runs the trainer's command in it (Trainer v2.3.0
@@ -104,6 +107,9 @@ func emptyDir(name string, medium corev1.StorageMedium) corev1.Volume {
 // spec.trainer.env override the runtime's.
 type fluxSettings struct{ image, device, queue string }
 
+// size is the number of bytes that the settings have in the ConfigMap with the scripts.
+func (s fluxSettings) size() int { return len(s.device) + len(s.queue) }
+
 // fluxSettings reads the settings. A variable of the TrainJob always counts, so valueFrom makes the
 // setting empty. A variable of the runtime counts only if it has a value.
 func (j *Job) fluxSettings() fluxSettings {
@@ -111,11 +117,11 @@ func (j *Job) fluxSettings() fluxSettings {
 		device: "eth0", queue: "fcfs"}
 	set := func(name, value string) {
 		switch name {
-		case "FLUX_VIEW_IMAGE":
+		case fluxImage:
 			s.image = value
-		case "FLUX_NETWORK_DEVICE":
+		case fluxDevice:
 			s.device = value
-		case "FLUX_QUEUE_POLICY":
+		case fluxQueue:
 			s.queue = value
 		}
 	}
@@ -211,12 +217,12 @@ func (j *Job) checkFlux() {
 		}
 	}
 	for _, e := range t.Env {
-		if !slices.Contains([]string{"FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE", "FLUX_QUEUE_POLICY"},
+		if !slices.Contains([]string{fluxImage, fluxDevice, fluxQueue},
 			e.Name) || e.Value != "" {
 			continue
 		}
 		severity, what := finding.Warning, "Flux's configuration gets an empty value"
-		if e.Name == "FLUX_VIEW_IMAGE" {
+		if e.Name == fluxImage {
 			severity, what = finding.Error,
 				"the init container has no image, and the cluster rejects the Job"
 		}
@@ -224,6 +230,9 @@ func (j *Job) checkFlux() {
 			fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", e.Name)),
 			fmt.Sprintf("variable %s has no literal value: %s", e.Name, what),
 			"set value instead of valueFrom, or remove the variable")
+	}
+	if j.fluxSettings().size() > maxConfigMap {
+		j.fluxTooLarge()
 	}
 	j.checkFluxGPUs()
 	j.checkHostnames()
@@ -234,6 +243,34 @@ func (j *Job) checkFlux() {
 				j.TrainJob.Name, s),
 			"remove the subdomain")
 	}
+}
+
+// fluxTooLarge reports that the API server rejects the ConfigMap with the scripts, at the longest
+// variable that is written into them.
+func (j *Job) fluxTooLarge() {
+	report, at, most := j.reportRuntime, fieldpath.Fields("spec", "mlPolicy", "flux"), 0
+	known := map[string]bool{}
+	longest := func(by func(finding.Code, finding.Severity, fieldpath.Path, string, string),
+		in fieldpath.Path, env []corev1.EnvVar) {
+		for _, e := range env {
+			if (e.Name == fluxDevice || e.Name == fluxQueue) && !known[e.Name] {
+				if known[e.Name] = true; len(e.Value) > most {
+					report, at, most = by, in.Append(fieldpath.Item("name", e.Name)), len(e.Value)
+				}
+			}
+		}
+	}
+	longest(j.reportTrainJob, fieldpath.Fields("spec", "trainer", "env"),
+		j.TrainJob.Spec.Trainer.Env)
+	if set := j.trainerSet(); set != nil {
+		if c := set.Container(Node); c != nil {
+			env := set.In("containers", c).Path(fieldpath.Field("env"))
+			longest(j.reportRuntime, inRuntime(env), c.Env)
+		}
+	}
+	report(codes.FluxCommand, finding.Error, at, fmt.Sprintf("ConfigMap %s with Flux's scripts is "+
+		"too large: a ConfigMap may have at most 1 MiB", j.fluxScriptsName()),
+		"shorten the value of the variable")
 }
 
 // checkFluxGPUs reports tasks that Flux cannot place, since the controller requests all GPUs of a

@@ -102,7 +102,7 @@ func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 		flags += fmt.Sprintf(" -g %d", n)
 	}
 	entrypoint := []string{resources, fmt.Sprintf("%s-%s-0-0", name, Node), flags}
-	return &corev1.ConfigMap{
+	scripts := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: j.fluxScriptsName(), Namespace: j.TrainJob.Namespace},
 		Data: map[string]string{
@@ -111,6 +111,10 @@ func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 			"init.sh": templates.init.fill("/opt/view", name+"-0", hosts, broker),
 		},
 	}
+	if len(scripts.Data["entrypoint.sh"])+len(scripts.Data["init.sh"]) > maxConfigMap {
+		j.fluxTooLarge()
+	}
+	return scripts
 }
 
 // fluxRange returns the range of n numbers from zero in Flux's format; for zero numbers it is
