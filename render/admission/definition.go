@@ -106,6 +106,15 @@ func podGroupOf(r *release.Release, group string) *definition {
 // has reports whether the release has a rule.
 func (d *definition) has(rule release.Rule) bool { return d.release.Rules.Has(rule) }
 
+// resting returns the message of a rule. If the source of the release was not read, it says what
+// the rule rests on.
+func (d *definition) resting(rule release.Rule, message string) string {
+	if mark := release.MarkOf(d.release.Name, string(rule)); mark != "" {
+		message += " (" + mark.Text() + "; not verified in its source)"
+	}
+	return message
+}
+
 // load compiles an embedded definition as an API server does on its creation
 // (apiextensions-apiserver v0.36.3 pkg/apiserver). A test covers all embedded definitions, so a
 // failure means a broken build and panics.

@@ -263,13 +263,14 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 	if !c.job.has(release.MPIEnv) {
 		return
 	}
-	names := []string{"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args",
-		"OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots"}
+	c.reserved(reservedEnvs, "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args",
+		"OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots")
 	if c.job.has(release.MPIPrteEnv) {
-		names = append(names, "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_prte_keep_fqdn_hostnames",
+		c.reserved(func(name string) string {
+			return c.job.resting(release.MPIPrteEnv, reservedEnvs(name))
+		}, "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_prte_keep_fqdn_hostnames",
 			"PRTE_MCA_prte_set_default_slots", "PRTE_MCA_plm_ssh_args")
 	}
-	c.reserved(reservedEnvs, names...)
 }
 
 // fluxInstaller is the init container that the policy adds.

@@ -128,9 +128,9 @@ func (r *Runtime) checkJobNames(found *findings, old *object) {
 			found.reject(codes.LongJobName, r.id,
 				fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(
 					fieldpath.Item("name", name), fieldpath.Field("name")),
-				fmt.Sprintf("Trainer %s refuses a name of %d characters: at most %d (by its "+
-					"notes; not verified in its source)", r.definition.release.Name, n,
-					longestJobName), "shorten the name")
+				r.definition.resting(release.ShortJobNames, fmt.Sprintf(
+					"Trainer %s refuses a name of %d characters: at most %d",
+					r.definition.release.Name, n, longestJobName)), "shorten the name")
 		}
 	}
 }

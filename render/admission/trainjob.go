@@ -26,9 +26,13 @@ import (
 func (c *checker) webhook() {
 	if kind := c.in.Runtime.id.Kind; c.in.Runtime.deprecated &&
 		(kind == trainer.ClusterTrainingRuntimeKind || c.job.has(release.RuntimesDeprecated)) {
+		message := fmt.Sprintf("Referenced %s %q is deprecated and will be removed in a future "+
+			"release of Kubeflow Trainer", kind, c.in.Runtime.id.Name)
+		if kind != trainer.ClusterTrainingRuntimeKind {
+			message = c.job.resting(release.RuntimesDeprecated, message)
+		}
 		c.report(codes.Deprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
-			fmt.Sprintf("Referenced %s %q is deprecated and will be removed in a future release "+
-				"of Kubeflow Trainer", kind, c.in.Runtime.id.Name), "reference another runtime")
+			message, "reference another runtime")
 	}
 	if i := c.typed.Spec.Initializer; i != nil {
 		if i.Dataset != nil {
@@ -81,9 +85,9 @@ func (c *checker) containerClaims(container mlpolicy.Place, ofPod map[string]boo
 			c.Add(finding.Finding{
 				Code: codes.NoPodClaim, Severity: finding.Error, Object: c.job.id,
 				Path: fieldpath.Fields("spec", "runtimeRef"),
-				Message: apirule.InvalidObject(
+				Message: c.job.resting(release.ClaimsExist, apirule.InvalidObject(
 					fmt.Sprintf("container %s claims %q, which its Pod does not (%s)",
-						container.Name, claim.Name, at)),
+						container.Name, claim.Name, at))),
 				Remedy: finding.Remedy{
 					Text: fmt.Sprintf(
 						"add the claim %q to the Pod, or remove it from the container",

@@ -35,6 +35,9 @@ var explanations = []struct {
 	{EnvWithoutName, Env, aroundSource},
 	// A patch says nothing because its fields are none that a patch may set.
 	{IdlePatch, UnknownField, around},
+	{IdlePatch, Unpatchable, around},
+	// The webhook refuses the claim before a Job has it.
+	{Resources, NoPodClaim, ofSource},
 	// The Trainer rejects the variable that a policy would replace.
 	{Shadowed, EnvOnMain, ofClaim},
 	// The object that is skipped is a patch, and its version is not the base's.
@@ -58,6 +61,7 @@ const (
 	inOneObject           // any field of one object
 	// the source of one of the explained claims is the other field, or within it
 	ofClaim
+	ofSource // likewise, or within the source of the other one
 )
 
 // mark is a place where a finding explains others by a row of the table.
@@ -95,6 +99,8 @@ func (r relation) marks(f finding.Finding, add func(mark)) {
 		add(mark{object: f.Object})
 	case r == ofClaim:
 		add(mark{path: f.Path.String()})
+	case r == ofSource && hasSource:
+		add(mark{path: source.String()})
 	}
 }
 

@@ -64,8 +64,15 @@ func TestExplanations(t *testing.T) {
 // judged returns the findings of decoding and admission on a TrainJob.
 func judged(t *testing.T, runtime, job string) finding.List {
 	t.Helper()
+	var of *release.Release
+	for word, version := range map[string]string{
+		"podTemplateOverrides": "2.1", "resources: {limits": "2.3", "claims:": "2.4"} {
+		if strings.Contains(runtime+job, word) {
+			of, _ = release.Parse(version)
+		}
+	}
 	read := func(file, text string) *manifest.Document {
-		documents, found := manifest.Decode(file, []byte(text))
+		documents, found, _ := manifest.NewAPI(of, nil).Decode(file, []byte(text), nil)
 		if len(documents) != 1 {
 			t.Fatalf("%s: %v\n%s", file, found, text)
 		}
@@ -77,10 +84,6 @@ func judged(t *testing.T, runtime, job string) finding.List {
 			t.Fatal(err)
 		}
 		return fields
-	}
-	var of *release.Release
-	if strings.Contains(job, "podTemplateOverrides") {
-		of, _ = release.Parse("2.1")
 	}
 	admitted, rejected := admission.AdmitRuntime(t.Context(), of,
 		fields(read("runtime.yaml", runtime)), "")

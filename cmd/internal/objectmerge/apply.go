@@ -3,7 +3,6 @@ package objectmerge
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/jsonfields"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -22,7 +22,6 @@ import (
 
 // Result is the merged object.
 type Result struct {
-	Value   any          // a pointer to an API struct, or an merge.Object
 	Fields  merge.Object // the fields of Value that the base or a patch sets
 	Type    *schema.Type
 	History *merge.History
@@ -78,43 +77,26 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	return out, found
 }
 
-// merge merges patches into a base. A strategic merge has a pointer to a Go value as its base, nil
-// for an empty one.
-func (m *Object) merge(base any, patches []merge.Patch) (*merge.Result[any], error) {
-	options := m.Policies.Options()
-	if m.typ == option.StrategicType {
-		if base == nil {
-			base = reflect.New(m.goType).Interface()
-		}
-		return merge.Strategic(&base, patches, append(options, m.rules)...)
-	}
-	object, _ := base.(merge.Object)
-	var result *merge.Result[merge.Object]
-	var err error
+// merge merges patches into a base.
+func (m *Object) merge(base merge.Object,
+	patches []merge.Patch) (*merge.Result[merge.Object], error) {
+	options := slices.Clone(m.Policies.Options)
 	switch {
+	case m.typ == option.StrategicType:
+		return merge.StrategicObject(m.api, base, patches, append(options, m.rules)...)
 	case m.typ != option.ApplyType:
-		result, err = merge.StrategicObject(nil, object, patches, options...)
+		return merge.StrategicObject(nil, base, patches, options...)
 	case m.managed:
-		result, err = merge.Apply(m.schema, object, patches, append(options, merge.Live())...)
-	default:
-		result, err = merge.Apply(m.schema, object, patches, options...)
+		options = append(options, merge.Live())
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &merge.Result[any]{Value: result.Value, History: result.History,
-		Notes: result.Notes}, nil
+	return merge.Apply(m.schema, base, patches, options...)
 }
 
 // apply merges the patches.
 func (m *Object) apply() (*Result, error) {
-	base := m.object
-	if m.typ != option.StrategicType {
-		fields, err := m.base.Fields()
-		if err != nil {
-			return nil, err
-		}
-		base = fields
+	base, err := m.base.Fields()
+	if err != nil {
+		return nil, err
 	}
 	patches := make([]merge.Patch, len(m.patches))
 	for i, p := range m.patches {
@@ -126,13 +108,15 @@ func (m *Object) apply() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Value: result.Value, Type: result.History.Type(), History: result.History,
-		Notes: result.Notes}
+	out := &Result{Type: result.History.Type(), History: result.History, Notes: result.Notes,
+		Fields: result.Value}
 	if m.typ == option.StrategicType {
-		out.Fields, err = m.fieldsOf(result.Value, m.patches)
-		return out, err
+		inputs := []any{base}
+		for _, p := range m.patches {
+			inputs = append(inputs, p.fields)
+		}
+		dropUnset(jsonfields.Structs{}, m.api, out.Fields, inputs)
 	}
-	out.Fields = result.Value.(merge.Object)
 	if metadata, ok := out.Fields["metadata"].(merge.Object); ok && m.managed {
 		out.managed = metadata["managedFields"]
 		delete(metadata, "managedFields") // as kubectl get
@@ -213,11 +197,10 @@ func (m *Object) Conflicts(merged *Result, rule render.OnConflict) finding.List 
 			reported[c.Path.String()] = true
 		}
 		f := m.located(c.Finding(m.ID), c)
-		isDecided := m.Policies.Precedence != "" || len(m.Policies.Managers) > 0
 		switch {
-		case c.Kind == conflict.Overlap && (rule == render.Last || isDecided):
+		case c.Kind == conflict.Overlap && (rule == render.Last || m.Policies.Decides):
 			f.Severity, f.Remedy.Text = finding.Warning, agreement
-		case c.Kind == conflict.Union && m.Policies.Unions == string(merge.Last):
+		case c.Kind == conflict.Union && m.Policies.LastMember:
 			f.Severity = finding.Warning
 		}
 		found = append(found, f)
@@ -271,7 +254,7 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 				losers[i] = name(layer)
 			}
 			f.Message = fmt.Sprintf("%s overrides %s (%s)", name(note.Owner),
-				strings.Join(losers, ", "), strings.ToLower(option.PolicyOf(note.Option)))
+				strings.Join(losers, ", "), policyOf(note.Option))
 			f.Remedy.Text = "remove the field from the patch that is overridden"
 		default:
 			continue
@@ -279,6 +262,17 @@ func (m *Object) decided(merged *Result) (found finding.List) {
 		found = append(found, f)
 	}
 	return found
+}
+
+// policyOf returns what decided, by the option of package merge.
+func policyOf(option string) string {
+	switch option {
+	case "First", "BaseWins":
+		return "precedence"
+	case "Prefer":
+		return "managers"
+	}
+	return strings.ToLower(option)
 }
 
 const agreement = "set the field in one patch only, or set the same value in all"

@@ -4,7 +4,6 @@ package objectmerge
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"strings"
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/cmd/internal/builtin"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
@@ -24,7 +22,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -68,7 +65,6 @@ func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.P
 // Object is a base of any kind with its patches.
 type Object struct {
 	base    *manifest.Document
-	object  any // the base as a Go value, of a strategic merge
 	ID      fieldpath.Object
 	patches []Patch
 	places  map[string]int // of the patches, by their managers
@@ -111,7 +107,7 @@ func newKind(apiVersion, kind string, definition Defined, how option.Schema) (*K
 		rules := schema.PodRules(k.goType)
 		rules.AllowDuplicateKeys = true
 		k.rules = merge.Rules(rules)
-		k.api, err = schema.Compile(k.goType, nil, rules)
+		k.api, err = schema.Compile(k.goType, k.goType, rules)
 	}
 	return k, err
 }
@@ -130,12 +126,6 @@ func (k *Kind) Object(file string, data []byte) (*Object, finding.List) {
 		return nil, found
 	}
 	m := &Object{Kind: k, base: documents[0], ID: documents[0].ID, places: map[string]int{}}
-	if m.typ == option.StrategicType {
-		var err error
-		if m.object, err = m.decodeBase(); err != nil {
-			return nil, append(found, m.rejected(err))
-		}
-	}
 	m.managed = m.typ == option.ApplyType &&
 		m.base.Has(fieldpath.Fields("metadata", "managedFields"))
 	return m, found
@@ -143,10 +133,16 @@ func (k *Kind) Object(file string, data []byte) (*Object, finding.List) {
 
 // Base returns the fields of the base, in the form of Result.Fields.
 func (m *Object) Base() (merge.Object, error) {
-	if m.typ == option.StrategicType {
-		return m.fieldsOf(m.object, nil)
+	if m.typ != option.StrategicType {
+		return m.base.Fields()
 	}
-	return m.base.Fields()
+	bare := *m
+	bare.patches, bare.Policies = nil, option.Policies{}
+	merged, err := bare.apply()
+	if err != nil {
+		return nil, err
+	}
+	return merged.Fields, nil
 }
 
 // Check returns the usage error of policies that the object's kind does not have.
@@ -154,7 +150,7 @@ func (m *Object) Check() error {
 	switch wrong := m.Wrong(m.Policies); {
 	case wrong == nil:
 		return nil
-	case wrong.Option == "Managed":
+	case wrong.Option == "Live":
 		return exit.Usage(
 			errors.New("the base has metadata.managedFields: their owners permit no other rule " +
 				"than --option=keep-order: leave out one of the two"))
@@ -166,15 +162,10 @@ func (m *Object) Check() error {
 // Wrong returns the error of policies that the kind does not have, or nil.
 func (m *Object) Wrong(policies option.Policies) *merge.OptionError {
 	m.Policies = policies
-	if wrong := policies.Wrong(); wrong != nil {
-		return wrong
-	}
 	_, err := m.merge(nil, nil) // of nothing
 	var wrong *merge.OptionError
-	if errors.As(err, &wrong) {
-		return &merge.OptionError{Option: option.PolicyOf(wrong.Option), Err: wrong.Err}
-	}
-	return nil
+	errors.As(err, &wrong)
+	return wrong
 }
 
 // Read reads the base, its definition and the patches. It reports invalid inputs as findings. The
@@ -240,21 +231,6 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags,
 		return nil, nil, err
 	}
 	return m, found, nil
-}
-
-// decodeBase decodes the base as an API server decodes an object of its own kinds. Package manifest
-// drops null values of maps, as it does in custom resources.
-func (m *Object) decodeBase() (any, error) {
-	fields, err := m.base.Fields()
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return nil, err
-	}
-	object := reflect.New(m.goType).Interface()
-	return object, quantity.Unmarshal(text, object, kjson.UnmarshalCaseSensitivePreserveInts)
 }
 
 // readPatches reads the patches, and appends their findings to those before. The error is a usage

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -67,58 +68,86 @@ func (e *MergeError) Flag() string {
 	return "--" + e.Field
 }
 
-// FieldOf returns the field of Merge that sets a field of the library's options.
+// FieldOf returns the field of Merge that sets an option of package merge.
 func FieldOf(name string) string {
 	switch name {
-	case "Precedence":
+	case "First", "BaseWins":
 		return "onConflict"
-	case "Managers":
+	case "Prefer":
 		return "forceManagers"
-	case "Unions", "Order", "Defaults", "ProtectedError":
+	case "Protect":
+		return "protected"
+	case "Unions", "KeepOrder", "Defaults", "ProtectError":
 		return "option"
 	}
-	return strings.ToLower(name[:1]) + name[1:]
+	return strings.ToLower(name)
+}
+
+// Policies are the options of a merge.
+type Policies struct {
+	Options []merge.Option
+	// Decides tells that an option names who wins, and LastMember that the last member of a union
+	// does.
+	Decides, LastMember bool
 }
 
 // Parse returns the library's options, and all errors in the fields.
-func (m *Merge) Parse() (Policies, render.OnConflict, []*MergeError) {
-	var wrong []*MergeError
-	reject := func(field string, err error) { wrong = append(wrong, &MergeError{field, err}) }
-	o, rule := Policies{Managers: m.ForceManagers}, render.Last
+func (m *Merge) Parse() (o Policies, rule render.OnConflict, wrong []*MergeError) {
+	reject := func(field, format string, args ...any) {
+		wrong = append(wrong, &MergeError{field, fmt.Errorf(format, args...)})
+	}
+	add := func(option merge.Option) { o.Options = append(o.Options, option) }
+	rule = render.Last
 	word := cmp.Or(m.OnConflict, "fail")
 	if err := OneOf("", word, conflictWords()...); err != nil {
-		reject("onConflict", fmt.Errorf("%s", strings.TrimPrefix(err.Error(), ": ")))
+		reject("onConflict", "%s", strings.TrimPrefix(err.Error(), ": "))
 	}
 	switch word {
 	case "fail":
 		rule = render.Fail
-	case "first", "base":
-		o.Precedence = word
+	case "first":
+		add(merge.First())
+	case "base":
+		add(merge.BaseWins())
+	}
+	o.Decides = len(o.Options)+len(m.ForceManagers) > 0
+	switch {
+	case len(m.ForceManagers) == 0:
+	case len(o.Options) > 0:
+		reject("forceManagers", "Forbidden: may not be set when onConflict is %s", word)
+	default:
+		add(merge.Prefer(m.ForceManagers...))
 	}
 	for _, word := range m.Option {
 		switch word {
 		case "keep-order":
-			o.Order = "base"
+			add(merge.KeepOrder())
 		case "unions=last":
-			o.Unions = "last"
+			o.LastMember = true
+			add(merge.Unions(merge.Last))
 		case "unions=error":
-			o.Unions = "error"
+			add(merge.Unions(merge.Error))
 		case "defaults":
-			o.Defaults = "rules"
+			add(merge.Defaults())
 		case "protect-error":
-			o.ProtectedError = true
+			if add(merge.ProtectError()); len(m.Protected) == 0 {
+				reject("option", "Forbidden: protect-error may not be set without protected")
+			}
 		default:
-			reject("option",
-				fmt.Errorf("%s",
-					strings.TrimPrefix(OneOf("", word, mergeWords()...).Error(), ": ")))
+			reject("option", "%s",
+				strings.TrimPrefix(OneOf("", word, mergeWords()...).Error(), ": "))
 		}
 	}
+	var protected []fieldpath.Path
 	for i, text := range m.Protected {
 		path, err := fieldpath.ParsePath(text)
 		if err != nil {
-			reject(fmt.Sprintf("protected[%d]", i), err)
+			reject(fmt.Sprintf("protected[%d]", i), "%w", err)
 		}
-		o.Protected = append(o.Protected, path)
+		protected = append(protected, path)
+	}
+	if len(protected) > 0 {
+		add(merge.Protect(protected...))
 	}
 	return o, rule, wrong
 }

@@ -139,6 +139,13 @@ func (flags Flags) InNamespace(o fieldpath.Object) fieldpath.Object {
 	return o
 }
 
+// inNamespace does the same for the objects of findings.
+func (flags Flags) inNamespace(found finding.List) {
+	for i := range found {
+		found[i].Object = flags.InNamespace(found[i].Object)
+	}
+}
+
 // NamespaceOf returns the namespace of a namespaced object: its own, the one of the flag, or the
 // default.
 func (flags Flags) NamespaceOf(namespace string) string {

@@ -80,9 +80,7 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 				Text: "use a RuntimePatch, a list of them, or a TrainJob with patches"},
 		}}
 	}
-	for i := range findings {
-		findings[i].Object = st.flags.InNamespace(findings[i].Object)
-	}
+	st.flags.inNamespace(findings)
 	for i := range patches {
 		switch is := patches[i].Patch.Manager; {
 		case manager == "" || is == manager:

@@ -107,8 +107,9 @@ func (ds *Documents) decode(file string, data []byte, named bool) Decoded {
 	if !named {
 		d.Findings = manifest.Tolerate(d.Findings, codes.NotAnObject)
 	}
-	for i := range d.Findings {
-		d.Findings[i].Object = ds.flags.InNamespace(d.Findings[i].Object)
+	ds.flags.inNamespace(d.Findings)
+	for _, document := range d.Documents {
+		ds.flags.inNamespace(document.Findings)
 	}
 	return d
 }

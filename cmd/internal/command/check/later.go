@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -56,8 +57,8 @@ func (flags checkFlags) isLater(now []release.Release) error {
 			"later release", flags.until.Name, now[0].Name)
 }
 
-// refusedBy returns a warning for each error of the inputs in another release that they do not have
-// now.
+// refusedBy returns a warning for each error of the inputs in another release at a field that has
+// none now. Two releases may refuse one value by different stages.
 func refusedBy(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict,
 	now finding.List) (finding.List, error) {
 	to := *flags.until
@@ -66,10 +67,11 @@ func refusedBy(ctx context.Context, p *host.Program, flags checkFlags, onConflic
 	if err != nil {
 		return nil, err
 	}
-	has := map[string]bool{}
+	has, at := map[string]bool{}, map[fieldpath.Position]bool{}
 	for _, f := range now {
 		if f.Severity >= finding.Error {
-			has[fmt.Sprint(f.Code, f.Object, f.Path)] = true
+			has[fmt.Sprint(f.Object, f.Path)] = true
+			at[f.Position] = f.Position.Line > 0
 		}
 	}
 	var refused finding.List
@@ -78,7 +80,7 @@ func refusedBy(ctx context.Context, p *host.Program, flags checkFlags, onConflic
 		then.Add(part.found, part.order)
 	}
 	for _, f := range then.Findings() {
-		if f.Severity < finding.Error || has[fmt.Sprint(f.Code, f.Object, f.Path)] {
+		if f.Severity < finding.Error || has[fmt.Sprint(f.Object, f.Path)] || at[f.Position] {
 			continue
 		}
 		f.Severity = finding.Warning

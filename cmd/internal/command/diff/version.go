@@ -92,10 +92,12 @@ func (v *version) render(ctx context.Context, flags diffFlags) {
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
+			objects, more := v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to)
+			v.findings = append(v.findings, more...)
 			v.Jobs = append(v.Jobs, comparison.Job{
 				ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace,
 					Name: js.Name},
-				Objects: v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to, v.podOpts),
+				Objects: objects,
 				Queue:   js.Labels[render.QueueLabel],
 				Input:   v.in, Source: workspace.Job{Document: js.Document},
 			})
@@ -160,39 +162,33 @@ func (v *version) newJob(j workspace.Job, out pipeline.Made, found finding.List,
 	switch {
 	case v.release != nil && v.release.ManagedBy && found.Of(codes.ManagedByOther) != nil:
 		job.Objects = []comparison.Object{}
-	case flags.to == "jobset":
-		job.Objects = v.jobSetOf(j, out)
 	default:
-		job.Objects = v.childrenOf(j, out, flags.to, v.podOpts)
+		var more finding.List
+		job.Objects, more = v.objectsOf(j, out, flags.to)
+		v.findings = append(v.findings, more...)
 	}
 	return job
 }
 
-// reached returns the objects that the flags ask for, by their keys.
-func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[comparison.Key]any {
-	reached := map[comparison.Key]any{}
+// objectsOf returns the objects of a TrainJob or of a JobSet that the flags ask for, and what
+// creating them reports.
+func (v *version) objectsOf(j workspace.Job, out pipeline.Made,
+	to string) ([]comparison.Object, finding.List) {
 	if to == "jobset" {
-		for _, object := range out.Objects() {
-			reached[keyOf(object)] = object
-		}
-		return reached
+		return v.jobSetOf(j, out), nil
 	}
-	opts := v.podOpts
-	opts.Release = cmp.Or(opts.Release, j.Release())
-	f := pipeline.Children(out.History, out.JobSet, out.Companions, option.Render{To: to}, opts)
-	if f.Objects == nil {
+	return v.childrenOf(j, out, to)
+}
+
+// reached returns the objects of another rendering, by their keys.
+func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[comparison.Key]any {
+	objects, _ := v.objectsOf(j, out, to)
+	if objects == nil {
 		return nil
 	}
-	seen := map[comparison.Key]int{}
-	for object, err := range f.Objects {
-		if err != nil {
-			return nil
-		}
-		key := keyOf(object)
-		n := seen[key]
-		seen[key]++
-		key.Number = n
-		reached[key] = object
+	reached := map[comparison.Key]any{}
+	for _, o := range objects {
+		reached[o.Key] = o.Object
 	}
 	return reached
 }
@@ -258,8 +254,9 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merg
 }
 
 // childrenOf returns the Jobs or the Pods of the JobSet.
-func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string,
-	opts render.PodsOptions) []comparison.Object {
+func (v *version) childrenOf(j workspace.Job, out pipeline.Made,
+	to string) ([]comparison.Object, finding.List) {
+	opts := v.podOpts
 	opts.Release = cmp.Or(opts.Release, j.Release())
 	f := pipeline.Children(out.History, out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.History == nil {
@@ -269,9 +266,8 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string,
 	} else {
 		f.Findings = v.in.Locate(j, f.Findings)
 	}
-	v.findings = append(v.findings, f.Findings...)
 	if f.Objects == nil {
-		return nil
+		return nil, f.Findings
 	}
 	locate := v.locator(j)
 	owners := owned.Children(out.JobSet, out.History, opts.JobsOptions)
@@ -279,12 +275,11 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string,
 	seen := map[comparison.Key]int{}
 	for object, err := range f.Objects {
 		if err != nil {
-			v.findings = append(v.findings, finding.Finding{
+			return nil, append(f.Findings, finding.Finding{
 				Code: codes.NoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
 				Position: j.Document.Position(nil), Message: err.Error(),
 				Remedy: finding.Remedy{Text: "fix the JobSet"},
 			})
-			return nil
 		}
 		o := comparison.Object{Key: keyOf(object), Object: object, Locate: locate}
 		n := seen[o.Key]
@@ -293,7 +288,7 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made, to string,
 		o.Owners = func() (*diff.Owners, error) { return owners(object) }
 		objects = append(objects, o)
 	}
-	return objects
+	return objects, f.Findings
 }
 
 // keyOf returns the kind and the name of an object, or its generateName.

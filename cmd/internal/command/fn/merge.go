@@ -137,7 +137,15 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 	o.former = o.takeFormer()
 	var invalid []*option.MergeError
 	o.policies, o.onConflict, invalid = o.Merge.Parse()
-	o.policies.Empty = o.Empty
+	switch o.Empty {
+	case "":
+	case "skip":
+		o.policies.Options = append(o.policies.Options, merge.SkipEmpty())
+	case "zero":
+		o.policies.Options = append(o.policies.Options, merge.SkipZero())
+	default:
+		reject(".empty", "unsupported value %q: supported values: %q, %q", o.Empty, "skip", "zero")
+	}
 	for _, w := range invalid {
 		reject("."+w.Field, "%v", w.Err)
 	}
