@@ -1,6 +1,6 @@
-// Package printable answers which text a terminal, a log and a page may show. Inputs may hold
-// control characters, characters that change the writing direction, invalid UTF-8, and commands of
-// workflow runners.
+// Package printable, which is not promised, answers which text a terminal, a log and a page may
+// show. Inputs may hold control characters, characters that change the writing direction, invalid
+// UTF-8, and commands of workflow runners.
 //
 //	fmt.Fprintln(w, printable.Line(message))
 //	fmt.Fprintln(w, "wrote", printable.Name(file))

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/conflict"
-	"github.com/trainweld/trainweld/internal/origins"
+	"github.com/trainweld/trainweld/fuzz/origins"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )

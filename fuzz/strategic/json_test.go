@@ -14,7 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/internal/origins"
+	"github.com/trainweld/trainweld/fuzz/origins"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/internal/origins"
+	"github.com/trainweld/trainweld/fuzz/origins"
 	"github.com/trainweld/trainweld/merge"
 )
 

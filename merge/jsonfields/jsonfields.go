@@ -1,5 +1,5 @@
-// Package jsonfields lists the fields of Go structs by the rules of encoding/json. It knows their
-// names, inlined structs, and the merge keys of lists.
+// Package jsonfields, which is not promised, lists the fields of Go structs by the rules of
+// encoding/json. It knows their names, inlined structs, and the merge keys of lists.
 package jsonfields
 
 import (

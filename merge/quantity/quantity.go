@@ -1,5 +1,5 @@
-// Package quantity checks whether a quantity is safe to parse. The parser of Kubernetes computes
-// the value, and an exponent of eight digits takes it hours.
+// Package quantity, which is not promised, checks whether a quantity is safe to parse. The parser
+// of Kubernetes computes the value, and an exponent of eight digits takes it hours.
 package quantity
 
 import (

@@ -1,5 +1,5 @@
-// Package tree converts between the Go types of an API and decoded JSON. It returns what encoding
-// the value and decoding the text would return, without the text.
+// Package tree, which is not promised, converts between the Go types of an API and decoded JSON. It
+// returns what encoding the value and decoding the text would return, without the text.
 //
 //	fields, ok := tree.Encode(job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into a map
 //	ok = tree.Decode(fields, &job)  // as json.Marshal, and UnmarshalCaseSensitivePreserveInts into job

@@ -1,4 +1,4 @@
-// Package casefile unpacks test cases. Only tests import it.
+// Package casefile, which is not promised, unpacks test cases. Only tests import it.
 package casefile
 
 import (

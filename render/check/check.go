@@ -24,9 +24,9 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/patched"
+	"github.com/trainweld/trainweld/render/internal/walk"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/walk"
 )
 
 // longestManager is the TrainJob CRD's limit on a manager's name (Trainer v2.3.0).

@@ -9,10 +9,10 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/internal/walk"
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/walk"
 )
 
 type objectChecker struct {

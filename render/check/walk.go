@@ -7,8 +7,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/internal/walk"
 	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/walk"
 )
 
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With

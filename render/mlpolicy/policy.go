@@ -1,5 +1,6 @@
-// Package mlpolicy computes the writes of a runtime's policies to a JobSet, and their companions.
-// Each policy has one file of pure functions, with the policy's name in the runtime.
+// Package mlpolicy, which is not promised, computes the writes of a runtime's policies to a JobSet,
+// and their companions. Each policy has one file of pure functions, with the policy's name in the
+// runtime.
 //
 //	job := policy.NewJob(policy.Input{TrainJob: trainJob, Runtime: &runtime.Spec, Template: &merged})
 //	if policy.Enforce(job) {

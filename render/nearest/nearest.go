@@ -1,4 +1,4 @@
-// Package nearest finds the name that a person meant.
+// Package nearest, which is not promised, finds the name that a person meant.
 //
 //	if near := nearest.To(name, names); near != "" {
 //		fmt.Printf("did you mean %q?", near)

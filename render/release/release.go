@@ -1,4 +1,5 @@
-// Package release says how each release of Kubeflow Trainer behaves, as data.
+// Package release, which is not promised, says how each release of Kubeflow Trainer behaves, as
+// data.
 //
 //	r, err := release.Parse("2.2") // or 2.2.1
 //	if err != nil {

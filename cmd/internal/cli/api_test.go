@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,35 @@ func TestAPI(t *testing.T) {
 			strings.Split(string(got), "\n")); diff != "" {
 			t.Errorf("the API of %s has changed (-docs/api +source): is it meant, and is it in "+
 				"the changelog? Then run with -update\n%s", name, diff)
+		}
+	}
+}
+
+// TestAPI_Others holds that a package that other programs can import, and that is not promised, says
+// so in the first line of its comment.
+func TestAPI_Others(t *testing.T) {
+	for _, name := range library {
+		if slices.Contains(promised, name) || strings.Contains("/"+name+"/", "/internal/") {
+			continue
+		}
+		said := false
+		files, err := filepath.Glob(filepath.Join(repository, filepath.FromSlash(name), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				said = said || strings.HasPrefix(line, "// Package ") &&
+					strings.Contains(line, ", which is not promised,")
+			}
+		}
+		if !said {
+			t.Errorf("package %s can be imported, and its first line says not that it is not "+
+				"promised", name)
 		}
 	}
 }

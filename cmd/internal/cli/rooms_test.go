@@ -65,9 +65,9 @@ func TestRooms(t *testing.T) {
 // imports.
 var library = []string{
 	"fieldpath/printable", "fieldpath", "merge/jsonfields", "merge/quantity", "merge/tree",
-	"schema", "schema/walk", "merge", "finding", "conflict",
+	"schema", "merge", "finding", "conflict",
 	"render/nearest", "render/codes", "render/release/minor", "render/release",
-	"render/release/definition",
+	"render/internal/walk",
 	"render/runtimepatch", "render/internal/patched", "render/check", "render/legacy",
 	"render/manifest/internal/encode", "render/manifest/internal/source", "render/manifest",
 	"render/mlpolicy", "render/internal/defaults", "render/internal/children",

@@ -1,4 +1,4 @@
-// Package serverside performs server-side apply like an API server.
+// Package serverside, which is not promised, performs server-side apply like an API server.
 //
 // It applies objects with structured-merge-diff, and records the fields of each manager. For
 // JobSets it uses the schema of their custom resource definition. Package admission uses it for a

@@ -9,9 +9,9 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/render/internal/walk"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/walk"
 )
 
 // order orders the lists of a patch so that a merge over the base gives the order of the result. A

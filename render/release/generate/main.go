@@ -4,9 +4,9 @@
 //	go generate ./render/release
 //
 // It takes them from the modules of the Trainer, of JobSet and of the gang schedulers. Package
-// release names their versions. The definitions lose their descriptions, which go to an archive of
-// render/release/definition, and the runtimes their comments; NOTICE in each archive names the
-// source and its licence. The same modules give the same bytes.
+// release names their versions. The definitions lose their descriptions, and the runtimes
+// their comments; NOTICE in each archive names the source and its licence. The same modules give
+// the same bytes.
 package main
 
 import (
@@ -36,14 +36,13 @@ func main() {
 	version := flag.String("version", "",
 		"take a release's own module, and list how what was known differs: v2.4.0")
 	flag.Parse()
-	var words descriptions
 	for _, r := range release.Known() {
 		own := !r.Unread()
 		if r.Version == strings.TrimPrefix(*version, "v") {
 			own = true
 			defer compareWith(r)()
 		}
-		if err := pack(r, own, &words); err != nil {
+		if err := pack(r, own); err != nil {
 			fmt.Fprintf(os.Stderr, "generate: Trainer %s: %v\n", r.Version, err)
 			os.Exit(1)
 		}
@@ -52,15 +51,10 @@ func main() {
 		fmt.Fprintf(os.Stderr, "generate: %v\n", err)
 		os.Exit(1)
 	}
-	if err := words.write(); err != nil {
-		fmt.Fprintf(os.Stderr, "generate: %v\n", err)
-		os.Exit(1)
-	}
 }
 
-// pack writes the archive of a release, from its own module or as known, and collects the
-// descriptions of its definitions.
-func pack(r release.Release, own bool, words *descriptions) error {
+// pack writes the archive of a release, from its own module or as known.
+func pack(r release.Release, own bool) error {
 	version, differ, err := source(r, own)
 	if err != nil {
 		return err
@@ -89,9 +83,6 @@ func pack(r release.Release, own bool, words *descriptions) error {
 		}
 		if err := differ.apply(crd); err != nil {
 			return fmt.Errorf("the definitions of Trainer %s: %w", r.Version, err)
-		}
-		if err := words.add(r.Version, crd); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
 		}
 		if files[plural+".json"], err = undescribed(crd); err != nil {
 			return fmt.Errorf("%s: %w", file, err)

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/render/release"
-	"github.com/trainweld/trainweld/render/release/definition"
 )
 
 // differences are the differences of the definitions of a release that no module proxy serves, by
@@ -92,13 +91,25 @@ func compareWith(r release.Release) func() {
 	}
 }
 
-// schemaOf returns the schema of a definition as decoded JSON, or nil for one that cannot be read.
+// schemaOf returns the schema of the only version of a definition as decoded JSON, or nil for one
+// that cannot be read.
 func schemaOf(text []byte, err error) any {
 	if err != nil {
 		return nil
 	}
-	root, _ := definition.Root(text)
-	return root
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					Root map[string]any `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if json.Unmarshal(text, &crd) != nil || len(crd.Spec.Versions) != 1 {
+		return nil
+	}
+	return crd.Spec.Versions[0].Schema.Root
 }
 
 // listDifferences calls add for the places at which two schemas differ. Places are names of fields.

@@ -1,5 +1,6 @@
-// Package minor says what the minor versions of Kubernetes store of Pods, Jobs and volume claims,
-// as data. The table comes from the types and the feature gates of each version.
+// Package minor, which is not promised, says what the minor versions of Kubernetes store of Pods,
+// Jobs and volume claims, as data. The table comes from the types and the feature gates of each
+// version.
 //
 //	minor.Each("1.33", &pod.Spec, func(f *minor.Field, at fieldpath.Path) bool {
 //		fmt.Println(at, f.Why("1.33"))
