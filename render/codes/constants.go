@@ -60,15 +60,17 @@ const (
 
 // Codes of the page docs/findings/merge.md.
 const (
-	Overlap               = finding.CodeOverlap  // managers set different values
-	Union                 = finding.CodeUnion    // managers set different members of a union
-	Override finding.Code = "TW302"              // patch overrides the runtime
-	Shadowed finding.Code = "TW303"              // value replaced later
-	NoMerge  finding.Code = "TW304"              // patch that cannot be merged
-	Forced                = finding.CodeForced   // value overridden by force
-	NoSchema finding.Code = "TW306"              // no schema for the merge
-	SameKey  finding.Code = "TW307"              // items share a merge key
-	ZeroNull              = finding.CodeZeroNull // Go value removes fields
+	Overlap                  = finding.CodeOverlap  // managers set different values
+	Union                    = finding.CodeUnion    // managers set different members of a union
+	Override    finding.Code = "TW302"              // patch overrides the runtime
+	Shadowed    finding.Code = "TW303"              // value replaced later
+	NoMerge     finding.Code = "TW304"              // patch that cannot be merged
+	Forced                   = finding.CodeForced   // value overridden by force
+	NoSchema    finding.Code = "TW306"              // no schema for the merge
+	SameKey     finding.Code = "TW307"              // items share a merge key
+	ZeroNull                 = finding.CodeZeroNull // Go value removes fields
+	GitOrder    finding.Code = "TW314"              // order in Git decides
+	GitOverride finding.Code = "TW315"              // overlay overrides
 )
 
 // Codes of the page docs/findings/rendering.md.

@@ -101,6 +101,17 @@ func isContainer(value any) bool {
 	return false
 }
 
+// isEmpty reports whether a map or a list has no parts.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
 // below returns the path of a field or an item.
 func below(path, step string) string { return path + "\x00" + step }
 
@@ -116,7 +127,7 @@ func (w *writer) update(n *Node, path string, after any) *Node {
 		return n
 	}
 	made := &Node{Claims: n.Claims, Fields: n.Fields, Items: n.Items}
-	says := w.writes[path].sure
+	says := w.writes[path].sure || isEmpty(after) && !isEmpty(n.value)
 	if isContainer(after) && reflect.TypeOf(n.value) == reflect.TypeOf(after) && !n.IsGone() {
 		return w.fill(made, path, after, says)
 	}

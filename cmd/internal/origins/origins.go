@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -42,6 +43,8 @@ type Operation struct {
 	Dir  string // of the kustomization, relative to the built directory
 	Name string // its key in the kustomization, such as images[0]
 	At   fieldpath.Position
+	// Component tells whether the kustomization is a component.
+	Component bool `json:",omitempty"`
 }
 
 // New traces the build of a directory, which must succeed.
@@ -197,7 +200,8 @@ func (r *run) describe(l *layer, op *operation) Operation {
 	}
 	at := op.at
 	at.File = r.relative(at.File)
-	return Operation{Dir: r.relative(l.dir), Name: op.name, At: at}
+	return Operation{Dir: r.relative(l.dir), Name: op.name, At: at,
+		Component: l.Kind == types.ComponentKind}
 }
 
 // relative returns a path relative to the built directory.

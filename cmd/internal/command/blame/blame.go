@@ -102,7 +102,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 				switch {
 				case isPath(arg):
 					flags.Files = append(flags.Files, arg)
-				case flags.Builds() && flags.object == "" && objectName.MatchString(arg):
+				case flags.Builds() && flags.object == "" && isObjectName(arg):
 					flags.object = arg
 				default:
 					fields = append(fields, arg)

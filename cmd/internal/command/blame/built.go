@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,11 +18,22 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// objectName is an argument that names an object of a build, such as Deployment/web.
-var objectName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9]*)/([a-z0-9][-a-z0-9.]*)$`)
+// isObjectName reports whether an argument names an object of a build, such as Deployment/web.
+func isObjectName(arg string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	kind, name, named := strings.Cut(arg, "/")
+	return named && kind != "" && name != "" && strings.Trim(kind, letters+"0123456789") == "" &&
+		!strings.ContainsAny(name, "/[]\"'")
+}
 
-// hashed is the end of the name of a generated object.
-var hashed = regexp.MustCompile(`-[a-z0-9]{10}$`)
+// withoutHash returns the name of a generated object as its generator has it.
+func withoutHash(name string) string {
+	const hash = "-0123456789"
+	if at := len(name) - len(hash); at > 0 && name[at] == '-' {
+		return name[:at]
+	}
+	return name
+}
 
 // asks reports whether the command line asks for an object of a kind that has or had some names.
 // The name of a generated object may lack its hash.
@@ -32,7 +41,7 @@ func (flags blameFlags) asks(kind string, names ...string) bool {
 	askedKind, asked, named := strings.Cut(flags.object, "/")
 	return !named || strings.EqualFold(kind, askedKind) &&
 		(names == nil || slices.ContainsFunc(names, func(name string) bool {
-			return name == asked || hashed.ReplaceAllString(name, "") == asked
+			return name == asked || withoutHash(name) == asked
 		}))
 }
 
@@ -70,12 +79,11 @@ func (flags blameFlags) blameBuilt(built *workspace.Built) ([]blameview.Blamed, 
 		if !flags.asks(id.Kind, namesOf(trace.Objects[i])...) {
 			continue
 		}
-		h := history{trace: trace, dir: built.Dir}
+		h := history{trace: trace, object: i, dir: built.Dir}
 		if id.Kind == "Secret" && !flags.ShowValues {
 			h.hidden = []string{"data", "stringData"}
 			hide(fields, h.hidden)
 		}
-		h.node(trace.Objects[i], nil)
 		o, err := blame.New(fields, nil, h.all, blame.Options{Plain: true,
 			ShowValues: flags.ShowValues})
 		if err != nil {
@@ -98,68 +106,34 @@ func hide(fields map[string]any, names []string) {
 	}
 }
 
-// history collects the claims of operations on the fields of an object.
+// history has the claims of operations on the fields of an object.
 type history struct {
 	trace  *origins.Trace
+	object int
 	dir    string
-	hidden []string
-	paths  []fieldpath.Path
-	claims [][]merge.Claim
+	hidden []string // the fields of a Secret that hold its values
 }
 
+// all yields the fields in the form that package blame takes.
 func (h *history) all(yield func(fieldpath.Path, []merge.Claim) bool) {
-	for i := range h.paths {
-		if !yield(h.paths[i], h.claims[i]) {
+	for path, claims := range h.trace.Fields(h.object) {
+		made := make([]merge.Claim, len(claims))
+		for i, c := range claims {
+			made[i] = merge.Claim{Owner: merge.Owner(h.trace.Label(c.Operation, h.dir)),
+				Value: c.Value, Position: c.At}
+			made[i].Position.File = filepath.Join(h.dir, filepath.FromSlash(c.At.File))
+			switch name, _ := path[0].Name(); {
+			case c.Gone:
+			case c.Value == nil:
+				made[i].Value = merge.Presence{}
+			case len(path) == 2 && slices.Contains(h.hidden, name):
+				made[i].Value = hiddenValue
+			}
+		}
+		if !yield(path, made) {
 			return
 		}
 	}
-}
-
-// node adds the claims on a value without parts, and those on the parts of another one.
-func (h *history) node(n *origins.Node, path fieldpath.Path) {
-	if n.IsLeaf() {
-		h.leaf(n, path)
-	}
-	for _, key := range slices.Sorted(maps.Keys(n.Fields)) {
-		h.node(n.Fields[key], path.Append(blame.FieldStep(key)))
-	}
-	steps := blame.ItemSteps(len(n.Items), func(i int) string {
-		name, _ := n.Items[i].Fields["name"].Value().(string)
-		return name
-	})
-	for i, item := range n.Items {
-		h.node(item, path.Append(steps[i]))
-	}
-}
-
-func (h *history) leaf(n *origins.Node, path fieldpath.Path) {
-	var claims []merge.Claim
-	for _, c := range n.Claims {
-		claim := merge.Claim{Owner: h.owner(c.Operation), Value: c.Value, Position: c.At}
-		claim.Position.File = filepath.Join(h.dir, filepath.FromSlash(c.At.File))
-		switch name := ""; {
-		case c.Gone:
-		case c.Value == nil:
-			claim.Value = merge.Presence{}
-		case len(path) == 2:
-			if name, _ = path[0].Name(); slices.Contains(h.hidden, name) {
-				claim.Value = hiddenValue
-			}
-		}
-		claims = append(claims, claim)
-	}
-	h.paths, h.claims = append(h.paths, path), append(h.claims, claims)
-}
-
-// owner names an operation: the directory of the kustomization, and its key unless it only adds
-// objects.
-func (h *history) owner(i int) merge.Owner {
-	op := h.trace.Operations[i]
-	dir := filepath.Join(h.dir, filepath.FromSlash(op.Dir))
-	if op.Name == "resources" || op.Name == "" {
-		return merge.Owner(dir)
-	}
-	return merge.Owner(dir + " " + op.Name)
 }
 
 // isBuiltOnly reports whether the objects of a build are asked for, and not what becomes of its

@@ -53,6 +53,9 @@ file or a missing runtime. The report goes to standard output, a summary to stan
 
 With -k, each kustomization in or below a directory is an input of its own, together with the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
+The values of other objects of a build on which components or patches disagree are warnings, and those that
+an overlay replaces are notes.
+
 With --patch, one object of another kind merges as in the command merge.
 
 Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined; 2 usage, input or output failed.`,
@@ -90,39 +93,49 @@ func run(p *host.Program, flags conflictsFlags) error {
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
-	found, all, jobs, err := conflictsOfAll(p, flags)
+	found, all, of, err := conflictsOfAll(p, flags)
 	if err != nil {
 		return err
 	}
-	return reportConflicts(p, flags, all, found, report.Count(jobs, "TrainJob"))
+	return reportConflicts(p, flags, all, found, of)
 }
 
-// conflictsOfAll returns the conflicts of all parts, the lines of all files, and the number of
-// TrainJobs.
+// conflictsOfAll returns the conflicts of all parts, the lines of all files, and how many objects
+// may have some.
 func conflictsOfAll(p *host.Program,
-	flags conflictsFlags) (found finding.List, all *workspace.Input, jobs int, err error) {
+	flags conflictsFlags) (found finding.List, all *workspace.Input, of string, err error) {
+	jobs := 0
 	all = workspace.New(flags.Flags)
-	forced := option.NewForced(option.ForceFlag, flags.force)
+	forced, built := option.NewForced(option.ForceFlag, flags.force), 0
 	err = build.Parts(p, flags.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)
-		conflicts := conflictsIn(in, flags)
+		conflicts, objects := conflictsIn(in, flags), 0
+		if part.Built != nil && part.Built.Text != nil {
+			var more finding.List
+			more, objects = conflictsInGit(part.Built)
+			conflicts = append(conflicts, more...)
+		}
 		in.Label(conflicts)
 		found = append(found, report.InOrder(conflicts, in.Order)...)
 		all.AddPart(in)
-		jobs += len(in.Jobs)
+		jobs, built = jobs+len(in.Jobs), built+objects
 		return nil
 	})
 	if err := cmp.Or(err, forced.Err()); err != nil {
-		return nil, nil, 0, err
+		return nil, nil, "", err
 	}
-	if jobs == 0 && found.Err() == nil {
+	if jobs+built == 0 && found.Err() == nil {
 		found = append(
 			found, flags.NoTrainJob("no TrainJob in the inputs",
 				"name files with TrainJobs; -r is for runtimes only, and -R descends into "+
 					"directories"))
 	}
-	return codes.Distinct(found), all, jobs, nil
+	of = report.Count(jobs, "TrainJob")
+	if jobs == 0 && built > 0 {
+		of = report.Count(built, "object")
+	}
+	return codes.Distinct(found), all, of, nil
 }
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
@@ -161,7 +174,7 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 	none := "no conflict"
 	switch {
 	case slices.ContainsFunc(found, func(f finding.Finding) bool {
-		return !codes.AssumesRuntime(f)
+		return !codes.AssumesRuntime(f) && f.Code != codes.GitOverride
 	}):
 		none = "the policy's rules settle every conflict"
 	}

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
@@ -145,7 +148,7 @@ func TestOrigins(t *testing.T) {
 			for _, l := range leaves(o, nil) {
 				c := l.node.Claims[len(l.node.Claims)-1]
 				name := trace.Operations[c.Operation].Name
-				outcome := perturb(t, files, top, before, i, l)
+				outcome := perturb(t, s, top, before[i], i, l)
 				switch {
 				case outcome != "same":
 				case isConstant(name, l.path):
@@ -181,25 +184,21 @@ func seeds() uint64 {
 }
 
 // perturb changes the text at the place of a value, and tells what the build makes of it.
-func perturb(t *testing.T, files tree, top string, before []any, i int, l leaf) string {
-	if len(l.node.Claims) == 0 {
-		return "same"
-	}
+func perturb(t *testing.T, s origins.Source, top string, before any, i int, l leaf) string {
 	at := l.node.Claims[len(l.node.Claims)-1].At
 	name := path.Join(top, at.File)
-	text, known := files[name]
-	if !known || at.Line == 0 {
+	data, err := s.Read(name)
+	if err != nil || at.Line == 0 {
 		return "without a line"
 	}
-	changed := maps.Clone(files)
-	if path.Ext(name) != ".yaml" {
+	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
 		at.Column = 0
 	}
-	changed[name] = change(text, at.Line, at.Column)
-	if changed[name] == text {
+	text := change(string(data), at.Line, at.Column)
+	if text == string(data) {
 		return "same"
 	}
-	made, err := source(inMemory(t, changed)).Build(top, nil)
+	made, err := s.Build(top, map[string][]byte{name: []byte(text)})
 	if err != nil {
 		return "rejected"
 	}
@@ -210,10 +209,61 @@ func perturb(t *testing.T, files tree, top string, before []any, i int, l leaf) 
 			l.path = nil
 		}
 	}
-	if i < len(after) && reflect.DeepEqual(valueAt(before[i], l.path), valueAt(after[i], l.path)) {
+	if i < len(after) && reflect.DeepEqual(valueAt(before, l.path), valueAt(after[i], l.path)) {
 		return "same"
 	}
 	return "changed"
+}
+
+// TestOrigins_Trees does the same for each kustomization below ORIGINS_DIR that can be built.
+func TestOrigins_Trees(t *testing.T) {
+	dir := os.Getenv("ORIGINS_DIR")
+	if dir == "" {
+		t.Skip("no ORIGINS_DIR")
+	}
+	s, total, trees := source(filesys.MakeFsOnDisk()), counts{}, 0
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, _ error) error {
+		if d.IsDir() || !slices.Contains(konfig.RecognizedKustomizationFileNames(), d.Name()) {
+			return nil
+		}
+		top := filepath.Dir(name)
+		made, err := s.Build(top, nil)
+		if err != nil || len(made) == 0 {
+			total["not built"]++
+			return nil
+		}
+		trace, err := origins.New(s, top)
+		if err != nil || len(trace.Objects) != len(made) {
+			t.Errorf("%s: %d objects of %d: %v", top, len(trace.Objects), len(made), err)
+			return nil
+		}
+		trees++
+		before, random := decode(t, made), rand.New(rand.NewPCG(1, 1))
+		for i, o := range trace.Objects {
+			for _, l := range leaves(o, nil) {
+				total["leaves"]++
+				c := l.node.Claims[len(l.node.Claims)-1]
+				if c.At.Line == 0 {
+					total["without a line"]++
+					t.Logf("%s: object %d: %v by %v", top, i, l.path, trace.Operations[c.Operation])
+				}
+				if random.IntN(len(made)) > 3 {
+					continue // a sample of a large build
+				}
+				outcome := perturb(t, s, top, before[i], i, l)
+				name := trace.Operations[c.Operation].Name
+				if outcome == "same" && isConstant(name, l.path) {
+					outcome = "constant"
+				}
+				if total[outcome]++; outcome == "same" {
+					t.Logf("%s: object %d: %v: %v stays after a change at %v of %s", top, i, l.path,
+						c.Value, c.At, name)
+				}
+			}
+		}
+		return nil
+	})
+	t.Logf("%d trees: %v", trees, total)
 }
 
 // change changes a text at a place: the scalar there, or the value of the key there. Of a place

@@ -1,0 +1,69 @@
+package conflicts
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/trainweld/trainweld/cmd/internal/origins"
+	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/codes"
+)
+
+// conflictsInGit returns the values of a build's objects that kustomizations set differently, and
+// the number of the objects. Those of a Secret stay hidden.
+func conflictsInGit(built *workspace.Built) (found finding.List, objects int) {
+	trace := built.Trace()
+	if trace == nil {
+		return nil, 0
+	}
+	for line := range bytes.Lines(built.Text) {
+		var object struct {
+			Kind     string
+			Metadata struct{ Name, Namespace string }
+		}
+		if json.Unmarshal(line, &object) != nil || objects >= len(trace.Objects) {
+			continue
+		}
+		f := finding.Finding{Object: fieldpath.Object{Kind: object.Kind,
+			Name: object.Metadata.Name, Namespace: object.Metadata.Namespace}}
+		for path, claims := range trace.Fields(objects) {
+			before, accident, ok := trace.Replaced(claims)
+			if !ok {
+				continue
+			}
+			f.Path, f.Claims = path, nil
+			for _, c := range []origins.Claim{before, claims[len(claims)-1]} {
+				claim := merge.Claim{Owner: merge.Owner(trace.Label(c.Operation, built.Dir)),
+					Value: c.Value, Position: c.At}
+				claim.Position.File = filepath.Join(built.Dir, filepath.FromSlash(c.At.File))
+				if object.Kind == "Secret" && c.Value != nil {
+					claim.Value = "***"
+				}
+				f.Claims = append(f.Claims, claim)
+			}
+			found = append(found, inGit(f, accident))
+		}
+		objects++
+	}
+	return found, objects
+}
+
+// inGit completes the finding on a value that the second of two claims replaces.
+func inGit(f finding.Finding, accident bool) finding.Finding {
+	old, last := f.Claims[0].Owner, f.Claims[1].Owner
+	f.Position = f.Claims[1].Position
+	f.Code, f.Severity = codes.GitOverride, finding.Note
+	f.Message = fmt.Sprintf("%s overrides %s", last, old)
+	if accident {
+		f.Code, f.Severity = codes.GitOrder, finding.Warning
+		f.Message = fmt.Sprintf("%s and %s set different values, and the order in Git decides",
+			old, last)
+		f.Remedy.Text = "remove one of the two, or set the field in the overlay that lists them"
+	}
+	return f
+}
