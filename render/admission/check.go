@@ -31,7 +31,7 @@ func Check(ctx context.Context, in Input) finding.List {
 		c.ignoredRuntime(in.Runtime, in.Live)
 	}
 	c.checkControllers(ctx)
-	return c.result()
+	return c.List()
 }
 
 // admit applies the TrainJob: decoding, the mutating webhook, then validation.

@@ -160,9 +160,6 @@ func (c *checker) report(code finding.Code, severity finding.Severity, path fiel
 		Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
-// result returns the findings, except those that another one explains.
-func (c *checker) result() finding.List { return c.List() }
-
 // trainJobController is the managedBy value of the Trainer's own controller.
 const trainJobController = "trainer.kubeflow.org/trainjob-controller"
 

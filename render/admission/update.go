@@ -54,17 +54,17 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 	before.admit(ctx, nil)
 	if before.typed == nil {
 		after.Add(before.List()...)
-		return after.result(), nil
+		return after.List(), nil
 	}
 	after.admit(ctx, before)
 	if after.typed == nil {
-		return after.result(), nil
+		return after.List(), nil
 	}
 	if before.job.id != after.job.id {
 		after.report(codes.UnknownOldObject, finding.Error, fieldpath.Fields("metadata", "name"),
 			fmt.Sprintf("the old object is %s, not the same object", before.job.id),
 			"pass two states of one object")
-		return after.result(), nil
+		return after.List(), nil
 	}
 	after.patchedRunning(before)
 	if !suspended(after) {
@@ -74,7 +74,7 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 		before.in.Runtime = after.in.Runtime
 	}
 	if before.in.Runtime == nil {
-		return after.result(), nil
+		return after.List(), nil
 	}
 	if !before.isTerminal() {
 		after.ignoredRuntime(before.in.Runtime, cmp.Or(after.in.Live, after.in.Runtime))
@@ -92,7 +92,7 @@ func update(ctx context.Context, old, new Input, observed *Observed) (finding.Li
 	case !before.isTerminal() && !after.isUnchanged(before):
 		after.reapply(ctx, before)
 	}
-	return after.result(), second
+	return after.List(), second
 }
 
 // UpdateRuntime sends a changed TrainingRuntime or ClusterTrainingRuntime through admission. Most

@@ -194,8 +194,8 @@ func (o *objectNode) fields() map[string]any {
 	return fields
 }
 
-// outline returns an object of the kind with its labels and annotations, if the caller needs no more
-// of it and the object decodes. Else it returns nil.
+// outline returns an object of the kind with its labels and annotations, if the caller needs no
+// more of it and the object decodes. Else it returns nil.
 func (o *objectNode) outline(isEnough bool) any {
 	if !isEnough || o.shape != nil || o.kind.group != trainerGroup {
 		return nil
