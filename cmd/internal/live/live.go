@@ -377,9 +377,6 @@ func ownerName(o *Object, kind string) string {
 	return ""
 }
 
-// Job returns the Job of a name, or nil.
-func (f *Family) Job(name string) *Object { return f.byName[name] }
-
 // Position returns the position of a field in the dump.
 func (o *Object) Position(path fieldpath.Path) fieldpath.Position {
 	return o.Document.Position(path)

@@ -57,12 +57,6 @@ func (l *Lines) AddLines(other *Lines) {
 	}
 }
 
-// Data returns the content of a file as it was read.
-func (l *Lines) Data(file string) ([]byte, bool) {
-	lines, ok := l.known[file]
-	return lines.data, ok
-}
-
 // Line returns the line of a position, or "" if the file is unknown.
 func (l *Lines) Line(p fieldpath.Position) string {
 	if lines, ok := l.known[p.File]; ok {
