@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,11 +74,11 @@ type htmlWriter struct {
 	layers page.Layers
 }
 
-// items appends a list.
+// items appends a list. The filter of layers hides an item whose details name other layers.
 func (b *htmlWriter) items(items []item) {
 	b.Open("ul")
 	for _, of := range items {
-		b.Open("li")
+		b.Open("li", page.If(slices.ContainsFunc(of.details, item.namesLayer), page.Class("item")))
 		b.spans(of.line())
 		if len(of.details) > 0 {
 			b.items(of.details)
@@ -85,6 +86,10 @@ func (b *htmlWriter) items(items []item) {
 		b.Close()
 	}
 	b.Close()
+}
+
+func (i item) namesLayer() bool {
+	return slices.ContainsFunc(i.spans, func(s span) bool { return s.style == layer })
 }
 
 func (b *htmlWriter) spans(spans []span) {
