@@ -296,6 +296,10 @@ func (k *Kind) choose(flags option.Schema) error {
 		k.typ = option.JSONType
 	}
 	switch {
+	case k.typ == option.ApplyType && k.schema == nil && k.goType != nil:
+		return fmt.Errorf("--type=apply: an apply of %s needs its schema: write that of the cluster "+
+			"by kubectl get --raw /openapi/v3/%s > openapi.json, and add --openapi openapi.json",
+			name, k.served())
 	case k.typ == option.ApplyType && k.schema == nil:
 		return fmt.Errorf(
 			"--type=apply: no --crd or --openapi defines %s, and an apply needs its schema", name)
@@ -308,4 +312,12 @@ func (k *Kind) choose(flags option.Schema) error {
 			k.typ)
 	}
 	return nil
+}
+
+// served returns the place of the version below the documents of an API server.
+func (k *Kind) served() string {
+	if strings.Contains(k.apiVersion, "/") {
+		return "apis/" + k.apiVersion
+	}
+	return "api/" + k.apiVersion
 }
