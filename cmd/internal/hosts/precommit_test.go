@@ -137,3 +137,22 @@ func TestPreCommit_Parts(t *testing.T) {
 	edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")
 	want(t, preCommit(t, dir)["trainweld-check"].stdout, "jobs/llm.yaml:8:5: error TW400")
 }
+
+// TestPreCommit_Install installs the hooks of the tree as pre-commit does in a clone of any
+// revision. It installs the tree's packages, then the packages that the hook names.
+func TestPreCommit_Install(t *testing.T) {
+	var hooks []struct {
+		AdditionalDependencies []string `yaml:"additional_dependencies"`
+	}
+	decode(t, read(t, filepath.Join(repository, ".pre-commit-hooks.yaml")), &hooks)
+	if len(hooks) == 0 {
+		t.Fatal("there are no hooks")
+	}
+	for _, hook := range hooks {
+		bin := t.TempDir()
+		for _, packages := range append([]string{"./..."}, hook.AdditionalDependencies...) {
+			must(t, repository, []string{"GOBIN=" + bin}, "go", "install", packages)
+		}
+		must(t, bin, nil, filepath.Join(bin, "trainweld"), "version")
+	}
+}

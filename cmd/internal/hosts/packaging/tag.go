@@ -80,9 +80,7 @@ func (r *repository) tag(version string, at time.Time) error {
 // pin commits all changes with the version and the checksums of the modules. A checksum covers the
 // files of a module, so each module is committed before the next one names it.
 func (r *repository) pin(version string) {
-	toVersion := func(text string) string {
-		return ownVersion.ReplaceAllString(text, "${1}"+version)
-	}
+	toVersion := func(s string) string { return ownVersion.ReplaceAllString(s, "${1}"+version) }
 	sums, amend := "", "--no-amend"
 	withSums := func(text string) string { // in the order of the go command
 		lines := slices.DeleteFunc(strings.SplitAfter(text, "\n"),
@@ -147,6 +145,6 @@ func nameChanges(text, version string, at time.Time) (named, changes string, err
 	if changes = strings.TrimSpace(changes); !found || changes == "" {
 		return "", "", errors.New(changelogFile + `: section "## Unreleased" has no changes`)
 	}
-	heading := "\n## " + version + " (" + at.Format(time.DateOnly) + ")\n"
-	return before + unreleased + heading + rest, changes + "\n", nil
+	rest = "\n## " + version + " (" + at.Format(time.DateOnly) + ")\n" + rest
+	return before + unreleased + rest, changes + "\n", nil
 }
