@@ -10,10 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-
-	"golang.org/x/tools/txtar"
 
 	"github.com/trainweld/trainweld/cmd/internal/origins"
 )
