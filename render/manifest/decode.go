@@ -58,7 +58,8 @@ func (d *Document) As(api *API) *Document {
 	}
 	again := newDecoder(d.File, d.source.File.Data)
 	again.api, again.patches = api, d.read.kind == patchKind
-	from := origin{identity: identity{apiVersion: d.APIVersion, kind: d.ID.Kind}}
+	from := origin{identity: identity{apiVersion: d.APIVersion, kind: d.ID.Kind,
+		namespace: d.ID.Namespace, name: d.ID.Name}}
 	if again.patches {
 		from = origin{} // a patch has no kind of its own
 	}

@@ -31,7 +31,17 @@ func (id identity) inList(of identity) identity {
 	if id.apiVersion == "" && id.kind == "" {
 		id.apiVersion, id.kind = of.apiVersion, of.kind
 	}
+	if of.name != "" && id.name == "" {
+		id.namespace, id.name = of.namespace, of.name
+	}
 	return id
+}
+
+// trial returns the identity of a trial of an OptimizationJob, which the template lacks: a
+// controller gives each one a name.
+func (id identity) trial() identity {
+	return identity{apiVersion: id.apiVersion, kind: "TrainJob", namespace: id.namespace,
+		name: id.name + "-trial"}
 }
 
 // item returns the default identity of a List's items. It is empty for the general v1 List.
@@ -99,6 +109,6 @@ type Kind struct {
 // patchKind is the kind of a RuntimePatch, which has none in the API.
 const patchKind = "RuntimePatch"
 
-// unread are the kinds of the Trainer's group that this package skips. No released controller reads
-// them.
+// unread are the kinds of the Trainer's group that this package skips, except for the TrainJob in
+// them. No released controller reads them.
 var unread = []string{"OptimizationJob"}

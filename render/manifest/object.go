@@ -65,7 +65,75 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 		}
 		return
 	}
+	if own := identityOf(r, n); own.name != id.name {
+		n = named(r, n, id)
+	}
+	if template := trialOf(r, n, id); template != nil {
+		at := at.Append(fieldpath.Field("spec"), fieldpath.Field("trainJobTemplate"))
+		if own := identityOf(r, template); own.name+own.namespace != "" {
+			d.namedTemplate(s, at, id)
+		}
+		d.node(s, r, at, template, origin{id.trial(), from.lists})
+		return
+	}
 	d.object(s, r, at, n, id)
+}
+
+// trialOf returns the template of the trials of an OptimizationJob, or nil for another object.
+func trialOf(r *source.Reading, n *yaml.Node, id identity) *yaml.Node {
+	if id.apiVersion != trainerGroup+"/v1alpha1" || !slices.Contains(unread, id.kind) {
+		return nil
+	}
+	for _, field := range []string{"spec", "trainJobTemplate"} {
+		_, value := r.Lookup(n, field)
+		if value == nil || source.Target(value).Kind != yaml.MappingNode {
+			return nil
+		}
+		n = source.Target(value)
+	}
+	return n
+}
+
+// namedTemplate reports the name or the namespace of a template, which each trial gets itself.
+func (d *decoder) namedTemplate(s *source.Source, at fieldpath.Path, id identity) {
+	metadata := fieldpath.Fields("spec", "trainJobTemplate", "metadata")
+	d.findings = append(d.findings, finding.Finding{
+		Code: codes.BrokenRule, Severity: finding.Error, Object: id.object(), Path: metadata,
+		Position: s.Position(s.Find(at, metadata[2:])),
+		Message:  "must not have a name or a namespace: each trial gets its own",
+		Remedy:   finding.Remedy{Text: "remove both from the template"},
+	})
+}
+
+// named returns a copy of an object with the name and the namespace.
+func named(r *source.Reading, n *yaml.Node, id identity) *yaml.Node {
+	set := func(n *yaml.Node, field string, value *yaml.Node) *yaml.Node {
+		copied := *n
+		copied.Content = slices.Clone(n.Content)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == field {
+				copied.Content[i+1] = value
+				return &copied
+			}
+		}
+		key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: field, Line: n.Line,
+			Column: n.Column}
+		copied.Content = append(copied.Content, key, value)
+		return &copied
+	}
+	metadata := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line, Column: n.Column}
+	if _, own := r.Lookup(n, "metadata"); own != nil {
+		if metadata = source.Target(own); metadata.Kind != yaml.MappingNode {
+			return n
+		}
+	}
+	for _, part := range [][2]string{{"name", id.name}, {"namespace", id.namespace}} {
+		if part[1] != "" {
+			metadata = set(metadata, part[0], &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str",
+				Value: part[1], Line: n.Line, Column: n.Column})
+		}
+	}
+	return set(n, "metadata", metadata)
 }
 
 // list reports a list that is not a document for kubectl. Such a list is empty, or has objects that
