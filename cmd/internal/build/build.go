@@ -85,8 +85,8 @@ func (b *Builder) Build(dir string) *workspace.Built {
 	if _, err := fs.Stat(b.tree, dir); errors.Is(err, fs.ErrNotExist) {
 		return built
 	}
-	made := b.kustomize(built)
-	built.Findings = append(built.Findings, b.lostPatches(built, made)...)
+	b.kustomize(built)
+	built.Findings = append(built.Findings, b.lostPatches(built)...)
 	return built
 }
 

@@ -41,6 +41,7 @@ type request struct {
 	Dir        []byte   // without links; bytes, since it may be no UTF-8
 	Roots      [][]byte // the directories that the build may read
 	SetsSchema bool     // a kustomization of the build sets a schema
+	Sources    bool     // the answer has the source of each object, which takes many times as long
 	Trace      bool     // the answer is the origin of each value
 }
 
@@ -51,8 +52,8 @@ type answer struct {
 	Product *product `json:",omitempty"`
 }
 
-// product is the result of a build: an object in JSON a line, and the source of each; or the origin
-// of each value.
+// product is the result of a build: an object in JSON a line, with the source of each if it was asked
+// for; or the origin of each value.
 type product struct {
 	Text    []byte
 	Sources []objectSource
@@ -128,14 +129,18 @@ func build(asked request) answer {
 		roots[i] = string(asked.Roots[i])
 	}
 	files := &treeFiles{FileSystem: filesys.MakeFsInMemory(),
-		tree: host.Within(host.Files{}, roots...), top: string(asked.Dir)}
+		tree: host.Within(host.Files{}, roots...)}
+	dir := string(asked.Dir)
 	if asked.Trace {
-		return files.trace(asked.SetsSchema)
+		return files.trace(dir, asked.SetsSchema)
 	}
-	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, files.top)
+	if asked.Sources {
+		files.top = dir
+	}
+	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, dir)
 	made := &product{}
 	if err == nil {
-		err = made.write(objects, files.keepOrigins)
+		err = made.write(objects, asked.Sources)
 	}
 	if err != nil {
 		return answer{Error: err.Error()}
@@ -144,7 +149,7 @@ func build(asked request) answer {
 }
 
 // trace finds the origin of each value.
-func (f *treeFiles) trace(setsSchema bool) answer {
+func (f *treeFiles) trace(top string, setsSchema bool) answer {
 	kustomizer := krusty.MakeKustomizer(krusty.MakeDefaultOptions())
 	source := origins.Source{Read: f.read, Dir: f.dir}
 	source.Build = func(dir string, instead map[string][]byte) ([][]byte, error) {
@@ -152,7 +157,7 @@ func (f *treeFiles) trace(setsSchema bool) answer {
 			openapi.ResetOpenAPI()
 		}
 		files := *f
-		files.top, files.instead = "", instead
+		files.instead = instead
 		objects, err := kustomizer.Run(&files, dir)
 		if err != nil {
 			return nil, err
@@ -165,7 +170,7 @@ func (f *treeFiles) trace(setsSchema bool) answer {
 		}
 		return made, nil
 	}
-	made, err := origins.New(source, f.top)
+	made, err := origins.New(source, top)
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
@@ -180,28 +185,26 @@ func (f *treeFiles) dir(name string) (string, bool) {
 	return string(real), err == nil && file == ""
 }
 
-// write writes the objects and their sources. They are JSON, which is faster to read than YAML.
-func (p *product) write(objects resmap.ResMap, keepOrigins bool) error {
+// write writes the objects, which are JSON because it is faster to read than YAML, or with their
+// sources.
+func (p *product) write(objects resmap.ResMap, sources bool) error {
 	var text bytes.Buffer
 	for _, r := range objects.Resources() {
-		from, err := r.GetOrigin()
-		if err != nil {
-			return err
-		}
-		if !keepOrigins {
-			if err := r.SetOrigin(nil); err != nil {
-				return err
-			}
-		}
 		object, err := r.MarshalJSON()
 		if err != nil {
 			return err
 		}
-		source := objectSource{}
-		if from != nil {
-			source = objectSource{cmp.Or(from.Path, from.ConfiguredIn), from.Path == ""}
+		if sources {
+			from, err := r.GetOrigin()
+			if err != nil {
+				return err
+			}
+			source := objectSource{}
+			if from != nil {
+				source = objectSource{cmp.Or(from.Path, from.ConfiguredIn), from.Path == ""}
+			}
+			p.Sources = append(p.Sources, source)
 		}
-		p.Sources = append(p.Sources, source)
 		text.Write(bytes.TrimSpace(object))
 		if text.WriteByte('\n'); text.Len() > mostOutput {
 			return errLarge
@@ -216,10 +219,9 @@ func (p *product) write(objects resmap.ResMap, keepOrigins bool) error {
 // a file system does, it does in memory.
 type treeFiles struct {
 	filesys.FileSystem
-	tree        host.Tree
-	top         string // the built directory
-	keepOrigins bool   // its kustomization asks for the annotations of origins
-	instead     map[string][]byte
+	tree    host.Tree
+	top     string // the directory whose kustomization asks for the source of each object, or ""
+	instead map[string][]byte
 }
 
 // CleanedAbs returns the directory and the name of a file, without links. The name of a directory
@@ -235,28 +237,26 @@ func (f *treeFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error
 	return filesys.ConfirmedDir(filepath.Dir(real)), filepath.Base(real), nil
 }
 
-// ReadFile returns a file. The kustomization of the built directory asks for the source of each
-// object.
+// ReadFile returns a file.
 func (f *treeFiles) ReadFile(name string) ([]byte, error) {
 	if data, ok := f.instead[name]; ok {
 		return data, nil
 	}
 	data, err := ownfile.ReadInput(f.tree, name)
 	if err == nil && isKustomization(filepath.Base(name)) && filepath.Dir(name) == f.top {
-		return f.withOrigins(data)
+		return withOrigins(data)
 	}
 	return data, err
 }
 
 // withOrigins returns a kustomization file with the option that names the source of each object. A
 // file that kustomize rejects stays as it is.
-func (f *treeFiles) withOrigins(data []byte) ([]byte, error) {
+func withOrigins(data []byte) ([]byte, error) {
 	var k types.Kustomization
 	if k.Unmarshal(data) != nil || k.CheckEmpty() != nil {
 		return data, nil
 	}
-	f.keepOrigins = slices.Contains(k.BuildMetadata, types.OriginAnnotations)
-	if f.keepOrigins {
+	if slices.Contains(k.BuildMetadata, types.OriginAnnotations) {
 		return data, nil
 	}
 	k.BuildMetadata = append(k.BuildMetadata, types.OriginAnnotations)

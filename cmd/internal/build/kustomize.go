@@ -16,8 +16,8 @@ import (
 )
 
 // kustomize builds a directory as the program kustomize does by default. It uses no plugins, and
-// only files below the root of each kustomization. It returns nil with a finding.
-func (b *Builder) kustomize(built *workspace.Built) *product {
+// only files below the root of each kustomization. What fails is a finding.
+func (b *Builder) kustomize(built *workspace.Built) {
 	fail := func(code finding.Code, message, help string) {
 		at := fieldpath.Position{File: built.File}
 		built.Findings = append(built.Findings, failure(code, at, message, help))
@@ -25,13 +25,13 @@ func (b *Builder) kustomize(built *workspace.Built) *product {
 	real, err := b.tree.Real(built.Dir)
 	if err != nil {
 		fail(codes.BuildFailed, "cannot be read: "+err.Error(), "check that you may read it")
-		return nil
+		return
 	}
 	top := b.known.in(real)
 	if top == nil {
 		fail(codes.NothingToBuild, "holds no kustomization file",
 			"name the directory of a kustomization.yaml")
-		return nil
+		return
 	}
 	built.File = filepath.Join(built.Dir, filepath.Base(top.file))
 	closure := b.closure(top)
@@ -44,14 +44,13 @@ func (b *Builder) kustomize(built *workspace.Built) *product {
 	}
 	if rejected != nil {
 		built.Findings = append(built.Findings, codes.Distinct(rejected)...)
-		return nil
+		return
 	}
 	made, err := b.made(request{SetsSchema: setsSchema(closure)}, real)
 	var said kustomizeError
 	switch {
 	case err == nil:
 		built.Text, built.Origin = made.Text, b.origin(built, real, closure)
-		return made
 	case errors.Is(err, errCrash):
 		fail(codes.BuildFailed, "kustomize "+err.Error(),
 			"simplify the kustomization, and report the crash to kustomize")
@@ -64,7 +63,6 @@ func (b *Builder) kustomize(built *workspace.Built) *product {
 	default:
 		fail(codes.BuildFailed, "kustomize "+err.Error(), "simplify the kustomization")
 	}
-	return nil
 }
 
 // made builds a directory in a process, as a request says.

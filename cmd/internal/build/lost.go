@@ -26,10 +26,12 @@ import (
 // and not the order.
 type jobsByFile map[string][]*trainer.TrainJob
 
-// jobsOf returns the TrainJobs of a build, which may be nil.
-func jobsOf(dir string, made *product) jobsByFile {
+// jobsOf returns the TrainJobs of the build of a directory, which are none if it fails.
+func (b *Builder) jobsOf(dir string) jobsByFile {
 	jobs := jobsByFile{}
-	if made == nil {
+	schema := setsSchema(b.closure(b.known.in(dir)))
+	made, err := b.made(request{Sources: true, SetsSchema: schema}, dir)
+	if err != nil {
 		return jobs
 	}
 	i := -1
@@ -52,10 +54,9 @@ func jobsOf(dir string, made *product) jobsByFile {
 // lostPatches returns a finding for each patch of a manager that a base has and the build of a
 // directory lacks. A patch of the overlay that names the manager, or removes by JSON 6902, removes
 // on purpose.
-func (b *Builder) lostPatches(built *workspace.Built, made *product) finding.List {
+func (b *Builder) lostPatches(built *workspace.Built) finding.List {
 	real, err := b.tree.Real(built.Dir)
-	jobs := jobsOf(real, made)
-	if err != nil || len(jobs) == 0 {
+	if err != nil || !bytes.Contains(built.Text, []byte(trainer.TrainJobKind)) {
 		return nil
 	}
 	top := b.known.in(real)
@@ -66,15 +67,13 @@ func (b *Builder) lostPatches(built *workspace.Built, made *product) finding.Lis
 	if at == nil || removes {
 		return nil
 	}
-	all := strings.Join(texts, "\n")
+	jobs, all := b.jobsOf(real), strings.Join(texts, "\n")
 	var found finding.List
 	for _, dir := range top.dirs {
 		if k := b.known.in(dir); k == nil || k.Kind == types.ComponentKind {
 			continue
 		}
-		base := b.bases.Of(dir, func() jobsByFile {
-			return jobsOf(dir, b.kustomize(&workspace.Built{Dir: dir}))
-		})
+		base := b.bases.Of(dir, func() jobsByFile { return b.jobsOf(dir) })
 		for file, before := range base {
 			now := jobs[file]
 			for i := range before {
