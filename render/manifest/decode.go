@@ -94,7 +94,7 @@ func (a *API) Decode(file string, data []byte,
 }
 
 // Outline is Decode for a caller that needs the mistakes of TrainJobs and runtimes, and their text.
-// Such an Object without mistakes has its labels and annotations alone.
+// Such an Object without mistakes has its labels, its annotations and the managers of its patches.
 func (a *API) Outline(file string, data []byte,
 	further []Kind) (documents []*Document, findings finding.List, expanded int) {
 	d := newDecoder(file, data)

@@ -262,8 +262,8 @@ func (o *objectNode) fields() map[string]any {
 	return fields
 }
 
-// outline returns an object of the kind with its labels and annotations, if the caller needs no
-// more of it and the object decodes. Else it returns nil.
+// outline returns an object of the kind with its labels, its annotations and the managers of its
+// patches, if the caller needs no more of it and the object decodes. Else it returns nil.
 func (o *objectNode) outline(isEnough bool) any {
 	if !isEnough || o.shape != nil || o.kind.group != trainerGroup {
 		return nil
@@ -284,6 +284,16 @@ func (o *objectNode) outline(isEnough bool) any {
 	}
 	of.SetLabels(texts("labels"))
 	of.SetAnnotations(texts("annotations"))
+	if job, ok := object.(*trainer.TrainJob); ok {
+		spec, _ := o.fields()["spec"].(map[string]any)
+		patches, _ := spec["runtimePatches"].([]any)
+		for _, patch := range patches {
+			entry, _ := patch.(map[string]any)
+			manager, _ := entry["manager"].(string)
+			job.Spec.RuntimePatches = append(job.Spec.RuntimePatches,
+				trainer.RuntimePatch{Manager: manager})
+		}
+	}
 	return object
 }
 

@@ -64,19 +64,7 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding)
 	f.Code = codes.Unpatchable
 	f.Message = unpatchableMessage(t, name)
 	f.Remedy.Text = d.setter(name, mirror)
-	if to := ofTrainer(name); to != nil && mirror == reflect.TypeFor[corev1.Container]() &&
-		d.isInTrainJob() && !d.isSet(to) {
-		if container, list := d.container(); container == trainerContainer && list == "containers" {
-			// Only the runtime tells whether the job is the trainer's.
-			f.Remedy.Do, f.Remedy.Options = finding.Move, []string{to.String()}
-		}
-	}
 	return true
-}
-
-// isInTrainJob reports whether the current value is in a TrainJob of today's API.
-func (d *diagnosis) isInTrainJob() bool {
-	return d.around[0].typ == reflect.TypeFor[trainer.TrainJob]()
 }
 
 // ofTrainer returns the field of a TrainJob that sets a field of the trainer's container, or nil.

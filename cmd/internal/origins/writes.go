@@ -102,17 +102,25 @@ func eachMap(value any, at, name string, see func(at, name string, m map[string]
 	}
 }
 
-// imaged writes images of a name.
+// imaged writes the images of containers that have the name that an entry of images gives them, as
+// kustomize does in each list of this name, and nowhere else.
 func imaged(at fieldpath.Position, image types.Image) writesOf {
+	given := image.NewName
+	if given == "" {
+		given = image.Name
+	}
 	return func(_ *object, after any) map[string]write {
 		writes := map[string]write{}
-		eachMap(after, "", "", func(where, _ string, m map[string]any) {
+		eachMap(after, "", "", func(where, list string, m map[string]any) {
+			if list != "containers" && list != "initContainers" {
+				return
+			}
 			used, _ := m["image"].(string)
 			repository, _, _ := strings.Cut(used, "@")
 			if i := strings.LastIndexByte(repository, ':'); i > strings.LastIndexByte(used, '/') {
 				repository = repository[:i]
 			}
-			if repository != "" && (repository == image.Name || repository == image.NewName) {
+			if repository != "" && repository == given {
 				writes[below(where, "image")] = write{at: at, sure: true}
 			}
 		})

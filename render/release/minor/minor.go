@@ -327,7 +327,7 @@ func (v visitor) visitTree(n *node, of map[string]any, at fieldpath.Path) {
 // Beyond says of a result of Later why trainweld refuses it.
 func (f *Field) Beyond() string {
 	return fmt.Sprintf("%s is a field of Kubernetes %s, where its feature gate %s is off; "+
-		"trainweld has the types of %s, and neither merges nor renders it",
+		"the types of %s, which are linked, can neither merge nor render it",
 		f.Path[strings.LastIndexByte(f.Path, '.')+1:], f.Versions(), f.Gate, Linked)
 }
 
