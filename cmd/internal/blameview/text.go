@@ -23,14 +23,14 @@ import (
 // Options controls the output.
 type Options struct {
 	Field      string // a path as in a manifest; "" for all fields
-	Format     string // text, json or html
+	Format     string // text, json, html or wide
 	Color      option.Color
 	ShowOrigin bool
 	ShowValues bool
 }
 
 // Formats returns the names of the formats. The first one is for terminals.
-func Formats() []string { return []string{"text", "json", "html"} }
+func Formats() []string { return []string{"text", "json", "html", "wide"} }
 
 // Write writes the selected fields to standard output.
 func Write(p *host.Program, opts Options, selected []Selection) error {
@@ -45,6 +45,10 @@ func Write(p *host.Program, opts Options, selected []Selection) error {
 		return writeBlameJSON(p.Stdout, selected, opts.ShowValues)
 	}
 	t := blameText{w: bufio.NewWriter(p.Stdout), screen: opts.Color.Screen(p, p.Stdout), opts: opts}
+	if opts.Format == "wide" {
+		t.wide(selected)
+		return t.w.Flush()
+	}
 	for i, s := range selected {
 		if i > 0 {
 			fmt.Fprintln(t.w)

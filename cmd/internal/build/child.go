@@ -52,8 +52,8 @@ type answer struct {
 	Product *product `json:",omitempty"`
 }
 
-// product is the result of a build: an object in JSON a line, with the source of each if it was asked
-// for; or the origin of each value.
+// product is the result of a build: an object in JSON a line, with the source of each if the request
+// asks for it; or the origin of each value.
 type product struct {
 	Text    []byte
 	Sources []objectSource

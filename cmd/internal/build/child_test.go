@@ -58,7 +58,8 @@ func TestChild_Build(t *testing.T) {
 func TestChild_Sources(t *testing.T) {
 	write(t, map[string]string{"kustomization.yaml": "resources: [a.yaml]\n",
 		"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
-	if made := buildHere(t, "."); made.Sources != nil || !strings.Contains(string(made.Text), `"a"`) {
+	made := buildHere(t, ".")
+	if made.Sources != nil || !strings.Contains(string(made.Text), `"a"`) {
 		t.Errorf("without sources: %v, %s", made.Sources, made.Text)
 	}
 	dir, err := filepath.Abs(".")

@@ -140,7 +140,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 		"apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.view.Format, "output", "o", "text",
-		"text, json, or html for a page to read in a browser")
+		"text, json, html (a page) or wide (a table)")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.For, "for", option.ForReview,
 		"review: what the controller applies; runtime: the runtime that extended patches make")
