@@ -112,6 +112,9 @@ func (t *Type) meant(step fieldpath.Step) (meant fieldpath.Step, problem string)
 	name, isName := step.Name()
 	_, isField := step.Field()
 	if isField && name == anyName && (t == nil || t.Field(name) == nil) {
+		if t != nil && t.Kind == Struct && t.Elem == nil {
+			return fieldpath.Step{}, "has no part that is called *"
+		}
 		return fieldpath.Any(), "has no part that is called *"
 	}
 	switch {

@@ -118,7 +118,11 @@ func Start(version, repository, dir string) (*Upstream, error) {
 		return nil, err
 	}
 	if programs[r.Name] == nil {
-		return nil, fmt.Errorf("no program runs Trainer %s", r.Version)
+		reason := "it is linked, and needs no program"
+		if r.Unread() {
+			reason = "its source was not read; see docs/CONTRIBUTING.md"
+		}
+		return nil, fmt.Errorf("no program runs Trainer %s: %s", r.Version, reason)
 	}
 	var started []*oracle.Process
 	for _, program := range programs[r.Name] {

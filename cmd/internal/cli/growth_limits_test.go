@@ -108,6 +108,10 @@ func growingWithin() []growth {
 				}
 				return files
 			}},
+		{name: "severities", n: 200, args: []string{"check", "runtime.yaml"},
+			again: "--severity=TW541=note", folder: func(int) map[string]string {
+				return map[string]string{"runtime.yaml": workRuntime}
+			}},
 		{name: "quotas", n: 200, args: []string{"check"}, file: func(n int) string {
 			return trainJob("a", "") + workRuntime + times(n,
 				"---\n{apiVersion: v1, kind: ResourceQuota, metadata: {name: q%d}, spec: {hard: "+

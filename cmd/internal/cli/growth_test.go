@@ -12,10 +12,11 @@ import (
 
 // growth is a command, and input of a size.
 type growth struct {
-	name string
-	args []string // before the files; one with a number stands n times
-	file func(n int) string
-	n    int // of the smaller input
+	name  string
+	args  []string // before the files; one with a number stands n times
+	again string   // an argument that stands n times behind the others, or ""
+	file  func(n int) string
+	n     int // of the smaller input
 	// beside is another file, which BESIDE in args names. The input is then all that stands in
 	// file, without a runtime.
 	beside func(n int) string
@@ -788,6 +789,7 @@ func (g growth) command(t *testing.T, n int) run {
 			r.args = append(r.args, arg)
 		}
 	}
+	r.args = append(r.args, strings.Fields(times(n, g.again+" "))...)
 	if g.folder != nil {
 		for _, side := range []string{"old", "new"} {
 			for name, text := range g.folder(n) {
