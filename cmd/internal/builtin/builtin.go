@@ -1,4 +1,4 @@
-// Package builtin returns the Go types of Kubernetes' own kinds.
+// Package builtin returns the Go types and the schemas of Kubernetes' own kinds.
 //
 //	t, ok := builtin.TypeOf("apps/v1", "Deployment")
 package builtin

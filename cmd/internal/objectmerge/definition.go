@@ -10,6 +10,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/cmd/internal/builtin"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -82,11 +83,18 @@ func DecodeDefinitions(file string, data []byte) (definitions []Definition, foun
 }
 
 // definitionOf returns the schema of an object's kind from documents and definitions. Without these
-// it returns the schema of the file's Trainer release, or nil for other kinds.
+// it returns the schema of the file's Trainer release, and for an apply that of the file's version
+// of Kubernetes, or nil for other kinds. A beta version of Kubernetes merges as an apply.
 func definitionOf(p *host.Program, in *workspace.Input, how option.Schema,
 	of *manifest.Document) (Defined, finding.List) {
 	if how.Names() == "" {
-		return Embedded(p, in, of)
+		d, found := Embedded(p, in, of)
+		if d.Type == nil && found.Err() == nil && (how.MergeType == option.ApplyType ||
+			how.MergeType == "" && builtin.Lacks(of.APIVersion)) {
+			d.Type = builtin.SchemaOf(
+				in.ReleaseOf(p.Files, of.File).Or().Kubernetes, of.APIVersion, of.ID.Kind)
+		}
+		return d, found
 	}
 	t, found, lacking := documentOf(p, in, how.Documents, of)
 	if t != nil || len(how.Definitions) == 0 {
