@@ -22,7 +22,8 @@ import (
 // wrong types. Other errors are invalid YAML or JSON, an unknown version, and a document without
 // apiVersion and kind. With [Tolerate], the last one is a warning, for callers that scan a
 // directory. A finding has the position of its key or of its value. Documents of other kinds have
-// no Object and no findings. Callers check for a missing metadata.name.
+// no Object and no findings. Callers check for a missing metadata.name. An OptimizationJob with a
+// template is read as the TrainJob of one trial, in its place.
 //
 // It never panics. The documents share memory with data, so do not change it.
 func Decode(file string, data []byte) ([]*Document, finding.List) {
@@ -71,6 +72,7 @@ func (d *Document) As(api *API) *Document {
 		return d
 	}
 	other := again.documents[0]
+	other.within = d.within
 	if other.Findings = again.findings; d.origin != nil {
 		other.Trace(d.origin)
 	}

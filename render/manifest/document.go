@@ -44,6 +44,8 @@ type Document struct {
 	source *source.Source
 	// from the root of the source to the object: nil, or the path of a List's item
 	at fieldpath.Path
+	// from an OptimizationJob to the template that this object is; nil for another object
+	within fieldpath.Path
 	// fields is the object as decoded JSON, and read its kind. Both are nil for other kinds. Never
 	// change fields.
 	fields map[string]any
@@ -147,7 +149,7 @@ func (d *Document) ReadFields() (map[string]any, error) {
 // After Trace, it is the position in the source of the object.
 func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
 	if d != nil && d.origin != nil {
-		return d.origin(d, p)
+		return d.origin(d, slices.Concat(d.within, p))
 	}
 	s, at := d.place()
 	return s.Position(s.Find(at, p))
@@ -185,9 +187,9 @@ func (d *Document) Trace(o Origin) {
 	d.origin = o
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		f.Position = o(d, f.Path)
+		f.Position = d.Position(f.Path)
 		for c := range f.Claims {
-			f.Claims[c].Position = o(d, f.Claims[c].At)
+			f.Claims[c].Position = d.Position(f.Claims[c].At)
 		}
 	}
 }

@@ -3,10 +3,13 @@ package manifest
 import (
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
 // identity identifies an object by the strings in its file.
@@ -37,11 +40,19 @@ func (id identity) inList(of identity) identity {
 	return id
 }
 
-// trial returns the identity of a trial of an OptimizationJob, which the template lacks: a
-// controller gives each one a name.
-func (id identity) trial() identity {
-	return identity{apiVersion: id.apiVersion, kind: "TrainJob", namespace: id.namespace,
-		name: id.name + "-trial"}
+// trial returns the identity of a trial of an OptimizationJob at a node. The template lacks it: a
+// controller gives each trial a name.
+func (id identity) trial(r *source.Reading, n *yaml.Node) identity {
+	name := id.name
+	if _, metadata := r.Lookup(n, "metadata"); name == "" && metadata != nil {
+		_, prefix := r.Lookup(source.Target(metadata), "generateName")
+		name = strings.TrimSuffix(r.Word(prefix), "-")
+	}
+	if name != "" {
+		name += "-trial"
+	}
+	return identity{apiVersion: id.apiVersion, kind: trainer.TrainJobKind,
+		namespace: id.namespace, name: name}
 }
 
 // item returns the default identity of a List's items. It is empty for the general v1 List.

@@ -65,15 +65,20 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 		}
 		return
 	}
-	if own := identityOf(r, n); own.name != id.name {
+	if from.name != "" && identityOf(r, n).name == "" {
 		n = named(r, n, id)
 	}
 	if template := trialOf(r, n, id); template != nil {
-		at := at.Append(fieldpath.Field("spec"), fieldpath.Field("trainJobTemplate"))
+		within := fieldpath.Fields("spec", "trainJobTemplate")
+		at := at.Append(within...)
 		if own := identityOf(r, template); own.name+own.namespace != "" {
 			d.namedTemplate(s, at, id)
 		}
-		d.node(s, r, at, template, origin{id.trial(), from.lists})
+		before := len(d.documents)
+		d.node(s, r, at, template, origin{id.trial(r, n), from.lists})
+		for _, trial := range d.documents[before:] {
+			trial.within = within
+		}
 		return
 	}
 	d.object(s, r, at, n, id)

@@ -115,22 +115,22 @@ func (b *Built) trace(d *Decoded) {
 			owners[codes.KeyOf(f)] = i
 		}
 	}
-	for i := range d.Findings {
-		f := &d.Findings[i]
-		if owner, known := owners[codes.KeyOf(*f)]; known {
-			f.Position = origins[owner](d.Documents[owner], f.Path)
-		} else {
-			f.Position = b.origin(f.Position.Line)(nil, nil)
-		}
-		removeLineNumbers(f)
-		f.Build = b.Dir
-	}
 	for i, document := range d.Documents {
 		for j := range document.Findings {
 			removeLineNumbers(&document.Findings[j])
 			document.Findings[j].Build = b.Dir
 		}
 		document.Trace(origins[i])
+	}
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		if owner, known := owners[codes.KeyOf(*f)]; known {
+			f.Position = d.Documents[owner].Position(f.Path)
+		} else {
+			f.Position = b.origin(f.Position.Line)(nil, nil)
+		}
+		removeLineNumbers(f)
+		f.Build = b.Dir
 	}
 }
 
