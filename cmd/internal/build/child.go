@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -43,6 +44,9 @@ type request struct {
 	SetsSchema bool     // a kustomization of the build sets a schema
 	Sources    bool     // the answer has the source of each object, which takes many times as long
 	Trace      bool     // the answer is the origin of each value
+	// Object is the only one to trace, as KIND/NAME, and Text the output of the build.
+	Object string
+	Text   []byte
 }
 
 // answer tells the memory of the process, or the result of a build.
@@ -52,8 +56,8 @@ type answer struct {
 	Product *product `json:",omitempty"`
 }
 
-// product is the result of a build: an object in JSON a line, with the source of each if the request
-// asks for it; or the origin of each value.
+// product is the result of a build: an object in JSON a line, with the source of each if that was
+// asked for; or the origin of each value.
 type product struct {
 	Text    []byte
 	Sources []objectSource
@@ -132,7 +136,7 @@ func build(asked request) answer {
 		tree: host.Within(host.Files{}, roots...)}
 	dir := string(asked.Dir)
 	if asked.Trace {
-		return files.trace(dir, asked.SetsSchema)
+		return files.trace(dir, asked)
 	}
 	if asked.Sources {
 		files.top = dir
@@ -148,12 +152,12 @@ func build(asked request) answer {
 	return answer{Product: made}
 }
 
-// trace finds the origin of each value.
-func (f *treeFiles) trace(top string, setsSchema bool) answer {
+// trace finds the origin of each value, or those of one object.
+func (f *treeFiles) trace(top string, asked request) answer {
 	kustomizer := krusty.MakeKustomizer(krusty.MakeDefaultOptions())
 	source := origins.Source{Read: f.read, Dir: f.dir}
 	source.Build = func(dir string, instead map[string][]byte) ([][]byte, error) {
-		if setsSchema {
+		if asked.SetsSchema {
 			openapi.ResetOpenAPI()
 		}
 		files := *f
@@ -169,6 +173,17 @@ func (f *treeFiles) trace(top string, setsSchema bool) answer {
 			}
 		}
 		return made, nil
+	}
+	if kind, name, ok := strings.Cut(asked.Object, "/"); ok {
+		needed, err := origins.Needed(source, top, kind, name)
+		if err == nil {
+			f.needed = needed
+			made, err := origins.New(source, top)
+			if err == nil && made.Within(asked.Text, kind, name) {
+				return answer{Product: &product{Trace: made}}
+			}
+			f.needed = nil // it needs more
+		}
 	}
 	made, err := origins.New(source, top)
 	if err != nil {
@@ -222,6 +237,7 @@ type treeFiles struct {
 	tree    host.Tree
 	top     string // the directory whose kustomization asks for the source of each object, or ""
 	instead map[string][]byte
+	needed  map[string][]byte // likewise, for a trace of one object
 }
 
 // CleanedAbs returns the directory and the name of a file, without links. The name of a directory
@@ -239,8 +255,10 @@ func (f *treeFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error
 
 // ReadFile returns a file.
 func (f *treeFiles) ReadFile(name string) ([]byte, error) {
-	if data, ok := f.instead[name]; ok {
-		return data, nil
+	for _, instead := range []map[string][]byte{f.instead, f.needed} {
+		if data, ok := instead[name]; ok {
+			return data, nil
+		}
 	}
 	data, err := ownfile.ReadInput(f.tree, name)
 	if err == nil && isKustomization(filepath.Base(name)) && filepath.Dir(name) == f.top {

@@ -18,14 +18,21 @@ import (
 func (b *Builder) origin(
 	built *workspace.Built, real string, closure []*kustomization,
 ) func(line int) manifest.Origin {
-	trace := sync.OnceValue(func() *origins.Trace {
-		made, err := b.made(request{Trace: true, SetsSchema: setsSchema(closure)}, real)
+	of := func(asked request) *origins.Trace {
+		asked.Trace, asked.SetsSchema = true, setsSchema(closure)
+		made, err := b.made(asked, real)
 		if err != nil || made.Trace == nil {
 			return nil // the build alone has no lines
 		}
 		return made.Trace
-	})
-	built.Trace = func() *origins.Trace { return trace() }
+	}
+	trace := sync.OnceValue(func() *origins.Trace { return of(request{}) })
+	built.Trace = func(object string) *origins.Trace {
+		if object == "" {
+			return trace()
+		}
+		return of(request{Object: object, Text: built.Text})
+	}
 	return func(line int) manifest.Origin {
 		return func(_ *manifest.Document, path fieldpath.Path) fieldpath.Position {
 			at := fieldpath.Position{File: built.File}

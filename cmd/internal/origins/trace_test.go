@@ -1,9 +1,11 @@
 package origins_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -177,15 +179,20 @@ const want = `0.apiVersion#0 apps/v1 resources ../base/web.yaml:1
 1.metadata.name#2 prod-settings-4b592486gg replacements[0] kustomization.yaml:9
 1.metadata.namespace#0 prod namespace kustomization.yaml:4`
 
-// TestTrace holds that each value has all that set it, with the places.
-func TestTrace(t *testing.T) {
+func treeOf(t *testing.T, text string) filesys.FileSystem {
+	t.Helper()
 	tree := filesys.MakeFsInMemory()
-	for _, f := range txtar.Parse([]byte(sample)).Files {
+	for _, f := range txtar.Parse([]byte(text)).Files {
 		if err := tree.WriteFile(f.Name, f.Data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	trace, err := origins.New(sourceOf(tree), "/r/prod")
+	return tree
+}
+
+// TestTrace holds that each value has all that set it, with the places.
+func TestTrace(t *testing.T) {
+	trace, err := origins.New(sourceOf(treeOf(t, sample)), "/r/prod")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,4 +279,72 @@ func valueOf(n *origins.Node, like any) any {
 		return value
 	}
 	return n.Value()
+}
+
+// TestNeeded holds that the trace of one object is the same without the objects that it does not
+// need, and that an object that is another one without them is noticed.
+func TestNeeded(t *testing.T) {
+	const others = `-- /r/prod/extra.yaml --
+apiVersion: v1
+kind: Secret
+metadata: {name: idle}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: idle}
+`
+	source := sourceOf(treeOf(t,
+		strings.Replace(sample, "[../base]", "[../base, extra.yaml]", 1)+others))
+	all, err := source.Build("/r/prod", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := bytes.Join(all, []byte("\n"))
+	full, err := origins.New(source, "/r/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, asked := range []struct {
+		kind, name string
+		at         int // in the output
+		builds     int // the objects that are built
+	}{
+		{"Deployment", "web", 0, 3}, {"configmap", "settings", 1, 3}, {"Secret", "prod-idle", 2, 5},
+		{"Service", "prod-web", 3, 3},
+	} {
+		files, err := origins.Needed(source, "/r/prod", asked.kind, asked.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		less, built := source, 0
+		less.Build = func(dir string, instead map[string][]byte) ([][]byte, error) {
+			all := maps.Clone(files)
+			maps.Copy(all, instead)
+			made, err := source.Build(dir, all)
+			built = len(made)
+			return made, err
+		}
+		one, err := origins.New(less, "/r/prod")
+		if err != nil || !one.Within(output, asked.kind, asked.name) {
+			t.Errorf("%v: %v, not within the build", asked, err)
+			continue
+		}
+		got, err1 := json.Marshal(one.Objects[asked.at])
+		want, err2 := json.Marshal(full.Objects[asked.at])
+		if err := errors.Join(err1, err2); err != nil || string(got) != string(want) ||
+			built != asked.builds {
+			t.Errorf("%v of %d objects: %v\n%s\nwant\n%s", asked, built, err, got, want)
+		}
+		other := bytes.ReplaceAll(output, []byte("prod-"), []byte("other-"))
+		for _, text := range []string{asked.name, "nothing"} {
+			if one, _ := origins.New(less, "/r/prod"); one.Within(other, asked.kind, text) {
+				t.Errorf("%v: %s is within another build", asked, text)
+			}
+		}
+	}
 }

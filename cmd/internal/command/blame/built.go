@@ -59,6 +59,7 @@ func namesOf(n *origins.Node) []string {
 // blameBuilt returns the objects of a build with the operations that set their fields.
 func (flags blameFlags) blameBuilt(built *workspace.Built) ([]blameview.Blamed, error) {
 	var objects []blameview.Blamed
+	var trace *origins.Trace
 	i := -1
 	for line := range bytes.Lines(built.Text) {
 		i++
@@ -72,11 +73,13 @@ func (flags blameFlags) blameBuilt(built *workspace.Built) ([]blameview.Blamed, 
 		if !flags.asks(id.Kind) {
 			continue
 		}
-		trace := built.Trace()
+		if trace == nil {
+			trace = built.Trace(flags.object)
+		}
 		if trace == nil || i >= len(trace.Objects) {
 			return nil, fmt.Errorf("%s: kustomize fails to build a part of it alone", built.Dir)
 		}
-		if !flags.asks(id.Kind, namesOf(trace.Objects[i])...) {
+		if trace.Objects[i] == nil || !flags.asks(id.Kind, namesOf(trace.Objects[i])...) {
 			continue
 		}
 		h := history{trace: trace, object: i, dir: built.Dir}

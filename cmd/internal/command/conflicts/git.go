@@ -17,7 +17,7 @@ import (
 // conflictsInGit returns the values of a build's objects that kustomizations set differently, and
 // the number of the objects. Those of a Secret stay hidden.
 func conflictsInGit(built *workspace.Built) (found finding.List, objects int) {
-	trace := built.Trace()
+	trace := built.Trace("")
 	if trace == nil {
 		return nil, 0
 	}
