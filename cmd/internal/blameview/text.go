@@ -166,7 +166,7 @@ func (o Options) claims(f *blame.Field) []page.ClaimRow {
 		}
 		if i == f.InForce() && len(f.Claims) > 1 {
 			all[i].Mark = "wins"
-			if f.IsPresence() {
+			if f.IsPresence() && c.Value != nil {
 				all[i].Mark = "brought it"
 			}
 		}
