@@ -348,7 +348,7 @@ func (d *disputes) tryOrders(acting []int32) {
 		return // it was merged
 	}
 	d.results = append(d.results, given)
-	known := map[string]bool{textOf(d.patchers): true}
+	known := map[string]bool{string(d.patchers): true}
 	try := func(order ...int32) {
 		for _, layer := range d.patchers {
 			if !slices.Contains(order, layer) {
@@ -392,7 +392,7 @@ func (d *disputes) tryOrders(acting []int32) {
 }
 
 func (d *disputes) try(given Object, order []int32, known map[string]bool) {
-	text := textOf(order)
+	text := string(order)
 	if known[text] {
 		return
 	}
@@ -416,14 +416,6 @@ func (d *disputes) between(t *schema.Type, a, b any, path fieldpath.Path) []stri
 	probe := disputes{log: d.log, differ: map[string]fieldpath.Path{}}
 	probe.compare(t, a, b, path)
 	return probe.order
-}
-
-func textOf(order []int32) string {
-	text := make([]rune, len(order))
-	for i, layer := range order {
-		text[i] = layer
-	}
-	return string(text)
 }
 
 func (d *disputes) add(path fieldpath.Path) {

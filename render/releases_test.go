@@ -7,7 +7,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
@@ -41,10 +40,6 @@ func resourcesOf(job string) func(*render.Objects, *release.Release) any {
 	})
 }
 
-func command(out *render.Objects, _ *release.Release) any {
-	return strings.Join(containerOf(out, "node").Command, " ")
-}
-
 const gpuNode = `containers: [{name: node, image: i, resources: {limits: {nvidia.com/gpu: 2}, requests: {cpu: 3}}}]`
 
 var gpuJob = replicatedJob("node", "", trainerLabel, "", gpuNode)
@@ -57,11 +52,6 @@ func jobNames(out *render.Objects, _ *release.Release) any {
 		names = append(names, job.Name)
 	}
 	return names
-}
-
-func word(text string) *intstr.IntOrString {
-	value := intstr.Parse(text)
-	return &value
 }
 
 var releaseCases = []releaseCase{{

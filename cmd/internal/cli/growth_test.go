@@ -633,8 +633,6 @@ func configMaps(n int) string {
 	return times(n, "- {apiVersion: v1, kind: ConfigMap, metadata: {name: d%d}, data: {}}\n")
 }
 
-func nothing(int) map[string]string { return nil }
-
 // itemsOf is the input of a function with the documents of a text.
 func itemsOf(data string, text func(n int) string) func(n int) string {
 	return func(n int) string {
