@@ -86,7 +86,7 @@ test-long: ## all random cases, and the tests that take long
 
 # The laws with random inputs that compare with no other program. Their modules are not in go.work.
 laws:
-	$(call in,fuzz) test -vet=off -ldflags=-w -timeout 0 . ./trainjob
+	$(call in,fuzz) test -vet=off -ldflags=-w -timeout 0 .
 	$(call in,$(PROGRAM)) test -vet=off -ldflags=-w -timeout 0 ./blame ./vap
 
 # What grows with its input: the work and the memory of each command, and the work of a check.

@@ -14,80 +14,85 @@ import (
 // TestFind_Orders merges patches in every order. An overlap is reported if and only if two orders
 // give different values, or one cannot be merged. The order inside list-maps and sets does not
 // count. A patch with a directive, with several items of one key or without one, or with a null in
-// free data may act on another one where it claims nothing.
+// free data may act on another one unclaimed: then the order decides, and no claim says where.
 func TestFind_Orders(t *testing.T) {
 	base := `{"labels": {"b": "z"}, "args": ["b"], "holds": ["b"], "ports": [{"port": 1, "name": "old"}, {"port": 2}]}`
 	for _, tc := range []struct {
 		name, base string
 		patches    []string
 		want       string // the fields that managers overlap on
+		unclaimed  bool   // the order decides without an overlap
 	}{
 		{"two values", `{}`, []string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y"}}`},
-			`.labels["a"]`},
-		{"one value", `{}`, []string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "x"}}`}, ``},
+			`.labels["a"]`, false},
+		{"one value", `{}`, []string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "x"}}`}, ``,
+			false},
 		{"two fields", `{}`,
 			[]string{`{"labels": {"a": "x"}, "args": ["x"]}`,
-				`{"labels": {"a": "y"}, "args": ["y"]}`}, `.args .labels["a"]`},
+				`{"labels": {"a": "y"}, "args": ["y"]}`}, `.args .labels["a"]`, false},
 		{"lists that are replaced whole", `{}`, []string{`{"args": ["x"]}`, `{"args": ["y"]}`},
-			`.args`},
+			`.args`, false},
 		{"the last of three agrees with the first", `{}`,
-			[]string{`{"args": ["x"]}`, `{"args": ["y"]}`, `{"args": ["x"]}`}, `.args`},
+			[]string{`{"args": ["x"]}`, `{"args": ["y"]}`, `{"args": ["x"]}`}, `.args`, false},
 		{"a third manager of another field", `{}`,
 			[]string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y"}}`, `{"args": ["z"]}`},
-			`.labels["a"]`},
+			`.labels["a"]`, false},
 		{"three fields of three managers", `{}`,
 			[]string{`{"args": ["x"], "labels": {"a": "p"}}`,
 				`{"args": ["y"], "labels": {"a": "q"}}`, `{"labels": {"a": "p"}}`},
-			`.args .labels["a"]`},
+			`.args .labels["a"]`, false},
 		{"items of other keys", `{}`,
-			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2}]}`}, ``},
-		{"elements of a set", `{}`, []string{`{"holds": ["a", "b"]}`, `{"holds": ["b", "c"]}`}, ``},
+			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2}]}`}, ``, false},
+		{"elements of a set", `{}`, []string{`{"holds": ["a", "b"]}`, `{"holds": ["b", "c"]}`}, ``,
+			false},
 		{"a null and a label", base, []string{`{"labels": null}`, `{"labels": {"a": "x"}}`},
-			`.labels`},
-		{"a null and an element", base, []string{`{"holds": null}`, `{"holds": ["a"]}`}, `.holds`},
-		{"two nulls", base, []string{`{"labels": null}`, `{"labels": null}`}, ``},
+			`.labels`, false},
+		{"a null and an element", base, []string{`{"holds": null}`, `{"holds": ["a"]}`}, `.holds`,
+			false},
+		{"two nulls", base, []string{`{"labels": null}`, `{"labels": null}`}, ``, false},
 		{"a replaced map", base,
 			[]string{`{"labels": {"$patch": "replace", "c": "x"}}`,
-				`{"labels": {"a": "x", "d": "y"}}`}, `.labels`},
+				`{"labels": {"a": "x", "d": "y"}}`}, `.labels`, false},
 		{"a list that a directive empties", base,
 			[]string{`{"ports": [{"$patch": "replace"}]}`,
-				`{"ports": [{"port": 2, "name": "n"}, {"port": 3}]}`}, `.ports`},
+				`{"ports": [{"port": 2, "name": "n"}, {"port": 3}]}`}, `.ports`, false},
 		{"$retainKeys and another field", base,
 			[]string{`{"$retainKeys": ["labels"], "labels": {"a": "x"}}`, `{"args": ["y"]}`},
-			`.args`},
+			`.args`, false},
 		{"a deleted item", base,
 			[]string{`{"ports": [{"$patch": "delete", "port": 1}]}`,
-				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`},
+				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`, false},
 		{"a deleted item that the base lacks", `{}`,
 			[]string{`{"ports": [{"$patch": "delete", "port": 1}]}`,
-				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`},
+				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`, false},
 		{"elements that the other manager deletes", `{}`,
 			[]string{`{"holds": ["a"], "$deleteFromPrimitiveList/holds": ["b"]}`,
 				`{"holds": ["b"], "$deleteFromPrimitiveList/holds": ["a"]}`},
-			`.holds[="a"] .holds[="b"]`},
+			`.holds[="a"] .holds[="b"]`, false},
 		{"two items of one key, and a name", `{}`,
-			[]string{`{"ports": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]}`, `{"ports": [{"port": 53, "name": "dns"}]}`},
-			`.ports[port="53"]`},
+			[]string{`{"ports": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]}`, `{"ports": [{"port": 53, "name": "dns"}]}`}, ``, true},
 		{"items of one key in another order of their lists", `{}`,
 			[]string{`{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 1}, {"port": 2}]}]}`,
-				`{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 2}, {"port": 1}]}]}`}, ``},
+				`{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 2}, {"port": 1}]}]}`}, ``,
+			false},
 		{"an item without its key", `{}`,
-			[]string{`{"ports": [{"name": "x"}]}`, `{"ports": [{"port": 1}]}`}, `.ports`},
+			[]string{`{"ports": [{"name": "x"}]}`, `{"ports": [{"port": 1}]}`}, ``, true},
 		{"an item without its key within another", `{}`,
 			[]string{`{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{}]}]}]}`,
-				`{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{"id": "a"}]}]}]}`},
-			`.ports[port="1"].routes[port="2"].ends`},
+				`{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{"id": "a"}]}]}]}`}, ``,
+			true},
 		{"an item without its key, and a null", `{}`,
 			[]string{`{"ports": [{"port": 1, "routes": [{"name": "x"}]}]}`,
-				`{"ports": [{"port": 1, "routes": null}]}`}, `.ports[port="1"].routes`},
+				`{"ports": [{"port": 1, "routes": null}]}`}, `.ports[port="1"].routes`, false},
 		{"a null in free data of an item", `{}`,
 			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2, "free": [{"a": null}]}]}`},
-			`.ports`},
+			``, true},
 		{"a null in a map of an item", `{}`,
 			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2, "marks": {"a": null}}]}`},
-			`.ports`},
+			``, true},
 		{"an order that cannot be merged", `{}`,
-			[]string{`{"labels": {"$setElementOrder/b": "c"}}`, `{"labels": {"a": "x"}}`}, `.labels`},
+			[]string{`{"labels": {"$setElementOrder/b": "c"}}`, `{"labels": {"a": "x"}}`}, ``,
+			true},
 	} {
 		rules := merge.Rules(schema.Rules{AllowDuplicateKeys: true})
 		var base podLike
@@ -114,7 +119,7 @@ func TestFind_Orders(t *testing.T) {
 			}
 			outcomes[outcome] = true
 		})
-		if decides := len(outcomes) > 1; decides != (len(found) > 0) {
+		if decides := len(outcomes) > 1; decides != (len(found) > 0 || tc.unclaimed) {
 			t.Errorf("%s: the order decides: %t, overlaps %q; the outcomes are %v", tc.name,
 				decides, found, outcomes)
 		}

@@ -147,9 +147,6 @@ type Objects struct {
 	release *release.Release
 }
 
-// A recorder records that a layer wrote a field. It gets the origin of the value, and both values.
-type recorder = func(merge.Owner, merge.Origin, fieldpath.Path, any, any)
-
 type renderer struct {
 	in      Input
 	release *release.Release
@@ -158,6 +155,9 @@ type renderer struct {
 	record  recorder            // into the history of the merge
 	out     *Objects
 }
+
+// A recorder records that a layer wrote a field. It gets the origin of the value, and both values.
+type recorder = func(merge.Owner, merge.Origin, fieldpath.Path, any, any)
 
 func newRenderer(in Input, r *release.Release) renderer {
 	return renderer{in: in.filled(), release: r.Or(), out: &Objects{release: r}}
