@@ -188,7 +188,8 @@ func (o *History) objectFields(sets []fieldSet, ignored func(fieldpath.Path) boo
 	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
 	w.visit = func(at node, kind valueKind, _ any) bool {
 		isUnnamed := kind == unlistedPresence && (at == noNode || w.nodes[at].first < 0)
-		if isUnnamed || len(o.within) > 0 && o.rest(w.path()) == nil || serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
+		isOutside := len(o.within) > 0 && o.rest(w.path()) == nil
+		if isUnnamed || isOutside || serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
 			return true
 		}
 		if _, isJudged := w.overrulings[at]; at == noNode || w.nodes[at].first < 0 || isJudged {

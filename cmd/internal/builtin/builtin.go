@@ -33,12 +33,13 @@ import (
 // groups holds the stable groups and versions of k8s.io/api that an API server stores. [Lacks] has
 // the others: each would add its code to the program, the beta versions 2 MB of it.
 var groups = runtime.SchemeBuilder{
-	admissionregistrationv1.AddToScheme, appsv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
-	certificatesv1.AddToScheme, coordinationv1.AddToScheme,
-	corev1.AddToScheme, discoveryv1.AddToScheme,
+	admissionregistrationv1.AddToScheme, appsv1.AddToScheme, autoscalingv1.AddToScheme,
+	autoscalingv2.AddToScheme, batchv1.AddToScheme, certificatesv1.AddToScheme,
+	coordinationv1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme,
 	eventsv1.AddToScheme, flowcontrolv1.AddToScheme, networkingv1.AddToScheme,
-	nodev1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
-	resourcev1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme}
+	nodev1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme, resourcev1.AddToScheme,
+	schedulingv1.AddToScheme, storagev1.AddToScheme,
+}
 
 // types registers the groups on first use.
 var types = sync.OnceValue(func() *runtime.Scheme {

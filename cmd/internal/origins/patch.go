@@ -140,15 +140,17 @@ func (m *merging) list(patch []*yaml.Node, after []any, at string, t *openapi.Re
 	for i, n := range patch {
 		values[i] = decoded(n)
 	}
-	isWhole := len(keys) == 0 && reflect.DeepEqual(values, after)
+	if len(keys) == 0 && reflect.DeepEqual(values, after) {
+		for i, n := range patch { // the list is replaced, with the maps and lists in it
+			m.written(n, m.at(n)).collect(item(at, i), m.writes)
+		}
+		return
+	}
 	used := map[int]bool{}
 	for i, n := range patch {
-		j := i
-		if !isWhole {
-			j = slices.IndexFunc(after, func(made any) bool {
-				return sameKeys(values[i], made, keys) && includes(made, values[i])
-			})
-		}
+		j := slices.IndexFunc(after, func(made any) bool {
+			return sameKeys(values[i], made, keys) && includes(made, values[i])
+		})
 		if j < 0 || used[j] {
 			continue
 		}

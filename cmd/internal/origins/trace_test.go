@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/trainweld/trainweld/cmd/internal/origins"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // files are the files of a tree, with others instead of some.
@@ -67,7 +68,8 @@ func shown(t *origins.Trace) string {
 	walk = func(n *origins.Node, path string) {
 		for i, c := range n.Claims {
 			if c.Value != nil || c.Gone {
-				lines = append(lines, fmt.Sprintf("%s#%d %v %s %s:%d", path, i, c.Value, t.Operations[c.Operation].Name, c.At.File, c.At.Line))
+				lines = append(lines, fmt.Sprintf("%s#%d %v %s %s:%d", path, i, c.Value,
+					t.Operations[c.Operation].Name, c.At.File, c.At.Line))
 			}
 		}
 		for key, f := range n.Fields {
@@ -198,6 +200,56 @@ func TestTrace(t *testing.T) {
 	}
 	if got := shown(trace); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestTrace_Places holds the place of a value that several operations could have set.
+func TestTrace_Places(t *testing.T) {
+	trace, err := origins.New(sourceOf(treeOf(t, `-- /r/kustomization.yaml --
+resources: [object.yaml]
+images: [{name: web, newName: shop}]
+patches: [{path: patch.yaml, target: {kind: Foo}}]
+-- /r/object.yaml --
+apiVersion: example.com/v1
+kind: Foo
+metadata: {name: a}
+spec:
+  image: shop
+  containers: [{name: c, image: web}]
+  list:
+  - {owner: p, jobs: [{name: node, n: 1}]}
+-- /r/patch.yaml --
+apiVersion: example.com/v1
+kind: Foo
+metadata: {name: any}
+spec:
+  list:
+  - {owner: s, jobs: [{name: node, n: 1}]}
+`)), "/r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := fieldpath.Fields("spec", "list").Append(fieldpath.Index(0), fieldpath.Field("jobs"))
+	for _, c := range []struct {
+		reason string
+		path   fieldpath.Path
+		file   string
+		line   int
+	}{
+		{"the patch replaces the list", list, "patch.yaml", 6},
+		{"with each item", list.Append(fieldpath.Index(0)), "patch.yaml", 6},
+		{"and each equal value", list.Append(fieldpath.Index(0), fieldpath.Field("n")),
+			"patch.yaml", 6},
+		{"images changes no image outside of containers", fieldpath.Fields("spec", "image"),
+			"object.yaml", 5},
+		{"and those of containers", fieldpath.Fields("spec", "containers").Append(
+			fieldpath.Index(0), fieldpath.Field("image")), "kustomization.yaml", 2},
+	} {
+		at := trace.Objects[0].Position(c.path)
+		if filepath.Base(at.File) != c.file || at.Line != c.line {
+			t.Errorf("%s: %s is set at %s:%d, and not at %s:%d", c.reason, c.path, at.File, at.Line,
+				c.file, c.line)
+		}
 	}
 }
 
