@@ -44,9 +44,6 @@ func storePodTemplate(template *corev1.PodTemplateSpec, kubernetes string) {
 	for _, container := range defaults.Containers(spec) {
 		roundUp(container.Resources.Limits)
 		roundUp(container.Resources.Requests)
-		if l := container.Lifecycle; l != nil && *l == (corev1.Lifecycle{}) {
-			container.Lifecycle = nil
-		}
 	}
 	for i := range spec.Volumes {
 		v := &spec.Volumes[i].VolumeSource

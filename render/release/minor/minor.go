@@ -238,10 +238,20 @@ func Each(name string, spec any, do func(f *Field, at fieldpath.Path) bool) {
 }
 
 // Drop removes the fields of a Pod's spec that a version of Kubernetes drops. A volume without the
-// image that it was goes as a whole, with its mounts.
+// image that it was goes as a whole, with its mounts, and so does a lifecycle that had nothing but
+// the stop signal that a gate drops. One that was written empty stays.
 func Drop(name string, spec *corev1.PodSpec) {
 	gone := map[string]bool{}
 	Each(name, spec, func(f *Field, at fieldpath.Path) bool {
+		if strings.HasSuffix(f.Path, ".lifecycle.stopSignal") && f.In(name) == Gated {
+			i, _ := at[1].Index()
+			switch at[0] {
+			case fieldpath.Field("containers"):
+				dropSignal(&spec.Containers[i])
+			case fieldpath.Field("initContainers"):
+				dropSignal(&spec.InitContainers[i])
+			}
+		}
 		if f.Path == "spec.volumes[].image" {
 			i, _ := at[1].Index()
 			gone[spec.Volumes[i].Name] = true
@@ -259,6 +269,13 @@ func Drop(name string, spec *corev1.PodSpec) {
 			containers[i].VolumeMounts = slices.DeleteFunc(containers[i].VolumeMounts,
 				func(m corev1.VolumeMount) bool { return gone[m.Name] })
 		}
+	}
+}
+
+// dropSignal drops the stop signal of a container, and a lifecycle that has nothing else.
+func dropSignal(c *corev1.Container) {
+	if c.Lifecycle.StopSignal = nil; *c.Lifecycle == (corev1.Lifecycle{}) {
+		c.Lifecycle = nil
 	}
 }
 

@@ -188,3 +188,30 @@ func TestLater(t *testing.T) {
 		}
 	}
 }
+
+// TestDrop_Lifecycle wants a lifecycle to go with its stop signal, unless it was written empty.
+func TestDrop_Lifecycle(t *testing.T) {
+	for _, c := range []struct {
+		version, lifecycle string
+		stays              bool
+	}{
+		{"1.36", "{}", true},
+		{"1.36", "{stopSignal: SIGTERM}", false},
+		{"1.36", "{stopSignal: SIGTERM, preStop: {sleep: {seconds: 1}}}", true},
+		{"1.32", "{stopSignal: SIGTERM}", true}, // decoding drops the signal alone
+	} {
+		container := "[{name: a, lifecycle: " + c.lifecycle + "}]"
+		var spec corev1.PodSpec
+		if err := yaml.Unmarshal([]byte("containers: "+container+"\ninitContainers: "+container+
+			"\nephemeralContainers: "+container), &spec); err != nil {
+			t.Fatal(err)
+		}
+		minor.Drop(c.version, &spec)
+		for _, l := range []*corev1.Lifecycle{spec.Containers[0].Lifecycle,
+			spec.InitContainers[0].Lifecycle} {
+			if l != nil != c.stays || l != nil && l.StopSignal != nil {
+				t.Errorf("%s: %s becomes %v, stays: %t", c.version, c.lifecycle, l, c.stays)
+			}
+		}
+	}
+}
