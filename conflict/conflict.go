@@ -31,7 +31,6 @@
 package conflict
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,17 +94,25 @@ func Find(owners *merge.History) Conflicts {
 		return Conflicts{{}}
 	}
 	var found Conflicts
+	disputes := owners.Disputes()
 	for f := range owners.Patched() {
-		if owners.IsLive() {
-			if claims := f.Displaced(); claims != nil {
-				c := Conflict{Kind: Overlap, Path: f.Path()}
-				c.add(c.Path, claims)
-				found = append(found, c)
-			}
-		} else if f.Contested() {
-			found = append(found, overlap(f, owners))
-		} else if c, ok := emptied(f, owners); ok {
+		claims := f.Displaced()
+		if claims != nil {
+			c := Conflict{Kind: Overlap, Path: f.Path()}
+			c.add(c.Path, claims)
 			found = append(found, c)
+		}
+		if len(disputes) > 0 {
+			path := f.Path()
+			disputes = slices.DeleteFunc(disputes, func(d merge.Dispute) bool {
+				if !slices.Equal(d.Path, path) {
+					return false
+				}
+				if claims == nil {
+					found = append(found, Conflict{Overlap, d.Path, d.Claims, d.Fields})
+				}
+				return true
+			})
 		}
 		if !f.HasSeveral() {
 			continue // a union needs two fields
@@ -116,60 +123,16 @@ func Find(owners *merge.History) Conflicts {
 			}
 		}
 	}
+	for _, d := range disputes { // no patch reached the field in the given order
+		found = append(found, Conflict{Overlap, d.Path, d.Claims, d.Fields})
+	}
 	return found
-}
-
-// overlap returns the conflict on a contested field.
-func overlap(f merge.PatchedField, owners *merge.History) Conflict {
-	c := Conflict{Kind: Overlap, Path: f.Path()}
-	c.add(c.Path, managers(f.Claims()))
-	if hasNull(c.Claims) {
-		c.addBelow(f)
-		c.inOrder(owners.Owners())
-	}
-	return c
-}
-
-// emptied finds a manager's null on a struct in which another manager sets a field.
-func emptied(f merge.PatchedField, owners *merge.History) (Conflict, bool) {
-	if !f.HasNull() || !emptiesAnothers(f, owners) {
-		return Conflict{}, false
-	}
-	c := Conflict{Kind: Overlap, Path: f.Path()}
-	c.add(c.Path, managers(f.Claims()))
-	c.addBelow(f)
-	c.inOrder(owners.Owners())
-	return c, true
-}
-
-// inOrder sorts the claims on several fields into the order of writing.
-func (c *Conflict) inOrder(layers []merge.Owner) {
-	order := make([]int, len(c.Claims))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Compare(slices.Index(layers, c.Claims[i].Owner),
-			slices.Index(layers, c.Claims[j].Owner))
-	})
-	claims, fields := c.Claims, c.Fields
-	c.Claims, c.Fields = make([]merge.Claim, len(order)), make([]fieldpath.Path, len(order))
-	for to, from := range order {
-		c.Claims[to], c.Fields[to] = claims[from], fields[from]
-	}
 }
 
 func (c *Conflict) add(path fieldpath.Path, claims []merge.Claim) {
 	for _, claim := range claims {
 		c.Claims = append(c.Claims, claim)
 		c.Fields = append(c.Fields, path)
-	}
-}
-
-func (c *Conflict) addBelow(f merge.PatchedField) {
-	for child := range f.Children() {
-		c.add(child.Path(), managers(child.Claims()))
-		c.addBelow(child)
 	}
 }
 
@@ -286,66 +249,6 @@ func setting(claims []merge.Claim) []merge.Claim {
 
 func hasNull(claims []merge.Claim) bool {
 	return slices.ContainsFunc(claims, func(c merge.Claim) bool { return c.Value == nil })
-}
-
-// emptiesAnothers reports whether a manager's null on a field empties a field within it that only
-// other managers set so. If the base lacks the field, upstream drops a patch's $patch with the
-// whole object, unless another patch comes earlier. In that case the patch with the null must not
-// set more either. A manager with the same patch is not another one.
-func emptiesAnothers(f merge.PatchedField, owners *merge.History) bool {
-	kind := f.Type().Kind
-	mayDrop := f.IsMade() && f.Name() != "" && (kind == schema.Struct || kind == schema.Map)
-	for _, claim := range managers(f.Claims()) {
-		isOwn := func(layer merge.Owner) bool { return owners.IsAlike(layer, claim.Owner) }
-		isOther := func(layer merge.Owner) bool { return !isOwn(layer) }
-		if claim.Value == nil &&
-			(lacks(f, isOwn, f.IsByValue()) || mayDrop && sets(f, isOther) &&
-				lacks(f, isOther, true)) {
-			return true
-		}
-	}
-	return false
-}
-
-// lacks reports whether some layers omit a field that is set within f. If isThere is set, f is
-// present without them, so an empty value in it does not count.
-func lacks(f merge.PatchedField, of func(merge.Owner) bool, isThere bool) bool {
-	isThere = isThere || sets(f, of)
-	for child := range f.Children() {
-		claims := managers(child.Claims())
-		for _, claim := range claims {
-			isSame := slices.ContainsFunc(claims, func(own merge.Claim) bool {
-				return of(own.Owner) && own.Value != nil && merge.SameValue(own.Value, claim.Value)
-			})
-			switch {
-			case of(claim.Owner) || isSame:
-			case claim.Value == nil && f.IsEmptied(claim.Owner):
-			case isThere && child.IsEmpty(claim.Value):
-			case claim.Value == merge.Presence{} && sets(child, of):
-			default:
-				return true
-			}
-		}
-		if lacks(child, of, isThere && child.IsByValue()) {
-			return true
-		}
-	}
-	return false
-}
-
-// sets reports whether some layers set a field, or a field within it.
-func sets(f merge.PatchedField, of func(merge.Owner) bool) bool {
-	if slices.ContainsFunc(managers(f.Claims()), func(c merge.Claim) bool {
-		return of(c.Owner) && c.Value != nil
-	}) {
-		return true
-	}
-	for child := range f.Children() {
-		if sets(child, of) {
-			return true
-		}
-	}
-	return false
 }
 
 // Managers returns the distinct names of the managers in conflict, in the order of their claims.

@@ -122,7 +122,7 @@ func TestFind_Null(t *testing.T) {
 			[]string{`{"part": null}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
 		{"a replacement that sets less than another",
 			[]string{`{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"a": "x", "b": "y"}}`},
-			[]string{`overlap .box: m0 .box=null, m1 .box.a="x", m1 .box.b="y"`}},
+			[]string{`overlap .box: m0 .box=null, m0 .box.a="x", m1 .box.a="x", m1 .box.b="y"`}},
 		{"a replacement that sets more, and that nothing precedes in another order",
 			[]string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x", "b": "y"}}`},
 			[]string{`overlap .box: m0 .box.a="x", m1 .box=null, m1 .box.a="x", m1 .box.b="y"`}},

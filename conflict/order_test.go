@@ -14,85 +14,80 @@ import (
 // TestFind_Orders merges patches in every order. An overlap is reported if and only if two orders
 // give different values, or one cannot be merged. The order inside list-maps and sets does not
 // count. A patch with a directive, with several items of one key or without one, or with a null in
-// free data may act on another one unclaimed: then the order decides, and no claim says where.
+// free data may act on another one where it claims nothing.
 func TestFind_Orders(t *testing.T) {
 	base := `{"labels": {"b": "z"}, "args": ["b"], "holds": ["b"], "ports": [{"port": 1, "name": "old"}, {"port": 2}]}`
 	for _, tc := range []struct {
 		name, base string
 		patches    []string
 		want       string // the fields that managers overlap on
-		unclaimed  bool   // the order decides without an overlap
 	}{
 		{"two values", `{}`, []string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y"}}`},
-			`.labels["a"]`, false},
-		{"one value", `{}`, []string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "x"}}`}, ``,
-			false},
+			`.labels["a"]`},
+		{"one value", `{}`, []string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "x"}}`}, ``},
 		{"two fields", `{}`,
 			[]string{`{"labels": {"a": "x"}, "args": ["x"]}`,
-				`{"labels": {"a": "y"}, "args": ["y"]}`}, `.args .labels["a"]`, false},
+				`{"labels": {"a": "y"}, "args": ["y"]}`}, `.args .labels["a"]`},
 		{"lists that are replaced whole", `{}`, []string{`{"args": ["x"]}`, `{"args": ["y"]}`},
-			`.args`, false},
+			`.args`},
 		{"the last of three agrees with the first", `{}`,
-			[]string{`{"args": ["x"]}`, `{"args": ["y"]}`, `{"args": ["x"]}`}, `.args`, false},
+			[]string{`{"args": ["x"]}`, `{"args": ["y"]}`, `{"args": ["x"]}`}, `.args`},
 		{"a third manager of another field", `{}`,
 			[]string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y"}}`, `{"args": ["z"]}`},
-			`.labels["a"]`, false},
+			`.labels["a"]`},
 		{"three fields of three managers", `{}`,
 			[]string{`{"args": ["x"], "labels": {"a": "p"}}`,
 				`{"args": ["y"], "labels": {"a": "q"}}`, `{"labels": {"a": "p"}}`},
-			`.args .labels["a"]`, false},
+			`.args .labels["a"]`},
 		{"items of other keys", `{}`,
-			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2}]}`}, ``, false},
-		{"elements of a set", `{}`, []string{`{"holds": ["a", "b"]}`, `{"holds": ["b", "c"]}`}, ``,
-			false},
+			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2}]}`}, ``},
+		{"elements of a set", `{}`, []string{`{"holds": ["a", "b"]}`, `{"holds": ["b", "c"]}`}, ``},
 		{"a null and a label", base, []string{`{"labels": null}`, `{"labels": {"a": "x"}}`},
-			`.labels`, false},
-		{"a null and an element", base, []string{`{"holds": null}`, `{"holds": ["a"]}`}, `.holds`,
-			false},
-		{"two nulls", base, []string{`{"labels": null}`, `{"labels": null}`}, ``, false},
+			`.labels`},
+		{"a null and an element", base, []string{`{"holds": null}`, `{"holds": ["a"]}`}, `.holds`},
+		{"two nulls", base, []string{`{"labels": null}`, `{"labels": null}`}, ``},
 		{"a replaced map", base,
 			[]string{`{"labels": {"$patch": "replace", "c": "x"}}`,
-				`{"labels": {"a": "x", "d": "y"}}`}, `.labels`, false},
+				`{"labels": {"a": "x", "d": "y"}}`}, `.labels`},
 		{"a list that a directive empties", base,
 			[]string{`{"ports": [{"$patch": "replace"}]}`,
-				`{"ports": [{"port": 2, "name": "n"}, {"port": 3}]}`}, `.ports`, false},
+				`{"ports": [{"port": 2, "name": "n"}, {"port": 3}]}`}, `.ports`},
 		{"$retainKeys and another field", base,
 			[]string{`{"$retainKeys": ["labels"], "labels": {"a": "x"}}`, `{"args": ["y"]}`},
-			`.args`, false},
+			`.args`},
 		{"a deleted item", base,
 			[]string{`{"ports": [{"$patch": "delete", "port": 1}]}`,
-				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`, false},
+				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`},
 		{"a deleted item that the base lacks", `{}`,
 			[]string{`{"ports": [{"$patch": "delete", "port": 1}]}`,
-				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`, false},
+				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`},
 		{"elements that the other manager deletes", `{}`,
 			[]string{`{"holds": ["a"], "$deleteFromPrimitiveList/holds": ["b"]}`,
 				`{"holds": ["b"], "$deleteFromPrimitiveList/holds": ["a"]}`},
-			`.holds[="a"] .holds[="b"]`, false},
+			`.holds[="a"] .holds[="b"]`},
 		{"two items of one key, and a name", `{}`,
-			[]string{`{"ports": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]}`, `{"ports": [{"port": 53, "name": "dns"}]}`}, ``, true},
+			[]string{`{"ports": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]}`, `{"ports": [{"port": 53, "name": "dns"}]}`},
+			`.ports[port="53"]`},
 		{"items of one key in another order of their lists", `{}`,
 			[]string{`{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 1}, {"port": 2}]}]}`,
-				`{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 2}, {"port": 1}]}]}`}, ``,
-			false},
+				`{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 2}, {"port": 1}]}]}`}, ``},
 		{"an item without its key", `{}`,
-			[]string{`{"ports": [{"name": "x"}]}`, `{"ports": [{"port": 1}]}`}, ``, true},
+			[]string{`{"ports": [{"name": "x"}]}`, `{"ports": [{"port": 1}]}`}, `.ports`},
 		{"an item without its key within another", `{}`,
 			[]string{`{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{}]}]}]}`,
-				`{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{"id": "a"}]}]}]}`}, ``,
-			true},
+				`{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{"id": "a"}]}]}]}`},
+			`.ports[port="1"].routes[port="2"].ends`},
 		{"an item without its key, and a null", `{}`,
 			[]string{`{"ports": [{"port": 1, "routes": [{"name": "x"}]}]}`,
-				`{"ports": [{"port": 1, "routes": null}]}`}, `.ports[port="1"].routes`, false},
+				`{"ports": [{"port": 1, "routes": null}]}`}, `.ports[port="1"].routes`},
 		{"a null in free data of an item", `{}`,
 			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2, "free": [{"a": null}]}]}`},
-			``, true},
+			`.ports`},
 		{"a null in a map of an item", `{}`,
 			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2, "marks": {"a": null}}]}`},
-			``, true},
+			`.ports`},
 		{"an order that cannot be merged", `{}`,
-			[]string{`{"labels": {"$setElementOrder/b": "c"}}`, `{"labels": {"a": "x"}}`}, ``,
-			true},
+			[]string{`{"labels": {"$setElementOrder/b": "c"}}`, `{"labels": {"a": "x"}}`}, `.labels`},
 	} {
 		rules := merge.Rules(schema.Rules{AllowDuplicateKeys: true})
 		var base podLike
@@ -119,7 +114,7 @@ func TestFind_Orders(t *testing.T) {
 			}
 			outcomes[outcome] = true
 		})
-		if decides := len(outcomes) > 1; decides != (len(found) > 0 || tc.unclaimed) {
+		if decides := len(outcomes) > 1; decides != (len(found) > 0) {
 			t.Errorf("%s: the order decides: %t, overlaps %q; the outcomes are %v", tc.name,
 				decides, found, outcomes)
 		}

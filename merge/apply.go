@@ -17,6 +17,8 @@ import (
 func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*History, []Note, error) {
 	m := objects{removes: p.removes, follows: o.keepsOrder}
 	var owners []Owner
+	given := base
+	trees := make([]Object, len(patches))
 	if o.live {
 		var err error
 		if m.live, base, err = liveOf(base); err != nil {
@@ -27,6 +29,7 @@ func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*Histor
 	order := mergeOrder(patches, o)
 	m.log = logOf(p.root, patches, o, owners...)
 	m.log.live = m.live != nil
+	m.log.again = &again{p, given, patches, trees, m.log.ids, o}
 	m.log.reordered = !slices.IsSorted(order)
 	live, before := Object{}, Object{}
 	if base != nil {
@@ -59,7 +62,8 @@ func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*Histor
 			}
 		} else {
 			var patch Object
-			if patch, err = objectOf(patches[i].Value); patch != nil && m.live != nil {
+			patch, err = objectOf(patches[i].Value)
+			if trees[i] = patch; patch != nil && m.live != nil {
 				err = m.apply(p.root, live, patch)
 			} else if patch != nil {
 				err = m.patch(p.root, live, patch)

@@ -35,8 +35,9 @@ var update = flag.Bool("update", false, "rewrite the outcomes of stories")
 //	= the value
 //	the path of a field, and its claims in order
 //	a manager "owns" the fields of FieldsV1
-//	"contested", "made", "emptied by a manager", "conflict of managers", "alike" managers, "duplicate", "zero null of a manager", "ignored from
-//	a manager", "protected from a manager" or "decided by a policy", and a path
+//	"contested", "conflict of managers", "duplicate", "zero null of a manager", "ignored from a manager",
+//
+// "protected from a manager" or "decided by a policy", and a path
 //
 // It may be an error. A patch that API machinery takes, and the engine does not, is "stricter". The
 // outcome by the rules for duplicates follows if it differs.
@@ -364,14 +365,6 @@ func outcome[T any](t *testing.T, plan plan[T], base *T, patches []merge.Patch,
 			lines, strings.TrimSpace(
 				fmt.Sprintf("conflict of %s %s", strings.Join(c.Managers(), " "), c.Path)))
 	}
-	layers := result.History.Owners()
-	for i, layer := range layers {
-		for _, other := range layers[:i] {
-			if result.History.IsAlike(other, layer) {
-				lines = append(lines, fmt.Sprintf("alike %s %s", nameOf(other), nameOf(layer)))
-			}
-		}
-	}
 	for _, path := range notePaths(result.Notes, merge.Duplicate) {
 		lines = append(lines, "duplicate "+path.String())
 	}
@@ -406,7 +399,7 @@ func stopAnywhere(owners *merge.History, fields int) {
 	}
 }
 
-// patchedOf returns a line for each field that patches contest, make or empty.
+// patchedOf returns a line for each field that patches contest.
 func patchedOf(t *testing.T, o *merge.History, ofObjects bool) []string {
 	t.Helper()
 	var lines []string
@@ -437,7 +430,6 @@ func patchedOf(t *testing.T, o *merge.History, ofObjects bool) []string {
 	if more {
 		t.Errorf("Reached has %v, and All has not", reached)
 	}
-	made := map[string]bool{}
 	for f := range o.Patched() {
 		path := f.Path()
 		if claims := f.Claims(); !ofObjects && len(claims) > 0 &&
@@ -446,15 +438,6 @@ func patchedOf(t *testing.T, o *merge.History, ofObjects bool) []string {
 		}
 		if f.Contested() {
 			lines = append(lines, "contested "+path.String())
-		}
-		if made[path.String()] = f.IsMade(); f.IsMade() &&
-			!made[path[:max(len(path)-1, 0)].String()] {
-			lines = append(lines, "made "+path.String())
-		}
-		for _, layer := range o.Owners() {
-			if f.IsEmptied(layer) {
-				lines = append(lines, fmt.Sprintf("emptied by %s %s", nameOf(layer), path))
-			}
 		}
 	}
 	return lines

@@ -27,7 +27,6 @@ func (l *log) add(at node, layer int32, kind valueKind, text string) {
 			n.contested = l.isContested(at, i)
 		default:
 			n.contested = n.contested || !l.agree(at, n.last, i)
-			l.emptied = l.emptied || kind == nullValue && last.kind() == nullValue
 		}
 	}
 	n.last = i
@@ -178,18 +177,6 @@ func (l *log) patchOf(layer int32) Object {
 		return l.patches[i-1]
 	}
 	return nil
-}
-
-// findAlike finds the layers whose patches are equal.
-func (l *log) findAlike() {
-	l.alike = make([]int32, l.managers+1)
-	for i := range l.alike {
-		for l.alike[i] < int32(i) &&
-			(l.patchOf(int32(i)) == nil ||
-				!reflect.DeepEqual(l.patchOf(int32(i)), l.patchOf(l.alike[i]))) {
-			l.alike[i]++
-		}
-	}
 }
 
 // plainStep returns the part of a patch that a step leads to. It is nil for a step into an object

@@ -32,8 +32,6 @@ type log struct {
 	only    []int32
 	patches []Object            // nil once all patches are merged
 	parts   map[partsKey]*parts // of the patches; nil once all patches are merged
-	emptied bool                // whether two managers claim a null on one field
-	alike   []int32             // the first layer with the patch of each layer; nil unless emptied
 	// overrulings are the decisions of policies against the last claim, and decisions lists what
 	// all policies decided.
 	overrulings map[node]overruling
@@ -43,7 +41,18 @@ type log struct {
 	// displaced are the claims on the fields of a live object that an apply has taken.
 	displaced map[node][]displacement
 	nulled    map[node]int32 // the layers whose applies left a field of a live object null
-	reordered bool           // whether the patches merged in another order than the given one
+	again     *again
+	reordered bool // whether the patches merged in another order than the given one
+}
+
+// again is what a history keeps to merge its patches in another order.
+type again struct {
+	plan    *plan
+	base    any
+	patches []layered
+	trees   []Object // of the patches; nil for a JSON patch
+	of      []int32  // the layers of the patches
+	options *options
 }
 
 // An overruling states that a policy decided against the last claim on a field.

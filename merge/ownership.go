@@ -83,20 +83,6 @@ func (o *History) Owners() []Owner {
 	return layers
 }
 
-// IsAlike reports whether two layers are one, or have equal patches that empty a field. Their order
-// changes nothing there.
-func (o *History) IsAlike(a, b Owner) bool {
-	l := o.orEmpty().log
-	first := func(layer Owner) int32 {
-		i := l.rankOf(layer)
-		if i < 0 || i >= len(l.alike) {
-			return int32(i)
-		}
-		return l.alike[i]
-	}
-	return a == b || first(a) > 0 && first(a) == first(b)
-}
-
 // Rename passes each claim through rename before All yields it, for patches from other sources than
 // managers' entries. The new layer must depend on the old layer alone. Distinct layers must stay
 // distinct.

@@ -78,37 +78,6 @@ func (f PatchedField) Claims() []Claim {
 	return claims
 }
 
-// IsEmpty reports whether a claimed value equals the value of the unset field. That is null, or the
-// empty value of a field that is not a pointer.
-func (f PatchedField) IsEmpty(value any) bool { return f.record().isEmpty(f.at, value) }
-
-// IsByValue reports whether the field is always present: the value itself, or a struct's field that
-// is not a pointer.
-func (f PatchedField) IsByValue() bool {
-	return f.at == rootNode || f.record().nodes[f.at].field != nil && !f.record().isPointer(f.at)
-}
-
-// IsMade reports whether a patch made the field or one that contains it, because the base lacks it.
-func (f PatchedField) IsMade() bool { return f.record().isCreated(f.at) }
-
-// IsEmptied reports whether a $patch directive of a layer empties the field and sets nothing. Such
-// a directive does not make the field.
-func (f PatchedField) IsEmptied(by Owner) bool {
-	return slices.ContainsFunc(f.record().retained[f.at], func(r retention) bool {
-		return r.kept == nil && f.record().layerName(f.record().layers[r.layer]) == by
-	})
-}
-
-// HasNull reports whether a claim on the field itself empties it.
-func (f PatchedField) HasNull() bool {
-	for i := f.record().nodes[f.at].first; i >= 0; i = f.record().claims[i].next {
-		if f.record().claims[i].kind() == nullValue {
-			return true
-		}
-	}
-	return false
-}
-
 // HasSeveral reports whether patches reached more than one field directly within this one.
 func (f PatchedField) HasSeveral() bool {
 	n := &f.record().nodes[f.at]

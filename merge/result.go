@@ -21,6 +21,7 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 	m.log = logOf(p.root, patches, o)
 	m.log.reordered = !slices.IsSorted(order)
 	m.log.patches = trees
+	m.log.again = &again{p, base, patches, trees, m.log.ids, o}
 	defer func() { m.log.patches, m.log.parts = nil, nil }()
 	value, was := before, identityOf(before)
 	if o.restores() {
@@ -51,9 +52,6 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 	}
 	m.log.contestRepeats()
 	m.log.contestLiterals()
-	if m.log.emptied {
-		m.log.findAlike()
-	}
 	if value, err = m.decide(value, before, o); err != nil {
 		return nil, nil, err
 	}

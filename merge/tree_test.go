@@ -161,7 +161,7 @@ func TestPatched_Order(t *testing.T) {
 		[]merge.Patch{{Manager: "a", Value: patch}})
 	var got []string
 	for f := range result.History.Patched() {
-		if f.HasNull() {
+		if len(f.Claims()) == 2 {
 			got = append(got, f.Path().String())
 		}
 	}
