@@ -1,6 +1,11 @@
 package report
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
 
 // ellipsis stands for the omitted part of a string.
 const ellipsis = "…"
@@ -36,16 +41,16 @@ func Row(cells []string, widths []int, gap int, paint func(string) string) strin
 }
 
 // Fit narrows the widest columns of a table until its rows fit into a terminal. A gap separates two
-// columns. Fit keeps the widths if width is not positive, as for output of any width.
-func Fit(widths []int, gap, width int) {
-	if width <= 0 {
+// columns. Fit keeps the widths if most is not positive, as for output of any width.
+func Fit(widths []int, gap, most int) {
+	if most <= 0 {
 		return
 	}
 	total := gap * (len(widths) - 1)
 	for _, w := range widths {
 		total += w
 	}
-	for ; total > width; total-- {
+	for ; total > most; total-- {
 		widest := 0
 		for i, w := range widths {
 			if w > widths[widest] {
@@ -61,19 +66,46 @@ func Fit(widths []int, gap, width int) {
 
 // Shorten returns a printable string whose middle gives way to an ellipsis if the string is wider
 // than its column. Names of Pods, managers and positions differ at their ends.
-func Shorten(text string, width int) string {
-	if Width(text) <= width {
+func Shorten(text string, most int) string {
+	if Width(text) <= most {
 		return text
 	}
 	runes := []rune(text)
 	first, last := 0, len(runes)
-	left := width - Width(ellipsis)
+	left := most - Width(ellipsis)
 	for next := columnsOf(runes[first]); next <= (left+1)/2; next += columnsOf(runes[first]) {
 		first++
 	}
-	left -= columns(runes[:first])
+	left -= Width(string(runes[:first]))
 	for next := columnsOf(runes[last-1]); next <= left; next += columnsOf(runes[last-1]) {
 		last--
 	}
 	return string(runes[:first]) + ellipsis + string(runes[last:])
+}
+
+// Width returns the number of terminal columns of a string.
+func Width(text string) int {
+	n := 0
+	for _, r := range text {
+		n += columnsOf(r)
+	}
+	return n
+}
+
+// columnsOf returns the columns of a character: two for East Asian characters and emoji, none for
+// combining marks. A tab counts with its largest width.
+func columnsOf(r rune) int {
+	switch {
+	case ' ' <= r && r <= '~':
+		return 1
+	case r == '\t':
+		return 8
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
 }

@@ -33,11 +33,8 @@ func FuzzFormats(f *testing.F) {
 					Position: position}},
 			Message: text, Remedy: finding.Remedy{Text: "h" + text},
 		}
-		line := strings.ReplaceAll(text, "\n", " ")
 		opts := report.Options{Line: func(fieldpath.Position) string {
-			return line
-		}, Quote: func(fieldpath.Position, bool) (string, bool) {
-			return line, true
+			return strings.ReplaceAll(text, "\n", " ")
 		}, Version: text, Files: []string{text}}
 		for _, format := range report.Formats() {
 			got := written(t, format, finding.List{found}, opts)

@@ -9,7 +9,7 @@
 //
 // Each format has a file of its own:
 //
-//	text    the place, the message, the source line, every claim, and what to do
+//	text    the place, the message, every claim, and what to do
 //	json    the same as data
 //	sarif   SARIF 2.1.0, as GitHub's code scanning takes it
 //	github  workflow commands, which GitHub shows next to the lines of a pull request
@@ -60,9 +60,6 @@ type Options struct {
 	// Line returns the line of a position without its end, or "" if it is unknown. A report
 	// measures it and never writes it.
 	Line func(fieldpath.Position) string
-	// Quote returns the part of that line that a report may write, with or without secret values.
-	// It returns false if nothing may be written. Nil omits source lines.
-	Quote func(p fieldpath.Position, values bool) (string, bool)
 	// Version is the version of this program.
 	Version string
 	// Releases are the releases of the Trainer that the input names.
@@ -201,8 +198,7 @@ type Receiver interface {
 	Receive(findings finding.List, opts Options) error
 }
 
-// WriteBeside writes findings and their summary as text, without source lines, and what the
-// releases rest on. Use it on standard error, with objects on standard output.
+// WriteBeside writes findings and their summary as text, and what the releases rest on. Use it on standard error, with objects on standard output.
 func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	const format = "text"
 	findings = codes.JoinBuilds(findings)

@@ -18,7 +18,6 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/manifest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -54,14 +53,6 @@ func line(p fieldpath.Position) string {
 		return ""
 	}
 	return lines[p.Line-1]
-}
-
-// quote also passes lines outside of objects, so that the tests show the format of each line.
-func quote(p fieldpath.Position, values bool) (string, bool) {
-	if p.File == "jobs/llm.yaml" {
-		return manifest.Quotes([]byte(sources[p.File]))(p.Line, values)
-	}
-	return line(p), line(p) != ""
 }
 
 func path(t *testing.T, text string) fieldpath.Path {
@@ -180,7 +171,7 @@ func findings(t *testing.T) finding.List {
 
 func options() report.Options {
 	return report.Options{
-		ShowNotes: true, Line: line, Quote: quote, Version: "v1.2.3",
+		ShowNotes: true, Line: line, Version: "v1.2.3",
 		Files: []string{"jobs/llm.yaml", "jobs/größe 50%.yaml", "runtimes/torch.yaml"},
 	}
 }
@@ -391,100 +382,5 @@ func TestWrite_LimitOfTheRun(t *testing.T) {
 	if want := fmt.Sprintf("the run has %d findings", report.MaxFindings+7); !strings.Contains(
 		text, want) {
 		t.Errorf("the report does not say %q", want)
-	}
-}
-
-// snippet returns the source line and the line of the caret, without their prefixes, or "". The
-// finding is at a column of the last line of a file.
-func snippet(t *testing.T, text string, column int) string {
-	t.Helper()
-	lines := strings.Split(text, "\n")
-	opts := report.Options{Quote: func(p fieldpath.Position, _ bool) (string, bool) {
-		if p.File != "f.yaml" || p.Line < 1 || p.Line > len(lines) {
-			t.Errorf("asked for line %d of %s", p.Line, p.File)
-			return "", false
-		}
-		return lines[p.Line-1], true
-	}}
-	found := finding.Finding{Code: codes.Syntax, Severity: finding.Error,
-		Position: fieldpath.Position{File: "f.yaml", Line: len(lines), Column: column},
-		Message:  "m", Remedy: finding.Remedy{Text: "h"}}
-	var shown []string
-	for line := range strings.Lines(written(t, "text", finding.List{found}, opts)) {
-		if _, rest, ok := strings.Cut(line, " | "); ok {
-			shown = append(shown, rest)
-		}
-	}
-	return strings.Join(shown, "")
-}
-
-func TestSnippet(t *testing.T) {
-	long := strings.Repeat("x", 150)
-	for _, tc := range []struct {
-		line   string
-		column int
-		want   string
-		reason string
-	}{
-		{"a: b", 4, "a: b\n   ^\n", "under the character"},
-		{"a: b", 1, "a: b\n^\n", "the first one"},
-		{"a: b", 5, "a: b\n    ^\n", "behind the last one"},
-		{"a: b", 99, "a: b\n    ^\n", "farther than the line goes"},
-		{"a: b", 0, "a: b\n", "no column, no caret"},
-		{"a:\tb", 4, "a:\tb\n  \t^\n", "a tab is as wide as the tab above"},
-		{"\ta", 2, "\ta\n\t^\n", "also in front"},
-		{"日本: x", 5, "日本: x\n      ^\n", "characters of two columns"},
-		{"🚀: x", 4, "🚀: x\n    ^\n", "emoji, too"},
-		{"e\u0301: x", 5, "e\u0301: x\n   ^\n", "a mark goes onto the character before"},
-		{"ä: x", 4, "ä: x\n   ^\n", "characters, not bytes"},
-		{"\x1b[0m: x", 7, "␛[0m: x\n      ^\n", "an escape shows, and is still one character"},
-		{"a: b\r", 4, "a: b␍\n   ^\n", "the end of a line of another system"},
-		{strings.Repeat("x", 1<<16+1), 9, "", "no line for a person"},
-		{"", 1, "", "nothing to show"},
-		{" \t ", 1, "", "nothing to show"},
-		{long, 1, strings.Repeat("x", 100) + "…\n^\n", "a long line, cut behind"},
-		{long, 151, "…" + strings.Repeat("x", 60) + "\n" + strings.Repeat(" ", 61) + "^\n",
-			"cut in front"},
-		{long, 80, "…" + strings.Repeat("x", 100) + "…\n" + strings.Repeat(" ", 61) + "^\n",
-			"cut on both sides"},
-		{strings.Repeat("日", 75), 40, "…" + strings.Repeat("日", 50) + "…\n" +
-			strings.Repeat(" ", 61) + "^\n", "wide characters, cut by columns"},
-		{strings.Repeat("日", 3000) + "!", 3001, "…" + strings.Repeat("日", 30) + "!\n" +
-			strings.Repeat(" ", 61) + "^\n", "far behind many wide characters"},
-		{"\xff\x80\x80: b", 6, "���: b\n     ^\n",
-			"bytes that are not UTF-8 are characters of their own"},
-		{strings.Repeat("x", 100), 100, strings.Repeat("x", 100) + "\n" + strings.Repeat(" ", 99) +
-			"^\n", "just short enough"},
-	} {
-		if got := snippet(t, tc.line, tc.column); got != tc.want {
-			t.Errorf("%q at %d:\n%s\nwant\n%s: %s", tc.line, tc.column, got, tc.want, tc.reason)
-		}
-	}
-}
-
-func TestSnippet_Masked(t *testing.T) {
-	quote := func(_ fieldpath.Position, values bool) (string, bool) {
-		if values {
-			return "value: s3cret", true
-		}
-		return "value: ***", true
-	}
-	for _, tc := range []struct {
-		column int
-		show   bool
-		want   string
-		reason string
-	}{
-		{8, false, "  1 | value: ***\n    |        ^\n", "the value begins there"},
-		{12, false, "", "behind it there is nothing to point at"},
-		{12, true, "  1 | value: s3cret\n    |            ^\n", "shown on request"},
-	} {
-		found := finding.Finding{Code: codes.Syntax, Severity: finding.Error,
-			Position: fieldpath.Position{File: "f", Line: 1, Column: tc.column}, Message: "m"}
-		got := written(t, "text", finding.List{found},
-			report.Options{ShowValues: tc.show, Quote: quote})
-		if _, got, _ = strings.Cut(got, "\n"); got != tc.want {
-			t.Errorf("at %d:\n%s\nwant\n%s: %s", tc.column, got, tc.want, tc.reason)
-		}
 	}
 }

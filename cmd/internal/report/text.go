@@ -12,8 +12,7 @@ import (
 )
 
 // writeText writes findings for people, one for each cause. The position and the message come
-// first. The object and the field, the source line, the claims, the help and further objects
-// follow.
+// first. The object and the field, the claims, the help and further objects follow.
 func writeText(w io.Writer, findings finding.List, opts Options) error {
 	t := textReport{w: bufio.NewWriter(w), opts: opts}
 	groups, left := opts.groups(findings, MaxShown)
@@ -55,9 +54,6 @@ func (t textReport) finding(f finding.Finding) {
 		fmt.Fprintf(t.w, "  %s\n", Printable(where))
 	default:
 		fmt.Fprintf(t.w, "  in %s\n", Printable(where))
-	}
-	if !codes.AssumesRuntime(f) { // which no line of the TrainJob explains
-		t.snippet(f)
 	}
 	t.claims(f)
 	if help := t.opts.help(f); help != "" {

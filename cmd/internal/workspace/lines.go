@@ -1,4 +1,4 @@
-// This file returns lines of the files, and the parts of them that a report may show.
+// This file returns lines of the files, which reports measure.
 
 package workspace
 
@@ -16,12 +16,10 @@ type Source interface {
 	Inputs() (files fs.FS, stdin io.Reader)
 }
 
-// fileLines returns the lines of a file: complete ones to measure, and the part that a report may
-// quote.
+// fileLines is a file and its lines.
 type fileLines struct {
-	data  []byte
-	line  func(line int) string
-	quote func(line int, values bool) (string, bool)
+	data []byte
+	line func(line int) string
 }
 
 // Lines holds the lines of all files that a run has read.
@@ -43,7 +41,7 @@ func (l *Lines) Open(s Source, file string) ([]byte, *finding.Finding) {
 func (l *Lines) opened(file string, data []byte) {
 	if _, known := l.known[file]; !known {
 		l.Order = append(l.Order, file)
-		l.known[file] = fileLines{data, manifest.Lines(data), manifest.Quotes(data)}
+		l.known[file] = fileLines{data, manifest.Lines(data)}
 	}
 }
 
@@ -63,12 +61,4 @@ func (l *Lines) Line(p fieldpath.Position) string {
 		return lines.line(p.Line)
 	}
 	return ""
-}
-
-// Quote returns the part of that line that a report may show.
-func (l *Lines) Quote(p fieldpath.Position, values bool) (string, bool) {
-	if lines, ok := l.known[p.File]; ok {
-		return lines.quote(p.Line, values)
-	}
-	return "", false
 }

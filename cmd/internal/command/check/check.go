@@ -201,8 +201,8 @@ func run(p *host.Program, flags checkFlags) error {
 	opts := flags.Report(p, p.Stdout)
 	opts.Strict, opts.Title, opts.Lead = flags.strict, "What the cluster would say",
 		fmt.Sprint(j.count)+report.Releases(j.lines.Releases())
-	opts.Line, opts.Quote, opts.Version, opts.Releases, opts.Files, opts.Rooted = j.lines.Line,
-		j.lines.Quote, p.Version(), j.lines.Releases(), j.lines.Order, host.Rooted()
+	opts.Line, opts.Version, opts.Releases, opts.Files, opts.Rooted = j.lines.Line, p.Version(),
+		j.lines.Releases(), j.lines.Order, host.Rooted()
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}

@@ -164,8 +164,8 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 	of string) error {
 	found = codes.JoinBuilds(found)
 	opts := flags.Report(p, p.Stdout)
-	opts.Line, opts.Quote, opts.Version, opts.Releases, opts.Files, opts.Rooted = in.Line, in.Quote,
-		p.Version(), in.Releases(), in.Order, host.Rooted()
+	opts.Line, opts.Version, opts.Releases, opts.Files, opts.Rooted = in.Line, p.Version(),
+		in.Releases(), in.Order, host.Rooted()
 	opts.Title, opts.Lead = "Who disagrees", "looked at "+of+report.Releases(in.Releases())
 	opts.ShowNotes = true // a note tells which rule settles a conflict
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
