@@ -85,6 +85,11 @@ func TestPatch(t *testing.T) {
 		"loops": {Loop: &memory{List: []string{"a"}},
 			Loops: []memory{{Map: map[string]string{"a": "b"}}}},
 		"times": {At: at, Micro: &micro},
+		"a null of a time": {Micro: &metav1.MicroTime{}, Loop: &memory{Micro: &metav1.MicroTime{}},
+			Loops: []memory{{Micro: &metav1.MicroTime{}}}},
+		"a null of a time in a map": {
+			Structs:  map[string]whole{"a": {Raw: &runtime.RawExtension{}}, "b": {}},
+			Pointers: map[string]*whole{"a": {Raw: &runtime.RawExtension{}}, "c": nil}},
 		"quantities": {
 			Quantity: huge, Limits: map[word]resource.Quantity{"a": resource.MustParse("1Gi")}},
 		"JSON": {Raw: runtime.RawExtension{Raw: []byte(`{"a":1}`)},

@@ -89,16 +89,78 @@ func (s *shape) fitsFields(value any) bool {
 }
 
 // Read sets the value that into points to, which must be a zero value, as Decode does, or else by
-// way of its JSON.
+// way of its JSON. It also keeps the nulls that only a pointer to a zero value encodes, such as that
+// of a deletionTimestamp: in a patch they delete a field.
 func Read(value any, into any) error {
-	if Decode(value, into) {
-		return nil
+	if !Decode(value, into) {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		if err := quantity.Unmarshal(text, into, kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
+			return err
+		}
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
+	v := reflect.ValueOf(into).Elem()
+	shapeOf(v.Type()).keepNulls(value, v)
+	return nil
+}
+
+// keepNulls sets pointers within v that are nil, whose fields the value holds as null and an
+// encoding would omit.
+func (s *shape) keepNulls(value any, v reflect.Value) {
+	if s.analyze(); s.form == pointer {
+		if !v.IsNil() {
+			s.item.keepNulls(value, v.Elem())
+		}
+		return
 	}
-	return quantity.Unmarshal(text, into, kjson.UnmarshalCaseSensitivePreserveInts)
+	switch value := value.(type) {
+	case map[string]any:
+		for i := range s.fields {
+			f := &s.fields[i]
+			within, has := value[f.Name]
+			at, ok := f.in(v)
+			switch {
+			case !has || !ok:
+			case within == nil && f.OmitEmpty && f.shape.isNilSelf(at):
+				at.Set(reflect.New(f.shape.item.of))
+				if made, ok := f.shape.item.encodeSelf(at.Elem()); !ok || made != nil {
+					at.SetZero()
+				}
+			case within != nil:
+				f.shape.keepNulls(within, at)
+			}
+		}
+		if s.form == entries {
+			s.keepNullsOfEntries(value, v)
+		}
+	case []any:
+		for i := 0; s.form == list && i < min(len(value), v.Len()); i++ {
+			s.item.keepNulls(value[i], v.Index(i))
+		}
+	}
+}
+
+func (s *shape) keepNullsOfEntries(value map[string]any, v reflect.Value) {
+	if s.item.analyze(); s.item.form != object && s.item.form != pointer {
+		return
+	}
+	entry := reflect.New(s.item.of).Elem()
+	for i := v.MapRange(); i.Next(); {
+		entry.SetIterValue(i)
+		s.item.keepNulls(value[i.Key().String()], entry)
+		v.SetMapIndex(i.Key(), entry)
+	}
+}
+
+// isNilSelf reports whether v is a nil pointer to a type with its own methods for JSON.
+func (s *shape) isNilSelf(v reflect.Value) bool {
+	if s.analyze(); s.form != pointer || !v.IsNil() {
+		return false
+	}
+	s.item.analyze()
+	return s.item.form == self
 }
 
 // decode sets a zero value.
