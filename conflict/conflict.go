@@ -218,12 +218,24 @@ func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	return c, len(c.Claims) > 0
 }
 
-// firstClaims returns the first claim of each manager that sets a field or a part of it.
+// firstClaims returns the first claim of each manager that sets a field or a part of it. A null of
+// a struct's field sets the struct, which the merge then leaves empty, unless the manager empties
+// the struct too.
 func firstClaims(f merge.PatchedField) []merge.Claim {
-	firsts := setting(f.Claims())
+	own := managers(f.Claims())
+	empties := func(c merge.Claim) bool {
+		return slices.ContainsFunc(own, func(of merge.Claim) bool {
+			return of.Owner == c.Owner && of.Value == nil
+		})
+	}
+	firsts, nulls := setting(slices.Clone(own)), []merge.Claim(nil)
 	for child := range f.Children() {
 		firsts = append(firsts, firstClaims(child)...)
+		nulls = append(nulls, slices.DeleteFunc(managers(child.Claims()), func(c merge.Claim) bool {
+			return c.Value != nil || f.Type().Kind != schema.Struct || empties(c)
+		})...)
 	}
+	firsts = append(firsts, nulls...)
 	var seen []merge.Owner
 	return slices.DeleteFunc(firsts, func(c merge.Claim) bool {
 		if slices.Contains(seen, c.Owner) {
