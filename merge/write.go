@@ -400,6 +400,14 @@ func joined(outer, inner fieldpath.Path) fieldpath.Path {
 	return outer.Append(inner...)
 }
 
+// On returns the history for another place of its value, which a caller copied: what the caller
+// changes there is the value that the fields without claims come from.
+func (o *History) On(value any) *History {
+	moved := *o.orEmpty()
+	moved.value = value
+	return &moved
+}
+
 // Fork returns a copy of the history for another value of the same type, or a pointer to it. Later
 // records of one copy do not appear in the other. A Job begins so with the history of its template
 // in the JobSet. A copy of a part has the claims within the part, and no other ones.

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
@@ -17,6 +20,25 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.Tests{M: m}.Run()) }
+
+// TestOwnersOfMetadata names no field of the runtime's metadata that the controller does not read.
+func TestOwnersOfMetadata(t *testing.T) {
+	in := render.Input{TrainJob: &trainer.TrainJob{}, Runtime: &trainer.TrainingRuntimeSpec{}}
+	in.TrainJob.Name = "job"
+	in.Runtime.Template.ObjectMeta = metav1.ObjectMeta{GenerateName: "a-",
+		Finalizers: []string{"example.com/b"}, Labels: map[string]string{"a": "b"}}
+	out, err := render.JobSet(in, render.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for path := range out.History.Within(fieldpath.Fields("metadata")).All() {
+		got = append(got, path.String())
+	}
+	if want := []string{`.labels["a"]`, ".name", ".namespace"}; !slices.Equal(got, want) {
+		t.Errorf("metadata has owners of %v, want %v", got, want)
+	}
+}
 
 // TestOwnersOfEveryField checks the owners of every recorded input in both views. They name each
 // leaf of the JobSet and nothing else. The last claim has the leaf's value.

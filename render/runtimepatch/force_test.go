@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
@@ -322,4 +325,54 @@ func ExampleForce() {
 	// Output:
 	// reserved
 	// sdk.example.com/user overrides queue.example.com/admission (forced)
+}
+
+// TestForce_NullOfTime keeps a null that a Go patch says by a pointer to a zero time, in the patch
+// that loses another field and in the smallest patch.
+func TestForce_NullOfTime(t *testing.T) {
+	template := &trainer.JobSetTemplateSpec{}
+	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
+	template.Spec.ReplicatedJobs[0].Template.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	patch := nodeSelector(queue, map[string]string{"pool": "b"})
+	patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Metadata = &metav1.ObjectMeta{
+		DeletionTimestamp: &metav1.Time{}}
+	patches := []trainer.RuntimePatch{patch, nodeSelector(sdk, map[string]string{"pool": "a"})}
+	forced, decisions, err := runtimepatch.Force(template, patches, sdk)
+	if err != nil || len(decisions) != 1 {
+		t.Fatalf("Force() = %v, %v", decisions, err)
+	}
+	planned, err := runtimepatch.Minimal(template, nil, patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, patches := range map[string][]trainer.RuntimePatch{
+		"Force": forced, "Minimal": {planned}} {
+		merged, err := runtimepatch.Apply(template, patches, runtimepatch.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := merged.Template.Spec.ReplicatedJobs[0].Template.DeletionTimestamp; at != nil {
+			t.Errorf("%s: the patch that empties deletionTimestamp leaves %v", name, at)
+		}
+	}
+}
+
+// TestFind_NullWithinMember finds the union of which one member has only a null in its patch: the
+// Go type of a projected volume always encodes its sources.
+func TestFind_NullWithinMember(t *testing.T) {
+	volume := func(manager string, source corev1.VolumeSource) trainer.RuntimePatch {
+		return pods(manager, func(p *trainer.PodSpecPatch) {
+			p.Volumes = []corev1.Volume{{Name: "v", VolumeSource: source}}
+		})
+	}
+	result, err := runtimepatch.Apply(nil, []trainer.RuntimePatch{
+		volume(sdk, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}),
+		volume(queue, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}),
+	}, runtimepatch.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := conflict.Find(result.History); len(found) != 1 || found[0].Kind != conflict.Union {
+		t.Errorf("Find() = %v, want a union", found)
+	}
 }

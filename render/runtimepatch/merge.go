@@ -94,7 +94,8 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	if err != nil {
 		return nil, patchError(patches, err)
 	}
-	result.Template, result.History, result.notes = merged.Value, merged.History, merged.Notes
+	result.Template, result.notes = merged.Value, merged.Notes
+	result.History = merged.History.On(&result.Template)
 	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
 	return result, nil
 }
