@@ -78,7 +78,7 @@ func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*Histor
 		}
 	}
 	if o.precedes() {
-		m.log.precedence(o.preceding())
+		m.log.precedence(o.preceding(), order)
 	}
 	live, notes, err := m.log.restore(o, live, before)
 	if err != nil {

@@ -436,9 +436,6 @@ func patchedOf(t *testing.T, o *merge.History, ofObjects bool) []string {
 			claims[0].Value != (merge.Presence{}) && !yielded[path.String()] {
 			t.Errorf("%v has claims, and All omits it: %v", path, claims)
 		}
-		if f.Contested() {
-			lines = append(lines, "contested "+path.String())
-		}
 	}
 	return lines
 }

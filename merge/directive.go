@@ -281,28 +281,3 @@ func (m *merger) fieldNamed(t *schema.Type, name string) *schema.StructField {
 	}
 	return nil
 }
-
-// claimDeleted claims the removals of $deleteFromPrimitiveList from an empty list: another patch
-// may fill the list.
-func (m *merger) claimDeleted(f *schema.StructField, deleted []any, at node) {
-	switch {
-	case f.Type.Kind == schema.Atomic && len(deleted) > 0:
-		m.claimNull(m.child(at, f))
-	case f.Type.Kind == schema.Set:
-		for _, element := range deleted {
-			m.claimNull(m.keyed(m.child(at, f), keyTypeOf(f.Type).text(element)))
-		}
-	}
-}
-
-// claimSpecial claims the values that an item's $patch would remove from a list that the base
-// lacks. Another patch may fill the list.
-func (m *merger) claimSpecial(t *schema.Type, item any, at node) {
-	object, _ := item.(Object)
-	switch key, hasKey := object[t.Key]; {
-	case object[patchDirective] == "replace":
-		m.claimNull(at)
-	case object[patchDirective] == "delete" && hasKey:
-		m.claimNull(m.keyed(at, keyTypeOf(t).text(key)))
-	}
-}

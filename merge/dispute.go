@@ -92,8 +92,15 @@ func (o *History) Disputes() []Dispute {
 // It quickly dismisses nearly all merges.
 func (d *disputes) mayDiffer() bool {
 	for i := range d.nodes {
-		if d.nodes[i].contested {
-			return true
+		before := int32(-1)
+		for c := d.nodes[i].first; c >= 0; c = d.claims[c].next {
+			if !d.isManager(d.claims[c].layer()) {
+				continue
+			}
+			if before >= 0 && !d.equal(before, c) {
+				return true
+			}
+			before = c
 		}
 	}
 	for i := range d.claims {
@@ -114,10 +121,7 @@ func (d *disputes) acts(i int) bool {
 	if d.again.patches[i].isUpdate() {
 		return true
 	}
-	if d.again.plan.objects {
-		return slices.Contains(d.owners, d.ids[i]) || d.live && d.only[d.ids[i]] < 0
-	}
-	return actsIn(d.root, d.again.trees[i])
+	return !d.again.plan.objects && actsIn(d.root, d.again.trees[i])
 }
 
 func actsIn(t *schema.Type, v any) bool {

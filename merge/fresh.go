@@ -3,7 +3,6 @@ package merge
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -12,8 +11,7 @@ import (
 
 // This file takes from a patch what the base lacks. Upstream strips such a value of its nulls and
 // of the objects with a directive. A new item of a list that the base has, and what replaces a
-// value, it takes verbatim. Directives remove nothing there. They still claim what they would
-// remove, since another patch may come first.
+// value, it takes verbatim. Directives remove nothing there, and claim nothing.
 
 // fresh returns a patch's value in normal form, nil for one that is dropped. The flag strip states
 // that it loses nulls and directives.
@@ -52,11 +50,7 @@ func (m *merger) freshStruct(t *schema.Type, from any, at node, strip bool) (any
 	switch {
 	case !ok:
 		return nil, wrongType(from, "an object")
-	case strip && hasDirective(patch) && isPureDirective(patch):
-		m.retain(at, nil)
-		return nil, nil
 	case strip && hasDirective(patch):
-		m.claimNull(at)
 		return nil, nil
 	}
 	if m.isOptional(at) {
@@ -76,7 +70,6 @@ func (m *merger) freshStruct(t *schema.Type, from any, at node, strip bool) (any
 // freshObject returns the fields of a patch's object, without the merge key of a list item.
 func (m *merger) freshObject(t *schema.Type, key *schema.StructField, patch Object, at node,
 	strip bool) (Object, error) {
-	m.claimDirectives(t, patch, at)
 	into := make(Object, len(patch))
 	first := len(m.names)
 	m.names = m.appendNames(t, patch)
@@ -91,7 +84,6 @@ func (m *merger) freshObject(t *schema.Type, key *schema.StructField, patch Obje
 		if from == nil {
 			m.claimNull(child)
 		} else {
-			m.noteEmptySet(f, from, child)
 			var err error
 			if value, err = m.fresh(f.Type, from, child, strip); err != nil {
 				return nil, err
@@ -104,32 +96,11 @@ func (m *merger) freshObject(t *schema.Type, key *schema.StructField, patch Obje
 	return m.normal(t, into)
 }
 
-// claimDirectives claims what the directives of an object would remove.
-func (m *merger) claimDirectives(t *schema.Type, patch Object, at node) {
-	if at == noNode || !holdsDirectives(patch) {
-		return
-	}
-	if _, ok := patch[retainDirective]; ok {
-		depth := len(m.path)
-		kept, _ := m.retained(patch)
-		m.path = m.path[:depth]
-		m.retain(at, kept)
-	}
-	for name, value := range sorted(patch) {
-		list, ok := strings.CutPrefix(name, deleteDirective+"/")
-		if f := t.Field(list); ok && f != nil && f.Patch != nil {
-			deleted, _ := value.([]any)
-			m.claimDeleted(f, deleted, at)
-		}
-	}
-}
-
 func (m *merger) freshMap(t *schema.Type, from any, at node, strip bool) (any, error) {
 	patch, ok := from.(Object)
 	if !ok {
 		return nil, wrongType(from, "an object")
 	}
-	m.noteLiterals(t, true, patch, at)
 	if strip && !t.Plain && hasDirective(patch) {
 		m.claimNull(at) // upstream drops the map with all its keys
 		return nil, nil
@@ -182,10 +153,7 @@ func (m *merger) freshEntries(t *schema.Type, into, patch Object, at node, strip
 // freshList returns the items of a list-map. Two of them may share a key, and one may have none.
 func (m *merger) freshList(t *schema.Type, items []any, at node, strip bool) (any, error) {
 	if strip && slices.ContainsFunc(items, hasDirective) {
-		items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
-			m.claimSpecial(t, item, at)
-			return hasDirective(item)
-		})
+		items = slices.DeleteFunc(slices.Clone(items), hasDirective)
 	}
 	if len(items) == 0 {
 		m.empty(at)
@@ -249,9 +217,6 @@ func (m *merger) freshSet(t *schema.Type, items []any, at node, strip bool) (any
 	names := elementTexts(t, made)
 	if len(names) == 0 {
 		m.empty(at)
-	}
-	if len(names) > len(slices.Compact(slices.Sorted(slices.Values(names)))) {
-		m.noteSet(at, names)
 	}
 	for _, element := range names {
 		m.presence(m.keyed(at, element), false)

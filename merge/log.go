@@ -23,15 +23,7 @@ type log struct {
 	claims   []claim
 	values   []anyValue
 	wide     map[node]*childIndex
-	repeats  map[node]repeat
-	retained map[node][]retention
 	sources  map[int32]fieldpath.Path // the sources of claims that Write records, by their index
-	sets     map[node][]setPatch
-	literals map[node][]literal
-	// the patch of each layer, counted from 1; 0 for a layer without one, -1 with several
-	only    []int32
-	patches []Object            // nil once all patches are merged
-	parts   map[partsKey]*parts // of the patches; nil once all patches are merged
 	// overrulings are the decisions of policies against the last claim, and decisions lists what
 	// all policies decided.
 	overrulings map[node]overruling
@@ -62,21 +54,6 @@ type overruling struct {
 	after int32 // how many claims were made before
 }
 
-// A literal is a directive in a patch's map that the base lacks. Upstream takes it for a key,
-// unless another patch makes the map.
-type literal struct {
-	layer int32
-	name  string
-	value any
-	isKey bool // whether this merge took it for a key
-}
-
-// A setPatch is an empty set that its type omits, or a set with duplicates that the base lacks.
-type setPatch struct {
-	layer int32
-	value []any
-}
-
 // A displacement states that an apply changed a field that another owner had.
 type displacement struct {
 	claim int32 // the owner's
@@ -99,13 +76,9 @@ type pathNode struct {
 	// firstActive is the first claim that counts in a merge of objects. A patch has taken the field
 	// from the earlier ones.
 	firstActive int32
-	// contested is set if two managers claimed different values here, or if one of two claimed a
-	// null.
-	contested bool
 	// createdBy is the layer of the patch that created the item or the struct, or 0 for none. The
 	// base owns nothing in such an item or struct.
 	createdBy int32
-	lacks     bool                // whether the base lacks the map
 	field     *schema.StructField // the step to a field, or nil for a step by key
 	key       string              // the merge key, map key or set element, by the parent's kind
 }
@@ -138,34 +111,6 @@ const (
 	unlistedPresence // a presence that no set of fields names
 	absentValue      // a field that a live object lacks and that has an owner
 )
-
-// A retention records a $retainKeys directive. It empties each field that the directive does not
-// name, even if another patch reaches the field later.
-type retention struct {
-	layer int32
-	kept  map[string]bool
-}
-
-// repeat is a run of claims of one layer on a field, from items that share a merge key. Only the
-// last claim counts.
-type repeat struct {
-	contested bool  // whether managers differ in the earlier claims
-	before    int32 // the last earlier claim that counts, -1 for none
-	last      int32
-}
-
-// parts holds the parts of two layers' patches at a node. They are found once for each node, so
-// that work grows with the patches.
-type parts struct {
-	of       [2]any
-	items    [2]map[string]any // of lists by key, by the text of the key
-	areEqual bool
-}
-
-type partsKey struct {
-	at   node
-	a, b int32
-}
 
 // anyValue is the value of a claim that is not a string.
 type anyValue struct {
@@ -213,14 +158,6 @@ func logOf(root *schema.Type, patches []layered, o *options, owners ...Owner) *l
 		l.from(owner, l.places[baseLayer])
 	}
 	l.managers = int32(len(l.layers) - 1)
-	l.only = make([]int32, len(l.layers))
-	for i, layer := range l.ids {
-		if l.only[layer] == 0 {
-			l.only[layer] = int32(i) + 1
-		} else {
-			l.only[layer] = -1
-		}
-	}
 	return l
 }
 

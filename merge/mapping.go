@@ -14,7 +14,6 @@ import (
 
 // mapping merges two maps key by key, and obeys the directives in the patch.
 func (m *merger) mapping(t *schema.Type, old, patch Object, at node) (Object, error) {
-	m.noteLiterals(t, false, patch, at)
 	if t.Plain || !holdsDirectives(patch) {
 		return m.entries(t, old, patch, at)
 	}
@@ -89,7 +88,6 @@ func (m *merger) retainEntries(old Object, at node, kept map[string]bool) {
 			delete(old, key)
 		}
 	}
-	m.retain(at, kept)
 }
 
 // entries sets the keys of a map that the base has, or removes a key for a null.

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge/tree"
@@ -192,75 +191,11 @@ func (m *merger) markCreated(at node) {
 	}
 }
 
-// retain records a $retainKeys directive on the struct or map at a node.
-func (m *merger) retain(at node, kept map[string]bool) {
-	if at == noNode {
-		return
-	}
-	if m.log.retained == nil {
-		m.log.retained = map[node][]retention{}
-	}
-	m.log.retained[at] = append(m.log.retained[at], retention{m.layer, kept})
-	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
-		if m.log.nodes[child].first < 0 && !kept[m.log.name(child)] {
-			m.log.add(child, m.layer, nullValue, "")
-		}
-	}
-}
-
 // noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer
 // with omitempty was set: to an empty time, which encodes as null.
 func (m *merger) noteZeroNull(f *schema.StructField, old any) {
 	isSet := f.Patch != nil && f.Patch.OmitEmpty && f.Patch.IsPointer()
 	if m.ofValue && !isSet && old != nil && !f.IsEmpty(old) {
 		m.notes = append(m.notes, Note{Kind: Nulled, Owner: m.of, Path: slices.Clone(m.path)})
-	}
-}
-
-// noteEmptySet records an empty set that its type omits. The next patch's set is then taken
-// verbatim.
-func (m *merger) noteEmptySet(f *schema.StructField, from any, at node) {
-	if list, ok := from.([]any); ok && len(list) == 0 && f.Type.Kind == schema.Set &&
-		f.Template.OmitEmpty && !f.Template.IsPointer() {
-		m.noteSet(at, nil)
-	}
-}
-
-// noteSet records a patch's set if the order of the sets may matter. Upstream takes a set verbatim
-// where the base lacks it. The set of the next patch removes the duplicates, even if it is empty.
-func (m *merger) noteSet(at node, named []string) {
-	if at == noNode {
-		return
-	}
-	if m.log.sets == nil {
-		m.log.sets = map[node][]setPatch{}
-	}
-	value := make([]any, len(named))
-	for i := range named {
-		value[i] = named[i]
-	}
-	m.log.sets[at] = append(m.log.sets[at], setPatch{m.layer, value})
-}
-
-// noteLiterals records the directives of a patch's map. A directive that a key's type cannot hold
-// fails in any order.
-func (m *merger) noteLiterals(t *schema.Type, absent bool, patch Object, at node) {
-	if at == noNode || t.Plain || t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw {
-		return
-	}
-	if n := &m.log.nodes[at]; n.first < 0 && n.child == noNode {
-		n.lacks = absent
-	}
-	if !m.log.nodes[at].lacks {
-		return
-	}
-	for name, value := range sorted(patch) {
-		if value != nil && strings.HasPrefix(name, "$") && name != patchDirective {
-			if m.log.literals == nil {
-				m.log.literals = map[node][]literal{}
-			}
-			m.log.literals[at] = append(m.log.literals[at],
-				literal{m.layer, name, tree.Copy(value), absent})
-		}
 	}
 }

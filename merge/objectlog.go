@@ -165,7 +165,7 @@ type live struct {
 // later ones.
 func (l *log) revoke(at node, layer, before int32) (stays bool) {
 	n := &l.nodes[at]
-	first, last, managers := int32(-1), int32(-1), map[int32]struct{}{}
+	first, last := int32(-1), int32(-1)
 	for i := n.first; i >= 0; {
 		next := l.claims[i].next
 		if of := l.claims[i].layer(); of != layer || i >= before {
@@ -177,14 +177,10 @@ func (l *log) revoke(at node, layer, before int32) (stays bool) {
 			last = i
 			l.claims[i].next = -1
 			stays = stays || of == layer
-			if l.isManager(of) {
-				managers[of] = struct{}{}
-			}
 		}
 		i = next
 	}
 	n.first, n.last = first, last
-	n.contested = n.contested && len(managers) > 1
 	return stays
 }
 
@@ -225,10 +221,7 @@ func (m *objects) claimValue(at node, kind valueKind, value any) {
 	if m.live != nil {
 		m.live.named[m.layer] = append(m.live.named[m.layer], at)
 	}
-	n := &m.log.nodes[at]
-	contested := n.contested
 	m.log.addAs(at, m.layer, kind, value)
-	n.contested = contested // only a change makes a contest, not two claims that differ
 }
 
 // isIdentity reports whether a field identifies the object, so that it has no owner and stays.
@@ -247,9 +240,6 @@ func (m *objects) revokeEarlier(at node) {
 	n := &l.nodes[at]
 	if m.live != nil && m.live.applies && !m.isIdentity(at) {
 		l.displace(at, m.layer, m.live.before)
-	}
-	for i := n.first; i >= 0 && !n.contested; i = l.claims[i].next {
-		n.contested = l.isManager(l.claims[i].layer()) && l.claims[i].layer() != m.layer
 	}
 	n.firstActive = int32(len(l.claims))
 }

@@ -76,7 +76,7 @@ func flagsOf(owners *merge.History) []string {
 			name string
 			is   bool
 		}{
-			{"contested", f.Contested()}, {"several", f.HasSeveral()},
+			{"several", f.HasSeveral()},
 			{"overrides", f.Overrides()}, {"replaced", f.Replaced()},
 		} {
 			if flag.is {

@@ -60,9 +60,6 @@ func (f PatchedField) Name() string {
 // Type returns how the field merges.
 func (f PatchedField) Type() *schema.Type { return f.record().typ(f.at) }
 
-// Contested reports whether two managers claimed the field with different values.
-func (f PatchedField) Contested() bool { return f.record().nodes[f.at].contested }
-
 // Path returns the path to the field in the value.
 func (f PatchedField) Path() fieldpath.Path { return f.record().path(f.at) }
 

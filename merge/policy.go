@@ -11,40 +11,19 @@ import (
 
 // This file finds in the history what policies decide: precedence and unions.
 
-// precedence records the fields in which the order of the patches decided.
-func (l *log) precedence(policy string) {
-	for i := range l.nodes {
-		at := node(i)
-		if n := &l.nodes[at]; n.contested && n.last >= 0 {
-			var losers []int32
-			for c := n.first; c >= 0; c = l.claims[c].next {
-				if layer := l.claims[c].layer(); l.isManager(layer) && !l.equal(c, n.last) {
-					losers = append(losers, layer)
-				}
-			}
-			l.decide(policy, l.path(at), l.claims[n.last].layer(), losers)
+// precedence records the fields in which the order of the patches decided, as they have merged.
+func (l *log) precedence(policy string, order []int) {
+	for _, d := range (&History{log: l}).Disputes() {
+		var layers []int32
+		for _, c := range d.Claims {
+			layers = append(layers, l.layerID(c.Owner))
 		}
-		for _, null := range l.nulls(at) {
-			if layer := l.claims[null.claim].layer(); l.isManager(layer) {
-				l.precedenceWithin(policy, at, null.claim, layer)
+		for _, i := range slices.Backward(order) {
+			if slices.Contains(layers, l.ids[i]) {
+				l.decide(policy, d.Path, l.ids[i], layers)
+				break
 			}
 		}
-	}
-}
-
-// precedenceWithin records the descendants of a field that one layer set to null and another layer
-// set, before or after.
-func (l *log) precedenceWithin(policy string, at node, null, layer int32) {
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-		if last := l.nodes[child].last; last >= 0 && l.isManager(l.claims[last].layer()) &&
-			l.claims[last].kind() != nullValue {
-			winner, loser := l.claims[last].layer(), layer
-			if last < null {
-				winner, loser = loser, winner
-			}
-			l.decide(policy, l.path(child), winner, []int32{loser})
-		}
-		l.precedenceWithin(policy, child, null, layer)
 	}
 }
 

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -20,9 +19,7 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 	trees, order := make([]Object, len(patches)), mergeOrder(patches, o)
 	m.log = logOf(p.root, patches, o)
 	m.log.reordered = !slices.IsSorted(order)
-	m.log.patches = trees
 	m.log.again = &again{p, base, patches, trees, m.log.ids, o}
-	defer func() { m.log.patches, m.log.parts = nil, nil }()
 	value, was := before, identityOf(before)
 	if o.restores() {
 		before = tree.Copy(before)
@@ -50,9 +47,7 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 			return nil, nil, m.failed(err, patches[i].Owner, i)
 		}
 	}
-	m.log.contestRepeats()
-	m.log.contestLiterals()
-	if value, err = m.decide(value, before, o); err != nil {
+	if value, err = m.decide(value, before, order, o); err != nil {
 		return nil, nil, err
 	}
 	return &History{log: m.log, value: value}, append(m.notes, m.log.decisions...), nil
@@ -103,72 +98,4 @@ func (p *plan) decodeResult(value Object, into any, fills bool) error {
 		p.defaults.Fill(into)
 	}
 	return nil
-}
-
-// contestLiterals claims the directives that are keys, unless another layer's patch makes the map.
-func (l *log) contestLiterals() {
-	for _, at := range slices.Sorted(maps.Keys(l.literals)) {
-		for _, d := range l.literals[at] {
-			maker := l.otherWithin(at, d.layer)
-			if maker < 0 {
-				continue
-			}
-			entry := l.child(at, nil, d.name)
-			if d.isKey {
-				l.add(entry, maker, nullValue, "")
-				l.addJSON(entry, d.layer, d.value)
-			} else {
-				l.addJSON(entry, d.layer, d.value)
-				l.add(entry, maker, nullValue, "")
-			}
-		}
-	}
-}
-
-// otherWithin returns the first other layer that sets a field, or a field directly within it. It
-// returns -1 for none.
-func (l *log) otherWithin(at node, layer int32) int32 {
-	sets := func(at node) int32 {
-		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-			if c := &l.claims[i]; l.isManager(c.layer()) && c.layer() != layer &&
-				c.kind() != nullValue {
-				return c.layer()
-			}
-		}
-		return -1
-	}
-	first := sets(at)
-	for child := l.nodes[at].child; child != noNode && first < 0; child = l.nodes[child].next {
-		first = sets(child)
-	}
-	return first
-}
-
-// contestRepeats claims each set with duplicates that one layer alone fills, if another layer's
-// empty set removes the duplicates.
-func (l *log) contestRepeats() {
-	for _, at := range slices.Sorted(maps.Keys(l.sets)) {
-		patches := l.sets[at]
-		i := slices.IndexFunc(patches, func(p setPatch) bool { return len(p.value) > 0 })
-		if i < 0 || !slices.ContainsFunc(patches, func(p setPatch) bool {
-			return p.layer != patches[i].layer
-		}) || l.hasOthers(at, patches[i].layer) {
-			continue
-		}
-		for _, p := range patches {
-			l.addJSON(at, p.layer, p.value)
-		}
-	}
-}
-
-// hasOthers reports whether a layer other than the given one claims a field directly within a node.
-func (l *log) hasOthers(at node, layer int32) bool {
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-		for i := l.nodes[child].first; i >= 0; i = l.claims[i].next {
-			if l.claims[i].layer() != layer {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -53,7 +53,6 @@ func (m *merger) object(t *schema.Type, key *schema.StructField, old, patch Obje
 		if err := m.retainFields(t, key, into, kept, at); err != nil {
 			return nil, err
 		}
-		m.retain(at, kept)
 	}
 	rest := maps.Clone(patch)
 	for name, order := range sorted(patch) {
@@ -117,7 +116,6 @@ func (m *merger) field(f *schema.StructField, into Object, from any, parent node
 		m.put(f, into, nil)
 		return nil
 	}
-	m.noteEmptySet(f, from, at)
 	value, err := m.value(f, old, from, at)
 	if err != nil {
 		return err
@@ -185,7 +183,6 @@ func (m *merger) replaceObject(t *schema.Type, directive any, old, patch Object,
 		if err := m.retainFields(t, nil, old, nil, at); err != nil {
 			return nil, err
 		}
-		m.retain(at, nil)
 		return m.normal(t, Object{})
 	}
 	m.recordRemoved(t, nil, at, old)
@@ -302,7 +299,6 @@ func (m *merger) deleteElements(t *schema.Type, into Object, directive string, v
 	switch {
 	case value != nil && typeInJSON(old) != typeInJSON(value), inBase && isList && len(list) == 0 &&
 		areAlike(deleted) && !holdsObjects(deleted):
-		m.claimDeleted(f, deleted, parent)
 	case value == nil || !inBase || f.Type.Key != "" && (len(list) > 0 || holdsObjects(deleted)):
 		if err := m.field(f, into, value, parent); err != nil {
 			return err
@@ -369,9 +365,6 @@ func (m *merger) ordered(f *schema.StructField, into, patch Object, order any, p
 	}
 	at := m.child(parent, f)
 	if !inBase {
-		for _, item := range items {
-			m.claimSpecial(f.Type, item, at)
-		}
 		plain, err := m.plainItems(f.Type, items)
 		if err != nil {
 			return err

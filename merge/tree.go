@@ -55,11 +55,6 @@ func (l *log) grow(at node, field *schema.StructField, key string) node {
 	l.nodes = append(
 		l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1,
 			last: -1, field: field, key: key})
-	for _, r := range l.retained[at] {
-		if !r.kept[l.name(child)] {
-			l.add(child, r.layer, nullValue, "")
-		}
-	}
 	return child
 }
 

@@ -134,24 +134,6 @@ func TestPatched_JSON(t *testing.T) {
 	}
 }
 
-// TestRetainKeys_Later checks that $retainKeys empties a field that a later patch reaches first,
-// unless it names the field.
-func TestRetainKeys_Later(t *testing.T) {
-	result := writtenResult(t, `{}`,
-		`{"part":{"$retainKeys":["text"],"text":"a"},"labels":{"x":"1"}}`,
-		`{"labels":{"$retainKeys":["y","z"],"y":"2"}}`,
-		`{"part":{"args":["b"],"text":"c"},"labels":{"w":"3","z":"4"}}`,
-	)
-	want := []string{
-		`.labels["w"] b=null c="3"`, `.labels["x"] a="1" b=null`, `.labels["y"] b="2"`,
-		`.labels["z"] c="4"`,
-		`.part.args a=null c=["b"]`, `.part.text a="a" c="c"`,
-	}
-	if diff := cmp.Diff(want, claimsOf(result.History)); diff != "" {
-		t.Errorf("claims (-want +got):\n%s", diff)
-	}
-}
-
 // TestPatched_Order shows that a directive reaches the entries of a map in the order of their keys.
 func TestPatched_Order(t *testing.T) {
 	base := any(fromJSON[*thing](

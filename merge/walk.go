@@ -42,8 +42,7 @@ func (w *walk) value(t *schema.Type, v any, at node, path fieldpath.Path) bool {
 		if isEmptied {
 			remover = w.log.lastRemoval(at)
 		}
-		isTold := at != noNode && (remover >= 0 || isEmptied || w.log.nodes[at].contested ||
-			len(w.log.nulls(at)) > 0)
+		isTold := at != noNode && (remover >= 0 || isEmptied || len(w.log.nulls(at)) > 0)
 		if isTold && !w.emptiable(false, remover, at, path) {
 			return false
 		}

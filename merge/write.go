@@ -416,9 +416,8 @@ func (o *History) Fork(value any) *History {
 	old := o.log
 	l := *old
 	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
-	// the index grows again, and a merge alone needs the others
-	l.wide, l.repeats, l.sets, l.literals = nil, nil, nil, nil
-	l.nodes, l.claims, l.values, l.sources, l.retained, l.overrulings = nil, nil, nil, nil, nil, nil
+	l.wide = nil // the index grows again
+	l.nodes, l.claims, l.values, l.sources, l.overrulings = nil, nil, nil, nil, nil
 	top := rootNode
 	kept := []node{top} // in the copy, a node has its place in kept
 	for _, step := range o.within {
@@ -477,12 +476,7 @@ func (l *log) copyNodes(old *log, kept []node, below int) {
 		if i < below {
 			n.child, n.tail, n.children = node(i+1), node(i+1), 1
 		}
-		if l.nodes = append(l.nodes, n); old.retained[at] != nil {
-			if l.retained == nil {
-				l.retained = map[node][]retention{}
-			}
-			l.retained[node(i)] = slices.Clone(old.retained[at])
-		}
+		l.nodes = append(l.nodes, n)
 	}
 	for i, at := range kept {
 		if v, ok := old.overrulings[at]; ok {

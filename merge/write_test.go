@@ -502,7 +502,7 @@ func TestFork_Within(t *testing.T) {
 			[]string{`["x"] base="1" a="2" b="4"`, `["y"] a="3"`}},
 		{plain, `part`, nil, &writtenPart{Text: "z"}, []string{`.text one="z" from .job.text`}},
 		{decided, `part.part`, &writtenPart{Text: "b"}, &writtenPart{Text: "b", Args: []string{"f"}},
-			[]string{`.args a=null one=["f"] from .job.args`, `.text base="b" a="e" base="b"`}},
+			[]string{`.args one=["f"] from .job.args`, `.text base="b" a="e" base="b"`}},
 		{decided, `labels.nothing`, nil, nil, nil},
 	} {
 		whole, path := locatedClaimsOf(tc.of), must(fieldpath.ParsePath(tc.path))
@@ -557,42 +557,6 @@ func TestWrite_Keys(t *testing.T) {
 	}
 }
 
-// TestFork_Contested checks that managers who differ in a copy of an ownership do not differ in the
-// original.
-func TestFork_Contested(t *testing.T) {
-	result := writtenResult(t, `{}`, `{"text":"a"}`, `{"count":1}`)
-	claimValue := func(o *merge.History, manager, text string) {
-		writes(o, merge.Manager(manager), anew, fieldpath.Fields("text"))("x", text)
-	}
-	claimValue(result.History, "a", "b")
-	fork, same := result.History.Fork(result.Value), result.History.Fork(result.Value)
-	claimValue(result.History, "a", "c")
-	claimValue(result.History, "a", "d")
-	claimValue(fork, "b", "c")
-	claimValue(fork, "b", "d")
-	claimValue(result.History, "a", "e")
-	for o, want := range map[*merge.History]bool{result.History: false, fork: true, same: false} {
-		for f := range o.Patched() {
-			if f.Name() == "text" && f.Contested() != want {
-				t.Errorf("Contested = %v, want %v", f.Contested(), want)
-			}
-		}
-	}
-}
-
-// TestWrite_Contested shows that a manager who writes later disagrees with another one, even if
-// their patches were equal.
-func TestWrite_Contested(t *testing.T) {
-	result := writtenResult(t, `{}`, `{"args":["x"]}`, `{"args":["x"]}`)
-	writes(result.History, merge.Manager("b"), anew, fieldpath.Fields("args"))(
-		[]string{"x"}, []string{"y"})
-	for f := range result.History.Patched() {
-		if f.Name() == "args" && !f.Contested() {
-			t.Error("args is not contested")
-		}
-	}
-}
-
 // TestFieldsV1_Removed shows that nobody owns a field that a later layer removes.
 func TestFieldsV1_Removed(t *testing.T) {
 	base := any(fromJSON[*thing](`{"args": ["a"], "name": "x", "tags": ["b"]}`))
@@ -612,8 +576,7 @@ func TestFieldsV1_Removed(t *testing.T) {
 	}
 }
 
-// TestWriteAgain shows that a layer which writes a value again has one claim. No later layer
-// contests a field.
+// TestWriteAgain shows that a layer which writes a value again has one claim.
 func TestWriteAgain(t *testing.T) {
 	plan := must(planForAny(reflect.TypeFor[document](), schema.Rules{}))
 	base := any(fromJSON[*document](
@@ -631,11 +594,6 @@ func TestWriteAgain(t *testing.T) {
 		n++
 		if path, layers, _ := strings.Cut(line, " "); layers != "base manager/a late last" {
 			t.Errorf("%s: claimed by %s", path, layers)
-		}
-	}
-	for f := range result.History.Patched() {
-		if f.Contested() {
-			t.Errorf("%v is contested", f.Path())
 		}
 	}
 	if n != 8 {
