@@ -46,6 +46,9 @@ func (r *renderer) build(merged *runtimepatch.Result, opts Options) {
 // mergeOptions returns the options of a merge: the fields that the Go types of patches lack count
 // if the release reads them.
 func (r *renderer) mergeOptions() runtimepatch.Options {
+	if r.merging != nil {
+		return *r.merging
+	}
 	if !r.release.Claims.Gate {
 		return runtimepatch.Options{}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // Input is a TrainJob and its runtime, as the API server stores them, with the defaults of their
@@ -150,9 +151,10 @@ type Objects struct {
 type renderer struct {
 	in      Input
 	release *release.Release
-	order   []string            // of the policies; nil for the usual one
-	forced  []conflict.Decision // of Options.ForceManagers
-	record  recorder            // into the history of the merge
+	order   []string              // of the policies; nil for the usual one
+	forced  []conflict.Decision   // of Options.ForceManagers
+	merging *runtimepatch.Options // of the patches that these left; nil for all patches
+	record  recorder              // into the history of the merge
 	out     *Objects
 }
 

@@ -189,10 +189,12 @@ func (r *renderer) resolvePatches(opts Options) (patches, left []trainer.Runtime
 // unchanged, and the merge reports the error.
 func (r *renderer) force(patches []trainer.RuntimePatch,
 	managers []string) ([]trainer.RuntimePatch, []conflict.Decision) {
-	left, decisions, err := runtimepatch.Force(&r.in.Runtime.Template, patches, managers...)
+	left, opts, decisions, err := runtimepatch.ForceIn(&r.in.Runtime.Template, patches,
+		r.mergeOptions(), managers...)
 	if err != nil {
 		return patches, nil
 	}
+	r.merging = &opts
 	return left, decisions
 }
 

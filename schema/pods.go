@@ -74,6 +74,9 @@ func unionsOf(t reflect.Type) []Union {
 		return all("source")
 	case "k8s.io/api/core/v1.EnvFromSource":
 		return []Union{{Name: "source", Members: []string{"configMapRef", "secretRef"}}}
+	case "k8s.io/api/core/v1.PodResourceClaim":
+		return []Union{
+			{Name: "source", Members: []string{"resourceClaimName", "resourceClaimTemplateName"}}}
 	case "k8s.io/api/core/v1.VolumeMount":
 		return []Union{{Name: "sub-path", Members: []string{"subPath", "subPathExpr"}}}
 	case "k8s.io/api/core/v1.SeccompProfile", "k8s.io/api/core/v1.AppArmorProfile":

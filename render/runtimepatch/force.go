@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
@@ -16,8 +17,20 @@ import (
 // Force returns the error of Apply.
 func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	managers ...string) ([]trainer.RuntimePatch, []conflict.Decision, error) {
+	left, _, decisions, err := ForceIn(template, patches, Options{}, managers...)
+	return left, decisions, err
+}
+
+// ForceIn is Force for patches with fields that the Go types lack. It returns the options with
+// which Apply merges the remaining patches.
+func ForceIn(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, opts Options,
+	managers ...string) ([]trainer.RuntimePatch, Options, []conflict.Decision, error) {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
+	}
+	layers := layersOf(patches)
+	if err := addFields(layers, opts); err != nil {
+		return nil, opts, nil, err
 	}
 	left, decisions, err := conflict.Force(func(layers []merge.Patch) (*merge.History, error) {
 		result, err := mergeLayers(template, layers)
@@ -25,19 +38,30 @@ func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 			return nil, err
 		}
 		return result.History, nil
-	}, layersOf(patches), managers...)
+	}, layers, managers...)
 	if err != nil {
-		return nil, nil, patchError(patches, err)
+		return nil, opts, nil, patchError(patches, err)
 	}
 	if decisions == nil {
-		return patches, nil, nil
+		return patches, opts, nil, nil
 	}
-	patches = slices.Clone(patches)
+	patches, opts.forced = slices.Clone(patches), map[string]map[string]any{}
 	for i := range patches {
 		patches[i] = *patches[i].DeepCopy()
-		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
-			spec.Template, _ = left[i].Value.(*trainer.JobSetTemplatePatch)
+		spec := patches[i].TrainingRuntimeSpec
+		if spec == nil {
+			continue
 		}
+		if whole, ok := left[i].Value.(map[string]any); ok {
+			opts.forced[left[i].Manager] = whole
+			spec.Template = &trainer.JobSetTemplatePatch{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(whole,
+				spec.Template); err != nil {
+				return nil, opts, nil, err
+			}
+			continue
+		}
+		spec.Template, _ = left[i].Value.(*trainer.JobSetTemplatePatch)
 	}
-	return patches, decisions, nil
+	return patches, opts, decisions, nil
 }

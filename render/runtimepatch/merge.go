@@ -60,6 +60,8 @@ type Options struct {
 	// Added are fields that the Go types lack, by the manager of the patch: see
 	// legacy.Earlier.Patched.
 	Added map[string]map[string]any
+
+	forced map[string]map[string]any // what ForceIn left of whole patches with such fields
 }
 
 // Result is the result of Apply. It aliases neither the template nor the patches.
@@ -85,10 +87,8 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	}
 	result := &Result{}
 	layers := layersOf(patches)
-	if len(opts.Added) > 0 {
-		if err := addFields(layers, opts.Added); err != nil {
-			return nil, err
-		}
+	if err := addFields(layers, opts); err != nil {
+		return nil, err
 	}
 	merged, err := mergeLayers(template, layers)
 	if err != nil {
@@ -123,14 +123,21 @@ func layersOf(patches []trainer.RuntimePatch) []merge.Patch {
 	return layers
 }
 
-// addFields makes the patches objects, with the fields that the Go types lack.
-func addFields(layers []merge.Patch, added map[string]map[string]any) error {
+// addFields makes the patches objects, with the fields that the Go types lack, if any has some.
+func addFields(layers []merge.Patch, opts Options) error {
+	if len(opts.Added) == 0 {
+		return nil
+	}
 	for i := range layers {
+		if whole, ok := opts.forced[layers[i].Manager]; ok {
+			layers[i].Value = runtime.DeepCopyJSON(whole)
+			continue
+		}
 		object, err := objectOf(layers[i].Value)
 		if err != nil {
 			return err
 		}
-		if more := added[layers[i].Manager]; more != nil {
+		if more := opts.Added[layers[i].Manager]; more != nil {
 			LayOver(object, runtime.DeepCopyJSON(more))
 		}
 		layers[i].Value = object
