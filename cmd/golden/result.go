@@ -37,6 +37,9 @@ type Result struct {
 	Failures []Failure
 	// Warnings name the options of the case that the next release does not read.
 	Warnings []Failure
+	// Basis is what is known of the release if its source was not compared, such as "for Trainer
+	// 2.4: by its notes and guide". It is empty otherwise.
+	Basis string
 	// Changes are the files of want that Update would write and remove, by name.
 	Changes []Change
 	// Expected are the findings of severity Error from rendering the case. Their remedies name the
@@ -127,6 +130,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Basis = release.Basis(in.Releases()...)
 	if len(in.Jobs) == 0 && in.Findings.Err() == nil {
 		r.fail(c.at(c.Name), "the case holds no TrainJob; add one, or remove its want folder")
 		return r, nil

@@ -170,8 +170,11 @@ func run(p *host.Program, flags migrateFlags) error {
 		files = append(files, m.file(text))
 	}
 	findings := codes.Distinct(m.findings)
-	if err := report.WriteResult(p.Stderr, findings, flags.Report(p, p.Stderr),
-		flags.strict); err != nil {
+	opts := flags.Report(p, p.Stderr)
+	if flags.target != nil {
+		opts.Releases = []release.Release{*flags.target}
+	}
+	if err := report.WriteResult(p.Stderr, findings, opts, flags.strict); err != nil {
 		return err
 	}
 	if flags.inPlace {

@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/render/release"
 )
 
 // policyTestFlags are the flags of policy test.
@@ -79,7 +80,7 @@ func test(p *host.Program, flags policyTestFlags) error {
 	if flags.old != "" {
 		old := flags.Flags
 		old.Files = []string{flags.old}
-		if err := each(
+		if _, err := each(
 			p, old, nil, func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
 				before[id] = fields
 			}); err != nil {
@@ -91,7 +92,7 @@ func test(p *host.Program, flags policyTestFlags) error {
 		fmt.Fprintln(&out, report.Line(fmt.Sprintf(format, args...)))
 	}
 	jobs, rejected, differ := 0, 0, 0
-	err = each(p, flags.Flags, before,
+	releases, err := each(p, flags.Flags, before,
 		func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
 			jobs++
 			if invalid := admission.Invalid(context.Background(), j.Release(), fields,
@@ -128,8 +129,8 @@ func test(p *host.Program, flags policyTestFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "judged %s: %d refused, %d on which check disagrees\n",
-		report.Count(jobs, "TrainJob"), rejected, differ)
+	fmt.Fprintf(p.Stderr, "judged %s%s: %d refused, %d on which check disagrees\n",
+		report.Count(jobs, "TrainJob"), report.Releases(releases), rejected, differ)
 	if rejected+differ > 0 {
 		return exit.Status(exit.Findings)
 	}
@@ -137,21 +138,22 @@ func test(p *host.Program, flags policyTestFlags) error {
 }
 
 // each calls use for the TrainJobs of the files, with their fields after the Trainer's mutating
-// webhook. It reports the files that cannot be read.
+// webhook. It reports the files that cannot be read, and returns the releases that the input names.
 func each(p *host.Program, flags workspace.Flags, before map[fieldpath.Object]map[string]any,
-	use func(j workspace.Job, id fieldpath.Object, fields map[string]any)) error {
+	use func(j workspace.Job, id fieldpath.Object, fields map[string]any)) ([]release.Release,
+	error) {
 	in := workspace.Read(p, flags)
 	if err := report.WriteBeside(p.Stderr, codes.Distinct(in.Findings),
 		report.Options{}); err != nil {
-		return err
+		return nil, err
 	}
 	if in.Findings.Err() != nil {
-		return exit.Status(exit.Failed)
+		return nil, exit.Status(exit.Failed)
 	}
 	for _, j := range in.Jobs {
 		fields, err := j.Document.Content()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		id := render.ObjectOf(j.TrainJob)
 		if mutated, err := admission.Mutated(j.Release(), before[id], fields,
@@ -162,7 +164,7 @@ func each(p *host.Program, flags workspace.Flags, before map[fieldpath.Object]ma
 		}
 		use(j, id, fields)
 	}
-	return nil
+	return in.Releases(), nil
 }
 
 // violations returns what check reports by the rules that the expressions state.

@@ -26,6 +26,7 @@ type testRun struct {
 	failed  int
 	changed int // cases with an update, written or shown
 	notRun  int // cases that failed to run
+	basis   string
 	warned  map[string]bool
 	shown   map[string]string // the case that shows a change, by the lines of the change
 	err     error
@@ -41,6 +42,9 @@ func (t *testRun) printf(format string, args ...any) {
 func (t *testRun) add(c testCase, r *golden.Result, err error) {
 	name := c.path()
 	if r != nil {
+		if r.Basis != "" {
+			t.basis = " (" + r.Basis + ")"
+		}
 		for _, w := range r.Warnings {
 			if line := fmt.Sprintf("%s: warning: %s\n", w.Position,
 				report.Printable(w.Message)); !t.warned[line] {
@@ -208,7 +212,8 @@ func (t *testRun) end() error {
 	}
 	add(t.failed, "failed")
 	add(t.notRun, "could not be run")
-	fmt.Fprintf(t.errs, "%s: %s\n", report.Count(t.passed+t.changed+t.failed+t.notRun, "case"),
+	fmt.Fprintf(t.errs, "%s%s: %s\n",
+		report.Count(t.passed+t.changed+t.failed+t.notRun, "case"), t.basis,
 		strings.Join(parts, ", "))
 	switch {
 	case t.notRun > 0:
