@@ -1,9 +1,7 @@
 package upstream_test
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/trainweld/trainweld/fuzz"
@@ -15,10 +13,8 @@ import (
 )
 
 // TestRow asks a release's own code about each switch that turns in it. For each pair it renders
-// with the release's row, and with each switch back in the position before. A switch is confirmed
-// if only its own position gives the code's objects, and wrong if only the one before does. The
-// list says so, and which marks can go. Rules of webhooks do not show in objects: TestVerdicts has
-// them.
+// with the release's row, and with each switch back in the position before, and lists what
+// fuzz.Row says of them. Rules of webhooks do not show in objects: TestVerdicts has them.
 //
 // The row that the confirmed switches give, from the release before, must be the one that stands,
 // but for what no pair shows.
@@ -28,71 +24,37 @@ func TestRow(t *testing.T) {
 	if r.Index() == 0 {
 		t.Skip("the oldest release has none before it")
 	}
-	before := release.Known()[r.Index()-1]
-	var turned []turnedSwitch
-	for _, s := range release.Switches() {
-		if now := *r; s.Set(&now, &before) {
-			turned = append(turned, turnedSwitch{Switch: s, with: under(server.Upstream, now)})
-		}
+	row := fuzz.NewRow(r)
+	turned := make([]*upstream.Upstream, len(row.Turned))
+	for k, now := range row.Turned {
+		turned[k] = under(server.Upstream, now)
 	}
 	n, ok := testenv.Number(t, "TRAINWELD_PAIRS")
 	if !ok {
 		n = 300
 	}
 	p := pairs{server: server, codes: map[string]bool{}, rejected: map[string]int{}}
-	compared, series := 0, testenv.Seed(t)
+	series := testenv.Seed(t)
 	for i := range n {
 		pair := p.generate(t, i/2+i%2*series)
 		if server.rejectsForm(pair.Runtime) || server.rejectsForm(pair.TrainJob) {
 			continue
 		}
-		compared++
 		outcomes := outcomesOf(t, server.Upstream, pair, 1)
 		is := agrees(t, server.Upstream, pair, outcomes)
 		if !is {
 			outcomes = outcomesOf(t, server.Upstream, pair, 24) // plugins run in a random order
 			is = agrees(t, server.Upstream, pair, outcomes)
 		}
-		for k := range turned {
-			switch was := agrees(t, turned[k].with, pair, outcomes); {
-			case is && !was:
-				turned[k].confirmed++
-			case was && !is:
-				turned[k].wrong++
-			}
-		}
+		row.Add(is, func(k int) bool { return agrees(t, turned[k], pair, outcomes) })
 	}
-	row := before
-	for _, s := range turned {
-		mark := release.MarkOf(r.Name, s.ID)
-		verdict := "not shown"
-		switch {
-		case s.wrong > 0:
-			verdict = fmt.Sprintf("wrong in %d pairs, right in %d", s.wrong, s.confirmed)
-			t.Errorf("%s of Trainer %s: %s", s.ID, r.Name, verdict)
-		case s.confirmed > 0:
-			verdict = fmt.Sprintf("confirmed by %d pairs", s.confirmed)
-			if mark != "" {
-				verdict += fmt.Sprintf(": its mark [%s] can go", mark)
-			}
-			s.Set(&row, r)
-		}
-		t.Logf("%-20s %s", s.ID, verdict)
+	lines, wrong := row.Report()
+	for _, line := range lines {
+		t.Log(line)
 	}
-	var missing []string
-	for _, s := range release.Switches() {
-		if s.Set(&row, r) {
-			missing = append(missing, s.ID)
-		}
+	for _, line := range wrong {
+		t.Error(line)
 	}
-	t.Logf("of %d pairs, %d compared. The confirmed switches turn Trainer %s into %s but for: %s",
-		n, compared, before.Name, r.Name, strings.Join(missing, ", "))
-}
-
-type turnedSwitch struct {
-	release.Switch
-	with             *upstream.Upstream // a release with the switch in the position before
-	confirmed, wrong int
 }
 
 // under returns the same code with the data of another release.
