@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/trainweld/trainweld/fuzz/minors"
@@ -103,50 +102,66 @@ func answersOf(v minors.Version, objects []byte) ([]minors.Answer, error) {
 	return answers, err
 }
 
-var (
-	required = regexp.MustCompile(`(?s)^(?:.*?\n)?(go \S+\n).*?(require \(.*\n\)\n)\n?(?:replace|$)`)
-	staged   = regexp.MustCompile(`(k8s\.io/[a-z0-9-]+) => \./staging`)
-)
-
 // writeModule writes a go.mod with the requirements of k8s.io/kubernetes. Its staging folders become
 // the modules of the same release, and a module that is not to be had an empty one: nothing that the
-// oracle links imports it.
+// oracle links imports it. Of k8s.io/cloud-provider, validation needs the number of a port, and
+// three quarters of what would be compiled hang on its import.
 func writeModule(v minors.Version, dir string) error {
 	from, err := v.Dir("k8s.io/kubernetes")
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(from, "go.mod"))
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	text, err := edit(dir, "-json")
 	if err != nil {
 		return err
 	}
-	parts := required.FindSubmatch(text)
-	if parts == nil {
-		return errors.New("its go.mod has no requirements")
+	var written struct {
+		Replace []struct{ Old struct{ Path string } }
 	}
-	out := bytes.NewBufferString("module oracle\n\n")
-	out.Write(append(parts[1], parts[2]...))
-	fmt.Fprintf(out, "require k8s.io/kubernetes %s\nreplace (\n", v.Module("k8s.io/kubernetes"))
-	for _, m := range staged.FindAllSubmatch(text, -1) {
-		path := string(m[1])
-		if _, err := v.Dir(path); err == nil {
-			fmt.Fprintf(out, "%s => %s %s\n", path, path, v.Module(path))
+	if err := json.Unmarshal(text, &written); err != nil {
+		return err
+	}
+	args := []string{"-module=oracle",
+		"-require=k8s.io/kubernetes@" + v.Module("k8s.io/kubernetes")}
+	for _, r := range written.Replace {
+		path := r.Old.Path
+		isCloud := path == "k8s.io/cloud-provider"
+		if _, err := v.Dir(path); err == nil && !isCloud {
+			args = append(args, "-replace="+path+"="+path+"@"+v.Module(path))
 			continue
 		}
 		empty := filepath.Join(dir, "empty", filepath.Base(path))
-		if err := os.MkdirAll(empty, 0o700); err != nil {
-			return err
+		files := map[string]string{"go.mod": "module " + path + "\n"}
+		if isCloud {
+			files["options/ports.go"] = "package options\n\n" +
+				"const CloudControllerManagerWebhookPort = 10260\n"
 		}
-		module := []byte("module " + path + "\n")
-		if err := os.WriteFile(filepath.Join(empty, "go.mod"), module, 0o600); err != nil {
-			return err
+		for name, text := range files {
+			name = filepath.Join(empty, name)
+			err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700),
+				os.WriteFile(name, []byte(text), 0o600))
+			if err != nil {
+				return err
+			}
 		}
-		fmt.Fprintf(out, "%s => ./empty/%s\n", path, filepath.Base(path))
+		args = append(args, "-replace="+path+"=./empty/"+filepath.Base(path))
 	}
-	fmt.Fprintln(out, ")")
-	sums, err := os.ReadFile(filepath.Join(from, "go.sum"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600)
-	}
-	return errors.Join(err, os.WriteFile(filepath.Join(dir, "go.mod"), out.Bytes(), 0o600))
+	_, err = edit(dir, args...)
+	return err
+}
+
+// edit runs go mod edit in a folder.
+func edit(dir string, args ...string) ([]byte, error) {
+	run := exec.Command("go", append([]string{"mod", "edit"}, args...)...)
+	run.Dir, run.Stderr = dir, os.Stderr
+	return run.Output()
 }
