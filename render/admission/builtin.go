@@ -18,10 +18,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/quantity"
-	"github.com/trainweld/trainweld/render/admission/internal/apirule"
-	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
-	"github.com/trainweld/trainweld/render/admission/internal/netapi"
-	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release/minor"
 )
@@ -51,14 +48,13 @@ func AdmitBuiltIn(kubernetes, apiVersion, kind string, fields map[string]any) fi
 			Code: codes.WrongType, Severity: finding.Error, Message: err.Error(),
 			Remedy: finding.Remedy{Text: "correct the value"}})
 	}
-	j := judge{kubernetes, func(code finding.Code, path fieldpath.Path, message, help string) {
-		if code == codes.NoImage && message == apirule.Missing("") {
+	report := func(code finding.Code, path fieldpath.Path, message, help string) {
+		if code == codes.NoImage && message == kubeapi.Missing("") {
 			help = "set the image" // no TrainJob can
 		}
-		found.Add(finding.Finding{Code: code, Severity: finding.Error, Path: path, Message: message,
-			Remedy: finding.Remedy{Text: help}})
-	}}
-	j.object(object)
+		found.reject(code, fieldpath.Object{}, path, message, help)
+	}
+	judge{kubernetes, kubeapi.Root(report, codes.PodSpec), report}.object(object)
 	return found.List()
 }
 
@@ -132,28 +128,29 @@ func newBuiltIn(name string) any {
 	return nil
 }
 
-// judge reports the errors of objects by a minor version of Kubernetes. It may change them.
+// judge reports the errors of an object by a minor version of Kubernetes. It may change the object.
 type judge struct {
 	kubernetes string
-	report     apirule.Reporter
+	root       *kubeapi.At
+	report     kubeapi.Reporter
 }
 
 func (j judge) object(object any) {
-	metadata, report := fieldpath.Fields("metadata"), j.report
+	metadata, spec := j.root.Field("metadata"), j.root.Field("spec")
 	switch o := object.(type) {
 	case *corev1.Pod:
 		minor.Drop(j.kubernetes, &o.Spec)
-		j.pods(&corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}, nil)
-		podapi.CheckPod(j.kubernetes, o, report)
+		j.pods(&corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}, j.root)
+		kubeapi.CheckPod(j.kubernetes, o, j.report)
 	case *corev1.PodTemplate:
-		j.pods(&o.Template, fieldpath.Fields("template"))
+		j.pods(&o.Template, j.root.Field("template"))
 	case *corev1.PersistentVolumeClaim:
 		minor.Each(j.kubernetes, &o.Spec,
 			func(*minor.Field, fieldpath.Path) bool { return true })
-		podapi.CheckClaim(o, report)
+		kubeapi.CheckClaim(o, j.report)
 	case *corev1.Service:
-		apirule.Metadata(o.Labels, o.Annotations, metadata, report)
-		netapi.CheckService(o, report)
+		metadata.Metadata(o.Labels, o.Annotations)
+		kubeapi.CheckService(o, j.root)
 	case *corev1.ReplicationController:
 		template := cmp.Or(o.Spec.Template, &corev1.PodTemplateSpec{})
 		j.replicas(&metav1.LabelSelector{MatchLabels: o.Spec.Selector}, template,
@@ -172,94 +169,84 @@ func (j judge) object(object any) {
 			// the defaults
 			o.Spec.Completions, o.Spec.Parallelism = ptr.To[int32](1), ptr.To[int32](1)
 		}
-		j.job(o)
+		j.job(o, j.root)
 	case *batchv1.CronJob:
-		j.cronJob(o)
+		j.cronJob(o, spec.Field("jobTemplate"))
 	case *networkingv1.Ingress:
-		apirule.Metadata(o.Labels, o.Annotations, metadata, report)
-		netapi.CheckIngress(o, report)
+		metadata.Metadata(o.Labels, o.Annotations)
+		kubeapi.CheckIngress(o, j.root)
 	case *networkingv1.NetworkPolicy:
-		apirule.Metadata(o.Labels, o.Annotations, metadata, report)
-		netapi.CheckNetworkPolicy(o, report)
+		metadata.Metadata(o.Labels, o.Annotations)
+		kubeapi.CheckNetworkPolicy(o, j.root)
 	}
 }
 
-func (j judge) template(template *corev1.PodTemplateSpec, at fieldpath.Path) {
+func (j judge) template(template *corev1.PodTemplateSpec, at *kubeapi.At) {
 	minor.Drop(j.kubernetes, &template.Spec)
-	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")),
-		j.report)
-	podapi.CheckTemplate(j.kubernetes, template, at, j.report)
+	at.Field("metadata").Metadata(template.Labels, template.Annotations)
+	kubeapi.CheckTemplate(j.kubernetes, template, at)
 	j.noClaims(template, at)
 }
 
 // noClaims reports an empty list of claims of the whole Pod, which no controller sends.
-func (j judge) noClaims(template *corev1.PodTemplateSpec, at fieldpath.Path) {
+func (j judge) noClaims(template *corev1.PodTemplateSpec, at *kubeapi.At) {
 	if r := template.Spec.Resources; r != nil && r.Claims != nil && len(r.Claims) == 0 {
-		j.report(codes.Resources, at.Append(fieldpath.Fields("spec", "resources", "claims")...),
-			apirule.Forbidden("claims may not be set for Resources at pod-level"),
-			"remove the empty list")
+		at.As(codes.Resources).Field("spec", "resources", "claims").Forbid(
+			"claims may not be set for Resources at pod-level", "remove the empty list")
 	}
 }
 
 // pods reports the errors of a template with any restart policy.
-func (j judge) pods(template *corev1.PodTemplateSpec, at fieldpath.Path) {
+func (j judge) pods(template *corev1.PodTemplateSpec, at *kubeapi.At) {
 	j.template(template, at)
-	if policy := template.Spec.RestartPolicy; policy != "" {
-		apirule.OneOf(j.report, codes.RestartPolicy,
-			at.Append(fieldpath.Fields("spec", "restartPolicy")...), policy,
-			corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
-	}
+	kubeapi.EmptyOr(at.As(codes.RestartPolicy).Field("spec", "restartPolicy"),
+		template.Spec.RestartPolicy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure,
+		corev1.RestartPolicyNever)
 }
 
-func (j judge) job(job *batchv1.Job) {
+func (j judge) job(job *batchv1.Job, at *kubeapi.At) {
 	minor.Drop(j.kubernetes, &job.Spec.Template.Spec)
 	if spec := &job.Spec.Template.Spec; spec.RestartPolicy == "" {
 		// the default of a Pod, which JobSet replaces
 		spec.RestartPolicy = corev1.RestartPolicyAlways
 	}
-	jobapi.Check(j.kubernetes, job, j.report)
-	j.noClaims(&job.Spec.Template, fieldpath.Fields("spec", "template"))
+	kubeapi.CheckJob(j.kubernetes, job, at)
+	j.noClaims(&job.Spec.Template, at.Field("spec", "template"))
 }
 
 // cronJob reports the errors of the Jobs that a CronJob makes.
-func (j judge) cronJob(cron *batchv1.CronJob) {
+func (j judge) cronJob(cron *batchv1.CronJob, template *kubeapi.At) {
 	job := &batchv1.Job{Spec: cron.Spec.JobTemplate.Spec}
-	at := fieldpath.Fields("spec", "jobTemplate")
+	at := template.As(codes.JobSpec).Field("spec")
 	if job.Spec.Selector != nil {
-		j.report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "selector")...),
-			apirule.InvalidObject("`selector` will be auto-generated"), "remove it")
+		at.Field("selector").InvalidObject("`selector` will be auto-generated", "remove it")
 	}
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
-		j.report(codes.JobSpec, at.Append(fieldpath.Fields("spec", "manualSelector")...),
-			apirule.Unsupported("true", "nil", "false"), "remove it")
+		at.Field("manualSelector").Reject(kubeapi.Unsupported("true", "nil", "false"), "remove it")
 	}
 	job.Spec.Selector, job.Spec.ManualSelector = nil, nil
-	j.report = apirule.Within(at, j.report)
-	j.job(job)
+	j.job(job, template)
 }
 
 // replicas reports the errors of a template whose Pods always run (Kubernetes v1.36.3
 // pkg/apis/apps/validation). The kind is the one that the API server names.
 func (j judge) replicas(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec,
 	kind string) {
-	at := fieldpath.Fields("spec", "template")
+	at := j.root.Field("spec", "template")
 	j.template(template, at)
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	if err == nil && (!s.Empty() || kind == "DaemonSet") &&
 		!s.Matches(labels.Set(template.Labels)) {
-		j.report(codes.BadLabel, at.Append(fieldpath.Fields("metadata", "labels")...),
-			apirule.InvalidObject("`selector` does not match template `labels`"),
-			"set the labels that the selector has")
+		at.As(codes.BadLabel).Field("metadata", "labels").InvalidObject(
+			"`selector` does not match template `labels`", "set the labels that the selector has")
 	}
-	spec := at.Append(fieldpath.Field("spec"))
 	if policy := template.Spec.RestartPolicy; policy != "" && policy != corev1.RestartPolicyAlways {
-		j.report(codes.RestartPolicy, spec.Append(fieldpath.Field("restartPolicy")),
-			apirule.Unsupported(policy, corev1.RestartPolicyAlways), "remove it")
+		at.As(codes.RestartPolicy).Field("spec", "restartPolicy").Reject(
+			kubeapi.Unsupported(policy, corev1.RestartPolicyAlways), "remove it")
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
-		j.report(codes.PodSpec, spec.Append(fieldpath.Field("activeDeadlineSeconds")),
-			apirule.Forbidden(fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", kind)),
-			"remove it")
+		at.As(codes.PodSpec).Field("spec", "activeDeadlineSeconds").Forbid(
+			fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", kind), "remove it")
 	}
 }
 

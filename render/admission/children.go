@@ -12,8 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
-	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
@@ -155,14 +154,14 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 		later := suspended && i >= len(out.Jobs)
 		report := func(code finding.Code, path fieldpath.Path, message, help string) {
 			f := finding.Finding{Code: code, Severity: finding.Error, Object: object,
-				Path: jobapi.PrintedPath(code, path), Message: message,
+				Path: kubeapi.PrintedPath(code, path), Message: message,
 				Remedy: finding.Remedy{Text: help}}
 			if template := fieldpath.Fields("spec", "template"); later && path.HasPrefix(template) {
 				f = beforeResume(f, path[len(template):])
 			}
 			add(f, at.Append(path...))
 		}
-		jobapi.Check(r.Or().Kubernetes, child.Job, report)
+		kubeapi.CheckJob(r.Or().Kubernetes, child.Job, kubeapi.Root(report, codes.JobSpec))
 	}
 	checkPods(r, js, id, add)
 	for i := range js.Spec.VolumeClaimPolicies {
@@ -173,12 +172,10 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 				fieldpath.Field("templates"), fieldpath.Index(j))
 			object := fieldpath.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace,
 				Name: claim.Name}
-			podapi.CheckClaim(
-				claim, func(code finding.Code, path fieldpath.Path, message, help string) {
-					add(finding.Finding{Code: code, Severity: finding.Error, Object: object,
-						Path:    path,
-						Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
-				})
+			kubeapi.CheckClaim(claim, func(code finding.Code, path fieldpath.Path, message, help string) {
+				add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path,
+					Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
+			})
 		}
 	}
 }
@@ -233,8 +230,8 @@ func checkPods(r *release.Release, js *jobset.JobSet, id fieldpath.Object,
 			}
 			add(f, at.Append(path...))
 		}
-		podapi.CheckAdmission(pod, report)
-		podapi.CheckPod(r.Or().Kubernetes, pod, report)
+		kubeapi.CheckAdmission(pod, report)
+		kubeapi.CheckPod(r.Or().Kubernetes, pod, report)
 	}
 }
 

@@ -21,8 +21,7 @@
 //	gang.go             the Trainer's controller: the deadline, and a gang without Pods
 //	jobset.go           the JobSet, rendered by package render: its definition and its webhook
 //	children.go         the Jobs, Pods and volume claims
-//	internal/jobapi     the Job API
-//	internal/podapi     the Pod API
+//	internal/kubeapi    the APIs of Jobs, Pods and the kinds around them
 //	update.go           all stages again, for a change, with reapply.go
 //	warnings.go         accepted input that is probably a mistake, with idle.go
 //

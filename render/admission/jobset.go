@@ -17,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -204,43 +204,41 @@ func (d *definition) mutated(js *jobset.JobSet) *jobset.JobSet {
 
 // checkJobSet applies the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all
 // alpha feature gates off. It skips the checks that the definition's schema covers.
-func (d *definition) checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
-	spec := &js.Spec
+func (d *definition) checkJobSet(js *jobset.JobSet, report kubeapi.Reporter) {
+	spec, at := &js.Spec, kubeapi.Root(report, codes.JobSetGate, fieldpath.Field("spec"))
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
-		report(codes.JobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
+		at.Field("failurePolicy", "restartStrategy").Reject(
 			"InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is "+
 				"disabled", "use Recreate or BlockingRecreate")
 	}
-	checkNetwork(spec.Network, report)
+	if n := spec.Network; n != nil && n.Subdomain != "" {
+		at.As(codes.JobSetNetwork).Field("network", "subdomain").Valid(n.Subdomain,
+			labelProblems(n.Subdomain,
+				".spec.network.subdomain is too long, must be less than 63 characters"), nameHelp)
+	}
 	if spec.ManagedBy != nil {
-		apirule.ManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"),
-			codes.JobSetManagedBy, report)
+		at.As(codes.JobSetManagedBy).Field("managedBy").ManagedBy(*spec.ManagedBy)
 	}
 	earlier := map[string]bool{}
 	for i := range spec.ReplicatedJobs {
 		job := &spec.ReplicatedJobs[i]
+		at := at.Field("replicatedJobs").Step(fieldpath.Item("name", job.Name))
 		earlier[job.Name] = true
-		d.checkReplicatedJob(js.Name, job, report)
-		d.checkDependsOn(job, i == 0, earlier, report)
+		d.checkReplicatedJob(js.Name, job, at)
+		d.checkDependsOn(job, i == 0, earlier, at.As(codes.JobSetDependsOn).Field("dependsOn"))
 	}
-	checkSuccessPolicy(spec, report)
+	policies := at.As(codes.JobSetPolicy)
+	if spec.SuccessPolicy != nil {
+		checkTargets(spec, spec.SuccessPolicy.TargetReplicatedJobs, "",
+			policies.Field("successPolicy", "targetReplicatedJobs"))
+	}
 	if spec.FailurePolicy != nil {
-		checkFailurePolicy(spec, report)
+		checkFailurePolicy(spec, policies.Field("failurePolicy", "rules"))
 	}
 	if spec.Coordinator != nil {
-		d.checkCoordinator(js, report)
+		d.checkCoordinator(js, at.As(codes.JobSetCoordinator).Field("coordinator"))
 	}
-	checkClaims(js, report)
-}
-
-func checkNetwork(network *jobset.Network, report apirule.Reporter) {
-	if network == nil || network.Subdomain == "" {
-		return
-	}
-	problems := labelProblems(network.Subdomain,
-		".spec.network.subdomain is too long, must be less than 63 characters")
-	apirule.Valid(report, codes.JobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
-		network.Subdomain, problems, nameHelp)
+	checkClaims(js, at.As(codes.JobSetClaim))
 }
 
 // labelProblems returns the JobSet webhook's messages on an invalid DNS label. It has a message of
@@ -257,65 +255,58 @@ func labelProblems(name, tooLong string) []string {
 const podSuffix = "-abcde"
 
 // checkReplicatedJob checks the longest names that JobSet generates from a job's name.
-func (d *definition) checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob,
-	report apirule.Reporter) {
-	path := jobPath(job.Name)
-	spec := &job.Template.Spec
+func (d *definition) checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, at *kubeapi.At) {
+	spec, names := &job.Template.Spec, at.As(codes.JobSetName)
 	if p := spec.Parallelism; p != nil && int64(*p)*int64(job.Replicas) > math.MaxInt32 {
-		report(codes.JobSetTooLarge, path.Append(fieldpath.Field("replicas")),
+		at.As(codes.JobSetTooLarge).Field("replicas").Reject(
 			fmt.Sprintf("the product of replicas and parallelism must not exceed %d for "+
 				"replicatedJob '%s'", math.MaxInt32, job.Name), "lower replicas or parallelism")
 	}
 	if d.has(release.JobSetGroup) {
-		problems := labelProblems(job.GroupName,
-			".spec.replicatedJob[].groupName is too long, must be less than 63 characters")
-		apirule.Valid(report, codes.JobSetName, path.Append(fieldpath.Field("groupName")),
-			job.GroupName, problems, nameHelp)
+		names.Field("groupName").Valid(job.GroupName, labelProblems(job.GroupName,
+			".spec.replicatedJob[].groupName is too long, must be less than 63 characters"),
+			nameHelp)
 	}
 	longest := fmt.Sprintf("%s-%s-%d", jobSet, job.Name, job.Replicas-1)
-	if !checkGenerated("job", longest, path, report) {
+	if !checkGenerated("job", longest, names.Field("name")) {
 		return
 	}
 	indexed := spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 	if indexed && spec.Completions != nil {
-		checkGenerated("pod", fmt.Sprintf("%s-%d%s", longest, *spec.Completions-1, podSuffix), path,
-			report)
+		checkGenerated("pod", fmt.Sprintf("%s-%d%s", longest, *spec.Completions-1, podSuffix),
+			names.Field("name"))
 	}
 }
 
 // checkGenerated checks the name of a Job or Pod that JobSet will create. It returns false if the
 // name is invalid.
-func checkGenerated(kind, name string, path fieldpath.Path, report apirule.Reporter) bool {
-	problems := labelProblems(
-		name, fmt.Sprintf(
-			"JobSet name is too long, %s names generated for this JobSet will exceed 63 characters",
-			kind))
+func checkGenerated(kind, name string, at *kubeapi.At) bool {
+	problems := labelProblems(name, fmt.Sprintf(
+		"JobSet name is too long, %s names generated for this JobSet will exceed 63 characters",
+		kind))
 	help := "use lower-case letters, digits and dashes in the name of the replicated job"
 	if over := len(name) - validation.DNS1035LabelMaxLength; over > 0 {
 		help = fmt.Sprintf("shorten the TrainJob's name, or that of the replicated job, by %d",
 			over)
 	}
-	apirule.Valid(report, codes.JobSetName, path.Append(fieldpath.Field("name")), name, problems,
-		help)
+	at.Valid(name, problems, help)
 	return len(problems) == 0
 }
 
 func (d *definition) checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool,
-	report apirule.Reporter) {
-	path := jobPath(job.Name).Append(fieldpath.Field("dependsOn"))
+	at *kubeapi.At) {
 	if first && job.DependsOn != nil {
-		report(codes.JobSetDependsOn, path, "DependsOn can't be set for the first ReplicatedJob",
+		at.Reject("DependsOn can't be set for the first ReplicatedJob",
 			"move the job after the jobs that it depends on")
 	}
 	if !first && job.DependsOn != nil && len(job.DependsOn) == 0 &&
 		d.has(release.JobSetDependency) {
-		report(codes.JobSetDependsOn, path,
-			apirule.Missing("JobSet's webhook panics on an empty list"), "remove the field")
+		at.Missing("JobSet's webhook panics on an empty list", "remove the field")
 	}
 	for _, dependency := range job.DependsOn {
 		// The webhook lets a job depend on itself. Package render reports that it never starts.
 		if !earlier[dependency.Name] {
-			report(codes.JobSetDependsOn, path.Append(fieldpath.Item("name", dependency.Name)),
+			at.Step(fieldpath.Item("name", dependency.Name)).Reject(
 				fmt.Sprintf("replicatedJob: %s cannot depend on replicatedJob: %s", job.Name,
 					dependency.Name), "use an earlier job, or move the job after it")
 		}

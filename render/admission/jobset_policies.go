@@ -8,32 +8,23 @@ import (
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 )
 
-func checkSuccessPolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
-	if spec.SuccessPolicy == nil {
-		return
-	}
-	path := fieldpath.Fields("spec", "successPolicy", "targetReplicatedJobs")
-	checkTargets(spec, spec.SuccessPolicy.TargetReplicatedJobs, path, "", report)
-}
-
 // checkTargets checks the names of jobs in a policy. The webhook's message names the failure policy
 // by " in failure policy".
-func checkTargets(spec *jobset.JobSetSpec, targets []string, path fieldpath.Path, policy string,
-	report apirule.Reporter) {
+func checkTargets(spec *jobset.JobSetSpec, targets []string, policy string, at *kubeapi.At) {
 	for i, target := range targets {
 		if replicatedJob(spec.ReplicatedJobs, target) == nil {
-			report(codes.JobSetPolicy, path.Append(fieldpath.Index(i)),
-				fmt.Sprintf("invalid replicatedJob name '%s'%s does not appear in "+
-					".spec.ReplicatedJobs", target, policy), "use one of "+jobNames(spec))
+			at.Index(i).Reject(fmt.Sprintf("invalid replicatedJob name '%s'%s does not appear in "+
+				".spec.ReplicatedJobs", target, policy), "use one of "+jobNames(spec))
 		}
 	}
 }
@@ -53,13 +44,12 @@ var ruleName = sync.OnceValue(func() *regexp.Regexp {
 
 const longestRuleName = 128
 
-func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
-	path := fieldpath.Fields("spec", "failurePolicy", "rules")
+func checkFailurePolicy(spec *jobset.JobSetSpec, list *kubeapi.At) {
 	rules := spec.FailurePolicy.Rules
 	for i := range rules {
 		if a := rules[i].Action; a == jobset.RestartJob ||
 			a == jobset.RestartJobAndIgnoreMaxRestarts {
-			report(codes.JobSetGate, path.Append(fieldpath.Index(i), fieldpath.Field("action")),
+			list.As(codes.JobSetGate).Index(i).Field("action").Reject(
 				"RestartJob and RestartJobAndIgnoreMaxRestarts failure policy actions are not "+
 					"allowed when RestartJob feature gate is disabled",
 				"use RestartJobSet, or another action")
@@ -72,17 +62,15 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 		batchv1.JobReasonMaxFailedIndexesExceeded, batchv1.JobReasonPodFailurePolicy,
 	}
 	for i := range rules {
-		rule, at := &rules[i], path.Append(fieldpath.Index(i))
-		name := at.Append(fieldpath.Field("name"))
+		rule, at := &rules[i], list.Index(i)
 		switch {
 		case rule.Name == "" || len(rule.Name) > longestRuleName:
-			report(codes.JobSetPolicy, name,
+			at.Field("name").Reject(
 				fmt.Sprintf("invalid failure policy rule name of length %d, the rule name must "+
 					"be at least 1 characters long and at most %d characters long", len(rule.Name),
-					longestRuleName),
-				fmt.Sprintf("use 1 to %d characters", longestRuleName))
+					longestRuleName), fmt.Sprintf("use 1 to %d characters", longestRuleName))
 		case !ruleName().MatchString(rule.Name):
-			report(codes.JobSetPolicy, name,
+			at.Field("name").Reject(
 				fmt.Sprintf("invalid failure policy rule name '%s', a failure policy rule name "+
 					"must start with an alphabetic character, optionally followed by a string of "+
 					"alphanumeric characters or '_,:', and must end with an alphanumeric "+
@@ -92,16 +80,15 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 		if first := slices.IndexFunc(rules, func(other jobset.FailurePolicyRule) bool {
 			return other.Name == rule.Name
 		}); first < i {
-			report(codes.JobSetPolicy, name,
+			at.Field("name").Reject(
 				fmt.Sprintf("rule names are not unique, rules with indices [%d %d] all have the "+
 					"same name '%s'", first, i, rule.Name), "rename one of the rules")
 		}
-		checkTargets(spec, rule.TargetReplicatedJobs,
-			at.Append(fieldpath.Field("targetReplicatedJobs")), " in failure policy", report)
+		checkTargets(spec, rule.TargetReplicatedJobs, " in failure policy",
+			at.Field("targetReplicatedJobs"))
 		for j, reason := range rule.OnJobFailureReasons {
 			if !slices.Contains(reasons, reason) {
-				report(codes.JobSetPolicy,
-					at.Append(fieldpath.Field("onJobFailureReasons"), fieldpath.Index(j)),
+				at.Field("onJobFailureReasons").Index(j).Reject(
 					fmt.Sprintf("invalid job failure reason '%s' in failure policy is not a "+
 						"recognized job failure reason", reason),
 					"use one of "+strings.Join(reasons, ", "))
@@ -110,34 +97,29 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 	}
 }
 
-func (d *definition) checkCoordinator(js *jobset.JobSet, report apirule.Reporter) {
-	coordinator, path := js.Spec.Coordinator, fieldpath.Fields("spec", "coordinator")
-	reject := func(field, message, help string) {
-		report(codes.JobSetCoordinator, path.Append(fieldpath.Field(field)), message, help)
-	}
+func (d *definition) checkCoordinator(js *jobset.JobSet, at *kubeapi.At) {
+	coordinator, atJob := js.Spec.Coordinator, at.Field("replicatedJob")
 	job := replicatedJob(js.Spec.ReplicatedJobs, coordinator.ReplicatedJob)
-	switch {
-	case job == nil:
-		reject("replicatedJob",
+	if job == nil {
+		atJob.Reject(
 			fmt.Sprintf("coordinator replicatedJob %s does not exist", coordinator.ReplicatedJob),
 			"use one of "+jobNames(&js.Spec))
 		return
+	}
+	switch spec := &job.Template.Spec; {
 	case coordinator.JobIndex < 0 || coordinator.JobIndex >= int(job.Replicas):
-		reject("jobIndex",
+		at.Field("jobIndex").Reject(
 			fmt.Sprintf("coordinator job index %d is invalid for replicatedJob %s",
 				coordinator.JobIndex, job.Name), indexHelp(int(job.Replicas)))
-	case job.Template.Spec.CompletionMode == nil ||
-		*job.Template.Spec.CompletionMode != batchv1.IndexedCompletion ||
-		job.Template.Spec.Completions == nil:
-		reject("replicatedJob",
-			"job for coordinator pod must be indexed completion mode, and completions number "+
-				"must be set",
-			"set completionMode to Indexed, or use another job")
-	case coordinator.PodIndex < 0 || coordinator.PodIndex >= int(*job.Template.Spec.Completions):
-		reject("podIndex",
+	case spec.CompletionMode == nil || *spec.CompletionMode != batchv1.IndexedCompletion ||
+		spec.Completions == nil:
+		atJob.Reject("job for coordinator pod must be indexed completion mode, and completions "+
+			"number must be set", "set completionMode to Indexed, or use another job")
+	case coordinator.PodIndex < 0 || coordinator.PodIndex >= int(*spec.Completions):
+		at.Field("podIndex").Reject(
 			fmt.Sprintf("coordinator pod index %d is invalid for replicatedJob %s job index %d",
 				coordinator.PodIndex, job.Name, coordinator.JobIndex),
-			indexHelp(int(*job.Template.Spec.Completions)))
+			indexHelp(int(*spec.Completions)))
 	}
 	if !d.has(release.JobSetCoordinator) {
 		return
@@ -149,7 +131,7 @@ func (d *definition) checkCoordinator(js *jobset.JobSet, report apirule.Reporter
 	address := fmt.Sprintf("%s-%s-%d-%d.%s", js.Name, coordinator.ReplicatedJob,
 		coordinator.JobIndex, coordinator.PodIndex, subdomain)
 	if problems := validation.IsValidLabelValue(address); len(problems) > 0 {
-		reject("replicatedJob",
+		atJob.Reject(
 			fmt.Sprintf("spec will lead to invalid label value %q for coordinator label %q (long "+
 				"JobSet / ReplicatedJob / SubDomain name?): %s", address, jobset.CoordinatorKey,
 				strings.Join(problems, ", ")),
@@ -168,63 +150,50 @@ func indexHelp(n int) string {
 // longestClaim is the maximum length of the name of a volume claim that JobSet makes.
 const longestClaim = 63
 
-func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
+func checkClaims(js *jobset.JobSet, spec *kubeapi.At) {
 	seen := map[string]bool{}
 	for i := range js.Spec.VolumeClaimPolicies {
 		templates := js.Spec.VolumeClaimPolicies[i].Templates
 		for j := range templates {
 			name := templates[j].Name
 			// The webhook prints "template", though the field's name is templates.
-			path := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i),
-				fieldpath.Field("templates"), fieldpath.Index(j), fieldpath.Field("metadata"),
-				fieldpath.Field("name"))
-			reject := func(message, help string) { report(codes.JobSetClaim, path, message, help) }
+			at := spec.Field("volumeClaimPolicies").Index(i).Field("templates").Index(j).Field(
+				"metadata", "name")
 			if seen[name] {
-				reject(apirule.Invalid(
-					name, "names must be unique for VolumeClaimPolicies template"),
+				at.Invalid(name, "names must be unique for VolumeClaimPolicies template",
 					"rename one of the claims")
 			}
 			seen[name] = true
-			apirule.DNSSubdomain(report, codes.JobSetClaim, path, name)
+			at.Subdomain(name)
 			if over := len(name+"-"+js.Name) - longestClaim; over > 0 {
-				reject(apirule.Invalid(name, "VolumeClaimPolicies template name is too long"),
+				at.Invalid(name, "VolumeClaimPolicies template name is too long",
 					fmt.Sprintf("shorten the claim's name, or the TrainJob's, by %d", over))
 			}
-			checkClaimUse(js.Spec.ReplicatedJobs, name, report)
+			checkClaimUse(js.Spec.ReplicatedJobs, name, spec.Field("replicatedJobs"))
 		}
 	}
 }
 
 // checkClaimUse requires a container that mounts the claim. It forbids a volume with the claim's
 // name.
-func checkClaimUse(jobs []jobset.ReplicatedJob, name string, report apirule.Reporter) {
+func checkClaimUse(jobs []jobset.ReplicatedJob, name string, at *kubeapi.At) {
 	mounted := false
 	for i := range jobs {
 		pod := &jobs[i].Template.Spec.Template.Spec
 		for j := range pod.Volumes {
 			if pod.Volumes[j].Name == name {
-				report(codes.JobSetClaim,
-					jobPath(jobs[i].Name).Append(
-						fieldpath.Fields("template", "spec", "template", "spec",
-							"volumes")...).Append(fieldpath.Item("name", name),
-						fieldpath.Field("name")),
-					apirule.Invalid(
-						name, "volume name conflicts with VolumeClaimPolicy template name: "+name),
+				at.Step(fieldpath.Item("name", jobs[i].Name)).Field("template", "spec", "template",
+					"spec", "volumes").Step(fieldpath.Item("name", name)).Field("name").Invalid(name,
+					"volume name conflicts with VolumeClaimPolicy template name: "+name,
 					"remove the volume, or rename it")
 			}
 		}
-		for j := range pod.InitContainers {
-			mounted = mounted || mounts(&pod.InitContainers[j], name)
-		}
-		for j := range pod.Containers {
-			mounted = mounted || mounts(&pod.Containers[j], name)
-		}
+		mounted = mounted || slices.ContainsFunc(slices.Concat(pod.InitContainers, pod.Containers),
+			func(c corev1.Container) bool { return mounts(&c, name) })
 	}
 	if !mounted {
-		report(codes.JobSetClaim, fieldpath.Fields("spec", "replicatedJobs"),
-			apirule.InvalidObject(
-				fmt.Sprintf("replicatedJob containers don't have a matching volumeMount: %s from "+
-					"VolumeClaimPolicies", name)),
+		at.InvalidObject(fmt.Sprintf("replicatedJob containers don't have a matching volumeMount: "+
+			"%s from VolumeClaimPolicies", name),
 			"mount a volume of the claim's name, or remove the claim")
 	}
 }

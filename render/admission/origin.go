@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -188,7 +188,7 @@ func (c *checker) addDownstream(f finding.Finding, path fieldpath.Path) {
 	if cause := c.causeOf(path); cause != nil {
 		if !cause.hasExactPath {
 			c.Change(cause.finding, func(earlier *finding.Finding) {
-				earlier.Path = jobapi.PrintedPath(
+				earlier.Path = kubeapi.PrintedPath(
 					f.Code, earlier.Path.Append(path[len(cause.at):]...))
 			})
 			cause.hasExactPath = true

@@ -12,8 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/admission/internal/apirule"
-	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
@@ -46,12 +45,12 @@ func (c *checker) policies() {
 // reservedEnvs and reservedForXGBoost are the webhook's messages on a variable that the policy
 // sets.
 func reservedEnvs(name string) string {
-	return apirule.InvalidObject(
+	return kubeapi.InvalidObject(
 		fmt.Sprintf("must not have reserved envs, invalid envs configured: [%s]", name))
 }
 
 func reservedForXGBoost(name string) string {
-	return apirule.Forbidden(name + " is reserved for the XGBoost runtime")
+	return kubeapi.Forbidden(name + " is reserved for the XGBoost runtime")
 }
 
 // reserved reports variables in spec.trainer.env that the policy sets itself.
@@ -77,7 +76,7 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 					c.Add(finding.Finding{
 						Code: codes.EnvInjection, Severity: finding.Error, Object: c.job.id,
 						Path: fieldpath.Fields("spec", "runtimeRef"),
-						Message: apirule.InvalidObject(
+						Message: kubeapi.InvalidObject(
 							fmt.Sprintf("envInjection target podSet %q container %q not found in "+
 								"runtime template", target.JobName, name)),
 						Remedy: finding.Remedy{
@@ -103,7 +102,7 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 		!slices.Contains([]string{"auto", "cpu", "gpu"}, processes.StrVal) {
 		c.report(codes.BadValue, finding.Error,
 			fieldpath.Fields("spec", "trainer", "numProcPerNode"),
-			apirule.Invalid(processes.StrVal, "must have an int value or [auto cpu gpu]"),
+			kubeapi.Invalid(processes.StrVal, "must have an int value or [auto cpu gpu]"),
 			"use an integer, auto, cpu or gpu")
 	}
 	c.reserved(reservedEnvs, "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR",
@@ -119,8 +118,8 @@ func hasTarget(jobs []jobset.ReplicatedJob, job, container string) bool {
 		return false
 	}
 	pod := &target.Template.Spec.Template.Spec
-	return podapi.HasContainer(pod.Containers, container) ||
-		podapi.HasContainer(pod.InitContainers, container)
+	return kubeapi.HasContainer(pod.Containers, container) ||
+		kubeapi.HasContainer(pod.InitContainers, container)
 }
 
 // firstTorchTuneModels are the models with recipes in Trainer 2.0, and torchTuneModels those since
@@ -174,7 +173,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 	}
 	if recipes.model == "" {
 		reject(atName,
-			apirule.Invalid(c.typed.Spec.RuntimeRef.Name,
+			kubeapi.Invalid(c.typed.Spec.RuntimeRef.Name,
 				"must have a supported pretrained model, invalid model configured: "+model),
 			"use a runtime with a name <name>-<model>, without further dashes, and one of the "+
 				"models "+strings.Join(suffixes, ", "))
@@ -183,10 +182,10 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 	if t.NumNodes != nil {
 		nodes = *t.NumNodes
 	} else if c.job.has(release.TorchTuneNodes) {
-		reject(atNodes, apirule.Missing("the webhook panics without it"), "set numNodes")
+		reject(atNodes, kubeapi.Missing("the webhook panics without it"), "set numNodes")
 	}
 	if nodes > 1 && !recipes.nodes {
-		reject(atNodes, apirule.Invalid(nodes, fmt.Sprintf("must be 1 for %s model", model)),
+		reject(atNodes, kubeapi.Invalid(nodes, fmt.Sprintf("must be 1 for %s model", model)),
 			"set numNodes to 1")
 	}
 	lora, quantized := mlpolicy.TorchTuneLoRA(c.job.release.TorchTune, t.Args)
@@ -194,18 +193,18 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 	case nodes != 1 || !quantized || !c.job.has(release.TorchTuneQLoRA):
 	case recipes.qlora == notAtAll:
 		reject(atName,
-			apirule.Invalid(c.typed.Spec.RuntimeRef.Name,
+			kubeapi.Invalid(c.typed.Spec.RuntimeRef.Name,
 				fmt.Sprintf("QLoRA is not supported for %s model", model)),
 			"remove model.quantize_base=True")
 	case recipes.qlora == oneDeviceOnly && !c.oneDevice(t):
 		reject(fieldpath.Fields("spec", "trainer", "numProcPerNode"),
-			apirule.InvalidObject(
+			kubeapi.InvalidObject(
 				fmt.Sprintf("must be auto or 1 for %s model when using QLoRA", model)),
 			"set numProcPerNode to 1, or request one GPU in resourcesPerNode")
 	}
 	if nodes > 1 && (lora || quantized) && c.job.has(release.TorchTuneOneNode) {
 		reject(atNodes,
-			apirule.Invalid(
+			kubeapi.Invalid(
 				nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune"),
 			"set numNodes to 1, or remove the LoRA arguments")
 	}
@@ -218,7 +217,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 			[]string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir",
 				"tokenizer.merges_file"}, key) {
 			reject(fieldpath.Fields("spec", "trainer", "args").Append(fieldpath.Index(i)),
-				apirule.Invalid(
+				kubeapi.Invalid(
 					arg, fmt.Sprintf(
 						"must not set immutable config %q in trainer args; it is managed by the "+
 							"runtime", key)), "remove the argument")
@@ -249,7 +248,7 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 		*p.RunLauncherAsNode &&
 		(replicatedJob(jobs, launcher) == nil || replicatedJob(jobs, mlpolicy.Node) == nil) {
 		c.report(codes.NoLauncher, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
-			apirule.Invalid(
+			kubeapi.Invalid(
 				*t.NumNodes, "must have 1 when MPI trainingRuntime with enabled "+
 					"runLauncherAsNode does not have either launcher and node"),
 			"set numNodes to 1, or reference a runtime with both jobs")
@@ -258,7 +257,7 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 		c.job.has(release.MPIProcesses) {
 		c.report(codes.WrongType, finding.Error,
 			fieldpath.Fields("spec", "trainer", "numProcPerNode"),
-			apirule.Invalid(n.StrVal, "must have an int value for MPI TrainJob"), "use an integer")
+			kubeapi.Invalid(n.StrVal, "must have an int value for MPI TrainJob"), "use an integer")
 	}
 	if !c.job.has(release.MPIEnv) {
 		return
@@ -284,7 +283,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 	}
 	if processes != nil && *processes < 1 && !c.job.has(release.FluxUnchecked) {
 		c.report(codes.Flux, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
-			apirule.Invalid(*processes, "must be greater than or equal to 1 for Flux TrainJob"),
+			kubeapi.Invalid(*processes, "must be greater than or equal to 1 for Flux TrainJob"),
 			"set numProcPerNode to 1 or more")
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, mlpolicy.Node)
@@ -292,14 +291,14 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 		return
 	}
 	pod := &job.Template.Spec.Template.Spec
-	if podapi.HasContainer(pod.InitContainers, fluxInstaller) {
+	if kubeapi.HasContainer(pod.InitContainers, fluxInstaller) {
 		path := jobPath(job.Name).Append(
 			fieldpath.Fields("template", "spec", "template", "spec", "initContainers")...).Append(
 			fieldpath.Item("name", fluxInstaller))
 		c.Add(finding.Finding{
 			Code: codes.Flux, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "trainer", "initContainers"),
-			Message: apirule.Invalid(fluxInstaller, "InitContainer 'flux-installer' is reserved"),
+			Message: kubeapi.Invalid(fluxInstaller, "InitContainer 'flux-installer' is reserved"),
 			Remedy:  finding.Remedy{Text: "rename the init container of the runtime"},
 			Claims:  []merge.Claim{c.origin(path)},
 		})
@@ -317,7 +316,7 @@ func (c *checker) volcano() {
 		c.Add(finding.Finding{
 			Code: codes.NoQueue, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "annotations").Append(fieldpath.Key(volcanoQueue)),
-			Message: apirule.Invalid("", "Volcano queue name must not be empty"),
+			Message: kubeapi.Invalid("", "Volcano queue name must not be empty"),
 			Remedy: finding.Remedy{
 				Text: "set a queue, or remove the annotation to use the default one"},
 			Claims: []merge.Claim{

@@ -12,8 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/admission/internal/apirule"
-	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
@@ -181,7 +180,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 			fieldpath.Item("name", job.Name))
 		if job.Name == launcher && job.Replicas != 1 && d.has(release.RuntimeLauncher) {
 			found.reject(codes.RuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
-				apirule.Invalid(job.Replicas, "always must be 1"), "remove replicas")
+				kubeapi.Invalid(job.Replicas, "always must be 1"), "remove replicas")
 		}
 		ancestor := job.Template.Labels[mlpolicy.Ancestor]
 		container, known := containerOf(ancestor)
@@ -190,15 +189,15 @@ func (r *Runtime) checkAncestors(found *findings) {
 		}
 		if job.Replicas != 1 {
 			found.reject(codes.RuntimeReplicas, r.id, path.Append(fieldpath.Field("replicas")),
-				apirule.Invalid(job.Replicas, "always must be 1"),
+				kubeapi.Invalid(job.Replicas, "always must be 1"),
 				"remove replicas, and set the number of Pods by mlPolicy.numNodes or parallelism")
 		}
 		pod := &job.Template.Spec.Template.Spec
-		if d.has(release.RuntimeContainers) && !podapi.HasContainer(pod.Containers, container) {
+		if d.has(release.RuntimeContainers) && !kubeapi.HasContainer(pod.Containers, container) {
 			found.reject(codes.RuntimeContainer, r.id,
 				path.Append(fieldpath.Fields("template", "spec", "template", "spec",
 					"containers")...),
-				apirule.InvalidObject("must contain the required container for the ancestor: "+
+				kubeapi.InvalidObject("must contain the required container for the ancestor: "+
 					ancestor), fmt.Sprintf("rename the main container to %q, or remove the label",
 					container))
 		}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/nearest"
 )
@@ -26,7 +26,7 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		Path: o.path(err.Field, o.fields)}
 	switch err.Type {
 	case field.ErrorTypeRequired:
-		f.Code, f.Message = codes.MissingField, apirule.Missing(err.Detail)
+		f.Code, f.Message = codes.MissingField, kubeapi.Missing(err.Detail)
 		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "set it"}
 	case field.ErrorTypeNotSupported:
 		f.Message = fmt.Sprintf("%s: %s", err.Type, quoted(f.Path, err.BadValue))
@@ -254,11 +254,11 @@ func (o *object) metadataFinding(err *field.Error) finding.Finding {
 		f.Message, f.Remedy.Text = err.ErrorBody(), "set metadata.name"
 	case err.Detail != "":
 		f.Message = fmt.Sprintf("%s: %s: %s", err.Type, quoted(f.Path, err.BadValue),
-			apirule.Brief(err.Detail))
+			kubeapi.Brief(err.Detail))
 		f.Path = o.entry(f.Path, fmt.Sprint(err.BadValue))
 	}
 	if f.Path.String() == ".metadata.name" && err.Type != field.ErrorTypeRequired {
-		f.Remedy.Text = apirule.SubdomainHelp
+		f.Remedy.Text = kubeapi.SubdomainHelp
 	}
 	return f
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/admission/internal/apirule"
-	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/release"
@@ -85,7 +84,7 @@ func (c *checker) containerClaims(container mlpolicy.Place, ofPod map[string]boo
 			c.Add(finding.Finding{
 				Code: codes.NoPodClaim, Severity: finding.Error, Object: c.job.id,
 				Path: fieldpath.Fields("spec", "runtimeRef"),
-				Message: c.job.resting(release.ClaimsExist, apirule.InvalidObject(
+				Message: c.job.resting(release.ClaimsExist, kubeapi.InvalidObject(
 					fmt.Sprintf("container %s claims %q, which its Pod does not (%s)",
 						container.Name, claim.Name, at))),
 				Remedy: finding.Remedy{
@@ -105,7 +104,7 @@ func (c *checker) nameOnCreate() {
 	if problems := validation.IsDNS1035Label(name); c.job.has(release.NameOnCreate) && name != "" &&
 		len(problems) > 0 {
 		c.report(codes.BrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
-			apirule.Invalid(name, strings.Join(problems, "; ")), nameHelp)
+			kubeapi.Invalid(name, strings.Join(problems, "; ")), nameHelp)
 	}
 }
 
@@ -127,7 +126,7 @@ func (c *checker) initializer(section, name string) {
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, name)
 	if job == nil {
-		reject(apirule.InvalidObject(
+		reject(kubeapi.InvalidObject(
 			fmt.Sprintf("must have %s job when trainJob is configured with input %sConfig", name,
 				section)),
 			fmt.Sprintf("reference a runtime with a job %q, or remove spec.initializer.%s", name,
@@ -135,9 +134,9 @@ func (c *checker) initializer(section, name string) {
 		return
 	}
 	pod := &job.Template.Spec.Template.Spec
-	if !podapi.HasContainer(pod.Containers, name) &&
-		!podapi.HasContainer(pod.InitContainers, name) {
-		reject(apirule.InvalidObject(
+	if !kubeapi.HasContainer(pod.Containers, name) &&
+		!kubeapi.HasContainer(pod.InitContainers, name) {
+		reject(kubeapi.InvalidObject(
 			fmt.Sprintf("must have container with name - %s in the %s job", name, name)),
 			fmt.Sprintf("rename the container that fetches the %s to %q", section, name))
 		return
@@ -150,7 +149,7 @@ func (c *checker) initializer(section, name string) {
 			return
 		}
 	}
-	reject(apirule.InvalidObject(
+	reject(kubeapi.InvalidObject(
 		fmt.Sprintf("must have volumeMount with name - %s in container %s of the %s job",
 			initializerVolume, name, name)),
 		fmt.Sprintf("mount a volume %q at the path of the %s", initializerVolume, section))

@@ -19,7 +19,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -219,7 +219,7 @@ func (c *checker) patchedRunning(old *checker) {
 		message += " is still active"
 	}
 	c.report(codes.PatchedRunning, finding.Error, fieldpath.Fields("spec", field),
-		apirule.Forbidden(strings.ToUpper(field[:1])+field[1:]+" "+message),
+		kubeapi.Forbidden(strings.ToUpper(field[:1])+field[1:]+" "+message),
 		"suspend the TrainJob first, and change the field when no Pods are active")
 }
 
@@ -232,7 +232,7 @@ func movedQueue(id fieldpath.Object, old, new map[string]string) finding.List {
 	return finding.List{{
 		Code: codes.MovedQueue, Severity: finding.Error, Object: id,
 		Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(render.QueueLabel)),
-		Message: apirule.Invalid(new[render.QueueLabel],
+		Message: kubeapi.Invalid(new[render.QueueLabel],
 			fmt.Sprintf("field is immutable while the job is not suspended, and was %q",
 				old[render.QueueLabel])),
 		Remedy: finding.Remedy{Text: "suspend the job first, or restore the old queue"},

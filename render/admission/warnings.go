@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/mlpolicy"
@@ -121,7 +121,7 @@ func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []cor
 		path := pathTo(fieldpath.Field(list), fieldpath.Item("name", patches[i].Name),
 			fieldpath.Field("securityContext"))
 		const help = "set the field in the runtime, or remove it"
-		if podapi.IsPrivileged(s) && !podapi.IsPrivileged(had) {
+		if kubeapi.IsPrivileged(s) && !kubeapi.IsPrivileged(had) {
 			c.report(codes.PrivilegedPatch, finding.Warning,
 				path.Append(fieldpath.Field("privileged")),
 				fmt.Sprintf("the patch makes container %q privileged: it has full access to its "+

@@ -73,9 +73,8 @@ var library = []string{
 	"render/mlpolicy", "render/internal/defaults", "render/internal/children",
 	"render/internal/migration", "render",
 	"render/explain", "render/policy",
-	"render/admission/serverside", "render/admission/internal/apirule",
-	"render/admission/internal/podapi", "render/admission/internal/jobapi",
-	"render/admission/internal/netapi", "render/admission",
+	"render/admission/serverside", "render/admission/internal/kubeapi",
+	"render/admission",
 	"render/casefile",
 }
 

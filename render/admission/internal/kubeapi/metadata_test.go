@@ -1,4 +1,4 @@
-package apirule
+package kubeapi
 
 import (
 	"math/rand/v2"

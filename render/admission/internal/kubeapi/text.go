@@ -1,7 +1,8 @@
-package apirule
+package kubeapi
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -31,11 +32,18 @@ func Unsupported[T ~string](value T, allowed ...T) string {
 // Duplicate returns the text of a duplicate value.
 func Duplicate(value any) string { return field.Duplicate(nil, value).ErrorBody() }
 
-// NotFound returns the text of a reference to a missing value.
-func NotFound(value any) string { return field.NotFound(nil, value).ErrorBody() }
-
 // TooLong returns the text of a string above its limit of bytes.
 func TooLong(limit int) string { return field.TooLong(nil, "", limit).ErrorBody() }
 
 // TooMany returns the text of a list above its limit of items.
 func TooMany(n, limit int) string { return field.TooMany(nil, n, limit).ErrorBody() }
+
+// Brief removes the examples and the regular expressions from Kubernetes' messages.
+func Brief(problem string) string {
+	problem, _, _ = strings.Cut(problem, " (e.g. ")
+	problem, _, _ = strings.Cut(problem, " (regex used")
+	return problem
+}
+
+// notFound returns the text of a reference to a missing value.
+func notFound(value any) string { return field.NotFound(nil, value).ErrorBody() }

@@ -1,16 +1,16 @@
-package podapi
+package kubeapi
 
 import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
-	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/codes"
 )
 
@@ -30,36 +30,33 @@ var (
 		"procMount", "runAsUser", "runAsGroup"}
 )
 
-// checkOnWindows reports fields that a Windows Pod cannot set (Kubernetes v1.36.3
-// pkg/apis/core/validation).
+// checkOnWindows reports fields that a Windows Pod cannot set.
 func (p *podChecker) checkOnWindows() {
 	if !p.isWindows() {
 		return
 	}
-	p.rejectSet(&p.Spec, linuxPodFields, p.at)
+	at := p.at.As(codes.SecurityContext)
+	rejectSet(&p.Spec, linuxPodFields, at)
 	if c := p.Spec.SecurityContext; c != nil {
-		p.rejectSet(c, linuxSecurityFields, p.field("securityContext"))
+		rejectSet(c, linuxSecurityFields, at.Field("securityContext"))
 	}
 	for _, c := range p.containers() {
 		if c.SecurityContext != nil {
-			p.rejectSet(c.SecurityContext, linuxContainerFields,
-				c.at.Append(fieldpath.Field("securityContext")))
+			rejectSet(c.SecurityContext, linuxContainerFields,
+				c.at.As(codes.SecurityContext).Field("securityContext"))
 		}
 	}
 }
 
 // rejectSet reports each of the fields that the struct sets.
-func (p *podChecker) rejectSet(value any, fields []string, at fieldpath.Path) {
+func rejectSet(value any, fields []string, at *At) {
 	v := reflect.ValueOf(value).Elem()
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		for _, field := range fields {
-			if name == field && !v.Field(i).IsZero() &&
-				(v.Field(i).Kind() != reflect.Slice || v.Field(i).Len() > 0) {
-				p.report(codes.SecurityContext, at.Append(fieldpath.Field(field)),
-					apirule.Forbidden("cannot be set for a windows pod"),
-					"remove the field, or set os.name to linux")
-			}
+		if slices.Contains(fields, name) && !v.Field(i).IsZero() &&
+			(v.Field(i).Kind() != reflect.Slice || v.Field(i).Len() > 0) {
+			at.Field(name).Forbid("cannot be set for a windows pod",
+				"remove the field, or set os.name to linux")
 		}
 	}
 }
@@ -82,27 +79,24 @@ var (
 )
 
 // checkWindows checks the Windows options of a Pod or of a container.
-func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at fieldpath.Path) {
+func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at *At) {
 	if w == nil {
 		return
 	}
 	if os := p.Spec.OS; os != nil && os.Name == corev1.Linux {
-		p.report(codes.SecurityContext, at,
-			apirule.Forbidden("windows options cannot be set for a linux pod"), "remove it")
+		at.Forbid("windows options cannot be set for a linux pod", "remove it")
 	}
 	if name := w.GMSACredentialSpecName; name != nil {
-		apirule.DNSSubdomain(p.report, codes.SecurityContext,
-			at.Append(fieldpath.Field("gmsaCredentialSpecName")), *name)
+		at.Field("gmsaCredentialSpecName").Subdomain(*name)
 	}
 	if spec := w.GMSACredentialSpec; spec != nil &&
 		(*spec == "" || len(*spec) > longestCredentialSpec) {
-		p.report(codes.SecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpec")),
+		at.Field("gmsaCredentialSpec").Reject(
 			fmt.Sprintf("must be 1 to %d bytes long", longestCredentialSpec),
 			"set a credential spec, or remove the field")
 	}
 	if user := w.RunAsUserName; user != nil && !isWindowsUser(*user) {
-		p.report(codes.SecurityContext, at.Append(fieldpath.Field("runAsUserName")),
-			apirule.Invalid(*user, "must be a user, or a domain and a user"),
+		at.Field("runAsUserName").Invalid(*user, "must be a user, or a domain and a user",
 			`use user or domain\user`)
 	}
 }
@@ -125,49 +119,31 @@ func isWindowsUser(name string) bool {
 
 // checkHostProcess requires that all containers of a Pod run on the host, or none.
 func (p *podChecker) checkHostProcess() {
-	of := func(w *corev1.WindowsSecurityContextOptions) *bool {
-		if w == nil {
-			return nil
-		}
-		return w.HostProcess
+	onHostIn := func(w *corev1.WindowsSecurityContextOptions) *bool {
+		return ptr.Deref(w, corev1.WindowsSecurityContextOptions{}).HostProcess
 	}
-	var pod *bool
-	if c := p.Spec.SecurityContext; c != nil {
-		pod = of(c.WindowsOptions)
-	}
-	all, onHost := 0, 0
+	pod := onHostIn(ptr.Deref(p.Spec.SecurityContext, corev1.PodSecurityContext{}).WindowsOptions)
+	onHost := 0
 	for _, c := range p.containers() {
-		all++
-		var own *bool
-		if c.SecurityContext != nil {
-			own = of(c.SecurityContext.WindowsOptions)
-		}
+		own := onHostIn(ptr.Deref(c.SecurityContext, corev1.SecurityContext{}).WindowsOptions)
 		if pod != nil && own != nil && *pod != *own {
-			p.report(codes.SecurityContext,
-				c.at.Append(fieldpath.Fields("securityContext", "windowsOptions",
-					"hostProcess")...),
-				apirule.Invalid(
-					*own, fmt.Sprintf(
-						"pod hostProcess value must be identical if both are specified, was %v",
-						*pod)), "set it in one of the two only")
+			c.at.As(codes.SecurityContext).Field("securityContext", "windowsOptions",
+				"hostProcess").Invalid(*own, fmt.Sprintf(
+				"pod hostProcess value must be identical if both are specified, was %v", *pod),
+				"set it in one of the two only")
 		}
-		if own == nil {
-			own = pod
-		}
-		if own != nil && *own {
+		if isSet(own) || own == nil && isSet(pod) {
 			onHost++
 		}
 	}
-	if onHost > 0 && onHost < all {
-		p.report(codes.SecurityContext, p.at,
-			apirule.Invalid(
-				"", "If pod contains any hostProcess containers then all containers must be "+
-					"HostProcess containers"), "set hostProcess in all containers, or in none")
+	at := p.at.As(codes.SecurityContext)
+	if onHost > 0 && onHost < len(p.containers()) {
+		at.Invalid("", "If pod contains any hostProcess containers then all containers must be "+
+			"HostProcess containers", "set hostProcess in all containers, or in none")
 	}
 	if onHost > 0 && !p.Spec.HostNetwork {
-		p.report(codes.SecurityContext, p.field("hostNetwork"),
-			apirule.Invalid(
-				false, "hostNetwork must be true if pod contains any hostProcess containers"),
+		at.Field("hostNetwork").Invalid(false,
+			"hostNetwork must be true if pod contains any hostProcess containers",
 			"set hostNetwork to true, or remove hostProcess")
 	}
 }

@@ -1,4 +1,4 @@
-package apirule
+package kubeapi
 
 import (
 	"maps"
@@ -8,7 +8,6 @@ import (
 	apimachinery "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/codes"
 )
 
@@ -16,31 +15,28 @@ import (
 const longestAnnotations = apimachinery.TotalAnnotationSizeLimitB
 
 // Metadata checks labels and annotations.
-func Metadata(labels, annotations map[string]string, at fieldpath.Path, report Reporter) {
+func (a *At) Metadata(labels, annotations map[string]string) {
 	const help = "use letters, digits, dashes, underscores and dots, beginning and ending with a " +
 		"letter or digit, 63 at most"
+	a = a.As(codes.BadLabel)
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if isPlainKey(key) && (labels[key] == "" || isPlainWord(labels[key])) {
 			continue
 		}
-		label := at.Append(fieldpath.Field("labels"), fieldpath.Key(key))
-		Valid(report, codes.BadLabel, label, key, validation.IsQualifiedName(key), help)
-		Valid(report, codes.BadLabel, label, labels[key], validation.IsValidLabelValue(labels[key]),
-			help)
+		label := a.Field("labels").Key(key)
+		label.Valid(key, validation.IsQualifiedName(key), help)
+		label.Valid(labels[key], validation.IsValidLabelValue(labels[key]), help)
 	}
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		size += len(key) + len(annotations[key])
-		if isPlainKey(key) {
-			continue
+		if !isPlainKey(key) {
+			a.Field("annotations").Key(key).Valid(key,
+				validation.IsQualifiedName(strings.ToLower(key)), help)
 		}
-		Valid(report, codes.BadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)),
-			key, validation.IsQualifiedName(strings.ToLower(key)), help)
 	}
-	if size > longestAnnotations {
-		report(codes.BadLabel, at.Append(fieldpath.Field("annotations")),
-			TooLong(longestAnnotations), "shorten them, or move the text to a ConfigMap")
-	}
+	a.Field("annotations").TooLong(size, longestAnnotations,
+		"shorten them, or move the text to a ConfigMap")
 }
 
 // isPlainKey reports whether a key is plainly valid. The functions of Kubernetes, which run regular
