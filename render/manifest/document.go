@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
@@ -56,9 +57,10 @@ type Document struct {
 	origin Origin
 }
 
-// Origin returns the position of a generated object's field in the source of the object. The lines
-// of the generated text help nobody: each build writes it again.
-type Origin func(d *Document, path fieldpath.Path) fieldpath.Position
+// Origin returns the claims on a generated object's field in the sources of the object, in the order
+// of writing, with their positions. The lines of the generated text help nobody: each build writes it
+// again.
+type Origin func(path fieldpath.Path) []merge.Claim
 
 // API returns the API by which the document was decoded; it may be nil.
 func (d *Document) API() *API {
@@ -148,11 +150,20 @@ func (d *Document) ReadFields() (map[string]any, error) {
 //
 // After Trace, it is the position in the source of the object.
 func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
-	if d != nil && d.origin != nil {
-		return d.origin(d, slices.Concat(d.within, p))
+	if claims := d.History(p); len(claims) > 0 {
+		return claims[len(claims)-1].Position
 	}
 	s, at := d.place()
 	return s.Position(s.Find(at, p))
+}
+
+// History returns the claims on a generated object's field in the sources of the object: every value
+// that it had. It returns nil for a file of the user.
+func (d *Document) History(p fieldpath.Path) []merge.Claim {
+	if d == nil || d.origin == nil {
+		return nil
+	}
+	return d.origin(slices.Concat(d.within, p))
 }
 
 // Has reports whether the file has the field, even with an empty value, which a Go value does not
@@ -179,7 +190,7 @@ func (d *Document) Format() Format {
 }
 
 // Trace makes Position return positions in the sources of a generated object. It also moves the
-// document's findings there. The Origin must not call Position on the same document.
+// document's findings there.
 func (d *Document) Trace(o Origin) {
 	if d == nil || o == nil {
 		return

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -220,8 +221,9 @@ func TestDocument_Trace(t *testing.T) {
 		t.Fatalf("Decode() = %v, want one document with one finding", documents)
 	}
 	d, source := documents[0], fieldpath.Position{File: "source", Line: 7}
-	d.Trace(func(_ *manifest.Document, path fieldpath.Path) fieldpath.Position {
-		return fieldpath.Position{File: "source", Line: 5 + len(path)}
+	d.Trace(func(path fieldpath.Path) []merge.Claim {
+		return []merge.Claim{{Value: true}, {Position: fieldpath.Position{File: "source",
+			Line: 5 + len(path)}}}
 	})
 	suspend := fieldpath.Fields("spec", "suspend")
 	if at := d.Position(suspend); at != source {

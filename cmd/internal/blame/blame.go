@@ -35,9 +35,10 @@ import (
 type Options struct {
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
-	// Locate returns a claim with its position in a file. The layer may be another one, such as
-	// that of the patch that made the runtime. Nil leaves positions empty.
-	Locate func(merge.Claim) merge.Claim
+	// Locate returns a claim with its position in a file, behind the claims on the same field of the
+	// input that it replaced there. The layer may be another one, such as that of the patch that made
+	// the runtime. Nil leaves positions empty.
+	Locate func(merge.Claim) []merge.Claim
 	// Plain means that the object has no schema: each item of a list is a field. The paths of the
 	// history have the steps of FieldStep and ItemSteps.
 	Plain bool
@@ -83,10 +84,11 @@ func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.C
 	}
 	for path, claims := range history {
 		if opts.Locate != nil {
-			claims = slices.Clone(claims)
-			for i := range claims {
-				claims[i] = opts.Locate(claims[i])
+			var located []merge.Claim
+			for _, c := range claims {
+				located = append(located, opts.Locate(c)...)
 			}
+			claims = located
 		}
 		claims = withoutRepeated(claims)
 		f := o.root.getOrCreate(path)

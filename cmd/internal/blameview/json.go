@@ -44,6 +44,17 @@ type blameClaim struct {
 	File    string      `json:"file" doc:"The file that holds the value. Empty if no file does."`
 	Line    int         `json:"line" doc:"From 1. 0 if it is not known."`
 	Column  int         `json:"column" doc:"In characters, from 1. 0 if it is not known."`
+	From    *blameFrom  `json:"from,omitempty" doc:"The field whose value a replacement copies."`
+}
+
+// blameFrom is the source of a replacement.
+type blameFrom struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Path   string `json:"path" doc:"The field, as the replacement writes it."`
+	File   string `json:"file" doc:"The file that holds the value. Empty if no file does."`
+	Line   int    `json:"line" doc:"From 1. 0 if it is not known."`
+	Column int    `json:"column" doc:"In characters, from 1. 0 if it is not known."`
 }
 
 func writeBlameJSON(w io.Writer, selected []Selection, showValues bool) error {
@@ -52,7 +63,7 @@ func writeBlameJSON(w io.Writer, selected []Selection, showValues bool) error {
 		o := blameObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name,
 			Build: s.Build, Fields: []blameField{}}
 		for field := range s.each() {
-			o.Fields = append(o.Fields, newBlameField(field, showValues))
+			o.Fields = append(o.Fields, newBlameField(s.Blamed, field, showValues))
 		}
 		if s.Unset != nil {
 			o.Fields = append(
@@ -64,7 +75,7 @@ func writeBlameJSON(w io.Writer, selected []Selection, showValues bool) error {
 	return report.EncodeReport(w, out)
 }
 
-func newBlameField(field *blame.Field, showValues bool) blameField {
+func newBlameField(b Blamed, field *blame.Field, showValues bool) blameField {
 	f := blameField{
 		Path: field.Path.String(), Layer: field.Claims[field.InForce()].Owner, Agree: field.Agree(),
 		Disputed: field.Disputed, Overrides: field.Overrides(), Claims: []blameClaim{},
@@ -78,6 +89,10 @@ func newBlameField(field *blame.Field, showValues bool) blameField {
 			claim.Value = finding.FormatValue(field.Path, c.Value, false)
 		} else if !showValues {
 			claim.Value = finding.HideSecrets(field.Path, c.Value)
+		}
+		if from, ok := b.Copied[c.Position]; ok {
+			claim.From = &blameFrom{from.Kind, from.Name, from.Field, from.At.File, from.At.Line,
+				from.At.Column}
 		}
 		f.Claims = append(f.Claims, claim)
 	}

@@ -75,7 +75,7 @@ func (t *blameText) owners(s Selection) {
 			t.color(c.Owner)
 			count[c.Owner]++
 			rows = append(
-				rows, row{name: report.Line(s.entryOf(c).label()),
+				rows, row{name: report.Line(s.entryOf(c).Label()),
 					text: report.Printable(field.Path.String()), layer: c.Owner})
 		}
 	}
@@ -89,7 +89,7 @@ func (t *blameText) owners(s Selection) {
 			continue
 		}
 		layers = append(layers, layer)
-		table = append(table, []string{e.label(), report.Count(count[layer], "field"), e.Time})
+		table = append(table, []string{e.Label(), report.Count(count[layer], "field"), e.Time})
 	}
 	t.table("#   ", table, layers)
 	t.write(rows)
@@ -107,7 +107,7 @@ func (t *blameText) ownersOf(s Selection) {
 			e := s.entryOf(c)
 			t.color(c.Owner)
 			layers = append(layers, c.Owner)
-			table = append(table, []string{e.label(), e.Time, e.Position.String()})
+			table = append(table, []string{e.Label(), e.Time, e.Position.String()})
 		}
 		t.table("  ", table, layers)
 	}
@@ -139,8 +139,8 @@ type Entry struct {
 	Position                                          fieldpath.Position
 }
 
-// label names the entry in a column.
-func (e Entry) label() string {
+// Label names the entry in a column.
+func (e Entry) Label() string {
 	return cmp.Or(e.Manager, "-") + " " +
 		strings.TrimSpace(cmp.Or(e.Operation, "-")+" "+e.Subresource)
 }

@@ -235,7 +235,7 @@ func (b *blamePage) allParts(o *pageObject) {
 
 // field appends the claims on a field. Its line refers to them.
 func (b *blamePage) field(o *pageObject, f *blame.Field) {
-	b.Claims(&b.layers, f.Path.String(), b.opts.claims(f),
+	b.Claims(&b.layers, f.Path.String(), b.opts.claims(o.Blamed, f),
 		page.ID(fmt.Sprintf("%slh%d", o.id, o.number[f])))
 }
 
@@ -258,7 +258,7 @@ func (b *blamePage) owners(o *pageObject) {
 			b.Void("th")
 			b.Add("code", f.Path.String())
 			b.Void("td")
-			b.Add("span", e.label(), page.Class("by "+b.layers.Class(e.label())))
+			b.Add("span", e.Label(), page.Class("by "+b.layers.Class(e.Label())))
 			b.Cell("td", e.Time)
 			b.Cell("td", e.Position.String(), page.Class("place"))
 		}

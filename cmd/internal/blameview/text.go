@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -150,17 +151,21 @@ func (t *blameText) history(s Selection) {
 			text += "   " + t.paint(alarm, "managers disagree")
 		}
 		fmt.Fprintln(t.w, text)
-		t.claims(field)
+		t.claims(s.Blamed, field)
 	}
 }
 
 // claims returns the claims on a field with their values, and tells why one of several wins.
-func (o Options) claims(f *blame.Field) []page.ClaimRow {
+func (o Options) claims(b Blamed, f *blame.Field) []page.ClaimRow {
 	all := make([]page.ClaimRow, len(f.Claims))
 	for i, c := range f.Claims {
 		all[i] = page.ClaimRow{
 			Layer: string(c.Owner), Value: runtimepatch.FormatClaim(f.Path, c, o.ShowValues),
 			Place: c.Position.String()}
+		if from, ok := b.Copied[c.Position]; ok {
+			all[i].Place += " from " + from.Kind + " " + from.Name + " " + from.Field + " at " +
+				from.At.String()
+		}
 		if c.Value == nil {
 			all[i].Value = "emptied"
 		}
@@ -175,8 +180,8 @@ func (o Options) claims(f *blame.Field) []page.ClaimRow {
 }
 
 // claims writes a table of the claims on a field.
-func (t *blameText) claims(f *blame.Field) {
-	claims := t.opts.claims(f)
+func (t *blameText) claims(b Blamed, f *blame.Field) {
+	claims := t.opts.claims(b, f)
 	rows := make([][]string, len(claims))
 	var widths []int
 	for i, c := range claims {
@@ -193,12 +198,17 @@ func (t *blameText) claims(f *blame.Field) {
 	}
 }
 
+// Copies are the sources of replacements, by the places of the fields that they set.
+type Copies map[fieldpath.Position]origins.Copied
+
 // Blamed is an object with the layers that set its fields.
 type Blamed struct {
 	ID     fieldpath.Object
 	Object *blame.Object
 	Build  string   // the directory whose build holds the TrainJob, or ""
 	Way    *Diagram // nil for objects that come of no TrainJob
+	Copied Copies   // of an object of a build
+	Live   string   // the file of its state in a cluster, or ""
 	// Document and Entries describe an object with managed fields. They are nil for objects
 	// rendered from a TrainJob.
 	Document *manifest.Document
@@ -213,7 +223,11 @@ func (b Blamed) title() string {
 	if b.Build == "" {
 		return report.Printable(b.ID.String())
 	}
-	return report.Printable(b.ID.String() + ", built from " + printable.Name(b.Build))
+	text := b.ID.String() + ", built from " + printable.Name(b.Build)
+	if b.Live != "" {
+		text += ", as it is in " + printable.Name(b.Live)
+	}
+	return report.Printable(text)
 }
 
 // Selection is an object with its selected fields.

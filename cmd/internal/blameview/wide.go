@@ -26,7 +26,7 @@ func (s Selection) shares() []share {
 	add := func(c merge.Claim) {
 		made := share{layer: layerName(c.Owner), file: c.Position.File}
 		if s.Entries != nil {
-			made.layer = s.entryOf(c).label()
+			made.layer = s.entryOf(c).Label()
 		}
 		i := slices.IndexFunc(all, func(o share) bool {
 			return o.layer == made.layer && o.file == made.file

@@ -179,7 +179,7 @@ func (f *treeFiles) trace(top string, asked request) answer {
 		if err == nil {
 			f.needed = needed
 			made, err := origins.New(source, top)
-			if err == nil && made.Within(asked.Text, kind, name) {
+			if err == nil && made.Within(asked.Text, asked.Object) {
 				return answer{Product: &product{Trace: made}}
 			}
 			f.needed = nil // it needs more

@@ -1,7 +1,7 @@
 package build
 
 import (
-	"path/filepath"
+	"fmt"
 	"sync"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -18,33 +19,32 @@ import (
 func (b *Builder) origin(
 	built *workspace.Built, real string, closure []*kustomization,
 ) func(line int) manifest.Origin {
-	of := func(asked request) *origins.Trace {
+	of := func(asked request) (*origins.Trace, error) {
 		asked.Trace, asked.SetsSchema = true, setsSchema(closure)
 		made, err := b.made(asked, real)
-		if err != nil || made.Trace == nil {
-			return nil // the build alone has no lines
+		if err != nil {
+			return nil, fmt.Errorf("%s: kustomize fails to build a part of it: %s", built.File,
+				b.reason(built.Dir, real, err))
 		}
-		return made.Trace
+		made.Trace.Dir = built.Dir
+		return made.Trace, nil
 	}
-	trace := sync.OnceValue(func() *origins.Trace { return of(request{}) })
-	built.Trace = func(object string) *origins.Trace {
+	trace := sync.OnceValues(func() (*origins.Trace, error) { return of(request{}) })
+	built.Trace = func(object string) (*origins.Trace, error) {
 		if object == "" {
 			return trace()
 		}
 		return of(request{Object: object, Text: built.Text})
 	}
 	return func(line int) manifest.Origin {
-		return func(_ *manifest.Document, path fieldpath.Path) fieldpath.Position {
-			at := fieldpath.Position{File: built.File}
-			made := trace()
-			if made == nil || line < 1 || line > len(made.Objects) {
-				return at
+		return func(path fieldpath.Path) []merge.Claim {
+			made, err := trace() // without it, the build alone has no lines
+			if err == nil && 1 <= line && line <= len(made.Objects) {
+				if claims := made.At(line-1, path); len(claims) > 0 {
+					return made.Claims(claims)
+				}
 			}
-			if at = made.Objects[line-1].Position(path); at.File != "" {
-				at.File = filepath.Join(built.Dir, filepath.FromSlash(at.File))
-				return at
-			}
-			return fieldpath.Position{File: built.File}
+			return []merge.Claim{{Position: fieldpath.Position{File: built.File}}}
 		}
 	}
 }

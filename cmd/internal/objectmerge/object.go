@@ -114,13 +114,22 @@ func newKind(apiVersion, kind string, definition Defined, how option.Schema) (*K
 
 // Object reads an object of the kind as a base. It returns nil if a finding is an error.
 func (k *Kind) Object(file string, data []byte) (*Object, finding.List) {
+	return k.object(&Base{File: file, Data: data})
+}
+
+func (k *Kind) object(base *Base) (*Object, finding.List) {
+	file := base.File
 	var t reflect.Type
 	if k.typ == option.StrategicType {
 		t = k.goType
 	}
-	documents, found := manifest.DecodeAs(file, data, k.header(t))
+	documents, found := manifest.DecodeAs(file, base.Data, k.header(t))
 	if found.Err() == nil && len(documents) != 1 {
 		found = append(found, notOne(file, documents, "the base is one object"))
+	}
+	if base.Origin != nil && len(documents) == 1 {
+		documents[0].Trace(base.Origin)
+		found = documents[0].Findings
 	}
 	if found.Err() != nil {
 		return nil, found
@@ -168,16 +177,23 @@ func (m *Object) Wrong(policies option.Policies) *merge.OptionError {
 	return wrong
 }
 
-// Read reads the base, its definition and the patches. It reports invalid inputs as findings. The
-// error is a usage error.
-func Read(p *host.Program, in *workspace.Input, flags workspace.Flags,
-	how option.Schema) (*Object, finding.List, error) {
+// Base is the text of a base, with the origin of its fields if a build made it.
+type Base struct {
+	File   string
+	Data   []byte
+	Origin manifest.Origin
+}
+
+// Read reads the base, its definition and the patches. A nil base is the only file of the flags. It
+// reports invalid inputs as findings. The error is a usage error.
+func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how option.Schema,
+	base *Base) (*Object, finding.List, error) {
 	switch {
-	case len(flags.Files) == 0:
+	case base == nil && len(flags.Files) == 0:
 		return nil, nil,
 			exit.Usage(errors.New(
 				"there is no base: name the file of one object with -f, or - for standard input"))
-	case len(flags.Files) > 1:
+	case base == nil && len(flags.Files) > 1:
 		return nil, nil,
 			exit.Usage(fmt.Errorf(
 				"there is one base, and %d files are given: name the patches with --patch",
@@ -189,11 +205,14 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags,
 	case len(flags.Patches) == 0:
 		return nil, nil, exit.Usage(errors.New("nothing to merge: name the patches with --patch"))
 	}
-	file := flags.Files[0]
-	data, unreadable := in.Open(p, file)
-	if unreadable != nil {
-		return nil, finding.List{*unreadable}, nil
+	if base == nil {
+		base = &Base{File: flags.Files[0]}
+		var unreadable *finding.Finding
+		if base.Data, unreadable = in.Open(p, base.File); unreadable != nil {
+			return nil, finding.List{*unreadable}, nil
+		}
 	}
+	file, data := base.File, base.Data
 	documents, found := manifest.Decode(file, data)
 	if len(documents) != 1 {
 		if found.Err() == nil {
@@ -210,7 +229,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags,
 	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}
-	m, more := kind.Object(file, data)
+	m, more := kind.object(base)
 	if found = append(found, more...); m == nil {
 		return nil, found, nil
 	}

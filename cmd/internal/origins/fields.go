@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // Fields yields each value of an object that has no parts, with its claims. A value that an
@@ -39,15 +40,52 @@ func (n *Node) fields(at fieldpath.Path, yield func(fieldpath.Path, []Claim) boo
 	return true
 }
 
-// Label names an operation of a build in a directory: the directory of its kustomization, and its
-// key unless it only adds objects.
-func (t *Trace) Label(operation int, dir string) string {
-	op := t.Operations[operation]
-	dir = filepath.Join(dir, filepath.FromSlash(op.Dir))
-	if op.Name == "resources" || op.Name == "" {
-		return dir
+// Claims returns claims in the form of package merge. Their owners are the operations: the directory
+// of the kustomization, and the key unless it only adds objects.
+func (t *Trace) Claims(claims []Claim) []merge.Claim {
+	all := make([]merge.Claim, len(claims))
+	for i, c := range claims {
+		op := t.Operations[c.Operation]
+		owner := filepath.Join(t.Dir, filepath.FromSlash(op.Dir))
+		if op.Name != "resources" && op.Name != "" {
+			owner += " " + op.Name
+		}
+		all[i] = merge.Claim{Owner: merge.Owner(owner), Value: c.Value, Position: c.At}
+		all[i].Position.File = filepath.Join(t.Dir, filepath.FromSlash(c.At.File))
+		if c.Value == nil && !c.Gone {
+			all[i].Value = merge.Presence{}
+		}
 	}
-	return dir + " " + op.Name
+	return all
+}
+
+// Source returns the field whose value a claim copies, or nil.
+func (t *Trace) Source(c Claim) *Copied {
+	if c.From == nil {
+		return nil
+	}
+	from := *c.From
+	if from.At.File != "" {
+		from.At.File = filepath.Join(t.Dir, filepath.FromSlash(from.At.File))
+	}
+	return &from
+}
+
+// At returns the claims on the value at a path. Of a path beyond what the object has, they are those
+// of the last value that the object has.
+func (t *Trace) At(object int, path fieldpath.Path) []Claim {
+	n := t.Objects[object]
+	for _, step := range path {
+		inner := n.child(step)
+		if inner.IsGone() {
+			break
+		}
+		n = inner
+	}
+	if n == nil {
+		return nil
+	}
+	return n.Claims
 }
 
 // Replaced returns the claim before the last one, if the last operation sets the value to another

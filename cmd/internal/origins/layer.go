@@ -3,6 +3,9 @@ package origins
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -48,6 +51,19 @@ func (t *tracer) layer(dir string) (*layer, error) {
 func (l *layer) bare() *types.Kustomization {
 	return &types.Kustomization{TypeMeta: l.TypeMeta, MetaData: &types.ObjectMeta{Name: "part"},
 		OpenAPI: l.OpenAPI, GeneratorOptions: l.GeneratorOptions}
+}
+
+// rest returns the keys of a kustomization that the kustomization with all known operations lacks.
+func (l *layer) rest(part *types.Kustomization) (keys []string) {
+	has, done := reflect.ValueOf(l.Kustomization), reflect.ValueOf(*part)
+	for i, f := range slices.Collect(has.Type().Fields()) {
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if key != "" && key != "metadata" &&
+			!reflect.DeepEqual(has.Field(i).Interface(), done.Field(i).Interface()) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // An operation is one step of a kustomization.
@@ -115,7 +131,7 @@ func (p *plan) each(name string, n int, make func(i int, n *yaml.Node) operation
 }
 
 // operations returns the operations of a kustomization in the order of kustomize.
-func (t *tracer) operations(l *layer) []*operation {
+func (r *run) operations(l *layer) []*operation {
 	p := &plan{layer: l}
 	p.one(len(l.Resources) > 0, operation{
 		name: "resources", at: p.key("resources", "bases"), adds: l.Resources,
@@ -126,26 +142,26 @@ func (t *tracer) operations(l *layer) []*operation {
 			k.Configurations, k.Crds = l.Configurations, l.Crds
 		}})
 	p.each("configMapGenerator", len(l.ConfigMapGenerator), func(i int, n *yaml.Node) operation {
-		return operation{writes: t.generated(l, n), makes: l.ConfigMapGenerator[i].Name,
+		return operation{writes: r.generated(l, n), makes: l.ConfigMapGenerator[i].Name,
 			include: func(k *types.Kustomization) {
 				k.ConfigMapGenerator = l.ConfigMapGenerator[:i+1]
 			}}
 	})
 	p.each("secretGenerator", len(l.SecretGenerator), func(i int, n *yaml.Node) operation {
-		return operation{writes: t.generated(l, n), makes: l.SecretGenerator[i].Name,
+		return operation{writes: r.generated(l, n), makes: l.SecretGenerator[i].Name,
 			include: func(k *types.Kustomization) { k.SecretGenerator = l.SecretGenerator[:i+1] }}
 	})
 	p.each("generators", len(l.Generators), func(i int, n *yaml.Node) operation {
-		return operation{at: t.configured(l, l.Generators[i], n),
+		return operation{at: r.configured(l, l.Generators[i], n),
 			include: func(k *types.Kustomization) { k.Generators = l.Generators[:i+1] }}
 	})
 	p.each("components", len(l.Components), func(i int, _ *yaml.Node) operation {
 		return operation{component: filepath.Join(l.dir, l.Components[i]),
 			include: func(k *types.Kustomization) { k.Components = l.Components[:i+1] }}
 	})
-	t.transformers(p)
+	r.transformers(p)
 	p.each("transformers", len(l.Transformers), func(i int, n *yaml.Node) operation {
-		return operation{at: t.configured(l, l.Transformers[i], n),
+		return operation{at: r.configured(l, l.Transformers[i], n),
 			include: func(k *types.Kustomization) { k.Transformers = l.Transformers[:i+1] }}
 	})
 	//lint:ignore SA1019 repositories still have the field
@@ -158,21 +174,21 @@ func (t *tracer) operations(l *layer) []*operation {
 }
 
 // transformers adds the operations on objects that are there.
-func (t *tracer) transformers(p *plan) {
+func (r *run) transformers(p *plan) {
 	l := p.layer
 	//lint:ignore SA1019 repositories still have the field
 	merges, changes := l.PatchesStrategicMerge, l.PatchesJson6902
 	p.each("patchesStrategicMerge", len(merges), func(i int, n *yaml.Node) operation {
 		patch := types.Patch{Path: string(merges[i])}
-		if _, err := t.Read(filepath.Join(l.dir, patch.Path)); err != nil {
+		if _, err := r.Read(filepath.Join(l.dir, patch.Path)); err != nil {
 			patch = types.Patch{Patch: string(merges[i])}
 		}
-		return operation{writes: t.patched(l, patch, n),
+		return operation{writes: r.patched(l, patch, n),
 			//lint:ignore SA1019 repositories still have the field
 			include: func(k *types.Kustomization) { k.PatchesStrategicMerge = merges[:i+1] }}
 	})
 	p.each("patches", len(l.Patches), func(i int, n *yaml.Node) operation {
-		return operation{writes: t.patched(l, l.Patches[i], n),
+		return operation{writes: r.patched(l, l.Patches[i], n),
 			include: func(k *types.Kustomization) { k.Patches = l.Patches[:i+1] }}
 	})
 	p.one(l.Namespace != "", operation{name: "namespace", at: p.key("namespace"),
@@ -207,7 +223,7 @@ func (t *tracer) transformers(p *plan) {
 			[]string{"annotations"}),
 		include: func(k *types.Kustomization) { k.CommonAnnotations = l.CommonAnnotations }})
 	p.each("patchesJson6902", len(changes), func(i int, n *yaml.Node) operation {
-		return operation{writes: t.patched(l, changes[i], n),
+		return operation{writes: r.patched(l, changes[i], n),
 			//lint:ignore SA1019 repositories still have the field
 			include: func(k *types.Kustomization) { k.PatchesJson6902 = changes[:i+1] }}
 	})
@@ -222,7 +238,7 @@ func (t *tracer) transformers(p *plan) {
 			include: func(k *types.Kustomization) { k.Images = l.Images[:i+1] }}
 	})
 	p.each("replacements", len(l.Replacements), func(i int, n *yaml.Node) operation {
-		return operation{writes: t.replaced(l, n),
+		return operation{writes: r.replaced(l, n),
 			include: func(k *types.Kustomization) { k.Replacements = l.Replacements[:i+1] }}
 	})
 }

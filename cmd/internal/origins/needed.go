@@ -139,15 +139,13 @@ func chunksOf(data []byte) []chunk {
 	return all
 }
 
-// Within keeps the objects of a kind that have or had a name, at the places that they have in the
-// output of a build, as JSON a line. It reports whether there are any, and the output has each as it
-// is.
-func (t *Trace) Within(output []byte, kind, name string) bool {
+// Within keeps the objects that an argument asks for, at the places that they have in the output of a
+// build, as JSON a line. It reports whether there are any, and the output has each as it is.
+func (t *Trace) Within(output []byte, asked string) bool {
 	lines := bytes.Split(bytes.TrimSpace(output), []byte("\n"))
 	objects := make([]*Node, len(lines))
 	for _, o := range t.Objects {
-		fields, _ := o.value.(map[string]any)
-		if its, _ := fields["kind"].(string); !strings.EqualFold(its, kind) || !o.had(name) {
+		if !Asks(asked, o.Kind(), o.Names()...) {
 			continue
 		}
 		text, err := json.Marshal(o.value)
@@ -162,17 +160,4 @@ func (t *Trace) Within(output []byte, kind, name string) bool {
 	}
 	t.Objects = objects
 	return slices.ContainsFunc(objects, func(o *Node) bool { return o != nil })
-}
-
-// had reports whether an object has or had a name, which may lack the hash of a generator.
-func (n *Node) had(name string) bool {
-	metadata := n.Fields["metadata"]
-	if metadata == nil || metadata.Fields["name"] == nil {
-		return false
-	}
-	return slices.ContainsFunc(metadata.Fields["name"].Claims, func(c Claim) bool {
-		text, _ := c.Value.(string)
-		rest, begins := strings.CutPrefix(text, name)
-		return begins && (rest == "" || len(rest) == len("-0123456789"))
-	})
 }

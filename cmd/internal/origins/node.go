@@ -17,6 +17,13 @@ type Claim struct {
 	Value     any                `json:",omitempty"` // nil for a map and a list
 	Gone      bool               `json:",omitempty"` // the operation removes it
 	At        fieldpath.Position // in a file relative to the built directory
+	From      *Copied            `json:",omitempty"` // of a replacement
+}
+
+// Copied is the field whose value a replacement copies.
+type Copied struct {
+	Kind, Name, Field string
+	At                fieldpath.Position // of its value
 }
 
 // Node is a value of an object with its claims, in the order of the operations. It never changes:
@@ -72,6 +79,7 @@ func (n *Node) IsLeaf() bool {
 type write struct {
 	at   fieldpath.Position
 	sure bool
+	from *Copied
 }
 
 // writer records what one operation does to one object.
@@ -85,7 +93,7 @@ type writer struct {
 func (w *writer) claim(path string, value any) Claim {
 	c := Claim{Operation: w.operation, At: w.at}
 	if at, ok := w.writes[path]; ok {
-		c.At = at.at
+		c.At, c.From = at.at, at.from
 	}
 	if !isContainer(value) {
 		c.Value = value
@@ -232,22 +240,6 @@ func haveSameKey(old, new any) bool {
 		}
 	}
 	return false
-}
-
-// Position returns the place that set the value at a path. Of a path beyond what the object has, it
-// is that of the last value that the object has.
-func (n *Node) Position(path fieldpath.Path) fieldpath.Position {
-	for _, step := range path {
-		inner := n.child(step)
-		if inner.IsGone() {
-			break
-		}
-		n = inner
-	}
-	if n == nil || len(n.Claims) == 0 {
-		return fieldpath.Position{}
-	}
-	return n.Claims[len(n.Claims)-1].At
 }
 
 // child returns the value of a field, or an item, or nil.

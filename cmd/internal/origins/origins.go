@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
@@ -34,6 +35,7 @@ type Source struct {
 
 // Trace tells the origin of each value of the objects of a build, in the order of its output.
 type Trace struct {
+	Dir        string `json:"-"` // the built directory, as its user writes it
 	Operations []Operation
 	Objects    []*Node
 }
@@ -93,11 +95,6 @@ func (t *tracer) trace(dir string) ([]*object, error) {
 	if err := r.layer(l); err != nil {
 		return nil, err
 	}
-	if dir == t.dir {
-		if err := r.finish(l); err != nil {
-			return nil, err
-		}
-	}
 	t.bases[dir] = r.objects
 	return r.objects, nil
 }
@@ -113,10 +110,11 @@ type run struct {
 	parts  []string // the components that are being done
 }
 
-// layer does the operations of a kustomization, one after the other.
+// layer does the operations of a kustomization, one after the other. What it does besides is one
+// operation more.
 func (r *run) layer(l *layer) error {
 	part := l.bare()
-	for _, op := range r.tracer.operations(l) {
+	for _, op := range r.operations(l) {
 		op.include(part)
 		var err error
 		if r.instead[l.file], err = yaml.Marshal(part); err != nil {
@@ -124,13 +122,24 @@ func (r *run) layer(l *layer) error {
 		}
 		if inner := r.componentOf(op); inner != nil {
 			err = r.layer(inner)
-			delete(r.instead, inner.file)
 		} else {
 			err = r.step(l, op)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	delete(r.instead, l.file)
+	rest := l.rest(part)
+	op := &operation{name: strings.Join(rest, " "), at: fieldpath.Position{File: l.file}}
+	switch {
+	case l.dir == r.tracer.dir:
+		if slices.Equal(rest, []string{"buildMetadata"}) {
+			op.at = l.source.at(keyOf(l.root, "buildMetadata"))
+		}
+		return r.finish(l, op)
+	case len(rest) > 0 || len(r.failed) > 0:
+		return r.step(l, op)
 	}
 	return nil
 }
@@ -308,18 +317,12 @@ func idOf(value any) string {
 
 // finish builds the kustomization as it is: with the order of the output, and what it adds to
 // objects at the end.
-func (r *run) finish(l *layer) error {
-	delete(r.instead, l.file)
-	at := fieldpath.Position{File: l.file}
-	if len(l.BuildMetadata) > 0 {
-		at = l.source.at(keyOf(l.root, "buildMetadata"))
-	}
+func (r *run) finish(l *layer, op *operation) error {
 	made, err := r.Build(r.top, nil)
 	if err != nil {
 		return err
 	}
 	r.failed = nil
-	op := &operation{name: "buildMetadata", at: at}
 	r.operationsDone = append(r.operationsDone, r.describe(l, op))
 	ids := map[string]*object{}
 	for _, o := range r.objects {

@@ -245,11 +245,89 @@ spec:
 		{"and those of containers", fieldpath.Fields("spec", "containers").Append(
 			fieldpath.Index(0), fieldpath.Field("image")), "kustomization.yaml", 2},
 	} {
-		at := trace.Objects[0].Position(c.path)
+		claims := trace.At(0, c.path)
+		at := claims[len(claims)-1].At
 		if filepath.Base(at.File) != c.file || at.Line != c.line {
 			t.Errorf("%s: %s is set at %s:%d, and not at %s:%d", c.reason, c.path, at.File, at.Line,
 				c.file, c.line)
 		}
+	}
+}
+
+// TestTrace_Rest holds that what a kustomization does besides the known operations has the
+// kustomization as its place, and the name of the keys: in the built directory, a base and a component.
+func TestTrace_Rest(t *testing.T) {
+	for _, dir := range []string{"/r/base", "/r/comp", "/r/prod"} {
+		tree := treeOf(t, sample)
+		file := dir + "/kustomization.yaml"
+		data, err := tree.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tree.WriteFile(file, append(data, "validators: [../comp/none.yaml]\n"...)); err != nil {
+			t.Fatal(err)
+		}
+		source := sourceOf(tree)
+		whole := source.Build
+		source.Build = func(top string, instead map[string][]byte) ([][]byte, error) {
+			all := maps.Clone(instead)
+			if all == nil {
+				all = map[string][]byte{}
+			}
+			_, isPart := all[file]
+			if !isPart {
+				all[file] = data // without the key, which kustomize would refuse
+			}
+			made, err := whole(top, all)
+			uses := top == dir || top == "/r/prod" && (dir != "/r/comp" || isPart ||
+				all["/r/prod/kustomization.yaml"] == nil ||
+				bytes.Contains(all["/r/prod/kustomization.yaml"], []byte("components")))
+			for i := range made {
+				if uses && !isPart {
+					made[i] = append([]byte(`{"unknown":"x",`), made[i][1:]...)
+				}
+			}
+			return made, err
+		}
+		trace, err := origins.New(source, "/r/prod")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range trace.Objects {
+			c := trace.At(i, fieldpath.Fields("unknown"))[0]
+			at, err := filepath.Rel("/r/prod", file)
+			if err != nil || c.Value != "x" || trace.Operations[c.Operation].Name != "validators" ||
+				c.At != (fieldpath.Position{File: at}) {
+				t.Errorf("%s: object %d: %v by %v, %v", dir, i, c, trace.Operations[c.Operation], err)
+			}
+		}
+	}
+}
+
+// TestTrace_Live holds that the state in a cluster is one operation more.
+func TestTrace_Live(t *testing.T) {
+	trace, err := origins.New(sourceOf(treeOf(t, sample)), "/r/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(trace) // as the process that builds sends it
+	if err == nil {
+		trace = &origins.Trace{}
+		err = json.Unmarshal(text, trace)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := func(replicas any) map[string]any {
+		return map[string]any{"kind": "Deployment", "spec": map[string]any{"replicas": replicas}}
+	}
+	op := trace.Live(0, spec(3.0), spec(5.0))
+	claims := trace.At(0, fieldpath.Fields("spec", "replicas"))
+	if n := len(claims); n != 3 || claims[n-1].Value != 5.0 || claims[n-1].Operation != op {
+		t.Errorf("replicas has the claims %v", claims)
+	}
+	if claims := trace.At(0, fieldpath.Fields("kind")); len(claims) != 1 {
+		t.Errorf("kind has the claims %v", claims)
 	}
 }
 
@@ -382,7 +460,7 @@ metadata: {name: idle}
 			return made, err
 		}
 		one, err := origins.New(less, "/r/prod")
-		if err != nil || !one.Within(output, asked.kind, asked.name) {
+		if err != nil || !one.Within(output, asked.kind+"/"+asked.name) {
 			t.Errorf("%v: %v, not within the build", asked, err)
 			continue
 		}
@@ -394,7 +472,7 @@ metadata: {name: idle}
 		}
 		other := bytes.ReplaceAll(output, []byte("prod-"), []byte("other-"))
 		for _, text := range []string{asked.name, "nothing"} {
-			if one, _ := origins.New(less, "/r/prod"); one.Within(other, asked.kind, text) {
+			if one, _ := origins.New(less, "/r/prod"); one.Within(other, asked.kind+"/"+text) {
 				t.Errorf("%v: %s is within another build", asked, text)
 			}
 		}

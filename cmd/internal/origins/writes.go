@@ -1,9 +1,11 @@
 package origins
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -220,12 +222,44 @@ func (t *tracer) configured(l *layer, config string, n *yaml.Node) fieldpath.Pos
 	return l.source.at(n)
 }
 
+// copied returns the field that the source of a replacement names, before the operation.
+func (r *run) copied(source *yaml.Node) *Copied {
+	field := cmp.Or(text(within(source, "fieldPath")), "metadata.name")
+	for _, o := range r.objects {
+		if o.root == nil {
+			continue
+		}
+		name, kind := text(within(source, "name")), text(within(source, "kind"))
+		object, _ := o.root.value.(map[string]any)
+		names := o.names(object)
+		if kind != object["kind"] || name != "" && !slices.Contains(names, name) {
+			continue
+		}
+		from := &Copied{Kind: kind, Name: names[0], Field: "." + field}
+		eachValue(object, "", fieldNames(field), func(at string) {
+			n := o.root
+			for _, step := range strings.Split(at, "\x00")[1:] {
+				if i, err := strconv.Atoi(step); err == nil && i < len(n.Items) {
+					n = n.Items[i]
+				} else {
+					n = n.Fields[step]
+				}
+			}
+			if from.At.File == "" {
+				from.At = n.Claims[len(n.Claims)-1].At
+			}
+		})
+		return from
+	}
+	return nil
+}
+
 // replaced writes the fields that the targets of a replacement name.
-func (t *tracer) replaced(l *layer, n *yaml.Node) writesOf {
+func (r *run) replaced(l *layer, n *yaml.Node) writesOf {
 	s := l.source
 	if key, name := entry(n, "path"); key != nil {
 		file := filepath.Join(l.dir, text(name))
-		if data, err := t.Read(file); err == nil {
+		if data, err := r.Read(file); err == nil {
 			if s = newSource(file, data, nil); len(s.documents) > 0 {
 				n = s.documents[0]
 			}
@@ -238,6 +272,7 @@ func (t *tracer) replaced(l *layer, n *yaml.Node) writesOf {
 			all = items(n)
 		}
 		for _, replacement := range all {
+			from := r.copied(within(replacement, "source"))
 			for _, target := range items(within(replacement, "targets")) {
 				name := text(within(target, "select", "name"))
 				kind := text(within(target, "select", "kind"))
@@ -248,7 +283,7 @@ func (t *tracer) replaced(l *layer, n *yaml.Node) writesOf {
 				}
 				for _, at := range items(within(target, "fieldPaths")) {
 					eachValue(after, "", fieldNames(text(at)), func(where string) {
-						writes[where] = write{at: s.at(at)}
+						writes[where] = write{at: s.at(at), from: from}
 					})
 				}
 			}

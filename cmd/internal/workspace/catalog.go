@@ -117,15 +117,26 @@ type RuntimeSource struct {
 
 // Position returns the position of a field of the runtime.
 func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
+	d, at := s.place(path)
+	return d.Position(at)
+}
+
+// place returns the document and the path of a field: in the last extended patch that sets it, else
+// in the runtime. A stock runtime has no document of the user.
+func (s *RuntimeSource) place(path fieldpath.Path) (*manifest.Document, fieldpath.Path) {
+	if p := s.derivation.patchOf(path); p != nil {
+		return p.Document, p.path(path)
+	}
+	if s.derivation != nil {
+		return s.derivation.base.place(path)
+	}
 	switch {
-	case s.derivation != nil:
-		return s.derivation.position(path)
 	case s.Stock:
-		return fieldpath.Position{}
+		return nil, nil
 	case s.Snapshot != nil:
 		path = fieldpath.Fields("data", "runtime")
 	}
-	return s.Document.Position(path)
+	return s.Document, path
 }
 
 // Fields returns the fields of the runtime. The Trainer treats a snapshot as the runtime that its
@@ -306,14 +317,6 @@ func (d *derivation) patchOf(path fieldpath.Path) *extension {
 		return nil
 	}
 	return &d.patches[i]
-}
-
-// position returns the position of a field: in the last patch that sets it, else in the base.
-func (d *derivation) position(path fieldpath.Path) fieldpath.Position {
-	if p := d.patchOf(path); p != nil {
-		return p.position(path)
-	}
-	return d.base.Position(path)
 }
 
 // origin returns a claim of the runtime as the claim of the last patch that sets the field, if any.

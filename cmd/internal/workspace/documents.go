@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -127,7 +128,7 @@ func (b *Built) trace(d *Decoded) {
 		if owner, known := owners[codes.KeyOf(*f)]; known {
 			f.Position = d.Documents[owner].Position(f.Path)
 		} else {
-			f.Position = b.origin(f.Position.Line)(nil, nil)
+			f.Position = b.origin(f.Position.Line)(nil)[0].Position
 		}
 		removeLineNumbers(f)
 		f.Build = b.Dir
@@ -149,8 +150,8 @@ func removeLineNumbers(f *finding.Finding) {
 
 func (b *Built) origin(line int) manifest.Origin {
 	if b.Origin == nil {
-		return func(*manifest.Document, fieldpath.Path) fieldpath.Position {
-			return fieldpath.Position{File: b.File}
+		return func(fieldpath.Path) []merge.Claim {
+			return []merge.Claim{{Position: fieldpath.Position{File: b.File}}}
 		}
 	}
 	return b.Origin(line)

@@ -63,9 +63,9 @@ type Built struct {
 	// Origin returns the origin of the object at a line of the text. It may be nil: then only File
 	// is known.
 	Origin func(line int) manifest.Origin
-	// Trace returns the history of each object of the text, nil if it is unknown. With an object,
-	// as KIND/NAME, those of others may be nil. It may build again.
-	Trace func(object string) *origins.Trace
+	// Trace returns the history of each object of the text. With an object, as KIND/NAME, those of
+	// others may be nil. It may build again.
+	Trace func(object string) (*origins.Trace, error)
 	// Source returns a file in which positions of an Origin lie.
 	Source func(file string) ([]byte, bool)
 }

@@ -1,7 +1,9 @@
 package workspace
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -165,6 +168,36 @@ func (l *Locator) Origin(j Job, c merge.Claim) merge.Claim {
 	return l.Claim(j, c)
 }
 
+// History returns the result of Origin, behind the values that the field had in the sources of a
+// build before, as claims of the same owner. A value that was computed has no earlier ones.
+func (l *Locator) History(j Job, c merge.Claim) []merge.Claim {
+	located := l.Origin(j, c)
+	if len(c.At) == 0 || located.Position == c.Position {
+		return []merge.Claim{located}
+	}
+	d, at := l.jobPlace(j, c.At)
+	if source := l.catalog.SourceOf(j); runtimepatch.FromRuntime(c) && source != nil {
+		d, at = source.place(c.At)
+	}
+	history := d.History(at)
+	last := len(history) - 1
+	if _, isPresence := located.Value.(merge.Presence); last < 1 || isPresence ||
+		asText(history[last].Value) != asText(located.Value) {
+		return []merge.Claim{located}
+	}
+	for i := range history {
+		history[i].Owner, history[i].At = located.Owner, located.At
+	}
+	history[last] = located
+	return history
+}
+
+// asText returns a value as JSON without quotes: a variable of the environment has a number as text.
+func asText(value any) string {
+	text, _ := json.Marshal(value)
+	return strings.Trim(string(text), `"`)
+}
+
 // Claim returns a claim with the position of its source, unless it has one. A TrainJob's default
 // from the API server has no position. A field that an extended patch set in the runtime is a claim
 // of its manager.
@@ -206,11 +239,17 @@ func (l *Locator) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position
 // patchDepth is the length of the path to an entry of .spec.runtimePatches.
 const patchDepth = 3
 
-// jobPosition returns the position of a TrainJob's field: in its own file, or in the file of a
-// patch.
+// jobPosition returns the position of a TrainJob's field.
 func (l *Locator) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
+	d, at := l.jobPlace(j, path)
+	return d.Position(at)
+}
+
+// jobPlace returns the document and the path of a TrainJob's field: in its own file, or in the file
+// of a patch.
+func (l *Locator) jobPlace(j Job, path fieldpath.Path) (*manifest.Document, fieldpath.Path) {
 	if len(path) < patchDepth || !path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
-		return j.Document.Position(path)
+		return j.Document, path
 	}
 	own := len(j.Spec.RuntimePatches)
 	further := l.settings.patchesFor(j)
@@ -220,7 +259,7 @@ func (l *Locator) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
 	} else if _, manager, ok := path[2].Item(); ok {
 		for i := range own {
 			if j.Spec.RuntimePatches[i].Manager == manager {
-				return j.Document.Position(path)
+				return j.Document, path
 			}
 		}
 		for i := range further {
@@ -231,8 +270,8 @@ func (l *Locator) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
 		}
 	}
 	if at < 0 || at >= len(further) {
-		return j.Document.Position(path)
+		return j.Document, path
 	}
 	patch := further[at]
-	return patch.Document.Position(patch.Base.Append(path[patchDepth:]...))
+	return patch.Document, patch.Base.Append(path[patchDepth:]...)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
@@ -32,6 +33,7 @@ type blameFlags struct {
 	option.Schema
 	view   blameview.Options
 	object string // of a build, as KIND/NAME; "" for all
+	live   string // the objects of a cluster to join
 }
 
 // Command returns the command with its flags and its help.
@@ -64,6 +66,7 @@ The output is a report: do not apply it.
 
 Of a build (-k) without a TrainJob, or with KIND/NAME, blame shows objects of any kind, by the operations of
 the kustomizations that set each line: docs/builds.md
+With --old, it shows the objects as they are in a cluster: what Git says, and which manager wrote over it.
 With --patch, one object of another kind merges as in the command merge.
 
 If no TrainJob in the inputs, blame shows the owners of other objects from their metadata.managedFields:
@@ -102,7 +105,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 				switch {
 				case isPath(arg):
 					flags.Files = append(flags.Files, arg)
-				case flags.Builds() && flags.object == "" && isObjectName(arg):
+				case flags.Builds() && flags.object == "" && origins.IsObject(arg):
 					flags.object = arg
 				default:
 					fields = append(fields, arg)
@@ -154,6 +157,9 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	flags.Children.Add(
 		f, "with --to=jobs or --to=pods: only this Job, or those of this replicated job; INDEX, "+
 			"of Pods, is N, N..M or all")
+	f.StringVar(&flags.live, "old", "",
+		"with -k: show the objects as they are in a cluster, and the managers that wrote over Git: a "+
+			"file, a directory or a dump of kubectl get -o yaml --show-managed-fields")
 	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false,
 		"show the file and line that each line comes from")
 	commandline.Words(cmd, "output", blameview.Formats()...)

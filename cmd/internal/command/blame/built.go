@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,46 +17,15 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// isObjectName reports whether an argument names an object of a build, such as Deployment/web.
-func isObjectName(arg string) bool {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	kind, name, named := strings.Cut(arg, "/")
-	return named && kind != "" && name != "" && strings.Trim(kind, letters+"0123456789") == "" &&
-		!strings.ContainsAny(name, "/[]\"'")
-}
-
-// withoutHash returns the name of a generated object as its generator has it.
-func withoutHash(name string) string {
-	const hash = "-0123456789"
-	if at := len(name) - len(hash); at > 0 && name[at] == '-' {
-		return name[:at]
-	}
-	return name
-}
-
 // asks reports whether the command line asks for an object of a kind that has or had some names.
-// The name of a generated object may lack its hash.
 func (flags blameFlags) asks(kind string, names ...string) bool {
-	askedKind, asked, named := strings.Cut(flags.object, "/")
-	return !named || strings.EqualFold(kind, askedKind) &&
-		(names == nil || slices.ContainsFunc(names, func(name string) bool {
-			return name == asked || withoutHash(name) == asked
-		}))
+	return flags.object == "" || origins.Asks(flags.object, kind, names...)
 }
 
-// namesOf returns the names that an object had, the last one last.
-func namesOf(n *origins.Node) []string {
-	var names []string
-	if metadata := n.Fields["metadata"]; metadata != nil && metadata.Fields["name"] != nil {
-		for _, c := range metadata.Fields["name"].Claims {
-			names = append(names, fmt.Sprint(c.Value))
-		}
-	}
-	return names
-}
-
-// blameBuilt returns the objects of a build with the operations that set their fields.
-func (flags blameFlags) blameBuilt(built *workspace.Built) ([]blameview.Blamed, error) {
+// blameBuilt returns the objects of a build with the operations that set their fields, and with the
+// managers of their states in a cluster.
+func (flags blameFlags) blameBuilt(built *workspace.Built, live liveObjects) ([]blameview.Blamed,
+	error) {
 	var objects []blameview.Blamed
 	var trace *origins.Trace
 	i := -1
@@ -74,15 +42,23 @@ func (flags blameFlags) blameBuilt(built *workspace.Built) ([]blameview.Blamed, 
 			continue
 		}
 		if trace == nil {
-			trace = built.Trace(flags.object)
+			var err error
+			if trace, err = built.Trace(flags.object); err != nil {
+				return nil, err
+			}
 		}
-		if trace == nil || i >= len(trace.Objects) {
-			return nil, fmt.Errorf("%s: kustomize fails to build a part of it alone", built.Dir)
-		}
-		if trace.Objects[i] == nil || !flags.asks(id.Kind, namesOf(trace.Objects[i])...) {
+		if trace.Objects[i] == nil || !flags.asks(id.Kind, trace.Objects[i].Names()...) {
 			continue
 		}
-		h := history{trace: trace, object: i, dir: built.Dir}
+		h := history{trace: trace, object: i, at: live.of(id), copied: blameview.Copies{}}
+		if h.at != nil {
+			now, err := h.at.beside(fields)
+			if err != nil {
+				return nil, err
+			}
+			h.live = trace.Live(i, fields, now)
+			fields = now
+		}
 		if id.Kind == "Secret" && !flags.ShowValues {
 			h.hidden = []string{"data", "stringData"}
 			hide(fields, h.hidden)
@@ -92,7 +68,11 @@ func (flags blameFlags) blameBuilt(built *workspace.Built) ([]blameview.Blamed, 
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, blameview.Blamed{ID: id, Object: o, Build: built.Dir})
+		made := blameview.Blamed{ID: id, Object: o, Build: built.Dir, Copied: h.copied}
+		if h.at != nil {
+			made.Live = flags.live
+		}
+		objects = append(objects, made)
 	}
 	return objects, nil
 }
@@ -109,29 +89,35 @@ func hide(fields map[string]any, names []string) {
 	}
 }
 
-// history has the claims of operations on the fields of an object.
+// history has the claims of operations on the fields of an object, and those of the managers of its
+// state in a cluster.
 type history struct {
 	trace  *origins.Trace
 	object int
-	dir    string
-	hidden []string // the fields of a Secret that hold its values
+	hidden []string    // the fields of a Secret that hold its values
+	at     *liveObject // or nil
+	live   int         // its operation
+	copied blameview.Copies
 }
 
 // all yields the fields in the form that package blame takes.
 func (h *history) all(yield func(fieldpath.Path, []merge.Claim) bool) {
 	for path, claims := range h.trace.Fields(h.object) {
-		made := make([]merge.Claim, len(claims))
-		for i, c := range claims {
-			made[i] = merge.Claim{Owner: merge.Owner(h.trace.Label(c.Operation, h.dir)),
-				Value: c.Value, Position: c.At}
-			made[i].Position.File = filepath.Join(h.dir, filepath.FromSlash(c.At.File))
-			switch name, _ := path[0].Name(); {
-			case c.Gone:
-			case c.Value == nil:
-				made[i].Value = merge.Presence{}
-			case len(path) == 2 && slices.Contains(h.hidden, name):
-				made[i].Value = hiddenValue
+		var made []merge.Claim
+		name, _ := path[0].Name()
+		for i, c := range h.trace.Claims(claims) {
+			if _, isText := c.Value.(string); isText && len(path) == 2 &&
+				slices.Contains(h.hidden, name) {
+				c.Value = hiddenValue
 			}
+			if h.at != nil && claims[i].Operation == h.live {
+				made = append(made, h.at.owners(path, c)...)
+				continue
+			}
+			if from := h.trace.Source(claims[i]); from != nil {
+				h.copied[c.Position] = *from
+			}
+			made = append(made, c)
 		}
 		if !yield(path, made) {
 			return
@@ -142,6 +128,9 @@ func (h *history) all(yield func(fieldpath.Path, []merge.Claim) bool) {
 // isBuiltOnly reports whether the objects of a build are asked for, and not what becomes of its
 // TrainJobs.
 func (flags blameFlags) isBuiltOnly(in *workspace.Input) bool {
+	if flags.live != "" {
+		return true
+	}
 	kind, _, named := strings.Cut(flags.object, "/")
 	if named {
 		return !strings.EqualFold(kind, trainer.TrainJobKind)

@@ -52,15 +52,18 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 	if merges {
 		return blameOther(p, flags)
 	}
+	live, findings, err := flags.readLive(p)
+	if err != nil || findings.Err() != nil {
+		return nil, findings, err
+	}
 	var objects []blameview.Blamed
-	var findings finding.List
 	jobs := 0
 	forced := option.NewForced(option.ForceFlag, flags.Force)
 	err = build.Parts(p, shared.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)
 		if part.Built != nil && part.Built.Text != nil && flags.isBuiltOnly(in) {
-			made, err := flags.blameBuilt(part.Built)
+			made, err := flags.blameBuilt(part.Built, live)
 			objects, findings = append(objects, made...), append(findings, in.Findings...)
 			jobs += len(made)
 			return err
@@ -83,6 +86,10 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 		if err := flags.Children.NoPods(int64(len(objects))); err != nil {
 			return nil, nil, err
 		}
+	}
+	if live != nil && findings.Err() == nil &&
+		!slices.ContainsFunc(objects, func(o blameview.Blamed) bool { return o.Live != "" }) {
+		return nil, nil, exit.Usage(fmt.Errorf("--old: %s holds none of the objects", flags.live))
 	}
 	if flags.For == option.ForRuntime && jobs > 0 && objects == nil && findings.Err() == nil {
 		return nil, nil, exit.Usage(option.NoExtended())
@@ -128,8 +135,8 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options,
 		b := blamer{flags: flags, in: in, j: j, out: out, pods: podOpts}
 		b.pods.Release = j.Release()
 		b.opts = blame.Options{
-			ShowValues: flags.ShowValues, Locate: func(c merge.Claim) merge.Claim {
-				return in.Origin(j, c)
+			ShowValues: flags.ShowValues, Locate: func(c merge.Claim) []merge.Claim {
+				return in.History(j, c)
 			}}
 		if flags.To == "jobset" {
 			for _, f := range found {
@@ -156,7 +163,7 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options,
 
 // blameOther returns the blamed result of patches to an object that is not a TrainJob.
 func blameOther(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.List, error) {
-	m, found, err := objectmerge.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
+	m, found, err := objectmerge.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,9 +180,9 @@ func blameOther(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.
 	if found = append(found, conflicts...); flags.OnConflict == "fail" && conflicts != nil {
 		return nil, found, nil
 	}
-	opts := blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) merge.Claim {
+	opts := blame.Options{ShowValues: flags.ShowValues, Locate: func(c merge.Claim) []merge.Claim {
 		c.Position = m.Position(c.Owner, c.At)
-		return c
+		return []merge.Claim{c}
 	}}
 	for _, f := range conflicts {
 		opts.Disputed = append(opts.Disputed, f.Path)
@@ -257,7 +264,7 @@ func (b blamer) runtime() ([]blameview.Blamed, error) {
 		return nil, err
 	}
 	t, history, locate := b.in.SourceOf(b.j).History()
-	b.opts.Locate = locate
+	b.opts.Locate = func(c merge.Claim) []merge.Claim { return []merge.Claim{locate(c)} }
 	o, err := blame.New(made, t, history, b.opts)
 	return []blameview.Blamed{
 		{ID: fieldpath.Object{Kind: made.GetKind(), Namespace: made.GetNamespace(),

@@ -113,7 +113,10 @@ func conflictsOfAll(p *host.Program,
 		conflicts, objects := conflictsIn(in, flags), 0
 		if part.Built != nil && part.Built.Text != nil {
 			var more finding.List
-			more, objects = conflictsInGit(part.Built)
+			var err error
+			if more, objects, err = conflictsInGit(part.Built); err != nil {
+				return err
+			}
 			conflicts = append(conflicts, more...)
 		}
 		in.Label(conflicts)
@@ -146,7 +149,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 			errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: remove them"))
 	}
 	in := workspace.New(flags.Flags)
-	m, found, err := objectmerge.Read(p, in, flags.Flags, flags.Schema)
+	m, found, err := objectmerge.Read(p, in, flags.Flags, flags.Schema, nil)
 	if err != nil {
 		return err
 	}

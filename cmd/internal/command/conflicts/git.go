@@ -4,30 +4,28 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 
 	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 )
 
 // conflictsInGit returns the values of a build's objects that kustomizations set differently, and
 // the number of the objects. Those of a Secret stay hidden.
-func conflictsInGit(built *workspace.Built) (found finding.List, objects int) {
-	trace := built.Trace("")
-	if trace == nil {
-		return nil, 0
+func conflictsInGit(built *workspace.Built) (found finding.List, objects int, err error) {
+	trace, err := built.Trace("")
+	if err != nil {
+		return nil, 0, err
 	}
 	for line := range bytes.Lines(built.Text) {
 		var object struct {
 			Kind     string
 			Metadata struct{ Name, Namespace string }
 		}
-		if json.Unmarshal(line, &object) != nil || objects >= len(trace.Objects) {
-			continue
+		if err := json.Unmarshal(line, &object); err != nil {
+			return nil, 0, err
 		}
 		f := finding.Finding{Object: fieldpath.Object{Kind: object.Kind,
 			Name: object.Metadata.Name, Namespace: object.Metadata.Namespace}}
@@ -36,21 +34,18 @@ func conflictsInGit(built *workspace.Built) (found finding.List, objects int) {
 			if !ok {
 				continue
 			}
-			f.Path, f.Claims = path, nil
-			for _, c := range []origins.Claim{before, claims[len(claims)-1]} {
-				claim := merge.Claim{Owner: merge.Owner(trace.Label(c.Operation, built.Dir)),
-					Value: c.Value, Position: c.At}
-				claim.Position.File = filepath.Join(built.Dir, filepath.FromSlash(c.At.File))
+			f.Path = path
+			f.Claims = trace.Claims([]origins.Claim{before, claims[len(claims)-1]})
+			for i, c := range f.Claims {
 				if object.Kind == "Secret" && c.Value != nil {
-					claim.Value = "***"
+					f.Claims[i].Value = "***"
 				}
-				f.Claims = append(f.Claims, claim)
 			}
 			found = append(found, inGit(f, accident))
 		}
 		objects++
 	}
-	return found, objects
+	return found, objects, nil
 }
 
 // inGit completes the finding on a value that the second of two claims replaces.

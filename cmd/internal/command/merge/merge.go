@@ -9,13 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -27,6 +30,7 @@ type mergeFlags struct {
 	option.Schema
 	option.Merge
 	format string
+	object string // of a build, as KIND/NAME
 	*option.Global
 	policies option.Policies
 }
@@ -36,11 +40,12 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 	flags := mergeFlags{Global: g}
 	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
-		Use:   "merge -f BASE --patch [NAME=]FILE... [--crd PATH]... [flags]",
+		Use:   "merge -f BASE | -k DIR KIND/NAME --patch [NAME=]FILE... [--crd PATH]... [flags]",
 		Short: "Merge the patches of several managers into any object",
 		Long: `Merge the patches of several managers into an object of any kind, in the order given. Managers that disagree are
 an error. BASE is a file with one object, or - for standard input. NAME is the manager of the patch, any string. It
-defaults to the name of the file. A patch may omit apiVersion, kind and name.
+defaults to the name of the file. A patch may omit apiVersion, kind and name. With -k, BASE is an object of a
+build, and findings have the places that set its fields: docs/builds.md
 
 --type says how the patches merge:
 
@@ -68,15 +73,26 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
   # A custom resource, by its definition
   trainweld merge -f workflow.yaml --crd crds/ --patch team.yaml
 
+  # An object of an overlay
+  trainweld merge -k overlays/prod Deployment/web --patch team.yaml
+
   # The last patch wins where the two disagree, with a warning
   trainweld merge -f deployment.yaml --patch a.yaml --patch b.yaml --on-conflict=last`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.Files = append(flags.Files, args...)
+			for _, arg := range args {
+				if flags.Builds() && flags.object == "" && origins.IsObject(arg) {
+					flags.object = arg
+					continue
+				}
+				flags.Files = append(flags.Files, arg)
+			}
 			return run(cmd.Context(), p, flags)
 		},
 	}
 	f := cmd.Flags()
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
+	option.AddKustomize(f, &flags.Kustomize,
+		"build the kustomizations in or below a directory: the base is their object KIND/NAME")
 	f.Var((*option.Repeated)(&flags.Patches), "patch",
 		"apply the patch of `[NAME=]FILE` to the base in the order given (repeatable)")
 	flags.Schema.Add(cmd)
@@ -92,7 +108,12 @@ func run(ctx context.Context, p *host.Program, flags mergeFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	m, found, err := objectmerge.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
+	b, err := build.New(p, p.Files, flags.Flags)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	m, found, err := flags.read(p, b)
 	if err != nil {
 		return err
 	}
@@ -123,6 +144,25 @@ func run(ctx context.Context, p *host.Program, flags mergeFlags) error {
 	}
 	encoder := manifest.Encoder{KeepStatus: true}
 	return encoder.Encode(p.Stdout, format, merged.Fields)
+}
+
+// read reads the base and the patches. The builder is nil for a base in a file.
+func (flags *mergeFlags) read(p *host.Program,
+	b *build.Builder) (*objectmerge.Object, finding.List, error) {
+	in := workspace.New(flags.Flags)
+	if b == nil {
+		return objectmerge.Read(p, in, flags.Flags, flags.Schema, nil)
+	}
+	if len(flags.Files) > 0 {
+		return nil, nil, exit.Usage(fmt.Errorf("%s: the base is an object of -k: remove the file",
+			flags.Files[0]))
+	}
+	base, found, err := objectmerge.Built(b, flags.object)
+	if err != nil || base == nil {
+		return nil, found, err
+	}
+	m, more, err := objectmerge.Read(p, in, flags.Flags, flags.Schema, base)
+	return m, append(found, more...), err
 }
 
 // parse parses the flags with a fixed set of values.

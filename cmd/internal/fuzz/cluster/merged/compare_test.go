@@ -161,7 +161,7 @@ func (m *mergeCase) object(t *testing.T) (*objectmerge.Object, finding.List) {
 		}
 		p := &host.Program{Files: files, Stdin: strings.NewReader("")}
 		object, found, err := objectmerge.Read(p, workspace.New(flags), flags,
-			option.Schema{MergeType: typ})
+			option.Schema{MergeType: typ}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

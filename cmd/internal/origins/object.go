@@ -1,0 +1,58 @@
+package origins
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// IsObject reports whether an argument names an object of a build, such as Deployment/web.
+func IsObject(arg string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	kind, name, named := strings.Cut(arg, "/")
+	return named && kind != "" && name != "" && strings.Trim(kind, letters+"0123456789") == "" &&
+		!strings.ContainsAny(name, "/[]\"'")
+}
+
+// Asks reports whether an argument names an object of a kind that has or had some names, or without
+// names any of the kind. The name of a generated object may lack its hash.
+func Asks(arg, kind string, names ...string) bool {
+	askedKind, asked, _ := strings.Cut(arg, "/")
+	return strings.EqualFold(kind, askedKind) &&
+		(names == nil || slices.ContainsFunc(names, func(name string) bool {
+			return name == asked || withoutHash(name) == asked
+		}))
+}
+
+// withoutHash returns the name of a generated object as its generator has it.
+func withoutHash(name string) string {
+	const hash = "-0123456789"
+	if at := len(name) - len(hash); at > 0 && name[at] == '-' {
+		return name[:at]
+	}
+	return name
+}
+
+// Kind returns the kind of an object, or "" for no object.
+func (n *Node) Kind() string {
+	if n == nil {
+		return ""
+	}
+	kind, _ := n.Fields["kind"].Value().(string)
+	return kind
+}
+
+// Names returns the names that an object had, the last one last. It returns an empty list for an
+// object without a name.
+func (n *Node) Names() []string {
+	names := []string{}
+	if n == nil {
+		return names
+	}
+	if metadata := n.Fields["metadata"]; metadata != nil && metadata.Fields["name"] != nil {
+		for _, c := range metadata.Fields["name"].Claims {
+			names = append(names, fmt.Sprint(c.Value))
+		}
+	}
+	return names
+}
