@@ -27,6 +27,9 @@ type GitFiles struct {
 	prefix string // the working directory below root
 	tree   map[string]*gitEntry
 
+	disk  Tree     // has what is named beside the repository
+	named []string // paths outside of the repository that the revision reads from the disk
+
 	asking sync.Mutex // files are opened concurrently, but git answers in order
 	ask    io.WriteCloser
 	answer *bufio.Reader
@@ -74,6 +77,35 @@ func OpenRevision(rev string) (*GitFiles, error) {
 		return nil, fmt.Errorf("--git: the files of %s cannot be listed: %w", rev, err)
 	}
 	return r, r.list(listing)
+}
+
+// Beside makes the files at some paths or patterns readable, where they lie outside of the
+// repository: no revision has them, so every revision reads them from the disk.
+func (r *GitFiles) Beside(disk Tree, paths ...string) {
+	r.disk = disk
+	for _, name := range paths {
+		name = filepath.ToSlash(name)
+		if at := strings.IndexAny(name, `*?[\`); at >= 0 {
+			name = path.Dir(name[:at] + "x")
+		}
+		if r.Outside(name) != nil {
+			r.named = append(r.named, path.Clean(name))
+		}
+	}
+}
+
+// Outside returns an error for a path outside of the repository, which no revision has.
+func (r *GitFiles) Outside(name string) error {
+	_, err := r.inside(name)
+	return err
+}
+
+// IsBeside reports whether a file is one that Beside made readable.
+func (r *GitFiles) IsBeside(name string) bool {
+	name = path.Clean(filepath.ToSlash(name))
+	return slices.ContainsFunc(r.named, func(of string) bool {
+		return name == of || strings.HasPrefix(name, strings.TrimSuffix(of, "/")+"/")
+	})
 }
 
 // MergeBase returns the short name of the common ancestor of two revisions.
@@ -350,6 +382,9 @@ func (r *GitFiles) Close() error {
 }
 
 func (r *GitFiles) Open(name string) (fs.File, error) {
+	if r.IsBeside(name) {
+		return r.disk.Open(name)
+	}
 	entry, _, err := r.find("open", name)
 	if err != nil {
 		return nil, err
@@ -365,6 +400,9 @@ func (r *GitFiles) Open(name string) (fs.File, error) {
 }
 
 func (r *GitFiles) Stat(name string) (fs.FileInfo, error) {
+	if r.IsBeside(name) {
+		return r.disk.Stat(name)
+	}
 	entry, _, err := r.find("stat", name)
 	if err != nil {
 		return nil, err
@@ -373,6 +411,9 @@ func (r *GitFiles) Stat(name string) (fs.FileInfo, error) {
 }
 
 func (r *GitFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	if r.IsBeside(name) {
+		return r.disk.ReadDir(name)
+	}
 	entry, _, err := r.find("readdir", name)
 	if err != nil {
 		return nil, err
@@ -386,6 +427,9 @@ func (r *GitFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // Real returns the absolute path of a file without symbolic links.
 func (r *GitFiles) Real(name string) (string, error) {
+	if r.IsBeside(name) {
+		return r.disk.Real(name)
+	}
 	_, inside, err := r.find("open", name)
 	return filepath.Join(r.root, filepath.FromSlash(inside)), err
 }

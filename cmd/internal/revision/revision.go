@@ -13,6 +13,7 @@ package revision
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -52,6 +53,14 @@ func (s *Side) Commit() string {
 	return ""
 }
 
+// Label returns the name of a file in reports.
+func (s *Side) Label(file string) string {
+	if files, ok := s.Files.(*host.GitFiles); file == "" || ok && files.IsBeside(file) {
+		return file
+	}
+	return s.Prefix + file
+}
+
 // Program returns the program with the files of this version.
 func (s *Side) Program(p *host.Program) *host.Program {
 	reader := *p
@@ -61,7 +70,8 @@ func (s *Side) Program(p *host.Program) *host.Program {
 
 // Sides returns the two versions that rev names: REV and the working tree, or two revisions for
 // REV..REV. REV...REV stands for the second revision and their merge base. A path that one version
-// lacks is absent from its flags. Sides returns an error for no paths, for standard input, and for
+// lacks is absent from its flags; a runtime, a patch or a policy outside of the repository is in
+// both. Sides returns an error for no paths, for standard input, and for
 // an unknown revision.
 func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, err error) {
 	switch {
@@ -179,5 +189,17 @@ func openRevision(rev string, flags workspace.Flags) (*Side, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, path := range flags.Files {
+		if err := files.Outside(path); err != nil {
+			_ = files.Close() // nothing was read
+			return nil, exit.Usage(fmt.Errorf(
+				"%s %w: --git compares the files of one; give a runtime of another place by -r",
+				path, err))
+		}
+	}
+	shared := append(flags.PatchFiles(), flags.Runtimes...)
+	files.Beside(host.Files{}, slices.DeleteFunc(append(shared, flags.Policy), func(path string) bool {
+		return path == ""
+	})...)
 	return &Side{Name: rev, Files: files, Flags: flags, Prefix: rev + ":", done: files.Close}, nil
 }

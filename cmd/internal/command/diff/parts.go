@@ -30,9 +30,10 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 			before, after := old.with(oldPart), new.with(newPart)
 			before.read(flags, opts)
 			after.read(flags, opts)
-			if updates.dump = before.dump(); updates.dump != nil {
-				before.in.Beside(after.in.Catalog, true)
-				after.in.Beside(before.in.Catalog, true)
+			updates.dump = before.dump()
+			before.in.Beside(after.in.Catalog, updates.dump != nil)
+			after.in.Beside(before.in.Catalog, updates.dump != nil)
+			if updates.dump != nil {
 				if after.Observed = updates.dump.Kinds[workspace.JobSetKind]; !after.Observed {
 					updates.dump = nil // nobody asked for the JobSets
 				}

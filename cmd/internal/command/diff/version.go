@@ -211,9 +211,7 @@ func (v *version) prefix(found finding.List) {
 }
 
 func (v *version) at(p fieldpath.Position) fieldpath.Position {
-	if p.File != "" {
-		p.File = v.side.Prefix + p.File
-	}
+	p.File = v.side.Label(p.File)
 	return p
 }
 
