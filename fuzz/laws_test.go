@@ -31,7 +31,6 @@ func TestLaws(t *testing.T) {
 		t.Parallel()
 		law(t, fuzz.Options{Tidy: true, Least: 2}, unionIsTwoMembers)
 	})
-	t.Run("Owners", func(t *testing.T) { t.Parallel(); law(t, checked, ownersAreWriters) })
 	t.Run("Pure", func(t *testing.T) {
 		t.Parallel()
 		law(t, fuzz.Options{Directives: true}, inputsAreLeftAlone)

@@ -1,16 +1,13 @@
 package strategic
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/trainweld/trainweld/merge"
 )
@@ -60,89 +57,6 @@ func TestBadPatches(t *testing.T) {
 		if _, err := merge.Strategic(&base, nil); err == nil {
 			t.Errorf("a base that is %T is taken for a pointer", base)
 		}
-	}
-}
-
-// TestLargePatches checks that the time grows at most linearly with the depth and length of a
-// patch.
-func TestLargePatches(t *testing.T) {
-	container := func(key func(int) string) func(n int) []any {
-		return func(n int) []any {
-			items := make([]any, n)
-			for i := range items {
-				items[i] = object{
-					"name": key(i), "image": "a", "env": []any{object{"name": "E", "value": "1"}}}
-			}
-			return items
-		}
-	}
-	one, each := container(func(int) string { return "a" }), container(func(i int) string {
-		return fmt.Sprint(i)
-	})
-	pod := func(items []any) any {
-		return object{"spec": object{"containers": items, "$setElementOrder/containers": items}}
-	}
-	typed := func(items []any) any { return copyOf(reflect.TypeFor[corev1.Pod](), pod(items)) }
-	crd := func(levels int, bottom any) any {
-		for range levels {
-			bottom = object{"properties": object{"a": bottom}}
-		}
-		return object{
-			"spec": object{
-				"versions": []any{
-					object{"name": "v1", "schema": object{"openAPIV3Schema": bottom}}}}}
-	}
-	empty := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{}}}
-	definition, pods := reflect.TypeFor[apiextensions.CustomResourceDefinition](),
-		reflect.TypeFor[corev1.Pod]()
-	for name, m := range map[string]*Case{
-		"deep": {Type: definition, Base: &apiextensions.CustomResourceDefinition{},
-			Patches: []any{crd(9_000, object{"type": "string"}),
-				crd(9_000, object{"type": "object"})}},
-		"deep and wrong": {Type: definition, Base: &apiextensions.CustomResourceDefinition{},
-			Patches: []any{crd(9_000, object{"type": object{}})}},
-		"unknown": {
-			Type: pods, Base: &corev1.Pod{}, Patches: []any{object{"x": crd(9_000, 1)}}},
-		"twice": {
-			Type: pods, Base: empty, Patches: []any{pod(one(30_000)), typed(each(10))}},
-		"twice, merged": {Type: pods, Base: typed(each(10)),
-			Patches: []any{pod(one(30_000))}},
-		"twice, typed": {Type: pods, Base: typed(each(10)),
-			Patches: []any{typed(one(30_000))}},
-		"one key below": {Type: pods, Base: typed(one(30_000)),
-			Patches: []any{pod(each(10))}},
-		"each key twice below": {Type: pods, Base: typed(append(each(15_000), each(15_000)...)),
-			Patches: []any{pod(each(10)), typed(each(10)), pod(each(10))}},
-		"twice, at last": {
-			Type: pods, Base: &corev1.Pod{},
-			Patches: []any{typed(each(30_000)), typed(one(30_000))}},
-		"keys": {
-			Type: pods, Base: empty, Patches: []any{pod(each(30_000)), pod(each(30_000))}},
-		"keys, typed": {Type: pods, Base: typed(each(30_000)),
-			Patches: []any{typed(each(30_000)), typed(each(30_000))}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			types() // outside of the time
-			start := time.Now()
-			result, err := apply(m)
-			took := time.Since(start)
-			switch {
-			case strings.HasPrefix(name, "twice"):
-				if err == nil || !strings.Contains(err.Error(), "duplicate") {
-					t.Errorf("two items of one key: %v", err)
-				}
-			case result != nil:
-				for range result.History.All() {
-					break
-				}
-			case !strings.Contains(name, "wrong") || len(err.Error()) < 90_000:
-				t.Errorf("%.300s", err)
-			}
-			if took > 10*time.Second {
-				t.Errorf("it took %v", took)
-			}
-			t.Log(took)
-		})
 	}
 }
 

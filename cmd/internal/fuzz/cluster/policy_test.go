@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,47 +198,6 @@ func (c *ControlPlane) enforce(t *testing.T, text, namespace string,
 	t.Logf("the types are checked in %v, the policy is in force after %v", checked,
 		time.Since(start))
 	return p, expressions
-}
-
-// timePolicy logs how long requests for a TrainJob with sixteen patches take. It compares a policy
-// of sixteen managers with no policy.
-func (c *ControlPlane) timePolicy(t *testing.T, requests int) {
-	text, patches := "managers:\n", []any{}
-	for i := range 16 {
-		text += fmt.Sprintf(
-			"- {name: example.com/m%d, users: [ann], paths: ['.metadata.labels', "+
-				"'.spec.replicatedJobs[*].template.spec.template.spec']}\n", i)
-		pod := fmt.Sprintf(
-			`{"nodeSelector":{"pool":"a","n%d":"v"},"tolerations":[{"key":"k","operator":"Exists"}],"containers":[{"name":"node","volumeMounts":[{"name":"v","mountPath":"/m%[1]d"}]}]}`, i)
-		patches = append(
-			patches, json.RawMessage(
-				fmt.Sprintf(`{"manager":"example.com/m%d","trainingRuntimeSpec":{"template":{"metadata":{"labels":{"l%[1]d":"v"}},"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":%s}}}}]}}}}`, i, pod)))
-	}
-	body, err := json.Marshal(
-		Object{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
-			"metadata": Object{"name": "large"}, "spec": Object{
-				"runtimeRef":     Object{"kind": "TrainingRuntime", "name": "rt"},
-				"runtimePatches": patches,
-			}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespaces := []string{c.stored(t), c.stored(t)}
-	c.enforce(t, text, namespaces[0], true)
-	times := [2][]time.Duration{}
-	for i := range 2 * requests {
-		start := time.Now()
-		if answer, err := c.send("ann", http.MethodPost, trainJobs(namespaces[i%2])+"?dryRun=All",
-			"application/json", body); err != nil || answer.Status != http.StatusCreated {
-			t.Fatalf("%v %s", err, answer.Body)
-		}
-		times[i%2] = append(times[i%2], time.Since(start))
-	}
-	for i := range times {
-		slices.Sort(times[i])
-	}
-	t.Logf("the median of %d requests for 16 patches is %v with the policy, and %v without",
-		requests, times[0][requests/2], times[1][requests/2])
 }
 
 func (c *ControlPlane) post(t *testing.T, plural string, object any) {
