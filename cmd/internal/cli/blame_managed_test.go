@@ -2,9 +2,7 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,33 +31,6 @@ func liveDeployment(t *testing.T) string {
 		t.Fatal("the script has no live.yaml")
 	}
 	return string(live)
-}
-
-// TestBlameManaged_Mutated breaks a live object in random places. Blame neither panics nor writes
-// invalid JSON.
-func TestBlameManaged_Mutated(t *testing.T) {
-	if testenv.Race {
-		t.Skip("one goroutine, and hundreds of objects")
-	}
-	live, from := liveDeployment(t), testenv.Seed(t)
-	for seed := from; seed < from+max(5, testenv.Cases(t, 100)); seed++ {
-		r := rand.New(rand.NewPCG(seed, 2))
-		object := mutate(r, live)
-		for _, args := range [][]string{
-			{"-o", "json"}, nil, {"image"}, {"spec.template.spec.containers[0].env[0].value"}} {
-			status, stdout, stderr := blameStdin(object, args...)
-			if status < 0 || status > 2 {
-				t.Errorf("seed %d: blame %q = status %d\n%s", seed, args, status, object)
-			}
-			if args != nil && args[0] == "-o" && stdout != "" && !json.Valid([]byte(stdout)) {
-				t.Errorf("seed %d: blame %q writes invalid JSON:\n%s", seed, args, stdout)
-			}
-			tame(t, append(args, fmt.Sprint(seed)), "stderr", stderr, "")
-			if args == nil {
-				tame(t, append(args, fmt.Sprint(seed)), "stdout", stdout, "")
-			}
-		}
-	}
 }
 
 // TestBlameManaged_Limits reads managed fields that are deep, and whose paths take more than a run

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -159,93 +158,3 @@ func TestTablesFitTheTerminal(t *testing.T) {
 
 // marker is a value that no report may show.
 const marker = "m4rk3r"
-
-// TestBlame_MaskedValues sets a marker as the value of variables in every place that takes one. It
-// looks for the marker in every format. Only a run that asks for values shows it.
-func TestBlame_MaskedValues(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "MARK", marker)),
-			0o666); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	patch := func(manager, value string) string {
-		return `manager: ` + manager + `
-trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {
-  containers: [{name: sidecar, env: [{name: DISPUTED, value: ` + value + `}, {name: UNION, ` + map[bool]string{true: "value: MARK", false: "valueFrom: {fieldRef: {fieldPath: metadata.name}}"}[value == "MARK-1"] + `}]}],
-  initContainers: [{name: setup, env: [{name: A, value: ` + value + `}]}]}}}}}]}}}
-`
-	}
-	job := write("job.yaml", `
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: llm}
-spec:
-  runtimeRef: {name: rt}
-  trainer: {numNodes: 1, env: [{name: T, value: MARK}, {name: LINES, value: "MARK\nMARK\n"}, {name: PET_EXTRA, value: MARK}]}
-  initializer: {dataset: {storageUri: "hf://MARK/x", env: [{name: D, value: "MARK"}]}}
-`)
-	runtime := write("runtime.yaml", `
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rt}
-spec:
-  mlPolicy: {torch: {envInjection: {targets: [{jobName: node, containerNames: [sidecar]}]}}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: dataset-initializer
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: dataset-initializer}}
-          spec: {template: {spec: {volumes: [{name: initializer, emptyDir: {}}], containers: [{name: dataset-initializer, image: i, volumeMounts: [{name: initializer, mountPath: /w}]}]}}}
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec:
-            template:
-              spec:
-                initContainers: [{name: setup, image: i, env: [{name: A, value: MARK}]}]
-                containers:
-                - {name: node, image: i, env: [{name: T, value: "MARK of the runtime"}, {name: PET_NNODES, value: MARK}]}
-                - {name: sidecar, image: i, env: [{name: DISPUTED, value: MARK}, {name: PET_MASTER_PORT, value: MARK}]}
-`)
-	first, second := write("first.yaml", patch("a.example.com/x", "MARK-1")),
-		write("second.yaml", patch("b.example.com/y", "MARK-2"))
-	for _, to := range []string{"--to=jobset", "--to=jobs", "--to=pods"} {
-		for _, more := range [][]string{
-			{}, {"-o", "json"}, {"spec"}, {"-o", "json", "spec"},
-			{"--color=always", "--show-origin"}, {"--as=stored"}, {"--on-conflict=fail"},
-		} {
-			args := append(
-				[]string{"blame", "-f", job, "-r", runtime, "--patch", first, "--patch", second,
-					to}, more...)
-			for _, show := range []bool{false, true} {
-				if show {
-					args = append(args, "--show-values")
-				}
-				var stdout, stderr bytes.Buffer
-				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-					Files: host.Files{}}
-				if status := runLine(&p, args); status != exit.Findings {
-					t.Fatalf("%q: status %d, want %d for the union\n%s", args, status,
-						exit.Findings, stderr.String())
-				}
-				text := stdout.String() + stderr.String()
-				if text == "" {
-					t.Fatalf("%q: no output", args)
-				}
-				for _, line := range strings.Split(text, "\n") {
-					if !show && strings.Contains(line, marker) {
-						t.Errorf("%q shows a value: %s", args, line)
-					}
-				}
-				if show && !strings.Contains(text, marker) {
-					t.Errorf("%q does not show the values:\n%s", args, text)
-				}
-			}
-		}
-	}
-}

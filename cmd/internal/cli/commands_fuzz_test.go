@@ -47,6 +47,9 @@ func commandLines(word string) [][]string {
 		"check " + inputs + " --flavors other.yaml",
 		"render " + inputs + " --on-conflict=last --flavors other.yaml --flavor=WORD",
 		"render " + inputs + " --on-conflict=last --to=podsets -o table",
+		"check runtime.yaml other.yaml --patch=job.yaml", "migrate other.yaml -r runtime.yaml",
+		"policy test job.yaml --policy other.yaml --old runtime.yaml",
+		"diff runtime.yaml other.yaml -f job.yaml --from-version=2.1 --to-version=2.3 -o markdown",
 	} {
 		fields := strings.Fields(line)
 		for i, field := range fields {
@@ -170,10 +173,58 @@ func runTwice(t *testing.T, files map[string]string, args []string) string {
 		!json.Valid([]byte(stdout)):
 		return fmt.Sprintf("%.80q writes invalid JSON:\n%s", args, stdout)
 	}
+	if fault := reportFault(files, args, status, stdout, stderr); fault != "" {
+		return fmt.Sprintf("%.80q %s", args, fault)
+	}
 	tame(t, args, "standard error", stderr, "")
 	if i := strings.IndexFunc(stdout, acts); i >= 0 && args[0] != "migrate" &&
 		args[0] != "__complete" {
 		return fmt.Sprintf("%.80q writes %.80q", args, stdout[i:])
+	}
+	return ""
+}
+
+// reportFault returns what is wrong with a report, or "": no report shows the values of variables
+// and Secrets. Each finding of check has a place and a help, and errors decide the status. A
+// command that fails to render writes no half of its objects.
+func reportFault(files map[string]string, args []string, status int, stdout, stderr string) string {
+	report, verb := stderr, args[0]
+	if !slices.Contains([]string{"render", "merge", "migrate", "fn"}, verb) {
+		report += stdout
+	}
+	named := slices.ContainsFunc(args, func(word string) bool {
+		return strings.Contains(word, mutatedSecret)
+	})
+	for _, text := range files {
+		named = named || namesSecret(text)
+	}
+	if !named && strings.Contains(report, mutatedSecret) {
+		return "shows a value: " + report
+	}
+	if verb == "render" && status != exit.Done && stdout != "" {
+		return fmt.Sprintf("writes objects, and ends with status %d", status)
+	}
+	if verb != "check" || !slices.Contains(args, "json") || stdout == "" {
+		return ""
+	}
+	var findings struct {
+		Findings []struct {
+			Code, Severity, Help string
+			Line, Column         int
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &findings); err != nil {
+		return err.Error()
+	}
+	failed := false
+	for _, f := range findings.Findings {
+		failed = failed || f.Severity == "error"
+		if (f.Help == "" || f.Line == 0 || f.Column == 0) && f.Code != "TW408" {
+			return fmt.Sprintf("writes an incomplete finding: %+v", f)
+		}
+	}
+	if failed != (status == exit.Findings) {
+		return fmt.Sprintf("has errors: %t, and ends with status %d", failed, status)
 	}
 	return ""
 }

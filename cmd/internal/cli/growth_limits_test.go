@@ -117,10 +117,6 @@ func growingWithin() []growth {
 				"---\n{apiVersion: v1, kind: ResourceQuota, metadata: {name: q%d}, spec: {hard: "+
 					"{pods: 1, cpu: 1}}}\n")
 		}},
-		{name: "names of a policy", n: 100, args: []string{"check", "jobs.yaml"},
-			folder: policyOf(trainJobOf(lines("")),
-				listed("managers:\n- {name: m.io/a, required: true, for: {names: [", "b%d*, ",
-					"]}}\n"))},
 		// Objects of definitions.
 		crd("missing fields", 100, demanding(""), func(int) string { return widget(0) }),
 		crd("more missing fields than are reported", 5000, demanding(""), func(int) string {

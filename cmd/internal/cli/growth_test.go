@@ -36,30 +36,18 @@ type run struct {
 // growing returns commands with input that grows.
 func growing() []growth {
 	return []growth{
-		{name: "check variables of a wrong type", n: 1000, args: []string{"check"},
-			file: trainJobOf(env(`{name: V%d, value: %[1]d}`))},
-		{name: "check variables with bad names", n: 500, args: []string{"check"},
-			file: trainJobOf(env(`{name: "V=%d", value: a}`))},
 		{name: "check good variables", n: 500, args: []string{"check"},
 			file: trainJobOf(env(`{name: V%d, value: a}`))},
 		{name: "check variables as JSON", n: 500, args: []string{"check", "-o", "json"},
 			file: trainJobOf(env(`{name: V%d, value: %[1]d}`))},
 		{name: "check unknown fields", n: 300, args: []string{"check", "-o", "json"},
 			file: trainJobOf(lines("    unknown%d: 1\n"))},
-		{name: "check labels", n: 300, args: []string{"check", "-o", "json"},
-			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`))},
 		{name: "check node selectors", n: 300, args: []string{"check", "-o", "json"},
-			file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
-		{name: "check one long line", n: 300, args: []string{"check", "-o", "junit"},
 			file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`))},
 		{name: "check bare tags of one line", n: 300, args: []string{"check"},
 			file: trainJobOf(patched("spec: {nodeSelector: {%s}}", `k%d: ! 1`))},
-		{name: "check tolerations", n: 300, args: []string{"check", "-o", "json"},
-			file: trainJobOf(patched("spec: {tolerations: [%s]}", `{key: "a %d"}`))},
 		{name: "check volumes", n: 300, args: []string{"check", "-o", "json"},
 			file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: V%d, emptyDir: {}}`))},
-		{name: "check pull secrets", n: 300, args: []string{"check", "-o", "json"},
-			file: trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`))},
 		{name: "check mounts", n: 300, args: []string{"check", "-o", "json"},
 			file: trainJobOf(
 				patched("spec: {containers: [{name: node, volumeMounts: [%s]}]}",
@@ -79,8 +67,6 @@ func growing() []growth {
 			file: trainJobOf(
 				contested("spec: {containers: [{name: node, env: [%s]}]}",
 					`{name: V%d, value: M}`))},
-		{name: "conflicts on labels", n: 300, args: []string{"conflicts"},
-			file: trainJobOf(contested("metadata: {labels: {%s}}", `k%d: M`))},
 		{name: "conflicts on volumes", n: 300, args: []string{"conflicts", "-o", "json"},
 			file: trainJobOf(
 				contested("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /M}}`))},
@@ -98,25 +84,14 @@ func growing() []growth {
 		{name: "blame Pods", n: 100, args: []string{"blame", "--to=pods"}, file: pods},
 		{name: "blame variables", n: 300, args: []string{"blame"},
 			file: trainJobOf(env(`{name: V%d, value: a}`))},
-		{name: "blame labels", n: 300, args: []string{"blame"},
-			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
-		{name: "blame volumes", n: 300, args: []string{"blame"},
-			file: trainJobOf(patched("spec: {volumes: [%s]}", `{name: v%d, emptyDir: {}}`))},
 		{name: "diff variables", n: 300, args: []string{"diff"},
 			file: trainJobOf(env(`{name: V%d, value: SIDE}`))},
 		{name: "diff labels", n: 300, args: []string{"diff", "-o", "json"},
-			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
-		{name: "diff volumes", n: 300, args: []string{"diff", "-o", "markdown"},
-			file: trainJobOf(
-				patched("spec: {volumes: [%s]}", `{name: v%d, hostPath: {path: /SIDE}}`))},
-		{name: "diff labels as HTML", n: 300, args: []string{"diff", "-o", "html"},
 			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: SIDE`))},
 		{name: "diff files", n: 50, args: []string{"diff", "-o", "html"}, file: func(n int) string {
 			return times(n, trainJob("a%d", "    image: SIDE\n")+nextFile)
 		}},
 		{name: "diff replicated jobs", n: 10, args: []string{"diff"}, file: replicated},
-		{name: "diff Jobs of replicated jobs", n: 10, args: []string{"diff", "--to=jobs"},
-			file: replicated},
 		{name: "diff managers", n: 10, args: []string{"diff"}, file: managers},
 		{name: "diff Pods", n: 100, args: []string{"diff", "--to=pods"}, file: pods},
 		{name: "diff documents", n: 50, args: []string{"diff"}, file: func(n int) string {
@@ -124,9 +99,6 @@ func growing() []growth {
 		}},
 		{name: "check with observed documents", n: 50,
 			args: []string{"check", "new.yaml", "--old", "dump.yaml"}, folder: observed("", "")},
-		{name: "check with observed labels", n: 300,
-			args:   []string{"check", "new.yaml", "-o", "json", "--old", "dump.yaml"},
-			folder: observed("  labels: {%s}\n", "k%d: a, ")},
 		{name: "check with refused variables", n: 1000,
 			args: []string{"check", "new.yaml", "--old", "dump.yaml"},
 			folder: func(n int) map[string]string {
@@ -184,27 +156,15 @@ func growing() []growth {
 		{name: "merge unions", n: 200, args: []string{"merge", "--patch", "BESIDE"},
 			file:   deployment("{name: c%d, livenessProbe: {exec: {}}}"),
 			beside: deployment("{name: c%d, livenessProbe: {httpGet: {port: 1}}}")},
-		{name: "merge wrong types", n: 200, args: []string{"merge", "--patch", "BESIDE"},
-			file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: 1}")},
 		{name: "merge duplicates", n: 200, args: []string{"merge", "--patch", "BESIDE"},
 			file:   deployment("{name: c%d, image: a}"),
 			beside: deployment("{name: c%d, image: a}\n      - {name: c%[1]d}")},
-		{name: "merge deleted ports", n: 200, args: []string{"merge", "--patch", "BESIDE"},
-			file:   ports("{containerPort: %d}"),
-			beside: ports("{containerPort: %d, $patch: delete}")},
 		{name: "merge deletions", n: 300, args: []string{"merge", "--patch", "BESIDE"},
 			file:   deployment("{name: c%d, image: a}"),
 			beside: deployment("{name: c%d, $patch: delete}")},
 		{name: "migrate overrides", n: 40, args: []string{"migrate"},
 			file: overrides(
 				"  - targetJobs: [{name: node}]\n    spec: {nodeSelector: {k%d: a}}\n")},
-		{name: "migrate overrides of one field", n: 40, args: []string{"migrate"},
-			file: overrides(
-				"  - targetJobs: [{name: node}]\n    spec: {serviceAccountName: k%d}\n")},
-		{name: "migrate overrides of a variable", n: 40, args: []string{"migrate"},
-			file: overrides(
-				"  - targetJobs: [{name: node}]\n    spec: {containers: [{name: node, env: " +
-					"[{name: V%d, value: a}]}]}\n")},
 		{name: "migrate items of a List", n: 40, args: []string{"migrate"},
 			file: func(n int) string {
 				const item = "\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  " +
@@ -217,10 +177,6 @@ func growing() []growth {
 			return overridden("  - targetJobs: [{name: node}]\n    spec:\n      volumes:\n" +
 				times(n, "      - {name: v%d, emptyDir: {}} # of %[1]d\n"))
 		}},
-		{name: "migrate labels", n: 100, args: []string{"migrate"}, file: func(n int) string {
-			return overridden("  - targetJobs: [{name: node}]\n    metadata:\n      labels:\n" +
-				times(n, "        k%d: a\n"))
-		}},
 		{name: "migrate targets", n: 20, args: []string{"migrate"}, file: func(n int) string {
 			return wide(overridden("  - spec: {serviceAccountName: a}\n    targetJobs:\n"+
 				times(n, "    - name: extra%d\n")), n)
@@ -232,8 +188,6 @@ func growing() []growth {
 			folder: stdin(itemsOf("{}", func(n int) string {
 				return times(n, trainJob("a%d", "")+nextFile)
 			}))},
-		{name: "fn unknown fields", n: 50, args: []string{"fn"},
-			folder: stdin(itemsOf("{}", trainJobOf(lines("    unknown%d: 1\n"))))},
 		{name: "fn replicated jobs", n: 10, args: []string{"fn"},
 			folder: stdin(itemsOf("{to: jobs}", replicated))},
 		{name: "fn merge", n: 50, args: []string{"fn"},
@@ -254,38 +208,12 @@ func growing() []growth {
 						"\n  ") + "\n"
 				}))(n)
 			}},
-		{name: "fn merge patches of items", n: 50, args: []string{"fn"},
-			folder: func(n int) map[string]string {
-				patches := times(
-					n, "{manager: m%d, target: {kind: ConfigMap, name: d%[1]d}, patch: {data: "+
-						"{a: b}}}, ") +
-					"{manager: a, target: {kind: ConfigMap}, patch: {data: {b: c}}}"
-				return stdin(mergeList(patches, configMaps))(n)
-			}},
-		{name: "fn patches of ports", n: 40, args: []string{"fn"},
-			folder: func(n int) map[string]string {
-				patches := times(
-					n, "{manager: m%d, target: {kind: Deployment}, patch: {spec: {template: "+
-						"{spec: {containers: [{name: c%[1]d, ports: [{containerPort: 1}]}]}}}}}, ")
-				return stdin(mergeList(patches, func(n int) string {
-					return "- " +
-						strings.ReplaceAll(
-							deployment("{name: c%d, image: a, ports: [{containerPort: 2}]}")(n),
-							"\n", "\n  ") + "\n"
-				}))(n)
-			}},
 		{name: "fn conflicts of managers", n: 40, args: []string{"fn"},
 			folder: func(n int) map[string]string {
 				patches := times(
 					n, "{manager: m%d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: a}}}, "+
 						"{manager: o%[1]d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: b}}}, ")
 				return stdin(mergeList(patches, func(int) string { return configMaps(1) }))(n)
-			}},
-		{name: "fn unselected items", n: 100, args: []string{"fn"},
-			folder: func(n int) map[string]string {
-				return stdin(
-					mergeList("{manager: m, target: {kind: ConfigMap, labelSelector: a=b}, "+
-						"patch: {data: {a: b}}}", configMaps))(n)
 			}},
 		{name: "cases of runtimes", n: 3,
 			args:   []string{"test", "--init", "runtimes.yaml", "--output-dir=cases"},
@@ -301,12 +229,6 @@ func growing() []growth {
 		}},
 		{name: "migrate files", n: 50, args: []string{"migrate", "--list"},
 			file: func(n int) string { return times(n, pyTorchJob+nextFile) }},
-		{name: "blame variables of Jobs", n: 300, args: []string{"blame", "--to=jobs"},
-			file: trainJobOf(env(`{name: V%d, value: a}`))},
-		{name: "blame Jobs of replicated jobs", n: 40, args: []string{"blame", "--to=jobs"},
-			file: replicated},
-		{name: "blame documents to Jobs", n: 50, args: []string{"blame", "--to=jobs"},
-			file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
 		{name: "blame the origins of labels", n: 300, args: []string{"blame", "--show-origin"},
 			file: trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`))},
 		{name: "blame another object", n: 200, args: []string{"blame", "--patch", "BESIDE"},
@@ -325,15 +247,6 @@ func growing() []growth {
 			folder: func(n int) map[string]string { return extendedPatchesOf(n, 1, "a") }},
 		{name: "derived runtimes", n: 20,
 			args: []string{"check", "--patch=patches.yaml", "jobs.yaml"}, folder: derivedRuntimes},
-		{name: "written derived runtimes", n: 20,
-			args:   []string{"render", "--patch=patches.yaml", "-f", "jobs.yaml", "--for=runtime"},
-			folder: derivedRuntimes},
-		{name: "blame derived runtimes", n: 20,
-			args:   []string{"blame", "--patch=patches.yaml", "jobs.yaml", "--for=runtime"},
-			folder: derivedRuntimes},
-		{name: "blame extended patches", n: 20,
-			args:   []string{"blame", "--patch=patches.yaml", "jobs.yaml", "--for=runtime"},
-			folder: func(n int) map[string]string { return extendedPatchesOf(n, 1, "a") }},
 		{name: "check derived runtimes", n: 20, args: []string{"check", "jobs.yaml"},
 			folder: func(n int) map[string]string {
 				derived := strings.NewReplacer("ClusterTrainingRuntime", "TrainingRuntime",
@@ -384,9 +297,6 @@ func growing() []growth {
 		{name: "Secrets", n: 50,
 			args: []string{"render", "--generate-secrets", "--owner-references", "--for=apply"},
 			file: func(n int) string { return times(n, "---\n"+trainJob("a%d", "")) }},
-		{name: "names", n: 50, args: []string{"render", "-o", "name"}, file: func(n int) string {
-			return times(n, "---\n"+trainJob("a%d", ""))
-		}},
 		{name: "releases", n: 30,
 			args: []string{"diff", "--from-version=2.1", "--to-version=2.3", "jobs.yaml"},
 			folder: func(n int) map[string]string {
@@ -408,10 +318,6 @@ func growing() []growth {
 		{name: "mistakes of a policy", n: 300, args: []string{"check", "jobs.yaml"},
 			folder: policyOf(trainJobOf(lines("")), func(n int) string {
 				return "patches:\n" + times(n, "- {file: /%d}\n")
-			})},
-		{name: "required managers", n: 20, args: []string{"check", "jobs.yaml"},
-			folder: policyOf(trainJobOf(lines("")), func(n int) string {
-				return "managers:\n" + times(n, "- {name: m.io/a%d, required: true}\n")
 			})},
 		{name: "paths of a manager", n: 100, args: []string{"check", "jobs.yaml"},
 			folder: policyOf(trainJobOf(patched("metadata: {labels: {%s}}", `k%d: a`)),
@@ -510,13 +416,6 @@ func deployment(container string) func(n int) string {
 	return func(n int) string {
 		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n " +
 			"   spec:\n      containers:\n" + times(n, "      - "+container+"\n")
-	}
-}
-
-// ports is a Deployment with n ports of one container, or a patch of it.
-func ports(port string) func(n int) string {
-	return func(n int) string {
-		return deployment("{name: a, ports: [" + times(n, port+", ") + "]}")(1)
 	}
 }
 

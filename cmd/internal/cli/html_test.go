@@ -65,36 +65,6 @@ func isPage(t *testing.T, args []string, text string) {
 	}
 }
 
-// TestHTML_Size holds that a page of 400 TrainJobs shows all of them, and stays below 5 MB.
-func TestHTML_Size(t *testing.T) {
-	testenv.LongOnly(t, "it writes large pages")
-	old, now := t.TempDir(), t.TempDir()
-	text, err := os.ReadFile(filepath.Join(repository, "testdata", "quickstart", "job.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range manyJobs {
-		job := strings.ReplaceAll(string(text), "name: llm", fmt.Sprintf("name: train-%d", i))
-		job = strings.ReplaceAll(job, "a100-spot", fmt.Sprintf("pool-%d", i))
-		for dir, nodes := range map[string]int{old: 4, now: i + 5} {
-			data := strings.ReplaceAll(job, "numNodes: 4", fmt.Sprintf("numNodes: %d", nodes))
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("job-%d.yaml", i)), []byte(data),
-				0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	runtime := filepath.Join(repository, "testdata", "quickstart", "runtime.yaml")
-	for _, args := range [][]string{
-		{"blame", now, "-r", runtime}, {"conflicts", now, "-r", runtime, "--all"},
-		{"check", now, "-r", runtime, "--all"}, {"diff", old, now, "-r", runtime},
-	} {
-		if page := pageOf(t, args); strings.Contains(page, "Many lines") {
-			t.Errorf("%s folds lines of a page of %d bytes", args[0], len(page))
-		}
-	}
-}
-
 // TestHTML_Large holds the same for JobSets of 160 lines in which three managers set eleven fields
 // to different values each.
 func TestHTML_Large(t *testing.T) {

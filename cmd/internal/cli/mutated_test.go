@@ -1,21 +1,10 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
-	"os"
-	"slices"
 	"strings"
-	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/trainweld/trainweld/cmd/internal/exit"
-	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 const mutatedSecret = "hunter2SECRET"
@@ -190,123 +179,6 @@ func namesSecret(text string) bool {
 		}
 		if within(&document) {
 			return true
-		}
-	}
-}
-
-// TestMutatedInputs breaks a TrainJob and its runtime in random places. No command panics, hangs,
-// shows a secret or writes half of its objects. Each finding has a place and a help.
-func TestMutatedInputs(t *testing.T) {
-	count := uint64(50)
-	if testenv.Every(2) > 1 {
-		count = 5 // each command reads two files
-	}
-	from := testenv.Seed(t)
-	t.Chdir(t.TempDir())
-	write := func(name, text string) {
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("good-job.yaml", mutatedJob)
-	write("good-rt.yaml", mutatedRuntime)
-	for seed := from; seed < from+count; seed++ {
-		r := rand.New(rand.NewPCG(seed, 1))
-		job, rt := mutatedJob, mutatedRuntime
-		if r.IntN(3) > 0 {
-			job = mutate(r, job)
-		} else {
-			rt = mutate(r, rt)
-		}
-		write("job.yaml", job)
-		write("rt.yaml", rt)
-		bad := func(args []string, what string, more ...any) {
-			t.Errorf("seed %d: %q %s: %v\n%s---\n%s", seed, args, what, more, job, rt)
-		}
-		for _, args := range [][]string{
-			{"check", "job.yaml", "-r", "rt.yaml", "-o", "json"},
-			{"check", "job.yaml", "rt.yaml"},
-			{"check", "job.yaml", "rt.yaml", "-o", "junit"},
-			{"check", "job.yaml", "rt.yaml", "-o", "github"},
-			{"check", "job.yaml", "-r", "rt.yaml", "--old", "good-job.yaml"},
-			{"check", "good-job.yaml", "-r", "good-rt.yaml", "--patch", "job.yaml"},
-			{"conflicts", "job.yaml", "-r", "rt.yaml"},
-			{"blame", "-f", "job.yaml", "-r", "rt.yaml"},
-			{"blame", "-f", "job.yaml", "-r", "rt.yaml", "env"},
-			{"render", "-f", "job.yaml", "-r", "rt.yaml"},
-			{"render", "-f", "job.yaml", "-r", "rt.yaml", "--on-conflict=last", "--to=pods"},
-			{"render", "-f", "job.yaml", "-r", "rt.yaml", "--on-conflict=last", "--to=jobs"},
-			{"diff", "good-job.yaml", "job.yaml", "-r", "rt.yaml"},
-			{"diff", "good-rt.yaml", "rt.yaml", "-f", "job.yaml", "-o", "markdown"},
-			{"migrate", "job.yaml", "-d"},
-		} {
-			var stdout, stderr bytes.Buffer
-			start := time.Now()
-			status := -1
-			func() {
-				defer func() {
-					if p := recover(); p != nil {
-						bad(args, "panics", p)
-					}
-				}()
-				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-					Files: host.Files{}}
-				status = runLine(&p, args)
-			}()
-			if d := time.Since(start); d > time.Minute {
-				bad(args, "takes", d)
-			}
-			if status < 0 || status > 2 {
-				bad(args, "exits", status)
-			}
-			reports := stderr.String()
-			format := ""
-			if i := slices.Index(args, "-o"); i >= 0 {
-				format = args[i+1]
-			}
-			if args[0] != "render" {
-				reports += stdout.String()
-				if args[0] != "migrate" {
-					tame(t, append(args, fmt.Sprint(seed)), "stdout", stdout.String(), format)
-				}
-			} else {
-				if status != 0 && stdout.Len() > 0 {
-					bad(args, "writes objects and exits", status)
-				}
-				if i := strings.IndexFunc(stdout.String(), acts); i >= 0 {
-					bad(args, "writes characters that a terminal acts on")
-				}
-			}
-			tame(t, append(args, fmt.Sprint(seed)), "stderr", stderr.String(), format)
-			if args[0] != "migrate" && strings.Contains(reports, mutatedSecret) &&
-				!namesSecret(job) && !namesSecret(rt) {
-				bad(args, "leaks", reports)
-			}
-			if format == "json" && args[0] == "check" {
-				var report struct {
-					Findings []struct {
-						Code, Severity, Help, Message, File string
-						Line, Column                        int
-					}
-				}
-				if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
-					bad(args, "no JSON", err, stderr.String())
-				}
-				wrong := 0
-				for _, f := range report.Findings {
-					if f.Severity == "error" {
-						wrong++
-					}
-					if f.Help == "" || f.Line == 0 || f.Column == 0 {
-						if f.Code != "TW408" {
-							bad(args, "incomplete finding", f)
-						}
-					}
-				}
-				if (wrong > 0) != (status == exit.Findings) {
-					bad(args, "has errors and exits", wrong, status)
-				}
-			}
 		}
 	}
 }

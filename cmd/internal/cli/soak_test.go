@@ -26,7 +26,7 @@ import (
 type soaking struct {
 	*rand.Rand
 	dump     string   // of a cluster
-	inputs   []string // TrainJobs with their runtimes
+	inputs   []string // TrainJobs with their runtimes, an object with managed fields, a v1 job
 	temp     string   // the folder for temporary files of processes
 	commands map[string]int
 }
@@ -186,6 +186,7 @@ func TestSoak(t *testing.T) {
 	if testenv.Race {
 		rounds = min(rounds, 20)
 	}
+	inputs = append(inputs, liveDeployment(t), strings.TrimSpace(pyTorchJob))
 	s := &soaking{Rand: rand.New(rand.NewPCG(testenv.Seed(t), 9)), dump: string(dump),
 		inputs: inputs, temp: t.TempDir(), commands: map[string]int{}}
 	start, every := time.Now(), min(50, rounds/2)

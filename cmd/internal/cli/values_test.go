@@ -178,7 +178,10 @@ func TestNoVerbShowsValues(t *testing.T) {
 			lines: [][]string{
 				{"blame", job, "-r", runtime}, {"blame", "-f", job, "-r", runtime, "-o", "json"},
 				{"blame", "-f", job, "-r", runtime, "-o", "html"},
-				{"blame", "-f", job, "-r", runtime, "--to=pods"},
+				{"blame", "-f", job, "-r", runtime, "spec"},
+				{"blame", "-f", job, "-r", runtime, "-o", "json", "spec"},
+				{"blame", "-f", job, "-r", runtime, "--to=jobs", "--as=stored"},
+				{"blame", "-f", job, "-r", runtime, "--to=pods", "--show-origin"},
 				{"blame", "-f", bad, "-r", runtime}}},
 		"diff": {lines: [][]string{
 			{"diff", job, changed, "-r", runtime},
