@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/mlpolicy"
@@ -63,4 +64,41 @@ func TestAllocations(t *testing.T) {
 		}
 		t.Logf("%d managers: %v allocations, of which %v merge", managers, whole, merging)
 	}
+}
+
+// forceInput is a TrainJob with two managers who want the Pod of job node each in another way.
+func forceInput(sdk, queue trainer.PodSpecPatch) render.Input {
+	patch := func(manager string, pod *trainer.PodSpecPatch) trainer.RuntimePatch {
+		return trainer.RuntimePatch{
+			Manager: manager,
+			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
+				Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
+					ReplicatedJobs: []trainer.ReplicatedJobPatch{{
+						Name: "node",
+						Template: &trainer.JobTemplatePatch{
+							Spec: &trainer.JobSpecPatch{
+								Template: &trainer.PodTemplatePatch{Spec: pod}}},
+					}},
+				}}},
+		}
+	}
+	node := jobset.ReplicatedJob{Name: "node"}
+	node.Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node", Image: "i"}}
+	node.Template.Spec.Template.Spec.Volumes = []corev1.Volume{{
+		Name: "data",
+		VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}},
+	}}
+	in := render.Input{
+		TrainJob: &trainer.TrainJob{},
+		Runtime:  &trainer.TrainingRuntimeSpec{},
+		Patches:  []trainer.RuntimePatch{patch("queue.example.com/x", &queue)},
+	}
+	in.TrainJob.Name, in.TrainJob.Namespace = "llm", "default"
+	in.TrainJob.Spec.RuntimeRef.Name = "plain"
+	in.TrainJob.Spec.RuntimePatches = []trainer.RuntimePatch{patch("sdk.example.com/x", &sdk)}
+	in.Runtime.Template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{node}
+	render.DefaultTrainJob(in.TrainJob, nil)
+	render.DefaultRuntime(in.Runtime, nil)
+	return in
 }

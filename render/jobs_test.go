@@ -148,57 +148,6 @@ func waits(children []render.ChildJob) string {
 	return strings.Join(out, " ")
 }
 
-func TestStoredJobs(t *testing.T) {
-	base := jobSet(t, `
-  replicatedJobs:
-  - name: node
-    template:
-      spec:
-        template:
-          metadata: {labels: {job-name: mine}}
-          spec: {containers: [{name: node, ports: [{containerPort: 80}], livenessProbe: {grpc: {port: 9}}}]}
-`)
-	applied := jobs(t, base, render.JobsOptions{}).Jobs[0].Job
-	stored := jobs(t, base, render.JobsOptions{Stored: true}).Jobs[0].Job
-	known := jobs(t, base, render.JobsOptions{Stored: true, JobUID: func(name string) types.UID {
-		return types.UID("uid of " + name)
-	}}).Jobs[0].Job
-	if l := applied.Spec.Template.Labels; l["job-name"] != "mine" ||
-		l["batch.kubernetes.io/job-name"] != "" {
-		t.Errorf("labels %v: the controller must send no label of the Job API", l)
-	}
-	if applied.Spec.Parallelism != nil || stored.Spec.Parallelism == nil ||
-		*stored.Spec.Completions != 1 {
-		t.Error("the Job API, not the JobSet controller, says that there is one Pod")
-	}
-	if l := stored.Spec.Template.Labels; l["job-name"] != "mine" ||
-		l["batch.kubernetes.io/job-name"] != "llm-node-0" {
-		t.Errorf("labels %v: the Job API adds the name, and leaves the author's label to validation", l)
-	}
-	if _, ok := stored.Spec.Template.Labels["controller-uid"]; ok || stored.Spec.Selector != nil {
-		t.Error("an id was invented")
-	}
-	container := stored.Spec.Template.Spec.Containers[0]
-	if container.Ports[0].Protocol != "" || *container.LivenessProbe.GRPC.Service != "" {
-		t.Error("the CRD's defaults are written, the API server's plain ones are not")
-	}
-	if known.Spec.Selector.MatchLabels["batch.kubernetes.io/controller-uid"] !=
-		"uid of llm-node-0" ||
-		known.Spec.Template.Labels["controller-uid"] != "uid of llm-node-0" {
-		t.Errorf("selector %v, labels %v: a known uid is written", known.Spec.Selector,
-			known.Spec.Template.Labels)
-	}
-	manual := base.DeepCopy()
-	yes := true
-	manual.Spec.ReplicatedJobs[0].Template.Spec.ManualSelector = &yes
-	if l := jobs(
-		t, manual, render.JobsOptions{
-			Stored: true}).Jobs[0].Job.Spec.Template.Labels; l["batch.kubernetes.io/job-name"] !=
-		"" {
-		t.Errorf("labels %v: with manualSelector the Job API adds none", l)
-	}
-}
-
 func TestJobSetUID(t *testing.T) {
 	js := jobSet(t, oneNode)
 	withUID := js.DeepCopy()

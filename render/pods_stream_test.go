@@ -137,21 +137,6 @@ func TestPodsStreamInConstantMemory(t *testing.T) {
 	}
 }
 
-func BenchmarkPods(b *testing.B) {
-	js := manyPods(b)
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		for _, err := range render.Pods(js, render.PodsOptions{}) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			n++
-		}
-	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "pods/s")
-}
-
 // TestInputs_Shared: several goroutines may render one JobSet, and none changes it.
 func TestInputs_Shared(t *testing.T) {
 	js := jobSet(t, `

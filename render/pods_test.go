@@ -1,15 +1,12 @@
 package render_test
 
 import (
-	"fmt"
 	"iter"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/render"
@@ -35,122 +32,6 @@ func podNames(all []*corev1.Pod) string {
 		names[i] = strings.TrimPrefix(pod.GenerateName, "llm-")
 	}
 	return strings.Join(names, " ")
-}
-
-// TestPods_OwnIndex leaves a variable of the index alone that the template has.
-func TestPods_OwnIndex(t *testing.T) {
-	js := jobSet(t, strings.Replace(oneNode, "image: trainer:1",
-		"image: i, env: [{name: JOB_COMPLETION_INDEX, value: mine}]", 1))
-	for _, pod := range pods(t, js, render.PodsOptions{}) {
-		if env := pod.Spec.Containers[0].Env; len(env) != 1 || env[0].Value != "mine" {
-			t.Errorf("the variables are %v", env)
-		}
-	}
-}
-
-func TestPodsOfAnExclusiveJob(t *testing.T) {
-	js := jobSet(t, oneNode)
-	js.Annotations = map[string]string{jobset.ExclusiveKey: "rack"}
-	own := corev1.PodAffinityTerm{TopologyKey: "host"}
-	js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Affinity = &corev1.Affinity{
-		PodAffinity: &corev1.PodAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{own}},
-	}
-	all := pods(t, js, render.PodsOptions{})
-	leader, follower := all[0], all[1]
-	key := leader.Labels[jobset.JobKey]
-	together := leader.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	apart := leader.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	if len(together) != 2 || len(apart) != 1 || together[0].TopologyKey != "host" {
-		t.Fatalf("affinity %+v: the webhook's terms come after the author's", leader.Spec.Affinity)
-	}
-	if got, want := requirements(together[1]), "rack job-key In "+key; got != want {
-		t.Errorf("together %s, want %s", got, want)
-	}
-	if got, want := requirements(apart[0]), "rack job-key Exists , job-key NotIn "+key+
-		", priority In 0"; got != want {
-		t.Errorf("apart %s, want %s", got, want)
-	}
-	if together[1].NamespaceSelector == nil || apart[0].NamespaceSelector == nil {
-		t.Error("placement is exclusive over all namespaces")
-	}
-	if diff := cmp.Diff(js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Affinity,
-		follower.Spec.Affinity); diff != "" {
-		t.Errorf("a follower is placed by a node selector that only the cluster knows, not by "+
-			"affinity:\n%s", diff)
-	}
-
-	js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.PriorityClassName = "somebody's"
-	for _, pod := range pods(
-		t, js, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}})[:1] {
-		apart := pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		if _, ok := pod.Labels["jobset.sigs.k8s.io/priority"]; ok || pod.Spec.Priority != nil ||
-			len(apart[0].LabelSelector.MatchExpressions) != 2 {
-			t.Error("the value of an unknown PriorityClass was invented")
-		}
-	}
-
-	js.Annotations[jobset.NodeSelectorStrategyKey] = "true"
-	for _, pod := range pods(t, js, render.PodsOptions{}) {
-		if _, ok := pod.Labels["jobset.sigs.k8s.io/priority"]; ok ||
-			pod.Spec.NodeSelector["alpha.jobset.sigs.k8s.io/namespaced-job"] != "team_llm-node-0" ||
-			pod.Spec.Affinity.PodAntiAffinity != nil {
-			t.Errorf("labels %v, selector %v: with the node-selector strategy the webhook keeps "+
-				"away", pod.Labels, pod.Spec.NodeSelector)
-		}
-	}
-}
-
-func requirements(term corev1.PodAffinityTerm) string {
-	var out []string
-	for _, r := range term.LabelSelector.MatchExpressions {
-		out = append(
-			out, fmt.Sprintf("%s %s %s", strings.TrimPrefix(r.Key, "jobset.sigs.k8s.io/"),
-				r.Operator, strings.Join(r.Values, " ")))
-	}
-	return term.TopologyKey + " " + strings.Join(out, ", ")
-}
-
-func TestStoredPods(t *testing.T) {
-	for _, c := range []struct {
-		class, want string
-		value       int32
-	}{
-		{"", "0", 0}, {"system-node-critical", "2000001000", 2000001000},
-		{"system-cluster-critical", "2000000000", 2000000000},
-	} {
-		js := jobSet(t, oneNode)
-		spec := &js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec
-		grace := int64(-3)
-		spec.PriorityClassName, spec.TerminationGracePeriodSeconds = c.class, &grace
-		applied := pods(t, js, render.PodsOptions{})[0]
-		options := render.JobsOptions{Stored: true, OwnerReferences: true,
-			JobUID: func(job string) types.UID { return types.UID("of " + job) }}
-		stored := pods(t, js, render.PodsOptions{JobsOptions: options})[0]
-		if applied.Labels["jobset.sigs.k8s.io/priority"] != c.want ||
-			stored.Labels["jobset.sigs.k8s.io/priority"] != c.want {
-			t.Errorf("priority label %q, want %q", applied.Labels["jobset.sigs.k8s.io/priority"],
-				c.want)
-		}
-		if p := stored.Spec.Priority; applied.Spec.Priority != nil ||
-			(p == nil) != (c.value == 0) || p != nil && *p != c.value {
-			t.Errorf("class %q: priority %v, want %d where the API writes it, and not the plain 0",
-				c.class, p, c.value)
-		}
-		if *applied.Spec.TerminationGracePeriodSeconds != -3 ||
-			*stored.Spec.TerminationGracePeriodSeconds != 1 {
-			t.Error("the API mends a negative grace period in the Pod")
-		}
-		if stored.Labels["job-name"] != "llm-node-0" ||
-			stored.Labels["batch.kubernetes.io/job-name"] != "llm-node-0" ||
-			stored.Labels["controller-uid"] != "of llm-node-0" {
-			t.Errorf("labels %v: the Job's labels reach its Pods", stored.Labels)
-		}
-		if len(stored.OwnerReferences) != 1 || stored.OwnerReferences[0].Name != "llm-node-0" ||
-			stored.OwnerReferences[0].UID != "of llm-node-0" {
-			t.Errorf("owner %v", stored.OwnerReferences)
-		}
-	}
 }
 
 func TestPodsSelection(t *testing.T) {

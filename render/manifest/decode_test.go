@@ -1,9 +1,7 @@
 package manifest_test
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -561,21 +559,6 @@ func TestDecode_Deterministic(t *testing.T) {
 	for range 50 {
 		if _, again := manifest.Decode("in", in); !reflect.DeepEqual(first, again) {
 			t.Fatalf("findings differ:\n%v\n%v", first, again)
-		}
-	}
-}
-
-// BenchmarkDecode reads a stream of a thousand objects as they should be.
-func BenchmarkDecode(b *testing.B) {
-	data, err := os.ReadFile("testdata/objects.golden")
-	if err != nil {
-		b.Fatal(err)
-	}
-	data = bytes.Repeat(append([]byte("---\n"), data...), 200)
-	b.SetBytes(int64(len(data)))
-	for b.Loop() {
-		if _, findings := manifest.Decode("in", data); len(findings) > 0 {
-			b.Fatal(findings)
 		}
 	}
 }

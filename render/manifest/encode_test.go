@@ -3,7 +3,6 @@ package manifest_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -400,38 +399,6 @@ func asJSON(t *testing.T, object any) any {
 	}
 	delete(m, "status")
 	return m
-}
-
-func BenchmarkEncode(b *testing.B) {
-	data, err := os.ReadFile("testdata/objects.yaml")
-	if err != nil {
-		b.Fatal(err)
-	}
-	documents, _ := manifest.Decode("objects.yaml", data)
-	var objects []any
-	for range 1000 / len(documents) {
-		for _, d := range documents {
-			objects = append(objects, d.Object)
-		}
-	}
-	for _, format := range []manifest.Format{manifest.YAML, manifest.JSON} {
-		b.Run(fmt.Sprint(format), func(b *testing.B) {
-			for b.Loop() {
-				if err := manifest.Encode(&bytes.Buffer{}, format, objects...); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-	b.Run("sigs.k8s.io/yaml", func(b *testing.B) {
-		for b.Loop() {
-			for _, o := range objects {
-				if _, err := sigsyaml.Marshal(o); err != nil {
-					b.Fatal(err)
-				}
-			}
-		}
-	})
 }
 
 // TestEncode_RequiredStructs encodes the empty value of every struct that children of a TrainJob

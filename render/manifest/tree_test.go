@@ -254,35 +254,3 @@ func TestEncode_Cycles(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkCodec(b *testing.B) {
-	text := []byte(
-		`{"metadata":{"name":"a","labels":{"b":"c"}},"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":8,"memory":"64Gi"}}}],"nodeSelector":{"a":"b"}}}`)
-	var fields map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
-		b.Fatal(err)
-	}
-	b.Run("codec", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			var pod corev1.Pod
-			if !tree.Decode(fields, &pod) {
-				b.Fatal("Decode fails")
-			}
-			if _, ok := tree.Encode(&pod); !ok {
-				b.Fatal("Encode fails")
-			}
-		}
-	})
-	b.Run("json", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			var pod corev1.Pod
-			text, _ := json.Marshal(fields)
-			_ = kjson.UnmarshalCaseSensitivePreserveInts(text, &pod)
-			text, _ = json.Marshal(&pod)
-			var again map[string]any
-			_ = kjson.UnmarshalCaseSensitivePreserveInts(text, &again)
-		}
-	})
-}

@@ -97,24 +97,6 @@ func benchmarkApply(b *testing.B, server *serverside.Server, jobs, managers int)
 	})
 }
 
-// BenchmarkGrowth measures merges of growing inputs. The last column is the time for each manager,
-// job or variable: a straight line keeps it level.
-func BenchmarkGrowth(b *testing.B) {
-	for _, name := range slices.Sorted(maps.Keys(growths)) {
-		g := growths[name]
-		for _, n := range []int{1, g.most / 16, g.most / 4, g.most} {
-			b.Run(fmt.Sprintf("%s=%d", name, n), func(b *testing.B) {
-				template, patches := g.input(n)
-				for b.Loop() {
-					mustApply(b, template, patches)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n),
-					"ns/each")
-			})
-		}
-	}
-}
-
 // upstreamLoop is the merge of Trainer v2.3.0 pkg/runtime/core.
 func upstreamLoop(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) error {
 	labels, annotations := maps.Clone(template.Labels), maps.Clone(template.Annotations)
