@@ -180,9 +180,7 @@ bench: ## the benchmarks
 
 measure:
 	go test -run '^$$' -bench Apply -benchtime 1x ./render/runtimepatch
-	go test -run '^$$' -bench Growth -benchmem ./render/runtimepatch
 	$(call in,fuzz/upstream) test -run '^$$' -bench JobSet -benchtime 1x .
-	$(call in,fuzz/strategic) test -run '^$$' -bench Merge -benchtime 1x .
 	$(call in,fuzz/crds) test -run '^$$' -bench Object -benchtime 1x .
 	go test -run '^$$' -bench Compile ./merge ./render/runtimepatch
 	go test -run '^$$' -bench Size -benchtime 1x ./merge

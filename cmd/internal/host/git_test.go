@@ -56,105 +56,6 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// gitUses are all uses of git, in the working directory.
-var gitUses = map[string]func(t *testing.T) error{
-	"files of a revision": func(t *testing.T) error {
-		r, err := OpenRevision("HEAD")
-		if err != nil {
-			return err
-		}
-		return firstOf(r.Write(t.TempDir()), r.Close())
-	},
-	"common ancestor": func(*testing.T) error { _, err := MergeBase("HEAD", "HEAD"); return err },
-	"untracked files": func(*testing.T) error { _, err := Untracked("."); return err },
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// TestGit_HostileFolder puts a folder into a repository that only looks like a repository. No use
-// of git takes its configuration.
-func TestGit_HostileFolder(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		make func(t *testing.T, dir, elsewhere string)
-		want string
-	}{
-		{"bare repository", func(t *testing.T, dir, _ string) {
-			bare(t, dir, "")
-		}, "looks like a bare repository"},
-		{"bare repository that shares its objects", func(t *testing.T, dir, elsewhere string) {
-			write(t, filepath.Join(dir, "HEAD"), "ref: refs/heads/main\n", 0o666)
-			write(t, filepath.Join(dir, "commondir"), filepath.Join(elsewhere, ".git")+"\n", 0o666)
-		}, "looks like a bare repository"},
-		{"below a bare repository", func(t *testing.T, dir, _ string) {
-			bare(t, filepath.Dir(dir), "")
-		}, "looks like a bare repository"},
-		{"working tree elsewhere", func(t *testing.T, dir, elsewhere string) {
-			bare(t, filepath.Join(dir, ".git"),
-				"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = "+
-					elsewhere+"\n")
-		}, "takes another folder for its working tree"},
-		{"repository of another tree", func(t *testing.T, dir, elsewhere string) {
-			write(t, filepath.Join(dir, ".git"), "gitdir: "+filepath.Join(elsewhere, ".git")+"\n",
-				0o666)
-		}, "belongs to another working tree"},
-		{"objects of another tree", func(t *testing.T, dir, elsewhere string) {
-			bare(t, filepath.Join(dir, ".git"), "[core]\n\tbare = false\n")
-			write(t, filepath.Join(dir, ".git", "commondir"), filepath.Join(elsewhere, ".git"),
-				0o666)
-		}, "belongs to another working tree"},
-		{"objects of another tree, as a linked one", func(t *testing.T, dir, elsewhere string) {
-			write(t, filepath.Join(dir, ".git"), "gitdir: g\n", 0o666)
-			bare(t, filepath.Join(dir, "g"), "")
-			write(t, filepath.Join(dir, "g", "commondir"), filepath.Join(elsewhere, ".git"), 0o666)
-			write(t, filepath.Join(dir, "g", "gitdir"), "../.git", 0o666)
-		}, "belongs to another working tree"},
-		{"objects of the folder above", func(t *testing.T, dir, _ string) {
-			bare(t, filepath.Dir(dir), "[core]\n\tbare = false\n")
-			bare(t, filepath.Join(dir, ".git"), "")
-			write(t, filepath.Join(dir, ".git", "commondir"), "../..", 0o666)
-			write(t, filepath.Join(dir, ".git", "gitdir"), "../.git", 0o666)
-		}, "belongs to another working tree"},
-		{"linked tree without a name", func(t *testing.T, dir, _ string) {
-			bare(t, filepath.Dir(dir), "[core]\n\tbare = false\n")
-			bare(t, filepath.Join(dir, "g"), "")
-			write(t, filepath.Join(dir, ".git"), "gitdir: g\n", 0o666)
-			write(t, filepath.Join(dir, "g", "commondir"), "../..", 0o666)
-		}, "belongs to another working tree"},
-		{"linked tree of another name", func(t *testing.T, dir, elsewhere string) {
-			plainGit(t, elsewhere, "", "-c", "user.name=a", "-c", "user.email=a@example.com",
-				"commit", "-q", "--allow-empty", "-m", "a")
-			plainGit(t, elsewhere, "", "worktree", "add", "-q", filepath.Join(elsewhere, "linked"))
-			write(t, filepath.Join(dir, ".git"),
-				"gitdir: "+filepath.Join(elsewhere, ".git", "worktrees", "linked")+"\n", 0o666)
-		}, "belongs to another working tree"},
-		{"empty .git", func(t *testing.T, dir, _ string) {
-			write(t, filepath.Join(dir, ".git", "a"), "", 0o666)
-		}, "takes another folder for its working tree"},
-	} {
-		for use, run := range gitUses {
-			t.Run(tc.name+"/"+use, func(t *testing.T) {
-				elsewhere := t.TempDir()
-				plainGit(t, elsewhere, "", "init", "-q")
-				dir := filepath.Join(repository(t), "a", "b")
-				write(t, filepath.Join(dir, "file"), "text", 0o666)
-				tc.make(t, dir, elsewhere)
-				t.Chdir(dir)
-				if err := run(t); err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("%s = %v, want %q", use, err, tc.want)
-				}
-			})
-		}
-	}
-}
-
 // TestGit_OtherFolders reads revisions of trees whose repository lies elsewhere and names them.
 func TestGit_OtherFolders(t *testing.T) {
 	dir := repository(t)
@@ -218,32 +119,6 @@ func TestIsBare(t *testing.T) {
 		if got := isBare(dir); got != tc.want {
 			t.Errorf("isBare() = %t with %s, want %t", got, tc.files, tc.want)
 		}
-	}
-}
-
-// bare makes a folder that git takes for a repository.
-func bare(t *testing.T, dir, config string) {
-	write(t, filepath.Join(dir, "HEAD"), "ref: refs/heads/main\n", 0o666)
-	write(t, filepath.Join(dir, "config"), config, 0o666)
-	for _, name := range []string{"objects", "refs"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestGit_Environment sets git's own variables, as a hook of git does. They name another
-// repository, which is not read.
-func TestGit_Environment(t *testing.T) {
-	other := repository(t)
-	write(t, filepath.Join(other, "other"), "text", 0o666)
-	dir := repository(t)
-	write(t, filepath.Join(dir, "untracked"), "text", 0o666)
-	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))
-	t.Setenv("GIT_WORK_TREE", other)
-	t.Setenv("GIT_INDEX_FILE", filepath.Join(other, ".git", "index"))
-	if names, err := Untracked("."); err != nil || fmt.Sprint(names) != "[untracked]" {
-		t.Errorf("Untracked() = %v, %v, want [untracked]", names, err)
 	}
 }
 

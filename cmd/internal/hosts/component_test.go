@@ -1,11 +1,9 @@
 package hosts
 
 import (
-	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -65,106 +63,6 @@ func without(t *testing.T, files map[string]string, name, text string) map[strin
 	return less
 }
 
-// lists are the fields on the way to a reference or a merging list that hold lists of named items.
-var lists = []string{"runtimePatches", "replicatedJobs", "containers", "initContainers", "volumes",
-	"sources", "env", "envFrom", "imagePullSecrets"}
-
-// nested is an object with a value at a path of field names. Items of lists have the key of their
-// list, and the name x.
-func nested(path []string, value any) any {
-	for _, field := range slices.Backward(path) {
-		inner := map[string]any{field: value}
-		if slices.Contains(lists, field) {
-			item, ok := value.(map[string]any)
-			if ok && field == "runtimePatches" {
-				item["manager"] = "x.example.com/x"
-			} else if ok && field != "imagePullSecrets" && field != "sources" &&
-				field != "envFrom" {
-				item["name"] = "x"
-			}
-			inner[field] = []any{value}
-		}
-		value = inner
-	}
-	return value
-}
-
-// manifestOf is a manifest of an object called x.
-func manifestOf(t *testing.T, apiVersion, kind string, fields any) string {
-	t.Helper()
-	object := map[string]any{"apiVersion": apiVersion, "kind": kind,
-		"metadata": map[string]any{"name": "x"}}
-	if fields, ok := fields.(map[string]any); ok {
-		maps.Copy(object, fields)
-	}
-	text, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func apiOf(kind string) string {
-	switch kind {
-	case "ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount":
-		return "v1"
-	case "JobSet":
-		return "jobset.x-k8s.io/v1alpha2"
-	default:
-		return "trainer.kubeflow.org/v1alpha1"
-	}
-}
-
-// TestComponentNames wants a prefix to reach each field of names.yaml, and not without its line.
-func TestComponentNames(t *testing.T) {
-	shipped := component(t)
-	delete(shipped, "/trainjobs/queue.yaml")
-	shipped = without(t, shipped, "/trainjobs/kustomization.yaml",
-		"replacements:\n  - path: queue.yaml\n")
-	of := ""
-	tried := 0
-	for line := range strings.Lines(shipped["/trainjobs/names.yaml"]) {
-		if named, ok := strings.CutPrefix(line, "- kind: "); ok {
-			of = strings.TrimSpace(named)
-		}
-		spec := regexp.MustCompile(`^  - \{kind: (\w+), path: (\S+)\}\n$`).FindStringSubmatch(line)
-		if spec == nil {
-			continue
-		}
-		tried++
-		fields, ok := nested(strings.Split(spec[2], "/"), "x").(map[string]any)
-		if !ok {
-			t.Fatalf("no object of %q", line)
-		}
-		files := map[string]string{
-			"/base/kustomization.yaml": "resources: [object.yaml, named.yaml]\n",
-			"/base/object.yaml":        manifestOf(t, apiOf(spec[1]), spec[1], fields),
-			"/base/named.yaml":         manifestOf(t, apiOf(of), of, nil),
-			"/overlay/kustomization.yaml": "resources: [../base]\nnamePrefix: eu-\ncomponents: " +
-				"[../trainjobs]\n",
-		}
-		last := spec[2][strings.LastIndex(spec[2], "/")+1:]
-		// deeper than metadata.name
-		renamed := regexp.MustCompile(`(?m)^ {4,}(- )?` + last + `: eu-x$`)
-		if text := overlay(t, shipped, files); !renamed.MatchString(text) {
-			t.Errorf("%s %s keeps the name of its %s:\n%s", spec[1], spec[2], of, text)
-		}
-		// Two lines of one text differ in the kind that they name.
-		section := shipped["/trainjobs/names.yaml"][strings.Index(shipped["/trainjobs/names.yaml"],
-			"- kind: "+of+"\n"):]
-		less := maps.Clone(shipped)
-		less["/trainjobs/names.yaml"] = strings.Replace(shipped["/trainjobs/names.yaml"], section,
-			strings.Replace(section, line, "", 1), 1)
-		if text := overlay(t, less, files); renamed.MatchString(text) {
-			t.Errorf("%s %s has the new name of its %s without a line for it:\n%s", spec[1],
-				spec[2], of, text)
-		}
-	}
-	if tried < 80 {
-		t.Errorf("only %d lines; does this test read the file?", tried)
-	}
-}
-
 // listNode is a part of the component's schema.
 type listNode struct {
 	Properties map[string]*listNode `json:"properties"`
@@ -204,47 +102,6 @@ func (n *listNode) merging(path string, wrap func(any) any, do func(path string,
 			}
 			return wrap([]any{same})
 		}, do)
-	}
-}
-
-// TestComponentLists patches an item into each list of the schema, of each kind. The item of the
-// base stays with the schema, and is lost without it.
-func TestComponentLists(t *testing.T) {
-	shipped := component(t)
-	delete(shipped, "/trainjobs/queue.yaml")
-	shipped = without(t, shipped, "/trainjobs/kustomization.yaml",
-		"replacements:\n  - path: queue.yaml\n")
-	bare := without(t, shipped, "/trainjobs/kustomization.yaml", "openapi:\n  path: schema.json\n")
-	var schema struct{ Definitions map[string]*listNode }
-	if err := json.Unmarshal([]byte(shipped["/trainjobs/schema.json"]), &schema); err != nil {
-		t.Fatal(err)
-	}
-	tried := 0
-	for _, name := range slices.Sorted(maps.Keys(schema.Definitions)) {
-		kind := name[strings.LastIndex(name, ".")+1:]
-		schema.Definitions[name].merging("", func(value any) any {
-			return value
-		}, func(path string, base, patch any) {
-			tried++
-			files := map[string]string{
-				"/base/kustomization.yaml": "resources: [object.yaml]\n",
-				"/base/object.yaml":        manifestOf(t, apiOf(kind), kind, base),
-				"/overlay/patch.yaml":      manifestOf(t, apiOf(kind), kind, patch),
-				"/overlay/kustomization.yaml": "resources: [../base]\npatches: [{path: " +
-					"patch.yaml}]\ncomponents: [../trainjobs]\n",
-			}
-			if text := overlay(t, shipped, files); !strings.Contains(text, "one") ||
-				!strings.Contains(text, "two") {
-				t.Errorf("%s %s loses an item:\n%s", kind, path, text)
-			}
-			if text := overlay(t, bare, files); strings.Contains(text, "one") ||
-				!strings.Contains(text, "two") {
-				t.Errorf("%s %s merges without the schema:\n%s", kind, path, text)
-			}
-		})
-	}
-	if tried < 100 {
-		t.Errorf("only %d lists; does this test read the schema?", tried)
 	}
 }
 

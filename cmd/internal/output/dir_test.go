@@ -1,11 +1,8 @@
 package output
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,10 +25,6 @@ func directory(t *testing.T, files map[string]string) string {
 
 func fileOf(name, text string) wholefile.File {
 	return wholefile.File{Name: name, Text: func() ([]byte, error) { return []byte(text), nil }}
-}
-
-func quietDir(dir string, prune bool) Dir {
-	return Dir{Path: dir, Listed: true, Prune: prune, Step: func(string, int, int) {}}
 }
 
 // never interrupts nothing.
@@ -84,37 +77,6 @@ func TestWriteDir_Permissions(t *testing.T) {
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%v, %v; want %v", info.Mode(), err, mode)
-		}
-	}
-}
-
-// TestWriteDirAtOnce lets runs write one directory at the same time. Each run succeeds, and each
-// file comes from one run.
-func TestWriteDirAtOnce(t *testing.T) {
-	const runs, files = 8, 20
-	dir := t.TempDir()
-	var wait sync.WaitGroup
-	errs := make([]error, runs)
-	for run := range runs {
-		wait.Go(func() {
-			var list []wholefile.File
-			for i := range files {
-				list = append(list, fileOf(string(rune('a'+i))+".yaml", fmt.Sprint(run)))
-			}
-			errs[run] = writeDir(dir, list)
-		})
-	}
-	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	got := testenv.Tree(t, dir)
-	if len(got) != files {
-		t.Errorf("%d files, want %d", len(got), files)
-	}
-	for name, text := range got {
-		if len(text) != 1 {
-			t.Errorf("%s is %q", name, text)
 		}
 	}
 }

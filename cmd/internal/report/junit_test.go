@@ -5,11 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 )
 
 // suites is a JUnit report as its readers understand it.
@@ -70,51 +67,6 @@ func parseJUnit(t *testing.T, text string) suites {
 		t.Errorf("the report says that it has %v, and has %v", all.counts, total)
 	}
 	return all
-}
-
-func TestJUnitCounts(t *testing.T) {
-	strict := options()
-	strict.Strict = true
-	for _, tc := range []struct {
-		findings finding.List
-		opts     report.Options
-		want     counts
-		reason   string
-	}{
-		{findings(t), options(), counts{Tests: 13, Failures: 6, Skipped: 5},
-			"errors fail, warnings are skipped, a note passes, and so does the file without " +
-				"findings"},
-		{findings(t), strict, counts{Tests: 13, Failures: 11}, "with Strict, warnings fail"},
-		{nil, options(), counts{Tests: 3}, "each file without findings passes"},
-		{nil, report.Options{}, counts{}, "no files, no cases"},
-		{findings(t), report.Options{}, counts{Tests: 11, Failures: 6, Skipped: 5},
-			"without the names of the files, those with findings"},
-	} {
-		if got := parseJUnit(t, written(t, "junit", tc.findings, tc.opts)); got.counts != tc.want {
-			t.Errorf("%+v, want %+v: %s", got.counts, tc.want, tc.reason)
-		}
-	}
-}
-
-// TestJUnitSuites wants the suites in the order of the files, and each finding in the suite of its
-// file.
-func TestJUnitSuites(t *testing.T) {
-	got := map[string]int{}
-	var order []string
-	for _, s := range parseJUnit(t, written(t, "junit", findings(t)[:11], options())).Suites {
-		got[s.Name] = len(s.Cases)
-		order = append(order, s.Name)
-	}
-	if diff := cmp.Diff(
-		[]string{"jobs/llm.yaml", "jobs/größe 50%.yaml", "runtimes/torch.yaml", "inputs"},
-		order); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(
-		map[string]int{"jobs/llm.yaml": 6, "jobs/größe 50%.yaml": 4, "runtimes/torch.yaml": 1,
-			"inputs": 1}, got); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // tests hold what would end a line, a command or an element, if it were written as it is.

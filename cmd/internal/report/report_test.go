@@ -246,22 +246,6 @@ func TestValuesAreMasked(t *testing.T) {
 	}
 }
 
-// TestNothingActsOnATerminal wants no character in any format that a terminal acts on, and valid
-// UTF-8.
-func TestNothingActsOnATerminal(t *testing.T) {
-	for _, format := range report.Formats() {
-		got := written(t, format, findings(t), options())
-		if strings.ToValidUTF8(got, "") != got {
-			t.Errorf("%s writes invalid UTF-8", format)
-		}
-		for _, bad := range []string{"\x1b", "\x00", "\x07", "\r", "\x7f", "\u009b", "\u202e"} {
-			if strings.Contains(got, bad) {
-				t.Errorf("%s writes %q as it is", format, bad)
-			}
-		}
-	}
-}
-
 func TestUnknownFormat(t *testing.T) {
 	var b bytes.Buffer
 	err := report.Write(&b, "yaml", nil, report.Options{})

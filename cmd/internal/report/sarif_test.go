@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"encoding/json"
-	"net/url"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -59,62 +58,6 @@ func parseSARIF(t *testing.T, text string) sarifLog {
 		t.Fatalf("%d runs", len(log.Runs))
 	}
 	return log
-}
-
-// TestSARIF wants a rule and one location for each result, and no location with an empty property.
-// GitHub requires that.
-func TestSARIF(t *testing.T) {
-	all := findings(t)
-	for _, opts := range []report.Options{options(), {}, {ShowNotes: true, Line: line}} {
-		text := written(t, "sarif", all, opts)
-		run := parseSARIF(t, text).Runs[0]
-		var whole any
-		if err := json.Unmarshal([]byte(text), &whole); err != nil {
-			t.Fatal(err)
-		}
-		noneEmpty(t, "", whole)
-		for _, r := range run.Results {
-			if got := run.Tool.Driver.Rules[r.RuleIndex].ID; got != r.RuleID {
-				t.Errorf("the rule of a result of %s is %s", r.RuleID, got)
-			}
-			if len(r.Locations) != 1 {
-				t.Fatalf("%d locations of %s", len(r.Locations), r.RuleID)
-			}
-			at := r.Locations[0].PhysicalLocation
-			if u, err := url.Parse(at.ArtifactLocation.URI); err != nil || u.IsAbs() ||
-				at.ArtifactLocation.URI == "" {
-				t.Errorf("%q is not a relative URI: %v", at.ArtifactLocation.URI, err)
-			}
-			if at.Region.StartLine < 1 || at.Region.StartColumn < 1 ||
-				at.Region.EndLine != at.Region.StartLine {
-				t.Errorf("no region: %+v", at.Region)
-			}
-			if end := at.Region.EndColumn; end != 0 && end <= at.Region.StartColumn {
-				t.Errorf("an empty region: %+v", at.Region)
-			}
-		}
-	}
-}
-
-// noneEmpty wants no empty text, object or list within a value.
-func noneEmpty(t *testing.T, at string, value any) {
-	t.Helper()
-	empty := value == nil || value == ""
-	switch v := value.(type) {
-	case map[string]any:
-		empty = len(v) == 0
-		for key, child := range v {
-			noneEmpty(t, at+"."+key, child)
-		}
-	case []any:
-		empty = len(v) == 0
-		for _, child := range v {
-			noneEmpty(t, at+"[]", child)
-		}
-	}
-	if empty {
-		t.Errorf("%s is empty", at)
-	}
 }
 
 // TestSARIFFingerprints wants fingerprints that differ, that stay when lines move, and that say
