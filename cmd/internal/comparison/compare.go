@@ -90,7 +90,6 @@ type ObjectDiff struct {
 // owners holds the layers that set an object's fields, and locates their claims.
 type owners struct {
 	*diff.Owners
-	causes *diff.Owners // in their place where they know a field; may be nil
 	locate func(merge.Claim) merge.Claim
 }
 
@@ -106,9 +105,6 @@ func (o *owners) read(of *Object) (err error) {
 func (o *owners) of(path fieldpath.Path) []merge.Claim {
 	if o == nil {
 		return nil
-	}
-	if caused := o.causes.Of(path); caused != nil {
-		return caused
 	}
 	return o.located(o.Of(path))
 }
@@ -317,10 +313,10 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	o := &ObjectDiff{state: stateChanged}
 	if old != nil {
 		o.Key, o.Old, o.before = old.Key, old.Object,
-			&owners{locate: old.Locate, causes: old.Causes}
+			&owners{locate: old.Locate}
 	}
 	if new != nil {
-		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate, causes: new.Causes}
+		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate}
 	}
 	switch {
 	case old == nil:
@@ -365,11 +361,7 @@ func (o *ObjectDiff) attribute() {
 	o.changes.Attribute(o.before.Owners, o.after.Owners)
 	for i := range o.changes {
 		c := &o.changes[i]
-		if caused := o.after.causes.Of(c.Path); caused != nil {
-			c.Before, c.After = nil, caused
-		} else {
-			c.Before, c.After = o.before.located(c.Before), o.after.located(c.After)
-		}
+		c.Before, c.After = o.before.located(c.Before), o.after.located(c.After)
 	}
 }
 
