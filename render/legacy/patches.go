@@ -271,60 +271,6 @@ func stepAt(path fieldpath.Path, i int) fieldpath.Step {
 	return fieldpath.Step{}
 }
 
-// Origins returns a function for one manager's patch. It gives the places in overrides from which
-// the patch takes the field at a path of the TrainJob. For a field of the patch, these are the
-// overrides' fields, the winner first. For a job, they are its overrides in the order of the list,
-// with their targetJobs and the target. A field that only a patch has comes from nowhere. The
-// function returns false for a field within one of these. Such a field comes from the same field
-// within the places of the other.
-func (o *Overrides) Origins() func(fieldpath.Path) ([]fieldpath.Path, bool) {
-	targets := map[string][][2]int{} // the overrides of a job with its place among their targets
-	for i, override := range o.list() {
-		seen := map[string]bool{}
-		for j, target := range override.TargetJobs {
-			if !seen[target.Name] {
-				seen[target.Name] = true
-				targets[target.Name] = append(targets[target.Name], [2]int{i, j})
-			}
-		}
-	}
-	return func(path fieldpath.Path) (places []fieldpath.Path, isKnown bool) {
-		if len(path) <= templateAt {
-			return nil, true
-		}
-		if path[templateAt] == fieldpath.Field("metadata") {
-			if len(path) == templateAt+1 {
-				return nil, true
-			}
-			return []fieldpath.Path{fieldpath.Fields("spec").Append(path[templateAt+1:]...)},
-				len(path) == templateAt+2
-		}
-		if len(path) > podAt+1 {
-			return nil, false
-		}
-		if len(path) != jobAt+1 && len(path) != podAt+1 {
-			return nil, true
-		}
-		_, job, _ := path[jobAt].Item()
-		for _, at := range targets[job] {
-			source := fieldpath.Fields("spec", o.field()).Append(fieldpath.Index(at[0]))
-			switch list := source.Append(fieldpath.Field("targetJobs")); {
-			case len(path) == jobAt+1:
-				places = append(places, source, list, list.Append(fieldpath.Index(at[1])))
-			case o.ofPodSpec():
-				// an override of 2.0 has the fields of the Pod's spec itself
-				places = append(places, source)
-			default:
-				places = append(places, source.Append(path[podAt]))
-			}
-		}
-		if len(path) == podAt+1 {
-			slices.Reverse(places)
-		}
-		return places, true
-	}
-}
-
 // reserved matches the manager of a patch of [Overrides.Patches], or its layer.
 var reserved = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(` + regexp.QuoteMeta(string(merge.Manager(""))) + `)?` +

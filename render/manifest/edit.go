@@ -5,11 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
-
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
@@ -82,56 +78,4 @@ func contentOf(text []byte) (start, end int) {
 		i = next
 	}
 	return max(start, 0), end
-}
-
-// Unset returns the edits that write null as the value of a field that is a word, and name as its
-// key. They move no other character of the text. It returns nil for a field whose text is not only
-// its key and a word, and for a name longer than the key.
-func (d *Document) Unset(path fieldpath.Path, name string) []Edit {
-	s, at := d.place()
-	value := s.Value(at, path)
-	if value == nil || value.Kind != yaml.ScalarNode || s.Part || len(path) == 0 {
-		return nil
-	}
-	object := s.Value(at, path[:len(path)-1])
-	key := s.Find(at, path)
-	i := slices.Index(object.Content, key)
-	if i < 0 || i+1 == len(object.Content) || object.Content[i+1] != value {
-		return nil // an alias or a merge key shares it
-	}
-	edits := make([]Edit, 0, 2)
-	for _, e := range []struct {
-		node *yaml.Node
-		text string
-	}{{key, name}, {value, "null"}} {
-		start := offsetOf(s.Text, e.node.Line, e.node.Column)
-		quote := ""
-		if e.node.Style == yaml.SingleQuotedStyle || e.node.Style == yaml.DoubleQuotedStyle {
-			quote = string(s.Text[start:min(start+1, len(s.Text))])
-		}
-		text := quote + e.text + quote
-		if e.node == value {
-			text = e.text
-		}
-		before := quote + e.node.Value + quote
-		if !bytes.HasPrefix(s.Text[start:], []byte(before)) || len(text) > len(before) {
-			return nil
-		}
-		padded := append([]byte(text), bytes.Repeat([]byte(" "), len(before)-len(text))...)
-		edits = append(edits, Edit{s.Offset + start, s.Offset + start + len(before), padded})
-	}
-	return edits
-}
-
-// offsetOf returns the offset of a place in a text.
-func offsetOf(text []byte, line, column int) int {
-	at := 0
-	for range line - 1 {
-		_, at = source.LineEnd(text, at)
-	}
-	for range column - 1 {
-		_, size := utf8.DecodeRune(text[at:])
-		at += size
-	}
-	return at
 }

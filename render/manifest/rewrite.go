@@ -26,13 +26,8 @@ type Change struct {
 	Do   ChangeKind
 	// Name is the new name of a ReplaceField.
 	Name string
-	// Value is the JSON value of a SetField or a ReplaceField. nil stands for null.
+	// Value is the JSON value of a ReplaceField.
 	Value any
-	// Origins returns the earlier places of a field of a ReplaceField's value, the one in force
-	// first. The new field takes its comments, key order and quotes from there. All paths start at
-	// the object. Origins returns false for a field that was at the same step within the places of
-	// the field around it.
-	Origins func(fieldpath.Path) ([]fieldpath.Path, bool)
 }
 
 // ChangeKind is the kind of a Change.
@@ -41,11 +36,9 @@ type ChangeKind uint8
 const (
 	// RemoveField removes a field. Its comments on lines of their own stay.
 	RemoveField ChangeKind = iota + 1
-	// SetField gives a field another value.
-	SetField
 	// ReplaceField puts a field with another name and value in the place of a field. Comments
-	// within the old value, and within the fields that the same list removes, go to the parts of
-	// the new value that were there, or above the new field.
+	// within the old value, and within the fields that the same list removes, go above the new
+	// field.
 	ReplaceField
 )
 
@@ -126,7 +119,8 @@ func rewriteText(s *source.Source, objects []*Rewriting) (Edit, error) {
 
 // rewriter changes the nodes of a text.
 type rewriter struct {
-	nodes
+	*source.Reading
+	root     *yaml.Node
 	source   *source.Source // a copy of the text that changes
 	newline  string         // of the text, "\n" or "\r\n"
 	indent   string         // of the line of the file on which the text starts
@@ -136,8 +130,7 @@ type rewriter struct {
 }
 
 func newRewriter(s *source.Source, text []byte) (*rewriter, error) {
-	w := &rewriter{nodes: nodes{used: map[*yaml.Node]bool{}}, anchored: map[*yaml.Node]bool{},
-		newline: "\n"}
+	w := &rewriter{anchored: map[*yaml.Node]bool{}, newline: "\n"}
 	if bytes.HasPrefix(text, []byte("%")) {
 		return nil, errDirective
 	}
@@ -217,21 +210,13 @@ func (w *rewriter) object(at fieldpath.Path, changes []Change) error {
 	}
 	replaced := slices.IndexFunc(changes, func(c Change) bool { return c.Do == ReplaceField })
 	if replaced >= 0 {
-		if err := w.replace(fields[replaced], at, changes[replaced]); err != nil {
+		if err := w.replace(fields[replaced], changes[replaced]); err != nil {
 			return fmt.Errorf("%s: %w", changes[replaced].Path, err)
 		}
 	}
 	var gone []field
 	for i, c := range changes {
-		switch c.Do {
-		case SetField:
-			_, value, err := w.newField("value", c.Value)
-			if err != nil {
-				return err
-			}
-			w.keepComments(fields[i].key(), &yaml.Node{}, fields[i].value())
-			*fields[i].value() = *value
-		case RemoveField:
+		if c.Do == RemoveField {
 			gone = append(gone, fields[i])
 		}
 	}
@@ -297,31 +282,36 @@ func (w *rewriter) newField(name string, value any) (key, node *yaml.Node, err e
 }
 
 // replace puts a field in the place of another one.
-func (w *rewriter) replace(f field, at fieldpath.Path, c Change) error {
+func (w *rewriter) replace(f field, c Change) error {
 	key, value, err := w.newField(c.Name, c.Value)
 	if err != nil {
 		return err
 	}
 	oldKey, oldValue := f.key(), f.value()
-	path := c.Path[:len(c.Path)-1].Append(fieldpath.Field(c.Name))
-	a := &arranger{&w.nodes, at, c.Origins}
-	a.arrange(key, value, path, c.Name, nil)
 	f.parent.Content[f.at], f.parent.Content[f.at+1] = key, value
 	w.keepComments(key, oldKey, oldValue)
 	w.head = key
 	return nil
 }
 
-// keepComments adds the comments of a field that have no new place yet to those above a key.
+// keepComments adds the comments of a field to those above a key.
 func (w *rewriter) keepComments(above, key, value *yaml.Node) {
 	lines := commentLines(above.HeadComment)
 	for n := range within(&yaml.Node{Content: []*yaml.Node{key, value}}) {
-		if !w.used[n] {
-			w.used[n] = true
-			lines = append(lines, allComments(n)...)
-		}
+		lines = append(lines, allComments(n)...)
 	}
 	above.HeadComment = strings.Join(lines, "\n")
+}
+
+// commentLines returns the lines of a comment.
+func commentLines(comment string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(comment, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 func prepend(key *yaml.Node, lines []string) {
@@ -415,7 +405,7 @@ func (d *Document) Migration(patches []trainer.RuntimePatch) []Change {
 	}
 	if n := len(changes); n > 0 && len(patches) > 0 {
 		changes[n-1] = Change{Path: changes[n-1].Path, Do: ReplaceField, Name: "runtimePatches",
-			Value: patches, Origins: d.Overrides.Origins()}
+			Value: patches}
 	}
 	return changes
 }

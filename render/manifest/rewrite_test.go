@@ -13,10 +13,6 @@ import (
 func TestReplaceField(t *testing.T) {
 	const head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
 	value := map[string]any{"b": "x", "a": []any{"1", "two"}}
-	origin := func(p fieldpath.Path) ([]fieldpath.Path, bool) { // .spec.made.x was .spec.labels.x
-		return []fieldpath.Path{fieldpath.Fields("spec", "labels")},
-			len(p) == len(fieldpath.Fields("spec", "made"))
-	}
 	tests := []struct {
 		name, file, want, reason string
 		isRemoved, isReversed    bool
@@ -152,8 +148,7 @@ func TestReplaceField(t *testing.T) {
 				slices.Reverse(changes)
 			}
 			if last := &changes[len(changes)-1]; !tt.isRemoved {
-				last.Do, last.Name, last.Value, last.Origins = manifest.ReplaceField, "made", value,
-					origin
+				last.Do, last.Name, last.Value = manifest.ReplaceField, "made", value
 			}
 			objects := []manifest.Rewriting{{Document: documents[0], Changes: changes}}
 			edits, err := manifest.Rewrite(objects), objects[0].Err

@@ -24,8 +24,6 @@ func Bounded(fsys fs.FS, names ...string) fs.FS {
 	switch files := fsys.(type) {
 	case Files:
 		b.Tree = files
-	case *Overlay:
-		b.Tree = files
 	case ownfile.Dir:
 		b.Tree, b.folder = Files{}, string(files)
 		names = []string{b.folder}
@@ -204,15 +202,7 @@ func (b *bounded) Real(name string) (string, error) {
 
 func (b *bounded) Open(name string) (fs.File, error) {
 	return in(b, name, func(root *os.Root, below string) (fs.File, error) {
-		file, err := ownfile.Open(root, below)
-		if err != nil {
-			return nil, err
-		}
-		if _, isOverlay := b.Tree.(*Overlay); isOverlay {
-			file.Close() // reading only
-			return b.Tree.Open(name)
-		}
-		return file, nil
+		return ownfile.Open(root, below)
 	})
 }
 

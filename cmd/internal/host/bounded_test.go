@@ -102,22 +102,13 @@ func TestBounded(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Chdir(filepath.Join(dir, tc.here))
-			changed := NewOverlay(Files{})
-			for _, files := range []fs.FS{Files{}, changed} {
-				bounded := Bounded(files, tc.named)
-				data, err := fs.ReadFile(bounded, tc.file)
-				if !errors.Is(err, tc.want) || (tc.want == nil) != (len(data) > 0) {
-					t.Errorf("ReadFile(%s) = %q, %v; want %v", tc.file, data, err, tc.want)
-				}
-				if _, err := fs.Stat(bounded, tc.file); !errors.Is(err, tc.want) {
-					t.Errorf("Stat(%s) = %v, want %v", tc.file, err, tc.want)
-				}
+			bounded := Bounded(Files{}, tc.named)
+			data, err := fs.ReadFile(bounded, tc.file)
+			if !errors.Is(err, tc.want) || (tc.want == nil) != (len(data) > 0) {
+				t.Errorf("ReadFile(%s) = %q, %v; want %v", tc.file, data, err, tc.want)
 			}
-			changed.Change(tc.file, []byte("changed"))
-			if data, err := fs.ReadFile(Bounded(changed, tc.named), tc.file); !errors.Is(
-				err, tc.want) || tc.want == nil && string(data) != "changed" {
-				t.Errorf("ReadFile(%s) = %q, %v; want the change or %v", tc.file, data, err,
-					tc.want)
+			if _, err := fs.Stat(bounded, tc.file); !errors.Is(err, tc.want) {
+				t.Errorf("Stat(%s) = %v, want %v", tc.file, err, tc.want)
 			}
 		})
 	}

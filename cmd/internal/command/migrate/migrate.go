@@ -53,10 +53,9 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 		Long: `Rewrite objects of earlier versions for Trainer 2.3.
 
 A TrainJob of Trainer 2.0 or 2.1 with spec.podSpecOverrides, spec.podTemplateOverrides, spec.labels or
-spec.annotations gets a patch of one manager in spec.runtimePatches. The word auto as numProcPerNode, of a
-TrainJob or of a torch policy, is removed, since a missing field means the same. A training job of kubeflow.org/v1 becomes a TrainJob and a
+spec.annotations gets a patch of one manager in spec.runtimePatches. A training job of kubeflow.org/v1 becomes a TrainJob and a
 TrainingRuntime of its own. The kinds are
-PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob and PaddleJob. docs/migrate.md describes every field.
+PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob and PaddleJob.
 
 The command proves the rewrite of a TrainJob: it renders both forms with the TrainJob's runtime, and compares
 the JobSets. If they differ, or if today's API cannot express a field, a finding gives the reason. Then the
@@ -154,13 +153,12 @@ type migration struct {
 	flags    migrateFlags
 	findings finding.List
 	sources  map[fieldpath.Object]*manifest.Document // the source documents of the new objects
-	readable map[string]readable                     // the files whose text is not the one of Input
 }
 
 func run(p *host.Program, flags migrateFlags) error {
 	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
 	m := migration{flags: flags, sources: map[fieldpath.Object]*manifest.Document{}}
-	m.Input, m.readable = readWithoutAuto(p, flags.Flags)
+	m.Input = workspace.Read(p, flags.Flags)
 	// migrate resolves this finding
 	m.findings = m.Input.Findings.Where(func(f finding.Finding) bool {
 		return f.Code != codes.OldAPI
@@ -191,11 +189,8 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	for i, d := range text.Documents {
 		m.unknownJob(d)
 		objects[i].Document = d
-		if at := m.readable[text.Name].at[i]; at != nil {
-			objects[i].Changes = append(objects[i].Changes, removeNumber(d, at))
-		}
 		if d.Overrides != nil {
-			objects[i].Changes = append(objects[i].Changes, m.overrides(d)...)
+			objects[i].Changes = m.overrides(d)
 		}
 	}
 	edits := manifest.Rewrite(objects)
@@ -207,11 +202,7 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	edits = append(edits, m.trainingJobs(text)...)
 	after := manifest.ApplyEdits(text.Data, edits)
 	m.checkTarget(text.Name, after)
-	before := text.Data
-	if file, ok := m.readable[text.Name]; ok {
-		before = file.data
-	}
-	return output.Rewritten{Name: text.Name, Old: before, New: after}
+	return output.Rewritten{Name: text.Name, Old: text.Data, New: after}
 }
 
 // checkTarget reports the fields of a rewritten file that the target release lacks. Their places
