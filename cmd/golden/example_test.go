@@ -4,10 +4,6 @@ import (
 	"fmt"
 	"testing/fstest"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-
 	"github.com/trainweld/trainweld/cmd/golden"
 )
 
@@ -91,33 +87,4 @@ func ExampleFind() {
 	//     .spec.replicatedJobs[name="node"].template.spec.parallelism changed by trainjob (testdata/nodes/trainjob.yaml:7:13)
 	// -     2
 	// +     3
-}
-
-func ExampleWalk() {
-	runtime := &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "plain"}}
-	runtime.Spec.Template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
-	starts, err := golden.Walk(runtime)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, s := range starts {
-		fmt.Println(s.Name)
-	}
-	fmt.Printf("%s", starts[1].Files["trainjob.yaml"])
-	// Output:
-	// plain
-	// suspended
-	// patch-metadata
-	// patch-scheduling
-	// patch-service-account
-	// # Nothing runs before the TrainJob is resumed.
-	// apiVersion: trainer.kubeflow.org/v1alpha1
-	// kind: TrainJob
-	// metadata:
-	//   name: suspended
-	// spec:
-	//   runtimeRef:
-	//     name: plain
-	//   suspend: true
 }

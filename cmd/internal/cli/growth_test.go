@@ -215,9 +215,6 @@ func growing() []growth {
 						"{manager: o%[1]d, target: {kind: ConfigMap}, patch: {data: {k%[1]d: b}}}, ")
 				return stdin(mergeList(patches, func(int) string { return configMaps(1) }))(n)
 			}},
-		{name: "cases of runtimes", n: 3,
-			args:   []string{"test", "--init", "runtimes.yaml", "--output-dir=cases"},
-			folder: runtimes},
 		{name: "cases", n: 20, args: []string{"test", "cases"}, folder: cases},
 		{name: "update cases", n: 20, args: []string{"test", "cases", "--update"}, folder: cases},
 		{name: "migrate training jobs", n: 50, args: []string{"migrate"}, file: func(n int) string {

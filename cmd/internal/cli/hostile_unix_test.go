@@ -196,7 +196,6 @@ func TestInterruptedOpen(t *testing.T) {
 			{"render", "-f", "PIPE", "--output-dir", "OUT"}, {"check", "PIPE"},
 			{"migrate", "-w", "PIPE"},
 			{"diff", "PIPE", job}, {"conflicts", "-f", job, "-r", "PIPE"},
-			{"test", "--init", "PIPE"},
 		} {
 			w := waiting{dir: t.TempDir(), sent: sent, out: new(bytes.Buffer)}
 			pipe := filepath.Join(w.dir, "pipe.yaml")

@@ -69,6 +69,11 @@ func Removals() []Removal {
 		{"render", "observed", "use --old DUMP"},
 		{"render", "show-notes", "use --all"},
 		{"schema", "", "give the editor the schemas of the custom resource definitions"},
+		{"test", "init", "write a TrainJob to a folder of its own below that of the runtime, and " +
+			"record its rendering: trainweld test DIR --update"},
+		{"test", "k", "render the build to a folder with trainweld render, and test that"},
+		{"test", "kustomize", "render the build to a folder with trainweld render, and test that"},
+		{"test", "output-dir", "name the folder of the cases"},
 	}
 }
 

@@ -98,12 +98,6 @@ func (d *Dir) ReadFile(name string) ([]byte, error) {
 	return data, d.named(err)
 }
 
-// Exists reports whether any file has that name.
-func (d *Dir) Exists(name string) bool {
-	_, err := d.root.Lstat(name)
-	return err == nil
-}
-
 // Sum returns the SHA-256 sum of text in hexadecimal.
 func Sum(text []byte) string {
 	sum := sha256.Sum256(text)

@@ -38,9 +38,6 @@ type testFlags struct {
 	verbose bool
 	*option.Global
 	workspace.Flags
-	init      bool
-	kustomize []string
-	outputDir string
 }
 
 // The values of --update.
@@ -54,7 +51,7 @@ func Command(p *host.Program, g *option.Global) *cobra.Command {
 	flags := testFlags{Global: g}
 	g.Inputs(&flags.Flags)
 	cmd := &cobra.Command{
-		Use:   "test DIR... [flags] | test --init {RUNTIME... | -k DIR... --output-dir DIR}",
+		Use:   "test DIR... [flags]",
 		Short: "Test that runtimes render to their reviewed results",
 		Long: `Render the cases below directories, and compare the results with their want folders. A case is a folder with a
 TrainJob. Its runtime is in the same folder, or in a folder above it up to DIR, so that cases can share it. An
@@ -64,11 +61,7 @@ The folder want has one file for each TrainJob, as render --output-dir writes it
 and warnings, if there are any. A difference is shown by merge key, with the layer that sets the field now.
 --update writes the results, and removes files without a result. --update=diff shows these changes.
 
---init creates cases for runtimes: TrainJobs that use the features of each runtime. It writes them to the folder of
-the runtime, or to --output-dir with a copy of the runtime. It does not change an existing case. With -k, it takes the
-runtimes of each build, and the cases of a build get a folder of its path.
-
-The report goes to standard output, a summary to standard error. docs/golden.md has more.
+The report goes to standard output, a summary to standard error.
 
 Exit status: 0 every case passes, or was updated; 1 a case fails, or --update=diff shows a change; 2 usage, input
 or output failed.`,
@@ -82,16 +75,9 @@ or output failed.`,
   trainweld test testdata/runtimes --update=diff
   trainweld test testdata/runtimes --update
 
-  # A first set of cases for a runtime
-  trainweld test --init runtimes/torch.yaml
-  trainweld test --init -k overlays/ --output-dir testdata/runtimes
-
   # For continuous integration
   trainweld test testdata/runtimes -o junit > golden.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if flags.init {
-				return initialize(p, cmd, flags, args)
-			}
 			return run(p, flags, args)
 		},
 	}
@@ -102,14 +88,8 @@ or output failed.`,
 	f.StringVarP(&flags.format, "output", "o", "text",
 		"the format of the report: text, "+strings.Join(report.TestFormats(), ", "))
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also name the cases that pass")
-	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
-	option.AddKustomize(f, &flags.kustomize,
-		"with --init: take the runtimes of the kustomizations in or below a directory")
-	f.StringVar(&flags.outputDir, "output-dir", "",
-		"with --init: write the cases, and a copy of the runtime, into this directory")
 	commandline.Words(cmd, "update", updateWrite, updateDiff)
 	commandline.Words(cmd, "output", testFormats()...)
-	_ = cmd.MarkFlagDirname("output-dir")
 	return cmd
 }
 
@@ -139,9 +119,6 @@ func (flags testFlags) check(dirs []string) error {
 	}
 	if err := flags.Color.Check(flags.format); err != nil {
 		return err
-	}
-	if flags.outputDir != "" || len(flags.kustomize) > 0 {
-		return errors.New("-k and --output-dir need --init")
 	}
 	return nil
 }
@@ -244,8 +221,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 			return nil, err
 		} else if !info.IsDir() {
 			return nil, exit.Usage(
-				fmt.Errorf("%s is not a directory; test takes directories with cases, and --init "+
-					"takes runtimes", printable.Name(dir)))
+				fmt.Errorf("%s is not a directory; test takes directories with cases", printable.Name(dir)))
 		}
 		found, err := golden.Find(host.Bounded(ownfile.Dir(dir)), filepath.ToSlash(dir))
 		if err != nil {
@@ -253,8 +229,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		}
 		if len(found) == 0 {
 			return nil, fmt.Errorf(
-				"there is no case in %s: a case is a folder with a TrainJob; --init makes some "+
-					"for a runtime", printable.Name(dir))
+				"there is no case in %s: a case is a folder with a TrainJob", printable.Name(dir))
 		}
 		all += len(found)
 		for _, c := range found {
