@@ -1,34 +1,30 @@
 package host
 
 import (
-	"os"
 	"path/filepath"
 )
 
-// Rooted returns a function that names a file by its path from the root of the repository around
-// the working directory. It returns other files, and those of standard input, as they are. Without
-// a repository it returns nil.
+// Rooted returns a function that names a file by its path from the root of a repository: the one
+// around the working directory, or for a file outside of that, the one around the file. The function
+// returns a file of no repository, and standard input, as they are.
 func Rooted() func(file string) string {
 	here, err := Files{}.Real(".")
 	if err != nil {
-		return nil
+		return func(file string) string { return file }
 	}
-	root := here
-	for ; ; root = filepath.Dir(root) {
-		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
-			break
-		}
-		if root == filepath.Dir(root) {
-			return nil
-		}
-	}
+	around := repositoryOf(here, ".")
+	roots := map[string]string{} // by directory
 	return func(file string) string {
-		name := file
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(here, name)
+		name := absolute(here, file)
+		root := around
+		if dir := filepath.Dir(name); root == "" || !within(root, name) {
+			if _, known := roots[dir]; !known {
+				roots[dir] = repositoryOf(here, dir)
+			}
+			root = roots[dir]
 		}
 		relative, err := filepath.Rel(root, name)
-		if err != nil || !filepath.IsLocal(relative) || file == "-" {
+		if root == "" || err != nil || !filepath.IsLocal(relative) || file == "-" {
 			return file
 		}
 		return filepath.ToSlash(relative)

@@ -184,7 +184,7 @@ func (t *testRun) diffLine(line string) string {
 
 // end writes the summary, and returns an error with the exit status.
 func (t *testRun) end() error {
-	if rooted := host.Rooted(); t.flags.format == "github" && rooted != nil {
+	if rooted := host.Rooted(); t.flags.format == "github" {
 		for i := range t.tests {
 			for f := range t.tests[i].Failures {
 				at := &t.tests[i].Failures[f].Position
