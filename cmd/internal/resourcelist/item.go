@@ -69,6 +69,34 @@ func (i *Item) Data() (data map[string]string, bad []string) {
 	return data, bad
 }
 
+// Fields returns the fields of an item beside those that each object has: a scalar as it is, a list
+// of scalars with one a line, and another value as YAML.
+func (i *Item) Fields() (map[string]string, error) {
+	fields := map[string]string{}
+	for f := 0; f+1 < len(i.node.Content); f += 2 {
+		key, value := i.node.Content[f].Value, resolveAlias(i.node.Content[f+1])
+		isObject := func(n *yaml.Node) bool { return resolveAlias(n).Kind != yaml.ScalarNode }
+		switch {
+		case slices.Contains([]string{"apiVersion", "kind", "metadata"}, key):
+		case value.Kind == yaml.ScalarNode:
+			fields[key] = scalarValue(value)
+		case value.Kind == yaml.SequenceNode && !slices.ContainsFunc(value.Content, isObject):
+			var lines []string
+			for _, item := range value.Content {
+				lines = append(lines, scalarValue(item))
+			}
+			fields[key] = strings.Join(lines, "\n")
+		default:
+			var b bytes.Buffer
+			if err := encodeNode(&b, value); err != nil {
+				return nil, err
+			}
+			fields[key] = b.String()
+		}
+	}
+	return fields, nil
+}
+
 // The annotations in which an orchestrator stores an item's file and its index. The second prefix
 // is the older one; kustomize and kpt write both.
 const (

@@ -39,28 +39,28 @@ other items stay as they are, including JobSets. Annotations that name an item's
 Findings become results of the list. A conflict has a tag for each manager's value. Findings also go to
 standard error, since kustomize does not show results. If one is an error, the items stay as they were.
 
-Options are the data of the functionConfig, a ConfigMap:
+Options are the fields of a functionConfig of kind RenderTrainJobs, of trainweld.github.io/v1alpha1:
 
   to             jobset, jobs or pods
   as             applied or stored
   for            review, or apply for JobSets that are applied instead of the TrainJobs: see render --help
   onConflict     fail or last
-  forceManagers  managers that win all their conflicts, one a line, the first one first
+  forceManagers  managers that win all their conflicts, the first one first
   mode           replace or add
   trainerVersion the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2, 2.3 or 2.4
   kubernetesVersion
                  the minor version of Kubernetes: 1.32, 1.33, 1.34, 1.35, 1.36 or 1.37
   namespace      the namespace of objects that name none (default "default")
-  patches        managers' patches as text, applied to every TrainJob after its own
-  files          files and directories with TrainJobs and runtimes, one a line, for a generator
-  runtimeFiles   files and directories with runtimes, one a line
-  patchFiles     files with managers' patches, one a line
+  patches        managers' patches, applied to every TrainJob after its own
+  files          files and directories with TrainJobs and runtimes, for a generator
+  runtimeFiles   files and directories with runtimes
+  patchFiles     files with managers' patches
   policy         the policy file (default the nearest trainweld.yaml)
   recursive      true to also read subdirectories
   strict         true to count warnings as errors
   all            true to also show notes, which report no problem
 
-A functionConfig of kind MergePatches, of trainweld.github.io/v1alpha1, instead merges managers' patches into items
+A functionConfig of kind MergePatches instead merges managers' patches into items
 of any kind, by the definition of the kind, and renders nothing:
 
   patches         the patches in their order: manager, patch, an object or a string with one, and target, which selects
@@ -116,7 +116,7 @@ func run(p *host.Program) error {
 	if err := option.UnknownManager(f.in, option.ForceFlag, opts.Force); err != nil {
 		return rejectOptions(
 			p, list, []misuse{
-				{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
+				{opts.at + "forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
 	}
 	return f.answer(p, f.run(), nil, fnHelp)
 }

@@ -5,15 +5,13 @@ package fn
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
 )
 
 // gone returns the warning on a field that the next release does not read.
-func gone(path, instead string) misuse {
-	name := path[strings.LastIndexByte(path, '.')+1:]
+func gone(path, name, instead string) misuse {
 	return misuse{path, name + " is gone with the next release: " + instead}
 }
 
@@ -24,7 +22,7 @@ func (o *mergeOptions) takeFormer() (used []misuse) {
 		if !isSet {
 			return
 		}
-		if used = append(used, gone("."+field, "use "+instead)); word != "" {
+		if used = append(used, gone("."+field, field, "use "+instead)); word != "" {
 			o.Option = append(o.Option, word)
 		}
 	}
@@ -42,7 +40,7 @@ func (o *mergeOptions) takeFormer() (used []misuse) {
 	take(o.ProtectedError, "protectedError", "protect-error", "option: [protect-error]")
 	take(o.Unions != "", "unions", unions, "option: ["+unions+"]")
 	if o.Empty != "" {
-		used = append(used, gone(".empty", "leave empty strings out of the patches"))
+		used = append(used, gone(".empty", "empty", "leave empty strings out of the patches"))
 	}
 	if o.Precedence != "" {
 		o.OnConflict = string(o.Precedence)

@@ -31,11 +31,12 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// The kind of a functionConfig with patches for objects of any kind.
+// The kind of a functionConfig with patches for objects of any kind, and the version of all kinds.
 const (
-	mergeGroup   = "trainweld.github.io"
-	mergeVersion = "v1alpha1"
-	mergeKind    = "MergePatches"
+	configGroup   = "trainweld.github.io"
+	configMinor   = "v1alpha1"
+	configVersion = configGroup + "/" + configMinor
+	mergeKind     = "MergePatches"
 )
 
 // mergePatches is such a functionConfig.
@@ -93,15 +94,15 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 	if err != nil {
 		return nil, []misuse{{".", err.Error()}}
 	}
-	kind := manifest.Kind{Group: mergeGroup, Version: mergeVersion, Kind: mergeKind,
+	kind := manifest.Kind{Group: configGroup, Version: configMinor, Kind: mergeKind,
 		New: func() any { return &o.mergePatches }}
 	documents, found := manifest.DecodeKinds(configFile, data, []manifest.Kind{kind})
 	for _, f := range found {
 		reject(f.Path.String(), "%s; %s", f.Message, f.Remedy.Text)
 	}
 	if len(wrong) == 0 && (len(documents) != 1 || documents[0].Object == nil) {
-		reject(".apiVersion", "unsupported value %q: must be %s/%s", config.ID().APIVersion,
-			mergeGroup, mergeVersion)
+		reject(".apiVersion", "unsupported value %q: must be %s", config.ID().APIVersion,
+			configVersion)
 	}
 	if len(wrong) > 0 {
 		return nil, wrong

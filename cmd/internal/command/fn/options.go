@@ -27,8 +27,12 @@ type fnOptions struct {
 	version  *string
 	minor    *string // of Kubernetes
 	gates    string
+	at       string   // the path of the options in the functionConfig, before their names
 	former   []misuse // options that the next release does not read
 }
+
+// renderKind is the kind of a functionConfig with the options of a rendering.
+const renderKind = "RenderTrainJobs"
 
 // fnOption is an option of the functionConfig.
 type fnOption struct {
@@ -99,23 +103,37 @@ func (m misuse) Error() string { return fmt.Sprintf("functionConfig: %s: %s", m.
 
 // parseFnOptions parses the functionConfig, which may be nil. It returns all errors in it.
 func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
-	o := &fnOptions{Render: option.Render{To: "jobset", Global: &option.Global{}}}
+	o := &fnOptions{Render: option.Render{To: "jobset", Global: &option.Global{}}, at: "."}
 	if config == nil {
 		return o, nil
 	}
-	if id := config.ID(); id.APIVersion != "v1" || id.Kind != "ConfigMap" {
+	var wrong []misuse
+	var data map[string]string
+	switch id := config.ID(); {
+	case id.APIVersion == configVersion && id.Kind == renderKind:
+		var err error
+		if data, err = config.Fields(); err != nil {
+			return o, []misuse{{".", err.Error()}}
+		}
+	case id.APIVersion == "v1" && id.Kind == "ConfigMap":
+		var bad []string
+		data, bad = config.Data()
+		o.at = ".data."
+		for _, key := range bad {
+			wrong = append(
+				wrong, misuse{
+					o.at + key, "must be a string: write several lines as a block, after |"})
+		}
+		if len(data) > 0 { // kpt gives an empty one
+			o.former = append(o.former, gone(".kind", "ConfigMap",
+				fmt.Sprintf("use %s of %s, whose fields are the options", renderKind,
+					configVersion)))
+		}
+	default:
 		return o, []misuse{
 			{".kind", fmt.Sprintf(
-				"must be ConfigMap of v1, whose data are options, or %s of %s/%s, which has "+
-					"patches; got apiVersion %q and kind %q", mergeKind, mergeGroup, mergeVersion,
-				id.APIVersion, id.Kind)}}
-	}
-	var wrong []misuse
-	data, bad := config.Data()
-	for _, key := range bad {
-		wrong = append(
-			wrong, misuse{
-				".data." + key, "must be a string: write several lines as a block, after |"})
+				"must be %s, which has options, or %s, which has patches, of %s; got apiVersion "+
+					"%q and kind %q", renderKind, mergeKind, configVersion, id.APIVersion, id.Kind)}}
 	}
 	options := fnOptionList()
 	names := make([]string, len(options))
@@ -125,13 +143,14 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		value := data[key]
 		if key == "showNotes" {
-			o.former, key = append(o.former, gone(".data.showNotes", "use all")), "all"
+			o.former = append(o.former, gone(o.at+key, key, "use all"))
+			key = "all"
 		}
 		i := slices.Index(names, key)
 		if i < 0 {
 			wrong = append(
 				wrong, misuse{
-					".data." + key, "no such option" + option.DidYouMean(key, names) +
+					o.at + key, "no such option" + option.DidYouMean(key, names) +
 						"; the options are " + strings.Join(names, ", ")})
 			continue
 		}
@@ -139,7 +158,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		if known.values != nil && !slices.Contains(known.values, value) {
 			wrong = append(
 				wrong, misuse{
-					".data." + key,
+					o.at + key,
 					fmt.Sprintf("unsupported value %q: supported values: %s%s", value,
 						strings.Join(known.values, ", "), option.DidYouMean(value, known.values))})
 			continue
@@ -151,40 +170,40 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		if slices.Contains(paths, "-") {
 			wrong = append(
 				wrong, misuse{
-					".data." + name,
+					o.at + name,
 					"standard input is the ResourceList itself; name files or directories"})
 		}
 	}
 	if o.Policy == manifest.Stdin {
 		wrong = append(
-			wrong, misuse{".data.policy", "standard input is the ResourceList itself; name a file"})
+			wrong, misuse{o.at + "policy", "standard input is the ResourceList itself; name a file"})
 	}
 	if err := workspace.CheckNamespace(o.Namespace); err != nil {
-		wrong = append(wrong, misuse{".data.namespace", strings.TrimPrefix(err.Error(), "-n: ")})
+		wrong = append(wrong, misuse{o.at + "namespace", strings.TrimPrefix(err.Error(), "-n: ")})
 	}
 	var err error
 	if o.version != nil {
 		if o.Release, err = release.Parse(*o.version); err != nil {
-			wrong = append(wrong, misuse{".data.trainerVersion", err.Error()})
+			wrong = append(wrong, misuse{o.at + "trainerVersion", err.Error()})
 		}
 	}
 	if o.minor != nil {
 		if o.Kubernetes, err = minor.Parse(*o.minor); err != nil {
-			wrong = append(wrong, misuse{".data.kubernetesVersion", err.Error()})
+			wrong = append(wrong, misuse{o.at + "kubernetesVersion", err.Error()})
 		}
 	}
 	if o.FeatureGates, err = render.ParseFeatureGates(o.gates); err != nil {
-		wrong = append(wrong, misuse{".data.featureGates", err.Error()})
+		wrong = append(wrong, misuse{o.at + "featureGates", err.Error()})
 	}
 	if o.For == option.ForApply && (o.add || o.To != "jobset") {
 		wrong = append(
 			wrong, misuse{
-				".data.for", "apply renders JobSets in place of their TrainJobs: remove mode and to"})
+				o.at + "for", "apply renders JobSets in place of their TrainJobs: remove mode and to"})
 	}
 	if o.add && o.To == "pods" && o.as == render.Stored {
 		wrong = append(
 			wrong, misuse{
-				".data.mode",
+				o.at + "mode",
 				"the cluster names stored Pods, so the next run would not find them: remove " +
 					"mode: add, or set as: applied"})
 	}
