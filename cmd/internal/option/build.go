@@ -7,12 +7,17 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 )
 
+// AddKustomize adds the flag that builds kustomizations.
+func AddKustomize(f *pflag.FlagSet, dirs *[]string, usage string) {
+	f.VarP((*Paths)(dirs), "kustomize", "k", usage+" (repeatable)")
+	_ = f.SetAnnotation("kustomize", cobra.BashCompSubdirsInDir, nil)
+}
+
 // AddBuilds adds the flag that builds kustomizations.
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
-	f.VarP((*Paths)(&flags.Kustomize), "kustomize", "k",
+	AddKustomize(f, &flags.Kustomize,
 		"build the kustomizations in or below a directory, each as an input of its own with the "+
-			"other files (repeatable)")
-	_ = f.SetAnnotation("kustomize", cobra.BashCompSubdirsInDir, nil)
+			"other files")
 }
 
 // Forced collects which managers of a flag, such as --force-manager, the parts of a run know. Some
