@@ -160,6 +160,11 @@ func (j *JobDiff) take(e UpdateEffect, first *JobDiff) {
 	if all && reached != nil && len(j.Objects) > 0 && isDecided && j.updateEffect.Fields == nil {
 		j.updateEffect.Update = Kept
 	}
+	if all && j.updateEffect.Update == Kept { // the effect says it of all changes
+		for _, o := range j.Objects {
+			o.kept = nil
+		}
+	}
 }
 
 // keep marks the changes of an object that the reached one lacks.
