@@ -105,3 +105,14 @@ func ownLines(text []byte) (comments []string) {
 	}
 	return comments
 }
+
+// commentLines returns the lines of a comment.
+func commentLines(comment string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(comment, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}

@@ -303,17 +303,6 @@ func (w *rewriter) keepComments(above, key, value *yaml.Node) {
 	above.HeadComment = strings.Join(lines, "\n")
 }
 
-// commentLines returns the lines of a comment.
-func commentLines(comment string) []string {
-	var lines []string
-	for line := range strings.SplitSeq(comment, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
 func prepend(key *yaml.Node, lines []string) {
 	key.HeadComment = strings.Join(append(lines, commentLines(key.HeadComment)...), "\n")
 }

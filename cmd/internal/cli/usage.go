@@ -32,8 +32,6 @@ func mostUsed(command string) []string {
 		return []string{"git", "runtimes", "patch", "to", "output"}
 	case "migrate":
 		return []string{"filename", "in-place", "diff", "list", "manager"}
-	case "test":
-		return []string{"update", "run", "init", "verbose", "output"}
 	default:
 		return nil
 	}

@@ -49,8 +49,6 @@ type Options struct {
 	// More says how the user sees the findings that a group does not show, such as with a flag. It
 	// may be empty.
 	More string
-	// Title is the heading of a page, and Lead the line below it, which tells what was looked at.
-	Title, Lead string
 	// Strict counts warnings as errors in formats with passes and failures, and says why a note
 	// fails the run.
 	Strict bool

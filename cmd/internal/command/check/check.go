@@ -199,8 +199,7 @@ func run(p *host.Program, flags checkFlags) error {
 	}
 	found := all.Joined()
 	opts := flags.Report(p, p.Stdout)
-	opts.Strict, opts.Title, opts.Lead = flags.strict, "What the cluster would say",
-		fmt.Sprint(j.count)+report.Releases(j.lines.Releases())
+	opts.Strict = flags.strict
 	opts.Line, opts.Version, opts.Releases, opts.Files, opts.Rooted = j.lines.Line, p.Version(),
 		j.lines.Releases(), j.lines.Order, host.Rooted()
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {

@@ -169,7 +169,6 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 	opts := flags.Report(p, p.Stdout)
 	opts.Line, opts.Version, opts.Releases, opts.Files, opts.Rooted = in.Line, p.Version(),
 		in.Releases(), in.Order, host.Rooted()
-	opts.Title, opts.Lead = "Who disagrees", "looked at "+of+report.Releases(in.Releases())
 	opts.ShowNotes = true // a note tells which rule settles a conflict
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
