@@ -147,28 +147,3 @@ func TestPodsStopsWhenAsked(t *testing.T) {
 	}
 	stop()
 }
-
-func TestEphemeralClaims(t *testing.T) {
-	js := jobSet(t, oneNode)
-	js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Volumes = []corev1.Volume{
-		{Name: "tmp"},
-		{Name: "scratch",
-			VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
-				VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
-					Spec: corev1.PersistentVolumeClaimSpec{
-						AccessModes: []corev1.PersistentVolumeAccessMode{"ReadWriteOnce"}}},
-			}}},
-	}
-	pod := pods(t, js, render.PodsOptions{})[1]
-	claims := render.EphemeralClaims(pod, "x7k2p")
-	if len(claims) != 1 || claims[0].Name != "llm-node-0-1-x7k2p-scratch" ||
-		claims[0].Namespace != "team" ||
-		len(claims[0].Spec.AccessModes) != 1 || claims[0].OwnerReferences != nil {
-		t.Errorf("%+v", claims)
-	}
-	pod = pods(t, js, render.PodsOptions{JobsOptions: render.JobsOptions{OwnerReferences: true}})[1]
-	if owner := render.EphemeralClaims(pod, "x7k2p")[0].OwnerReferences; len(owner) != 1 ||
-		owner[0].Kind != "Pod" || owner[0].Name != "llm-node-0-1-x7k2p" {
-		t.Errorf("owner %+v: a claim goes with its Pod", owner)
-	}
-}

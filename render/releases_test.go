@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
@@ -254,67 +251,6 @@ func TestFictionalReleases(t *testing.T) {
 	}
 	if turns < len(releaseCases) {
 		t.Errorf("%d stories have %d turns", len(releaseCases), turns)
-	}
-}
-
-// TestOverridesOfReleases renders one TrainJob with the overrides of 2.0 and of 2.1. Both merge
-// into the Pod's spec by the tags of Kubernetes (mergePodSpecOverrides of v2.0.1,
-// mergePodTemplateOverrides of v2.1.0).
-func TestOverridesOfReleases(t *testing.T) {
-	account := "sa"
-	env := []legacy.ContainerOverride{{Name: "side", Env: []corev1.EnvVar{{Name: "B", Value: "2"}}}}
-	tolerations := []corev1.Toleration{{Key: "mine", Operator: corev1.TolerationOpExists}}
-	targets := []legacy.TargetJob{{Name: "node"}, {Name: "gone"}}
-	testCase := policyCase{
-		jobs: replicatedJob("node", "", trainerLabel, "",
-			`tolerations: [{key: theirs}], containers: [{name: node, image: i}, {name: side, image: i, env: [{name: A, value: "1"}]}]`)}
-	for name, overrides := range map[string]*legacy.Overrides{
-		"2.0": {PodSpecOverrides: []legacy.PodSpecOverride{
-			{TargetJobs: targets, ServiceAccountName: &account, Tolerations: tolerations,
-				Containers: env}}},
-		"2.1": {PodTemplateOverrides: []legacy.PodTemplateOverride{
-			{TargetJobs: targets,
-				Spec: &legacy.PodTemplateSpecOverride{
-					ServiceAccountName: &account, Tolerations: tolerations, Containers: env}}}},
-	} {
-		r, err := release.Parse(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in := testCase.input(t)
-		in.Layers = overrides
-		out, err := render.JobSet(in, render.Options{Release: r})
-		if want := "Trainer " + name + " rejects the TrainJob"; err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: an unknown job: got %v, want %q", name, err, want)
-		}
-		if got := mustJSON(t, jobNames(out, r)); got != `["node"]` {
-			t.Errorf("%s: the jobs are %s", name, got)
-		}
-		pod := rjob(out, "node").Template.Spec.Template.Spec
-		if pod.ServiceAccountName != "sa" || len(pod.Tolerations) != 1 ||
-			pod.Tolerations[0].Key != "mine" || len(pod.Containers[1].Env) != 2 ||
-			pod.Containers[1].Env[0].Name != "B" {
-			t.Errorf("%s: got %s", name, mustJSON(t, pod))
-		}
-		sources := ""
-		for path, claims := range out.History.All() {
-			if strings.HasSuffix(path.String(), ".serviceAccountName") {
-				sources = fmt.Sprint(claims[len(claims)-1].Owner, " ", claims[len(claims)-1].At)
-			}
-		}
-		want := map[string]string{"2.0": "override/0 .spec.podSpecOverrides[0].serviceAccountName",
-			"2.1": "override/0 .spec.podTemplateOverrides[0].spec.serviceAccountName"}[name]
-		if sources != want {
-			t.Errorf("%s: serviceAccountName comes from %s, want %s", name, sources, want)
-		}
-		further := testCase.input(t)
-		further.Patches = []trainer.RuntimePatch{{Manager: "x.io/y"}}
-		if out, err := render.JobSet(further, render.Options{Release: r}); err == nil ||
-			out.JobSet != nil ||
-			!strings.Contains(err.Error(), "reads spec."+string(r.Overrides)+" instead") {
-			t.Errorf("%s: a further patch: got %v", name, err)
-		}
 	}
 }
 

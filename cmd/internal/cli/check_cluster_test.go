@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/casefile"
@@ -49,118 +47,6 @@ func (c checked) errors() []checkedFinding {
 	return slices.DeleteFunc(slices.Clone(c.findings), func(f checkedFinding) bool {
 		return f.Severity != "error"
 	})
-}
-
-// TestCheckCluster wants the program's verdict on every case to be the cluster's. Where the cluster
-// rejects, it wants an error at a field that the cluster names. It skips cases of stock runtimes,
-// which have no runtime next to them.
-func TestCheckCluster(t *testing.T) {
-	if testenv.Race {
-		t.Skip("one file at a time: TestCheckPositions reads many at once")
-	}
-	left, err := os.ReadFile(filepath.Join(cluster, "needs-cluster.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	inputs, err := filepath.Glob(
-		filepath.Join(casefile.Shared(t, cluster), "[cr][17]-*", "input.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var agree, stricter, fields, rejected, total, stock int
-	for _, input := range inputs {
-		dir := filepath.Dir(input)
-		name := filepath.Base(dir)
-		want := func(file string) string {
-			// not every case has every file
-			text, _ := os.ReadFile(filepath.Join(dir, "want", file))
-			return string(text)
-		}
-		outcome, _, _ := strings.Cut(strings.TrimSpace(want("outcome.txt")), "\n")
-		switch {
-		case outcome == "":
-			t.Fatalf("%s has no outcome", name)
-		case outcome == "none", slices.Contains(strings.Fields(string(left)), name):
-			continue
-		}
-		got := checkPaths(t, input, "--on-conflict=last")
-		errs := got.errors()
-		if outcome == "suspended" {
-			// The recording ends before the resume, at which the cluster does not apply the JobSet.
-			// The controller already fails.
-			before := len(errs)
-			errs = slices.DeleteFunc(errs, func(f checkedFinding) bool { return f.Code == "TW431" })
-			if fails := strings.Contains(want("controller-errors.txt"),
-				"spec.volumeClaimPolicies: "); fails != (len(errs) < before) {
-				t.Errorf("%s: %d errors TW431, and the controller fails: %t", name,
-					before-len(errs), fails)
-			}
-			if len(errs) == 0 {
-				got.status = exit.Done
-			}
-		}
-		if slices.ContainsFunc(errs, func(f checkedFinding) bool { return f.Code == "TW400" }) &&
-			!strings.Contains(want("rejected.txt"), "not found") {
-			stock++
-			continue
-		}
-		total++
-		text := want("rejected.txt") + want("blocked.txt")
-		rejects := outcome == "rejected" || outcome == "blocked"
-		switch {
-		case got.status != exit.Done && got.status != exit.Findings,
-			(got.status == exit.Findings) != (len(errs) > 0):
-			t.Errorf("%s: status %d with %d errors", name, got.status, len(errs))
-		case rejects == (len(errs) > 0):
-			agree++
-		case rejects:
-			t.Errorf("%s passes, and the cluster says %s\n%s", name, outcome, text)
-		default:
-			stricter++
-			t.Errorf("%s: the cluster says %s, and check %+v", name, outcome, errs)
-		}
-		if rejects {
-			rejected++
-			if namesField(text, errs) {
-				fields++
-			} else {
-				t.Errorf("%s: another field: %+v\n%s", name, errs, text)
-			}
-		}
-		for _, f := range got.findings {
-			if f.File != input || f.Line == 0 || f.Column == 0 {
-				t.Errorf("%s: no position: %+v", name, f)
-			}
-		}
-	}
-	t.Logf("%d agree, %d stricter, of %d; field %d/%d; %d need stock runtimes", agree, stricter,
-		total, fields, rejected, stock)
-	if total < 400 {
-		t.Errorf("only %d cases", total)
-	}
-}
-
-// namesField reports whether an error is at a field that the text names, by the rules of
-// compare.py. Text in brackets does not count. Either path may be the longer one, at either end.
-func namesField(text string, errs []checkedFinding) bool {
-	brackets := regexp.MustCompile(`\[[^\]]*\]`)
-	plain := func(path string) string {
-		return strings.ToLower(strings.Trim(brackets.ReplaceAllString(path, ""), "."))
-	}
-	matches := regexp.MustCompile(
-		`(?:^|[\s:,\[(])((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*(?:\[[^\]]*\])*)+)`).FindAllStringSubmatch(text, -1)
-	for _, match := range matches {
-		a := plain(match[1])
-		if slices.ContainsFunc(errs, func(f checkedFinding) bool {
-			b := plain(f.Path)
-			return b != "" &&
-				(a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".") ||
-					strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a))
-		}) {
-			return true
-		}
-	}
-	return len(matches) == 0
 }
 
 // TestCheckPositions wants a file, a line and a column of every finding about the text of a file.

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"maps"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -178,104 +176,5 @@ func TestForeignFiles(t *testing.T) {
 	}
 	if left, err := os.ReadFile("job.yaml"); err != nil || string(left) != job {
 		t.Errorf("job.yaml was changed: %s, %v", left, err)
-	}
-}
-
-// TestOddNames names files by a name that a terminal acts on in each place that reads or writes
-// one. Wherever the name stands, it stands as git writes it. A short run gives each kind of file to
-// some of the command lines, others in each run.
-func TestOddNames(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("no other system has files with such names")
-	}
-	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " +
-		"llm}\nspec: {runtimeRef: {name: rt}, trainer: {numNodes: 1}}\n"
-	lines := append(foreignLines(), "render -f job.yaml -r rt.yaml --output-dir FILE",
-		"render -f job.yaml -r rt.yaml --output-dir FILE --exit-code",
-		"render -f job.yaml -r rt.yaml --output-dir FILE --prune",
-		"check FILE --git HEAD", "check -k FILE -r rt.yaml", "render -k FILE -r rt.yaml",
-		"diff FILE job.yaml -r rt.yaml -o markdown --rest FILE",
-		"migrate -w FILE", "migrate --list FILE", "check FILE -R -r rt.yaml",
-		"check FILE/* -r rt.yaml", "test FILE -o junit", "test FILE -o github", "test FILE -v",
-		"test FILE --update", "render -f FILE -r rt.yaml -R", "diff --git HEAD FILE",
-		"check FILE -r rt.yaml -o github", "check FILE -r rt.yaml -o junit",
-		"diff FILE job.yaml -r rt.yaml -o html")
-	first, every := testenv.Seed(t), uint64(testenv.Every(8))
-	for _, prefix := range []string{"", "no/", "job.yaml/"} {
-		for i, kind := range []string{"missing", "directory", "manifest", "text", "link",
-			"kustomization", "broken kustomization", "cases", "device"} {
-			t.Run(prefix+kind, func(t *testing.T) {
-				t.Chdir(t.TempDir())
-				for name, text := range map[string]string{"job.yaml": job, "rt.yaml": valuesRuntime,
-					"dep.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " +
-						"a}\nspec: {replicas: 1}\n",
-					"pt.yaml": "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: " +
-						"p}\n"} {
-					testenv.WriteIn(t, ".", name, text)
-				}
-				odd := prefix + "odd\x1b[31m\u202e\n::error::x\xff.yaml"
-				if prefix == "" {
-					var err error
-					switch kind {
-					case "directory":
-						testenv.WriteIn(t, odd, odd, job)
-					case "manifest":
-						testenv.WriteIn(t, ".", odd, job)
-					case "text":
-						testenv.WriteIn(t, ".", odd, "a: b: c\n")
-					case "link":
-						err = os.Symlink(odd, odd)
-					case "device":
-						err = os.Symlink(os.DevNull, odd)
-					case "kustomization":
-						testenv.WriteIn(t, odd, "kustomization.yaml",
-							"resources: [\"odd\\e[31m\"]\n")
-					case "broken kustomization":
-						testenv.WriteIn(t, odd, "kustomization.yaml",
-							"resources: [a.yaml]\npatches: [{path: a.yaml}]\n")
-						testenv.WriteIn(t, odd, "a.yaml", "a: b: c\n")
-					case "cases":
-						testenv.WriteIn(t, odd, odd+"/job.yaml", job)
-						testenv.WriteIn(t, odd, odd+"/options.yaml", "a\n")
-						testenv.WriteIn(t, odd, odd+"/want/"+odd, job)
-						err = os.Symlink("../..", odd+"/"+odd+"/"+odd)
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-				} else if kind != "missing" {
-					t.Skip("every path below a file is missing")
-				}
-				for j, line := range lines {
-					if (first+uint64(i+j))%every != 0 {
-						continue
-					}
-					words := strings.Fields(line)
-					for i := range words {
-						words[i] = strings.ReplaceAll(strings.ReplaceAll(words[i], "FILE", odd),
-							"~", " ")
-					}
-					var stdout, stderr bytes.Buffer
-					p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout,
-						Stderr: &stderr, Files: host.Files{}}
-					if last := len(words) - 1; words[last] == "<" {
-						continue
-					}
-					runLine(&p, words)
-					said := stderr.String()
-					if !slices.Contains([]string{"render", "merge", "migrate", "fn"},
-						words[0]) && !strings.Contains(line, "-o json") {
-						said += stdout.String()
-					}
-					for said := range strings.Lines(said) {
-						if strings.Contains(strings.ReplaceAll(said, `odd\033`, ""), "odd") ||
-							strings.ContainsFunc(said, acts) || !utf8.ValidString(said) ||
-							strings.HasPrefix(said, "::error::x") {
-							t.Errorf("%s: %.300q", line, said)
-						}
-					}
-				}
-			})
-		}
 	}
 }

@@ -2,7 +2,6 @@ package diff_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,56 +127,6 @@ func told(changes diff.Changes) []string {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// TestMask hides values and not that they change.
-func TestMask(t *testing.T) {
-	for _, tc := range []struct {
-		name, old, new string
-		want           []string
-		reason         string
-	}{
-		{"changed", `containers: [{name: a, env: [{name: X, value: one}, {name: Z, value: two}]}]`,
-			`containers: [{name: a, env: [{name: Z, value: two}, {name: X, value: three}]}]`,
-			[]string{`moved .spec.containers[name="a"].env[name="Z"] from 1 to 0`,
-				`changed .spec.containers[name="a"].env[name="X"].value: "*** (before)" -> "*** (after)"`}, "only what changes says so, wherever it stands"},
-		{"added", `containers: [{name: a}]`,
-			`containers: [{name: a, env: [{name: X, value: one}]}]`,
-			[]string{`added .spec.containers[name="a"].env[name="X"] at 0: {"name":"X","value":"***"}`}, "also within a value that is added whole"},
-		{"two of one name",
-			`containers: [{name: a, env: [{name: X, value: one}, {name: X, value: two}]}]`,
-			`containers: [{name: a, env: [{name: X, value: two}, {name: X, value: one}]}]`,
-			[]string{`changed .spec.containers[name="a"].env: [{"name":"X","value":"*** (before)"},{"name":"X","value":"*** (before)"}] -> [{"name":"X","value":"*** (after)"},{"name":"X","value":"*** (after)"}]`}, "a list of no keys still differs"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			changes, err := diff.Compare(pod(t, tc.old), pod(t, tc.new), diff.Options{Mask: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(tc.want, told(changes)); d != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, d)
-			}
-			if _, err := changes.Apply(pod(t, tc.old)); err == nil &&
-				strings.Contains(fmt.Sprint(tc.want), "before") {
-				t.Error("masked changes were applied")
-			}
-		})
-	}
-	secret := func(value string) *corev1.Secret {
-		s := &corev1.Secret{Data: map[string][]byte{"key": []byte(value)},
-			StringData: map[string]string{"text": value}}
-		s.Kind, s.APIVersion = "Secret", "v1"
-		return s
-	}
-	changes, err := diff.Compare(secret("one"), secret("two"), diff.Options{Mask: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{`changed .data["key"]: "*** (before)" -> "*** (after)"`,
-		`changed .stringData["text"]: "*** (before)" -> "*** (after)"`}
-	if d := cmp.Diff(want, told(changes)); d != "" {
-		t.Errorf("a Secret (-want +got):\n%s", d)
-	}
 }
 
 // TestCompare_Invalid names what cannot be compared.

@@ -4,59 +4,10 @@ import (
 	"os/exec"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/trainweld/trainweld/cmd/internal/trainingjob"
-	"github.com/trainweld/trainweld/render/casefile"
 )
-
-// TestConvert_Pure converts every case twice at a time, and then overwrites the result. The job
-// must stay unchanged, and must convert to the same result again.
-func TestConvert_Pure(t *testing.T) {
-	for _, archive := range casefile.Read(t, "testdata/*.txtar") {
-		if text := archive.Text("job.yaml"); text != nil {
-			t.Run(archive.Name(), func(t *testing.T) { pure(t, text) })
-		}
-	}
-}
-
-func pure(t *testing.T, text []byte) {
-	var head struct{ Kind string }
-	if err := yaml.Unmarshal(text, &head); err != nil {
-		t.Fatal(err)
-	}
-	job := trainingjob.New(head.Kind)
-	if err := yaml.Unmarshal(text, job); err != nil {
-		t.Fatal(err)
-	}
-	before := asYAML(t, job)
-	for _, opts := range []trainingjob.Options{
-		{}, {Gang: trainingjob.Volcano}} {
-		var results [2]*trainingjob.Result
-		var group sync.WaitGroup
-		for i := range results {
-			group.Go(func() { results[i], _ = trainingjob.Convert(job, opts) })
-		}
-		group.Wait()
-		if results[0] == nil {
-			continue
-		}
-		want := asYAML(t, results[0])
-		if got := asYAML(t, results[1]); got != want {
-			t.Errorf("two results: %s\n%s", want, got)
-		}
-		scribble(reflect.ValueOf(results[0]))
-		if got := asYAML(t, job); got != before {
-			t.Errorf("the result shares memory with the job: %s\n%s", before, got)
-		}
-		if got := asYAML(t, results[1]); got != want {
-			t.Errorf("two results share memory: %s\n%s", want, got)
-		}
-	}
-}
 
 func asYAML(t *testing.T, v any) string {
 	t.Helper()
