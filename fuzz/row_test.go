@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
 
@@ -57,3 +60,39 @@ func TestRow(t *testing.T) {
 		t.Log(strings.Join(lines, "\n"))
 	}
 }
+
+// readAs reads the pair by the API of the release.
+func readAs(t *testing.T, pair *fuzz.Documents, r *release.Release) (in render.Input) {
+	t.Helper()
+	api := manifest.NewAPI(r, definitions)
+	for _, object := range []map[string]any{pair.TrainJob, pair.Runtime} {
+		data, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents, _, _ := api.Decode("f", data, nil)
+		if len(documents) != 1 {
+			t.Fatalf("%d documents\n%s", len(documents), data)
+		}
+		d := documents[0]
+		switch o := d.Object.(type) {
+		case *trainer.TrainJob:
+			render.DefaultTrainJob(o, d.Sets)
+			in.TrainJob, in.Earlier.NumProcPerNode = o, d.Earlier.NumProcPerNode
+			if d.Overrides != nil {
+				render.DefaultPatches(d.Overrides.Patches(), nil)
+				in.Layers = d.Overrides
+			}
+		case *trainer.TrainingRuntime:
+			render.DefaultRuntime(&o.Spec, d.Sets)
+			in.Runtime, in.Earlier.TorchNumProcPerNode = &o.Spec, d.Earlier.TorchNumProcPerNode
+		case *trainer.ClusterTrainingRuntime:
+			render.DefaultRuntime(&o.Spec, d.Sets)
+			in.Runtime, in.Earlier.TorchNumProcPerNode = &o.Spec, d.Earlier.TorchNumProcPerNode
+		}
+	}
+	return in
+}
+
+// definitions holds the definitions of all releases, read once.
+var definitions = &release.Definitions{}
