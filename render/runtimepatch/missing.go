@@ -49,8 +49,11 @@ func missingInStruct(t *schema.Type, key *schema.StructField, want,
 			continue
 		}
 		within, is := missing(f.Type, nil, from, have[f.Name])
-		is = is || f.Patch.IsPointer() && f.Type.Kind == schema.Struct && from != nil &&
-			have[f.Name] == nil
+		if have[f.Name] == nil && from != nil {
+			held := merge.Object{} // the template's type may omit what the patch's type holds
+			f.Put(held, from)
+			is = is && len(held) > 0 || f.Patch.IsPointer() && f.Type.Kind == schema.Struct
+		}
 		switch {
 		case is || f.Type.Kind == schema.Struct && f.Patch.IsAlways():
 			part[f.Name] = within

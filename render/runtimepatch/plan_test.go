@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -174,5 +175,17 @@ func TestPlan_PatchError(t *testing.T) {
 			failed.Manager != map[string]string{"wanted": "queue", "other": "other"}[name] {
 			t.Errorf("%s: Plan returns %v, want a PatchError", name, err)
 		}
+	}
+}
+
+// TestPlan_Unset plans nothing for an empty text of a field that the template's type then omits.
+func TestPlan_Unset(t *testing.T) {
+	template := &trainer.JobSetTemplateSpec{}
+	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
+	planned, err := runtimepatch.Minimal(template, nil, pods("queue", func(p *trainer.PodSpecPatch) {
+		p.ServiceAccountName = new(string)
+	}))
+	if err != nil || planned.TrainingRuntimeSpec != nil {
+		t.Errorf("Minimal() = %+v, %v, want no patch", planned, err)
 	}
 }
