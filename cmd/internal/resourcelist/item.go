@@ -3,6 +3,7 @@ package resourcelist
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -141,6 +142,38 @@ func (i *Item) SetFile(file File, like *Item) {
 // The second one has the older spellings.
 var orchestrators = []string{"config.kubernetes.io", "config.k8s.io", "kpt.dev"}
 
+// isInstruction reports whether an orchestrator follows an annotation.
+func isInstruction(name string) bool {
+	host, _, _ := strings.Cut(name, "/")
+	return slices.ContainsFunc(orchestrators, func(of string) bool {
+		return host == of || strings.HasSuffix(host, "."+of)
+	})
+}
+
+// KeepInstructions gives the item the annotations of orchestrators that another one has, and returns
+// the names of those that differed.
+func (i *Item) KeepInstructions(of *Item) (differed []string) {
+	now, before := i.Strings("annotations"), of.Strings("annotations")
+	names := slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(before))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		is, has := now[name]
+		was, had := before[name]
+		if !isInstruction(name) || has == had && is == was {
+			continue
+		}
+		differed = append(differed, name)
+		if had {
+			i.annotate(name, was)
+		} else if annotations := i.annotations(); len(annotations.Content) > 2 {
+			removeField(annotations, name)
+		} else {
+			removeField(resolveAlias(field(i.node, "metadata")), "annotations")
+		}
+	}
+	return differed
+}
+
 // DropInstructions removes the annotations by which orchestrators place, run or merge an object,
 // and returns their names.
 func (i *Item) DropInstructions() (dropped []string) {
@@ -150,10 +183,7 @@ func (i *Item) DropInstructions() (dropped []string) {
 	}
 	var kept []*yaml.Node
 	for f := 0; f+1 < len(annotations.Content); f += 2 {
-		host, _, _ := strings.Cut(annotations.Content[f].Value, "/")
-		if slices.ContainsFunc(orchestrators, func(of string) bool {
-			return host == of || strings.HasSuffix(host, "."+of)
-		}) {
+		if isInstruction(annotations.Content[f].Value) {
 			dropped = append(dropped, annotations.Content[f].Value)
 		} else {
 			kept = append(kept, annotations.Content[f:f+2]...)

@@ -476,6 +476,15 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 		out.found = append(out.found, unwritable(i, err))
 		return out
 	}
+	if names := out.item.KeepInstructions(item); len(names) > 0 {
+		out.found = append(out.found, finding.Finding{
+			Code: codes.NoMerge, Severity: finding.Warning, Object: object.ID,
+			Position: fieldpath.Position{File: itemFile(i)},
+			Message: "annotations of orchestrators are not merged: " +
+				printable.Name(strings.Join(names, ", ")),
+			Remedy: finding.Remedy{Do: finding.Remove, Text: "remove them from the patches"},
+		})
+	}
 	out.result = m.result(
 		finding.Finding{Severity: finding.Note, Object: object.ID,
 			Position: fieldpath.Position{File: itemFile(i)},
