@@ -18,12 +18,12 @@ func Whole(b *testing.B, n int, sides ...*Side) {
 	for range b.N * n {
 		for _, s := range sides {
 			runtime.GC() // no side pays for another one's garbage
-			cpu, start := ProcessorTime(), time.Now()
+			cpu, start := processorTime(), time.Now()
 			if err := s.Run(); err != nil {
 				b.Fatalf("%s: %v", s.Name, err)
 			}
 			s.ns = append(s.ns, float64(time.Since(start).Nanoseconds()))
-			s.cpu = append(s.cpu, float64((ProcessorTime() - cpu).Nanoseconds()))
+			s.cpu = append(s.cpu, float64((processorTime() - cpu).Nanoseconds()))
 			if s.After == nil {
 				continue
 			}
@@ -51,8 +51,8 @@ func (s *Side) Cores() float64 {
 	return cpu / ns
 }
 
-// ProcessorTime returns what this process has used.
-func ProcessorTime() time.Duration {
+// processorTime returns what this process has used.
+func processorTime() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		panic(err)
