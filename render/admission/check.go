@@ -222,9 +222,7 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 		"delete the TrainJob, and create it again to use the changed runtime")
 	in := c.renderInput(kept)
 	in.Live = &r.spec
-	sets, _ := render.PodSets(
-		in, render.Options{Release: c.in.Release, OnConflict: render.Last,
-			ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates})
+	sets, _ := render.PodSets(in, c.decidedOptions())
 	for _, set := range sets {
 		for _, f := range set.Findings {
 			if c.typed.Labels[render.QueueLabel] == "" {
@@ -237,10 +235,8 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 
 // makesOther reports whether the TrainJob makes other objects of another runtime.
 func (c *checker) makesOther(kept, r *Runtime) bool {
-	opts := render.Options{Release: c.in.Release, OnConflict: render.Last,
-		ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
-	was, _ := render.JobSet(c.renderInput(kept), opts)
-	is, _ := render.JobSet(c.renderInput(r), opts)
+	was, _ := render.JobSet(c.renderInput(kept), c.decidedOptions())
+	is, _ := render.JobSet(c.renderInput(r), c.decidedOptions())
 	return was.JobSet == nil || is.JobSet == nil ||
 		!equality.Semantic.DeepEqual(was.JobSet, is.JobSet) ||
 		!equality.Semantic.DeepEqual(was.Companions, is.Companions)

@@ -153,6 +153,13 @@ func (c *checker) options() render.Options {
 	}
 }
 
+// decidedOptions are options under which no conflict is an error.
+func (c *checker) decidedOptions() render.Options {
+	o := c.options()
+	o.OnConflict = render.Last
+	return o
+}
+
 // report adds a finding on the TrainJob.
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, message,
 	help string) {

@@ -185,7 +185,8 @@ func (c *checker) isIdle(gone ...int) bool {
 	in := c.renderInput(c.in.Runtime)
 	in.TrainJob = &job
 	without := render.Merge(in, c.options()).Result
-	return without != nil && sameTemplate(&without.Template, &c.merged.Template)
+	return without != nil &&
+		equality.Semantic.DeepEqual(&without.Template, &c.merged.Template)
 }
 
 // isSkipped reports whether the merge of the release skips parts of the patch.

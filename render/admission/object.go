@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -67,13 +66,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		})
 		o.fields["apiVersion"] = d.apiVersion
 	}
-	var metadata *metav1.ObjectMeta
-	var unknown []string
-	var err error
-	plain := o.plainMetadata(meta)
-	if plain == nil {
-		metadata, unknown, err = o.decodeMetadata()
-	}
+	metadata, unknown, err := o.decodeMetadata()
 	if err != nil {
 		o.undecodable = true
 		found.reject(codes.WrongType, o.id, fieldpath.Fields("metadata"),
@@ -113,9 +106,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 			found.Add(o.schemaFinding(err))
 		}
 	}
-	if plain != nil {
-		o.fields["metadata"] = plain
-	} else if metadata != nil {
+	if metadata != nil {
 		if err := structuralobjectmeta.SetObjectMeta(o.fields, metadata); err != nil {
 			o.undecodable = true
 		}
@@ -143,47 +134,6 @@ func Stored(r *release.Release, fields map[string]any, namespace string) (map[st
 	}
 	o := d.decode(fields, namespace, found)
 	return o.fields, !o.undecodable
-}
-
-// plainMetadata returns metadata of names, labels and annotations as the API server has it, or nil
-// for other metadata, which needs a decoder.
-func (o *object) plainMetadata(meta map[string]any) map[string]any {
-	plain := map[string]any{}
-	for key, value := range meta {
-		entries, _ := value.(map[string]any)
-		text, isText := value.(string)
-		switch key {
-		case "name":
-			if !isText || text == "" || !utf8.ValidString(text) {
-				return nil
-			}
-			plain[key] = text
-		case "namespace":
-			if !isText {
-				return nil
-			}
-		case "labels", "annotations":
-			for name, value := range entries {
-				text, ok := value.(string)
-				if !ok || !utf8.ValidString(name) || !utf8.ValidString(text) {
-					return nil
-				}
-			}
-			if len(entries) == 0 {
-				return nil
-			}
-			plain[key] = entries
-		default:
-			return nil
-		}
-	}
-	if o.id.Namespace != "" {
-		plain["namespace"] = o.id.Namespace
-	}
-	if plain["name"] == nil {
-		return nil
-	}
-	return plain
 }
 
 // decodeMetadata returns the metadata, or nil for an object without metadata, and the paths of

@@ -129,35 +129,14 @@ func valueAt(value any, path fieldpath.Path) any {
 // isRepeated reports whether a path leads to an item, by its index, that equals an earlier one of
 // its list.
 func isRepeated(value any, path fieldpath.Path) bool {
-	for _, step := range path {
-		switch in := value.(type) {
-		case map[string]any:
-			name, _ := step.Name()
-			value = in[name]
-		case []any:
-			i, ok := step.Index()
-			switch {
-			case ok && i < len(in) && len(path) == 1:
-				return slices.ContainsFunc(in[:i], func(other any) bool {
-					return reflect.DeepEqual(other, in[i])
-				})
-			case ok && i < len(in):
-				value = in[i]
-			default:
-				key, want, _ := step.Item()
-				i = slices.IndexFunc(in, func(item any) bool {
-					object, _ := item.(map[string]any)
-					return object[key] == want
-				})
-				if i < 0 {
-					return false
-				}
-				value = in[i]
-			}
-		}
-		path = path[1:]
+	if len(path) == 0 {
+		return false
 	}
-	return false
+	i, isIndex := path[len(path)-1].Index()
+	list, _ := valueAt(value, path[:len(path)-1]).([]any)
+	return isIndex && i < len(list) && slices.ContainsFunc(list[:i], func(other any) bool {
+		return reflect.DeepEqual(other, list[i])
+	})
 }
 
 // correct adds the supported values to a remedy. It is certain if the value is clearly one of them.

@@ -97,35 +97,3 @@ func sameContent(a, b *trainer.RuntimePatch) bool {
 	x.Time, y.Time = nil, nil
 	return equality.Semantic.DeepEqual(x, y)
 }
-
-func sameTemplate(a, b *trainer.JobSetTemplateSpec) bool {
-	return sameLengths(a, b) && equality.Semantic.DeepEqual(a, b)
-}
-
-// sameLengths compares the lengths of the lists and maps that most patches extend. Values of other
-// lengths differ, and the deep comparison would first walk over all that is equal.
-func sameLengths(a, b *trainer.JobSetTemplateSpec) bool {
-	if len(a.Labels) != len(b.Labels) || len(a.Annotations) != len(b.Annotations) ||
-		len(a.Spec.ReplicatedJobs) != len(b.Spec.ReplicatedJobs) {
-		return false
-	}
-	for i := range a.Spec.ReplicatedJobs {
-		a, b := &a.Spec.ReplicatedJobs[i].Template.Spec.Template,
-			&b.Spec.ReplicatedJobs[i].Template.Spec.Template
-		if len(a.Labels) != len(b.Labels) || len(a.Annotations) != len(b.Annotations) ||
-			len(a.Spec.NodeSelector) != len(b.Spec.NodeSelector) ||
-			len(a.Spec.Tolerations) != len(b.Spec.Tolerations) ||
-			len(a.Spec.Volumes) != len(b.Spec.Volumes) ||
-			len(a.Spec.SchedulingGates) != len(b.Spec.SchedulingGates) ||
-			len(a.Spec.Containers) != len(b.Spec.Containers) {
-			return false
-		}
-		for j := range a.Spec.Containers {
-			a, b := &a.Spec.Containers[j], &b.Spec.Containers[j]
-			if len(a.Env) != len(b.Env) || len(a.VolumeMounts) != len(b.VolumeMounts) {
-				return false
-			}
-		}
-	}
-	return true
-}

@@ -330,12 +330,10 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if c.job.release.RuntimeRead == release.LiveRuntime && c.in.Runtime != nil {
 		now = c.in.Runtime
 	}
-	opts := render.Options{Release: c.in.Release, OnConflict: render.Last,
-		ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
-	was, _ := render.JobSet(before.renderInput(before.in.Runtime), opts)
+	was, _ := render.JobSet(before.renderInput(before.in.Runtime), c.decidedOptions())
 	is := c.output
 	if is == nil || now != c.in.Runtime {
-		is, _ = render.JobSet(c.renderInput(now), opts)
+		is, _ = render.JobSet(c.renderInput(now), c.decidedOptions())
 	}
 	if was.JobSet == nil || is.JobSet == nil {
 		return
@@ -397,10 +395,8 @@ func (c *checker) applySecond(ctx context.Context, before *checker, observed Obs
 	}
 	existing := &jobset.JobSet{}
 	if (&object{fields: observed.JobSet}).as(existing) == nil && observed.JobSet != nil {
-		opts := render.Options{Release: c.in.Release, OnConflict: render.Last,
-			ForceManagers: c.in.ForceManagers, FeatureGates: c.in.FeatureGates}
-		c.output.JobSet = render.Reordered(c.renderInput(c.in.Runtime), opts, c.output.JobSet,
-			existing)
+		c.output.JobSet = render.Reordered(c.renderInput(c.in.Runtime), c.decidedOptions(),
+			c.output.JobSet, existing)
 	}
 	second, unread := SecondWrite(ctx, c.release(), observed, c.output.JobSet)
 	if second == nil {
