@@ -1,6 +1,6 @@
-// Package policy, which is not promised, answers whose patch goes where. A policy lists the
-// managers of TrainJobs and the fields that each may set. It names files of patches for TrainJobs.
-// It also sets the severities of findings.
+// Package policy answers whose patch goes where. A policy lists the managers of TrainJobs and the
+// fields that each may set. It names files of patches for TrainJobs. It also sets the severities of
+// findings.
 //
 //	p, findings := policy.Parse("trainweld.yaml", data)
 //	if err := findings.Err(); err != nil {
