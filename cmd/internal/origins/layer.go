@@ -53,12 +53,13 @@ func (l *layer) bare() *types.Kustomization {
 		OpenAPI: l.OpenAPI, GeneratorOptions: l.GeneratorOptions}
 }
 
-// rest returns the keys of a kustomization that the kustomization with all known operations lacks.
+// rest returns the keys of a kustomization that the kustomization with all known operations lacks,
+// besides the order of the output.
 func (l *layer) rest(part *types.Kustomization) (keys []string) {
 	has, done := reflect.ValueOf(l.Kustomization), reflect.ValueOf(*part)
 	for i, f := range slices.Collect(has.Type().Fields()) {
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if key != "" && key != "metadata" &&
+		if key != "" && key != "metadata" && key != "sortOptions" &&
 			!reflect.DeepEqual(has.Field(i).Interface(), done.Field(i).Interface()) {
 			keys = append(keys, key)
 		}

@@ -138,6 +138,8 @@ func (r *run) layer(l *layer) error {
 			op.at = l.source.at(keyOf(l.root, "buildMetadata"))
 		}
 		return r.finish(l, op)
+	case slices.Equal(rest, []string{"buildMetadata"}) && len(r.failed) == 0:
+		return nil // kustomize takes only that of the built directory
 	case len(rest) > 0 || len(r.failed) > 0:
 		return r.step(l, op)
 	}

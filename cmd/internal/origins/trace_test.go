@@ -304,6 +304,19 @@ func TestTrace_Rest(t *testing.T) {
 	}
 }
 
+// TestTrace_Base holds that what acts only in the built directory changes nothing in a base.
+func TestTrace_Base(t *testing.T) {
+	text := strings.Replace(sample, "resources: [web.yaml]", "resources: [web.yaml]\n"+
+		"buildMetadata: [managedByLabel]\nsortOptions: {order: legacy}", 1)
+	trace, err := origins.New(sourceOf(treeOf(t, text)), "/r/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(trace); strings.Contains(got, "managed-by") {
+		t.Errorf("the base marks its objects:\n%s", got)
+	}
+}
+
 // TestTrace_Live holds that the state in a cluster is one operation more.
 func TestTrace_Live(t *testing.T) {
 	trace, err := origins.New(sourceOf(treeOf(t, sample)), "/r/prod")

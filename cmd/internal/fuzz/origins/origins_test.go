@@ -3,6 +3,7 @@
 package origins_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,6 +145,7 @@ func TestOrigins(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		built++
+		total["one object alone"] += alone(t, s, top, made, trace)
 		before := decode(t, made)
 		for i, o := range trace.Objects {
 			for _, l := range leaves(o, nil) {
@@ -167,10 +170,56 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// alone traces each object with only what it needs. Where the build has it as it is, its history is
+// the same. It returns the number of these objects: others need more.
+func alone(t *testing.T, s origins.Source, top string, made [][]byte, trace *origins.Trace) (n int) {
+	output := bytes.Join(made, []byte("\n"))
+	for i, o := range trace.Objects {
+		names := o.Names()
+		if len(names) == 0 {
+			continue
+		}
+		kind, name := o.Kind(), names[len(names)-1]
+		files, err := origins.Needed(s, top, kind, name)
+		if err != nil {
+			continue
+		}
+		less := s
+		less.Build = func(dir string, instead map[string][]byte) ([][]byte, error) {
+			all := maps.Clone(files)
+			maps.Copy(all, instead)
+			return s.Build(dir, all)
+		}
+		one, err := origins.New(less, top)
+		if err != nil || !one.Within(output, kind+"/"+name) || one.Objects[i] == nil {
+			continue
+		}
+		n++
+		got, err1 := json.Marshal(one.Objects[i])
+		want, err2 := json.Marshal(o)
+		if err1 != nil || err2 != nil || withoutNumbers(got, one) != withoutNumbers(want, trace) {
+			t.Errorf("%s: %s/%s alone: %v, %v\n%s\nwant\n%s", top, kind, name, err1, err2, got, want)
+		}
+	}
+	return n
+}
+
+// withoutNumbers replaces the numbers of operations by their names: fewer objects may need fewer.
+func withoutNumbers(text []byte, trace *origins.Trace) string {
+	return regexp.MustCompile(`"Operation":[0-9]+`).ReplaceAllStringFunc(string(text),
+		func(found string) string {
+			i, err := strconv.Atoi(strings.TrimPrefix(found, `"Operation":`))
+			if err != nil {
+				return found
+			}
+			return fmt.Sprint(trace.Operations[i])
+		})
+}
+
 // isConstant reports whether an operation writes a value that is always the same, such as the kind of
 // what it generates.
 func isConstant(operation string, at []any) bool {
-	return strings.Contains(operation, "enerator") && len(at) == 1
+	return strings.Contains(operation, "enerator") && len(at) == 1 || operation == "buildMetadata"
 }
 
 type counts map[string]int
@@ -238,6 +287,9 @@ func TestOrigins_Trees(t *testing.T) {
 			return nil
 		}
 		trees++
+		if len(made) <= 40 {
+			total["one object alone"] += alone(t, s, top, made, trace)
+		}
 		before, random := decode(t, made), rand.New(rand.NewPCG(1, 1))
 		for i, o := range trace.Objects {
 			for _, l := range leaves(o, nil) {

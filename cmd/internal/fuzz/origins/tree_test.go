@@ -3,6 +3,7 @@ package origins_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -14,11 +15,12 @@ type generator struct {
 	*rand.Rand
 	files tree
 	count int
+	own   bool // has generators, transformers and configurations of its own
 }
 
 // newTree returns a base, an overlay over it, one over that, and components of both.
 func newTree(seed uint64) (files tree, top string) {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), files: tree{}}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), files: tree{}, own: seed%2 == 0}
 	g.base("/r/base")
 	g.component("/r/side")
 	g.component("/r/more")
@@ -139,12 +141,19 @@ func (g *generator) operations(dir string) []string {
 		"transformers:\n- |\n  apiVersion: builtin\n  kind: AnnotationsTransformer\n" +
 			"  metadata: {name: n}\n  annotations: {" + g.word("t") + ": " + g.word("v") +
 			"}\n  fieldSpecs: [{path: metadata/annotations, create: true}]",
+		"generatorOptions:\n  labels:\n    " + g.word("l") + ": " + g.word("v"),
+		"buildMetadata: [managedByLabel]",
+		"configurations: [config.yaml]",
 		"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n" +
 			"  metadata: {name: " + g.word("g") + "}\n  literals: [a=" + g.word("b") + "]",
 	}
+	g.files[dir+"/config.yaml"] = "nameReference:\n- kind: ConfigMap\n  fieldSpecs:\n" +
+		"  - {kind: Thing, path: spec/free/k}\n"
 	var lines []string
 	for _, text := range all {
-		if g.IntN(3) == 0 {
+		key, _, _ := strings.Cut(text, ":")
+		isOwn := slices.Contains([]string{"generators", "transformers", "configurations"}, key)
+		if g.IntN(3) == 0 && (g.own || !isOwn) {
 			lines = append(lines, text)
 		}
 	}
