@@ -6,6 +6,8 @@
 // Paths are printed as Kubernetes prints them in conflicts, and [ParsePath] reads what is printed.
 // A path with [Any] is a pattern: it matches the fields of each item. The package schema knows
 // which paths a type has.
+//
+// Its first file to read is path.go.
 package fieldpath
 
 import (

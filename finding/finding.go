@@ -6,6 +6,8 @@
 //	}
 //
 // Every package of this module reports with a Finding. render/codes/codes.txt explains each Code.
+//
+// Its first file to read is finding.go.
 package finding
 
 import (

@@ -11,6 +11,8 @@
 // type, [ParseOpenAPI] from a CustomResourceDefinition or from the document of an API server, and
 // [Open] knows no fields. [PodRules] has what the tags of Kubernetes' types lack. [Type.Resolve]
 // reads the paths that people write.
+//
+// Its first file to read is type.go.
 package schema
 
 import (

@@ -53,6 +53,8 @@
 //
 // Files are compared byte by byte, except for line ends. A difference names the merge key, and each
 // field with the layer that sets it now.
+//
+// Its first file to read is golden.go.
 package golden
 
 import (

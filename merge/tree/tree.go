@@ -7,6 +7,8 @@
 // It converts only what cannot fail. It reports false for every other value, and JSON then has the
 // result or the error. Decode also leaves to JSON the values that an API server rejects or drops.
 // These are fields that a struct lacks, and null values of a map.
+//
+// Its first file to read is tree.go.
 package tree
 
 import (

@@ -4,6 +4,8 @@
 //	if err := findings.Err(); err != nil {
 //		return err
 //	}
+//
+// Its first file to read is shape.go.
 package check
 
 import (

@@ -5,6 +5,8 @@
 //	if page, ok := codes.Of(finding.Code); ok {
 //		fmt.Println(page.Title)
 //	}
+//
+// Its first file to read is codes.go.
 package codes
 
 import (

@@ -40,4 +40,6 @@
 // Beyond these, a last finding reports that the rest was not read.
 //
 // The package does not access the machine: callers pass readers and file systems.
+//
+// Its first file to read is document.go.
 package manifest

@@ -23,6 +23,8 @@
 // unless Input.Order changes it. It is plain (the variables of spec.trainer), then torch, mpi, jax,
 // xgboost or flux, then the feature gate TrainJobStatus. A cluster may have the same variables in
 // another order.
+//
+// Its first file to read is policy.go.
 package mlpolicy
 
 import (

@@ -11,6 +11,8 @@
 //	}
 //
 // The package opens no file. docs/policy.md describes the file.
+//
+// Its first file to read is policy.go.
 package policy
 
 import (

@@ -21,6 +21,8 @@
 //
 // The facts come from the sources of the releases: the tags of the Trainer and of the JobSet they
 // install.
+//
+// Its first file to read is release.go.
 package release
 
 import (

@@ -36,6 +36,8 @@
 // [Upsert] and [Remove] to put it into the list and take it out. Use [MinimalIn], [UpsertIn] and
 // [RemoveIn] in a whole TrainJob that is an object. They keep the fields that this release of the
 // API lacks.
+//
+// Its first file to read is merge.go.
 package runtimepatch
 
 import (

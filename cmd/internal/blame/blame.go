@@ -19,6 +19,8 @@
 //
 // Literal values of environment variables are masked, unless Options.ShowValues is set. Such an
 // Object is a report and not a manifest.
+//
+// Its first file to read is blame.go.
 package blame
 
 import (

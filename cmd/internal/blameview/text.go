@@ -1,5 +1,7 @@
 // Package blameview shows the layers that set the fields of objects: line by line, as histories,
 // and as JSON.
+//
+// Its first file to read is rows.go.
 package blameview
 
 import (

@@ -8,6 +8,8 @@
 // It finds and builds the directories of a repository, and finds the source of each field of the
 // output. Builds run on all cores, ahead of their use. A build reads no network, starts no program
 // and writes nothing: SECURITY.md lists the guards.
+//
+// Its first file to read is build.go.
 package build
 
 import (

@@ -1,4 +1,6 @@
 // Package cli implements the command line: its commands, its help and its exit status.
+//
+// Its first file to read is program.go.
 package cli
 
 import (

@@ -1,5 +1,7 @@
 // Package comparison compares two versions of rendered objects, and finds the layers that cause the
 // changes.
+//
+// Its first file to read is compare.go.
 package comparison
 
 import (

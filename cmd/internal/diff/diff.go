@@ -31,6 +31,8 @@
 // the old object, and get the new one, with the order of its lists.
 //
 // The package is pure, and its functions do not change their arguments.
+//
+// Its first file to read is diff.go.
 package diff
 
 import (

@@ -1,4 +1,6 @@
 // Package host provides the machine to commands: streams, files, signals, the terminal and git.
+//
+// Its first file to read is host.go.
 package host
 
 import (

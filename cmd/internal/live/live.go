@@ -9,6 +9,8 @@
 //	}
 //
 // A family has a TrainJob, its JobSet, its Jobs and its Pods. Any of them may be missing.
+//
+// Its first file to read is live.go.
 package live
 
 import (

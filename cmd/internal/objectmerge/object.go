@@ -1,4 +1,6 @@
 // Package objectmerge merges the patches of several managers into one object of any kind.
+//
+// Its first file to read is object.go.
 package objectmerge
 
 import (

@@ -1,4 +1,6 @@
 // Package option defines the flags that several commands share, and parses their values.
+//
+// Its first file to read is option.go.
 package option
 
 import (

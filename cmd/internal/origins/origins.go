@@ -7,6 +7,8 @@
 //
 // What the package cannot tell apart belongs to the kustomization as a whole, which is a place
 // without a line.
+//
+// Its first file to read is origins.go.
 package origins
 
 import (

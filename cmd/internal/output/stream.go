@@ -1,5 +1,7 @@
 // Package output writes the results of commands: streams of objects, whole directories, and files
 // in place.
+//
+// Its first file to read is writing.go.
 package output
 
 import (

@@ -10,6 +10,8 @@
 // hashes. It forbids requests, forms and frames.
 //
 // The page is complete without the script. cmd/internal/hosts/pages opens pages in a browser.
+//
+// Its first file to read is page.go.
 package page
 
 import (

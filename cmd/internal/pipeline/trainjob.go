@@ -1,4 +1,6 @@
 // Package pipeline renders one TrainJob to its objects, their owners, and findings with positions.
+//
+// Its first file to read is trainjob.go.
 package pipeline
 
 import (

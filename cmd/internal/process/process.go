@@ -6,6 +6,8 @@
 //	if process.Is("kustomize") { // in main, before anything else
 //		process.SealLibraries()
 //	}
+//
+// Its first file to read is process.go.
 package process
 
 import (

@@ -18,6 +18,8 @@
 // All formats mask values of environment variables, unless Options.ShowValues is set. The input may
 // hold control characters, invalid UTF-8 or the syntax of the format. A report escapes all of
 // these.
+//
+// Its first file to read is run.go.
 package report
 
 import (

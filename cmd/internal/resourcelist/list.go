@@ -10,6 +10,8 @@
 //	return list.Write(os.Stdout)
 //
 // Unchanged items keep their comments, the order of their fields, and fields without a Go type.
+//
+// Its first file to read is list.go.
 package resourcelist
 
 import (

@@ -2,6 +2,8 @@
 // runtimes and their snapshots, JobSets and patches. It has four parts. Documents reads each file
 // once. Settings holds the settings for the objects of a file. Catalog finds the runtime of a
 // TrainJob. Locator finds the line of a field.
+//
+// Its first file to read is config.go.
 package workspace
 
 import (

@@ -1,5 +1,7 @@
 // Package blame implements the command blame. It shows the layer that set each line of an object,
 // and the history of a field.
+//
+// Its first file to read is blame.go.
 package blame
 
 import (

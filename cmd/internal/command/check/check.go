@@ -1,5 +1,7 @@
 // Package check implements the command check. It reports whether the cluster would accept the
 // objects and run them.
+//
+// Its first file to read is check.go.
 package check
 
 import (

@@ -1,5 +1,7 @@
 // Package diff implements the command diff. It shows the differences between two versions of the
 // inputs.
+//
+// Its first file to read is diff.go.
 package diff
 
 import (

@@ -1,5 +1,7 @@
 // Package fn implements the command fn. It renders TrainJobs and merges patches in a pipeline of
 // kustomize or kpt.
+//
+// Its first file to read is fn.go.
 package fn
 
 import (

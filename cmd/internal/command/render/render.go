@@ -1,4 +1,6 @@
 // Package render implements the command render. It renders TrainJobs to manifests.
+//
+// Its first file to read is render.go.
 package render
 
 import (
