@@ -21,6 +21,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -292,7 +293,7 @@ func TestEncodeStrings(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("ayn01e+-._:#,[]{}&*!|>'\"%@`? ~=<\\\n\t\ré\u0085\u2028")
-	for range 3000 {
+	for range testenv.Cases(t, 12_000) {
 		r := make([]rune, 1+rng.IntN(6))
 		for i := range r {
 			r[i] = alphabet[rng.IntN(len(alphabet))]

@@ -152,7 +152,7 @@ func TestDecode_Kubectl(t *testing.T) {
 		"x\n"}
 	seed := testenv.Seed(t)
 	r, read, cases := rand.New(rand.NewPCG(seed, 0)), 0,
-		int(testenv.NumberOr(t, "TRAINWELD_CASES", 3_000))
+		int(testenv.Cases(t, 12_000))
 	for range cases {
 		var b strings.Builder
 		var names []string
