@@ -126,13 +126,18 @@ func (l *Layers) places() map[string]int {
 	return places
 }
 
-// Rank sorts layers: the runtime, the managers, then the others.
+// Live begins the names of layers that wrote in a cluster, after all others.
+const Live = "live/"
+
+// Rank sorts layers: the runtime, the managers, the others, and those of a cluster.
 func Rank(name string) int {
 	switch {
 	case name == "runtime":
 		return 0
 	case strings.HasPrefix(name, "manager/"):
 		return 1
+	case strings.HasPrefix(name, Live):
+		return 3
 	default:
 		return 2
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/blameview"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/page"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -18,7 +19,7 @@ import (
 )
 
 // clusterLayer owns what differs from Git and has no manager, such as a field that was removed.
-const clusterLayer = merge.Owner("cluster")
+const clusterLayer = merge.Owner(page.Live + "cluster")
 
 // liveObject is an object of a cluster with its managed fields.
 type liveObject struct {
@@ -168,7 +169,7 @@ func (o *liveObject) owners(path fieldpath.Path, c merge.Claim) []merge.Claim {
 	c.Owner, c.Position = clusterLayer, o.document.Position(path)
 	var claims []merge.Claim
 	for _, e := range o.OwnersOf(path) {
-		c.Owner = merge.Manager(e.Label())
+		c.Owner = merge.Owner(page.Live + e.Label())
 		claims = append(claims, c)
 	}
 	if claims == nil {
