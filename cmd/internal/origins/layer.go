@@ -193,7 +193,14 @@ func (r *run) transformers(p *plan) {
 			include: func(k *types.Kustomization) { k.Patches = l.Patches[:i+1] }}
 	})
 	p.one(l.Namespace != "", operation{name: "namespace", at: p.key("namespace"),
-		writes:  sets(p.key("namespace"), "metadata", "namespace"),
+		writes: func(_ *object, after any) map[string]write {
+			field := "namespace"
+			if fields, _ := after.(map[string]any); fields["kind"] == "Namespace" {
+				field = "name" // which kustomize sets instead
+			}
+			return map[string]write{
+				pathOf("metadata", field): {at: p.key("namespace"), sure: true}}
+		},
 		include: func(k *types.Kustomization) { k.Namespace = l.Namespace }})
 	p.one(l.NamePrefix != "", operation{name: "namePrefix", at: p.key("namePrefix"),
 		include: func(k *types.Kustomization) { k.NamePrefix = l.NamePrefix }})

@@ -208,6 +208,7 @@ func TestTrace_Places(t *testing.T) {
 	trace, err := origins.New(sourceOf(treeOf(t, `-- /r/kustomization.yaml --
 resources: [object.yaml]
 images: [{name: web, newName: shop}]
+namespace: a
 patches: [{path: patch.yaml, target: {kind: Foo}}]
 -- /r/object.yaml --
 apiVersion: example.com/v1
@@ -218,6 +219,10 @@ spec:
   containers: [{name: c, image: web}]
   list:
   - {owner: p, jobs: [{name: node, n: 1}]}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: a}
 -- /r/patch.yaml --
 apiVersion: example.com/v1
 kind: Foo
@@ -228,6 +233,10 @@ spec:
 `)), "/r")
 	if err != nil {
 		t.Fatal(err)
+	}
+	name := trace.At(1, fieldpath.Fields("metadata", "name"))
+	if n := len(name); n != 2 || name[1].At.File != "kustomization.yaml" || name[1].At.Line != 3 {
+		t.Errorf("namespace sets the name of a Namespace, also where it has it: %v", name)
 	}
 	list := fieldpath.Fields("spec", "list").Append(fieldpath.Index(0), fieldpath.Field("jobs"))
 	for _, c := range []struct {
