@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"slices"
 )
 
 // Count is how many objects are drawn.
@@ -40,28 +41,28 @@ func Drawn() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Pack returns the answers in a short form.
-func Pack(answers map[string][]Answer) ([]byte, error) {
-	r := Record{Drawn: Drawn(), Answers: map[string][][]int{}}
-	index := map[string]int{}
-	for _, v := range Versions() {
-		for _, a := range answers[v.Name] {
-			row := []int{0}
-			if a.Refused() {
-				row[0] = 1
-			}
-			for _, list := range [][]string{a.Unknown, a.Dropped} {
-				for _, word := range list {
-					if _, known := index[word]; !known {
-						index[word] = len(r.Words)
-						r.Words = append(r.Words, word)
-					}
-					row = append(row, index[word])
-				}
-			}
-			r.Answers[v.Name] = append(r.Answers[v.Name], row)
+// Add adds the answers of a version.
+func (r *Record) Add(version string, answers []Answer) {
+	var rows [][]int
+	for _, a := range answers {
+		row := []int{0}
+		if a.Refused() {
+			row[0] = 1
 		}
+		for _, word := range slices.Concat(a.Unknown, a.Dropped) {
+			at := slices.Index(r.Words, word)
+			if at < 0 {
+				at, r.Words = len(r.Words), append(r.Words, word)
+			}
+			row = append(row, at)
+		}
+		rows = append(rows, row)
 	}
+	r.Answers[version] = rows
+}
+
+// Pack returns the record in a short form.
+func (r *Record) Pack() ([]byte, error) {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {

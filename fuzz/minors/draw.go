@@ -30,8 +30,8 @@ func Draw(number uint64) Object {
 	case "Job":
 		spec := Object{"template": Object{"metadata": d.metadata(), "spec": d.pod(true)}}
 		d.wild(spec, reflect.TypeFor[batchv1.JobSpec](), d.IntN(3))
-		if d.one(40) {
-			spec["scheduling"] = Object{"schedulingPolicy": Object{"basic": Object{}}}
+		if d.one(30) {
+			spec["scheduling"] = d.scheduling()
 		}
 		return Object{"apiVersion": "batch/v1", "kind": kind, "metadata": metadata, "spec": spec}
 	case "Pod":
@@ -75,6 +75,9 @@ func (d *drawer) pod(ofJob bool) Object {
 	}
 	for range d.IntN(3) {
 		d.special(spec)
+	}
+	if d.one(3) {
+		d.latest(spec)
 	}
 	if d.one(2) {
 		d.wild(spec, reflect.TypeFor[corev1.PodSpec](), 1+d.IntN(3))

@@ -1,6 +1,7 @@
 // This program draws objects, and records how each minor version of Kubernetes takes them: it
 // compiles the own types, defaults and validation of each version in a temporary folder, one after
-// the other, which takes minutes. With names of versions, it records these alone.
+// the other, which takes minutes. With names of versions, it asks these again, and keeps what the
+// others answered to the same objects.
 //
 //	cd fuzz && GOWORK=off go run ./minors/record [1.37 ...]
 package main
@@ -35,7 +36,12 @@ func write(names []string) error {
 	for i := range uint64(minors.Count) {
 		objects.Write(append(minors.Draw(i).JSON(), '\n'))
 	}
-	all := map[string][]minors.Answer{}
+	all := minors.Record{Drawn: minors.Drawn(), Answers: map[string][][]int{}}
+	if before, err := os.ReadFile(record); err == nil && len(names) > 0 {
+		if old, err := minors.Unpack(before); err == nil && old.Drawn == all.Drawn {
+			all = old // of the same objects
+		}
+	}
 	for _, v := range minors.Versions() {
 		if len(names) > 0 && !slices.Contains(names, v.Name) {
 			continue
@@ -44,9 +50,9 @@ func write(names []string) error {
 		if err != nil {
 			return fmt.Errorf("Kubernetes %s: %w", v.Name, err)
 		}
-		all[v.Name] = answers
+		all.Add(v.Name, answers)
 	}
-	packed, err := minors.Pack(all)
+	packed, err := all.Pack()
 	if err != nil {
 		return err
 	}

@@ -190,13 +190,16 @@ type visitor struct {
 }
 
 // drops reports whether a field with a value goes. The restart policy of a sidecar is older than
-// those of other containers.
+// those of other containers, and the usual mount of /proc than the choice of another one.
 func (v visitor) drops(n *node, value string, at fieldpath.Path) bool {
 	sidecar := n.name == "restartPolicy" && value == string(corev1.ContainerRestartPolicyAlways) &&
 		at[0] == fieldpath.Field("initContainers")
-	return n.field != nil && n.field.In(v.name) != Kept && !sidecar &&
+	usual := n.name == procMount && value == string(corev1.DefaultProcMount)
+	return n.field != nil && n.field.In(v.name) != Kept && !sidecar && !usual &&
 		v.do(n.field, slices.Clone(at))
 }
+
+const procMount = "procMount"
 
 // Each calls a function for each field of a spec that a version of Kubernetes drops, and removes
 // the field if that returns true. The spec is a pointer to one of a Pod, a Job or a claim. Of a
@@ -269,7 +272,9 @@ func (v visitor) visit(n *node, of reflect.Value, at fieldpath.Path) {
 		}
 		here := append(at, fieldpath.Field(b.name))
 		if v.drops(b, reflect.Indirect(value).String(), here) {
-			value.SetZero()
+			if value.SetZero(); b.name == procMount { // it was never stored empty
+				value.Set(reflect.ValueOf(new(corev1.DefaultProcMount)))
+			}
 			continue
 		}
 		if value.Kind() == reflect.Pointer {

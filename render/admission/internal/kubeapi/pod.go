@@ -215,10 +215,14 @@ func (p *podChecker) checkDNS() {
 		searches.InvalidObject(fmt.Sprintf("must not have more than %d characters (including "+
 			"spaces) in the search list", longestSearches), help)
 	}
+	isDomain := validation.IsDNS1123SubdomainWithUnderscore
+	if !p.since("1.33") {
+		isDomain = validation.IsDNS1123Subdomain
+	}
 	for i, search := range config.Searches {
-		if search != "." {
-			searches.Index(i).Valid(search, validation.IsDNS1123SubdomainWithUnderscore(
-				strings.TrimSuffix(search, ".")), SubdomainHelp)
+		if search != "." || !p.since("1.33") {
+			searches.Index(i).Valid(search, isDomain(strings.TrimSuffix(search, ".")),
+				SubdomainHelp)
 		}
 	}
 	for i, option := range config.Options {

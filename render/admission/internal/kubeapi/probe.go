@@ -123,9 +123,14 @@ func (p *podChecker) checkHandler(h handler, at *At) {
 	}
 	if h.sleep != nil && !another("sleep") {
 		grace := ptr.Deref(p.Spec.TerminationGracePeriodSeconds, defaultGrace)
-		if h.sleep.Seconds < 0 || h.sleep.Seconds > grace {
-			at.Field("sleep").Invalid(h.sleep.Seconds, fmt.Sprintf("must be non-negative and less "+
-				"than terminationGracePeriodSeconds (%d)", grace),
+		least, text := int64(0), "must be non-negative and less than " +
+			"terminationGracePeriodSeconds (%d)"
+		if !p.since("1.33") {
+			least, text = 1, "must be greater than 0 and less than terminationGracePeriodSeconds "+
+				"(%d). Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
+		}
+		if h.sleep.Seconds < least || h.sleep.Seconds > grace {
+			at.Field("sleep").Invalid(h.sleep.Seconds, fmt.Sprintf(text, grace),
 				"sleep less, or raise terminationGracePeriodSeconds")
 		}
 	}
