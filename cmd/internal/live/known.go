@@ -161,7 +161,8 @@ func plainPodSpec(spec *corev1.PodSpec) {
 
 // fillPodResources adds the resources of a Pod that follow from the resources of its containers. It
 // changes only a Pod that has resources of its own. It adds these resources, since an author's
-// value that equals a later default cannot be told from it.
+// value that equals a later default cannot be told from it. Both compared Pods get them, so that
+// it adds those of all versions: the limits that follow from all containers are of 1.37.
 func fillPodResources(pod *corev1.Pod) {
 	own := pod.Spec.Resources
 	if own == nil || len(own.Limits)+len(own.Requests) == 0 {
@@ -183,14 +184,30 @@ func fillPodResources(pod *corev1.Pod) {
 		_, requested := own.Requests[name]
 		return isHuge(name) && !requested
 	})
-	if len(own.Limits) == 0 {
-		return
-	}
 	requests := resource.AggregateContainerRequests(defaulted, resource.PodResourcesOptions{})
 	fillMissing(&own.Requests, requests, func(name corev1.ResourceName) bool {
 		return resource.IsSupportedPodLevelResource(name) && !isHuge(name)
 	})
 	fillMissing(&own.Requests, own.Limits, resource.IsSupportedPodLevelResource)
+	for name, request := range own.Requests {
+		limit, ok := limits[name]
+		if !ok || !resource.IsSupportedPodLevelResource(name) || !allLimit(&defaulted.Spec, name) {
+			continue
+		}
+		if request.Cmp(limit) > 0 {
+			limit = request
+		}
+		fillMissing(&own.Limits, corev1.ResourceList{name: limit}, anyResource)
+	}
+}
+
+// allLimit reports whether each container of a Pod has a limit for a resource.
+func allLimit(spec *corev1.PodSpec, name corev1.ResourceName) bool {
+	return !slices.ContainsFunc(slices.Concat(spec.InitContainers, spec.Containers),
+		func(c corev1.Container) bool {
+			_, limited := c.Resources.Limits[name]
+			return !limited
+		}) && len(spec.EphemeralContainers) == 0
 }
 
 func anyResource(corev1.ResourceName) bool { return true }
