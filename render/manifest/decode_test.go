@@ -177,7 +177,8 @@ func TestStreams(t *testing.T) {
 			"its items need not say what they are"},
 		{"typed List of a kind that is not read",
 			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: OptimizationJobList\nitems:\n- " +
-				"metadata: {name: a}\n", []string{"4:3 OptimizationJob a (not read)"}, nil,
+				"metadata: {name: a}\n", []string{"4:3 OptimizationJob a (broken)"},
+			[]string{"4:3 error TW500 .spec"},
 			"its items have a kind"},
 		{"empty List",
 			"apiVersion: v1\nkind: List\n---\napiVersion: v1\nkind: List\nitems: " +
@@ -237,8 +238,10 @@ func TestKinds(t *testing.T) {
 			"write one of TrainJob, TrainingRuntime, ClusterTrainingRuntime, OptimizationJob"},
 		{"kubeflow.org/v1", "TrainJob", nil, codes.UnknownKind, finding.Warning,
 			"set apiVersion: trainer.kubeflow.org/v1alpha1, or ignore this warning"},
-		{"trainer.kubeflow.org/v1alpha1", "OptimizationJob", nil, "", 0, ""},
-		{"trainer.kubeflow.org/v1beta1", "OptimizationJob", nil, "", 0, ""},
+		{"trainer.kubeflow.org/v1alpha1", "OptimizationJob", nil, codes.MissingField, finding.Error,
+			"set spec.trainJobTemplate.spec to that of a TrainJob"},
+		{"trainer.kubeflow.org/v1beta1", "OptimizationJob", nil, codes.UnknownVersion, finding.Error,
+			"set apiVersion: trainer.kubeflow.org/v1alpha1"},
 		{"trainer.kubeflow.org/v1alpha1", "Optimizationjob", nil, codes.UnknownKind, finding.Error,
 			`did you mean "OptimizationJob"?`},
 		{"trainer.kubeflow.com/v1alpha1", "TrainJob", nil, codes.UnknownKind, finding.Error,

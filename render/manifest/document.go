@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
@@ -77,17 +76,6 @@ func (d *Document) Claim() map[string]any {
 		return nil
 	}
 	return d.claim
-}
-
-// IsNext reports whether the object is of a kind of the Trainer's group that no released controller
-// reads.
-func (d *Document) IsNext() bool {
-	if d == nil {
-		return false
-	}
-	group, _, _ := strings.Cut(d.APIVersion, "/")
-	return group == trainerGroup && d.Object == nil && !d.Broken &&
-		slices.Contains(unread, d.ID.Kind)
 }
 
 // Fields returns the object of the file as decoded JSON. The map includes values that a Go struct

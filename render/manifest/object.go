@@ -68,7 +68,12 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 	if from.name != "" && identityOf(r, n).name == "" {
 		n = named(r, n, id)
 	}
-	if template := trialOf(r, n, id); template != nil {
+	template, broken := trialOf(r, n, id)
+	if broken != nil {
+		broken.Position = s.Position(s.Find(at, broken.Path))
+		d.findings = append(d.findings, *broken)
+	}
+	if template != nil {
 		within := fieldpath.Fields("spec", "trainJobTemplate")
 		at := at.Append(within...)
 		if own := identityOf(r, template); own.name+own.namespace != "" {
@@ -82,21 +87,34 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 		return
 	}
 	d.object(s, r, at, n, id)
+	if broken != nil && len(d.documents) > 0 {
+		d.documents[len(d.documents)-1].Broken = true
+	}
 }
 
-// trialOf returns the template of the trials of an OptimizationJob, or nil for another object.
-func trialOf(r *source.Reading, n *yaml.Node, id identity) *yaml.Node {
+// trialOf returns the template of the trials of an OptimizationJob, or a finding without a position
+// if it has none. Both are nil for another object.
+func trialOf(r *source.Reading, n *yaml.Node, id identity) (*yaml.Node, *finding.Finding) {
 	if id.apiVersion != trainerGroup+"/v1alpha1" || !slices.Contains(unread, id.kind) {
-		return nil
+		return nil, nil
+	}
+	broken := &finding.Finding{
+		Code: codes.MissingField, Severity: finding.Error, Object: id.object(),
+		Message: "Required value",
+		Remedy:  finding.Remedy{Text: "set spec.trainJobTemplate.spec to that of a TrainJob"},
 	}
 	for _, field := range []string{"spec", "trainJobTemplate"} {
 		_, value := r.Lookup(n, field)
-		if value == nil || source.Target(value).Kind != yaml.MappingNode {
-			return nil
+		broken.Path = append(broken.Path, fieldpath.Field(field))
+		if value == nil || r.IsNull(source.Target(value)) {
+			return nil, broken
 		}
-		n = source.Target(value)
+		if n = source.Target(value); n.Kind != yaml.MappingNode {
+			broken.Code, broken.Message = codes.WrongType, "must be an object"
+			return nil, broken
+		}
 	}
-	return n
+	return n, nil
 }
 
 // namedTemplate reports the name or the namespace of a template, which each trial gets itself.

@@ -97,13 +97,7 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 				Remedy: finding.Remedy{Text: remedy},
 			}
 		default:
-			return nil, &finding.Finding{
-				Code: codes.UnknownVersion, Severity: finding.Error,
-				Path:    fieldpath.Fields("apiVersion"),
-				Message: fmt.Sprintf("Unsupported value: %s of %s", quote(id.apiVersion), r.kind),
-				Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()},
-					IsCertain: true, Text: "set apiVersion: " + r.apiVersion()},
-			}
+			return nil, unknownVersion(id, &r)
 		}
 	}
 	for _, r := range neighbors() {
@@ -141,6 +135,10 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 					namesake.apiVersion())},
 		}
 	case group == trainerGroup && slices.Contains(unread, id.kind):
+		if version != "v1alpha1" {
+			r := readable{group: group, version: "v1alpha1", kind: id.kind}
+			return nil, unknownVersion(id, &r)
+		}
 	case group == trainerGroup || group == jobsetGroup:
 		f := &finding.Finding{
 			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
@@ -158,6 +156,16 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 		return nil, f
 	}
 	return nil, nil
+}
+
+// unknownVersion reports an object of a version that its kind does not have.
+func unknownVersion(id identity, r *readable) *finding.Finding {
+	return &finding.Finding{
+		Code: codes.UnknownVersion, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
+		Message: fmt.Sprintf("Unsupported value: %s of %s", quote(id.apiVersion), r.kind),
+		Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()},
+			IsCertain: true, Text: "set apiVersion: " + r.apiVersion()},
+	}
 }
 
 // mostMistyped is the number of letters of a group that a person mistypes. With more, the group is

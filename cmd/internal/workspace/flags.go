@@ -73,7 +73,6 @@ type Built struct {
 // Unread records what of the inputs only other programs read, or a build.
 type Unread struct {
 	old  *finding.Finding // on the first job of the Training Operator or the MPI Operator
-	next bool             // an OptimizationJob is among the inputs
 	part string           // the advice on the first file that holds no objects before a build
 }
 

@@ -78,8 +78,6 @@ func (u *Unread) add(documents []*manifest.Document) {
 	for _, d := range documents {
 		group, _, _ := strings.Cut(d.APIVersion, "/")
 		switch {
-		case d.IsNext():
-			u.next = true
 		case u.old == nil && d.Object == nil && !d.Broken && group == oldGroup &&
 			strings.HasSuffix(d.ID.Kind, "Job"):
 			remedy := fmt.Sprintf("convert the %s with trainweld migrate, or name other files",
@@ -108,8 +106,6 @@ func (flags Flags) NoTrainJob(message, remedy string) finding.Finding {
 	case flags.Unread.old != nil:
 		f.Object, f.Position, f.Remedy = flags.Unread.old.Object, flags.Unread.old.Position,
 			flags.Unread.old.Remedy
-	case flags.Unread.next:
-		f.Remedy.Text = "name other files: no released controller reads an OptimizationJob"
 	case flags.Unread.part != "":
 		f.Remedy.Text = flags.Unread.part
 	}

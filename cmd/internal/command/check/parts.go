@@ -66,7 +66,7 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags,
 		return nil, err
 	}
 	selected := flags.Selector != nil
-	if !all.count.any(selected) && (selected || !failed && all.count.next == 0) {
+	if !all.count.any(selected) && (selected || !failed) {
 		none := flags.NoTrainJob("no TrainJob, runtime or JobSet in the inputs",
 			"name files with such objects; -r is for runtimes of TrainJobs, and -R descends into "+
 				"directories")
@@ -119,5 +119,4 @@ func (t *counts) add(other counts) {
 	t.runtimes += other.runtimes
 	t.jobSets += other.jobSets
 	t.others += other.others
-	t.next += other.next
 }

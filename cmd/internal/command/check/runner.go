@@ -50,7 +50,7 @@ type result func(ctx context.Context) finding.List
 type objectID struct{ file, kind, name string }
 
 // counts counts the judged objects.
-type counts struct{ documents, jobs, runtimes, jobSets, others, next int }
+type counts struct{ documents, jobs, runtimes, jobSets, others int }
 
 // any reports whether any object was judged. A selector is for TrainJobs and JobSets: then others
 // do not count.
@@ -70,20 +70,15 @@ func (t counts) String() string {
 			parts = append(parts, report.Count(part.n, part.what))
 		}
 	}
-	skipped := ""
-	if t.next > 0 {
-		skipped = fmt.Sprintf(", skipped %s", report.Count(t.next, "OptimizationJob"))
-	}
 	if parts == nil {
-		return fmt.Sprintf("checked nothing in %s%s", report.Count(t.documents, "document"),
-			skipped)
+		return "checked nothing in " + report.Count(t.documents, "document")
 	}
 	last := len(parts) - 1
 	text := parts[last]
 	if last > 0 {
 		text = strings.Join(parts[:last], ", ") + " and " + text
 	}
-	return fmt.Sprintf("checked %s in %s%s", text, report.Count(t.documents, "document"), skipped)
+	return fmt.Sprintf("checked %s in %s", text, report.Count(t.documents, "document"))
 }
 
 // newRunner returns a runner that has read all inputs. Without a state before, it reads the state
@@ -150,8 +145,6 @@ func (j *runner) document(d *manifest.Document, all bool) {
 	case kind == "RuntimeClass" && strings.HasPrefix(d.APIVersion, "node.k8s.io/"):
 		j.runClasses = append(j.runClasses, d.ID.Name)
 	case !known && j.in.AddClaim(d):
-	case d.IsNext() && all:
-		j.count.next++
 	case !known:
 	case j.furtherKind(d) != nil:
 		if all {

@@ -123,7 +123,7 @@ func (p *podChecker) checkHandler(h handler, at *At) {
 	}
 	if h.sleep != nil && !another("sleep") {
 		grace := ptr.Deref(p.Spec.TerminationGracePeriodSeconds, defaultGrace)
-		least, text := int64(0), "must be non-negative and less than " +
+		least, text := int64(0), "must be non-negative and less than "+
 			"terminationGracePeriodSeconds (%d)"
 		if !p.since("1.33") {
 			least, text = 1, "must be greater than 0 and less than terminationGracePeriodSeconds "+
