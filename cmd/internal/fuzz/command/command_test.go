@@ -161,7 +161,7 @@ func compareCommand(m *strategic.Case) (differs string, taken bool) {
 		paths(m.Type, o, "", fields)
 	}
 	p := &host.Program{Files: files, Stdin: strings.NewReader("")}
-	merge, found, err := command.Read(p, workspace.New(flags), flags, option.Schema{})
+	merge, found, err := command.Read(p, workspace.New(flags), flags, option.Schema{}, nil)
 	if err != nil {
 		return fmt.Sprintf("the command cannot read the case: %v", err), false
 	}
