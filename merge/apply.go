@@ -135,11 +135,11 @@ func (m *objects) apply(t *schema.Type, live, patch Object) error {
 	}
 	if layer := m.layer; !m.live.owned {
 		m.layer, m.live.owned = baseLayer, true
-		m.update(t, nil, false, live, true, rootNode, false)
+		m.update(t, nil, false, live, true, m.log.top, false)
 		m.layer = layer
 	}
 	last := m.lastOf()
-	m.live.applies, m.live.before = true, int32(len(m.log.claims))
+	m.live.applies, m.live.before = true, m.log.claims
 	err := m.patch(t, live, patch)
 	if m.live.applies = false; err != nil {
 		return err

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 
@@ -9,56 +8,36 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// add records a claim on a field.
-func (l *log) add(at node, layer int32, kind valueKind, text string) {
-	delete(l.overrulings, at)
-	n := &l.nodes[at]
-	i := int32(len(l.claims))
-	l.claims = append(l.claims, claimOf(layer, kind, text))
-	if n.first < 0 {
-		n.first = i
-	} else {
-		l.claims[n.last].next = i
+// add records a claim on a field. Only a plain one shows its value.
+func (l *log) add(at *node, layer int32, kind valueKind, value any) {
+	if at.claims == nil {
+		at.claims = at.first[:0]
 	}
-	n.last = i
+	at.claims = append(at.claims, claim{number: l.claims, layer: layer, kind: kind, value: value})
+	at.ruling = nil
+	l.claims++
 }
 
-// addJSON records a claim on a field with a JSON value.
-func (l *log) addJSON(at node, layer int32, v any) {
-	switch v := v.(type) {
-	case string:
-		l.add(at, layer, textValue, v)
-	case bool:
-		l.add(at, layer, map[bool]valueKind{true: trueValue, false: falseValue}[v], "")
-	default:
-		l.values = append(l.values, anyValue{int32(len(l.claims)), v})
-		l.add(at, layer, otherValue, "")
+// addPlain records a claim on a field with a JSON value.
+func (l *log) addPlain(at *node, layer int32, value any) { l.add(at, layer, plainValue, value) }
+
+// rule records that an earlier claim is in force on a field, or none.
+func (l *log) rule(at *node, of *claim, layer int32) { at.ruling = &ruling{of, layer, l.claims} }
+
+// last returns the last claim on a field, nil for none.
+func (n *node) last() *claim {
+	if n == nil || len(n.claims) == 0 {
+		return nil
 	}
+	return &n.claims[len(n.claims)-1]
 }
 
-// addAs records a claim on a field with a value of a kind.
-func (l *log) addAs(at node, layer int32, kind valueKind, value any) {
-	if kind == otherValue {
-		l.addJSON(at, layer, value)
-	} else {
-		l.add(at, layer, kind, "")
+// inForce returns the claim in force on a field, nil for none.
+func (n *node) inForce() *claim {
+	if n.ruling != nil {
+		return n.ruling.claim
 	}
-}
-
-// overrule records that an earlier claim is in force on a field, or none.
-func (l *log) overrule(at node, claim, layer int32) {
-	if l.overrulings == nil {
-		l.overrulings = map[node]overruling{}
-	}
-	l.overrulings[at] = overruling{claim, layer, int32(len(l.claims))}
-}
-
-// inForce returns the claim in force on a field, -1 for none.
-func (l *log) inForce(at node) int32 {
-	if v, ok := l.overrulings[at]; ok {
-		return v.claim
-	}
-	return l.nodes[at].last
+	return n.last()
 }
 
 // decide records a decision about a field. Losers are distinct layers other than the winner.
@@ -86,7 +65,7 @@ func claimedAs(t *schema.Type, v any, named bool) valueKind {
 		return unlistedPresence
 	}
 	if of.Kind == schema.Scalar || of.Kind == schema.Atomic {
-		return otherValue
+		return plainValue
 	}
 	if _, list := v.([]any); named || !list && isEmpty(v) {
 		return presenceValue
@@ -99,14 +78,13 @@ func claimedAs(t *schema.Type, v any, named bool) valueKind {
 func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <= l.managers }
 
 // agree reports whether two claims leave a field alike: with equal values, or both empty.
-func (l *log) agree(at node, i, j int32) bool {
-	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j))
+func (n *node) agree(c, d *claim) bool {
+	return c.equals(d) || n.isEmpty(c.shown()) && n.isEmpty(d.shown())
 }
 
 // isEmpty reports whether a claimed value equals the value of an unset field.
-func (l *log) isEmpty(at node, value any) bool {
-	f := l.nodes[at].field
-	return value == nil || f != nil && isUnset(f, value)
+func (n *node) isEmpty(value any) bool {
+	return value == nil || n.field != nil && isUnset(n.field, value)
 }
 
 // isUnset reports whether a value equals that of an unset field. That is null, or the empty value
@@ -123,42 +101,19 @@ func isUnset(f *schema.StructField, value any) bool {
 		reflect.ValueOf(value).IsZero()
 }
 
-// equal compares two claimed values as the cluster does: 1Gi equals 1024Mi.
-func (l *log) equal(i, j int32) bool {
-	c, d := &l.claims[i], &l.claims[j]
-	if c.kind() != d.kind() {
-		return false
-	}
-	switch c.kind() {
-	case textValue:
-		return c.text == d.text
-	case otherValue:
-		return SameValue(l.other(i), l.other(j))
-	default:
-		return true
-	}
+// equals compares two claims. Values are in the normal form of their types, so 1Gi equals 1024Mi.
+func (c *claim) equals(d *claim) bool {
+	return c.kind == d.kind && (c.kind != plainValue || sameObject(c.value, d.value))
 }
 
-// other returns the value of a claim that is not a string.
-func (l *log) other(claim int32) any {
-	i, _ := slices.BinarySearchFunc(l.values, claim, func(v anyValue, claim int32) int {
-		return cmp.Compare(v.claim, claim)
-	})
-	return l.values[i].value
-}
-
-// valueOf returns the value that a claim shows to its readers.
-func (l *log) valueOf(i int32) any {
-	switch c := &l.claims[i]; c.kind() {
-	case textValue:
-		return c.text
-	case trueValue, falseValue:
-		return c.kind() == trueValue
-	case nullValue, ineffectiveNull, absentValue:
-		return nil
+// shown returns the value that a claim shows to its readers.
+func (c *claim) shown() any {
+	switch c.kind {
+	case plainValue:
+		return c.value
 	case presenceValue, unlistedPresence:
 		return Presence{}
 	default:
-		return l.other(i)
+		return nil
 	}
 }

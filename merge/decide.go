@@ -29,7 +29,7 @@ func (m *merger) decide(value, base Object, order []int, o *options) (Object, er
 			patches = append(patches, patch)
 		}
 	}
-	return d.object(m.log.root, value, rootNode, patches)
+	return d.object(m.log.root, value, m.log.top, patches)
 }
 
 // deciding walks the structs and lists that patches reached, from the outside to the inside.
@@ -41,20 +41,20 @@ type deciding struct {
 }
 
 // object decides within a struct. The parts are what the patches hold there, in their given order.
-func (d deciding) object(t *schema.Type, object Object, at node, parts []any) (Object, error) {
+func (d deciding) object(t *schema.Type, object Object, at *node, parts []any) (Object, error) {
 	if d.unions != "" {
 		for _, u := range t.Unions {
-			gone, winner, last := d.excludedMembers(t, u, object, at)
+			gone, winner := d.excludedMembers(t, u, object, at)
 			if len(gone) > 0 && d.unions == Error {
-				return nil, d.severalMembers(u, t, object, at, last)
+				return nil, d.severalMembers(u, t, object, at)
 			}
 			for _, f := range gone {
 				d.remove(f, object, at, winner)
 			}
 		}
 	}
-	for child := d.nodes[at].child; child != noNode; child = d.nodes[child].next {
-		f := d.nodes[child].field
+	for _, child := range at.children {
+		f := child.field
 		if f == nil {
 			continue
 		}
@@ -89,7 +89,7 @@ func (d deciding) object(t *schema.Type, object Object, at node, parts []any) (O
 }
 
 // list decides within a list.
-func (d deciding) list(t *schema.Type, list []any, at node, parts []any) ([]any, error) {
+func (d deciding) list(t *schema.Type, list []any, at *node, parts []any) ([]any, error) {
 	if d.follows {
 		d.restoreOrder(t, list, at, parts)
 	}
@@ -112,8 +112,8 @@ func (d deciding) list(t *schema.Type, list []any, at node, parts []any) ([]any,
 			}
 		}
 	}
-	for child := d.nodes[at].child; child != noNode; child = d.nodes[child].next {
-		i, known := places[d.nodes[child].key]
+	for _, child := range at.children {
+		i, known := places[child.key]
 		if !known {
 			continue
 		}
@@ -129,15 +129,15 @@ func (d deciding) list(t *schema.Type, list []any, at node, parts []any) ([]any,
 }
 
 // remove removes a member of a union for the layer of another member.
-func (d deciding) remove(f *schema.StructField, object Object, at node, winner int32) {
+func (d deciding) remove(f *schema.StructField, object Object, at *node, winner int32) {
 	child := d.child(at, f, "")
 	writer{log: d.log, onlyRemoved: true}.value(f.Type, nil, child, object[f.Name], nil)
 	f.Put(object, nil)
-	d.decide("Unions", d.path(child), winner, d.removed(child, winner, nil))
+	d.decide("Unions", child.path(), winner, d.removed(child, winner, nil))
 }
 
 // restoreOrder puts the new items of a list into the order of the given patches.
-func (d deciding) restoreOrder(t *schema.Type, list []any, at node, parts []any) {
+func (d deciding) restoreOrder(t *schema.Type, list []any, at *node, parts []any) {
 	rank := map[string]int32{}
 	for _, part := range parts {
 		items, _ := part.([]any)
@@ -147,10 +147,10 @@ func (d deciding) restoreOrder(t *schema.Type, list []any, at node, parts []any)
 			}
 		}
 	}
-	keys, order, find := itemKeys(t, list), make([]int32, len(list)), d.finder(at)
+	keys, order := itemKeys(t, list), make([]int32, len(list))
 	for i, key := range keys {
 		order[i] = int32(i)
-		if child := find(key); child == noNode || d.isOfBase(child) {
+		if child := at.find(nil, key); child == nil || child.isOfBase() {
 			rank[key] = 0
 		}
 	}

@@ -192,7 +192,7 @@ func isPureDirective(patch Object) bool {
 // retainFields obeys $retainKeys: it removes every field that the directive does not name from a
 // new object.
 func (m *merger) retainFields(t *schema.Type, key *schema.StructField, into Object,
-	kept map[string]bool, at node) error {
+	kept map[string]bool, at *node) error {
 	for _, f := range t.Fields {
 		old, has := into[f.Name]
 		if !has || kept[f.Name] {

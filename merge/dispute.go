@@ -2,6 +2,7 @@ package merge
 
 import (
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -91,21 +92,20 @@ func (o *History) Disputes() []Dispute {
 // mayDiffer reports whether a manager acts, or claims a null or another value than another one.
 // It quickly dismisses nearly all merges.
 func (d *disputes) mayDiffer() bool {
-	for i := range d.nodes {
-		before := int32(-1)
-		for c := d.nodes[i].first; c >= 0; c = d.claims[c].next {
-			if !d.isManager(d.claims[c].layer()) {
+	for _, at := range d.reached {
+		var before *claim
+		for i := range at.claims {
+			c := &at.claims[i]
+			if c.kind == nullValue || c.kind == ineffectiveNull {
+				return true
+			}
+			if !d.isManager(c.layer) {
 				continue
 			}
-			if before >= 0 && !d.equal(before, c) {
+			if before != nil && !before.equals(c) {
 				return true
 			}
 			before = c
-		}
-	}
-	for i := range d.claims {
-		if kind := d.claims[i].kind(); kind == nullValue || kind == ineffectiveNull {
-			return true
 		}
 	}
 	for i := range d.ids {
@@ -148,21 +148,19 @@ func actsIn(t *schema.Type, v any) bool {
 
 // hasOddItem reports whether a list has an item without a merge key, or one twice.
 func hasOddItem(t *schema.Type, list []any) bool {
-	var seen map[string]bool
-	if len(list) > smallList {
-		seen = make(map[string]bool, len(list))
-	}
-	for i, item := range list {
-		key := keyIn(t, item)
-		if t.Key != "" && item.(Object)[t.Key] == nil || seen[key] ||
-			seen == nil && slices.ContainsFunc(list[:i], func(other any) bool {
-				return keyIn(t, other) == key
-			}) {
+	keys := make(map[any]bool, len(list))
+	for _, item := range list {
+		key := item
+		if t.Key != "" {
+			key = item.(Object)[t.Key]
+		}
+		if whole, ok := key.(float64); ok && whole == math.Trunc(whole) {
+			key = int64(whole)
+		}
+		if key == nil || isComposite(key) || keys[key] {
 			return true
 		}
-		if seen != nil {
-			seen[key] = true
-		}
+		keys[key] = true
 	}
 	return false
 }
@@ -709,32 +707,28 @@ func (d *disputes) normal(t *schema.Type, s said) any {
 	return s.value
 }
 
-// nodeAt returns the node of the field at a path, or noNode.
-func (l *log) nodeAt(path fieldpath.Path) node {
-	at := rootNode
+// nodeAt returns the node of the field at a path, or nil.
+func (l *log) nodeAt(path fieldpath.Path) *node {
+	at := l.top
 	for _, step := range path {
-		child := l.nodes[at].child
-		for child != noNode && l.step(child) != step {
-			child = l.nodes[child].next
+		children := at.within()
+		i := slices.IndexFunc(children, func(n *node) bool { return n.step() == step })
+		if i < 0 {
+			return nil
 		}
-		if at = child; at == noNode {
-			break
-		}
+		at = children[i]
 	}
 	return at
 }
 
 // recorded tells a layer's claims on a field and within it.
-func (l *log) recorded(at node, layer int32, tell func(fieldpath.Path, any)) {
-	if at == noNode {
-		return
-	}
-	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-		if l.claims[i].layer() == layer {
-			tell(l.path(at), l.valueOf(i))
+func (l *log) recorded(at *node, layer int32, tell func(fieldpath.Path, any)) {
+	for _, c := range at.made() {
+		if c.layer == layer {
+			tell(at.path(), c.shown())
 		}
 	}
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+	for _, child := range at.within() {
 		l.recorded(child, layer, tell)
 	}
 }

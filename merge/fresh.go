@@ -15,7 +15,7 @@ import (
 
 // fresh returns a patch's value in normal form, nil for one that is dropped. The flag strip states
 // that it loses nulls and directives.
-func (m *merger) fresh(t *schema.Type, from any, at node, strip bool) (any, error) {
+func (m *merger) fresh(t *schema.Type, from any, at *node, strip bool) (any, error) {
 	if strip && hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw {
 		m.claimNull(at) // upstream drops the value with its directive
 		return nil, nil
@@ -45,7 +45,7 @@ func (m *merger) fresh(t *schema.Type, from any, at node, strip bool) (any, erro
 	return value, err
 }
 
-func (m *merger) freshStruct(t *schema.Type, from any, at node, strip bool) (any, error) {
+func (m *merger) freshStruct(t *schema.Type, from any, at *node, strip bool) (any, error) {
 	patch, ok := from.(Object)
 	switch {
 	case !ok:
@@ -53,7 +53,7 @@ func (m *merger) freshStruct(t *schema.Type, from any, at node, strip bool) (any
 	case strip && hasDirective(patch):
 		return nil, nil
 	}
-	if m.isOptional(at) {
+	if at.isOptional() {
 		m.markCreated(at)
 	}
 	claimed := m.claimed
@@ -61,14 +61,14 @@ func (m *merger) freshStruct(t *schema.Type, from any, at node, strip bool) (any
 	if err != nil {
 		return nil, err
 	}
-	if m.claimed == claimed && !t.Plain && at != noNode && m.log.isPointer(at) {
+	if m.claimed == claimed && !t.Plain && at != nil && at.isPointer() {
 		m.presence(at, false)
 	}
 	return value, nil
 }
 
 // freshObject returns the fields of a patch's object, without the merge key of a list item.
-func (m *merger) freshObject(t *schema.Type, key *schema.StructField, patch Object, at node,
+func (m *merger) freshObject(t *schema.Type, key *schema.StructField, patch Object, at *node,
 	strip bool) (Object, error) {
 	into := make(Object, len(patch))
 	first := len(m.names)
@@ -96,7 +96,7 @@ func (m *merger) freshObject(t *schema.Type, key *schema.StructField, patch Obje
 	return m.normal(t, into)
 }
 
-func (m *merger) freshMap(t *schema.Type, from any, at node, strip bool) (any, error) {
+func (m *merger) freshMap(t *schema.Type, from any, at *node, strip bool) (any, error) {
 	patch, ok := from.(Object)
 	if !ok {
 		return nil, wrongType(from, "an object")
@@ -116,7 +116,7 @@ func (m *merger) freshMap(t *schema.Type, from any, at node, strip bool) (any, e
 }
 
 // freshEntries sets the entries of a new map.
-func (m *merger) freshEntries(t *schema.Type, into, patch Object, at node, strip bool) error {
+func (m *merger) freshEntries(t *schema.Type, into, patch Object, at *node, strip bool) error {
 	first := len(m.names)
 	m.names = appendSorted(m.names, patch)
 	for i := first; i < len(m.names); i++ {
@@ -151,7 +151,7 @@ func (m *merger) freshEntries(t *schema.Type, into, patch Object, at node, strip
 }
 
 // freshList returns the items of a list-map. Two of them may share a key, and one may have none.
-func (m *merger) freshList(t *schema.Type, items []any, at node, strip bool) (any, error) {
+func (m *merger) freshList(t *schema.Type, items []any, at *node, strip bool) (any, error) {
 	if strip && slices.ContainsFunc(items, hasDirective) {
 		items = slices.DeleteFunc(slices.Clone(items), hasDirective)
 	}
@@ -190,7 +190,7 @@ func (m *merger) freshList(t *schema.Type, items []any, at node, strip bool) (an
 }
 
 // newItem returns an item of a list-map that the base lacks.
-func (m *merger) newItem(t *schema.Type, at node, from Object, strip bool) (any, error) {
+func (m *merger) newItem(t *schema.Type, at *node, from Object, strip bool) (any, error) {
 	m.markCreated(at)
 	m.presence(at, false)
 	item, err := m.freshObject(t.Elem, t.KeyField(), from, at, strip)
@@ -205,7 +205,7 @@ func (m *merger) newItem(t *schema.Type, at node, from Object, strip bool) (any,
 	return item, err
 }
 
-func (m *merger) freshSet(t *schema.Type, items []any, at node, strip bool) (any, error) {
+func (m *merger) freshSet(t *schema.Type, items []any, at *node, strip bool) (any, error) {
 	if strip {
 		kept, _ := withoutDirectives(items)
 		items = kept.([]any)
@@ -246,7 +246,7 @@ func (m *merger) read(t *schema.Type, from any) (any, error) {
 			return nil, wrongType(from, "an object")
 		}
 		made := make(Object, len(patch))
-		return made, m.freshEntries(t, made, patch, noNode, false)
+		return made, m.freshEntries(t, made, patch, nil, false)
 	default:
 		items, ok := from.([]any)
 		if !ok {

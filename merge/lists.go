@@ -14,7 +14,7 @@ import (
 // special obeys $patch in the items of a patch's list. It returns the list without the deleted
 // items, and the plain items of the patch. These are nil if they took the place of the base's.
 func (m *merger) special(t *schema.Type, list, items []any,
-	at node) (left, plain []any, err error) {
+	at *node) (left, plain []any, err error) {
 	isSpecial := false
 	for i, item := range items {
 		object, ok := item.(Object)
@@ -75,8 +75,8 @@ func (m *merger) special(t *schema.Type, list, items []any,
 }
 
 // deleteItems returns a list without the items that have one of the keys.
-func (m *merger) deleteItems(t *schema.Type, list []any, deleted []string, at node) []any {
-	children := make(map[string]node, len(deleted))
+func (m *merger) deleteItems(t *schema.Type, list []any, deleted []string, at *node) []any {
+	children := make(map[string]*node, len(deleted))
 	for _, name := range deleted {
 		children[name] = m.keyed(at, name)
 	}
@@ -97,7 +97,7 @@ func (m *merger) deleteItems(t *schema.Type, list []any, deleted []string, at no
 }
 
 // set merges two lists of scalars by union, in the order of a list-map.
-func (m *merger) set(t *schema.Type, old, items []any, at node) ([]any, error) {
+func (m *merger) set(t *schema.Type, old, items []any, at *node) ([]any, error) {
 	if !areAlike(items) {
 		return nil, errors.New("must have elements of one type, none of them null")
 	}

@@ -24,7 +24,7 @@ const beforeFirstApply = "before-first-apply"
 // liveOf reads the owners of a base, and returns a base without them.
 func liveOf(base Object) (*live, Object, error) {
 	metadata, _ := base["metadata"].(Object)
-	l := &live{named: map[int32][]node{}}
+	l := &live{named: map[int32][]*node{}}
 	list, ok := metadata["managedFields"].([]any)
 	if !ok && metadata["managedFields"] != nil {
 		return nil, nil,
@@ -84,7 +84,7 @@ func ownersError(i int, field, format string, args ...any) error {
 
 // claimOwners records the claims of a live object's owners.
 func (m *objects) claimOwners(t *schema.Type, object Object) error {
-	known := map[node]map[string]part{}
+	known := map[*node]map[string]part{}
 	for i, entry := range m.live.entries {
 		m.layer = m.log.owners[i]
 		fields, ok := entry["fieldsV1"].(Object)
@@ -92,7 +92,7 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 			return ownersError(i, "fieldsV1", "must be an object, and is %s",
 				jsonName(entry["fieldsV1"]))
 		}
-		if err := m.recordEntry(t, object, fields, rootNode, known); err != nil {
+		if err := m.recordEntry(t, object, fields, m.log.top, known); err != nil {
 			return ownersError(i, "fieldsV1", "%w", err)
 		}
 	}
@@ -101,8 +101,8 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 
 // recordEntry records the fields of an object or a list that one entry names. Fields that the
 // object lacks keep their owners. The entries share the known parts of the object's fields.
-func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node,
-	known map[node]map[string]part) error {
+func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at *node,
+	known map[*node]map[string]part) error {
 	parts := known[at]
 	if parts == nil {
 		parts = map[string]part{}
@@ -135,7 +135,7 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node,
 			}
 			continue
 		}
-		child := m.child(at, p.field, key)
+		child := m.log.child(at, p.field, key)
 		_, itself := within["."]
 		of := filledOf(p.typ, p.now)
 		if itself || len(within) == 0 || of == nil && !isEmpty(p.now) {
@@ -156,7 +156,7 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at node,
 
 // recordAbsent records an owner of a field that the object lacks, such as a list that was applied
 // empty and is not stored.
-func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, within Object, at node) error {
+func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, within Object, at *node) error {
 	key, isItem := keyOfStep(t, step)
 	var field *schema.StructField
 	of := t.Elem
@@ -167,7 +167,7 @@ func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, within Objec
 			return nil // a field of an earlier definition
 		}
 	}
-	child := m.child(at, field, key)
+	child := m.log.child(at, field, key)
 	if _, itself := within["."]; itself || len(within) == 0 {
 		m.claimValue(child, absentValue, nil)
 	}
@@ -175,7 +175,7 @@ func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, within Objec
 }
 
 // recordAbsentIn records the owners of the fields in an object or a list that the object lacks.
-func (m *objects) recordAbsentIn(t *schema.Type, fields Object, at node) error {
+func (m *objects) recordAbsentIn(t *schema.Type, fields Object, at *node) error {
 	t = granular(t)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		within, ok := fields[name].(Object)
@@ -200,23 +200,23 @@ func (m *objects) recordAbsentIn(t *schema.Type, fields Object, at node) error {
 }
 
 // claimNow records a claim on a field with its value, or on its presence.
-func (m *objects) claimNow(at node, t *schema.Type, value any) {
+func (m *objects) claimNow(at *node, t *schema.Type, value any) {
 	m.claimValue(at, claimedAs(t, value, true), value)
 }
 
 // update records an update of a field by the layer. The layer owns the fields that it adds or
 // changes, and the fields around an added one. A removed field has no owner. named has the meaning
 // that it has in a merge.
-func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, at node,
+func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, at *node,
 	named bool) {
 	before, after := filledOf(t, old), filledOf(t, now)
-	isLeaf := func(v any) bool { return claimedAs(t, v, true) == otherValue }
+	isLeaf := func(v any) bool { return claimedAs(t, v, true) == plainValue }
 	switch {
 	case !has:
 		m.recordBase(at, t, old, had, named)
 		m.revokeEarlier(at)
 		m.claimValue(at, nullValue, nil)
-		m.log.nodes[at].firstActive = int32(len(m.log.claims))
+		at.active = m.log.claims
 	case !had:
 		m.revokeEarlier(at)
 		m.claimNow(at, t, now)
@@ -239,7 +239,7 @@ func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, a
 			hasDuplicates && sameObject(were[key], are[key]) {
 			continue
 		}
-		child := m.child(at, p.field, key)
+		child := m.log.child(at, p.field, key)
 		if len(were[key]) > 1 { // of which only the presence has owners
 			m.update(presenceType, []any{}, true, nil, false, child, true)
 			p.before, p.had = nil, false
@@ -275,15 +275,10 @@ func duplicatesOf(t *schema.Type, v any) map[string][]any {
 }
 
 // holds reports whether a layer owns a field, or any layer for -1.
-func (m *objects) holds(at node, layer int32) bool {
-	n := &m.log.nodes[at]
-	for i := n.first; i >= 0; i = m.log.claims[i].next {
-		c := &m.log.claims[i]
-		if i >= n.firstActive && c.kind() != unlistedPresence && (layer < 0 || c.layer() == layer) {
-			return true
-		}
-	}
-	return false
+func (n *node) holds(layer int32) bool {
+	return slices.ContainsFunc(n.claims, func(c claim) bool {
+		return c.number >= n.active && c.kind != unlistedPresence && (layer < 0 || c.layer == layer)
+	})
 }
 
 // managedFields returns the entries of the merged object. An entry that the patches have not

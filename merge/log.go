@@ -14,25 +14,18 @@ type log struct {
 	root   *schema.Type
 	layers []Owner
 	// where a layer's patch stands in its document, nil for a later layer
-	places   []fieldpath.Path
-	rename   func(Claim) Claim // nil keeps claims as they are
-	managers int32             // how many of the layers are managers', from 1 on
-	ids      []int32           // the layer of each patch
-	owners   []int32           // the layers of a live object's owners
-	nodes    []pathNode
-	claims   []claim
-	values   []anyValue
-	wide     map[node]*childIndex
-	sources  map[int32]fieldpath.Path // the sources of claims that Write records, by their index
-	// overrulings are the decisions of policies against the last claim, and decisions lists what
-	// all policies decided.
-	overrulings map[node]overruling
-	decisions   []Note
-	baseWins    bool // whether the base wins over all patches
-	live        bool // whether the base is a live object, whose owners have claimed what they own
-	// displaced are the claims on the fields of a live object that an apply has taken.
-	displaced map[node][]displacement
-	nulled    map[node]int32 // the layers whose applies left a field of a live object null
+	places    []fieldpath.Path
+	rename    func(Claim) Claim // nil keeps claims as they are
+	managers  int32             // how many of the layers are managers', from 1 on
+	ids       []int32           // the layer of each patch
+	owners    []int32           // the layers of a live object's owners
+	top       *node             // the whole value
+	reached   []*node           // all nodes, in the order in which layers reached them
+	room      []node            // of which the next nodes take theirs
+	claims    int32             // how many claims were made
+	decisions []Note            // of all policies
+	baseWins  bool              // whether the base wins over all patches
+	live      bool              // whether the base is a live object, whose owners claim what they own
 	again     *again
 	reordered bool // whether the patches merged in another order than the given one
 }
@@ -47,76 +40,60 @@ type again struct {
 	options *options
 }
 
-// An overruling states that a policy decided against the last claim on a field.
-type overruling struct {
-	claim int32 // the claim in force, -1 for none
-	layer int32 // the layer that removed the field then
-	after int32 // how many claims were made before
-}
-
-// A displacement states that an apply changed a field that another owner had.
-type displacement struct {
-	claim int32 // the owner's
-	by    int32 // the layer of the apply
-	after int32 // how many claims were made before the apply's
-}
-
-// node is a field of the tree: an index into log.nodes.
-type node int32
-
-const (
-	rootNode node = 0
-	noNode   node = -1
-)
-
-type pathNode struct {
-	parent, child, tail, next node  // tail is the last child
-	first, last               int32 // claims, -1 when there is none
-	children                  uint8 // up to wideNode+1
-	// firstActive is the first claim that counts in a merge of objects. A patch has taken the field
-	// from the earlier ones.
-	firstActive int32
+// A node is a field that a layer reached.
+type node struct {
+	parent   *node
+	typ      *schema.Type        // how the field merges
+	field    *schema.StructField // the step to a field, or nil for a step by key
+	key      string              // the merge key, map key or set element, by the parent's type
+	children []*node
+	byKey    map[string]*node // the children by key, nil for few of them
+	claims   []claim
+	first    [1]claim // the memory of claims while there is one, as there mostly is
+	// active is the number of the first claim that counts in a merge of objects. A patch has taken
+	// the field from the earlier ones.
+	active int32
 	// createdBy is the layer of the patch that created the item or the struct, or 0 for none. The
 	// base owns nothing in such an item or struct.
 	createdBy int32
-	field     *schema.StructField // the step to a field, or nil for a step by key
-	key       string              // the merge key, map key or set element, by the parent's kind
+	ruling    *ruling        // nil for none
+	displaced []displacement // of a live object
+	nulledBy  int32          // the layer whose apply left a field of a live object null, 0 for none
 }
 
 // claim records one layer's write to one field.
 type claim struct {
-	next int32 // the next claim on the same field
-	tag  uint32
-	text string
+	number int32 // how many claims were made before
+	layer  int32
+	kind   valueKind
+	value  any
+	source fieldpath.Path // of a claim that Record records; nil for none
 }
 
-func claimOf(layer int32, kind valueKind, text string) claim {
-	return claim{next: -1, tag: uint32(layer)<<8 | uint32(kind), text: text}
+// A ruling is a policy's decision against the last claim on a field.
+type ruling struct {
+	claim *claim // in force, nil for none
+	layer int32  // the layer that removed the field then
+	after int32  // how many claims were made before
 }
 
-func (c *claim) layer() int32 { return int32(c.tag >> 8) }
-
-func (c *claim) kind() valueKind { return valueKind(c.tag) }
+// A displacement states that an apply changed a field that another owner had.
+type displacement struct {
+	claim claim // the owner's
+	by    int32 // the layer of the apply
+	after int32 // how many claims were made before the apply's
+}
 
 type valueKind uint8
 
 const (
-	otherValue valueKind = iota
-	textValue
-	trueValue
-	falseValue
+	plainValue valueKind = iota
 	nullValue
 	presenceValue
 	ineffectiveNull  // a null that removes nothing
 	unlistedPresence // a presence that no set of fields names
 	absentValue      // a field that a live object lacks and that has an owner
 )
-
-// anyValue is the value of a claim that is not a string.
-type anyValue struct {
-	claim int32
-	value any
-}
 
 const baseLayer = 0
 
@@ -126,16 +103,13 @@ func newLog(root *schema.Type, patches int, o *options) *log {
 		layers: make([]Owner, 1, patches+1),
 		places: make([]fieldpath.Path, 1, patches+1),
 		ids:    make([]int32, patches),
-		nodes:  make([]pathNode, 1, 64+20*patches),
-		claims: make([]claim, 0, 16+32*patches),
-		values: make([]anyValue, 0, 8+4*patches),
+		room:   make([]node, manyChildren),
 	}
+	l.top = l.grow(node{typ: root})
 	l.layers[0], l.places[0] = o.base, o.at
 	if o.at == nil {
 		l.places[0] = fieldpath.Path{}
 	}
-	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1,
-		last: -1}
 	return l
 }
 
@@ -181,72 +155,8 @@ func (l *log) from(layer int32, place fieldpath.Path) {
 	}
 }
 
-// name returns the name of a field, or the key of an entry or an item.
-func (l *log) name(at node) string {
-	if f := l.nodes[at].field; f != nil {
-		return f.Name
-	}
-	return l.nodes[at].key
-}
-
-// typ returns how the field at a node merges.
-func (l *log) typ(at node) *schema.Type {
-	n := &l.nodes[at]
-	switch {
-	case at == rootNode:
-		return l.root
-	case n.field != nil:
-		return n.field.Type
-	default:
-		t := l.typ(n.parent)
-		if t.Object != nil {
-			t = t.Object
-		}
-		return t.Elem
-	}
-}
-
-func (l *log) step(at node) fieldpath.Step {
-	n := &l.nodes[at]
-	return partStep(l.typ(n.parent), n.field, n.key)
-}
-
-// path returns the path to a node in the template.
-func (l *log) path(at node) fieldpath.Path { return l.pathWithin(rootNode, at) }
-
-// pathWithin returns the path from an outer node to a node within it.
-func (l *log) pathWithin(outer, at node) fieldpath.Path {
-	var path fieldpath.Path
-	for ; at != outer; at = l.nodes[at].parent {
-		path = append(path, l.step(at))
-	}
-	slices.Reverse(path)
-	return path
-}
-
-// isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
-func (l *log) isPointer(at node) bool {
-	return l.nodes[at].field != nil && l.nodes[at].field.Template.IsPointer()
-}
-
 // encodesEmpty reports whether the encoding distinguishes an empty map or list from null.
 func encodesEmpty(f *schema.StructField) bool {
 	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic &&
 		(!f.Template.OmitEmpty || f.Template.IsPointer())
-}
-
-// wideNode is the number of children above which a node gets an index.
-const wideNode = 32
-
-// childIndex maps the children of a node, up to the last indexed one, by key.
-type childIndex struct {
-	byKey map[string]node
-	last  node
-}
-
-func (i *childIndex) find(key string) node {
-	if child, ok := i.byKey[key]; ok {
-		return child
-	}
-	return noNode
 }

@@ -13,7 +13,7 @@ import (
 // This file merges maps that the base has, and values that are replaced whole.
 
 // mapping merges two maps key by key, and obeys the directives in the patch.
-func (m *merger) mapping(t *schema.Type, old, patch Object, at node) (Object, error) {
+func (m *merger) mapping(t *schema.Type, old, patch Object, at *node) (Object, error) {
 	if t.Plain || !holdsDirectives(patch) {
 		return m.entries(t, old, patch, at)
 	}
@@ -61,7 +61,7 @@ func (m *merger) mapping(t *schema.Type, old, patch Object, at node) (Object, er
 
 // replaceMap obeys $patch in a map.
 func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object,
-	at node) (Object, error) {
+	at *node) (Object, error) {
 	entries := maps.Clone(patch)
 	delete(entries, patchDirective)
 	switch directive {
@@ -81,7 +81,7 @@ func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object,
 
 // retainEntries obeys $retainKeys in a map: it removes every entry that the directive does not
 // name.
-func (m *merger) retainEntries(old Object, at node, kept map[string]bool) {
+func (m *merger) retainEntries(old Object, at *node, kept map[string]bool) {
 	for key, value := range sorted(old) {
 		if !kept[key] {
 			m.removed(scalarType, value, m.keyed(at, key))
@@ -91,7 +91,7 @@ func (m *merger) retainEntries(old Object, at node, kept map[string]bool) {
 }
 
 // entries sets the keys of a map that the base has, or removes a key for a null.
-func (m *merger) entries(t *schema.Type, into, patch Object, at node) (Object, error) {
+func (m *merger) entries(t *schema.Type, into, patch Object, at *node) (Object, error) {
 	first := len(m.names)
 	m.names = appendSorted(m.names, patch)
 	for i := first; i < len(m.names); i++ {
@@ -124,7 +124,7 @@ func (m *merger) entries(t *schema.Type, into, patch Object, at node) (Object, e
 }
 
 // replace sets a scalar or an atomic value to the patch's.
-func (m *merger) replace(f *schema.StructField, old, from any, at node) (value any, err error) {
+func (m *merger) replace(f *schema.StructField, old, from any, at *node) (value any, err error) {
 	m.recordBase(at, f.Type, old)
 	if f.Type.Raw {
 		value, err = m.overlay(f, old, from)
@@ -145,7 +145,7 @@ func (m *merger) overlay(f *schema.StructField, old, from any) (any, error) {
 	switch {
 	case ok && both && !f.Type.Whole:
 		entries := &schema.Type{Kind: schema.Map, Elem: scalarType}
-		merged, err := m.mapping(entries, maps.Clone(base), patch, noNode) // claims hold the base
+		merged, err := m.mapping(entries, maps.Clone(base), patch, nil) // claims hold the base
 		if err != nil {
 			return nil, err
 		}

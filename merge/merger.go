@@ -33,7 +33,7 @@ type merger struct {
 	names []string
 
 	notes []Note
-	noted map[node]bool // the lists whose duplicates are recorded
+	noted map[*node]bool // the lists whose duplicates are recorded
 }
 
 func (m *merger) enter(step fieldpath.Step) { m.path = append(m.path, step) }
@@ -67,7 +67,7 @@ func (m *merger) normal(t *schema.Type, into Object) (Object, error) {
 }
 
 // removed claims that a patch empties a field.
-func (m *merger) removed(t *schema.Type, old any, at node) {
+func (m *merger) removed(t *schema.Type, old any, at *node) {
 	m.recordBase(at, t, old)
 	m.claimNull(at)
 }
@@ -93,101 +93,98 @@ func reencode(of reflect.Type, from any) (any, error) {
 }
 
 // child returns the node of a struct's field.
-func (m *merger) child(at node, f *schema.StructField) node {
-	if at == noNode {
-		return noNode
+func (m *merger) child(at *node, f *schema.StructField) *node {
+	if at == nil {
+		return nil
 	}
 	return m.log.child(at, f, "")
 }
 
 // keyed returns the node of an entry, an item or an element.
-func (m *merger) keyed(at node, key string) node {
-	if at == noNode {
-		return noNode
+func (m *merger) keyed(at *node, key string) *node {
+	if at == nil {
+		return nil
 	}
 	return m.log.child(at, nil, key)
 }
 
 // isOptional reports whether a struct may be absent: a pointer, or a struct that is omitted when it
 // is zero.
-func (m *merger) isOptional(at node) bool {
-	return at != noNode && (m.log.isPointer(at) || m.log.nodes[at].field == nil ||
-		m.log.nodes[at].field.Template.OmitZero)
+func (n *node) isOptional() bool {
+	return n != nil && (n.isPointer() || n.field == nil || n.field.Template.OmitZero)
 }
 
 // recordBase records the base's value when a patch is the first to touch a field.
-func (m *merger) recordBase(at node, t *schema.Type, old any) {
+func (m *merger) recordBase(at *node, t *schema.Type, old any) {
 	switch {
-	case at == noNode || old == nil:
+	case at == nil || old == nil:
 	case t.Kind != schema.Scalar && t.Kind != schema.Atomic:
 		m.recordRemoved(t, nil, at, old)
-	case m.log.nodes[at].first < 0:
-		m.log.addJSON(at, baseLayer, old)
+	case len(at.claims) == 0:
+		m.log.addPlain(at, baseLayer, old)
 	}
 }
 
 // recordRemoved records the fields set within a value that a patch is about to remove.
-func (m *merger) recordRemoved(t *schema.Type, key *schema.StructField, at node, old any) {
-	if at != noNode {
+func (m *merger) recordRemoved(t *schema.Type, key *schema.StructField, at *node, old any) {
+	if at != nil {
 		writer{log: m.log, onlyRemoved: true}.value(t, key, at, old, nil)
 	}
 }
 
-func (m *merger) claim(at node, value any) {
+func (m *merger) claim(at *node, value any) {
 	m.claimed++
-	if at != noNode {
-		m.log.addJSON(at, m.layer, value)
+	if at != nil {
+		m.log.addPlain(at, m.layer, value)
 	}
 }
 
-func (m *merger) claimNull(at node) {
+func (m *merger) claimNull(at *node) {
 	m.claimed++
-	if at != noNode {
-		m.log.add(at, m.layer, nullValue, "")
+	if at != nil {
+		m.log.add(at, m.layer, nullValue, nil)
 	}
 }
 
 // empty claims the presence of an empty map or list, if its encoding distinguishes it from null.
-func (m *merger) empty(at node) {
-	if at != noNode && encodesEmpty(m.log.nodes[at].field) {
-		m.log.add(at, m.layer, presenceValue, "")
+func (m *merger) empty(at *node) {
+	if at != nil && encodesEmpty(at.field) {
+		m.log.add(at, m.layer, presenceValue, nil)
 	}
 }
 
 // skip reports whether a patch's empty string sets nothing, and records its claim.
-func (m *merger) skip(f *schema.StructField, old, from any, at node) bool {
+func (m *merger) skip(f *schema.StructField, old, from any, at *node) bool {
 	text, isText := old.(string)
 	if from != "" || !isText || text == "" || f.Template.OmitEmpty || f.Template.OmitZero ||
 		f.Type.Raw {
 		return false
 	}
 	m.recordBase(at, f.Type, old)
-	stays := m.log.inForce(at)
+	stays := *at.inForce() // the base's, at least
 	m.claim(at, "")
-	if stays >= 0 {
-		m.log.overrule(at, stays, 0)
-		m.log.decide("SkipEmpty", m.log.path(at), m.log.claims[stays].layer(), []int32{m.layer})
-	}
+	m.log.rule(at, &stays, 0)
+	m.log.decide("SkipEmpty", at.path(), stays.layer, []int32{m.layer})
 	return true
 }
 
 // presence claims the presence of an item, an element or an empty struct. The flag inBase states
 // that the value has it already.
-func (m *merger) presence(at node, inBase bool) {
+func (m *merger) presence(at *node, inBase bool) {
 	m.claimed++
-	if at == noNode {
+	if at == nil {
 		return
 	}
-	if inBase && m.log.nodes[at].first < 0 && !m.log.isCreated(at) {
-		m.log.add(at, baseLayer, presenceValue, "")
+	if inBase && len(at.claims) == 0 && at.creator() == baseLayer {
+		m.log.add(at, baseLayer, presenceValue, nil)
 	}
-	m.log.add(at, m.layer, presenceValue, "")
+	m.log.add(at, m.layer, presenceValue, nil)
 }
 
 // markCreated records that a patch creates a missing item or struct.
-func (m *merger) markCreated(at node) {
-	if at != noNode {
-		m.log.nodes[at].createdBy = m.layer
+func (m *merger) markCreated(at *node) {
+	if at != nil {
+		at.createdBy = m.layer
 	}
 }
 

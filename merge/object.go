@@ -20,7 +20,7 @@ func (m *objects) patch(t *schema.Type, live, patch Object) error {
 	if err := sameKind(live, patch); err != nil {
 		return err
 	}
-	return m.fields(t, live, patch, rootNode)
+	return m.fields(t, live, patch, m.log.top)
 }
 
 // sameKind returns an error for a patch to an object of another kind.
@@ -49,7 +49,7 @@ func sameName(live, now Object) error {
 // value merges a patch's value into a field and returns the new value. The flag had states that the
 // field has an old value. The flag named states that a set of fields names the field whatever its
 // value. Such a field is an item, or an entry of a map.
-func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node,
+func (m *objects) value(t *schema.Type, old any, had bool, patch any, at *node,
 	named bool) (any, error) {
 	if m.depth++; m.depth > deepest {
 		return nil, errTooDeep
@@ -97,7 +97,7 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node,
 }
 
 // replace sets a scalar, an atomic value or a null.
-func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at node,
+func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at *node,
 	named bool) (any, error) {
 	value, err := m.copy(to, patch)
 	if err != nil {
@@ -114,14 +114,14 @@ func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at n
 	if value == nil {
 		m.claimValue(at, ineffectiveNull, nil)
 	} else {
-		m.claimValue(at, otherValue, value)
+		m.claimValue(at, plainValue, value)
 	}
 	return value, nil
 }
 
 // empty sets an empty object or list, unless the field holds a filled one. No set of fields names
 // an empty list.
-func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node,
+func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at *node,
 	named bool) (any, error) {
 	value := any([]any{})
 	_, list := patch.([]any)
@@ -142,7 +142,7 @@ func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node,
 }
 
 // fields merges the fields of a struct, or the entries of a map, one by one.
-func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) error {
+func (m *objects) fields(t *schema.Type, into, patch map[string]any, at *node) error {
 	first := len(m.names)
 	for name := range patch {
 		m.names = append(m.names, name)
@@ -155,7 +155,7 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) er
 		if err != nil {
 			return inside(fieldpath.Field(name), err)
 		}
-		child := m.child(at, f, name)
+		child := m.log.child(at, f, name)
 		old, had := into[name]
 		if m.removes && patch[name] == nil {
 			m.remove(of, old, had, child)
@@ -176,7 +176,7 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) er
 }
 
 // remove records that a patch removes a key.
-func (m *objects) remove(t *schema.Type, old any, had bool, at node) {
+func (m *objects) remove(t *schema.Type, old any, had bool, at *node) {
 	if had {
 		m.recordBase(at, t, old, had, false)
 		m.revokeWithin(at)
@@ -187,7 +187,7 @@ func (m *objects) remove(t *schema.Type, old any, had bool, at node) {
 
 // list merges a list-map or a set item by item. Items that the patch names follow its order. The
 // other items keep their places among them.
-func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error) {
+func (m *objects) list(t *schema.Type, old, patch []any, at *node) ([]any, error) {
 	patched, err := m.itemsOf(t, patch)
 	if err != nil {
 		return nil, err
@@ -274,8 +274,8 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 // item merges one item of a patch's list. If the base holds duplicates of the item, the patch's item
 // replaces them all.
 func (m *objects) item(t *schema.Type, list []any, patched *patchItem, patch any,
-	at node) (any, error) {
-	child := m.child(at, nil, patched.key)
+	at *node) (any, error) {
+	child := m.log.child(at, nil, patched.key)
 	had := patched.old >= 0
 	if had && (patched.hasDuplicates || t.Kind == schema.Set) {
 		m.recordBasePresence(child)

@@ -153,115 +153,90 @@ func (s *patchItems) shared(after int32) int32 {
 // live holds the owners of a live object.
 type live struct {
 	entries []Object
-	layers  []Owner          // of the entries
-	named   map[int32][]node // the fields that a layer has claimed
-	applies bool             // whether a patch of a manager is being applied, and not an update
-	before  int32            // how many claims were made before the apply
+	layers  []Owner           // of the entries
+	named   map[int32][]*node // the fields that a layer has claimed
+	applies bool              // whether a patch of a manager is being applied, and not an update
+	before  int32             // how many claims were made before the apply
 	// whether the object has owners. The first apply makes the base one otherwise.
 	owned bool
 }
 
 // revoke removes the claims of a layer that were made before others, and reports whether it has
 // later ones.
-func (l *log) revoke(at node, layer, before int32) (stays bool) {
-	n := &l.nodes[at]
-	first, last := int32(-1), int32(-1)
-	for i := n.first; i >= 0; {
-		next := l.claims[i].next
-		if of := l.claims[i].layer(); of != layer || i >= before {
-			if last < 0 {
-				first = i
-			} else {
-				l.claims[last].next = i
-			}
-			last = i
-			l.claims[i].next = -1
-			stays = stays || of == layer
-		}
-		i = next
-	}
-	n.first, n.last = first, last
+func (n *node) revoke(layer, before int32) (stays bool) {
+	n.claims = slices.DeleteFunc(n.claims, func(c claim) bool {
+		stays = stays || c.layer == layer && c.number >= before
+		return c.layer == layer && c.number < before
+	})
 	return stays
-}
-
-// child returns the node of a field, of an entry or of an item.
-func (m *objects) child(at node, f *schema.StructField, key string) node {
-	return m.log.child(at, f, key)
 }
 
 // recordBase records the base's claim on a field that a patch reaches first. The flag had states
 // that the base has the field.
-func (m *objects) recordBase(at node, t *schema.Type, old any, had, named bool) {
-	if !had || m.log.nodes[at].first >= 0 {
+func (m *objects) recordBase(at *node, t *schema.Type, old any, had, named bool) {
+	if !had || len(at.claims) > 0 {
 		return
 	}
 	if kind := claimedAs(t, old, named); kind != unlistedPresence {
-		m.log.addAs(at, baseLayer, kind, old)
+		m.log.add(at, baseLayer, kind, old)
 		m.unowned(at)
 	}
 }
 
 // unowned takes a field of a live object from the base: nobody owns it.
-func (m *objects) unowned(at node) {
+func (m *objects) unowned(at *node) {
 	if m.live != nil {
-		m.log.nodes[at].firstActive = int32(len(m.log.claims))
+		at.active = m.log.claims
 	}
 }
 
 // recordBasePresence records that the base has an item.
-func (m *objects) recordBasePresence(at node) {
-	if m.log.nodes[at].first < 0 {
-		m.log.add(at, baseLayer, presenceValue, "")
+func (m *objects) recordBasePresence(at *node) {
+	if len(at.claims) == 0 {
+		m.log.add(at, baseLayer, presenceValue, nil)
 		m.unowned(at)
 	}
 }
 
 // claimValue records the patch's claim on a field.
-func (m *objects) claimValue(at node, kind valueKind, value any) {
+func (m *objects) claimValue(at *node, kind valueKind, value any) {
 	if m.live != nil {
 		m.live.named[m.layer] = append(m.live.named[m.layer], at)
 	}
-	m.log.addAs(at, m.layer, kind, value)
+	m.log.add(at, m.layer, kind, value)
 }
 
 // isIdentity reports whether a field identifies the object, so that it has no owner and stays.
-func (m *objects) isIdentity(at node) bool {
+func (n *node) isIdentity() bool {
 	var steps []objectStep
-	for ; at != rootNode; at = m.log.nodes[at].parent {
-		steps = append(steps, objectStep{key: m.log.name(at)})
+	for ; n.parent != nil; n = n.parent {
+		steps = append(steps, objectStep{key: n.name()})
 	}
 	slices.Reverse(steps)
 	return serverKeeps(steps)
 }
 
 // revokeEarlier takes a field from all earlier claimants, because the patch changes the field.
-func (m *objects) revokeEarlier(at node) {
-	l := m.log
-	n := &l.nodes[at]
-	if m.live != nil && m.live.applies && !m.isIdentity(at) {
-		l.displace(at, m.layer, m.live.before)
+func (m *objects) revokeEarlier(at *node) {
+	if m.live != nil && m.live.applies && !at.isIdentity() {
+		m.displace(at)
 	}
-	n.firstActive = int32(len(l.claims))
+	at.active = m.log.claims
 }
 
-// displace records the owners from which an apply of a layer takes a field. They have claimed it
-// before the apply.
-func (l *log) displace(at node, by, before int32) {
-	n := &l.nodes[at]
-	for i := n.first; i >= 0; i = l.claims[i].next {
-		c := &l.claims[i]
-		if i < n.firstActive || i >= before || c.layer() == by || c.kind() == unlistedPresence {
-			continue
+// displace records the owners from which an apply takes a field. They have claimed it before the
+// apply.
+func (m *objects) displace(at *node) {
+	for _, c := range at.claims {
+		if c.number >= at.active && c.number < m.live.before && c.layer != m.layer &&
+			c.kind != unlistedPresence {
+			at.displaced = append(at.displaced, displacement{c, m.layer, m.log.claims})
 		}
-		if l.displaced == nil {
-			l.displaced = map[node][]displacement{}
-		}
-		l.displaced[at] = append(l.displaced[at], displacement{i, by, int32(len(l.claims))})
 	}
 }
 
 // added takes a field that a live object lacks from the owners that it has all the same.
-func (m *objects) added(at node, had bool) {
+func (m *objects) added(at *node, had bool) {
 	if m.live != nil && !had {
 		m.revokeEarlier(at)
 	}
@@ -269,28 +244,25 @@ func (m *objects) added(at node, had bool) {
 
 // revokeWithin takes a field from the layers that claimed something within it, and removes their
 // claims there.
-func (m *objects) revokeWithin(at node) {
+func (m *objects) revokeWithin(at *node) {
 	var within []int32
-	var gather func(node)
-	gather = func(parent node) {
-		for child := m.log.nodes[parent].child; child != noNode; child = m.log.nodes[child].next {
-			for i := m.log.nodes[child].first; i >= 0; i = m.log.claims[i].next {
-				within = append(within, m.log.claims[i].layer())
+	var gather func(*node)
+	gather = func(parent *node) {
+		for _, child := range parent.children {
+			for _, c := range child.claims {
+				within = append(within, c.layer)
 			}
-			m.log.nodes[child].firstActive = int32(len(m.log.claims))
+			child.active = m.log.claims
 			gather(child)
 		}
 	}
 	gather(at)
-	n := &m.log.nodes[at]
-	for i := n.first; i >= 0; i = m.log.claims[i].next {
-		claimant := m.log.claims[i].layer()
-		within = slices.DeleteFunc(within, func(layer int32) bool { return layer == claimant })
+	for _, c := range at.claims {
+		within = slices.DeleteFunc(within, func(layer int32) bool { return layer == c.layer })
 	}
 	slices.Sort(within)
 	for _, layer := range slices.Compact(within) {
-		m.log.add(at, layer, presenceValue, "")
+		m.log.add(at, layer, presenceValue, nil)
 	}
-	n.child, n.tail, n.children = noNode, noNode, 0
-	delete(m.log.wide, at)
+	at.children, at.byKey = nil, nil
 }

@@ -14,9 +14,9 @@ import (
 // field that a set of fields of structured-merge-diff names.
 type objectWalk struct {
 	*log
-	// visit gets a field's node, and the base's claim on the field. The node is noNode if no patch
+	// visit gets a field's node, and the base's claim on the field. The node is nil if no patch
 	// reached the field.
-	visit         func(at node, kind valueKind, value any) bool
+	visit         func(at *node, kind valueKind, value any) bool
 	steps         []objectStep // to the field
 	names         []setStep    // the known steps in the form of FieldsV1
 	visitsMissing bool         // whether to visit fields that the object lacks
@@ -35,7 +35,7 @@ func (s *objectStep) step() fieldpath.Step { return partStep(s.parent, s.field, 
 func (o *History) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	object := o.tree()
 	w := objectWalk{log: o.log, visitsMissing: true}
-	w.visit = func(at node, kind valueKind, value any) bool {
+	w.visit = func(at *node, kind valueKind, value any) bool {
 		path := w.path()
 		claims := o.log.decided(at, o.log.claimsOf(at, path), path)
 		_, isMissing := value.(missingValue)
@@ -56,14 +56,14 @@ func (o *History) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 		}
 		return yield(path, claims)
 	}
-	w.contents(o.log.root, object, rootNode)
+	w.contents(o.log.root, object, o.log.top)
 }
 
 // emptyClaims appends the claim of the layer that left a field null or empty.
-func (l *log) emptyClaims(claims []Claim, at node, value any, path fieldpath.Path) []Claim {
-	if layer, ok := l.nulled[at]; ok && value == nil &&
+func (l *log) emptyClaims(claims []Claim, at *node, value any, path fieldpath.Path) []Claim {
+	if at != nil && at.nulledBy != baseLayer && value == nil &&
 		(claims == nil || claims[len(claims)-1].Value != nil) {
-		return withLast(claims, l.export(layer, nil, path))
+		return withLast(claims, l.export(at.nulledBy, nil, path))
 	}
 	return l.leftEmpty(claims, l.lastRemoval(at), value, path)
 }
@@ -78,10 +78,10 @@ func (w *objectWalk) path() fieldpath.Path {
 }
 
 // visitField visits a field and its contents. named has the meaning that it has in a merge.
-func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at node, named bool) bool {
+func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at *node, named bool) bool {
 	w.steps = append(w.steps, step)
 	kind := claimedAs(t, v, named)
-	if at != noNode && (w.nodes[at].first >= 0 || w.nodes[at].child != noNode && isEmpty(v)) ||
+	if at != nil && (len(at.claims) > 0 || len(at.children) > 0 && isEmpty(v)) ||
 		kind != unlistedPresence {
 		if !w.visit(at, kind, v) {
 			return false
@@ -91,7 +91,7 @@ func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at node,
 		if !w.contents(to, v, at) {
 			return false
 		}
-	} else if w.visitsMissing && at != noNode && w.nodes[at].child != noNode &&
+	} else if w.visitsMissing && len(at.within()) > 0 &&
 		!w.contents(granular(t), nil, at) {
 		return false
 	}
@@ -112,16 +112,15 @@ func (w *objectWalk) named() []setStep {
 type missingValue struct{}
 
 // contents visits the members of an object or a list.
-func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
-	find := w.finder(at)
+func (w *objectWalk) contents(t *schema.Type, v any, at *node) bool {
 	if t.HasItems() {
 		list, _ := v.([]any)
-		return w.items(t, list, at, find)
+		return w.items(t, list, at)
 	}
 	fields, _ := v.(map[string]any)
 	names := slices.AppendSeq(make([]string, 0, len(fields)), maps.Keys(fields))
 	if w.visitsMissing { // add the fields that a later layer removed
-		names = append(names, w.childNames(at)...)
+		names = append(names, at.childNames()...)
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -129,12 +128,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 		if err != nil {
 			continue // a later layer wrote a field that the definition lacks
 		}
-		step, child := objectStep{parent: t, field: f, key: name}, noNode
-		if f != nil {
-			child = w.lookup(at, f, "")
-		} else {
-			child = find(name)
-		}
+		step, child := objectStep{parent: t, field: f, key: name}, at.find(f, name)
 		value, there := fields[name]
 		if !there {
 			value = missingValue{}
@@ -148,7 +142,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 
 // items visits the items of a list-map or of a set. Of items that share their keys, only the
 // presence is claimed.
-func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string) node) bool {
+func (w *objectWalk) items(t *schema.Type, list []any, at *node) bool {
 	keys := make([]string, len(list))
 	there := make(map[string]int, len(list))
 	for i, item := range list {
@@ -163,7 +157,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		case there[key] > 1: // fields that each of them lacks may have owners
 			of, item = &schema.Type{Kind: schema.Set, Object: granular(t.Elem)}, map[string]any{}
 		}
-		if there[key] > 0 && !w.visitField(objectStep{parent: t, key: key}, of, item, find(key),
+		if there[key] > 0 && !w.visitField(objectStep{parent: t, key: key}, of, item, at.find(nil, key),
 			true) {
 			return false
 		}
@@ -172,9 +166,9 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 	if !w.visitsMissing {
 		return true
 	}
-	for _, key := range w.childNames(at) { // that a later layer removed
+	for _, key := range at.childNames() { // that a later layer removed
 		if _, is := there[key]; !is && !w.visitField(objectStep{parent: t, key: key}, t.Elem,
-			missingValue{}, find(key), true) {
+			missingValue{}, at.find(nil, key), true) {
 			return false
 		}
 	}
@@ -186,26 +180,26 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 func (o *History) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
 	object := o.tree()
 	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
-	w.visit = func(at node, kind valueKind, _ any) bool {
-		isUnnamed := kind == unlistedPresence && (at == noNode || w.nodes[at].first < 0)
+	w.visit = func(at *node, kind valueKind, _ any) bool {
+		isUnnamed := kind == unlistedPresence && len(at.made()) == 0
 		isOutside := len(o.within) > 0 && o.rest(w.path()) == nil
 		if isUnnamed || isOutside || serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
 			return true
 		}
-		if _, isJudged := w.overrulings[at]; at == noNode || w.nodes[at].first < 0 || isJudged {
+		if len(at.made()) == 0 || at.ruling != nil {
 			if !w.live {
 				sets[baseLayer].insert(w.named()[len(o.within):])
 			}
 			return true
 		}
-		for i := w.nodes[at].first; i >= 0; i = w.claims[i].next {
-			if c := &w.claims[i]; i >= w.nodes[at].firstActive && c.kind() != unlistedPresence {
-				sets[c.layer()].insert(w.named()[len(o.within):])
+		for _, c := range at.claims {
+			if c.number >= at.active && c.kind != unlistedPresence {
+				sets[c.layer].insert(w.named()[len(o.within):])
 			}
 		}
 		return true
 	}
-	w.contents(o.log.root, object, rootNode)
+	w.contents(o.log.root, object, o.log.top)
 }
 
 // serverKeeps reports whether the API server omits a field from all sets: the identity of an object
@@ -291,7 +285,7 @@ func (o *History) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
 			return
 		}
 		w := walk{log: o.log, yield: yield, reached: reached, empties: true}
-		w.value(o.log.root, o.tree(), rootNode, nil)
+		w.value(o.log.root, o.tree(), o.log.top, nil)
 	}
 }
 
@@ -346,5 +340,5 @@ func (o *History) valueFields(sets []fieldSet, names []Owner, ignored func(field
 		}
 		return true
 	}
-	w.value(o.log.root, o.tree(), rootNode, nil)
+	w.value(o.log.root, o.tree(), o.log.top, nil)
 }

@@ -239,12 +239,12 @@ func (m *merger) distinct(t *schema.Type, names []patchKey) error {
 // noteDuplicates records each merge key that several items of a list share. The first patch that
 // reaches the list finds them all. No patch adds a second item of a key, unless the plan's rules
 // allow it.
-func (m *merger) noteDuplicates(t *schema.Type, names []string, at node) {
-	if at == noNode || m.noted[at] {
+func (m *merger) noteDuplicates(t *schema.Type, names []string, at *node) {
+	if at == nil || m.noted[at] {
 		return
 	}
 	if m.noted == nil {
-		m.noted = map[node]bool{}
+		m.noted = map[*node]bool{}
 	}
 	m.noted[at] = true
 	items := make(map[string]int, len(names))
@@ -252,7 +252,7 @@ func (m *merger) noteDuplicates(t *schema.Type, names []string, at node) {
 		if items[name]++; items[name] == 2 {
 			m.notes = append(
 				m.notes, Note{Kind: Duplicate, Owner: m.log.layers[baseLayer],
-					Path: m.log.path(at).Append(itemStep(t, name))})
+					Path: at.path().Append(itemStep(t, name))})
 		}
 	}
 }

@@ -102,24 +102,21 @@ func (l *log) rankOf(layer Owner) int {
 }
 
 // claimsOf returns the log's claims on a field, or nil.
-func (l *log) claimsOf(at node, path fieldpath.Path) []Claim {
-	if at == noNode {
-		return nil
-	}
+func (l *log) claimsOf(at *node, path fieldpath.Path) []Claim {
 	var claims []Claim
-	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-		if l.claims[i].kind() != absentValue {
-			claims = append(claims, l.exportAt(i, path))
+	for _, c := range at.made() {
+		if c.kind != absentValue {
+			claims = append(claims, l.exportAt(&c, path))
 		}
 	}
 	return claims
 }
 
-// exportAt returns the claim of an index for callers.
-func (l *log) exportAt(i int32, path fieldpath.Path) Claim {
-	out := l.export(l.claims[i].layer(), l.valueOf(i), path)
-	if source, ok := l.sources[i]; ok {
-		out.At = source
+// exportAt returns a claim for callers.
+func (l *log) exportAt(c *claim, path fieldpath.Path) Claim {
+	out := l.export(c.layer, c.shown(), path)
+	if c.source != nil {
+		out.At = c.source
 	}
 	return out
 }
@@ -136,15 +133,14 @@ func (l *log) export(layer int32, value any, path fieldpath.Path) Claim {
 	return out
 }
 
-// decided appends an overruling to the claims on a field, as the claim in force.
-func (l *log) decided(at node, claims []Claim, path fieldpath.Path) []Claim {
-	v, ok := l.overrulings[at]
+// decided appends a ruling to the claims on a field, as the claim in force.
+func (l *log) decided(at *node, claims []Claim, path fieldpath.Path) []Claim {
 	switch {
-	case !ok || claims == nil:
-	case v.claim >= 0:
-		claims = append(claims, l.exportAt(v.claim, path))
+	case at == nil || at.ruling == nil || claims == nil:
+	case at.ruling.claim != nil:
+		claims = append(claims, l.exportAt(at.ruling.claim, path))
 	default:
-		claims = append(claims, Claim{Owner: l.layerName(l.layers[v.layer])})
+		claims = append(claims, Claim{Owner: l.layerName(l.layers[at.ruling.layer])})
 	}
 	return claims
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -12,7 +13,7 @@ import (
 // into a History for searches. It makes paths and claims only on demand.
 type PatchedField struct {
 	log *log
-	at  node
+	at  *node
 }
 
 // Patched yields every field that patches set and every field that contains one. They come in the
@@ -21,28 +22,28 @@ type PatchedField struct {
 func (o *History) Patched() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
 		l := o.orEmpty().log
-		for i := range l.nodes {
-			if !yield(PatchedField{l, node(i)}) {
+		for _, at := range l.reached {
+			if !yield(PatchedField{l, at}) {
 				return
 			}
 		}
 	}
 }
 
-// record returns the log of the field. The zero PatchedField has an empty log.
-func (f PatchedField) record() *log {
+// orEmpty returns f, or the whole of an empty history for the zero PatchedField.
+func (f PatchedField) orEmpty() PatchedField {
 	if f.log == nil {
-		return (*History)(nil).orEmpty().log
+		l := (*History)(nil).orEmpty().log
+		return PatchedField{l, l.top}
 	}
-	return f.log
+	return f
 }
 
 // Children yields the patched fields directly within this one.
 func (f PatchedField) Children() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
-		for child := f.record().nodes[f.at].child; child !=
-			noNode; child = f.record().nodes[child].next {
-			if !yield(PatchedField{f.record(), child}) {
+		for _, child := range f.at.within() {
+			if !yield(PatchedField{f.log, child}) {
 				return
 			}
 		}
@@ -51,92 +52,81 @@ func (f PatchedField) Children() iter.Seq[PatchedField] {
 
 // Name returns the name of the field in its struct, or "" for an item, an entry or an element.
 func (f PatchedField) Name() string {
-	if field := f.record().nodes[f.at].field; field != nil {
-		return field.Name
+	if f.at == nil || f.at.field == nil {
+		return ""
 	}
-	return ""
+	return f.at.field.Name
 }
 
 // Type returns how the field merges.
-func (f PatchedField) Type() *schema.Type { return f.record().typ(f.at) }
+func (f PatchedField) Type() *schema.Type { return f.orEmpty().at.typ }
 
 // Path returns the path to the field in the value.
-func (f PatchedField) Path() fieldpath.Path { return f.record().path(f.at) }
+func (f PatchedField) Path() fieldpath.Path { return f.orEmpty().at.path() }
 
 // Claims returns the claims on the field itself, as History.All yields them, or nil.
 func (f PatchedField) Claims() []Claim {
-	l := f.record()
-	claims := l.claimsOf(f.at, f.Path())
-	if l.reordered {
+	f = f.orEmpty()
+	claims := f.log.claimsOf(f.at, f.Path())
+	if f.log.reordered {
 		slices.SortStableFunc(claims, func(a, b Claim) int {
-			return l.rankOf(a.Owner) - l.rankOf(b.Owner)
+			return f.log.rankOf(a.Owner) - f.log.rankOf(b.Owner)
 		})
 	}
 	return claims
 }
 
 // HasSeveral reports whether patches reached more than one field directly within this one.
-func (f PatchedField) HasSeveral() bool {
-	n := &f.record().nodes[f.at]
-	return n.child != n.tail
-}
+func (f PatchedField) HasSeveral() bool { return len(f.at.within()) > 1 }
 
 // Overrides reports whether patches changed the base's value: the base claims the field, and
 // another value is in force.
 func (f PatchedField) Overrides() bool {
-	n := &f.record().nodes[f.at]
-	if n.first == n.last || f.record().claims[n.first].layer() != baseLayer {
+	claims := f.at.made()
+	if len(claims) < 2 || claims[0].layer != baseLayer {
 		return false
 	}
-	stays := f.record().inForce(f.at)
-	return stays < 0 || !f.record().equal(n.first, stays)
+	stays := f.at.inForce()
+	return stays == nil || !claims[0].equals(stays)
 }
 
 // Replaced reports whether a layer after the patches replaced a different value of an earlier
 // layer.
 func (f PatchedField) Replaced() bool {
-	n := &f.record().nodes[f.at]
-	if n.first == n.last || f.record().claims[n.last].layer() <= f.record().managers {
-		return false
-	}
-	for i := n.first; i != n.last; i = f.record().claims[i].next {
-		if !f.record().equal(i, n.last) {
-			return true
-		}
-	}
-	return false
+	last := f.at.last()
+	return last != nil && last.layer > f.log.managers &&
+		slices.ContainsFunc(f.at.claims, func(c claim) bool { return !c.equals(last) })
 }
 
 // Displaced returns the claims of the owners from which applies took the field of a live object,
 // and those of the applies, in the order of writing. An apply without force is refused for each. It
 // returns nil if no apply took the field.
 func (f PatchedField) Displaced() []Claim {
-	l := f.record()
-	taken := l.displaced[f.at]
-	if len(taken) == 0 {
+	if f.at == nil || len(f.at.displaced) == 0 {
 		return nil
 	}
-	var in []int32
-	var absent []Claim
+	var in []claim
+	var claims, absent []Claim
 	path := f.Path()
-	for _, d := range taken {
+	for _, d := range f.at.displaced {
 		in = append(in, d.claim)
-		count := len(in)
-		for i := l.nodes[f.at].first; i >= 0; i = l.claims[i].next {
-			if i >= d.after && l.claims[i].layer() == d.by {
-				in = append(in, i)
-				break
-			}
+		i := slices.IndexFunc(f.at.claims, func(c claim) bool {
+			return c.number >= d.after && c.layer == d.by
+		})
+		if i >= 0 {
+			in = append(in, f.at.claims[i])
+			continue
 		}
-		if by := l.export(d.by, Presence{}, path); len(in) == count &&
-			!slices.ContainsFunc(absent, func(c Claim) bool { return c.Owner == by.Owner }) {
+		by := f.log.export(d.by, Presence{}, path)
+		if !slices.ContainsFunc(absent, func(c Claim) bool { return c.Owner == by.Owner }) {
 			absent = append(absent, by) // it sets a part of the field alone
 		}
 	}
-	slices.Sort(in)
-	var claims []Claim
-	for _, i := range slices.Compact(in) {
-		claims = append(claims, l.exportAt(i, path))
+	slices.SortFunc(in, func(c, d claim) int { return cmp.Compare(c.number, d.number) })
+	for i := range in {
+		if i == 0 || in[i].number != in[i-1].number {
+			claims = append(claims, f.log.exportAt(&in[i], path))
+		}
 	}
 	return append(claims, absent...)
 }

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -27,74 +26,88 @@ func (l *log) precedence(policy string, order []int) {
 	}
 }
 
-// lastWithin returns the last claim of a patch on a field or within it, or -1. A null on the field
-// itself does not count.
-func (l *log) lastWithin(at node) int32 {
-	last := int32(-1)
-	if at == noNode {
-		return last
-	}
-	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-		if c := &l.claims[i]; l.isManager(c.layer()) && c.kind() != nullValue {
-			last = i
+// lastWithin returns the last claim of a patch on a field or within it, nil for none. A null on the
+// field itself does not count.
+func (l *log) lastWithin(at *node) *claim {
+	var last *claim
+	see := func(c *claim) {
+		if c != nil && l.isManager(c.layer) && (last == nil || c.number > last.number) {
+			last = c
 		}
 	}
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-		if i := l.nodes[child].last; i >= 0 && l.isManager(l.claims[i].layer()) {
-			last = max(last, i)
+	claims := at.made()
+	for i := range claims {
+		if claims[i].kind != nullValue {
+			see(&claims[i])
 		}
-		last = max(last, l.lastWithin(child))
+	}
+	for _, child := range at.within() {
+		see(child.last())
+		see(l.lastWithin(child))
 	}
 	return last
 }
 
+// layerOf returns the layer of a claim, the base's for none.
+func layerOf(c *claim) int32 {
+	if c == nil {
+		return baseLayer
+	}
+	return c.layer
+}
+
 // excludedMembers returns the union members of an object that another layer's claim excludes. It
-// also returns that layer and the last claim on the union.
+// also returns that layer.
 func (l *log) excludedMembers(t *schema.Type, u schema.Union, object Object,
-	at node) (gone []*schema.StructField, winner, last int32) {
-	lastOf := func(f *schema.StructField) int32 {
-		child := l.lookup(at, f, "")
-		if l.baseWins && (child == noNode || l.hasBase(child)) {
-			return math.MaxInt32
+	at *node) (gone []*schema.StructField, winner int32) {
+	lastOf := func(f *schema.StructField) (last *claim, ofBase bool) {
+		child := at.find(f, "")
+		if l.baseWins && (child == nil || l.hasBase(child)) {
+			return nil, true
 		}
-		return l.lastWithin(child)
+		return l.lastWithin(child), false
 	}
-	layerOf := func(claim int32) int32 {
-		if claim < 0 || claim == math.MaxInt32 {
-			return baseLayer
-		}
-		return l.claims[claim].layer()
-	}
-	last = -1
+	var last *claim
+	isOfBase := false
 	for _, f := range t.Fields {
-		if u.Has(f.Name) && object[f.Name] != nil {
-			gone, last = append(gone, f), max(last, lastOf(f))
+		if !u.Has(f.Name) || object[f.Name] == nil {
+			continue
+		}
+		gone = append(gone, f)
+		of, wins := lastOf(f)
+		isOfBase = isOfBase || wins
+		if of != nil && (last == nil || of.number > last.number) {
+			last = of
 		}
 	}
-	winner = layerOf(last)
+	if !isOfBase {
+		winner = layerOf(last)
+	}
 	if u.Discriminator != "" {
 		f := t.Field(u.Discriminator)
 		chosen, _ := object[f.Name].(string)
 		if chosen == "" || chosen == u.When {
-			return nil, winner, last
+			return nil, winner
 		}
-		winner, last = layerOf(lastOf(f)), max(last, lastOf(f))
+		of, _ := lastOf(f)
+		winner = layerOf(of)
 	}
 	return slices.DeleteFunc(gone, func(f *schema.StructField) bool {
-		return layerOf(lastOf(f)) == winner
-	}), winner, last
+		of, _ := lastOf(f)
+		return layerOf(of) == winner
+	}), winner
 }
 
 // removed records that a layer's claim removed a field. It returns the layers that claim the field
 // or a field within it.
-func (l *log) removed(at node, winner int32, losers []int32) []int32 {
-	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-		losers = append(losers, l.claims[i].layer())
+func (l *log) removed(at *node, winner int32, losers []int32) []int32 {
+	for _, c := range at.claims {
+		losers = append(losers, c.layer)
 	}
-	if l.nodes[at].first >= 0 {
-		l.overrule(at, -1, winner)
+	if len(at.claims) > 0 {
+		l.rule(at, nil, winner)
 	}
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+	for _, child := range at.children {
 		losers = l.removed(child, winner, losers)
 	}
 	return losers
@@ -102,63 +115,49 @@ func (l *log) removed(at node, winner int32, losers []int32) []int32 {
 
 // severalMembers returns the error for an object with several members of a union. It names their
 // layers.
-func (l *log) severalMembers(u schema.Union, t *schema.Type, object Object, at node,
-	last int32) error {
+func (l *log) severalMembers(u schema.Union, t *schema.Type, object Object, at *node) error {
 	var members []string
+	var last *claim
 	for _, f := range t.Fields {
 		value := object[f.Name]
 		if !u.Has(f.Name) && f.Name != u.Discriminator || value == nil {
 			continue
 		}
-		name, of := f.Name, l.layers[baseLayer]
+		name := f.Name
 		if f.Name == u.Discriminator {
 			name += fmt.Sprintf(" %q", value)
 		}
-		if own := l.lastWithin(l.lookup(at, f, "")); own >= 0 {
-			of = l.layers[l.claims[own].layer()]
+		own := l.lastWithin(at.find(f, ""))
+		if own != nil && (last == nil || own.number > last.number) {
+			last = own
 		}
-		members = append(members, fmt.Sprintf("%s of %s", name, of))
+		members = append(members, fmt.Sprintf("%s of %s", name, l.layers[layerOf(own)]))
 	}
-	if last == math.MaxInt32 {
-		last = l.lastWithin(at)
-	}
-	layer := l.claims[last].layer()
+	layer := layerOf(last)
 	return &PatchError{
-		Owner: l.layers[layer], Index: slices.Index(l.ids, layer), Path: l.path(at),
+		Owner: l.layers[layer], Index: slices.Index(l.ids, layer), Path: at.path(),
 		Err: apiError("Forbidden", "may not set more than one member of the union %q: %s", u.Name,
 			strings.Join(members, ", ")),
 	}
 }
 
 // isOfBase reports whether the base's claim on a field is the first.
-func (l *log) isOfBase(at node) bool {
-	first := l.nodes[at].first
-	return first >= 0 && l.claims[first].layer() == baseLayer
-}
+func (n *node) isOfBase() bool { return len(n.claims) > 0 && n.claims[0].layer == baseLayer }
 
-// baseClaim returns the base's claim on a field, -1 for none. A null sets nothing, nor does an
+// baseClaim returns the base's claim on a field, nil for none. A null sets nothing, nor does an
 // empty value that a Go type encodes anyway.
-func (l *log) baseClaim(at node) int32 {
-	first := l.nodes[at].first
-	if !l.isOfBase(at) || l.claims[first].kind() == ineffectiveNull {
-		return -1
+func (l *log) baseClaim(at *node) *claim {
+	if !at.isOfBase() || at.claims[0].kind == ineffectiveNull {
+		return nil
 	}
-	if l.root.GoType() != nil && l.claims[first].kind() != presenceValue &&
-		l.isEmpty(at, l.valueOf(first)) {
-		return -1
+	first := &at.claims[0]
+	if l.root.GoType() != nil && first.kind != presenceValue && at.isEmpty(first.shown()) {
+		return nil
 	}
 	return first
 }
 
 // hasBase reports whether the base claims something on a field or within it.
-func (l *log) hasBase(at node) bool {
-	if l.baseClaim(at) >= 0 {
-		return true
-	}
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-		if l.hasBase(child) {
-			return true
-		}
-	}
-	return false
+func (l *log) hasBase(at *node) bool {
+	return l.baseClaim(at) != nil || slices.ContainsFunc(at.children, l.hasBase)
 }

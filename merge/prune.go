@@ -9,26 +9,25 @@ import (
 
 // applied records the last apply of a manager.
 type applied struct {
-	fields   map[node]bool
-	children map[node][]node // the fields that hold such fields, and the way to these
-	claims   int32           // how many claims there were
-	owned    map[node]bool   // whether anybody owns something in a field
+	fields   map[*node]bool
+	children map[*node][]*node // the fields that hold such fields, and the way to these
+	claims   int32             // how many claims there were
+	owned    map[*node]bool    // whether anybody owns something in a field
 }
 
 // lastOf returns the fields that the layer has applied so far. The next apply replaces them.
 func (m *objects) lastOf() *applied {
-	last := &applied{fields: map[node]bool{}, children: map[node][]node{},
-		claims: int32(len(m.log.claims)), owned: map[node]bool{}}
-	seen := map[node]bool{rootNode: true}
+	last := &applied{fields: map[*node]bool{}, children: map[*node][]*node{},
+		claims: m.log.claims, owned: map[*node]bool{}}
+	seen := map[*node]bool{m.log.top: true}
 	for _, at := range m.live.named[m.layer] {
-		if last.fields[at] || !m.holds(at, m.layer) {
+		if last.fields[at] || !at.holds(m.layer) {
 			continue
 		}
 		last.fields[at] = true
-		for ; !seen[at]; at = m.log.nodes[at].parent {
+		for ; !seen[at]; at = at.parent {
 			seen[at] = true
-			last.children[m.log.nodes[at].parent] = append(
-				last.children[m.log.nodes[at].parent], at)
+			last.children[at.parent] = append(last.children[at.parent], at)
 		}
 	}
 	return last
@@ -37,34 +36,34 @@ func (m *objects) lastOf() *applied {
 // replaceLast revokes the claims of the layer's last apply, and removes the fields that nobody owns
 // now.
 func (m *objects) replaceLast(t *schema.Type, object Object, last *applied) {
-	var stays []node
+	var stays []*node
 	for _, at := range m.live.named[m.layer] {
-		if m.log.revoke(at, m.layer, last.claims) {
+		if at.revoke(m.layer, last.claims) {
 			stays = append(stays, at)
 		}
 	}
 	m.live.named[m.layer] = stays
 	if len(last.fields) > 0 {
-		m.prune(t, object, rootNode, last, false, false)
+		m.prune(t, object, m.log.top, last, false, false)
 	}
 }
 
 // prune removes the fields and items that the last apply named and nobody owns now. It returns the
 // rest of the object or list. A field that it empties is null then. The flags state that the last
 // apply named a field around it, and that nobody owned that one.
-func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, unowned bool) any {
-	below := map[string]node{}
+func (m *objects) prune(t *schema.Type, v any, at *node, last *applied, named, unowned bool) any {
+	below := map[string]*node{}
 	for _, child := range last.children[at] {
-		below[m.log.name(child)] = child
+		below[child.name()] = child
 	}
-	rest := func(of *schema.Type, value any, child node) (any, bool) {
-		field := m.log.nodes[child].field
+	rest := func(of *schema.Type, value any, child *node) (any, bool) {
+		field := child.field
 		isNamed := field != nil || last.fields[child] // a field is named, or one within it
 		named := named || isNamed
 		counts := field == nil || isInSet(of, value)
 		unowned := unowned || counts && named && !m.isOwned(child, last)
 		to := filledOf(of, value)
-		if counts && isNamed && !m.isIdentity(child) &&
+		if counts && isNamed && !child.isIdentity() &&
 			(unowned || to != nil && !m.hasRemaining(to, value, child, last, len(t.Keys) == 0)) {
 			m.disown(child)
 			return nil, false
@@ -75,7 +74,7 @@ func (m *objects) prune(t *schema.Type, v any, at node, last *applied, named, un
 		left := m.prune(to, value, child, last, named, unowned)
 		m.hasNulls = m.hasNulls || left == nil && of.NonNull
 		if left == nil {
-			m.log.leftNull(child, m.layer)
+			child.nulledBy = m.layer
 		}
 		return left, true
 	}
@@ -133,18 +132,12 @@ func isInSet(t *schema.Type, v any) bool {
 
 // hasRemaining reports whether a set of fields still names something in an object or a list without
 // what nobody owns. If nothing is left, it returns isEmptied.
-func (m *objects) hasRemaining(t *schema.Type, v any, at node, last *applied, isEmptied bool) bool {
+func (m *objects) hasRemaining(t *schema.Type, v any, at *node, last *applied, isEmptied bool) bool {
 	parts := map[string]part{}
 	partsOf(parts, t, v, true)
-	find := m.log.finder(at)
 	for key, p := range parts {
-		isIn, child := p.field == nil || isInSet(p.typ, p.now), noNode
-		if p.field != nil {
-			child = m.log.lookup(at, p.field, "")
-		} else {
-			child = find(key)
-		}
-		if isIn && (child == noNode || !m.isOwned(child, last)) {
+		isIn, child := p.field == nil || isInSet(p.typ, p.now), at.find(p.field, key)
+		if isIn && (child == nil || !m.isOwned(child, last)) {
 			continue
 		}
 		isEmptied = false
@@ -158,68 +151,49 @@ func (m *objects) hasRemaining(t *schema.Type, v any, at node, last *applied, is
 
 // isOwned reports whether any layer owns a field, or something in a field of a struct. The identity
 // of the object stays without one.
-func (m *objects) isOwned(at node, last *applied) bool {
-	if m.holds(at, -1) || m.isIdentity(at) {
+func (m *objects) isOwned(at *node, last *applied) bool {
+	if at.holds(-1) || at.isIdentity() {
 		return true
 	}
-	if m.log.nodes[at].field == nil {
+	if at.field == nil {
 		return false
 	}
 	if is, known := last.owned[at]; known {
 		return is
 	}
-	is := false
-	for child := m.log.nodes[at].child; child != noNode && !is; child = m.log.nodes[child].next {
-		is = m.owns(child)
-	}
-	last.owned[at] = is
-	return is
+	last.owned[at] = slices.ContainsFunc(at.children, (*node).isHeld)
+	return last.owned[at]
 }
 
-// owns reports whether any layer owns a field or something within.
-func (m *objects) owns(at node) bool {
-	if m.holds(at, -1) {
-		return true
-	}
-	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
-		if m.owns(child) {
-			return true
-		}
-	}
-	return false
+// isHeld reports whether any layer owns a field or something within.
+func (n *node) isHeld() bool {
+	return n.holds(-1) || slices.ContainsFunc(n.children, (*node).isHeld)
 }
 
 // disown records that the layer has removed a field, which then has no owner but the layer if its
 // apply names the field. A field that the object lacked before keeps its owners.
-func (m *objects) disown(at node) {
+func (m *objects) disown(at *node) {
 	isNamed, wasAbsent := false, false
-	for i := m.log.nodes[at].first; i >= 0; i = m.log.claims[i].next {
-		c := &m.log.claims[i]
-		isNamed = isNamed || i >= m.live.before && c.layer() == m.layer &&
-			c.kind() != unlistedPresence
-		wasAbsent = i >= m.log.nodes[at].firstActive && c.kind() == absentValue ||
-			wasAbsent && i < m.log.nodes[at].firstActive
+	for _, c := range at.claims {
+		isNamed = isNamed || c.number >= m.live.before && c.layer == m.layer &&
+			c.kind != unlistedPresence
+		wasAbsent = c.number >= at.active && c.kind == absentValue ||
+			wasAbsent && c.number < at.active
 	}
-	if wasAbsent && !isNamed {
-		for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
-			m.disown(child)
-		}
-		return
-	}
-	// a field that the same apply adds and removes has no conflict
-	if taken := m.log.displaced[at]; taken != nil {
-		m.log.displaced[at] = slices.DeleteFunc(taken, func(d displacement) bool {
+	if !wasAbsent || isNamed {
+		// a field that the same apply adds and removes has no conflict
+		at.displaced = slices.DeleteFunc(at.displaced, func(d displacement) bool {
 			return d.after >= m.live.before
 		})
+		if len(at.claims) > 0 {
+			m.log.add(at, m.layer, nullValue, nil)
+		}
+		at.active = m.log.claims
+		if isNamed {
+			m.log.add(at, m.layer, absentValue, nil)
+		}
 	}
-	if m.log.nodes[at].first >= 0 {
-		m.log.add(at, m.layer, nullValue, "")
-	}
-	m.log.nodes[at].firstActive = int32(len(m.log.claims))
-	if isNamed {
-		m.log.add(at, m.layer, absentValue, "")
-	}
-	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
+	for _, child := range at.children {
 		m.disown(child)
 	}
 }

@@ -230,7 +230,7 @@ func TestApply_QuantityAllocations(t *testing.T) {
 			}
 		})
 	}
-	if few, many := count(8), count(24); many-few > 16*14 {
+	if few, many := count(8), count(24); many-few > 16*15 {
 		t.Errorf("%v allocations for 8 quantities, %v for 24", few, many)
 	}
 }

@@ -25,13 +25,13 @@ func (l *log) restore(o *options, value, base Object) (restored Object, notes []
 	if o.precedence == baseWins {
 		r := restoring{l, "BaseWins", false}
 		restored, _ = r.value(l.root, restored, base, nil).(Object)
-		r.overrule(rootNode, nil)
+		r.overrule(l.top, nil)
 	}
 	for _, path := range o.protected {
 		pattern, _ := l.root.Resolve(path) // it is a field, as was checked
 		r := restoring{l, "Protect", true}
-		l.match(rootNode, pattern, nil, func(at node, rest fieldpath.Path, emptied []int32) {
-			path, layers := l.path(at).Append(rest...), emptied
+		l.match(l.top, pattern, nil, func(at *node, rest fieldpath.Path, emptied []int32) {
+			path, layers := at.path().Append(rest...), emptied
 			if len(rest) == 0 {
 				layers = append(l.setters(at, nil), emptied...)
 				r.overrule(at, emptied)
@@ -66,16 +66,16 @@ func has(object any, path fieldpath.Path) bool {
 // match calls do for each field that a pattern names and that patches reached. The layers emptied a
 // field around it. The history of an object lacks the fields within an emptied one: then a rest of
 // the pattern is left.
-func (l *log) match(at node, pattern fieldpath.Path, emptied []int32,
-	do func(at node, rest fieldpath.Path, emptied []int32)) {
+func (l *log) match(at *node, pattern fieldpath.Path, emptied []int32,
+	do func(at *node, rest fieldpath.Path, emptied []int32)) {
 	if len(pattern) == 0 {
 		do(at, nil, emptied)
 		return
 	}
 	emptied = slices.Concat(emptied, l.emptiers(at))
 	isThere := false
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-		if rest, ok := leads(pattern, l.typ(at), l.step(child)); ok {
+	for _, child := range at.children {
+		if rest, ok := leads(pattern, at.typ, child.step()); ok {
 			isThere = true
 			l.match(child, rest, emptied, do)
 		}
@@ -101,10 +101,10 @@ func leads(pattern fieldpath.Path, t *schema.Type,
 }
 
 // claimants returns the managers that claim something on a field.
-func (l *log) claimants(at node, isIt func(claim int32) bool) (layers []int32) {
-	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-		if layer := l.claims[i].layer(); l.isManager(layer) && isIt(i) {
-			layers = append(layers, layer)
+func (l *log) claimants(at *node, isIt func(*claim) bool) (layers []int32) {
+	for _, c := range at.claims {
+		if l.isManager(c.layer) && isIt(&c) {
+			layers = append(layers, c.layer)
 		}
 	}
 	return layers
@@ -112,17 +112,16 @@ func (l *log) claimants(at node, isIt func(claim int32) bool) (layers []int32) {
 
 // emptiers returns the managers that claim a null on a field. In an object, that may also be a
 // value that replaces the fields within.
-func (l *log) emptiers(at node) []int32 {
-	return l.claimants(at, func(claim int32) bool {
-		kind := l.claims[claim].kind()
-		return kind == nullValue || l.root.GoType() == nil && kind <= falseValue
+func (l *log) emptiers(at *node) []int32 {
+	return l.claimants(at, func(c *claim) bool {
+		return c.kind == nullValue || l.root.GoType() == nil && c.kind == plainValue
 	})
 }
 
 // setters returns the manager of each claim on a field or within it.
-func (l *log) setters(at node, layers []int32) []int32 {
-	layers = append(layers, l.claimants(at, func(int32) bool { return true })...)
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+func (l *log) setters(at *node, layers []int32) []int32 {
+	layers = append(layers, l.claimants(at, func(*claim) bool { return true })...)
+	for _, child := range at.children {
 		layers = l.setters(child, layers)
 	}
 	return layers
@@ -130,22 +129,20 @@ func (l *log) setters(at node, layers []int32) []int32 {
 
 // overrule records that the base's claims on a field and within it are in force, or that fields are
 // removed. Emptied are the layers that emptied a field around it.
-func (r restoring) overrule(at node, emptied []int32) {
-	base, first := r.baseClaim(at), r.nodes[at].first
-	if first >= 0 && (base >= 0 || r.removes) {
-		losers := r.claimants(at, func(claim int32) bool {
-			return base < 0 || !r.agree(at, base, claim)
-		})
-		r.log.overrule(at, base, baseLayer)
-		if r.claims[first].kind() != presenceValue || base < 0 {
-			r.decide(r.policy, r.path(at), baseLayer, append(losers, emptied...))
+func (r restoring) overrule(at *node, emptied []int32) {
+	base := r.baseClaim(at)
+	if len(at.claims) > 0 && (base != nil || r.removes) {
+		losers := r.claimants(at, func(c *claim) bool { return base == nil || !at.agree(base, c) })
+		r.rule(at, base, baseLayer)
+		if at.claims[0].kind != presenceValue || base == nil {
+			r.decide(r.policy, at.path(), baseLayer, append(losers, emptied...))
 		}
 	}
-	if base >= 0 && r.claims[base].kind() <= falseValue {
+	if base != nil && base.kind == plainValue {
 		r.removes = true // the base's value has no fields
 	}
 	emptied = slices.Concat(emptied, r.emptiers(at))
-	for child := r.nodes[at].child; child != noNode; child = r.nodes[child].next {
+	for _, child := range at.children {
 		r.overrule(child, emptied)
 	}
 }

@@ -35,7 +35,7 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 		default:
 			m.of, m.path = patches[i].Owner, m.path[:0]
 			if trees[i], m.ofValue, err = p.treeOf(patch); err == nil {
-				value, err = m.patch(value, trees[i], rootNode)
+				value, err = m.patch(value, trees[i], m.log.top)
 			}
 		}
 		if err == nil && isOfObjects(p.root) {
@@ -54,7 +54,7 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 }
 
 // patch merges a whole patch into a tree.
-func (m *merger) patch(value, patch Object, at node) (Object, error) {
+func (m *merger) patch(value, patch Object, at *node) (Object, error) {
 	if isOfObjects(m.plan.root) && patch[patchDirective] == "delete" {
 		return nil, errDeleted
 	}

@@ -31,7 +31,7 @@ import (
 
 // object merges a patch's object into one that the base has. It skips the merge key of a list item.
 func (m *merger) object(t *schema.Type, key *schema.StructField, old, patch Object,
-	at node) (Object, error) {
+	at *node) (Object, error) {
 	if directive, ok := patch[patchDirective]; ok {
 		return m.replaceObject(t, directive, old, patch, at)
 	}
@@ -86,7 +86,7 @@ func (m *merger) object(t *schema.Type, key *schema.StructField, old, patch Obje
 
 // fields merges the fields of a patch's object into a new object. It skips directives.
 func (m *merger) fields(t *schema.Type, key *schema.StructField, into, patch Object,
-	at node) error {
+	at *node) error {
 	first := len(m.names)
 	m.names = m.appendNames(t, patch)
 	for i := first; i < len(m.names); i++ {
@@ -105,7 +105,7 @@ func (m *merger) fields(t *schema.Type, key *schema.StructField, into, patch Obj
 }
 
 // field merges one field of a patch's object into a new object.
-func (m *merger) field(f *schema.StructField, into Object, from any, parent node) error {
+func (m *merger) field(f *schema.StructField, into Object, from any, parent *node) error {
 	old, at := into[f.Name], m.child(parent, f)
 	if m.skips && m.skip(f, old, from, at) {
 		return nil
@@ -125,7 +125,7 @@ func (m *merger) field(f *schema.StructField, into Object, from any, parent node
 }
 
 // value merges one non-null value of a patch with a field's old value, which is nil for none.
-func (m *merger) value(f *schema.StructField, old, from any, at node) (any, error) {
+func (m *merger) value(f *schema.StructField, old, from any, at *node) (any, error) {
 	t := f.Type
 	if hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw &&
 		typeInJSON(old) != "object" {
@@ -174,7 +174,7 @@ func (m *merger) value(f *schema.StructField, old, from any, at node) (any, erro
 // replaceObject obeys $patch in an object. The directive "replace" puts the rest of the patch,
 // verbatim, in the base's place. The directive "delete" leaves an empty object.
 func (m *merger) replaceObject(t *schema.Type, directive any, old, patch Object,
-	at node) (Object, error) {
+	at *node) (Object, error) {
 	if directive != "replace" && directive != "delete" {
 		return nil, fmt.Errorf("%s: unknown directive %q", patchDirective, fmt.Sprint(directive))
 	}
@@ -192,7 +192,7 @@ func (m *merger) replaceObject(t *schema.Type, directive any, old, patch Object,
 
 // listMap merges a list item by item, by merge key. It orders the result as upstream does
 // (apimachinery v0.36.3 pkg/util/strategicpatch, mergeSlice and normalizeElementOrder).
-func (m *merger) listMap(t *schema.Type, old, items []any, at node) ([]any, error) {
+func (m *merger) listMap(t *schema.Type, old, items []any, at *node) ([]any, error) {
 	old, plain, err := m.special(t, old, items, at)
 	if err != nil || plain == nil {
 		return old, err
@@ -233,7 +233,7 @@ func (m *merger) listMap(t *schema.Type, old, items []any, at node) ([]any, erro
 // mergeTwice merges as mergeItems does, if the patch names an item twice: the first one stays as it
 // is for the second.
 func (m *merger) mergeTwice(t *schema.Type, list *indexedList, items []any,
-	at node) ([]int32, error) {
+	at *node) ([]int32, error) {
 	m.isRaw = true
 	targets, err := m.mergeItems(t, list, items, at)
 	m.isRaw = false
@@ -248,7 +248,7 @@ func (m *merger) mergeTwice(t *schema.Type, list *indexedList, items []any,
 // mergeItems merges the items of a patch into a list, behind which it adds the new ones. It returns
 // the place of each item.
 func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any,
-	at node) ([]int32, error) {
+	at *node) ([]int32, error) {
 	targets := make([]int32, len(items))
 	for i, item := range items {
 		from := item.(Object)
@@ -282,7 +282,7 @@ func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any,
 // scalars. In any other field, the directive's value merges like a patch's if the base's is of the
 // same kind.
 func (m *merger) deleteElements(t *schema.Type, into Object, directive string, value any,
-	parent node) error {
+	parent *node) error {
 	name, ok := strings.CutPrefix(directive, deleteDirective+"/")
 	if !ok {
 		return fmt.Errorf("%q names no list", directive)
@@ -331,7 +331,7 @@ func (m *merger) deleteElements(t *schema.Type, into Object, directive string, v
 
 // ordered obeys $setElementOrder. It merges the list of the patch, if present. Then the items that
 // the directive names follow its order, and the other items keep theirs.
-func (m *merger) ordered(f *schema.StructField, into, patch Object, order any, parent node) error {
+func (m *merger) ordered(f *schema.StructField, into, patch Object, order any, parent *node) error {
 	wanted, ok := order.([]any)
 	if !ok {
 		return fmt.Errorf("%s must be a list", orderDirective)

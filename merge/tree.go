@@ -1,111 +1,136 @@
 package merge
 
-import "github.com/trainweld/trainweld/schema"
+import (
+	"slices"
 
-// lookup finds the child of a node by field, or by key if field is nil.
-func (l *log) lookup(at node, field *schema.StructField, key string) node {
-	if at == noNode {
-		return noNode
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// This file has the tree of the fields that layers reached. A node may be nil: no layer reached the
+// field.
+
+// manyChildren is the number of children above which a node finds them by a map.
+const manyChildren = 32
+
+// find returns the child of a node by field, or by key if field is nil.
+func (n *node) find(field *schema.StructField, key string) *node {
+	if n == nil {
+		return nil
 	}
-	child := l.nodes[at].child
-	for child != noNode &&
-		(l.nodes[child].field != field || field == nil && l.nodes[child].key != key) {
-		child = l.nodes[child].next
+	if field == nil && n.byKey != nil {
+		return n.byKey[key]
+	}
+	for _, child := range n.children {
+		if child.field == field && (field != nil || child.key == key) {
+			return child
+		}
+	}
+	return nil
+}
+
+// within returns the fields directly within a node.
+func (n *node) within() []*node {
+	if n == nil {
+		return nil
+	}
+	return n.children
+}
+
+// made returns the claims on a node.
+func (n *node) made() []claim {
+	if n == nil {
+		return nil
+	}
+	return n.claims
+}
+
+// child finds the child of a node as find does, or adds it.
+func (l *log) child(at *node, field *schema.StructField, key string) *node {
+	if found := at.find(field, key); found != nil {
+		return found
+	}
+	child := node{parent: at, field: field, key: key}
+	if field != nil {
+		child.typ = field.Type
+	} else {
+		child.typ = granular(at.typ).Elem
+	}
+	return l.grow(child)
+}
+
+// grow adds a node, to its parent if it has one.
+func (l *log) grow(n node) *node {
+	if len(l.room) == 0 {
+		l.room = make([]node, manyChildren)
+	}
+	child, at := &l.room[0], n.parent
+	l.room = l.room[1:]
+	*child, l.reached = n, append(l.reached, child)
+	if at == nil {
+		return child
+	}
+	if at.children == nil {
+		at.children = make([]*node, 0, 4)
+	}
+	at.children = append(at.children, child)
+	switch {
+	case at.byKey != nil && child.field == nil:
+		at.byKey[child.key] = child
+	case at.byKey == nil && len(at.children) > manyChildren:
+		at.byKey = make(map[string]*node, 4*manyChildren)
+		for _, of := range at.children {
+			if of.field == nil {
+				at.byKey[of.key] = of
+			}
+		}
 	}
 	return child
 }
 
-// finder returns a function that finds many children of a node by their keys. It changes nothing.
-func (l *log) finder(at node) func(key string) node {
-	if at == noNode || l.nodes[at].children <= wideNode {
-		return func(key string) node { return l.lookup(at, nil, key) }
+// name returns the name of a field, or the key of an entry or an item.
+func (n *node) name() string {
+	if n.field != nil {
+		return n.field.Name
 	}
-	index := childIndex{byKey: map[string]node{}}
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-		index.byKey[l.nodes[child].key] = child
-	}
-	return index.find
+	return n.key
 }
 
-// child finds the child of a node as lookup does, or adds it.
-func (l *log) child(at node, field *schema.StructField, key string) node {
-	found := noNode
-	if field == nil && l.nodes[at].children > wideNode {
-		found = l.indexOf(at).find(key)
-	} else {
-		found = l.lookup(at, field, key)
+func (n *node) step() fieldpath.Step { return partStep(n.parent.typ, n.field, n.key) }
+
+// path returns the path to a node in the value.
+func (n *node) path() fieldpath.Path { return n.pathWithin(nil) }
+
+// pathWithin returns the path from an outer node to a node within it. The outer one is nil for the
+// whole value.
+func (n *node) pathWithin(outer *node) fieldpath.Path {
+	var path fieldpath.Path
+	for ; n != outer && n.parent != nil; n = n.parent {
+		path = append(path, n.step())
 	}
-	if found == noNode {
-		found = l.grow(at, field, key)
-	}
-	return found
+	slices.Reverse(path)
+	return path
 }
 
-// grow adds a child that the node lacks.
-func (l *log) grow(at node, field *schema.StructField, key string) node {
-	child := node(len(l.nodes))
-	parent := &l.nodes[at]
-	if parent.tail == noNode {
-		parent.child = child
-	} else {
-		l.nodes[parent.tail].next = child
-	}
-	parent.tail = child
-	parent.children = min(parent.children+1, wideNode+1)
-	l.nodes = append(
-		l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1,
-			last: -1, field: field, key: key})
-	return child
-}
-
-// indexOf returns the up-to-date index of a node's children.
-func (l *log) indexOf(at node) *childIndex {
-	index := l.wide[at]
-	if index == nil {
-		if l.wide == nil {
-			l.wide = map[node]*childIndex{}
-		}
-		index = &childIndex{byKey: make(map[string]node, 4*wideNode), last: noNode}
-		l.wide[at] = index
-	}
-	next := l.nodes[at].child
-	if index.last != noNode {
-		next = l.nodes[index.last].next
-	}
-	for ; next != noNode; next = l.nodes[next].next {
-		index.byKey[l.nodes[next].key], index.last = next, next
-	}
-	return index
-}
-
-// isCreated reports whether a patch created the field or one that contains it.
-func (l *log) isCreated(at node) bool {
-	for ; at != noNode; at = l.nodes[at].parent {
-		if l.nodes[at].createdBy != baseLayer {
-			return true
-		}
-	}
-	return false
-}
+// isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
+func (n *node) isPointer() bool { return n.field != nil && n.field.Template.IsPointer() }
 
 // childNames returns the names of the fields that the log has within a node. For entries and items,
 // it returns their keys.
-func (l *log) childNames(at node) []string {
+func (n *node) childNames() []string {
 	var names []string
-	if at != noNode {
-		for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-			names = append(names, l.name(child))
-		}
+	for _, child := range n.within() {
+		names = append(names, child.name())
 	}
 	return names
 }
 
-// creatorOf returns the layer that owns the presence of a field without claims of its own. That is
-// the patch that created it, or the base.
-func (l *log) creatorOf(at node) int32 {
-	for created := at; created != noNode; created = l.nodes[created].parent {
-		if l.nodes[created].createdBy != baseLayer {
-			return l.nodes[created].createdBy
+// creator returns the layer of the patch that created the field or one that contains it, or the
+// base. It owns the presence of a field without claims.
+func (n *node) creator() int32 {
+	for ; n != nil; n = n.parent {
+		if n.createdBy != baseLayer {
+			return n.createdBy
 		}
 	}
 	return baseLayer

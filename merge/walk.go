@@ -3,7 +3,6 @@ package merge
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -31,18 +30,19 @@ type walk struct {
 }
 
 // value visits one field. v is nil if only the log has the field. It returns false to stop.
-func (w *walk) value(t *schema.Type, v any, at node, path fieldpath.Path) bool {
+func (w *walk) value(t *schema.Type, v any, at *node, path fieldpath.Path) bool {
 	switch t.Kind {
 	case schema.Struct:
-		if len(path) > 0 && !w.emptiable(false, -1, at, path) {
+		if len(path) > 0 && !w.emptiable(false, nil, at, path) {
 			return false
 		}
 	case schema.Map, schema.ListMap, schema.Set:
-		remover, isEmptied := int32(-1), w.empties && v != nil && isEmpty(v)
+		var remover *claim
+		isEmptied := w.empties && v != nil && isEmpty(v)
 		if isEmptied {
 			remover = w.log.lastRemoval(at)
 		}
-		isTold := at != noNode && (remover >= 0 || isEmptied || len(w.log.nulls(at)) > 0)
+		isTold := at != nil && (isEmptied || len(at.nulls()) > 0)
 		if isTold && !w.emptiable(false, remover, at, path) {
 			return false
 		}
@@ -51,7 +51,7 @@ func (w *walk) value(t *schema.Type, v any, at node, path fieldpath.Path) bool {
 }
 
 // parts visits what is within a field, without the merge key of an item.
-func (w *walk) parts(t *schema.Type, key *schema.StructField, v any, at node,
+func (w *walk) parts(t *schema.Type, key *schema.StructField, v any, at *node,
 	path fieldpath.Path) bool {
 	defer w.enter(at)()
 	switch t.Kind {
@@ -72,14 +72,14 @@ func (w *walk) parts(t *schema.Type, key *schema.StructField, v any, at node,
 	}
 }
 
-func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at node,
+func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at *node,
 	path fieldpath.Path) bool {
 	for _, f := range t.Sorted() {
 		if f == key {
 			continue
 		}
-		child := w.log.lookup(at, f, "")
-		if w.isUnreached(child) || v[f.Name] == nil && child == noNode {
+		child := at.find(f, "")
+		if w.isUnreached(child) || v[f.Name] == nil && child == nil {
 			continue
 		}
 		if !w.field(f, v[f.Name], child, path.Append(fieldpath.Field(f.Name))) {
@@ -91,7 +91,7 @@ func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at n
 
 // field visits a field of a struct. Only a pointer can hold an empty struct: a struct by value is
 // always encoded.
-func (w *walk) field(f *schema.StructField, v any, at node, path fieldpath.Path) bool {
+func (w *walk) field(f *schema.StructField, v any, at *node, path fieldpath.Path) bool {
 	object, isObject := v.(Object)
 	if f.Type.Kind != schema.Struct || !isObject || !f.Template.IsPointer() ||
 		hasLeaf(f.Type, object) {
@@ -100,18 +100,16 @@ func (w *walk) field(f *schema.StructField, v any, at node, path fieldpath.Path)
 	return w.emptiable(true, w.log.lastRemoval(at), at, path) && w.parts(f.Type, nil, v, at, path)
 }
 
-func (w *walk) list(t *schema.Type, v []any, at node, path fieldpath.Path) bool {
-	key, find := t.KeyField(), w.log.finder(at)
-	there := map[string]bool{}
+func (w *walk) list(t *schema.Type, v []any, at *node, path fieldpath.Path) bool {
+	key, there := t.KeyField(), map[string]bool{}
 	for i, value := range v {
 		name, _ := itemName(t, value)
 		text := itemKey(name, i, there)
-		child, isKey, outer := find(text), key, w.owner
+		child, isKey, outer := at.find(nil, text), key, w.owner
 		if text != name {
 			isKey = nil
-			if first := find(name); first != noNode && w.log.nodes[first].createdBy != baseLayer {
-				// the patch that made an item brought its duplicates as well
-				w.owner = w.log.nodes[first].createdBy
+			if first := at.find(nil, name); first != nil && first.createdBy != baseLayer {
+				w.owner = first.createdBy // of the patch that made the item, with its duplicates
 			}
 		}
 		if w.isUnreached(child) {
@@ -123,9 +121,9 @@ func (w *walk) list(t *schema.Type, v []any, at node, path fieldpath.Path) bool 
 		}
 		w.owner = outer
 	}
-	for _, text := range w.log.childNames(at) {
-		child := find(text)
-		if there[text] || w.log.nodes[child].first < 0 || strings.HasPrefix(text, duplicateMark) {
+	for _, text := range at.childNames() {
+		child := at.find(nil, text)
+		if there[text] || len(child.claims) == 0 || strings.HasPrefix(text, duplicateMark) {
 			continue // the position has no meaning any more
 		}
 		item := path.Append(itemStep(t, text))
@@ -136,38 +134,37 @@ func (w *walk) list(t *schema.Type, v []any, at node, path fieldpath.Path) bool 
 	return true
 }
 
-func (w *walk) set(t *schema.Type, v []any, at node, path fieldpath.Path) bool {
-	there, find := map[string]bool{}, w.log.finder(at)
+func (w *walk) set(t *schema.Type, v []any, at *node, path fieldpath.Path) bool {
+	there := map[string]bool{}
 	for _, element := range elementTexts(t, v) {
 		if there[element] {
 			continue // a path cannot distinguish duplicates
 		}
 		there[element] = true
-		child := find(element)
+		child := at.find(nil, element)
 		if !w.isUnreached(child) &&
 			!w.presence(true, child, path.Append(fieldpath.Element(element))) {
 			return false
 		}
 	}
-	for _, element := range w.log.childNames(at) {
+	for _, element := range at.childNames() {
 		if !there[element] &&
-			!w.presence(false, find(element), path.Append(fieldpath.Element(element))) {
+			!w.presence(false, at.find(nil, element), path.Append(fieldpath.Element(element))) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *walk) mapping(v Object, at node, path fieldpath.Path) bool {
-	keys := w.log.childNames(at)
-	if !w.isUnreached(noNode) {
+func (w *walk) mapping(v Object, at *node, path fieldpath.Path) bool {
+	keys := at.childNames()
+	if !w.isUnreached(nil) {
 		keys = slices.AppendSeq(keys, maps.Keys(v))
 	}
 	slices.Sort(keys)
-	find := w.log.finder(at)
 	for _, key := range slices.Compact(keys) {
 		value, has := v[key]
-		if child := find(key); (has || child != noNode) &&
+		if child := at.find(nil, key); (has || child != nil) &&
 			!w.entry(has, value, child, path.Append(fieldpath.Key(key))) {
 			return false
 		}
@@ -176,8 +173,8 @@ func (w *walk) mapping(v Object, at node, path fieldpath.Path) bool {
 }
 
 // enter adds the nulls at a node for the fields within it. The returned function removes them.
-func (w *walk) enter(at node) func() {
-	nulls := w.log.nulls(at)
+func (w *walk) enter(at *node) func() {
+	nulls := at.nulls()
 	if nulls == nil {
 		return func() {}
 	}
@@ -187,12 +184,12 @@ func (w *walk) enter(at node) func() {
 }
 
 // leaf yields the claims of a field, or the owner's if no patch touched it.
-func (w *walk) leaf(v any, at node, path fieldpath.Path) bool {
+func (w *walk) leaf(v any, at *node, path fieldpath.Path) bool {
 	return w.entry(v != nil, v, at, path)
 }
 
 // entry yields the claims of a field that may hold a null.
-func (w *walk) entry(has bool, v any, at node, path fieldpath.Path) bool {
+func (w *walk) entry(has bool, v any, at *node, path fieldpath.Path) bool {
 	if claims := w.claims(at, path); claims != nil {
 		return w.yield(path, claims)
 	}
@@ -203,7 +200,7 @@ func (w *walk) entry(has bool, v any, at node, path fieldpath.Path) bool {
 }
 
 // presence yields the claims on an item or an empty struct.
-func (w *walk) presence(isThere bool, at node, path fieldpath.Path) bool {
+func (w *walk) presence(isThere bool, at *node, path fieldpath.Path) bool {
 	if claims := w.claims(at, path); claims != nil {
 		return w.yield(path, claims)
 	}
@@ -211,31 +208,29 @@ func (w *walk) presence(isThere bool, at node, path fieldpath.Path) bool {
 		return true
 	}
 	owner := w.owner
-	if maker := w.log.creatorOf(at); maker != baseLayer {
+	if maker := at.creator(); maker != baseLayer {
 		owner = maker // a patch that says nothing within it
 	}
 	return w.yield(path, []Claim{w.log.export(owner, Presence{}, path)})
 }
 
 // isUnreached reports whether to omit a field without a node.
-func (w *walk) isUnreached(at node) bool {
-	return w.reached && at == noNode && w.owner == baseLayer
+func (w *walk) isUnreached(at *node) bool {
+	return w.reached && at == nil && w.owner == baseLayer
 }
 
 // null records a claim that emptied a field.
 type null struct {
-	claim int32
-	at    node
+	claim *claim
+	at    *node
 }
 
 // nulls returns the claims that emptied a field.
-func (l *log) nulls(at node) []null {
+func (n *node) nulls() []null {
 	var nulls []null
-	if at != noNode {
-		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-			if l.claims[i].kind() == nullValue {
-				nulls = append(nulls, null{i, at})
-			}
+	for i, c := range n.made() {
+		if c.kind == nullValue {
+			nulls = append(nulls, null{&n.claims[i], n})
 		}
 	}
 	return nulls
@@ -243,74 +238,72 @@ func (l *log) nulls(at node) []null {
 
 // emptiable yields the claims on a struct: its presence without fields, and the nulls that emptied
 // it. A later write to one of its fields makes it again. The layer of the claim remover left it
-// without fields, unless remover is negative.
-func (w *walk) emptiable(named bool, remover int32, at node, path fieldpath.Path) bool {
-	nulls := w.log.nulls(at)
-	if len(nulls) == 0 {
-		if remover >= 0 {
-			return w.yield(
-				path, w.log.leftEmpty(w.claims(at, path), remover, emptyOf(w.log.typ(at)), path))
+// without fields, unless remover is nil.
+func (w *walk) emptiable(named bool, remover *claim, at *node, path fieldpath.Path) bool {
+	if len(at.nulls()) == 0 {
+		if remover != nil {
+			return w.yield(path, w.log.leftEmpty(w.claims(at, path), remover, emptyOf(at.typ), path))
 		}
 		return w.presence(named, at, path)
 	}
 	events := slices.Clone(w.nulls)
-	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
-		events = append(events, null{i, at})
+	for i := range at.claims {
+		events = append(events, null{&at.claims[i], at})
 	}
-	slices.SortFunc(events, func(a, b null) int { return cmp.Compare(a.claim, b.claim) })
+	slices.SortFunc(events, func(a, b null) int { return cmp.Compare(a.claim.number, b.claim.number) })
 	var claims []Claim
 	for k, event := range events {
-		i := event.claim
 		if event.at != at {
 			claims = w.emptied(claims, event)
 		} else {
-			claims = append(claims, w.log.exportAt(i, path))
+			claims = append(claims, w.log.exportAt(event.claim, path))
 		}
-		if w.log.claims[i].kind() != nullValue || claims == nil {
+		if event.claim.kind != nullValue || claims == nil {
 			continue
 		}
-		next := int32(math.MaxInt32)
+		next := w.log.claims
 		if k+1 < len(events) {
-			next = events[k+1].claim
+			next = events[k+1].claim.number
 		}
-		if made := w.log.firstWithin(at, i, next); made < next {
+		if made := at.firstWithin(event.claim.number, next); made != nil {
 			c := w.log.exportAt(made, path)
 			c.Value = Presence{}
 			claims = append(claims, c)
 		}
 	}
-	claims = w.log.decided(at, w.log.leftEmpty(claims, remover, emptyOf(w.log.typ(at)), path), path)
-	w.noteOverruling(at)
+	claims = w.log.decided(at, w.log.leftEmpty(claims, remover, emptyOf(at.typ), path), path)
+	w.noteRuling(at)
 	return w.yield(path, claims)
 }
 
 // lastRemoval returns the claim that removed the last part of a field that is empty now. It returns
-// -1 if the field has had no parts, or if a later claim is on the field itself.
-func (l *log) lastRemoval(at node) int32 {
-	if at == noNode {
-		return -1
-	}
-	last := int32(-1)
-	var visit func(node)
-	visit = func(at node) {
+// nil if the field has had no parts, or if a later claim is on the field itself.
+func (l *log) lastRemoval(at *node) *claim {
+	var last *claim
+	var visit func(*node)
+	visit = func(at *node) {
 		before, isFilled := int32(-1), false
-		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-			if l.claims[i].kind() != nullValue {
-				isFilled = l.root.GoType() == nil || !l.isEmpty(at, l.valueOf(i))
+		for i := range at.claims {
+			c := &at.claims[i]
+			if c.kind != nullValue {
+				isFilled = l.root.GoType() == nil || !at.isEmpty(c.shown())
 				continue
 			}
-			if isFilled || l.firstWithin(at, before, i) < i {
-				last = max(last, i)
+			if (isFilled || at.firstWithin(before, c.number) != nil) &&
+				(last == nil || c.number > last.number) {
+				last = c
 			}
-			before, isFilled = i, false
+			before, isFilled = c.number, false
 		}
-		for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		for _, child := range at.children {
 			visit(child)
 		}
 	}
-	visit(at)
-	if _, ok := l.overrulings[at]; ok || last < l.nodes[at].last {
-		return -1
+	if at != nil && at.ruling == nil {
+		visit(at)
+	}
+	if own := at.last(); last != nil && own != nil && last.number < own.number {
+		return nil
 	}
 	return last
 }
@@ -321,14 +314,6 @@ func emptyOf(t *schema.Type) any {
 		return []any{}
 	}
 	return Object{}
-}
-
-// leftNull records that a layer's apply took from a field of a live object all that it holds.
-func (l *log) leftNull(at node, layer int32) {
-	if l.nulled == nil {
-		l.nulled = map[node]int32{}
-	}
-	l.nulled[at] = layer
 }
 
 // withLast returns the claims with one more, which takes the place of the last one if that is of
@@ -342,48 +327,47 @@ func withLast(claims []Claim, c Claim) []Claim {
 
 // leftEmpty appends the claim of the layer that left a field empty, with the value that is left. It
 // appends none for a negative remover.
-func (l *log) leftEmpty(claims []Claim, remover int32, left any, path fieldpath.Path) []Claim {
-	if remover < 0 {
+func (l *log) leftEmpty(claims []Claim, remover *claim, left any, path fieldpath.Path) []Claim {
+	if remover == nil {
 		return claims
 	}
-	return withLast(claims, l.export(l.claims[remover].layer(), left, path))
+	return withLast(claims, l.export(remover.layer, left, path))
 }
 
 // claims returns the claims on a field, or nil if the log has none. A null on a struct around the
 // field also empties the field, if an earlier claim on the field exists.
-func (w *walk) claims(at node, path fieldpath.Path) []Claim {
-	if len(w.nulls) == 0 || at == noNode {
+func (w *walk) claims(at *node, path fieldpath.Path) []Claim {
+	if len(w.nulls) == 0 || at == nil {
 		claims := w.log.decided(at, w.log.claimsOf(at, path), path)
-		w.noteOverruling(at)
+		w.noteRuling(at)
 		return claims
 	}
 	var claims []Claim
 	next := 0
-	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
-		for ; next < len(w.nulls) && w.nulls[next].claim < i; next++ {
+	emptiedBefore := func(number int32) {
+		for ; next < len(w.nulls) && w.nulls[next].claim.number < number; next++ {
 			claims = w.emptied(claims, w.nulls[next])
 		}
-		claims = append(claims, w.log.exportAt(i, path))
 	}
-	if v, ok := w.log.overrulings[at]; ok {
-		for ; next < len(w.nulls) && w.nulls[next].claim < v.after; next++ {
-			claims = w.emptied(claims, w.nulls[next])
-		}
+	for i := range at.claims {
+		emptiedBefore(at.claims[i].number)
+		claims = append(claims, w.log.exportAt(&at.claims[i], path))
+	}
+	if at.ruling != nil {
+		emptiedBefore(at.ruling.after)
 		claims = w.log.decided(at, claims, path)
 	}
 	own := len(claims)
-	for ; next < len(w.nulls); next++ {
-		claims = w.emptied(claims, w.nulls[next])
-	}
-	w.noteOverruling(at)
+	emptiedBefore(w.log.claims)
+	w.noteRuling(at)
 	w.emptiedAround = w.emptiedAround || len(claims) > own
 	return claims
 }
 
-// noteOverruling notes a policy's decision on a field. No layer owns a field that a policy removed.
-func (w *walk) noteOverruling(at node) {
-	v, ok := w.log.overrulings[at]
-	w.decided, w.emptiedAround = ok, ok && v.claim < 0
+// noteRuling notes a policy's decision on a field. No layer owns a field that a policy removed.
+func (w *walk) noteRuling(at *node) {
+	w.decided = at != nil && at.ruling != nil
+	w.emptiedAround = w.decided && at.ruling.claim == nil
 }
 
 // emptied appends a null on a struct around a field to the claims on the field, if there are any.
@@ -391,21 +375,24 @@ func (w *walk) emptied(claims []Claim, n null) []Claim {
 	if claims == nil || claims[len(claims)-1].Value == nil {
 		return claims
 	}
-	return append(claims, w.log.exportAt(n.claim, w.log.path(n.at)))
+	return append(claims, w.log.exportAt(n.claim, n.at.path()))
 }
 
-// firstWithin returns the first value written within a field after one claim and before another.
-// Without such a value it returns the latter.
-func (l *log) firstWithin(at node, after, before int32) int32 {
-	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
-		for i := l.nodes[child].first; i >= 0; i = l.claims[i].next {
-			if i > after && l.claims[i].kind() != nullValue {
-				before = min(before, i)
+// firstWithin returns the first value written within a field after one claim and before another,
+// nil for none.
+func (n *node) firstWithin(after, before int32) (first *claim) {
+	for _, child := range n.children {
+		for i := range child.claims {
+			if c := &child.claims[i]; c.number > after && c.number < before && c.kind != nullValue {
+				first, before = c, c.number
+				break
 			}
 		}
-		before = l.firstWithin(child, after, before)
+		if c := child.firstWithin(after, before); c != nil {
+			first, before = c, c.number
+		}
 	}
-	return before
+	return first
 }
 
 // hasLeaf reports whether a struct contains a leaf, or an item or a struct whose presence counts. A

@@ -32,17 +32,17 @@ func (o *History) Record(owner Owner, before, after any, origin func(fieldpath.P
 		return
 	}
 	l := o.log
-	at := rootNode
+	at := l.top
 	var key *schema.StructField
 	for _, step := range o.within {
-		f, name, of, ok := stepIn(l.typ(at), step)
+		f, name, of, ok := stepIn(at.typ, step)
 		if !ok {
 			return // the type lacks the field
 		}
 		at, key = l.child(at, f, name), of
 	}
 	w.field = at
-	t := l.typ(at)
+	t := at.typ
 	b, n := jsonIn(t, before), jsonIn(t, after)
 	if len(o.within) > 0 {
 		last := o.within[len(o.within)-1]
@@ -71,44 +71,30 @@ type writer struct {
 	*log
 	layer       int32
 	origin      func(fieldpath.Path) Origin
-	field       node // the written field
-	onlyRemoved bool // record only the earlier owners of removed fields
+	field       *node // the written field
+	onlyRemoved bool  // record only the earlier owners of removed fields
 }
 
 // isWritten reports whether a field whose value stays was written all the same.
-func (w writer) isWritten(at node) bool {
-	return !w.onlyRemoved && w.origin(w.pathWithin(w.field, at)).Always
+func (w writer) isWritten(at *node) bool {
+	return !w.onlyRemoved && w.origin(at.pathWithin(w.field)).Always
 }
 
-// claimValue claims that the field is present or empty.
-func (w writer) claimValue(at node, kind valueKind) {
-	last := w.nodes[at].last
-	w.add(at, w.layer, kind, "")
-	w.note(at, last)
-}
-
-// note records the source of the newest claim; last is the claim before it. It drops a claim that
-// repeats the same layer's last claim. The TrainJob's variables are written once before the
-// policies and once after them.
-func (w writer) note(at node, last int32) {
-	now := w.nodes[at].last
-	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) &&
-		w.firstWithin(at, last, now) == now {
-		w.claims[last].next, w.nodes[at].last = -1, last
+// write claims a field for the layer, with the source of its value. A claim that would repeat the
+// same layer's last one is not made: the TrainJob's variables are written once before the policies
+// and once after them.
+func (w writer) write(at *node, kind valueKind, value any) {
+	now := claim{layer: w.layer, kind: kind, value: value}
+	if last := at.last(); last != nil && last.layer == w.layer && last.equals(&now) &&
+		at.firstWithin(last.number, w.claims) == nil {
 		return
 	}
-	source := w.origin(w.pathWithin(w.field, at)).Path
-	if source == nil {
-		return
-	}
-	if w.sources == nil {
-		w.log.sources = map[int32]fieldpath.Path{}
-	}
-	w.sources[now] = source
+	w.add(at, w.layer, kind, value)
+	at.last().source = w.origin(at.pathWithin(w.field)).Path
 }
 
 // value records a write of one field. before and now are nil for a missing value.
-func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, now any) {
+func (w writer) value(t *schema.Type, key *schema.StructField, at *node, before, now any) {
 	switch t.Kind {
 	case schema.Struct:
 		b, had := before.(Object)
@@ -158,28 +144,25 @@ func stepIn(t *schema.Type,
 	return nil, key, of, true
 }
 
-func (w writer) leaf(at node, before, now any) {
+func (w writer) leaf(at *node, before, now any) {
 	if before != nil && now != nil && SameValue(before, now) && !w.isWritten(at) {
 		return
 	}
-	if w.nodes[at].first < 0 && before != nil {
-		w.addJSON(at, baseLayer, before)
+	if len(at.claims) == 0 && before != nil {
+		w.addPlain(at, baseLayer, before)
 	}
-	if w.onlyRemoved {
-		return
-	}
-	last := w.nodes[at].last
-	if now != nil {
-		w.addJSON(at, w.layer, now)
-		w.note(at, last)
-	} else if before != nil {
-		w.claimValue(at, nullValue)
+	switch {
+	case w.onlyRemoved:
+	case now != nil:
+		w.write(at, plainValue, now)
+	case before != nil:
+		w.write(at, nullValue, nil)
 	}
 }
 
 // structure records a write of a struct. A nil object is none.
-func (w writer) structure(t *schema.Type, key *schema.StructField, at node, before, now Object) {
-	isBare := func(v Object) bool { return v != nil && w.isPointer(at) && !hasLeaf(t, v) }
+func (w writer) structure(t *schema.Type, key *schema.StructField, at *node, before, now Object) {
+	isBare := func(v Object) bool { return v != nil && at.isPointer() && !hasLeaf(t, v) }
 	isClaimed := key != nil || isBare(now) || isBare(before) && now == nil
 	if isClaimed && now != nil {
 		w.presence(at, before != nil, true)
@@ -192,8 +175,8 @@ func (w writer) structure(t *schema.Type, key *schema.StructField, at node, befo
 		child := w.child(at, f, "")
 		w.value(f.Type, nil, child, b, n)
 		if f.Type.Kind == schema.Struct && !w.onlyRemoved && n == nil && b != nil &&
-			w.isPointer(child) {
-			w.claimValue(child, nullValue)
+			child.isPointer() {
+			w.write(child, nullValue, nil)
 		}
 	}
 	if isClaimed && now == nil { // its null would empty the fields again
@@ -202,24 +185,23 @@ func (w writer) structure(t *schema.Type, key *schema.StructField, at node, befo
 }
 
 // presence records that an item or an empty struct was written or removed.
-func (w writer) presence(at node, before, now bool) {
+func (w writer) presence(at *node, before, now bool) {
 	if before == now && !w.isWritten(at) {
 		return
 	}
-	if before && w.nodes[at].first < 0 {
-		w.add(at, w.creatorOf(at), presenceValue, "")
+	if before && len(at.claims) == 0 {
+		w.add(at, at.creator(), presenceValue, nil)
 	}
-	if w.onlyRemoved {
-		return
-	}
-	if now {
-		w.claimValue(at, presenceValue)
-	} else if before {
-		w.claimValue(at, nullValue)
+	switch {
+	case w.onlyRemoved:
+	case now:
+		w.write(at, presenceValue, nil)
+	case before:
+		w.write(at, nullValue, nil)
 	}
 }
 
-func (w writer) mapping(at node, before, now Object) {
+func (w writer) mapping(at *node, before, now Object) {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(now))
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
@@ -227,7 +209,7 @@ func (w writer) mapping(at node, before, now Object) {
 	}
 }
 
-func (w writer) set(at node, had, has []string) {
+func (w writer) set(at *node, had, has []string) {
 	for _, element := range has {
 		w.presence(w.child(at, nil, element), slices.Contains(had, element), true)
 	}
@@ -238,7 +220,7 @@ func (w writer) set(at node, had, has []string) {
 	}
 }
 
-func (w writer) list(t *schema.Type, at node, before, now []any) {
+func (w writer) list(t *schema.Type, at *node, before, now []any) {
 	key := t.KeyField()
 	items := func(list []any) (names []string, byName map[string]any) {
 		byName = make(map[string]any, len(list))
@@ -272,7 +254,7 @@ func (w writer) list(t *schema.Type, at node, before, now []any) {
 
 // object records that a later layer wrote the value at a path of an object.
 func (w writer) object(path fieldpath.Path, before, now any) {
-	at, of := rootNode, w.root
+	at, of := w.top, w.root
 	var named bool
 	for i, step := range path {
 		t := granular(of)
@@ -298,7 +280,7 @@ func (w writer) object(path fieldpath.Path, before, now any) {
 }
 
 // json records a write of one field of an object. before and now are nil for a missing value.
-func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
+func (w writer) json(t *schema.Type, at *node, before, now any, named bool) {
 	was, is := unlistedPresence, unlistedPresence
 	if before != nil {
 		was = claimedAs(t, before, named)
@@ -306,20 +288,18 @@ func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
 	if now != nil {
 		is = claimedAs(t, now, named)
 	}
-	stays := was == is && (was != otherValue || sameObject(before, now))
-	if was != unlistedPresence && w.nodes[at].first < 0 {
-		w.addAs(at, baseLayer, was, before)
+	stays := was == is && (was != plainValue || sameObject(before, now))
+	if was != unlistedPresence && len(at.claims) == 0 {
+		w.add(at, baseLayer, was, before)
 	}
 	if !stays {
-		w.nodes[at].firstActive = int32(len(w.claims))
+		at.active = w.claims
 	}
 	if is == unlistedPresence && was != unlistedPresence {
 		is = ineffectiveNull
 	}
 	if is != unlistedPresence && !(stays && !w.isWritten(at)) {
-		last := w.nodes[at].last
-		w.addAs(at, w.layer, is, now)
-		w.note(at, last)
+		w.write(at, is, now)
 	}
 	parts := map[string]part{}
 	partsOf(parts, t, before, false)
@@ -413,91 +393,32 @@ func (o *History) On(value any) *History {
 // in the JobSet. A copy of a part has the claims within the part, and no other ones.
 func (o *History) Fork(value any) *History {
 	o = o.orEmpty()
-	old := o.log
-	l := *old
+	l := *o.log
 	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
-	l.wide = nil // the index grows again
-	l.nodes, l.claims, l.values, l.sources, l.overrulings = nil, nil, nil, nil, nil
-	top := rootNode
-	kept := []node{top} // in the copy, a node has its place in kept
+	l.reached, l.room = nil, nil
+	l.top = l.copyNode(o.log.top, nil)
+	to, from := l.top, o.log.top
 	for _, step := range o.within {
-		field, key, _, ok := stepIn(old.typ(top), step)
-		if top = old.lookup(top, field, key); !ok || top == noNode {
+		field, key, _, ok := stepIn(from.typ, step)
+		if from = from.find(field, key); !ok || from == nil {
 			break
 		}
-		kept = append(kept, top)
+		to = l.copyNode(from, to)
 	}
-	below := len(kept) - 1 // from here on, a node is kept with its children
-	for i := below; top != noNode && i < len(kept); i++ {
-		for child := old.nodes[kept[i]].child; child != noNode; child = old.nodes[child].next {
-			kept = append(kept, child)
-		}
-	}
-	l.copyNodes(old, kept, below)
+	l.copyWithin(to, from)
 	return &History{log: &l, value: nested(value, o.within), within: o.within}
 }
 
-// copyNodes copies nodes of another log with their claims. Each of the first ones has the next one
-// as its only child.
-func (l *log) copyNodes(old *log, kept []node, below int) {
-	renumbered := make(map[node]node, len(kept))
-	var claims []int32
-	for i, at := range kept {
-		renumbered[at] = node(i)
-		for c := old.nodes[at].first; c >= 0; c = old.claims[c].next {
-			claims = append(claims, c)
-		}
-	}
-	slices.Sort(claims) // a later claim has a higher number
-	place := make(map[int32]int32, len(claims)+1)
-	place[-1] = -1
-	for i, c := range claims {
-		place[c] = int32(i)
-	}
-	before := func(c int32) int32 { // how many of the claims were made before one
-		n, _ := slices.BinarySearch(claims, c)
-		return int32(n)
-	}
-	nodeOf := func(at node) node {
-		if n, ok := renumbered[at]; ok {
-			return n
-		}
-		return noNode
-	}
-	for i, at := range kept {
-		n := old.nodes[at]
-		n.first, n.last = place[n.first], place[n.last]
-		n.firstActive = before(n.firstActive)
-		n.parent, n.child, n.tail, n.next = nodeOf(n.parent), nodeOf(n.child), nodeOf(n.tail),
-			nodeOf(n.next)
-		if i <= below {
-			n.next = noNode
-		}
-		if i < below {
-			n.child, n.tail, n.children = node(i+1), node(i+1), 1
-		}
-		l.nodes = append(l.nodes, n)
-	}
-	for i, at := range kept {
-		if v, ok := old.overrulings[at]; ok {
-			if l.overrulings == nil {
-				l.overrulings = map[node]overruling{}
-			}
-			l.overrulings[node(i)] = overruling{place[v.claim], v.layer, before(v.after)}
-		}
-	}
-	for i, c := range claims {
-		copied := old.claims[c]
-		copied.next = place[copied.next]
-		l.claims = append(l.claims, copied)
-		if copied.kind() == otherValue {
-			l.values = append(l.values, anyValue{int32(i), old.other(c)})
-		}
-		if source, ok := old.sources[c]; ok {
-			if l.sources == nil {
-				l.sources = map[int32]fieldpath.Path{}
-			}
-			l.sources[int32(i)] = source
-		}
+// copyNode copies a node of another log without the fields within it. Both share the claims so far.
+func (l *log) copyNode(n, parent *node) *node {
+	to := *n
+	to.parent, to.children, to.byKey, to.claims = parent, nil, nil, slices.Clip(n.claims)
+	return l.grow(to)
+}
+
+// copyWithin copies the fields within a node of another log, nil for none.
+func (l *log) copyWithin(to, from *node) {
+	for _, child := range from.within() {
+		l.copyWithin(l.copyNode(child, to), child)
 	}
 }
