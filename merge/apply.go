@@ -77,9 +77,6 @@ func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*Histor
 				&PatchError{Owner: patches[i].Owner, Index: i, Path: path, Err: errTaken}
 		}
 	}
-	if o.precedes() {
-		m.log.precedence(o.preceding(), order)
-	}
 	live, notes, err := m.log.restore(o, live, before)
 	if err != nil {
 		return nil, nil, err

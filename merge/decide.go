@@ -10,15 +10,12 @@ import (
 
 // decide applies the policies that need the history of all patches, and returns the value that they
 // leave.
-func (m *merger) decide(value, base Object, order []int, o *options) (Object, error) {
+func (m *merger) decide(value, base Object, o *options) (Object, error) {
 	value, notes, err := m.log.restore(o, value, base)
 	if err != nil {
 		return nil, err
 	}
 	m.notes = append(m.notes, notes...)
-	if o.precedes() {
-		m.log.precedence(o.preceding(), order)
-	}
 	d := deciding{m.log, o.unions, m.follows && m.log.reordered}
 	if !d.follows && o.unions == "" {
 		return value, nil

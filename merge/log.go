@@ -155,6 +155,38 @@ func (l *log) from(layer int32, place fieldpath.Path) {
 	}
 }
 
+// manyChildren is the number of children above which a node finds them by a map.
+const manyChildren = 32
+
+// grow adds a node, to its parent if it has one.
+func (l *log) grow(n node) *node {
+	if len(l.room) == 0 {
+		l.room = make([]node, manyChildren)
+	}
+	child, at := &l.room[0], n.parent
+	l.room = l.room[1:]
+	*child, l.reached = n, append(l.reached, child)
+	if at == nil {
+		return child
+	}
+	if at.children == nil {
+		at.children = make([]*node, 0, 4)
+	}
+	at.children = append(at.children, child)
+	switch {
+	case at.byKey != nil && child.field == nil:
+		at.byKey[child.key] = child
+	case at.byKey == nil && len(at.children) > manyChildren:
+		at.byKey = make(map[string]*node, 4*manyChildren)
+		for _, of := range at.children {
+			if of.field == nil {
+				at.byKey[of.key] = of
+			}
+		}
+	}
+	return child
+}
+
 // encodesEmpty reports whether the encoding distinguishes an empty map or list from null.
 func encodesEmpty(f *schema.StructField) bool {
 	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic &&

@@ -105,9 +105,10 @@ func Strategic[T any](base *T, patches []Patch, options ...Option) (*Result[T], 
 	if err = o.check(p); err != nil {
 		return nil, err
 	}
-	if result.History, result.Notes, err = p.mergeValues(value, layers, o); err != nil {
+	if result.History, result.Notes, err = p.merge(value, layers, o); err != nil {
 		return nil, err
 	}
+	result.Notes = append(result.Notes, result.History.precedence(layers, o)...)
 	into := any(&result.Value)
 	if isAny {
 		into = reflect.New(of).Interface()
@@ -159,17 +160,15 @@ func (p *plan) mergeObject(base Object, patches []Patch, o *options) (*Result[Ob
 		return nil, err
 	}
 	result := new(Result[Object])
-	if p.objects {
-		if result.History, result.Notes, err = p.mergeObjects(base, layers, o); err != nil {
-			return nil, err
-		}
-		result.Value = result.History.value.(Object)
-		return result, nil
-	}
-	if result.History, result.Notes, err = p.mergeValues(base, layers, o); err != nil {
+	if result.History, result.Notes, err = p.merge(base, layers, o); err != nil {
 		return nil, err
 	}
+	result.Notes = append(result.Notes, result.History.precedence(layers, o)...)
 	merged := result.History.value.(Object)
+	if p.objects {
+		result.Value = merged
+		return result, nil
+	}
 	if result.Value = tree.Copy(merged); o.defaults {
 		into := reflect.New(p.of).Interface()
 		if err = p.decodeResult(merged, into, true); err != nil {

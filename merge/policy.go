@@ -10,22 +10,6 @@ import (
 
 // This file finds in the history what policies decide: precedence and unions.
 
-// precedence records the fields in which the order of the patches decided, as they have merged.
-func (l *log) precedence(policy string, order []int) {
-	for _, d := range (&History{log: l}).Disputes() {
-		var layers []int32
-		for _, c := range d.Claims {
-			layers = append(layers, l.layerID(c.Owner))
-		}
-		for _, i := range slices.Backward(order) {
-			if slices.Contains(layers, l.ids[i]) {
-				l.decide(policy, d.Path, l.ids[i], layers)
-				break
-			}
-		}
-	}
-}
-
 // lastWithin returns the last claim of a patch on a field or within it, nil for none. A null on the
 // field itself does not count.
 func (l *log) lastWithin(at *node) *claim {

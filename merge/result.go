@@ -47,7 +47,7 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 			return nil, nil, m.failed(err, patches[i].Owner, i)
 		}
 	}
-	if value, err = m.decide(value, before, order, o); err != nil {
+	if value, err = m.decide(value, before, o); err != nil {
 		return nil, nil, err
 	}
 	return &History{log: m.log, value: value}, append(m.notes, m.log.decisions...), nil

@@ -10,9 +10,6 @@ import (
 // This file has the tree of the fields that layers reached. A node may be nil: no layer reached the
 // field.
 
-// manyChildren is the number of children above which a node finds them by a map.
-const manyChildren = 32
-
 // find returns the child of a node by field, or by key if field is nil.
 func (n *node) find(field *schema.StructField, key string) *node {
 	if n == nil {
@@ -57,35 +54,6 @@ func (l *log) child(at *node, field *schema.StructField, key string) *node {
 		child.typ = granular(at.typ).Elem
 	}
 	return l.grow(child)
-}
-
-// grow adds a node, to its parent if it has one.
-func (l *log) grow(n node) *node {
-	if len(l.room) == 0 {
-		l.room = make([]node, manyChildren)
-	}
-	child, at := &l.room[0], n.parent
-	l.room = l.room[1:]
-	*child, l.reached = n, append(l.reached, child)
-	if at == nil {
-		return child
-	}
-	if at.children == nil {
-		at.children = make([]*node, 0, 4)
-	}
-	at.children = append(at.children, child)
-	switch {
-	case at.byKey != nil && child.field == nil:
-		at.byKey[child.key] = child
-	case at.byKey == nil && len(at.children) > manyChildren:
-		at.byKey = make(map[string]*node, 4*manyChildren)
-		for _, of := range at.children {
-			if of.field == nil {
-				at.byKey[of.key] = of
-			}
-		}
-	}
-	return child
 }
 
 // name returns the name of a field, or the key of an entry or an item.
