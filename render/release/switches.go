@@ -53,6 +53,21 @@ func (s Switch) Since(r *Release) (Change, bool) {
 	return Change{}, false
 }
 
+// Between returns the latest change on the way from one release to the other, in either direction.
+// It is the zero Change if there is none.
+func (s Switch) Between(from, to *Release) Change {
+	low, high := from.Or().Index(), to.Or().Index()
+	if low > high {
+		low, high = high, low
+	}
+	for _, t := range slices.Backward(s.Changes) {
+		if in, err := Parse(t.In); err == nil && low < in.Index() && in.Index() <= high {
+			return t
+		}
+	}
+	return Change{}
+}
+
 // Switches returns all switches in a fixed order. The definitions and the rules come first, since
 // they decide which fields a rendering sees.
 func Switches() []Switch { return slices.Concat(shipped(), ruleSwitches(), behaviours()) }

@@ -92,6 +92,7 @@ type ObjectDiff struct {
 // owners holds the layers that set an object's fields, and locates their claims.
 type owners struct {
 	*diff.Owners
+	causes *diff.Owners // in their place where they know a field; may be nil
 	locate func(merge.Claim) merge.Claim
 }
 
@@ -107,6 +108,9 @@ func (o *owners) read(of *Object) (err error) {
 func (o *owners) of(path fieldpath.Path) []merge.Claim {
 	if o == nil {
 		return nil
+	}
+	if caused := o.causes.Of(path); caused != nil {
+		return caused
 	}
 	return o.located(o.Of(path))
 }
@@ -315,10 +319,10 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	o := &ObjectDiff{state: stateChanged}
 	if old != nil {
 		o.Key, o.Old, o.before = old.Key, old.Object,
-			&owners{locate: old.Locate}
+			&owners{locate: old.Locate, causes: old.Causes}
 	}
 	if new != nil {
-		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate}
+		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate, causes: new.Causes}
 	}
 	switch {
 	case old == nil:
@@ -363,7 +367,11 @@ func (o *ObjectDiff) attribute() {
 	o.changes.Attribute(o.before.Owners, o.after.Owners)
 	for i := range o.changes {
 		c := &o.changes[i]
-		c.Before, c.After = o.before.located(c.Before), o.after.located(c.After)
+		if caused := o.after.causes.Of(c.Path); caused != nil {
+			c.Before, c.After = nil, caused
+		} else {
+			c.Before, c.After = o.before.located(c.Before), o.after.located(c.After)
+		}
 	}
 }
 

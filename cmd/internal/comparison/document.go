@@ -65,6 +65,8 @@ const (
 	code         // a name or a field of the input
 	strong       // a mark
 	layer        // the name of a layer
+	source       // the address that explains a cause; not in text
+	see          // the same address after an advice; in text only
 )
 
 func words(text string) span { return span{plain, shortened(text, longestText)} }
@@ -78,7 +80,13 @@ const longestText = 500
 func plainText(spans []span) string {
 	var b strings.Builder
 	for _, s := range spans {
-		b.WriteString(s.text)
+		switch s.style {
+		case source:
+		case see:
+			b.WriteString("; see " + s.text)
+		default:
+			b.WriteString(s.text)
+		}
 	}
 	return b.String()
 }
@@ -141,12 +149,18 @@ func (s summary) part() part {
 	for _, by := range s.causes {
 		made := item{spans: []span{named(by.name)}}
 		switch {
+		case by.Text != "":
+			made.spans = append(made.spans, span{source, by.Link}, words(": "+by.Text))
 		case len(by.files) == 1:
 			made.spans = append(made.spans, words(" in "), named(printable.Name(by.files[0])))
 		case len(by.files) > 1:
 			made.spans = append(made.spans, words(fmt.Sprintf(" in %d files", len(by.files))))
 		}
 		made.spans = append(made.spans, words(": "+report.Count(len(by.jobs), s.noun)))
+		if by.Before != "" {
+			made.details = append(made.details, item{spans: []span{
+				words("before the upgrade: " + by.Before), {see, by.Link}}})
+		}
 		for i, row := range by.rows {
 			if i == mostRows {
 				made.details = append(made.details, more(len(by.rows)-i, "change"))

@@ -101,6 +101,10 @@ func (b *htmlWriter) spans(spans []span) {
 			b.Add("strong", s.text)
 		case s.style == layer:
 			b.Add("span", s.text, page.Class("by "+b.layers.Class(s.text)))
+		case s.style == source && s.text != "":
+			b.Text(" (")
+			b.Add("a", "source", page.Attr{Name: "href", Value: s.text})
+			b.Text(")")
 		case s.style == plain:
 			b.Words(s.text)
 		}

@@ -176,7 +176,8 @@ func (a *annotator) of(l *hunkLine) string {
 		text += fmt.Sprintf(" and %s", report.Count(len(places), "more place"))
 	}
 	if l.mark == '-' && a.o.state == stateChanged {
-		if c, ok := soleClaim(a.o.after.of(l.path), l.path); ok && leavesNothing(c) {
+		if c, ok := soleClaim(a.o.after.of(l.path), l.path); ok && leavesNothing(c) &&
+			a.o.after.causes.Of(l.path) == nil {
 			text += ", emptied by " + claimText(c)
 		} else if ok && c.Value == nil {
 			text += ", removed: " + claimText(c)

@@ -55,6 +55,9 @@ type (
 		Files     []string     `json:"files,omitempty"`
 		TrainJobs int          `json:"trainJobs"`
 		Changes   []jsonChange `json:"changes"`
+		Reason    string       `json:"reason,omitempty" doc:"Why a release changes them, and link is the thread."`
+		Link      string       `json:"link,omitempty"`
+		Before    string       `json:"before,omitempty" doc:"What to do before the upgrade."`
 	}
 	jsonChange struct {
 		What      string `json:"what"`
@@ -128,7 +131,8 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		OldErrors: rejectionsOf(c.oldErrors),
 	}
 	for _, by := range s.causes {
-		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs)}
+		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text,
+			Link: by.Link, Before: by.Before}
 		for _, row := range by.rows {
 			cause.Changes = append(cause.Changes, jsonChange{row.what, len(row.jobs)})
 		}

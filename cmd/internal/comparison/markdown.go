@@ -205,6 +205,8 @@ func markdown(spans []span) string {
 			b.WriteString(codeSpan(s.text))
 		case s.style == strong:
 			b.WriteString("**" + s.text + "**")
+		case s.style == source && s.text != "":
+			b.WriteString(" ([source](" + s.text + "))")
 		case s.style == plain:
 			b.WriteString(safeText(s.text))
 		}

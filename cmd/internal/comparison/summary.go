@@ -20,6 +20,8 @@ type summary struct {
 	same       int
 	unrendered int
 	causes     []*cause // the causes with the most TrainJobs first
+
+	reasons map[merge.Owner]Reason
 }
 
 // cause is a runtime, a manager or a section of the TrainJobs that sets changed values.
@@ -29,6 +31,7 @@ type cause struct {
 	jobs  []jobName
 	rows  []*summaryRow
 	byRow map[string]*summaryRow // what it says
+	Reason
 }
 
 // summaryRow is a change with its TrainJobs.
@@ -39,7 +42,7 @@ type summaryRow struct {
 
 // summary summarizes all changes.
 func (c *Comparison) summary() summary {
-	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same,
+	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same, reasons: c.new.Reasons,
 		unrendered: c.unrendered()}
 	known := map[string]*cause{}
 	for _, j := range c.Jobs {
@@ -73,7 +76,7 @@ func (c *Comparison) summary() summary {
 // some that it renders.
 func (c *Comparison) unrendered() (n int) {
 	for _, j := range c.Jobs {
-		if j.state == stateBroken || j.isUnrendered() && !c.new.Judged {
+		if j.state == stateBroken || j.isUnrendered() && c.new.Reasons == nil {
 			n++
 		}
 	}
@@ -136,7 +139,7 @@ func (s *summary) add(known map[string]*cause, j *JobDiff, claims []merge.Claim,
 		}
 		by := known[name]
 		if by == nil {
-			by = &cause{name: name, byRow: map[string]*summaryRow{}}
+			by = &cause{name: name, Reason: s.reasons[claim.Owner], byRow: map[string]*summaryRow{}}
 			known[name] = by
 			s.causes = append(s.causes, by)
 		}

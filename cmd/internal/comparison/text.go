@@ -11,11 +11,11 @@ import (
 )
 
 // WriteText writes the comparison for people: the effects, and a unified diff of each group. The
-// causes precede the diffs if several TrainJobs differ. Otherwise it
+// causes precede the diffs if several TrainJobs differ, or if causes need reasons. Otherwise it
 // writes nothing without differences. It returns the errors of w and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out, d := bufio.NewWriter(w), c.document()
-	caused := len(c.Jobs) > 1
+	caused := len(c.Jobs) > 1 || c.new.Reasons != nil
 	summarized := caused || len(d.effects) > 0 || c.unrendered() > 0 || len(d.errors) > 0
 	if summarized {
 		fmt.Fprintln(out, paint.Paint(host.Bold, d.headline))

@@ -19,9 +19,9 @@ type Version struct {
 	Commit    string // the commit of a revision, its day and its repository, or ""
 	Jobs      []Job
 	TrainJobs int // the number of TrainJobs in the input
-	// Judged tells that a version also rejects TrainJobs that it renders, as a cluster of a release
-	// does. The new version has it.
-	Judged bool
+	// Reasons explain layers that are causes and not layers of a merge, see Object.Causes. The new
+	// version has them.
+	Reasons map[merge.Owner]Reason
 	// Notes follow the summary. The new version has them.
 	Notes []string
 	// Whole keeps the objects of all TrainJobs, for Comparison.All. The new version has it.
@@ -35,6 +35,14 @@ type Version struct {
 	// UpdateEffect returns the update of a TrainJob that exists. The new version has it, unless
 	// updates do not matter. It may be called concurrently.
 	UpdateEffect func(old, new *Job) UpdateEffect
+}
+
+// Reason explains a cause.
+type Reason struct {
+	Text string // a sentence without a full stop
+	Link string // may be empty
+	// Before says what to do before an upgrade. It may be empty.
+	Before string
 }
 
 // Job is a TrainJob, or a JobSet of the input, with its rendered objects.
@@ -79,6 +87,8 @@ type Object struct {
 	Owners func() (*diff.Owners, error)
 	// Locate returns a claim with its position.
 	Locate func(merge.Claim) merge.Claim
+	// Causes are the causes of changed fields in place of their owners; nil without any.
+	Causes *diff.Owners
 }
 
 // Key identifies an object of a TrainJob. Pods of a Job may share the prefix of their names, and

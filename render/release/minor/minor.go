@@ -79,6 +79,27 @@ func Compare(a, b string) int {
 // AtLeast reports whether a version has what came with another one.
 func AtLeast(name, since string) bool { return Compare(name, since) >= 0 }
 
+// Turn is a step from one version to the next one, or back.
+type Turn struct {
+	// To is the version after the step. Later is the later one of the two.
+	To, Later string
+}
+
+// Between returns the steps from one version to another.
+func Between(from, to string) (turns []Turn) {
+	all := slices.Concat(early(), Names())
+	low, high := slices.Index(all, from), slices.Index(all, to)
+	for low < high {
+		low++
+		turns = append(turns, Turn{all[low], all[low]})
+	}
+	for low > high {
+		turns = append(turns, Turn{all[low-1], all[low]})
+		low--
+	}
+	return turns
+}
+
 // column returns the index of a version in the table.
 func column(name string) int {
 	if IsEarly(name) {

@@ -72,8 +72,9 @@ With -k, the command builds both versions, and compares the builds of each direc
 has the details.
 
 With --from-version and --to-version, the old version has the verdicts of one release of the Trainer, and the
-new one those of the other. Without --git or --old both have the same files. A TrainJob may be refused or
-accepted from now on.
+new one those of the other. Without --git or --old both have the same files. The causes are the behaviours that
+changed between the releases. A TrainJob may be refused or accepted from now on. docs/versions.md lists the
+behaviours.
 
 If managers disagree, the last patch wins, as in the cluster. Standard error has the conflicts of the new
 version. Literal values of environment variables are masked. A changed one reads "*** (before)" and

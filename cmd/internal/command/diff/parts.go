@@ -22,7 +22,8 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 	var all *comparison.Comparison
 	var findings finding.List
 	ctx := context.Background()
-	jobs, updates := 0, &updates{flags: flags, opts: opts}
+	jobs, updates, upgrade := 0, &updates{flags: flags, opts: opts},
+		newUpgrade(flags, opts, old, new)
 	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
 	err := revision.Pairs(p, old.builds(), new.builds(),
 		func(oldPart, newPart workspace.Flags) error {
@@ -41,10 +42,11 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 			after.render(ctx, flags)
 			forced.Take(before.in)
 			forced.Take(after.in)
-			if new.release == nil {
+			if upgrade == nil {
 				findings = append(findings, errorsAndConflicts(before.findings, after.findings)...)
 			} else {
 				findings = append(findings, rejectedByBoth(before, after)...)
+				upgrade.attribute(ctx, before, after)
 			}
 			jobs += len(before.Jobs) + len(after.Jobs)
 			before.addHidden(after)
@@ -54,7 +56,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 				v.Findings = append(codes.Distinct(v.findings).Where(isForReview),
 					codes.Distinct(v.otherErrors)...)
 			}
-			after.Whole, after.Judged = flags.All, new.release != nil
+			after.Whole = flags.All
 			after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
 				return after.labeled(updates.updateEffect(after, old, new))
 			}
@@ -62,8 +64,8 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 			if err != nil {
 				return err
 			}
-			if new.release != nil && c.Differs() {
-				after.Notes = flags.notes(before, after)
+			if upgrade != nil && c.Differs() {
+				after.Notes = upgrade.notes(before, after)
 			}
 			all = all.With(c)
 			updates.found.Sort() // TrainJobs are judged side by side
