@@ -60,22 +60,19 @@ accepts globs. FIELD is a path as in a manifest, such as 'spec.replicatedJobs[na
 You may omit its beginning and the items of lists. With a FIELD, blame shows the history of the field and
 of its parts: the value of every layer in the order of writing, with its place in the files.
 
--o html is a page for a browser: one file that loads nothing. docs/pages.md describes it.
+-o html is a page for a browser: docs/pages.md
 
 On a terminal, blame shows a name only where it changes, and cuts lines at the width. Otherwise every line
 has its name, for grep. Literal values of environment variables are masked unless you set --show-values.
-The output is a report: do not apply it.
 
 Of a build (-k) without a TrainJob, or with KIND/NAME, blame shows objects of any kind, by the operations of
 the kustomizations that set each line: docs/builds.md
 With --old, it shows the objects as they are in a cluster: what Git says, and which manager wrote over it.
 With --patch, one object of another kind merges as in the command merge.
 
-If no TrainJob in the inputs, blame shows the owners of other objects from their metadata.managedFields:
-the last writers of each field, without values and history. Read the objects with
-kubectl get -o yaml --show-managed-fields. Each line names the manager, its operation and subresource. A
-field with several owners has several lines. With -o json each field has its path and its owners, with the
-place of each entry.
+If no TrainJob is in the inputs, blame shows the owners of other objects from their metadata.managedFields: the
+last writers of each field, without values and history. Read the objects with
+kubectl get -o yaml --show-managed-fields. A field with several owners has several lines.
 
 Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage, input or output failed.`,
 		Example: `  # Who set each line of the JobSet
@@ -160,8 +157,8 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 		f, "with --to=jobs or --to=pods: only this Job, or those of this replicated job; INDEX, "+
 			"of Pods, is N, N..M or all")
 	f.StringVar(&flags.live, "old", "",
-		"with -k: show the objects as they are in a cluster, and the managers that wrote over Git: a "+
-			"file, a directory or a dump of kubectl get -o yaml --show-managed-fields")
+		"with -k: show the objects as they are in a cluster, and who wrote over Git: a dump of "+
+			"kubectl get -o yaml --show-managed-fields")
 	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false,
 		"show the file and line that each line comes from")
 	commandline.Words(cmd, "output", blameview.Formats()...)
