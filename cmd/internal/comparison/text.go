@@ -15,7 +15,7 @@ import (
 // writes nothing without differences. It returns the errors of w and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out, d := bufio.NewWriter(w), c.document()
-	caused := len(c.Jobs) > 1 || c.new.Reasons != nil
+	caused := len(c.Jobs) > 1 || c.new.Reasons != nil && len(c.Jobs) > 0
 	summarized := caused || len(d.effects) > 0 || c.unrendered() > 0 || len(d.errors) > 0
 	if summarized {
 		fmt.Fprintln(out, paint.Paint(host.Bold, d.headline))
