@@ -31,7 +31,8 @@ type disputes struct {
 	differ []fieldpath.Path
 	known  map[string]bool
 	first  any    // the result of the first order that can be merged
-	logs   []*log // of these orders
+	logs   []*log // of these orders: of the first two if nobody acts, since each tells all
+	acting []int32
 }
 
 // Disputes returns the fields of which the order of the managers' patches decides, whatever the
@@ -48,14 +49,13 @@ func (o *History) Disputes() []Dispute {
 	if d.again == nil || d.live || d.managers < 2 {
 		return nil
 	}
-	var acting []int32
 	for i, layer := range d.ids {
-		if d.acts(i) && !slices.Contains(acting, layer) {
-			acting = append(acting, layer)
+		if d.acts(i) && !slices.Contains(d.acting, layer) {
+			d.acting = append(d.acting, layer)
 		}
 	}
 	rivals := d.rivals()
-	if len(rivals)+len(acting) == 0 {
+	if len(rivals)+len(d.acting) == 0 {
 		return nil
 	}
 	for _, layer := range d.ids {
@@ -67,7 +67,7 @@ func (o *History) Disputes() []Dispute {
 		return nil
 	}
 	d.known = map[string]bool{}
-	d.tryOrders(rivals, acting)
+	d.tryOrders(rivals)
 	return d.report()
 }
 
@@ -192,7 +192,7 @@ func hasOddItem(t *schema.Type, list []any) bool {
 }
 
 // tryOrders merges in other orders than the given one, and gathers the fields that differ.
-func (d *disputes) tryOrders(rivals []*node, acting []int32) {
+func (d *disputes) tryOrders(rivals []*node) {
 	tried := map[string]bool{}
 	try := func(order ...int32) {
 		for _, layer := range d.patchers {
@@ -218,7 +218,7 @@ func (d *disputes) tryOrders(rivals []*node, acting []int32) {
 	for _, at := range rivals {
 		path := at.path()
 		isKnown := func() bool {
-			return len(acting) == 0 && slices.ContainsFunc(d.differ, path.HasPrefix)
+			return len(d.acting) == 0 && slices.ContainsFunc(d.differ, path.HasPrefix)
 		}
 		if isKnown() {
 			continue // where nothing acts, no other field can differ
@@ -234,7 +234,7 @@ func (d *disputes) tryOrders(rivals []*node, acting []int32) {
 			d.add(at.path())
 		}
 	}
-	for _, layer := range acting {
+	for _, layer := range d.acting {
 		last(layer)
 		try(layer)
 		for _, other := range d.patchers {
@@ -258,7 +258,9 @@ func (d *disputes) try(order []int32) {
 		d.logs = append(d.logs, merged.log)
 	default:
 		compare(d.root, d.first, merged.value, nil, d.add)
-		d.logs = append(d.logs, merged.log)
+		if len(d.logs) < 2 || len(d.acting) > 0 {
+			d.logs = append(d.logs, merged.log)
+		}
 	}
 }
 
@@ -326,8 +328,10 @@ func (d *disputes) dispute(path fieldpath.Path) Dispute {
 			}
 		}
 		for i, tree := range d.again.trees {
-			value, has := d.valueAt(tree, path)
-			if has && d.ids[i] == layer && len(found.Claims) == before {
+			if len(found.Claims) > before || d.ids[i] != layer {
+				continue
+			}
+			if value, has := d.valueAt(tree, path); has {
 				found.Claims = append(found.Claims, d.export(layer, value, path))
 				found.Fields = append(found.Fields, path)
 			}

@@ -117,7 +117,7 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 // TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's.
 func TestOnlyTheProgramLinksKustomize(t *testing.T) {
 	program := []string{"/cmd/trainweld", "/cmd/internal/cli", "/cmd/internal/build",
-		"/cmd/internal/revision", "/cmd/internal/comparison"}
+		"/cmd/internal/revision", "/cmd/internal/comparison", "/cmd/internal/objectmerge"}
 	links := 0
 	for _, pkg := range linking(t, "sigs.k8s.io/kustomize/api/krusty") {
 		name := strings.TrimPrefix(pkg, module)

@@ -216,14 +216,15 @@ func reportFault(files map[string]string, args []string, status int, stdout, std
 	if err := json.Unmarshal([]byte(stdout), &findings); err != nil {
 		return err.Error()
 	}
-	failed := false
+	failed, unread := false, false
 	for _, f := range findings.Findings {
-		failed = failed || f.Severity == "error"
-		if (f.Help == "" || f.Line == 0 || f.Column == 0) && f.Code != "TW408" {
+		failed, unread = failed || f.Severity == "error", unread || f.Code == "TW108"
+		if (f.Help == "" || f.Line == 0 || f.Column == 0) &&
+			f.Code != "TW408" && f.Code != "TW108" { // of a path alone
 			return fmt.Sprintf("writes an incomplete finding: %+v", f)
 		}
 	}
-	if failed != (status == exit.Findings) {
+	if failed != (status == exit.Findings) && !unread {
 		return fmt.Sprintf("has errors: %t, and ends with status %d", failed, status)
 	}
 	return ""
