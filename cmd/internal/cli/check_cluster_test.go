@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -41,12 +40,6 @@ func checkPaths(t *testing.T, args ...string) checked {
 		t.Fatalf("%q: status %d: %v\n%s%s", args, status, err, stdout.String(), stderr.String())
 	}
 	return checked{status, report.Findings}
-}
-
-func (c checked) errors() []checkedFinding {
-	return slices.DeleteFunc(slices.Clone(c.findings), func(f checkedFinding) bool {
-		return f.Severity != "error"
-	})
 }
 
 // TestCheckPositions wants a file, a line and a column of every finding about the text of a file.

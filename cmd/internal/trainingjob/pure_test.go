@@ -2,7 +2,6 @@ package trainingjob_test
 
 import (
 	"os/exec"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -16,40 +15,6 @@ func asYAML(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// scribble writes over everything that can be reached from a value.
-func scribble(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			scribble(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			scribble(v.Field(i))
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			scribble(v.Index(i))
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			v.SetMapIndex(key, reflect.Value{})
-		}
-	case reflect.String:
-		if v.CanSet() {
-			v.SetString("scribble")
-		}
-	case reflect.Int32, reflect.Int64:
-		if v.CanSet() {
-			v.SetInt(-1)
-		}
-	case reflect.Bool:
-		if v.CanSet() {
-			v.SetBool(!v.Bool())
-		}
-	}
 }
 
 // TestDependencies checks that this package links no client. No package that others link for
