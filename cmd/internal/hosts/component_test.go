@@ -4,7 +4,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -61,48 +60,6 @@ func without(t *testing.T, files map[string]string, name, text string) map[strin
 	less := maps.Clone(files)
 	less[name] = strings.Replace(files[name], text, "", 1)
 	return less
-}
-
-// listNode is a part of the component's schema.
-type listNode struct {
-	Properties map[string]*listNode `json:"properties"`
-	Items      *listNode            `json:"items"`
-	Keys       []string             `json:"x-kubernetes-list-map-keys"`
-	Strategy   string               `json:"x-kubernetes-patch-strategy"`
-}
-
-// merging calls do for each list that merges; base and patch give the object an item each there.
-// The first list on the way has one item of both, by its keys.
-func (n *listNode) merging(path string, wrap func(any) any, do func(path string, base, patch any)) {
-	if n == nil {
-		return
-	}
-	for _, field := range slices.Sorted(maps.Keys(n.Properties)) {
-		wrap := func(value any) any { return wrap(map[string]any{field: value}) }
-		property, at := n.Properties[field], path+"."+field
-		if property.Strategy != "merge" {
-			property.merging(at, wrap, do)
-			continue
-		}
-		item := func(name string) any {
-			if len(property.Keys) == 0 {
-				return name
-			}
-			keys := map[string]any{}
-			for _, key := range property.Keys {
-				keys[key] = name
-			}
-			return keys
-		}
-		do(at, wrap([]any{item("one")}), wrap([]any{item("two")}))
-		property.Items.merging(at, func(value any) any {
-			same, ok := item("x").(map[string]any)
-			if fields, isObject := value.(map[string]any); ok && isObject {
-				maps.Copy(same, fields)
-			}
-			return wrap([]any{same})
-		}, do)
-	}
 }
 
 // cluster is a base and the overlay of a cluster. The base has a TrainJob of two managers, its
