@@ -26,7 +26,7 @@ import (
 // mergeCase is a base with the patches of several managers.
 type mergeCase struct {
 	base    map[string]any
-	patches []any // each the fields of an object
+	patches []any // each the fields of an object, or a list of operations
 	typ     string
 	// definition is that of the kind, for an apply.
 	definition *objectmerge.Defined
@@ -40,6 +40,15 @@ func (m *mergeCase) compare(t *testing.T) (outcome, finding.List, []string) {
 	t.Helper()
 	baseRejected := len(m.rejections(m.base, false)) > 0
 	merged, found := m.merge(t)
+	if m.typ == operationsType && !baseRejected {
+		result, rejected := m.compareOperations(t, merged)
+		if result == falseRefusal && acceptsList(found) {
+			result = unmerged
+		}
+		if result != bothAccept {
+			return result, found, rejected
+		}
+	}
 	if merged == nil {
 		if m.typ == option.StrategicType && !baseRejected && m.mergesUpstream(t) {
 			return falseRefusal, found, nil
@@ -144,10 +153,15 @@ func (m *mergeCase) object(t *testing.T) (*objectmerge.Object, finding.List) {
 		files[name] = &fstest.MapFile{Data: encode(t, patch)}
 		flags.Patches = append(flags.Patches, name)
 	}
-	if m.typ == option.StrategicType || m.typ == option.JSONType {
+	if m.typ == option.StrategicType || m.typ == option.JSONType || m.definition.Admits == nil &&
+		m.typ == operationsType {
+		typ := m.typ
+		if typ == operationsType {
+			typ = option.JSONType
+		}
 		p := &host.Program{Files: files, Stdin: strings.NewReader("")}
 		object, found, err := objectmerge.Read(p, workspace.New(flags), flags,
-			option.Schema{MergeType: m.typ}, nil)
+			option.Schema{MergeType: typ}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,9 @@ func TestVerdicts_Definition(t *testing.T) {
 		}
 		return known[at].random(g)
 	}
-	c.run(t, option.ApplyType, objectmerge.Defined{})
+	for _, typ := range []string{option.ApplyType, operationsType} {
+		c.run(t, typ, objectmerge.Defined{})
+	}
 }
 
 // TestVerdicts_Released is TestVerdicts for the Trainer's own kinds, by their definitions. Webhooks
@@ -54,7 +56,7 @@ func TestVerdicts_Released(t *testing.T) {
 		d := &randomDefinition{oracle: server.Oracle, defined: definition, kind: name,
 			apiVersion: "trainer.kubeflow.org/v1alpha1", schema: schemaOf(t, text), budget: 8}
 		c.random = d.random
-		for _, typ := range []string{option.ApplyType, option.JSONType} {
+		for _, typ := range []string{option.ApplyType, option.JSONType, operationsType} {
 			c.run(t, typ, definition)
 		}
 	}

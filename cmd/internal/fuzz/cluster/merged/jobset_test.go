@@ -38,7 +38,7 @@ func TestVerdicts_JobSet(t *testing.T) {
 		return
 	}
 	definition := released(t, "JobSet")
-	for _, typ := range []string{option.ApplyType, option.JSONType} {
+	for _, typ := range []string{option.ApplyType, option.JSONType, operationsType} {
 		c.run(t, typ, definition)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -37,8 +38,8 @@ func TestVerdicts_Written(t *testing.T) {
 	}
 	server := newServer(t)
 	for _, name := range slices.Sorted(maps.Keys(patches)) {
-		types, definition := []string{option.StrategicType, option.ApplyType, option.JSONType},
-			objectmerge.Defined{}
+		types, definition := []string{option.StrategicType, option.ApplyType, option.JSONType,
+			operationsType}, objectmerge.Defined{}
 		base, rejections := baseJobSet, server.rejections
 		if name == "JobSet" {
 			types, definition = types[1:], released(t, name)
@@ -57,6 +58,10 @@ func TestVerdicts_Written(t *testing.T) {
 						patches: []any{p.Patch}}
 					if err := json.Unmarshal([]byte(base), &m.base); err != nil {
 						t.Fatal(err)
+					}
+					if typ == operationsType {
+						g := &generator{rand.New(rand.NewPCG(1, 1)), 1}
+						m.patches[0] = g.added(nil, "", m.base, p.Patch)
 					}
 					result, found, rejected := m.compare(t)
 					if count[result]++; result == falseRefusal || result == missed && !p.Beyond {
