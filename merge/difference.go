@@ -32,6 +32,8 @@ func compare(t *schema.Type, a, b any, path fieldpath.Path, add func(fieldpath.P
 		case inner == nil:
 		case len(one) == 1 && len(other) == 1:
 			compare(inner, one[0], other[0], within, add)
+		case len(one)+len(other) == 1 && anyOf(one) == nil && anyOf(other) == nil:
+			add(within) // a null, and nothing
 		case len(one)+len(other) == 1 && !of.HasItems():
 			compare(inner, anyOf(one), anyOf(other), within, add)
 		case len(one) != len(other) || !areAlikeItems(inner, one, other):

@@ -202,6 +202,8 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 		patches []string
 		found   bool
 	}{
+		{"a null on an object that holds nothing but a null", reflect.TypeFor[corev1.Event](),
+			`{}`, []string{`{"series":null}`, `{"series":{}}`}, true},
 		{"a null in an item of a list that the base lacks", reflect.TypeFor[storagev1.CSINode](),
 			`{}`,
 			[]string{`{"spec":{"drivers":[{"name":"e","topologyKeys":null}]}}`,
