@@ -30,9 +30,9 @@ type disputes struct {
 	// differ are the fields in which results differ, with their texts.
 	differ []fieldpath.Path
 	known  map[string]bool
-	first  any    // the result of the first order that can be merged
-	logs   []*log // of these orders: of the first two if nobody acts, since each tells all
-	acting []int32
+	first  any     // the result of the first order that can be merged
+	logs   []*log  // of these orders: of the first two if nobody acts, since each tells all
+	acting []int32 // the managers who can change what another patch means
 }
 
 // Disputes returns the fields of which the order of the managers' patches decides, whatever the
@@ -41,9 +41,9 @@ type disputes struct {
 // The patches are merged in reverse. Then, until each field about which managers say something
 // different is known to differ, they are merged with each such manager last. A manager acts on
 // others by a directive, by an item that is named twice or has no key, by a null that is free data,
-// by a JSON patch, or by a second apply to a live object. If one does, all fields get these orders,
-// and for each manager that acts, the patches are also merged with it last, first, and second
-// behind each other one. An order that cannot be merged is a dispute.
+// or by a JSON patch. If one does, all fields get these orders, and for each manager that acts, the
+// patches are also merged with it last, first, and second behind each other one. An order that
+// cannot be merged is a dispute. A merge into a live object has none: see PatchedField.Displaced.
 func (o *History) Disputes() []Dispute {
 	d := disputes{log: o.orEmpty().log}
 	if d.again == nil || d.live || d.managers < 2 {
@@ -216,9 +216,13 @@ func (d *disputes) tryOrders(rivals []*node) {
 	slices.Reverse(reverse)
 	try(reverse...) // which shows nearly every field at once
 	for _, at := range rivals {
-		path := at.path()
+		path, isEmptied := at.path(), slices.ContainsFunc(at.claims, func(c claim) bool {
+			return d.isManager(c.layer) && c.isNull()
+		})
 		isKnown := func() bool {
-			return len(d.acting) == 0 && slices.ContainsFunc(d.differ, path.HasPrefix)
+			return len(d.acting) == 0 && slices.ContainsFunc(d.differ, func(p fieldpath.Path) bool {
+				return path.HasPrefix(p) || isEmptied && p.HasPrefix(path) // reported as one
+			})
 		}
 		if isKnown() {
 			continue // where nothing acts, no other field can differ
@@ -378,9 +382,10 @@ func (l *log) nodeAt(path fieldpath.Path) *node {
 
 // recorded tells a layer's claims on a field and within it.
 func (l *log) recorded(at *node, layer int32, tell func(*node, *claim)) {
-	for _, c := range at.made() {
-		if c.layer == layer {
-			tell(at, &c)
+	claims := at.made()
+	for i := range claims {
+		if claims[i].layer == layer {
+			tell(at, &claims[i])
 		}
 	}
 	for _, child := range at.within() {
@@ -398,8 +403,7 @@ func (a *again) merged(layers []int32) (*History, error) {
 			}
 		}
 	}
-	o := &options{base: a.options.base, rules: a.options.rules, live: a.options.live,
-		skipsZero: a.options.skipsZero}
+	o := &options{base: a.options.base, rules: a.options.rules, skipsZero: a.options.skipsZero}
 	history, _, err := a.plan.merge(a.base, patches, o)
 	return history, err
 }

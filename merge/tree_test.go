@@ -170,3 +170,28 @@ func TestPatched_EmptyName(t *testing.T) {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
+
+// TestDisputes_Allocations checks that the work for a field which one manager empties grows with
+// the managers that set something in it, and not with their square.
+func TestDisputes_Allocations(t *testing.T) {
+	plan := must(planFor[thing](schema.Rules{}))
+	count := func(n int) float64 {
+		patches := []merge.Patch{{Manager: "none", Value: merge.Object{"inner": nil}}}
+		for i := range n {
+			patches = append(patches, merge.Patch{Manager: fmt.Sprint("m", i),
+				Value: merge.Object{"inner": merge.Object{"name": fmt.Sprint(i)}}})
+		}
+		result, err := plan.Apply(nil, patches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(1, func() {
+			if len(result.History.Disputes()) != 1 {
+				t.Error("there is not one dispute")
+			}
+		})
+	}
+	if few, many := count(20), count(80); many > 6*few {
+		t.Errorf("%v allocations for 20 managers, %v for 80", few, many)
+	}
+}
