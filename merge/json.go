@@ -13,7 +13,6 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -283,7 +282,7 @@ func decode(dst reflect.Value, from any) error {
 	if err != nil {
 		return fmt.Errorf("is no JSON: %w", err)
 	}
-	if err := quantity.Unmarshal(text, dst.Addr().Interface(),
+	if err := tree.UnmarshalBounded(text, dst.Addr().Interface(),
 		kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {

@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
@@ -66,12 +66,12 @@ func (w wantedObject) as(other any, strict bool) (any, error) {
 		return o, o.UnmarshalJSON(data)
 	}
 	value := reflect.New(reflect.TypeOf(other).Elem()).Interface()
-	if quantity.MayExceed([]byte(w.text)) {
+	if tree.MayExceed([]byte(w.text)) {
 		var fields any
 		if err := yaml.Unmarshal([]byte(w.text), &fields); err != nil {
 			return nil, err
 		}
-		if err := quantity.Decodable(fields, reflect.TypeOf(value)); err != nil {
+		if err := tree.Decodable(fields, reflect.TypeOf(value)); err != nil {
 			return nil, err
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"unicode/utf8"
 
 	kjson "sigs.k8s.io/json"
-
-	"github.com/trainweld/trainweld/merge/quantity"
 )
 
 // Decode sets the value that into points to, which must be a zero value. It reports whether it
@@ -97,7 +95,7 @@ func Read(value any, into any) error {
 		if err != nil {
 			return err
 		}
-		if err := quantity.Unmarshal(text, into, kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
+		if err := UnmarshalBounded(text, into, kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
 			return err
 		}
 	}
@@ -287,7 +285,7 @@ func (s *shape) decodeSelf(value any, into reflect.Value) bool {
 	var data []byte
 	switch v := value.(type) {
 	case string:
-		if s.bounded && quantity.Check(v) != nil {
+		if s.bounded && CheckQuantity(v) != nil {
 			return false
 		}
 		if isPlain(v) {

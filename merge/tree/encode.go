@@ -7,8 +7,6 @@ import (
 	"unicode/utf8"
 
 	kjson "sigs.k8s.io/json"
-
-	"github.com/trainweld/trainweld/merge/jsonfields"
 )
 
 // Fields returns a value as Encode does, or else by way of its JSON.
@@ -190,7 +188,7 @@ func (s *shape) encodeObject(v reflect.Value, within *Nesting) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		if f.OmitEmpty && jsonfields.IsEmpty(at) || f.OmitZero && f.isOmitted(at) {
+		if f.OmitEmpty && IsEmpty(at) || f.OmitZero && f.isOmitted(at) {
 			continue
 		}
 		value, ok := f.shape.encode(at, within)

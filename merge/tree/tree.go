@@ -8,6 +8,9 @@
 // result or the error. Decode also leaves to JSON the values that an API server rejects or drops.
 // These are fields that a struct lacks, and null values of a map.
 //
+// A quantity is checked before the parser of Kubernetes computes its value: an exponent of eight
+// digits takes it hours.
+//
 // Its first file to read is tree.go.
 package tree
 
@@ -18,8 +21,6 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/trainweld/trainweld/merge/jsonfields"
 )
 
 // shapes remembers the shape of each type, as encoding/json does. The result of a conversion does
@@ -35,12 +36,12 @@ type shape struct {
 	item    *shape // of a pointer, a list or a map
 	fields  []member
 	byName  map[string]int
-	bounded bool // a quantity, see package quantity
+	bounded bool // a quantity, see CheckQuantity
 }
 
 // member is a field of a struct.
 type member struct {
-	jsonfields.Field
+	Field
 	shape *shape
 	// isZero marks an OmitZero field with a method for it.
 	isZero bool
@@ -81,7 +82,7 @@ func (s *shape) analyze() {
 		case pointer, list, entries:
 			s.item = shapeOf(s.of.Elem())
 		case object:
-			fields := (jsonfields.Structs{}).Of(s.of)
+			fields := Structs{}.Of(s.of)
 			s.fields, s.byName = make([]member, len(fields)), make(map[string]int, len(fields))
 			for i, f := range fields {
 				s.fields[i], s.byName[f.Name] = s.member(f), i
@@ -90,7 +91,7 @@ func (s *shape) analyze() {
 	})
 }
 
-func (s *shape) member(f jsonfields.Field) member {
+func (s *shape) member(f Field) member {
 	m := member{Field: f, shape: shapeOf(f.Type)}
 	m.isZero = f.OmitZero &&
 		reflect.PointerTo(f.Type).Implements(reflect.TypeFor[interface{ IsZero() bool }]())

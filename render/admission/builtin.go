@@ -17,7 +17,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release/minor"
@@ -41,7 +41,7 @@ func AdmitBuiltIn(kubernetes, apiVersion, kind string, fields map[string]any) fi
 	})
 	text, err := json.Marshal(fields)
 	if err == nil {
-		err = quantity.Unmarshal(text, object, kjson.UnmarshalCaseSensitivePreserveInts)
+		err = tree.UnmarshalBounded(text, object, kjson.UnmarshalCaseSensitivePreserveInts)
 	}
 	if err != nil {
 		return append(found.List(), finding.Finding{

@@ -31,7 +31,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
@@ -209,7 +208,7 @@ func (o *object) as(into any) error {
 	if err != nil {
 		return err
 	}
-	return quantity.Unmarshal(text, into, kjson.UnmarshalCaseSensitivePreserveInts)
+	return tree.UnmarshalBounded(text, into, kjson.UnmarshalCaseSensitivePreserveInts)
 }
 
 // reencode merges the Go value into the object, as a mutating webhook does with its changes. Fields

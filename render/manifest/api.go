@@ -8,7 +8,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -114,7 +114,7 @@ func (a *API) compile(kind *readable) *shape {
 			return nil // DecodePatches reports it
 		}
 		s.fields = s.fields.Items
-		s.ignore(jsonfields.Structs{}, reflect.TypeOf(s.make()), s.fields)
+		s.ignore(tree.Structs{}, reflect.TypeOf(s.make()), s.fields)
 		return s
 	}
 	switch kind.make().(type) {
@@ -126,15 +126,15 @@ func (a *API) compile(kind *readable) *shape {
 	default:
 		return nil // a further kind of this name
 	}
-	s.ignore(jsonfields.Structs{}, reflect.TypeOf(s.make()), s.fields)
+	s.ignore(tree.Structs{}, reflect.TypeOf(s.make()), s.fields)
 	return s
 }
 
 // ignore collects the fields below f that the type lacks.
-func (s *shape) ignore(structs jsonfields.Structs, t reflect.Type, f *release.Field) {
-	t = jsonfields.Concrete(t)
+func (s *shape) ignore(structs tree.Structs, t reflect.Type, f *release.Field) {
+	t = tree.Concrete(t)
 	switch {
-	case f == nil || f.Open || jsonfields.DecodesItself(t):
+	case f == nil || f.Open || tree.DecodesItself(t):
 	case t.Kind() == reflect.Struct:
 		for name, child := range f.Fields {
 			field, ok := structs.Field(t, name)

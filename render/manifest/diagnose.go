@@ -13,8 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge/jsonfields"
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 	"github.com/trainweld/trainweld/render/nearest"
@@ -39,13 +38,13 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 	// Report the value of an alias at its definition.
 	n = source.Target(n)
 	if t != nil {
-		t = jsonfields.Concrete(t)
+		t = tree.Concrete(t)
 	}
 	switch {
 	case t == reflect.TypeFor[deferredValue]():
 	case t == nil || t.Kind() == reflect.Interface:
 		d.untyped(n)
-	case jsonfields.DecodesItself(t):
+	case tree.DecodesItself(t):
 		if !d.JSON && n.Kind != yaml.ScalarNode {
 			d.untyped(n)
 		}
@@ -90,7 +89,7 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 // decode decodes the value with the real decoder, so that both agree.
 func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
 	if text, ok := d.Text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
-		if err := quantity.Check(text); err != nil {
+		if err := tree.CheckQuantity(text); err != nil {
 			d.add(finding.Finding{Code: codes.WrongType, Severity: finding.Error,
 				Message: err.Error(), Remedy: finding.Remedy{Text: "write " + expected(t)}}, n)
 			return

@@ -8,7 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 	"github.com/trainweld/trainweld/render/release"
@@ -23,7 +23,7 @@ type diagnosis struct {
 	*source.Reading
 	source    *source.Source
 	object    fieldpath.Object
-	structs   jsonfields.Structs
+	structs   tree.Structs
 	findings  finding.List
 	remaining int            // the number of findings that may still be added
 	path      fieldpath.Path // the path of the current value; findings clone it
@@ -51,7 +51,7 @@ type frame struct {
 
 func newDiagnosis(s *source.Source, object fieldpath.Object, remaining int) *diagnosis {
 	return &diagnosis{Reading: source.NewReading(s), source: s, object: object,
-		structs: jsonfields.Structs{}, remaining: remaining}
+		structs: tree.Structs{}, remaining: remaining}
 }
 
 // add reports a finding about the current value and the steps below it.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/manifest/internal/encode"
 )
 
@@ -64,7 +64,7 @@ type Encoder struct {
 	// KeepStatus keeps the status of objects.
 	KeepStatus bool
 
-	structs jsonfields.Structs
+	structs tree.Structs
 }
 
 // Encode writes objects like the function [Encode].
@@ -73,7 +73,7 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 		e = &Encoder{}
 	}
 	if e.structs == nil {
-		e.structs = jsonfields.Structs{}
+		e.structs = tree.Structs{}
 	}
 	if w == nil {
 		return errors.New("there is no writer")

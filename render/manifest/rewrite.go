@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/encode"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
@@ -262,7 +262,7 @@ func (w *rewriter) isTaken(f field, name string) bool {
 
 // newField returns the nodes of a new field, in the format of the text.
 func (w *rewriter) newField(name string, value any) (key, node *yaml.Node, err error) {
-	e := &encode.Encoder{Structs: jsonfields.Structs{}}
+	e := &encode.Encoder{Structs: tree.Structs{}}
 	v, err := e.Value(reflect.ValueOf(map[string]any{name: value}))
 	if err != nil {
 		return nil, nil, err

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
@@ -77,7 +77,7 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 		object := kind.make()
 		switch object.(type) {
 		case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
-			if err := quantity.Unmarshal(j.Bytes(), object,
+			if err := tree.UnmarshalBounded(j.Bytes(), object,
 				kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
 				return nil, fmt.Errorf("cannot be decoded: %s", source.Unquoted(err.Error()))
 			}

@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/merge/tree"
 )
 
@@ -71,12 +70,12 @@ func compare(t *testing.T, text []byte) {
 	for _, want := range types() {
 		got := reflect.New(reflect.TypeOf(want).Elem()).Interface()
 		zero := reflect.New(reflect.TypeOf(want).Elem()).Interface()
-		wantErr := quantity.Unmarshal(again, want, kjson.UnmarshalCaseSensitivePreserveInts)
+		wantErr := tree.UnmarshalBounded(again, want, kjson.UnmarshalCaseSensitivePreserveInts)
 		strict := func(text []byte, into any) error {
 			found, err := kjson.UnmarshalStrict(text, into)
 			return errors.Join(append(found, err)...)
 		}
-		isStrict := quantity.Unmarshal(again, reflect.New(reflect.TypeOf(want).Elem()).Interface(),
+		isStrict := tree.UnmarshalBounded(again, reflect.New(reflect.TypeOf(want).Elem()).Interface(),
 			strict) == nil
 		fits := tree.Fits(value, got)
 		switch ok := tree.Decode(value, got); {

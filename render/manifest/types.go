@@ -17,8 +17,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge/jsonfields"
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
@@ -54,7 +53,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	case got == "number" && isInteger(t) && d.IsFraction(n):
 		f.Message = "must be an integer, not a fraction"
 	case got == "string" && acceptsText(t),
-		got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
+		got == "number" && (isInteger(t) || tree.DecodesItself(t)):
 		// The kind is right, but the value is not.
 		f.Message = "must be " + precise(t)
 		f.Remedy.Text = "write " + precise(t)
@@ -133,7 +132,7 @@ func isInteger(t reflect.Type) bool {
 func isCollection(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
-		return !jsonfields.DecodesItself(t)
+		return !tree.DecodesItself(t)
 	case reflect.Slice:
 		return t.Elem().Kind() != reflect.Uint8
 	}
@@ -142,7 +141,7 @@ func isCollection(t reflect.Type) bool {
 
 // acceptsText reports whether a quoted string can be a value of the type.
 func acceptsText(t reflect.Type) bool {
-	return t.Kind() == reflect.String || jsonfields.DecodesItself(t) ||
+	return t.Kind() == reflect.String || tree.DecodesItself(t) ||
 		t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
@@ -227,7 +226,7 @@ func meantQuantity(text string) string {
 		return ""
 	}
 	q := m[1] + strings.ToUpper(m[2]) + "i"
-	if _, err := quantity.Parse(q); err != nil {
+	if _, err := tree.ParseQuantity(q); err != nil {
 		return ""
 	}
 	return q

@@ -10,7 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
@@ -165,13 +165,13 @@ func (d *diagnosis) under(name string,
 		found := 0
 		for _, p := range level {
 			for _, f := range d.structs.Of(p.typ) {
-				at := place{jsonfields.Concrete(f.Type), p.path.Append(fieldpath.Field(f.Name)),
+				at := place{tree.Concrete(f.Type), p.path.Append(fieldpath.Field(f.Name)),
 					p.text + "." + f.Name, p.isList}
 				if at.typ.Kind() == reflect.Slice {
-					at.typ, at.text, at.isList = jsonfields.Concrete(at.typ.Elem()),
+					at.typ, at.text, at.isList = tree.Concrete(at.typ.Elem()),
 						at.text+"[]", true
 				}
-				if at.typ.Kind() != reflect.Struct || jsonfields.DecodesItself(at.typ) ||
+				if at.typ.Kind() != reflect.Struct || tree.DecodesItself(at.typ) ||
 					seen[at.typ] || f.Name == "status" || f.Name == "metadata" {
 					continue
 				}
@@ -218,7 +218,7 @@ func formerField(t reflect.Type, e source.Entry, f *finding.Finding) bool {
 // fieldless returns a finding if an object has no field of its assumed kind, not even at a wrong
 // place. The file may be any, such as one of passwords, so the finding repeats no key.
 func (d *diagnosis) fieldless(kind string, object any, keys []string) *finding.Finding {
-	t := jsonfields.Concrete(reflect.TypeOf(object))
+	t := tree.Concrete(reflect.TypeOf(object))
 	if d.isAny = t.Kind() != reflect.Struct; d.isAny || len(keys) == 0 {
 		return nil
 	}

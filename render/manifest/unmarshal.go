@@ -8,7 +8,7 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // unmarshalStrict decodes JSON strictly and case-sensitively, like an API server. into points to a
@@ -56,7 +56,7 @@ func dropNulls(value any) {
 }
 
 // unmarshalSafe is unmarshalStrict, and returns an error for a quantity that takes too long.
-func unmarshalSafe(j []byte, into any) error { return quantity.Unmarshal(j, into, unmarshalStrict) }
+func unmarshalSafe(j []byte, into any) error { return tree.UnmarshalBounded(j, into, unmarshalStrict) }
 
 // untyped decodes JSON, and keeps the digits of numbers.
 func untyped(j []byte) (value any, err error) {

@@ -44,7 +44,6 @@ func readers() map[string]string {
 		"cmd/internal/report":               "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/option":               "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/pipeline":             "cmd/internal/cli.FuzzCommands",
-		"merge/quantity":                    "merge/quantity.FuzzParse",
 		"cmd/internal/resourcelist":         "cmd/internal/resourcelist.FuzzRead",
 		"render/admission/serverside":       ownData,
 		"internal/testenv":                  testedTexts,
@@ -169,7 +168,7 @@ func isReader(file *ast.File) bool {
 			name = i.Name.Name
 		}
 		if slices.Contains(
-			[]string{"json", "yaml", "kjson", "sigsyaml", "labels", "quantity", "resource",
+			[]string{"json", "yaml", "kjson", "sigsyaml", "labels", "tree", "resource",
 				"strconv"}, name) {
 			decoders[name] = true
 		}

@@ -31,7 +31,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -289,7 +289,7 @@ func (o *Object) decode() error {
 	if err != nil {
 		return err
 	}
-	return quantity.Unmarshal(data, o.Value, json.Unmarshal)
+	return tree.UnmarshalBounded(data, o.Value, json.Unmarshal)
 }
 
 // group puts each object into its family.

@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -115,7 +115,7 @@ func (m *Object) apply() (*Result, error) {
 		for _, p := range m.patches {
 			inputs = append(inputs, p.fields)
 		}
-		dropUnset(jsonfields.Structs{}, m.api, out.Fields, inputs)
+		dropUnset(tree.Structs{}, m.api, out.Fields, inputs)
 	}
 	if metadata, ok := out.Fields["metadata"].(merge.Object); ok && m.managed {
 		out.managed = metadata["managedFields"]

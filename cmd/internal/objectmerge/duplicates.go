@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -277,7 +277,7 @@ func isUnset(t *schema.Type, name string, value any) bool {
 	if value != "" || t.GoType() == nil {
 		return value == nil
 	}
-	f, ok := jsonfields.Structs{}.Field(t.GoType(), name)
+	f, ok := tree.Structs{}.Field(t.GoType(), name)
 	return ok && f.Type.Kind() == reflect.String
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/nearest"
@@ -161,7 +161,7 @@ func (m *Object) isFieldless(patch Patch) bool {
 	var names []string
 	switch {
 	case m.typ == option.StrategicType:
-		names = jsonfields.Structs{}.Names(m.goType)
+		names = tree.Structs{}.Names(m.goType)
 	case m.schema != nil:
 		for _, field := range m.schema.Fields {
 			names = append(names, field.Name)

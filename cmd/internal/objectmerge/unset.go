@@ -8,7 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -30,7 +30,7 @@ func mergeKeyOf(t *schema.Type, item any) string { return keyIn(item, t.Key) }
 
 // dropUnset removes the fields of a merged value that none of the inputs at its place sets. A merge
 // by a Go type also has the empty values of required fields, such as a null selector.
-func dropUnset(structs jsonfields.Structs, t *schema.Type, value any, inputs []any) {
+func dropUnset(structs tree.Structs, t *schema.Type, value any, inputs []any) {
 	switch value := value.(type) {
 	case merge.Object:
 		for name, field := range value {
@@ -87,7 +87,7 @@ func elemOf(t *schema.Type) *schema.Type {
 }
 
 // fieldOf returns the Go type of a struct's field, or nil for an entry of a map.
-func fieldOf(structs jsonfields.Structs, t *schema.Type, name string) reflect.Type {
+func fieldOf(structs tree.Structs, t *schema.Type, name string) reflect.Type {
 	if t == nil || t.GoType() == nil || t.GoType().Kind() != reflect.Struct {
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trainweld/trainweld/merge/quantity"
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -66,7 +65,7 @@ func Decodable(fields map[string]any) []trainer.RuntimePatch {
 		if !tree.Decode(entry, &decoded) {
 			decoded.Manager = manager
 			if data, err := json.Marshal(entry); err == nil {
-				_ = quantity.Unmarshal(data, &decoded, kjson.UnmarshalCaseSensitivePreserveInts)
+				_ = tree.UnmarshalBounded(data, &decoded, kjson.UnmarshalCaseSensitivePreserveInts)
 			}
 		}
 		patches = append(patches, decoded)

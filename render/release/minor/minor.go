@@ -22,7 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // Linked is the version whose Go types trainweld links.
@@ -161,7 +161,7 @@ var read = sync.OnceValue(func() rules {
 	types := map[string]reflect.Type{
 		"Pod": reflect.TypeFor[corev1.PodSpec](), "Job": reflect.TypeFor[batchv1.JobSpec](),
 		"PersistentVolumeClaim": reflect.TypeFor[corev1.PersistentVolumeClaimSpec]()}
-	structs := jsonfields.Structs{}
+	structs := tree.Structs{}
 	for line := range strings.Lines(table) {
 		words := strings.Fields(line)
 		if words[0] == "#" {
@@ -182,7 +182,7 @@ var read = sync.OnceValue(func() rules {
 })
 
 // add adds a field at the names below a node of a type, which is nil if the Go types lack it.
-func (n *node) add(f *Field, names []string, t reflect.Type, structs jsonfields.Structs) {
+func (n *node) add(f *Field, names []string, t reflect.Type, structs tree.Structs) {
 	if len(names) == 0 {
 		n.field = f
 		return
@@ -195,9 +195,9 @@ func (n *node) add(f *Field, names []string, t reflect.Type, structs jsonfields.
 	if t != nil {
 		if field, ok := structs.Field(t, names[0]); ok {
 			n.below[at].index = field.Index
-			inner = jsonfields.Concrete(field.Type)
+			inner = tree.Concrete(field.Type)
 			if inner.Kind() == reflect.Slice {
-				inner = jsonfields.Concrete(inner.Elem())
+				inner = tree.Concrete(inner.Elem())
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -159,8 +159,8 @@ func sameQuantity(live string, git any) bool {
 	if json.Unmarshal(text, &spelled) != nil {
 		spelled = string(text) // a number
 	}
-	a, err1 := quantity.Parse(live)
-	b, err2 := quantity.Parse(spelled)
+	a, err1 := tree.ParseQuantity(live)
+	b, err2 := tree.ParseQuantity(spelled)
 	return err1 == nil && err2 == nil && a.Cmp(b) == 0
 }
 

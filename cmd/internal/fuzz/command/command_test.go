@@ -20,7 +20,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fuzz/strategic"
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 type object = map[string]any
@@ -202,7 +202,7 @@ func compareCommand(m *strategic.Case) (differs string, taken bool) {
 // count.
 func paths(t reflect.Type, v any, at string, into map[string]bool) {
 	if t != nil {
-		t = jsonfields.Concrete(t)
+		t = tree.Concrete(t)
 	}
 	switch v := v.(type) {
 	case object:
@@ -215,7 +215,7 @@ func paths(t reflect.Type, v any, at string, into map[string]bool) {
 			case t.Kind() == reflect.Map:
 				of = t.Elem()
 			case t.Kind() == reflect.Struct:
-				field, _ := jsonfields.Structs{}.Field(t, name)
+				field, _ := tree.Structs{}.Field(t, name)
 				if of = field.Type; of != nil && value == nil {
 					continue
 				}

@@ -11,7 +11,7 @@ import (
 	apimachinery "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	bounded "github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 )
 
@@ -139,7 +139,7 @@ func checkQuantity(name corev1.ResourceName, q resource.Quantity, problem resour
 	if !isHugePages(name) {
 		return
 	}
-	size, err := bounded.Parse(strings.TrimPrefix(string(name), hugePages))
+	size, err := tree.ParseQuantity(strings.TrimPrefix(string(name), hugePages))
 	if err != nil || size.Value() <= 0 || size.MilliValue()%1000 != 0 {
 		at.Invalid(string(name), "must name the size of a page",
 			"use hugepages-2Mi or hugepages-1Gi")

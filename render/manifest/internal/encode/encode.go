@@ -21,7 +21,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/merge/jsonfields"
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // Value is a JSON value to write, with sorted keys.
@@ -54,7 +54,7 @@ func null() *Value { return &Value{Text: "null"} }
 
 // Encoder converts Go values by the rules of encoding/json, and omits values without information.
 type Encoder struct {
-	Structs jsonfields.Structs
+	Structs tree.Structs
 	// empties keeps every field that encoding/json writes, including empty structs.
 	empties bool
 	// references keeps empty names of references, because JobSet's definition sets them by default.
@@ -160,7 +160,7 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 		if err != nil {
 			continue // in a nil embedded struct
 		}
-		if f.OmitEmpty && jsonfields.IsEmpty(fv) && !keepsEmpty(v.Type(), fv) &&
+		if f.OmitEmpty && tree.IsEmpty(fv) && !keepsEmpty(v.Type(), fv) &&
 			!(e.references && f.Reference) || f.OmitZero && isZero(fv) {
 			continue
 		}
@@ -246,7 +246,7 @@ func fromJSON(j []byte) (*Value, error) {
 	if err := decoder.Decode(&generic); err != nil {
 		return nil, err
 	}
-	return (&Encoder{Structs: jsonfields.Structs{}}).Value(reflect.ValueOf(generic))
+	return (&Encoder{Structs: tree.Structs{}}).Value(reflect.ValueOf(generic))
 }
 
 // List returns a v1 List.

@@ -1,6 +1,4 @@
-// Package jsonfields, which is not promised, lists the fields of Go structs by the rules of
-// encoding/json. It knows their names, inlined structs, and the merge keys of lists.
-package jsonfields
+package tree
 
 import (
 	"encoding"
@@ -9,6 +7,9 @@ import (
 	"slices"
 	"strings"
 )
+
+// This file lists the fields of Go structs by the rules of encoding/json. It knows their names,
+// inlined structs, and the merge keys of lists.
 
 // Field is a field of a struct by the rules of encoding/json. Fields of inlined structs count.
 type Field struct {

@@ -1,4 +1,4 @@
-package quantity_test
+package tree_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 func TestCheck(t *testing.T) {
@@ -18,12 +18,12 @@ func TestCheck(t *testing.T) {
 		"1e0000099999":          false,
 		strings.Repeat("1", 65): false, "0." + strings.Repeat("0", 63): false,
 	} {
-		if err := quantity.Check(text); (err == nil) != safe {
+		if err := tree.CheckQuantity(text); (err == nil) != safe {
 			t.Errorf("Check(%q) = %v, want safe %t", text, err, safe)
 		}
 	}
 	for _, text := range []string{"1e99999999", "1e-99999999"} {
-		if _, err := quantity.Parse(text); err == nil ||
+		if _, err := tree.ParseQuantity(text); err == nil ||
 			!strings.Contains(err.Error(), "must have an exponent between -999 and 999") {
 			t.Errorf("Parse(%q) = %v", text, err)
 		}
@@ -39,7 +39,7 @@ func TestMayExceed(t *testing.T) {
 		`{"cpu":"1e300"}`: false, `{"cpu":"100m","memory":"4Gi"}`: false,
 		`{"image":"a@sha256:3e12345678"}`: false, `{"image":"a:ab3e12345678"}`: false,
 	} {
-		if got := quantity.MayExceed([]byte(text)); got != may {
+		if got := tree.MayExceed([]byte(text)); got != may {
 			t.Errorf("MayExceed(%s) = %t, want %t", text, got, may)
 		}
 	}
@@ -54,7 +54,7 @@ func TestUnmarshal(t *testing.T) {
 		`{"containers":[{"name":"a","resources":{"limits":{"cpu":1e99999999}}}]}`:   true,
 	} {
 		var pod corev1.PodSpec
-		if err := quantity.Unmarshal([]byte(text), &pod, json.Unmarshal); (err != nil) != fails {
+		if err := tree.UnmarshalBounded([]byte(text), &pod, json.Unmarshal); (err != nil) != fails {
 			t.Errorf("Unmarshal(%s) = %v, want an error: %t", text, err, fails)
 		}
 	}

@@ -1,6 +1,4 @@
-// Package quantity, which is not promised, checks whether a quantity is safe to parse. The parser
-// of Kubernetes computes the value, and an exponent of eight digits takes it hours.
-package quantity
+package tree
 
 import (
 	"encoding/json"
@@ -9,46 +7,44 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/trainweld/trainweld/merge/jsonfields"
 )
 
 const (
-	// MaxLength is the largest number of characters in a quantity.
-	MaxLength = 64
-	// MaxExponent is the largest exponent, positive or negative.
-	MaxExponent = 999
+	// maxLength is the largest number of characters in a quantity.
+	maxLength = 64
+	// maxExponent is the largest exponent, positive or negative.
+	maxExponent = 999
 )
 
-// Check returns an error for a quantity that is too long, or whose exponent is too large. It
-// accepts all other strings, including invalid quantities.
-func Check(text string) error {
+// CheckQuantity returns an error for a quantity that is too long, or whose exponent is too large.
+// It accepts all other strings, including invalid quantities.
+func CheckQuantity(text string) error {
 	text = strings.TrimSpace(text)
-	if len(text) > MaxLength {
-		return fmt.Errorf("must be at most %d characters", MaxLength)
+	if len(text) > maxLength {
+		return fmt.Errorf("must be at most %d characters", maxLength)
 	}
 	i := strings.IndexAny(text, "eE")
 	if i < 0 {
 		return nil
 	}
 	exponent := strings.TrimLeft(strings.TrimLeft(text[i+1:], "+-"), "0")
-	if len(exponent) > len(fmt.Sprint(MaxExponent)) && strings.Trim(exponent, "0123456789") == "" {
+	if len(exponent) > len(fmt.Sprint(maxExponent)) && strings.Trim(exponent, "0123456789") == "" {
 		return fmt.Errorf("invalid value %q: must have an exponent between -%d and %d", text,
-			MaxExponent, MaxExponent)
+			maxExponent, maxExponent)
 	}
 	return nil
 }
 
-// Parse parses a quantity. It returns the error of Check or of the parser.
-func Parse(text string) (resource.Quantity, error) {
-	if err := Check(text); err != nil {
+// ParseQuantity parses a quantity. It returns the error of CheckQuantity or of the parser.
+func ParseQuantity(text string) (resource.Quantity, error) {
+	if err := CheckQuantity(text); err != nil {
 		return resource.Quantity{}, err
 	}
 	return resource.ParseQuantity(text)
 }
 
-// MayExceed reports whether JSON or YAML may hold a quantity that Check rejects. It scans the text
-// only, so it is fast. A true may be wrong, a false never is.
+// MayExceed reports whether JSON or YAML may hold a quantity that CheckQuantity rejects. It
+// scans the text only, so it is fast. A true may be wrong, a false never is.
 func MayExceed(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if !isNumber(text[i]) {
@@ -58,7 +54,7 @@ func MayExceed(text []byte) bool {
 		for i < len(text) && isNumber(text[i]) {
 			i++
 		}
-		if i-start > MaxLength/2 {
+		if i-start > maxLength/2 {
 			return true
 		}
 		if i == len(text) || text[i] != 'e' && text[i] != 'E' || isWithin(text[:start]) {
@@ -93,23 +89,23 @@ func isWithin(before []byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '/' || c == '@'
 }
 
-// Decodable returns an error if a value in the form of encoding/json holds a quantity that Check
-// rejects. Check each value before decoding JSON into the type.
-func Decodable(value any, t reflect.Type) error { return check(jsonfields.Structs{}, value, t) }
+// Decodable returns an error if a value in the form of encoding/json holds a quantity that
+// CheckQuantity rejects. Check each value before decoding JSON into the type.
+func Decodable(value any, t reflect.Type) error { return checkQuantities(Structs{}, value, t) }
 
-func check(structs jsonfields.Structs, value any, t reflect.Type) error {
-	if t = jsonfields.Concrete(t); t == reflect.TypeFor[resource.Quantity]() {
+func checkQuantities(structs Structs, value any, t reflect.Type) error {
+	if t = Concrete(t); t == reflect.TypeFor[resource.Quantity]() {
 		text, ok := value.(string)
 		if !ok {
 			text = fmt.Sprint(value)
 		}
-		return Check(text)
+		return CheckQuantity(text)
 	}
 	switch v := value.(type) {
 	case map[string]any:
 		if t.Kind() == reflect.Map {
 			for _, entry := range v {
-				if err := check(structs, entry, t.Elem()); err != nil {
+				if err := checkQuantities(structs, entry, t.Elem()); err != nil {
 					return err
 				}
 			}
@@ -117,7 +113,7 @@ func check(structs jsonfields.Structs, value any, t reflect.Type) error {
 		if t.Kind() == reflect.Struct {
 			for _, field := range structs.Of(t) {
 				if entry, ok := v[field.Name]; ok {
-					if err := check(structs, entry, field.Type); err != nil {
+					if err := checkQuantities(structs, entry, field.Type); err != nil {
 						return fmt.Errorf("%s: %w", field.Name, err)
 					}
 				}
@@ -126,7 +122,7 @@ func check(structs jsonfields.Structs, value any, t reflect.Type) error {
 	case []any:
 		if t.Kind() == reflect.Slice {
 			for _, item := range v {
-				if err := check(structs, item, t.Elem()); err != nil {
+				if err := checkQuantities(structs, item, t.Elem()); err != nil {
 					return err
 				}
 			}
@@ -135,9 +131,9 @@ func check(structs jsonfields.Structs, value any, t reflect.Type) error {
 	return nil
 }
 
-// Unmarshal decodes JSON with the function decode. It returns the error of Decodable if MayExceed
-// is true.
-func Unmarshal(text []byte, into any, decode func([]byte, any) error) error {
+// UnmarshalBounded decodes JSON with the function decode. It returns the error of Decodable if
+// MayExceed is true.
+func UnmarshalBounded(text []byte, into any, decode func([]byte, any) error) error {
 	if MayExceed(text) {
 		var value any
 		if err := json.Unmarshal(text, &value); err != nil {

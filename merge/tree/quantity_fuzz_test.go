@@ -1,4 +1,4 @@
-package quantity_test
+package tree_test
 
 import (
 	"encoding/json"
@@ -8,15 +8,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/trainweld/trainweld/merge/quantity"
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // syntax matches quantities. The parser rejects other strings at once.
 var syntax = regexp.MustCompile(`^[+-]?[0-9.]+([eE][+-]?[0-9]+|[KMGTPEnumk]i?)?$`)
 
-// FuzzParse reads any quantity in bounded time. It gives the value that Kubernetes gives, and what
-// Check rejects, MayExceed sees.
-func FuzzParse(f *testing.F) {
+// FuzzParseQuantity reads any quantity in bounded time. It gives the value that Kubernetes
+// gives, and what CheckQuantity rejects, MayExceed sees.
+func FuzzParseQuantity(f *testing.F) {
 	for _, seed := range []string{
 		"", "1", "1.5Gi", "-0.1m", "+1e3", "1E999", "1e1000", "1e-99999999", "9223372036854775808",
 		"1e", "e9", " 1 ", "0x1", "1Ei", "1n", ".5", "5.", "1e+0000000000000000001",
@@ -27,16 +27,16 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		start := time.Now()
-		got, err := quantity.Parse(text)
+		got, err := tree.ParseQuantity(text)
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("Parse(%q) takes %s", text, took)
 		}
 		encoded, _ := json.Marshal(text)
-		if quantity.Check(text) != nil {
+		if tree.CheckQuantity(text) != nil {
 			if err == nil {
 				t.Errorf("Parse(%q) = %s, want the error of Check", text, &got)
 			}
-			if syntax.MatchString(text) && !quantity.MayExceed(encoded) {
+			if syntax.MatchString(text) && !tree.MayExceed(encoded) {
 				t.Errorf("MayExceed(%s) = false, but Check rejects it", encoded)
 			}
 			return
@@ -47,7 +47,7 @@ func FuzzParse(f *testing.F) {
 		}
 		var holder struct{ Limits map[string]resource.Quantity }
 		document, _ := json.Marshal(map[string]map[string]string{"Limits": {"cpu": text}})
-		if decodeErr := quantity.Unmarshal(document, &holder, json.Unmarshal); decodeErr == nil &&
+		if decodeErr := tree.UnmarshalBounded(document, &holder, json.Unmarshal); decodeErr == nil &&
 			wantErr == nil {
 			if of := holder.Limits["cpu"]; of.Cmp(want) != 0 {
 				t.Errorf("Unmarshal(%s) = %s, want %s", document, &of, &want)
