@@ -11,6 +11,7 @@ package codes
 
 import (
 	_ "embed"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -98,10 +99,51 @@ func IsDispute(code finding.Code) bool {
 }
 
 // AssumesRuntime reports whether a finding notes a runtime that the inputs lack. The runtime comes
-// from a release of the Trainer instead. A report shows the finding once, among notes as among
-// other findings. A strict run fails on it, because a cluster may have changed the runtime.
+// from a release of the Trainer instead. A report shows one such finding, which names all of these
+// runtimes, among notes as among other findings. A strict run fails on it, because a cluster may
+// have changed the runtime.
 func AssumesRuntime(f finding.Finding) bool {
 	return f.Code == NoRuntime && f.Severity == finding.Note
+}
+
+const (
+	assumed   = "ClusterTrainingRuntime "
+	takenFrom = " is taken from "
+)
+
+// AssumedRuntime is the message of such a note. A release ships only ClusterTrainingRuntimes.
+func AssumedRuntime(name, version string) string {
+	return assumed + name + takenFrom + "Trainer " + version + "; the cluster's may differ"
+}
+
+// JoinRuntimes returns the findings with one note on assumed runtimes, the first, which names them
+// all.
+func JoinRuntimes(found finding.List) finding.List {
+	first := slices.IndexFunc(found, AssumesRuntime)
+	if first < 0 {
+		return found
+	}
+	names := map[string][]string{} // by what follows the name: one for each release
+	joined := slices.Clone(found[:first+1])
+	for _, f := range found[first:] {
+		if name, rest, _ := strings.Cut(f.Message, takenFrom); AssumesRuntime(f) {
+			names[rest] = append(names[rest], strings.TrimPrefix(name, assumed))
+		} else {
+			joined = append(joined, f)
+		}
+	}
+	var parts []string
+	for _, rest := range slices.Sorted(maps.Keys(names)) {
+		slices.Sort(names[rest])
+		if of := slices.Compact(names[rest]); len(of) == 1 {
+			parts = append(parts, assumed+of[0]+takenFrom+rest)
+		} else {
+			parts = append(parts, fmt.Sprintf("%ss %s are taken from %s",
+				strings.TrimSpace(assumed), strings.Join(of, ", "), rest))
+		}
+	}
+	joined[first].Message = strings.Join(parts, "; ")
+	return joined
 }
 
 func oneLine(paragraph string) string { return strings.Join(strings.Fields(paragraph), " ") }

@@ -47,7 +47,7 @@ const longestName = 64
 func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	group, version := id.group()
 	var ofGroup []string
-	var namesake, meant *readable
+	var namesake, meant, miscased *readable
 	kinds := readables(further)
 	if i := slices.IndexFunc(kinds, func(r readable) bool {
 		return r.kind == id.kind && r.group == group && r.version == version
@@ -61,8 +61,12 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			meant = &r
 		}
 		if r.kind != id.kind {
-			if r.group != group && strings.EqualFold(r.kind, id.kind) {
+			switch {
+			case !strings.EqualFold(r.kind, id.kind):
+			case r.group != group:
 				namesake = &r
+			case miscased == nil || r.version == version:
+				miscased = &r
 			}
 			continue
 		}
@@ -101,14 +105,22 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 		}
 	}
 	for _, r := range neighbors() {
-		if r.group != group && isMeant(id, r) {
+		switch {
+		case r.group != group && isMeant(id, r):
 			meant = &r
+		case r.group == group && miscased == nil && r.kind != id.kind &&
+			strings.EqualFold(r.kind, id.kind):
+			miscased = &r
 		}
 	}
 	if group == trainerGroup {
 		ofGroup = append(ofGroup, unread...)
 	}
 	switch {
+	case miscased != nil:
+		return nil, unknownKind(id, finding.Remedy{Do: finding.SetValue,
+			Options: []string{miscased.kind}, IsCertain: true,
+			Text: fmt.Sprintf("did you mean %q?", miscased.kind)})
 	case meant != nil:
 		f := &finding.Finding{
 			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
@@ -140,22 +152,30 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			return nil, unknownVersion(id, &r)
 		}
 	case group == trainerGroup || group == jobsetGroup:
-		f := &finding.Finding{
-			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
-			Message: fmt.Sprintf("%s has no kind %s", group, quote(id.kind)),
-			Remedy: finding.Remedy{Do: finding.SetValue, Options: ofGroup,
-				Text: "write one of " + strings.Join(ofGroup, ", ")},
-		}
+		remedy := finding.Remedy{Do: finding.SetValue, Options: ofGroup,
+			Text: "write one of " + strings.Join(ofGroup, ", ")}
 		if len(id.kind) <= longestName {
 			if near := nearest.To(id.kind, ofGroup); near != "" {
-				f.Remedy = finding.Remedy{Do: finding.SetValue, Options: []string{near},
+				remedy = finding.Remedy{Do: finding.SetValue, Options: []string{near},
 					IsCertain: nearest.IsClear(id.kind, near, ofGroup),
 					Text:      fmt.Sprintf("did you mean %q?", near)}
 			}
 		}
-		return nil, f
+		return nil, unknownKind(id, remedy)
 	}
 	return nil, nil
+}
+
+// unknownKind reports an object of a kind that its group does not have.
+func unknownKind(id identity, remedy finding.Remedy) *finding.Finding {
+	group, _ := id.group()
+	if group == "" {
+		group = "the core group"
+	}
+	return &finding.Finding{
+		Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
+		Message: fmt.Sprintf("%s has no kind %s", group, quote(id.kind)), Remedy: remedy,
+	}
 }
 
 // unknownVersion reports an object of a version that its kind does not have.

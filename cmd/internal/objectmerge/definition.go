@@ -69,7 +69,7 @@ func ReadDefinitions(p *host.Program, in *workspace.Input,
 func DecodeDefinitions(file string, data []byte) (definitions []Definition, found finding.List) {
 	documents, found := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
 	found = slices.DeleteFunc(found, func(f finding.Finding) bool {
-		return f.Object.Kind != "" && f.Object.Kind != definitionKind.Kind
+		return f.Object.Kind != "" && !strings.EqualFold(f.Object.Kind, definitionKind.Kind)
 	})
 	for _, d := range documents {
 		fields, err := d.Fields()

@@ -178,17 +178,12 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Shown returns the findings, without notes unless ShowNotes is set. Of notes on assumed runtimes
-// it returns the first one.
+// Shown returns the findings, without notes unless ShowNotes is set. Notes on assumed runtimes are
+// one, which is shown always.
 func (o Options) Shown(findings finding.List) finding.List {
-	assumed := 0
-	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
-		if codes.AssumesRuntime(f) {
-			assumed++
-			return assumed > 1
-		}
-		return f.Severity <= finding.Note && !o.ShowNotes
-	})
+	return codes.JoinRuntimes(slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
+		return f.Severity <= finding.Note && !o.ShowNotes && !codes.AssumesRuntime(f)
+	}))
 }
 
 // Receiver is a writer for people that also takes their findings as data.

@@ -286,9 +286,8 @@ func (c *Catalog) sourceFindings(j Job, source *RuntimeSource) finding.List {
 		return finding.List{{
 			Code: codes.NoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob),
 			Path: ref, Position: j.Document.Position(ref),
-			Message: fmt.Sprintf("%s is taken from Trainer %s; the cluster's may differ",
-				render.RuntimeOf(j.TrainJob), j.Release().Or().Version),
-			Remedy: finding.Remedy{Text: "accept that"},
+			Message: codes.AssumedRuntime(render.RuntimeOf(j.TrainJob).Name, j.Release().Or().Version),
+			Remedy:  finding.Remedy{Text: "accept that"},
 		}}
 	default:
 		return slices.Clone(source.Findings)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,6 +40,8 @@ type runner struct {
 	results    []result
 	reading    map[objectID]finding.List               // the decoding findings of each object
 	objects    map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
+	unread     finding.List                            // objects of -r that are no runtimes
+	lacking    *sync.Map                               // the names of runtimes that TrainJobs lack
 	oldState   *oldState
 	count      counts
 }
@@ -90,7 +93,7 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict,
 	j := &runner{
 		progress: p.Progress(), in: workspace.New(outlines), flags: flags,
 		onConflict: onConflict,
-		runtimes:   &admittedRuntimes{}, reading: map[objectID]finding.List{},
+		runtimes:   &admittedRuntimes{}, lacking: &sync.Map{}, reading: map[objectID]finding.List{},
 		objects: map[fieldpath.Object]*manifest.Document{},
 	}
 	j.in.Step = j.progress.Step
@@ -108,6 +111,9 @@ func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict,
 		// Findings on an object are reported with the object.
 		j.in.Findings = append(j.in.Findings, d.Findings.Where(func(f finding.Finding) bool {
 			return f.Object.Name == ""
+		})...)
+		j.unread = append(j.unread, d.Findings.Where(func(f finding.Finding) bool {
+			return f.Code == codes.UnknownKind || f.Code == codes.UnknownVersion
 		})...)
 		j.record(d, false)
 	})
@@ -193,6 +199,11 @@ func (j *runner) run(ctx context.Context) finding.List {
 	for _, admitted := range j.runtimes.others {
 		found = append(found, j.checkRuntime(ctx, admitted)...)
 	}
+	// The runtime that a TrainJob lacks may be there, with a mistake in its kind or version.
+	found = append(found, j.in.Rate(j.unread.Where(func(f finding.Finding) bool {
+		_, lacks := j.lacking.Load(f.Object.Name)
+		return lacks
+	}))...)
 	found = j.flags.further.unscoped(
 		append(j.in.Rate(strict(j.in.Findings)), j.addRuntimeWarnings(ctx, found)...))
 	if unrelated := j.oldState.unrelated(); unrelated != nil {
@@ -257,6 +268,7 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 		})
 		if !hasError(found, ref) && !hasError(d.Findings, ref) && !unread {
 			found = append(finding.List{*missing}, found...)
+			j.lacking.Store(render.RuntimeOf(job.TrainJob).Name, true)
 		}
 	case in.Runtime == nil || admitted.Document.Broken:
 		if found.Of(codes.RuntimeRejected) == nil {

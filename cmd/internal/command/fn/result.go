@@ -26,13 +26,8 @@ import (
 func (f *function) results(findings finding.List,
 	help func(finding.Finding) string) []resourcelist.Result {
 	var results []resourcelist.Result
-	assumed := 0
-	for _, found := range findings {
-		if codes.AssumesRuntime(found) {
-			assumed++
-		}
-		if found.Severity > finding.Note || f.opts.All && !codes.AssumesRuntime(found) ||
-			codes.AssumesRuntime(found) && assumed == 1 {
+	for _, found := range codes.JoinRuntimes(findings) {
+		if found.Severity > finding.Note || f.opts.All || codes.AssumesRuntime(found) {
 			results = append(results, f.result(found, help))
 		}
 	}
