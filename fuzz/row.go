@@ -73,9 +73,9 @@ func (w *Row) Add(is bool, was func(k int) bool) {
 }
 
 // Report returns a line for each switch that turns in the release: wrong, confirmed with the mark
-// that can go, or not shown. Lines follow for those that are wrong though they do not turn. The last
-// line names what the confirmed switches do not turn on the way from the release before. The second
-// result has the lines of the wrong switches alone.
+// that can go, or not shown. Lines follow for those that are wrong though they do not turn. The
+// last line names what the confirmed switches do not turn on the way from the release before. The
+// second result has the lines of the wrong switches alone.
 func (w *Row) Report() (lines, wrong []string) {
 	row := w.before
 	for k, s := range w.switches {

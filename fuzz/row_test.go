@@ -15,9 +15,9 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestRow takes the answers of a Trainer 2.4 that differs from what is known of it by one switch: one
-// that does not turn in it, or one that does so though nobody knows. The report must call that one
-// wrong, and say that the marks of others can go.
+// TestRow takes the answers of a Trainer 2.4 that differs from what is known of it by one switch:
+// one that does not turn in it, or one that does so though nobody knows. The report must call that
+// one wrong, and say that the marks of others can go.
 func TestRow(t *testing.T) {
 	t.Parallel()
 	known, err := release.Parse("2.4")

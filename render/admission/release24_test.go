@@ -90,6 +90,11 @@ func TestUnread_Rules(t *testing.T) {
 			jobYAML(patchYAML(
 				"{spec: {resourceClaims: [{name: a, resourceClaimName: b, " +
 					"resourceClaimTemplateName: c}]}}")), "TW101", "TW615", "two sources"},
+		{"", torchRuntime,
+			jobYAML(patchYAML("{spec: {resourceClaims: [{name: a, resourceClaimName: b}]}}") +
+				strings.NewReplacer("\n\truntimePatches:\n", "", "/m", "/n").Replace(patchYAML(
+					"{spec: {resourceClaims: [{name: a, resourceClaimTemplateName: b}]}}"))),
+			"TW101", "TW301", "two sources of two managers"},
 		{"", torchRuntime, jobYAML("\ttrainer: {numNodes: -1}\n"), "TW606", "TW501",
 			"the minimum of numNodes"},
 		{"", torchRuntime, jobYAML("\ttrainer: {numProcPerNode: 0}\n"), "", "TW502",

@@ -210,14 +210,17 @@ type visitor struct {
 	do   func(f *Field, at fieldpath.Path) bool
 }
 
-// drops reports whether a field with a value goes. The restart policy of a sidecar is older than
-// those of other containers, and the usual mount of /proc than the choice of another one.
-func (v visitor) drops(n *node, value string, at fieldpath.Path) bool {
+// drops reports whether a field with a value goes, with all within it, and whether to remove it.
+// The restart policy of a sidecar is older than those of other containers, and the usual mount of
+// /proc than the choice of another one.
+func (v visitor) drops(n *node, value string, at fieldpath.Path) (goes, remove bool) {
 	sidecar := n.name == "restartPolicy" && value == string(corev1.ContainerRestartPolicyAlways) &&
 		at[0] == fieldpath.Field("initContainers")
 	usual := n.name == procMount && value == string(corev1.DefaultProcMount)
-	return n.field != nil && n.field.In(v.name) != Kept && !sidecar && !usual &&
-		v.do(n.field, slices.Clone(at))
+	if n.field == nil || n.field.In(v.name) == Kept || sidecar || usual {
+		return false, false
+	}
+	return true, v.do(n.field, slices.Clone(at))
 }
 
 const procMount = "procMount"
@@ -292,8 +295,11 @@ func (v visitor) visit(n *node, of reflect.Value, at fieldpath.Path) {
 			continue
 		}
 		here := append(at, fieldpath.Field(b.name))
-		if v.drops(b, reflect.Indirect(value).String(), here) {
-			if value.SetZero(); b.name == procMount { // it was never stored empty
+		if goes, remove := v.drops(b, reflect.Indirect(value).String(), here); goes {
+			if remove {
+				value.SetZero()
+			}
+			if remove && b.name == procMount { // it was never stored empty
 				value.Set(reflect.ValueOf(new(corev1.DefaultProcMount)))
 			}
 			continue
@@ -329,8 +335,10 @@ func (v visitor) visitTree(n *node, of map[string]any, at fieldpath.Path) {
 		}
 		here := append(at, fieldpath.Field(b.name))
 		text, _ := value.(string)
-		if v.drops(b, text, here) {
-			delete(of, b.name)
+		if goes, remove := v.drops(b, text, here); goes {
+			if remove {
+				delete(of, b.name)
+			}
 			continue
 		}
 		switch value := value.(type) {

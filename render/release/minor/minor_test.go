@@ -1,6 +1,7 @@
 package minor_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -211,6 +212,53 @@ func TestDrop_Lifecycle(t *testing.T) {
 			spec.InitContainers[0].Lifecycle} {
 			if l != nil != c.stays || l != nil && l.StopSignal != nil {
 				t.Errorf("%s: %s becomes %v, stays: %t", c.version, c.lifecycle, l, c.stays)
+			}
+		}
+	}
+}
+
+// TestGates holds the feature gates near Pods, Jobs and claims that 1.37 turns on, locks or
+// removes, by what 1.36 and 1.37 do with their fields. The others are gates of nodes, of the
+// scheduler and of other kinds: no field of these objects depends on them.
+func TestGates(t *testing.T) {
+	text, err := os.ReadFile("fields.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); words[0] != "#" {
+			state := strings.Join(words[len(words)-2:], " ")
+			if gate := words[2]; !slices.Contains(states[gate], state) {
+				states[gate] = append(states[gate], state)
+			}
+		}
+	}
+	for _, c := range []struct{ change, state, gates string }{
+		{"on now", "off on", "ClusterTrustBundleProjection PodCertificateRequest"},
+		{"on now, of values and not of fields", "", "SELinuxMount"},
+		{"on now, of no field", "", "ClusterTrustBundle DRADeviceTaintRules MemoryQoS " +
+			"PersistentVolumeClaimUnusedSinceTime StorageCapacityScoring VolumeLimitScaling " +
+			"KubeletInUserNamespace MaxUnavailableStatefulSet HPAScaleToZero " +
+			"PodLevelResourcesFixDefaulting"},
+		{"locked, on before", "on on", "HostnameOverride DynamicResourceAllocation"},
+		{"locked, of no field", "", "DRAExtendedResource DRAPrioritizedList " +
+			"DRAResourceClaimDeviceStatus NodeDeclaredFeatures InPlacePodVerticalScalingInitContainers"},
+		{"beta and off", "off off", "GenericWorkload"},
+		{"beta and off, of no field", "", "DRAWorkloadResourceClaims"},
+		{"removed, on before", "", "JobBackoffLimitPerIndex JobPodReplacementPolicy JobSuccessPolicy " +
+			"SidecarContainers PodLifecycleSleepAction PodLifecycleSleepActionAllowZero " +
+			"RelaxedDNSSearchValidation GangScheduling WorkloadAwarePreemption AnyVolumeDataSource"},
+		{"the same", "on on", "ContainerRestartRules"},
+		{"the same, of no field", "", "MutablePodResourcesForSuspendedJobs " +
+			"MutableSchedulingDirectivesForSuspendedJobs JobManagedBy RestartAllContainersOnContainerExits"},
+		{"new and off", "- off", "WorkloadWithJob EvictionRequestAPI EmptyDirVolumeMode " +
+			"AtomicWriteVolumeUserFields VolumeBindMountOptions H2CContainerProbe GRPCContainerProbeTLS"},
+	} {
+		for gate := range strings.FieldsSeq(c.gates) {
+			has := slices.DeleteFunc(states[gate], func(s string) bool { return s == "- -" }) // of 1.35
+			if got := strings.Join(has, ", "); got != c.state {
+				t.Errorf("%s: %s has fields that are %q, want %q", c.change, gate, got, c.state)
 			}
 		}
 	}

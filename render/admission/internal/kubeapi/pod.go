@@ -102,8 +102,9 @@ func (p *podChecker) checkNames() {
 // checkResourceClaims checks the Pod's claims of devices.
 func (p *podChecker) checkResourceClaims() {
 	claims := p.Spec.ResourceClaims
+	steps := nameSteps(len(claims), func(i int) string { return claims[i].Name })
 	for i, claim := range claims {
-		at := p.at.Field("resourceClaims").Index(i)
+		at := p.at.Field("resourceClaims").Step(steps[i])
 		at.Field("name").NamedBy(claim.Name)
 		if repeats(claims, i, func(c *corev1.PodResourceClaim) string { return c.Name }) {
 			at.Field("name").Duplicate(claim.Name, "rename one of the claims")
