@@ -83,44 +83,10 @@ type ObjectDiff struct {
 	state         state
 	Old, New      any
 	changes       diff.Changes // with masked values and with their causes
-	before, after *owners
+	before, after *diff.Owners
 	alike         string
 	// the paths of the changes that an update does not bring; the root stands for the object
 	kept map[string]bool
-}
-
-// owners holds the layers that set an object's fields, and locates their claims.
-type owners struct {
-	*diff.Owners
-	causes *diff.Owners // in their place where they know a field; may be nil
-	locate func(merge.Claim) merge.Claim
-}
-
-// read asks an object for its owners. It does nothing for a missing object.
-func (o *owners) read(of *Object) (err error) {
-	if of != nil {
-		o.Owners, err = of.Owners()
-	}
-	return err
-}
-
-// of returns the claims on a field with their positions.
-func (o *owners) of(path fieldpath.Path) []merge.Claim {
-	if o == nil {
-		return nil
-	}
-	if caused := o.causes.Of(path); caused != nil {
-		return caused
-	}
-	return o.located(o.Of(path))
-}
-
-func (o *owners) located(claims []merge.Claim) []merge.Claim {
-	claims = slices.Clone(claims)
-	for i := range claims {
-		claims[i] = o.locate(claims[i])
-	}
-	return claims
 }
 
 // Differs reports whether anything differs.
@@ -318,34 +284,37 @@ func (j *JobDiff) head() []string {
 func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	o := &ObjectDiff{state: stateChanged}
 	if old != nil {
-		o.Key, o.Old, o.before = old.Key, old.Object,
-			&owners{locate: old.Locate, causes: old.Causes}
+		o.Key, o.Old = old.Key, old.Object
 	}
 	if new != nil {
-		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate, causes: new.Causes}
+		o.Key, o.New = new.Key, new.Object
 	}
+	var changes diff.Changes
+	var err error
 	switch {
 	case old == nil:
 		o.state = stateCreated
 	case new == nil:
 		o.state = stateRemoved
 	default:
-		changes, err := diff.Compare(old.Object, new.Object, diff.Options{})
+		changes, err = diff.Compare(o.Old, o.New, diff.Options{})
 		if err != nil || len(changes) == 0 {
 			return nil, err
 		}
-		if err = cmp.Or(o.before.read(old), o.after.read(new)); err != nil {
+	}
+	if o.before, err = old.owners(); err != nil {
+		return nil, err
+	}
+	if o.after, err = new.owners(); err != nil {
+		return nil, err
+	}
+	if o.state == stateChanged {
+		if o.changes, err = diff.Compare(o.Old, o.New, c.options(o)); err != nil {
 			return nil, err
 		}
-		if o.changes, err = diff.Compare(old.Object, new.Object, c.options(o)); err != nil {
-			return nil, err
-		}
-		o.attribute()
+		o.changes.Attribute(o.before, o.after)
 		o.alike = alike(j, o, changes)
 		return o, nil
-	}
-	if err := cmp.Or(o.before.read(old), o.after.read(new)); err != nil {
-		return nil, err
 	}
 	text, err := json.Marshal([]any{o.Old, o.New})
 	if err != nil {
@@ -362,29 +331,23 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	return o, nil
 }
 
-// attribute sets who changed what.
-func (o *ObjectDiff) attribute() {
-	o.changes.Attribute(o.before.Owners, o.after.Owners)
-	for i := range o.changes {
-		c := &o.changes[i]
-		if caused := o.after.causes.Of(c.Path); caused != nil {
-			c.Before, c.After = nil, caused
-		} else {
-			c.Before, c.After = o.before.located(c.Before), o.after.located(c.After)
-		}
+// owners returns who set the fields of an object, or nil for a missing one.
+func (o *Object) owners() (*diff.Owners, error) {
+	if o == nil {
+		return nil, nil
 	}
+	known, err := o.Owners()
+	if err != nil {
+		return nil, err
+	}
+	owners := *known
+	owners.Locate, owners.Causes = o.Locate, o.Causes
+	return &owners, nil
 }
 
 // options returns the options for the lines of an object.
 func (c *Comparison) options(o *ObjectDiff) diff.Options {
-	opts := diff.Options{Mask: c.mask}
-	if o.before != nil {
-		opts.Before = o.before.Owners
-	}
-	if o.after != nil {
-		opts.After = o.after.Owners
-	}
-	return opts
+	return diff.Options{Mask: c.mask, Before: o.before, After: o.after}
 }
 
 // isChild reports whether a JobSet has several objects of this kind.

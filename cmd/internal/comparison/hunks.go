@@ -146,13 +146,13 @@ func (a *annotator) of(l *hunkLine) string {
 	if l.mark != '-' && l.mark != '+' {
 		return ""
 	}
-	side := func(o *ObjectDiff) *owners {
+	side := func(o *ObjectDiff) *diff.Owners {
 		if l.mark == '-' {
 			return o.before
 		}
 		return o.after
 	}
-	claim, ok := soleClaim(side(a.o).of(l.path), l.path)
+	claim, ok := soleClaim(side(a.o).Of(l.path), l.path)
 	if !ok {
 		a.last = ""
 		return ""
@@ -176,8 +176,8 @@ func (a *annotator) of(l *hunkLine) string {
 		text += fmt.Sprintf(" and %s", report.Count(len(places), "more place"))
 	}
 	if l.mark == '-' && a.o.state == stateChanged {
-		if c, ok := soleClaim(a.o.after.of(l.path), l.path); ok && leavesNothing(c) &&
-			a.o.after.causes.Of(l.path) == nil {
+		if c, ok := soleClaim(a.o.after.Of(l.path), l.path); ok && leavesNothing(c) &&
+			a.o.after.Causes.Of(l.path) == nil {
 			text += ", emptied by " + claimText(c)
 		} else if ok && c.Value == nil {
 			text += ", removed: " + claimText(c)
@@ -190,10 +190,10 @@ func (a *annotator) of(l *hunkLine) string {
 // the change that contains the line.
 func (o *ObjectDiff) claimsOn(line fieldpath.Path, old bool) ([]merge.Claim, fieldpath.Path) {
 	if of := o.after; !old && of != nil {
-		return of.of(line), line
+		return of.Of(line), line
 	}
 	if of := o.before; old && of != nil {
-		return of.of(line), line
+		return of.Of(line), line
 	}
 	var found diff.Change
 	for _, c := range o.changes {

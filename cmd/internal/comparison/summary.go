@@ -56,7 +56,7 @@ func (c *Comparison) summary() summary {
 		}
 		for _, o := range j.Objects {
 			if o.state != stateChanged {
-				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind)+
+				s.add(known, j, o.owning().Of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind)+
 					o.keptText(nil))
 			}
 			for _, change := range o.changes {
@@ -104,7 +104,7 @@ func (c *Comparison) withoutOld(files []string) []string {
 }
 
 // owning returns the owners of the new object, or of the old one if it is removed.
-func (o *ObjectDiff) owning() *owners {
+func (o *ObjectDiff) owning() *diff.Owners {
 	if o.New == nil {
 		return o.before
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -52,212 +53,187 @@ func Lines(old, new any, opts Options) ([]Line, error) {
 		return nil, err
 	}
 	p := &printer{}
-	switch {
-	case s.old == nil && s.new == nil:
-		return nil, nil
-	case s.old == nil:
-		p.fields(NewOnly, s.typ, nil, 0, "", entries(s.new))
-	case s.new == nil:
-		p.fields(OldOnly, s.typ, nil, 0, "", entries(s.old))
-	default:
-		p.bothFields(s.typ, nil, 0, "", entries(s.old), entries(s.new))
-	}
+	p.fields(node{typ: s.typ, indent: -2, old: s.old, new: s.new})
 	return p.lines, p.err
 }
 
 type printer struct {
 	lines []Line
-	moved bool // within an item in its new place
+	// place is MovedHere within a moved item at its new place, MovedAway at its old place, else 0.
+	place Op
 	err   error
 }
 
-// op returns the Op within an item in its new place.
-func (p *printer) op(op Op) Op {
-	if p.moved {
-		switch op {
-		case Same:
-			return MovedHere
-		case OldOnly:
-			return Was
-		}
-	}
-	return op
-}
-
-func (p *printer) line(op Op, path fieldpath.Path, indent int, text string) {
-	if text != "" {
-		text = strings.Repeat(" ", indent) + text
-	}
-	p.lines = append(p.lines, Line{p.op(op), text, path})
-}
-
-// one writes a field after its key, or an item after a dash.
-func (p *printer) one(op Op, t *schema.Type, path fieldpath.Path, indent int, lead string, v any) {
-	inner := indent
-	if lead == dash {
-		inner += 2
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		if len(v) == 0 {
-			break
-		}
-		if lead == dash {
-			p.dashed(indent, func() { p.fields(op, t, path, inner, keyField(path), v) })
-		} else {
-			p.line(op, path, indent, p.key(lead)+":")
-			p.fields(op, t, path, indent+2, "", v)
-		}
-		return
-	case []any:
-		if len(v) == 0 {
-			break
-		}
-		items := func() {
-			paths := itemPaths(t, path, v)
-			for i, item := range v {
-				p.one(op, elemOf(t), paths[i], inner, dash, item)
-			}
-		}
-		if lead == dash {
-			p.dashed(indent, items)
-		} else {
-			p.line(op, path, indent, p.key(lead)+":")
-			items()
-		}
-		return
-	}
-	for _, text := range p.scalar(lead, v) {
-		p.line(op, path, indent, text)
-	}
+// node is a field or an item of one or both objects, to be written.
+type node struct {
+	// op is Same, OldOnly or NewOnly, for all of the node. It is 0 if the lines must be compared.
+	op     Op
+	typ    *schema.Type
+	path   fieldpath.Path
+	indent int
+	lead   string // the key of a field, or dash
+	old    any
+	new    any
 }
 
 // dash starts an item of a list.
 const dash = "- "
 
-// dashed writes lines with an extra indentation of two, and puts the dash into the first one.
-func (p *printer) dashed(indent int, write func()) {
-	first := len(p.lines)
-	write()
-	if text := &p.lines[first].Text; len(*text) >= indent+len(dash) {
-		*text = strings.Repeat(" ", indent) + dash + (*text)[indent+len(dash):]
-	}
-}
-
-// fields writes the fields of an object, the given one first.
-func (p *printer) fields(op Op, t *schema.Type, path fieldpath.Path, indent int, first string,
-	fields map[string]any) {
-	if value, ok := fields[first]; ok {
-		p.one(op, t.Inner(first), path, indent, first, value)
-	}
-	for _, name := range unionOfKeys(fields, nil) {
-		if name != first {
-			p.one(op, t.Inner(name), path.Append(t.Step(name)), indent, name, fields[name])
+func (p *printer) line(op Op, path fieldpath.Path, indent int, text string) {
+	switch {
+	case op == 0 || op == Same:
+		if op = Same; p.place == MovedHere {
+			op = MovedHere
 		}
+	case op == OldOnly && p.place == MovedAway:
+		op = MovedAway
+	case op == OldOnly && p.place == MovedHere:
+		op = Was
 	}
+	if text != "" {
+		text = strings.Repeat(" ", indent) + text
+	}
+	p.lines = append(p.lines, Line{op, text, path})
 }
 
-// both writes a field or an item of both objects.
-func (p *printer) both(t *schema.Type, path fieldpath.Path, indent int, lead string, old, new any) {
-	inner := indent
-	if lead == dash {
-		inner += 2
+func (p *printer) write(n node) {
+	if n.op == 0 && reflect.DeepEqual(n.old, n.new) {
+		n.op = Same
+	}
+	if n.op == 0 && !n.mixes() {
+		old, new := n, n
+		old.op, old.new = OldOnly, nil
+		new.op, new.old = NewOnly, nil
+		p.write(old)
+		p.write(new)
+		return
+	}
+	value := n.new
+	if n.op == OldOnly {
+		value = n.old
 	}
 	switch {
-	case reflect.DeepEqual(old, new):
-		p.one(Same, t, path, indent, lead, new)
-		return
-	case (t == nil || t.Merges()) && len(entries(old)) > 0 && len(entries(new)) > 0:
-		first := ""
-		if lead == dash {
-			first = keyField(path)
-			if first == "" || entries(old)[first] == nil || entries(new)[first] == nil {
-				break // no common first field
-			}
-			p.dashed(indent, func() {
-				p.bothFields(t, path, inner, first, entries(old), entries(new))
-			})
-			return
-		}
-		p.line(Same, path, indent, p.key(lead)+":")
-		p.bothFields(t, path, indent+2, first, entries(old), entries(new))
-		return
-	case lead != dash && len(asList(old)) > 0 && len(asList(new)) > 0:
-		p.line(Same, path, indent, p.key(lead)+":")
-		p.items(t, path, indent, asList(old), asList(new))
-		return
-	case isText(old) && isText(new):
-		p.text(path, indent, lead, old, new)
-		return
-	}
-	p.one(OldOnly, t, path, indent, lead, old)
-	p.one(NewOnly, t, path, indent, lead, new)
-}
-
-func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, first string, old,
-	new map[string]any) {
-	write := func(name string, at fieldpath.Path) {
-		switch typ := t.Inner(name); {
-		case old[name] == nil:
-			p.one(NewOnly, typ, at, indent, name, new[name])
-		case new[name] == nil:
-			p.one(OldOnly, typ, at, indent, name, old[name])
-		default:
-			p.both(typ, at, indent, name, old[name], new[name])
-		}
-	}
-	if first != "" {
-		write(first, path)
-	}
-	for _, name := range unionOfKeys(old, new) {
-		if name != first {
-			write(name, path.Append(t.Step(name)))
+	case len(entries(value)) > 0:
+		p.nested(n, p.fields)
+	case len(asList(value)) > 0:
+		p.nested(n, p.items)
+	case n.op == 0:
+		p.text(n)
+	default:
+		for _, text := range p.scalar(n.lead, value) {
+			p.line(n.op, n.path, n.indent, text)
 		}
 	}
 }
 
-// items writes the items of two lists. It matches them by key, or by value if the list has no keys.
-func (p *printer) items(t *schema.Type, path fieldpath.Path, indent int, old, new []any) {
-	pairs := align(t, old, new)
+// mixes reports whether two different values are written as one, with the lines that they share.
+// An item needs a merge key on both sides, which is its first line.
+func (n node) mixes() bool {
+	old, new := entries(n.old), entries(n.new)
+	switch {
+	case len(old) > 0 && len(new) > 0:
+		key := keyField(n.path)
+		return (n.typ == nil || n.typ.Merges()) &&
+			(n.lead != dash || key != "" && old[key] != nil && new[key] != nil)
+	case len(asList(n.old)) > 0 && len(asList(n.new)) > 0:
+		return n.lead != dash
+	default:
+		return isText(n.old) && isText(n.new)
+	}
+}
+
+// nested writes a field with its key, or puts the dash into the first line of an item.
+func (p *printer) nested(n node, write func(node)) {
+	if n.lead != dash {
+		p.line(n.op, n.path, n.indent, p.key(n.lead)+":")
+		write(n)
+		return
+	}
+	first := len(p.lines)
+	write(n)
+	if text := &p.lines[first].Text; len(*text) >= n.indent+len(dash) {
+		*text = strings.Repeat(" ", n.indent) + dash + (*text)[n.indent+len(dash):]
+	}
+}
+
+// fields writes the fields of an object, the merge key of an item first.
+func (p *printer) fields(n node) {
+	old, new := entries(n.old), entries(n.new)
+	write := func(name string, path fieldpath.Path) {
+		op := n.op
+		switch {
+		case op == 0 && old[name] == nil:
+			op = NewOnly
+		case op == 0 && new[name] == nil:
+			op = OldOnly
+		}
+		p.write(node{op, n.typ.Inner(name), path, n.indent + 2, name, old[name], new[name]})
+	}
+	names, first := unionOfKeys(old, new), -1
+	if n.lead == dash {
+		first = slices.Index(names, keyField(n.path))
+	}
+	if first >= 0 {
+		write(names[first], n.path)
+	}
+	for i, name := range names {
+		if i != first {
+			write(name, n.path.Append(n.typ.Step(name)))
+		}
+	}
+}
+
+// items writes the items of lists. It matches them by key, or by value if the list has no keys.
+func (p *printer) items(n node) {
+	old, new := asList(n.old), asList(n.new)
+	pairs := align(n.typ, old, new)
 	keyed := pairs != nil
 	if !keyed {
 		pairs = common(texts(old), texts(new))
 	}
-	elem := elemOf(t)
+	place := p.place
 	for _, pair := range pairs {
-		at := path
+		item := node{op: n.op, typ: elemOf(n.typ), path: n.path, indent: n.indent, lead: dash}
+		if n.lead == dash {
+			item.indent += 2
+		}
 		if keyed {
-			at = path.Append(pair.step)
+			item.path = n.path.Append(pair.step)
+		}
+		if pair.old != NoItem {
+			item.old = old[pair.old]
+		}
+		if pair.new != NoItem {
+			item.new = new[pair.new]
 		}
 		switch {
 		case pair.old == NoItem:
-			p.one(NewOnly, elem, at, indent, dash, new[pair.new])
-		case pair.new == NoItem && pair.moved && p.moved:
-			// The outer item's lines already show the old place of an item within a moved item.
+			item.op = NewOnly
+		case pair.new == NoItem && pair.moved && place == MovedHere:
+			continue // the outer item's lines already show the old place of an item within it
 		case pair.new == NoItem && pair.moved:
-			p.one(MovedAway, elem, at, indent, dash, old[pair.old])
+			item.op, p.place = OldOnly, MovedAway
 		case pair.new == NoItem:
-			p.one(OldOnly, elem, at, indent, dash, old[pair.old])
-		default:
-			outer := p.moved
-			p.moved = p.moved || pair.moved
-			p.both(elem, at, indent, dash, old[pair.old], new[pair.new])
-			p.moved = outer
+			item.op = OldOnly
+		case pair.moved:
+			p.place = MovedHere
 		}
+		p.write(item)
+		p.place = place
 	}
 }
 
 // text writes two strings of several lines, line by line.
-func (p *printer) text(path fieldpath.Path, indent int, lead string, old, new any) {
-	a, b := p.scalar(lead, old), p.scalar(lead, new)
+func (p *printer) text(n node) {
+	a, b := p.scalar(n.lead, n.old), p.scalar(n.lead, n.new)
 	for _, pair := range common(a, b) {
 		switch {
 		case pair.old == NoItem:
-			p.line(NewOnly, path, indent, b[pair.new])
+			p.line(NewOnly, n.path, n.indent, b[pair.new])
 		case pair.new == NoItem:
-			p.line(OldOnly, path, indent, a[pair.old])
+			p.line(OldOnly, n.path, n.indent, a[pair.old])
 		default:
-			p.line(Same, path, indent, a[pair.old])
+			p.line(Same, n.path, n.indent, a[pair.old])
 		}
 	}
 }
@@ -291,19 +267,6 @@ func keyField(path fieldpath.Path) string {
 	}
 	key, _, _ := path[len(path)-1].Item()
 	return key
-}
-
-// itemPaths returns the paths of a list's items, or the path of the list if it is one value.
-func itemPaths(t *schema.Type, path fieldpath.Path, items []any) []fieldpath.Path {
-	keys := itemSteps(t, items)
-	paths := make([]fieldpath.Path, len(items))
-	for i := range paths {
-		paths[i] = path
-		if keys != nil {
-			paths[i] = path.Append(keys[i])
-		}
-	}
-	return paths
 }
 
 // scalar returns the lines of a value without nested fields, after its key or dash.

@@ -12,6 +12,11 @@ import (
 
 // Owners holds the layers that set the fields of one rendered object.
 type Owners struct {
+	// Locate returns a claim with its position. It may be nil.
+	Locate func(merge.Claim) merge.Claim
+	// Causes are the claims of the fields that they know, in place of their owners. It may be nil.
+	Causes *Owners
+
 	fields []owned
 	exact  map[string]int
 	sorted []int32       // positions of fields, by name
@@ -87,12 +92,31 @@ func OwnedBy(claim merge.Claim) *Owners {
 	return &Owners{rest: []merge.Claim{claim}}
 }
 
-// Of returns the claims in force on a field and the fields within it, one per layer, in document
-// order. If there are none, it returns the claim on the nearest field that contains it.
+// Of returns the causes of a field, or else the claims in force on it and the fields within it, one
+// per layer, in document order. If there are none, it returns the claim on the nearest field that
+// contains it.
 func (o *Owners) Of(path fieldpath.Path) []merge.Claim {
+	if caused := o.caused(path); o == nil || caused != nil {
+		return caused
+	}
+	claims := o.owning(path)
+	if o.Locate != nil {
+		claims = slices.Clone(claims)
+		for i := range claims {
+			claims[i] = o.Locate(claims[i])
+		}
+	}
+	return claims
+}
+
+func (o *Owners) caused(path fieldpath.Path) []merge.Claim {
 	if o == nil {
 		return nil
 	}
+	return o.Causes.Of(path)
+}
+
+func (o *Owners) owning(path fieldpath.Path) []merge.Claim {
 	var claims []merge.Claim
 	add := func(c merge.Claim) {
 		for _, known := range claims {
@@ -150,10 +174,15 @@ func (o *Owners) within(name string) []int32 {
 }
 
 // Attribute sets Before and After: the layers that set the changed field in the old and in the new
-// object. A missing field has claims only if a null removed it. Either owners may be nil.
+// object. A missing field has claims only if a null removed it. If the new object has Causes of the
+// field, After has those only. Either owners may be nil.
 func (cs Changes) Attribute(old, new *Owners) {
 	for i := range cs {
 		c := &cs[i]
+		if c.After = new.caused(c.Path); c.After != nil {
+			c.Before = nil
+			continue
+		}
 		c.Before, c.After = old.Of(c.Path), new.Of(c.Path)
 		if c.Kind == Added {
 			c.Before = nullClaims(c.Before)
