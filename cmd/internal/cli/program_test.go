@@ -56,6 +56,9 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		if !strings.Contains(text, "\nUsage:\n") {
 			t.Errorf("the help of %q has no usage:\n%s", path, text)
 		}
+		if strings.Contains(text, "\nFlags:\n\n") {
+			t.Errorf("the help of %q has a table without flags:\n%s", path, text)
+		}
 		for line := range strings.Lines(text) {
 			if len(line) > mostHelp+1 {
 				t.Errorf("the help of %q has a line of %d columns: %s", path, len(line)-1, line)

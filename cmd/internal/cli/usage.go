@@ -201,7 +201,9 @@ func shortHelp(cmd *cobra.Command, width int) string {
 			usage, _, _ := strings.Cut(f.Usage, "; ")
 			f.Usage = strings.TrimSuffix(usage, " (repeatable)")
 		})
-		b.WriteString("\nFlags:\n" + first.FlagUsagesWrapped(width))
+		if table := first.FlagUsagesWrapped(width); table != "" {
+			b.WriteString("\nFlags:\n" + table)
+		}
 	}
 	fmt.Fprintf(&b, "\nUse \"%s.\n", next)
 	return b.String()

@@ -66,7 +66,7 @@ On a terminal, blame shows a name only where it changes, and cuts lines at the w
 has its name, for grep. Literal values of environment variables are masked unless you set --show-values.
 
 Of a build (-k) without a TrainJob, or with KIND/NAME, blame shows objects of any kind, by the operations of
-the kustomizations that set each line: docs/builds.md
+the kustomizations that set each line: see docs/builds.md.
 With --old, it shows the objects as they are in a cluster: what Git says, and which manager wrote over it.
 With --patch, one object of another kind merges as in the command merge.
 

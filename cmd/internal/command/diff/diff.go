@@ -150,8 +150,8 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVarP(&flags.format, "output", "o", "text",
 		"text, json, markdown for a pull request, or html")
 	f.StringVar(&flags.to, "to", "jobset",
-		"the objects to compare: jobset, with ConfigMaps and PodGroups; jobs, with the Service "+
-			"and the volume claims; or pods")
+		"what to compare: jobset, jobs or pods; a JobSet has its ConfigMaps and PodGroups, Jobs "+
+			"their Service and volume claims")
 	f.StringVar(&flags.as, "as", "applied",
 		"applied: as the controllers send objects to the API server; stored: with the defaults "+
 			"of the API server and the webhooks")

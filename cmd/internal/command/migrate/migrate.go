@@ -63,7 +63,7 @@ command writes nothing.
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Runtimes may also come with -r. The
 rewritten files go to standard output. Everything else in them stays, with comments and order. -w writes the
-files in place, -d shows the changes, and -l lists the changed files.
+files in place, -d shows the changes, and --list lists the files that change.
 
 With --trainer-version 2.2, fields that Trainer 2.2 lacks are errors in the rewritten objects.
 
