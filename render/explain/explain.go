@@ -1,6 +1,6 @@
-// Package explain, which is not promised, describes how a field of a JobSet merges. It names the
-// rule for patches, the managers that may patch the field, and the layers that override it. It also
-// names the times when the field may change.
+// Package explain describes how a field of a JobSet merges. It names the rule for patches, the
+// managers that may patch the field, and the layers that override it. It also names the times when
+// the field may change.
 //
 //	rule, err := explain.Field("spec.replicatedJobs.template.spec.template.spec.nodeSelector")
 //	if err != nil {

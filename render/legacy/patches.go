@@ -1,5 +1,5 @@
-// Package legacy, which is not promised, converts TrainJobs of the API of Trainer 2.1 to today's
-// API. It also holds what Trainer 2.0 reads.
+// Package legacy converts TrainJobs of the API of Trainer 2.1 to today's API. It also holds what
+// Trainer 2.0 reads.
 //
 //	var old legacy.TrainJob
 //	if err := yaml.UnmarshalStrict(data, &old); err != nil {

@@ -1,5 +1,4 @@
-// Package release, which is not promised, says how each release of Kubeflow Trainer behaves, as
-// data.
+// Package release says how each release of Kubeflow Trainer behaves, as data.
 //
 //	r, err := release.Parse("2.2") // or 2.2.1
 //	if err != nil {

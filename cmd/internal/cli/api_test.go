@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "write docs/api and docs/json")
 
 // promised are the packages that docs/library.md promises.
 var promised = []string{"fieldpath", "schema", "merge", "finding", "conflict", "render",
-	"render/codes", "render/runtimepatch", "render/check", "render/manifest", "render/policy",
-	"render/admission"}
+	"render/codes", "render/release", "render/runtimepatch", "render/check", "render/legacy",
+	"render/manifest", "render/explain", "render/policy", "render/admission"}
 
 // TestAPI holds the exported declarations of each package that is promised against docs/api. A
 // change of them is a change of that text: go test ./cmd/internal/cli -run TestAPI -update
