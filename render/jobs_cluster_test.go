@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/casefile"
 )
 
 // TestChildrenEqualTheCluster renders the children of every recorded JobSet. It compares them

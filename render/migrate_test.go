@@ -14,8 +14,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/casefile"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest"

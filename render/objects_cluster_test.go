@@ -13,8 +13,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/casefile"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 

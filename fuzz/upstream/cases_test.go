@@ -14,7 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/fuzz/upstream"
-	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/internal/casefile"
 )
 
 const (

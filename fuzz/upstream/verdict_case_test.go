@@ -16,7 +16,7 @@ import (
 
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/upstream"
-	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/internal/casefile"
 )
 
 // verdictCase holds the objects to apply in order: a runtime, a changed runtime, a TrainJob, and a

@@ -10,9 +10,9 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz/upstream"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/render/casefile"
 )
 
 // longRun is how many cases meet every rule, with some to spare.

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/casefile"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"

@@ -134,7 +134,7 @@ func TestOnlyTheProgramLinksKustomize(t *testing.T) {
 // TestOnlyTestsLinkTheirSupport keeps what only tests need out of the program and the library.
 func TestOnlyTestsLinkTheirSupport(t *testing.T) {
 	for _, support := range []string{module + "/internal/testenv", module + "/internal/roundrobin",
-		module + "/render/casefile"} {
+		module + "/internal/casefile"} {
 		if pkgs := linking(t, support); !slices.Equal(pkgs, []string{support}) {
 			t.Errorf("%q link %s; only itself and tests may", pkgs, support)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render/manifest"
 
 	"github.com/trainweld/trainweld/cmd/internal/blame"

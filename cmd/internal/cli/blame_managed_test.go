@@ -9,8 +9,8 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/render/casefile"
 )
 
 // blameStdin runs blame on an object of standard input.

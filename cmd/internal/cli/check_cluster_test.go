@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/render/casefile"
 )
 
 // cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one

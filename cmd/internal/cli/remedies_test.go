@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render/codes"
 )
 

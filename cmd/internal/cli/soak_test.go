@@ -18,8 +18,8 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/render/casefile"
 )
 
 // soaking runs random commands on random files.

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/casefile"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/trainingjob"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 

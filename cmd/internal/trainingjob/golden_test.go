@@ -15,8 +15,8 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/trainingjob"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/render/casefile"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 

@@ -15,10 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/internal/casefile"
 
 	_ "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif" // for its schema
 )
@@ -90,7 +89,7 @@ func validate(schema *jsonschema.Schema, data []byte) error {
 
 // goldens are the reports that the tests of package report compare with. The first one has every
 // kind of finding.
-func goldens(t *testing.T) []txtar.File {
+func goldens(t *testing.T) []casefile.File {
 	t.Helper()
 	return casefile.Read(t, filepath.Join(report, "testdata", "sarif.txtar"))[0].Files
 }

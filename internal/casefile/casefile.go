@@ -1,7 +1,10 @@
-// Package casefile, which is not promised, unpacks test cases. Only tests import it.
+// Package casefile unpacks test cases, which are archives in the format of txtar: a comment, and
+// then files, each behind a line "-- NAME --". Only tests import it. The core requires no module for
+// the format, since a program that links the core would require it too.
 package casefile
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,16 +13,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
 const extension = ".txtar"
 
-// Archive is an archive with the file that holds it.
+// Archive is an archive in a file.
 type Archive struct {
-	File string
-	*txtar.Archive
+	// File is the path of the archive itself.
+	File    string
+	Comment []byte
+	Files   []File
+}
+
+// File is a file in an archive.
+type File struct {
+	Name string
+	Data []byte
 }
 
 // Text returns the text of a file in the archive, or nil if it has none of this name.
@@ -45,13 +54,40 @@ func Read(t testing.TB, pattern string) []Archive {
 	}
 	var all []Archive
 	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, Archive{file, archive})
+		all = append(all, parse(file, text))
 	}
 	return all
+}
+
+// parse splits the text of an archive. A file that does not end with a line break gets one.
+func parse(file string, text []byte) Archive {
+	archive := Archive{File: file}
+	into := &archive.Comment
+	for _, line := range bytes.SplitAfter(text, []byte("\n")) {
+		if name := nameOf(line); name != "" {
+			archive.Files = append(archive.Files, File{Name: name, Data: []byte{}})
+			into = &archive.Files[len(archive.Files)-1].Data
+			continue
+		}
+		*into = append(*into, line...)
+		if len(line) > 0 && !bytes.HasSuffix(line, []byte("\n")) {
+			*into = append(*into, '\n')
+		}
+	}
+	return archive
+}
+
+// nameOf returns the name of the file that begins behind a line, or "".
+func nameOf(line []byte) string {
+	text, isMark := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("-- "))
+	if text, ends := bytes.CutSuffix(text, []byte(" --")); isMark && ends {
+		return string(bytes.TrimSpace(text))
+	}
+	return ""
 }
 
 // Unpack extracts each archive NAME.txtar in dir to a folder NAME, and returns the parent of these
@@ -59,8 +95,8 @@ func Read(t testing.TB, pattern string) []Archive {
 // Unpack fails the test if dir holds no archive.
 func Unpack(t testing.TB, dir string, only ...string) string {
 	t.Helper()
-	return unpack(t, dir, t.TempDir(), func(name string, archive *txtar.Archive) string {
-		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool {
+	return unpack(t, dir, t.TempDir(), func(name string, archive *Archive) string {
+		archive.Files = slices.DeleteFunc(archive.Files, func(f File) bool {
 			return len(only) > 0 && !slices.Contains(only, f.Name)
 		})
 		return name
@@ -76,9 +112,9 @@ func UnpackGroups(t testing.TB, dir string, only ...string) string {
 
 // group keeps the files of each case that only names, or all, and extracts them to the folders that
 // they name.
-func group(only []string) func(string, *txtar.Archive) string {
-	return func(_ string, archive *txtar.Archive) string {
-		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool {
+func group(only []string) func(string, *Archive) string {
+	return func(_ string, archive *Archive) string {
+		archive.Files = slices.DeleteFunc(archive.Files, func(f File) bool {
 			_, name, _ := strings.Cut(f.Name, "/")
 			return len(only) > 0 && !slices.Contains(only, name)
 		})
@@ -151,17 +187,33 @@ func moduleRoot(t testing.TB, dir string) string {
 
 // unpack extracts each archive to the folder in root that into returns for its name, and returns
 // root.
-func unpack(t testing.TB, dir, root string,
-	into func(name string, archive *txtar.Archive) string) string {
+func unpack(t testing.TB, dir, root string, into func(name string, archive *Archive) string) string {
 	t.Helper()
 	for _, archive := range Read(t, filepath.Join(dir, "*"+extension)) {
-		folder := filepath.Join(root, into(archive.Name(), archive.Archive))
-		if err := os.MkdirAll(folder, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := txtar.Write(archive.Archive, folder); err != nil {
+		folder := filepath.Join(root, into(archive.Name(), &archive))
+		if err := archive.write(folder); err != nil {
 			t.Fatalf("%s: %v", archive.File, err)
 		}
 	}
 	return root
+}
+
+func (a Archive) write(folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for _, f := range a.Files {
+		name := filepath.FromSlash(f.Name)
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("%q is outside of the folder", f.Name)
+		}
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.Data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }

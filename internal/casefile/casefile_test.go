@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/trainweld/trainweld/render/casefile"
+	"github.com/trainweld/trainweld/internal/casefile"
 )
 
 func TestUnpack(t *testing.T) {
