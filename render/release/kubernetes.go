@@ -1,8 +1,8 @@
 package release
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/render/release/minor"
@@ -10,12 +10,15 @@ import (
 
 // tested are the minor versions of Kubernetes with which a release is tested, up to the one whose
 // types it has. Nothing is known of 2.4, so it has those of 2.3 and the one that came before it.
-var tested = []struct{ release, from, to string }{
-	{"2.0", "1.29", "1.32"},
-	{"2.1", "1.31", "1.34"},
-	{"2.2", "1.32", "1.36"},
-	{"2.3", "1.32", "1.36"},
-	{"2.4", "1.32", "1.37"},
+var tested = []struct {
+	release, from, to string
+	mark              Mark
+}{
+	{"2.0", "1.29", "1.32", ""},
+	{"2.1", "1.31", "1.34", ""},
+	{"2.2", "1.32", "1.36", ""},
+	{"2.3", "1.32", "1.36", ""},
+	{"2.4", "1.32", "1.37", "inf"},
 }
 
 // On returns the release on a minor version of Kubernetes, such as "1.34". An empty one is the
@@ -47,18 +50,22 @@ func ParseOn(version string) (*Release, error) {
 // stands for it. It returns "" otherwise.
 func (r *Release) Untested() string {
 	r = r.Or()
-	at := slices.IndexFunc(tested, func(t struct{ release, from, to string }) bool {
-		return t.release == r.Name
-	})
-	early := ""
+	var why []string
+	for _, t := range tested {
+		if t.release != r.Name || minor.Compare(t.from, r.Kubernetes) <= 0 &&
+			minor.Compare(r.Kubernetes, t.to) <= 0 {
+			continue
+		}
+		basis := ""
+		if t.mark != "" {
+			basis = ", " + t.mark.Text() + ","
+		}
+		why = append(why, fmt.Sprintf("Trainer %s is tested with Kubernetes %s to %s%s and not with %s",
+			r.Name, t.from, t.to, cmp.Or(basis, ","), r.Kubernetes))
+	}
 	if minor.IsEarly(r.Kubernetes) {
-		early = fmt.Sprintf("Kubernetes %s is judged as %s, the oldest known version", r.Kubernetes,
-			minor.Names()[0])
+		why = append(why, fmt.Sprintf("Kubernetes %s is judged as %s, the oldest known version",
+			r.Kubernetes, minor.Names()[0]))
 	}
-	if at < 0 || minor.Compare(tested[at].from, r.Kubernetes) <= 0 &&
-		minor.Compare(r.Kubernetes, tested[at].to) <= 0 {
-		return early
-	}
-	return fmt.Sprintf("Trainer %s is tested with Kubernetes %s to %s, and not with %s", r.Name,
-		tested[at].from, tested[at].to, r.Kubernetes)
+	return strings.Join(why, "; ")
 }

@@ -270,7 +270,8 @@ func (st *Settings) api(r *release.Release) *manifest.API {
 		st.apis[key] = manifest.NewAPI(r, &st.definitions)
 		if why := r.Untested(); why != "" {
 			st.report(finding.Finding{Code: codes.UntestedMinor, Severity: finding.Warning,
-				Message: why, Remedy: finding.Remedy{Text: "name the version of the cluster"}})
+				Message: why, Remedy: finding.Remedy{
+					Text: "name the versions of the cluster; if it has these, nobody tests it"}})
 		}
 	}
 	return st.apis[key]
