@@ -414,6 +414,11 @@ func (u *upgrade) notes(before, after *version) []string {
 	if basis := release.Basis(*old, *new); basis != "" {
 		notes = append(notes, basis)
 	}
+	for _, r := range []*release.Release{old, new} {
+		if why := r.Untested(); why != "" {
+			notes = append(notes, why)
+		}
+	}
 	switch stored := u.flags.to != "jobset"; {
 	case old.Kubernetes != new.Kubernetes && !stored &&
 		strings.Contains(u.flags.from+u.flags.until, "/"):
