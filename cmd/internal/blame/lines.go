@@ -51,8 +51,9 @@ func (o *Object) write(object any, opts Options) error {
 		w.value(document.Content[0], o.typ, nil, 0, len(w.text))
 	}
 	for i, line := range w.lines {
-		if line.Text = w.text[i]; line.Field != nil {
-			line.Layer = line.Field.layer()
+		line.Text = w.text[i]
+		if f := line.Field; f != nil && !(opts.Plain && f.Claims == nil && f.replaces()) {
+			line.Layer = f.layer()
 		}
 		if !w.dropped[i] {
 			o.lines = append(o.lines, line)
@@ -215,6 +216,17 @@ func (w *lineWriter) mask(n *yaml.Node, layer merge.Owner, path fieldpath.Path, 
 		}
 		w.dropped[i] = true
 	}
+}
+
+// replaces reports whether a field within it replaced another value. Then the layer of this value
+// did not add what is around it.
+func (f *Field) replaces() bool {
+	for field := range f.All() {
+		if field.Overrides() {
+			return true
+		}
+	}
+	return false
 }
 
 // layer returns the layer that set the field, or the only layer of all fields within it.

@@ -72,11 +72,21 @@ func (b *blamePage) body(objects []pageObject) {
 	}
 }
 
-// lead counts the objects and the fields on which managers disagree.
+// lead counts the objects and the fields on which managers disagree, or those of builds that have
+// replaced a value.
 func lead(objects []pageObject, disputed int) string {
 	text := "no manager disagrees with another one"
-	if disputed > 0 {
+	switch {
+	case disputed > 0:
 		text = "managers disagree on " + report.Count(disputed, "field")
+	case !slices.ContainsFunc(objects, func(o pageObject) bool { return !o.IsBuilt() }):
+		n := 0
+		for _, o := range objects {
+			n += len(slices.DeleteFunc(slices.Clone(o.history), func(f *blame.Field) bool {
+				return !f.Overrides()
+			}))
+		}
+		text = report.Count(n, "value") + " replaced"
 	}
 	if len(objects) == 1 {
 		return text
@@ -143,10 +153,13 @@ func newPageObject(s Selection) pageObject {
 // overview appends a table of the objects with the managers of their lines.
 func (b *blamePage) overview(objects []pageObject) {
 	b.Open("nav", page.Attr{Name: "aria-label", Value: "objects"})
-	headers := []string{"object", "disputed", "managers"}
+	headers := []string{"object"}
 	isDisputed := slices.ContainsFunc(objects, func(o pageObject) bool { return o.disputed != nil })
-	if !isDisputed {
-		headers = slices.Delete(headers, 1, 2)
+	if isDisputed {
+		headers = append(headers, "disputed")
+	}
+	if slices.ContainsFunc(objects, func(o pageObject) bool { return !o.IsBuilt() }) {
+		headers = append(headers, "managers")
 	}
 	b.Table("The objects of this page", headers...)
 	for i := range objects {
@@ -161,7 +174,9 @@ func (b *blamePage) overview(objects []pageObject) {
 			}
 			b.Cell("td", disputed, page.Class("num error"))
 		}
-		b.Void("td")
+		if headers[len(headers)-1] == "managers" {
+			b.Void("td")
+		}
 		for _, of := range o.layers {
 			if name, isManager := of.layer.Manager(); isManager {
 				b.Add("span", name, page.Class("by "+b.layers.Class(string(of.layer))))

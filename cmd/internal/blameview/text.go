@@ -210,7 +210,8 @@ type Blamed struct {
 	Build  string   // the directory whose build holds the TrainJob, or ""
 	Way    *Diagram // nil for objects that come of no TrainJob
 	Copied Copies   // of an object of a build
-	Live   string   // the file of its state in a cluster, or ""
+	Live   string   // the file of the states in a cluster, or ""
+	IsLive bool     // the file holds the object
 	// Document and Entries describe an object with managed fields. They are nil for objects
 	// rendered from a TrainJob.
 	Document *manifest.Document
@@ -226,8 +227,11 @@ func (b Blamed) title() string {
 		return report.Printable(b.ID.String())
 	}
 	text := b.ID.String() + ", built from " + printable.Name(b.Build)
-	if b.Live != "" {
+	switch {
+	case b.IsLive:
 		text += ", as it is in " + printable.Name(b.Live)
+	case b.Live != "":
+		text += ", not in " + printable.Name(b.Live)
 	}
 	return report.Printable(text)
 }

@@ -1,8 +1,6 @@
 package objectmerge
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,20 +21,22 @@ func Built(b *build.Builder, object string) (*Base, finding.List, error) {
 	}
 	dirs, found := b.Find()
 	var bases []Base
-	var holding []string
+	var holding, held []string
 	for _, dir := range dirs {
 		built := b.Build(dir)
 		for _, f := range built.Findings {
 			f.Build = dir
 			found = append(found, f)
 		}
-		lines, err := holds(built, object)
+		texts, err := holds(built, object)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, i := range lines {
-			text := bytes.Split(built.Text, []byte("\n"))[i]
-			bases = append(bases, Base{built.File, text, built.Origin(i + 1)})
+		for id := range built.Objects() {
+			held = append(held, id.Kind+"/"+id.Name)
+		}
+		for line, text := range texts {
+			bases = append(bases, Base{built.File, text, built.Origin(line)})
 			holding = append(holding, dir)
 		}
 	}
@@ -44,7 +44,7 @@ func Built(b *build.Builder, object string) (*Base, finding.List, error) {
 	case found.Err() != nil:
 		return nil, found, nil
 	case bases == nil:
-		return nil, nil, exit.Usage(fmt.Errorf("no build holds %s", object))
+		return nil, nil, exit.Usage(origins.NotHeld(object, held))
 	case len(bases) > 1:
 		return nil, nil, exit.Usage(fmt.Errorf("builds hold %d objects %s: name one of %s with -k",
 			len(bases), object, strings.Join(holding, ", ")))
@@ -52,35 +52,30 @@ func Built(b *build.Builder, object string) (*Base, finding.List, error) {
 	return &bases[0], found, nil
 }
 
-// holds returns the lines of a build that have an object: by the name that it has, or else by a name
-// that it had.
-func holds(built *workspace.Built, object string) (lines []int, err error) {
-	i, hasKind := -1, false
-	for text := range bytes.Lines(built.Text) {
-		i++
-		var is struct {
-			Kind     string
-			Metadata struct{ Name string }
-		}
-		if json.Unmarshal(text, &is) != nil {
-			continue
-		}
-		hasKind = hasKind || origins.Asks(object, is.Kind)
-		if origins.Asks(object, is.Kind, is.Metadata.Name) {
-			lines = append(lines, i)
+// holds returns the objects of a build that are asked for, by their lines: by the name that they
+// have, or else by a name that they had.
+func holds(built *workspace.Built, object string) (texts map[int][]byte, err error) {
+	texts = map[int][]byte{}
+	var others [][]byte
+	hasKind := false
+	for id, text := range built.Objects() {
+		others = append(others, text)
+		hasKind = hasKind || origins.Asks(object, id.Kind)
+		if origins.Asks(object, id.Kind, id.Name) {
+			texts[len(others)] = text
 		}
 	}
-	if lines != nil || !hasKind {
-		return lines, nil
+	if len(texts) > 0 || !hasKind {
+		return texts, nil
 	}
 	trace, err := built.Trace(object)
 	if err != nil {
 		return nil, err
 	}
 	for i, o := range trace.Objects {
-		if kind := o.Kind(); origins.Asks(object, kind, o.Names()...) {
-			lines = append(lines, i)
+		if origins.Asks(object, o.Kind(), o.Names()...) {
+			texts[i+1] = others[i]
 		}
 	}
-	return lines, nil
+	return texts, nil
 }

@@ -130,7 +130,7 @@ func (w *writer) update(n *Node, path string, after any) *Node {
 	if n == nil {
 		return w.fill(&Node{}, path, after, true)
 	}
-	changes := !reflect.DeepEqual(n.value, after)
+	changes := n.IsGone() || !reflect.DeepEqual(n.value, after)
 	if !changes && len(w.writes) == 0 {
 		return n
 	}
@@ -139,7 +139,7 @@ func (w *writer) update(n *Node, path string, after any) *Node {
 	if isContainer(after) && reflect.TypeOf(n.value) == reflect.TypeOf(after) && !n.IsGone() {
 		return w.fill(made, path, after, says)
 	}
-	return w.fill(made, path, after, says || changes || n.IsGone())
+	return w.fill(made, path, after, says || changes)
 }
 
 // fill updates the claims and the parts of a node. The parameter says tells whether the operation
@@ -158,7 +158,9 @@ func (w *writer) fill(n *Node, path string, after any, says bool) *Node {
 		}
 		for key, old := range before {
 			if _, stays := after[key]; !stays {
-				n.Fields[key] = w.remove(old, below(path, key))
+				gone := w.claim(below(path, key), nil)
+				gone.Gone = true
+				n.Fields[key] = old.removed(gone)
 			}
 		}
 	case []any:
@@ -173,14 +175,20 @@ func (w *writer) fill(n *Node, path string, after any, says bool) *Node {
 	return n
 }
 
-// remove returns the node of a value that the operation removed.
-func (w *writer) remove(n *Node, path string) *Node {
+// removed returns the node of a value that an operation removed with its fields, which keep their
+// history.
+func (n *Node) removed(gone Claim) *Node {
 	if n.IsGone() {
 		return n
 	}
-	c := w.claim(path, nil)
-	c.Gone = true
-	return &Node{Claims: append(slices.Clip(n.Claims), c)}
+	made := &Node{Claims: append(slices.Clip(n.Claims), gone)}
+	if n.Fields != nil {
+		made.Fields = make(map[string]*Node, len(n.Fields))
+	}
+	for key, field := range n.Fields {
+		made.Fields[key] = field.removed(gone)
+	}
+	return made
 }
 
 // align returns the node before the operation of each item after it, or nil for a new one. Equal

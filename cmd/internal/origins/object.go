@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/trainweld/trainweld/render/nearest"
 )
 
 // IsObject reports whether an argument names an object of a build, such as Deployment/web.
@@ -22,6 +24,22 @@ func Asks(arg, kind string, names ...string) bool {
 		(names == nil || slices.ContainsFunc(names, func(name string) bool {
 			return name == asked || withoutHash(name) == asked
 		}))
+}
+
+// NotHeld is the error for an argument that names none of the objects of builds, with what may be
+// meant.
+func NotHeld(arg string, held []string) error {
+	near := []string{nearest.To(arg, held)}
+	if near[0] == "" {
+		near = slices.DeleteFunc(slices.Clone(held), func(name string) bool {
+			kind, _, _ := strings.Cut(name, "/")
+			return !Asks(arg, kind)
+		})
+	}
+	if near = near[:min(len(near), 3)]; len(near) == 0 {
+		return fmt.Errorf("no build holds %s", arg)
+	}
+	return fmt.Errorf("no build holds %s; did you mean %s?", arg, strings.Join(near, " or "))
 }
 
 // withoutHash returns the name of a generated object as its generator has it.

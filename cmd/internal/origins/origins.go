@@ -316,7 +316,8 @@ func (o *object) current() string {
 func idOf(value any) string {
 	fields, _ := value.(map[string]any)
 	metadata, _ := fields["metadata"].(map[string]any)
-	return fmt.Sprint(fields["apiVersion"], fields["kind"], metadata["namespace"], metadata["name"])
+	return fmt.Sprintf("%q", []any{fields["apiVersion"], fields["kind"], metadata["namespace"],
+		metadata["name"]})
 }
 
 // finish builds the kustomization as it is: with the order of the output, and what it adds to

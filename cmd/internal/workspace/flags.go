@@ -3,9 +3,12 @@
 package workspace
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -68,6 +71,23 @@ type Built struct {
 	Trace func(object string) (*origins.Trace, error)
 	// Source returns a file in which positions of an Origin lie.
 	Source func(file string) ([]byte, bool)
+}
+
+// Objects yields the objects of the output, each with its text.
+func (b *Built) Objects() iter.Seq2[fieldpath.Object, []byte] {
+	return func(yield func(fieldpath.Object, []byte) bool) {
+		for line := range bytes.Lines(b.Text) {
+			var o struct {
+				Kind     string
+				Metadata struct{ Name, Namespace string }
+			}
+			_ = json.Unmarshal(line, &o) // kustomize has checked them
+			id := fieldpath.Object{Kind: o.Kind, Name: o.Metadata.Name, Namespace: o.Metadata.Namespace}
+			if !yield(id, line) {
+				return
+			}
+		}
+	}
 }
 
 // Unread records what of the inputs only other programs read, or a build.

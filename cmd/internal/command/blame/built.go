@@ -1,9 +1,7 @@
 package blame
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -29,17 +27,14 @@ func (flags blameFlags) blameBuilt(built *workspace.Built, live liveObjects) ([]
 	var objects []blameview.Blamed
 	var trace *origins.Trace
 	i := -1
-	for line := range bytes.Lines(built.Text) {
+	for id, line := range built.Objects() {
 		i++
+		if !flags.asks(id.Kind) {
+			continue
+		}
 		fields := map[string]any{}
 		if err := json.Unmarshal(line, &fields); err != nil {
 			return nil, err
-		}
-		metadata, _ := fields["metadata"].(map[string]any)
-		id := fieldpath.Object{Kind: fmt.Sprint(fields["kind"]), Name: fmt.Sprint(metadata["name"])}
-		id.Namespace, _ = metadata["namespace"].(string)
-		if !flags.asks(id.Kind) {
-			continue
 		}
 		if trace == nil {
 			var err error
@@ -68,11 +63,8 @@ func (flags blameFlags) blameBuilt(built *workspace.Built, live liveObjects) ([]
 		if err != nil {
 			return nil, err
 		}
-		made := blameview.Blamed{ID: id, Object: o, Build: built.Dir, Copied: h.copied}
-		if h.at != nil {
-			made.Live = flags.live
-		}
-		objects = append(objects, made)
+		objects = append(objects, blameview.Blamed{ID: id, Object: o, Build: built.Dir,
+			Copied: h.copied, Live: flags.live, IsLive: h.at != nil})
 	}
 	return objects, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/objectmerge"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -57,11 +58,17 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 		return nil, findings, err
 	}
 	var objects []blameview.Blamed
+	var held []string
 	jobs := 0
 	forced := option.NewForced(option.ForceFlag, flags.Force)
 	err = build.Parts(p, shared.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)
+		if part.Built != nil {
+			for id := range part.Built.Objects() {
+				held = append(held, id.Kind+"/"+id.Name)
+			}
+		}
 		if part.Built != nil && part.Built.Text != nil && flags.isBuiltOnly(in) {
 			made, err := flags.blameBuilt(part.Built, live)
 			objects, findings = append(objects, made...), append(findings, in.Findings...)
@@ -88,14 +95,14 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 		}
 	}
 	if live != nil && findings.Err() == nil &&
-		!slices.ContainsFunc(objects, func(o blameview.Blamed) bool { return o.Live != "" }) {
+		!slices.ContainsFunc(objects, func(o blameview.Blamed) bool { return o.IsLive }) {
 		return nil, nil, exit.Usage(fmt.Errorf("--old: %s holds none of the objects", flags.live))
 	}
 	if flags.For == option.ForRuntime && jobs > 0 && objects == nil && findings.Err() == nil {
 		return nil, nil, exit.Usage(option.NoExtended())
 	}
 	if jobs == 0 && findings.Err() == nil && flags.object != "" {
-		return nil, nil, exit.Usage(fmt.Errorf("no build holds %s", flags.object))
+		return nil, nil, exit.Usage(origins.NotHeld(flags.object, held))
 	}
 	if jobs == 0 && findings.Err() == nil {
 		findings = append(

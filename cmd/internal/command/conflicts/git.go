@@ -1,13 +1,10 @@
 package conflicts
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
 )
@@ -19,16 +16,8 @@ func conflictsInGit(built *workspace.Built) (found finding.List, objects int, er
 	if err != nil {
 		return nil, 0, err
 	}
-	for line := range bytes.Lines(built.Text) {
-		var object struct {
-			Kind     string
-			Metadata struct{ Name, Namespace string }
-		}
-		if err := json.Unmarshal(line, &object); err != nil {
-			return nil, 0, err
-		}
-		f := finding.Finding{Object: fieldpath.Object{Kind: object.Kind,
-			Name: object.Metadata.Name, Namespace: object.Metadata.Namespace}}
+	for object := range built.Objects() {
+		f := finding.Finding{Object: object}
 		for path, claims := range trace.Fields(objects) {
 			before, accident, ok := trace.Replaced(claims)
 			if !ok {
