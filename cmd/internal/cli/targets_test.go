@@ -34,7 +34,6 @@ func readers() map[string]string {
 		"cmd/internal/build":                "cmd/internal/build.FuzzKustomization",
 		"cmd/internal/origins":              "cmd/internal/origins.FuzzTrace",
 		"cmd/internal/command/blame":        "cmd/internal/cli.FuzzCommands",
-		"cmd/internal/command/conflicts":    "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/command/fn":           "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/host":                 "cmd/internal/host.FuzzGitFiles",
 		"merge/tree":                        "render/manifest.FuzzCodec",
