@@ -120,12 +120,17 @@ func childFindings(r *release.Release, js *jobset.JobSet, rejected finding.List)
 				return // the cluster rejects the name first
 			}
 		}
+		if before.ErrorAt(id, source, isWrongType) >= 0 {
+			return // the API server rejects the value before a Job has it
+		}
 		f.Claims = []merge.Claim{
 			{Owner: runtimepatch.JobSetLayer, Value: merge.Presence{}, At: source}}
 		found.Add(f)
 	})
 	return found.List()
 }
+
+func isWrongType(f finding.Finding) bool { return f.Code == codes.WrongType }
 
 // request is a JobSet to admit in a release. full is its Go value with the defaults of the webhook,
 // if there is one.

@@ -374,7 +374,13 @@ func (m *Object) twoMembers(t *schema.Type, u schema.Union, path fieldpath.Path,
 }
 
 // lookup finds values by their path. It remembers the items of lists by their keys.
-type lookup map[*any]map[string]int
+type lookup map[keyedList]map[string]int
+
+// keyedList is a list, by its first item, and the names of keys.
+type keyedList struct {
+	list *any
+	keys string
+}
 
 // at returns the value at a path, or nil. An item is the first of its key.
 func (l lookup) at(value any, path fieldpath.Path) any {
@@ -384,11 +390,8 @@ func (l lookup) at(value any, path fieldpath.Path) any {
 			name, _ := step.Name()
 			value = in[name]
 		case []any:
-			i, ok := step.Index()
-			if key, want, isItem := step.Item(); isItem {
-				i, ok = l.index(in, key)[want]
-			}
-			if !ok || i >= len(in) {
+			i, ok := l.position(in, step)
+			if !ok {
 				return nil
 			}
 			value = in[i]
@@ -399,19 +402,54 @@ func (l lookup) at(value any, path fieldpath.Path) any {
 	return value
 }
 
-// index returns the first item of each key in a list.
-func (l lookup) index(list []any, key string) map[string]int {
-	if len(list) == 0 {
-		return nil
+// position returns where a step leads to in a list. An item may omit one of several keys, which
+// then has its default.
+func (l lookup) position(list []any, step fieldpath.Step) (int, bool) {
+	if i, ok := step.Index(); ok {
+		return i, i < len(list)
 	}
-	if l[&list[0]] == nil {
+	keys := step.Keys()
+	if keys == nil || len(list) == 0 {
+		return 0, false
+	}
+	names, values := make([]string, len(keys)), make([]string, len(keys))
+	for i, key := range keys {
+		names[i], values[i] = key.Name, fmt.Sprint(key.Value)
+	}
+	first := l.index(list, names)
+	at, ok := first[strings.Join(values, and)]
+	for i := 0; !ok && len(keys) > 1 && i < len(keys); i++ {
+		value := values[i]
+		values[i] = ""
+		at, ok = first[strings.Join(values, and)]
+		values[i] = value
+	}
+	return at, ok
+}
+
+// and separates the values of several keys.
+const and = "\x00"
+
+// index returns the first item of each key in a list.
+func (l lookup) index(list []any, names []string) map[string]int {
+	at := keyedList{&list[0], strings.Join(names, and)}
+	if l[at] == nil {
 		first := map[string]int{}
 		for i, item := range slices.Backward(list) {
-			if object, ok := item.(merge.Object); ok && object[key] != nil {
-				first[fmt.Sprint(object[key])] = i
+			object, ok := item.(merge.Object)
+			values := make([]string, len(names))
+			for n, name := range names {
+				if object[name] != nil {
+					values[n] = fmt.Sprint(object[name])
+				} else if len(names) == 1 {
+					ok = false
+				}
+			}
+			if ok {
+				first[strings.Join(values, and)] = i
 			}
 		}
-		l[&list[0]] = first
+		l[at] = first
 	}
-	return l[&list[0]]
+	return l[at]
 }

@@ -19,6 +19,7 @@ type leftovers struct {
 	*Object
 	before, after merge.Object
 	values        lookup
+	explained     paths
 	found         finding.List
 }
 
@@ -31,7 +32,8 @@ func (m *Object) Leftovers(merged *Result, others finding.List) finding.List {
 	if !m.managed || err != nil {
 		return nil
 	}
-	l := leftovers{Object: m, before: base, after: merged.Fields, values: lookup{}}
+	l := leftovers{Object: m, before: base, after: merged.Fields, values: lookup{},
+		explained: newPaths(others)}
 	l.required(m.schema, base, merged.Fields, nil)
 	owners := ownersIn(merged.managed)
 	for _, list := range []finding.List{others, l.found} {
@@ -57,7 +59,7 @@ func (l *leftovers) required(t *schema.Type, before, after any, path fieldpath.P
 			switch now := after[name]; {
 			case now != nil:
 				l.required(of, old, now, at)
-			case f != nil && f.Required && old != nil:
+			case f != nil && f.Required && old != nil && !l.explained.near(at):
 				l.found = append(l.found, finding.Finding{
 					Code: codes.MissingField, Severity: finding.Error, Object: l.ID, Path: at,
 					Message: "Required value", Remedy: finding.Remedy{Text: "set the field"},
@@ -83,13 +85,16 @@ func (l *leftovers) required(t *schema.Type, before, after any, path fieldpath.P
 	}
 }
 
-// name names in an error the managers that keep an item from which an apply has taken the field of
-// the error.
+// name names in an error the managers that keep an object or an item from which an apply has taken
+// the field of the error.
 func (l *leftovers) name(f *finding.Finding, owners []owner) {
 	if l.values.at(l.before, f.Path) == nil || l.values.at(l.after, f.Path) != nil {
 		return
 	}
 	item := f.Path[:len(f.Path)-1]
+	for len(item) > 0 && l.values.at(l.after, item) == nil {
+		item = item[:len(item)-1]
+	}
 	patch := slices.IndexFunc(l.patches, func(p Patch) bool {
 		return p.json == nil && !p.document.Has(item)
 	})
@@ -97,27 +102,40 @@ func (l *leftovers) name(f *finding.Finding, owners []owner) {
 		return
 	}
 	f.Position = l.Position(merge.Manager(l.patches[patch].manager), item)
-	var keepers []string
+	keepers, claims := l.keepers(item, owners, isWithin)
+	if keepers == nil { // who owns only the item's keys keeps it as well
+		keepers, claims = l.keepers(item, owners, func(path, item fieldpath.Path) bool {
+			return len(path) == len(item)+1 && isAt(path, item)
+		})
+	}
+	if keepers == nil {
+		return
+	}
+	f.Claims = append(f.Claims, claims...)
+	verb, names := "owns", strings.Join(keepers, " and ")
+	if len(keepers) > 1 {
+		verb = "own"
+	}
+	f.Message += fmt.Sprintf("; %s no longer applies %s, which stays because %s %s a part of it",
+		l.patches[patch].manager, item, names, verb)
+	f.Remedy.Text = fmt.Sprintf("set the field, or remove the fields of %s there", names)
+}
+
+// keepers returns the owners of a field of an item, and a claim of each.
+func (l *leftovers) keepers(item fieldpath.Path, owners []owner,
+	keeps func(path, item fieldpath.Path) bool) (names []string, claims []merge.Claim) {
 	for _, o := range owners {
 		at := slices.IndexFunc(o.fields, func(path fieldpath.Path) bool {
-			return isWithin(path, item)
+			return keeps(path, item)
 		})
-		if at < 0 {
-			continue
+		if at >= 0 {
+			path := o.fields[at]
+			names = append(names, o.name)
+			claims = append(claims, merge.Claim{Owner: merge.Manager(o.name),
+				Value: l.values.at(l.after, path), At: path, Position: l.base.Position(path)})
 		}
-		path := o.fields[at]
-		keepers = append(keepers, o.name)
-		f.Claims = append(
-			f.Claims, merge.Claim{Owner: merge.Manager(o.name), Value: l.values.at(l.after, path),
-				At: path, Position: l.base.Position(path)})
 	}
-	if keepers != nil {
-		f.Message += fmt.Sprintf(
-			"; %s no longer applies %s, which stays because %s owns a part of it",
-			l.patches[patch].manager, item, strings.Join(keepers, " and "))
-		f.Remedy.Text = fmt.Sprintf("set the field, or remove the fields of %s there",
-			strings.Join(keepers, " and "))
-	}
+	return names, claims
 }
 
 // owner is an entry of metadata.managedFields.
@@ -146,9 +164,18 @@ func ownersIn(managed any) (owners []owner) {
 // isWithin reports whether a path of managed fields leads into an item, and not to the item itself
 // or its keys. Managed fields do not distinguish a field from a key of a map.
 func isWithin(path, item fieldpath.Path) bool {
-	if len(path) <= len(item) {
+	if len(path) <= len(item) || !isAt(path, item) {
 		return false
 	}
+	next, _ := path[len(item)].Name()
+	return len(item) == 0 ||
+		!slices.ContainsFunc(item[len(item)-1].Keys(), func(key fieldpath.ItemKey) bool {
+			return key.Name == next
+		})
+}
+
+// isAt reports whether a path begins with that of an item.
+func isAt(path, item fieldpath.Path) bool {
 	for i, step := range item {
 		name, isNamed := step.Name()
 		other, _ := path[i].Name()
@@ -156,9 +183,5 @@ func isWithin(path, item fieldpath.Path) bool {
 			return false
 		}
 	}
-	next, _ := path[len(item)].Name()
-	return len(item) == 0 ||
-		!slices.ContainsFunc(item[len(item)-1].Keys(), func(key fieldpath.ItemKey) bool {
-			return key.Name == next
-		})
+	return true
 }

@@ -118,11 +118,8 @@ func (l lookup) pathIn(t *schema.Type, value any, path fieldpath.Path) fieldpath
 			}
 			value = in[name]
 		case []any:
-			at, ok := step.Index()
-			if key, want, isItem := step.Item(); isItem {
-				at, ok = l.index(in, key)[want]
-			}
-			if !ok || at >= len(in) {
+			at, ok := l.position(in, step)
+			if !ok {
 				return append(out, path[i:]...)
 			}
 			value = in[at]
@@ -249,10 +246,10 @@ func (c *culprits) errorsWith(n int) map[string]bool {
 }
 
 // nearest returns the claim of a layer on the field of a path, or on the nearest one around it. Of
-// several, it is one with the value of the path.
+// several, it is one with the value of the path. A claim elsewhere in the object is none.
 func (c *culprits) nearest(layer merge.Owner, path fieldpath.Path) (merge.Claim, bool) {
 	value := textOf(c.values.at(c.merged.Fields, path))
-	for n := len(path); n >= 0; n-- {
+	for n := len(path); n > 0; n-- {
 		for _, value := range []string{value, ""} {
 			if claim, ok := c.claims[claimKey{layer, path[:n].String(), value}]; ok {
 				return claim, true

@@ -2,6 +2,8 @@ package source
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -112,11 +114,35 @@ func (r *Reading) Step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.No
 		return nil, nil
 	}
 	key, want, isItem := step.Item()
+	if keys := step.Keys(); !isItem && keys != nil {
+		item := r.itemBy(n, keys)
+		return item, item
+	}
 	if !isItem {
 		want, _ = step.Element()
 	}
 	item := r.item(n, key, isItem, want)
 	return item, item
+}
+
+// and separates the keys of an item that has several, and their values.
+const and = "\x00"
+
+// itemBy returns the first list item with the keys. It may omit one, which then has its default.
+func (r *Reading) itemBy(n *yaml.Node, keys []fieldpath.ItemKey) *yaml.Node {
+	names, values := make([]string, len(keys)), make([]string, len(keys))
+	for i, key := range keys {
+		names[i], values[i] = key.Name, fmt.Sprint(key.Value)
+	}
+	by := strings.Join(names, and)
+	item := r.item(n, by, true, strings.Join(values, and))
+	for i := 0; item == nil && i < len(keys); i++ {
+		value := values[i]
+		values[i] = ""
+		item = r.item(n, by, true, strings.Join(values, and))
+		values[i] = value
+	}
+	return item
 }
 
 // fewest is the number of entries from which an index of a mapping or list pays off.
@@ -141,13 +167,7 @@ func (r *Reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml
 	}
 	for _, item := range n.Content {
 		r.steps++
-		candidate := item
-		if isItem {
-			if _, candidate = r.Lookup(Target(item), key); candidate == nil {
-				continue
-			}
-		}
-		text, ok := r.Text(candidate)
+		text, ok := r.textOf(item, key, isItem)
 		switch {
 		case !ok:
 		case known == nil && text == want:
@@ -164,6 +184,29 @@ func (r *Reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml
 	}
 	r.items[at] = known
 	return known[want]
+}
+
+// textOf returns the text of an item, or of its key. Of several keys, a missing one is empty.
+func (r *Reading) textOf(item *yaml.Node, key string, isItem bool) (string, bool) {
+	if !isItem {
+		return r.Text(item)
+	}
+	names := strings.Split(key, and)
+	for i, name := range names {
+		_, value := r.Lookup(Target(item), name)
+		if value == nil && len(names) == 1 {
+			return "", false
+		}
+		names[i] = ""
+		if value != nil {
+			text, ok := r.Text(value)
+			if !ok {
+				return "", false
+			}
+			names[i] = text
+		}
+	}
+	return strings.Join(names, and), true
 }
 
 // Lookup returns a key of a mapping with its value, including a merged key.

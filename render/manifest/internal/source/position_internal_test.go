@@ -1,6 +1,7 @@
 package source
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -46,6 +47,36 @@ func TestValue(t *testing.T) {
 		if got := s.root != nil; got != tc.parsed {
 			t.Errorf("%q has %s: parsed: %v, want %v: %s", tc.text, tc.path, got, tc.parsed,
 				tc.reason)
+		}
+	}
+}
+
+// TestFind_SeveralKeys finds items that several keys name, in short lists and in lists with an index.
+func TestFind_SeveralKeys(t *testing.T) {
+	port := func(number int64, protocol string) fieldpath.Path {
+		return fieldpath.Fields("ports").Append(
+			fieldpath.ItemBy(fieldpath.ItemKey{Name: "port", Value: number},
+				fieldpath.ItemKey{Name: "protocol", Value: protocol}))
+	}
+	short := "ports:\n- {port: 53}\n- {port: 53, protocol: UDP}\n- {protocol: TCP, port: 80}\n" +
+		"- {port: 80}\n"
+	for _, text := range []string{short, short + strings.Repeat("- {port: 1}\n", fewest)} {
+		for _, tc := range []struct {
+			path fieldpath.Path
+			line int
+			why  string
+		}{
+			{port(53, "TCP"), 2, "an item may omit a key that has a default"},
+			{port(53, "UDP"), 3, "all keys count"},
+			{port(80, "TCP"), 4, "in any order, and an item that has them all comes first"},
+			{port(54, "UDP"), 1, "none has the keys"},
+		} {
+			s := &Source{File: &File{Name: "in", Data: []byte(text)}, Text: []byte(text), Line: 1,
+				Column: 1}
+			if got := s.Position(s.Find(nil, tc.path)); got.Line != tc.line {
+				t.Errorf("%s is in line %d of %q, want %d: %s", tc.path, got.Line, text, tc.line,
+					tc.why)
+			}
 		}
 	}
 }
