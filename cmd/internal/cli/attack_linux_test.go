@@ -1,25 +1,17 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
-	"unicode/utf8"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/trainweld/trainweld/internal/testenv"
 )
@@ -361,76 +353,6 @@ func limited(a attack, lines int, want string) attack {
 	return a
 }
 
-// special makes a file of a kind that attack describes.
-func special(t *testing.T, file, text string) {
-	t.Helper()
-	err := os.MkdirAll(filepath.Dir(file), 0o777)
-	target, isLink := strings.CutPrefix(text, "-> ")
-	switch {
-	case err != nil:
-	case isLink:
-		err = os.Symlink(target, file)
-	case text == "fifo":
-		err = unix.Mkfifo(file, 0o666)
-	case text == "sparse":
-		if err = os.WriteFile(file, nil, 0o666); err == nil {
-			err = os.Truncate(file, 3<<40)
-		}
-	default:
-		err = os.WriteFile(file, []byte(text), 0o666)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// marked is a TrainJob of another repository.
-const marked = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llm, " +
-	"labels: {a: MARK}}\nspec: {runtimeRef: {name: rt}, trainer: {image: MARK}}\n"
-
-// otherRepository makes a repository in the folder outside, which a run in dir does not read.
-func otherRepository(t *testing.T, dir string) {
-	outside := filepath.Join(dir, "../outside")
-	testenv.WriteIn(t, outside, "job.yaml", marked)
-	testenv.WriteIn(t, outside, "rt.yaml", valuesRuntime)
-	gitIn(t, outside, "", "init", "-q")
-	gitIn(t, outside, "", "add", ".")
-	gitIn(t, outside, "", "commit", "-qm", "a")
-}
-
-// gitFile makes a file of the folder .git, which names another one, or nothing.
-func gitFile(t *testing.T, dir, to string) {
-	err := os.RemoveAll(filepath.Join(dir, ".git"))
-	if err == nil && to != "" {
-		err = os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: "+to+"\n"), 0o666)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// manyTrees makes a revision whose trees name each other often: 10^9 files in a few objects.
-func manyTrees(t *testing.T, dir string) {
-	tree := gitIn(t, dir, "", "rev-parse", "HEAD^{tree}")
-	for range 9 {
-		var entries strings.Builder
-		for i := range 10 {
-			fmt.Fprintf(&entries, "040000 tree %s\t%0100d\n", tree, i)
-		}
-		tree = gitIn(t, dir, entries.String(), "mktree")
-	}
-	gitIn(t, dir, "", "update-ref", "refs/heads/many",
-		gitIn(t, dir, "", "commit-tree", "-m", "a", tree))
-}
-
-// deepBases makes a kustomization whose bases lie in each other.
-func deepBases(t *testing.T, dir string) {
-	for range 200 {
-		dir = filepath.Join(dir, "top")
-		testenv.WriteIn(t, dir, "kustomization.yaml", "resources: [top]\n")
-	}
-}
-
 // TestAttacks runs the program in repositories of strangers. No command of theirs runs, and no run
 // opens a connection. No run reads or writes outside of the repository. Each run ends soon, with
 // little memory and with a message.
@@ -497,92 +419,4 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The limits of a run. A machine may be busy, so the time is far above the limits of the program.
-// The race detector multiplies both.
-const (
-	mostAttackTime   = 2 * time.Minute
-	mostAttackMemory = 500 << 20
-	// of a process that builds: its parent ends it later than at its limit
-	mostBuildMemory = 1700 << 20
-)
-
-// run runs a command line in the repository.
-func (a attack) run(t *testing.T, dir, line string) {
-	t.Helper()
-	words := strings.Fields(line)
-	for i := range words {
-		words[i] = strings.ReplaceAll(words[i], "~", " ")
-	}
-	var out, in bytes.Buffer
-	if name, isInput := strings.CutPrefix(words[len(words)-1], "<"); isInput {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		words = words[:len(words)-1]
-		in.Write(text)
-	}
-	cmd := exec.Command("trainweld", words...)
-	cmd.Stdin = &in
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // the state says how it ended
-		close(ended)
-	}()
-	var most int64
-	for start := time.Now(); ; {
-		select {
-		case <-ended:
-		case <-time.After(5 * time.Millisecond):
-			most = max(most, resident(cmd.Process.Pid))
-			if testenv.Race || time.Since(start) < mostAttackTime && most < mostAttackMemory {
-				continue
-			}
-			_ = cmd.Process.Kill() // it may have ended
-			<-ended
-			t.Errorf("%s: stopped after %s at %d MiB", line, time.Since(start).Round(time.Second),
-				most>>20)
-		}
-		break
-	}
-	// The greatest of the process and of its child processes.
-	limit := int64(mostAttackMemory)
-	if strings.Contains(line, "-k") {
-		limit = mostBuildMemory
-	}
-	if usage := cmd.ProcessState.SysUsage().(*syscall.Rusage); usage.Maxrss<<10 >= limit &&
-		!testenv.Race {
-		t.Errorf("%s: a process takes %d MiB", line, usage.Maxrss>>10)
-	}
-	said := out.String()
-	if status := cmd.ProcessState.ExitCode(); status < 0 || status > 2 ||
-		strings.Contains(said, "goroutine ") {
-		t.Errorf("%s: status %d: %.2000s", line, status, said)
-	}
-	if !strings.Contains(said, a.want) {
-		t.Errorf("%s: %.2000s\nwant %q", line, said, a.want)
-	}
-	for text := range strings.Lines(said) {
-		if strings.Contains(text, "MARK") || strings.ContainsFunc(text, acts) ||
-			!utf8.ValidString(text) || strings.HasPrefix(text, "::error::x") {
-			t.Errorf("%s: shows %.300q", line, text)
-		}
-	}
-}
-
-// resident returns the bytes of memory that a process holds, or 0 if it has ended.
-func resident(pid int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	fields := strings.Fields(string(text))
-	if err != nil || len(fields) < 2 {
-		return 0
-	}
-	pages, _ := strconv.ParseInt(fields[1], 10, 64) // the kernel writes a number
-	return pages * int64(os.Getpagesize())
 }
