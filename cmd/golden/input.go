@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -43,18 +44,19 @@ func (k *foundKinds) read(fsys fs.FS, file string) error {
 // caseInput is the decoded input of a case.
 type caseInput struct {
 	*workspace.Input
-	opts  options
-	flags workspace.Flags
+	opts   *settings
+	jobSet render.Options
 	// above are the findings in the files above.
 	above finding.List
 }
 
 // load reads the files of a case.
-func (c *Case) load(opts options) (*caseInput, error) {
-	flags := workspace.Flags{Release: opts.jobSet.Release, Kubernetes: opts.kubernetes,
-		Namespace: opts.namespace,
-		Spelled:   opts.to != "jobset", Steady: true}
-	in := &caseInput{Input: workspace.New(flags), opts: opts, flags: flags}
+func (c *Case) load(opts *settings) (*caseInput, error) {
+	jobSet, err := opts.options(c)
+	if err != nil {
+		return nil, err
+	}
+	in := &caseInput{Input: workspace.New(opts.Flags), opts: opts, jobSet: jobSet}
 	for _, file := range c.above {
 		if err := in.readFile(c, file, &in.above); err != nil {
 			return nil, err
@@ -65,7 +67,7 @@ func (c *Case) load(opts options) (*caseInput, error) {
 			return nil, err
 		}
 	}
-	for _, file := range opts.patches {
+	for _, file := range opts.Flags.Patches {
 		data, err := readInput(c.fsys, file)
 		if err != nil {
 			return nil, err
@@ -76,7 +78,7 @@ func (c *Case) load(opts options) (*caseInput, error) {
 	}
 	in.DefaultPatches()
 	for i := range in.Findings {
-		in.Findings[i].Object = flags.InNamespace(in.Findings[i].Object)
+		in.Findings[i].Object = opts.InNamespace(in.Findings[i].Object)
 	}
 	return in, nil
 }
@@ -84,7 +86,7 @@ func (c *Case) load(opts options) (*caseInput, error) {
 // readFile adds the contents of one file, and appends its findings to found. It skips TrainJobs of
 // files above.
 func (in *caseInput) readFile(c *Case, file string, found *finding.List) error {
-	if slices.Contains(in.opts.patches, file) || in.IsConfig(c.fsys, file) {
+	if slices.Contains(in.opts.Flags.Patches, file) || in.IsConfig(c.fsys, file) {
 		return nil
 	}
 	data, err := readInput(c.fsys, file)

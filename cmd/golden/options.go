@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render"
@@ -18,19 +20,42 @@ import (
 	"github.com/trainweld/trainweld/render/nearest"
 )
 
-// options configure the rendering of a case.
-type options struct {
-	to, namespace, kubernetes string
-	patches                   []string // files, below the tested folder
-	showNotes                 bool
-	jobSet                    render.Options
-	pods                      render.PodsOptions
+// settings are the options of a case: flags of trainweld render.
+type settings struct {
+	option.Render
+	command *cobra.Command // that has the flags
+	folder  string         // of Flux's scripts, below the tested folder
+	index   string         // of Pods, as the last release had it
 }
 
-// options reads the options.yaml files of the case, the nearest last, and adds the problems in them
-// to the result.
-func (c *Case) options(to *Result) (options, error) {
-	opts := options{to: "jobset"}
+func newSettings() *settings {
+	s := &settings{Render: option.Render{Global: &option.Global{}}, command: &cobra.Command{}}
+	s.Steady = true
+	s.Inputs(&s.Flags)
+	s.Global.Add(s.command)
+	s.AddResult(nil, s.command, "jobset", "jobs", "pods")
+	s.command.Flags().Var((*option.Repeated)(&s.Flags.Patches), "patch", "")
+	return s
+}
+
+// names are the flags that an options.yaml may set.
+func names() []string {
+	return []string{"all", "as", "feature-gates", "flux-templates", "force-manager", "job",
+		"jobset-uid", "kubernetes-version", "namespace", "on-conflict", "owner-references", "patch",
+		"to", "trainer-version"}
+}
+
+// former are the options of the last release, which are still read with a warning, with what to use
+// instead.
+func former() map[string]string {
+	return map[string]string{
+		"all-indexes": "job: JOB/all", "index": "job: JOB/INDEX", "show-notes": "all"}
+}
+
+// settings reads the options.yaml files of the case, the nearest last, and adds the problems in
+// them to the result.
+func (c *Case) settings(to *Result) (*settings, error) {
+	s := newSettings()
 	for _, folder := range append(c.folders(), path.Join(c.Name, wantFolder)) {
 		file := path.Join(folder, optionsFile)
 		data, err := ownfile.ReadFS(c.fsys, file)
@@ -38,26 +63,34 @@ func (c *Case) options(to *Result) (options, error) {
 			continue
 		}
 		if err != nil {
-			return opts, fmt.Errorf("%s: %w", c.at(file), err)
+			return s, fmt.Errorf("%s: %w", c.at(file), err)
 		}
-		r := optionsReader{c: c, file: file, opts: &opts}
+		r := optionsReader{c: c, file: file, to: s}
 		r.read(data)
 		to.Failures, to.Warnings = append(to.Failures, r.problems...),
 			append(to.Warnings, r.warnings...)
 	}
-	opts.pods.Stored = opts.jobSet.As == render.Stored
-	opts.pods.OwnerReferences = opts.jobSet.OwnerReferences
-	if opts.to != "jobset" {
-		// The JobSet's own defaults would look like explicit values.
-		opts.jobSet.As = render.Applied
+	s.Spelled = s.To != "jobset"
+	if s.index != "" {
+		job := s.command.Flag("job").Value.String()
+		return s, option.Set(s.command, "job", job+"/"+s.index)
 	}
-	return opts, nil
+	return s, nil
+}
+
+// options returns the library's options.
+func (s *settings) options(c *Case) (opts render.Options, err error) {
+	opts = s.Options()
+	if s.folder != "" {
+		opts.FluxTemplates, err = fs.Sub(c.fsys, s.folder)
+	}
+	return opts, err
 }
 
 type optionsReader struct {
 	c        *Case
 	file     string
-	opts     *options
+	to       *settings
 	problems []Failure
 	warnings []Failure // of options that are gone with the next release
 }
@@ -96,97 +129,100 @@ func (r *optionsReader) read(data []byte) {
 		r.reject(root, "options are a map, such as to: pods")
 		return
 	}
-	all, seen := map[string]setting{}, map[string]bool{}
-	for _, s := range settings() {
-		all[s.Name] = s
-	}
-	var names []string // of today
-	for _, s := range Settings() {
-		names = append(names, s.Name)
-	}
+	seen, known := map[string]bool{}, names()
 	var keys []string
 	for i := 0; i < len(root.Content); i += 2 {
 		keys = append(keys, root.Content[i].Value)
 	}
-	if len(keys) > 0 && !nearest.Any(keys, slices.Collect(maps.Keys(all))) {
+	if len(keys) > 0 && !nearest.Any(keys, slices.AppendSeq(names(), maps.Keys(former()))) {
 		// the file may be any, so no key is repeated
-		r.reject(root, "has none of the options %s", strings.Join(names, ", "))
+		r.reject(root, "has none of the options %s", strings.Join(known, ", "))
 		return
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		option, known := all[key.Value]
+		instead, isFormer := former()[key.Value]
 		switch {
 		case seen[key.Value]:
 			r.reject(key, "duplicate option %s; keep one", key.Value)
 		case key.Value == "generate-secrets":
 			r.reject(key, "want never holds Secrets; remove generate-secrets")
-		case !known:
-			hint := "there are " + strings.Join(names, ", ")
-			if near := nearest.To(key.Value, names); near != "" {
+		case !isFormer && !slices.Contains(known, key.Value):
+			hint := "there are " + strings.Join(known, ", ")
+			if near := nearest.To(key.Value, known); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
 			r.reject(key, "there is no option %q; %s", key.Value, hint)
 		default:
-			text, err := option.read(value)
-			if err == nil {
-				err = option.set(r, value, text)
-			}
-			if err != nil {
+			if err := r.set(key.Value, value); err != nil {
 				r.reject(value, "%s: %v", key.Value, err)
 			}
-			if option.Instead != "" {
-				r.warnings = append(
-					r.warnings, r.failure(key, "%s is gone with the next release: use %s",
-						key.Value, option.Instead))
-			}
+		}
+		if isFormer {
+			r.warnings = append(r.warnings, r.failure(key,
+				"%s is gone with the next release: use %s", key.Value, instead))
 		}
 		seen[key.Value] = true
 	}
 }
 
-// scalarOrItems returns the items of a list, or a single value as a list.
-func scalarOrItems(n *yaml.Node) []*yaml.Node {
-	if n.Kind == yaml.SequenceNode {
-		return n.Content
+// set sets an option. A list replaces that of a folder above.
+func (r *optionsReader) set(name string, n *yaml.Node) error {
+	values := []*yaml.Node{n}
+	if list, ok := r.to.list(name); ok {
+		*list = nil
+		if n.Kind == yaml.SequenceNode {
+			values = n.Content
+		}
 	}
-	return []*yaml.Node{n}
+	for _, value := range values {
+		if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
+			return errors.New("set one word")
+		}
+		text, err := value.Value, error(nil)
+		if name == "patch" || name == "flux-templates" {
+			if text, err = r.path(text); err != nil {
+				return err
+			}
+		}
+		switch name {
+		case "flux-templates":
+			r.to.folder = text
+		case "index":
+			if _, err = render.ParseIndexRange(text); err == nil {
+				r.to.index = text
+			}
+		case "all-indexes":
+			if r.to.index = ""; text == "true" {
+				r.to.index = "all"
+			} else if text != "false" {
+				err = fmt.Errorf("%q is neither true nor false", text)
+			}
+		case "show-notes":
+			err = option.Set(r.to.command, "all", text)
+		default:
+			err = option.Set(r.to.command, name, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func scalarText(n *yaml.Node) (string, error) {
-	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return "", errors.New("set one word")
+// list returns the values of an option that also takes a list.
+func (s *settings) list(name string) (*[]string, bool) {
+	switch name {
+	case "patch":
+		return &s.Flags.Patches, true
+	case "force-manager":
+		return &s.Force, true
 	}
-	return n.Value, nil
-}
-
-func truth(n *yaml.Node) (bool, error) {
-	value := false
-	if n.Tag != "!!bool" || n.Decode(&value) != nil {
-		return false, errors.New("set true or false")
-	}
-	return value, nil
-}
-
-func word(n *yaml.Node, allowed ...string) (string, error) {
-	value, err := scalarText(n)
-	if err != nil || slices.Contains(allowed, value) {
-		return value, err
-	}
-	err = fmt.Errorf("unsupported value %q: supported values: %s", value,
-		strings.Join(allowed, ", "))
-	if near := nearest.To(value, allowed); near != "" {
-		err = fmt.Errorf("%w; did you mean %s?", err, near)
-	}
-	return "", err
+	return nil, false
 }
 
 // path returns a path below the tested folder, relative to the folder of the options in the file.
-func (r *optionsReader) path(n *yaml.Node) (string, error) {
-	name, err := scalarText(n)
-	if err != nil {
-		return "", err
-	}
+func (r *optionsReader) path(name string) (string, error) {
 	full := path.Join(path.Dir(r.file), name)
 	if path.IsAbs(name) || !fs.ValidPath(full) {
 		return "", fmt.Errorf("%s leads out of the tested folder; use a path within it", name)

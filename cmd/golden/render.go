@@ -62,7 +62,7 @@ func (in *caseInput) render() (*rendering, error) {
 		name := outputname.Of(render.ObjectOf(j.TrainJob), manifest.YAML)
 		r.files[name], r.objects[name] = b.Bytes(), objects
 	}
-	if text := findingsText(r.findings, in.opts.showNotes); len(text) > 0 {
+	if text := findingsText(r.findings, in.opts.All); len(text) > 0 {
 		r.files[Findings] = text
 	}
 	return r, nil
@@ -110,7 +110,7 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 		}
 		return nil, found
 	}
-	opts := in.opts.jobSet
+	opts := in.jobSet
 	opts.Release = j.Release()
 	// The error repeats the findings.
 	out, _ := render.JobSet(
@@ -121,7 +121,7 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 		return nil, found
 	}
 	place := func(c merge.Claim) merge.Claim { return in.Claim(j, c) }
-	if in.opts.to == "jobset" {
+	if in.opts.To == "jobset" {
 		objects := []renderedObject{
 			{out.JobSet, func() (*diff.Owners, error) {
 				return diff.OwnersOf(out.History), nil
@@ -150,7 +150,7 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 func (in *caseInput) foundAbove(runtime fieldpath.Object, missing bool) finding.List {
 	var found finding.List
 	for _, f := range in.above {
-		of := in.flags.InNamespace(f.Object)
+		of := in.opts.InNamespace(f.Object)
 		if of == runtime || missing && f.Severity >= finding.Error &&
 			of.Kind != trainer.TrainJobKind {
 			found = append(found, f)
@@ -162,7 +162,7 @@ func (in *caseInput) foundAbove(runtime fieldpath.Object, missing bool) finding.
 // children returns the Jobs with the Service and the claims, or the Pods.
 func (in *caseInput) children(out *render.Objects, r *release.Release,
 	place func(merge.Claim) merge.Claim) ([]renderedObject, finding.List) {
-	opts := in.opts.pods
+	opts := in.opts.Pods()
 	opts.Release, opts.Companions = r, out.Companions
 	made, err := render.Jobs(out.JobSet, opts.JobsOptions)
 	if err != nil {
@@ -175,7 +175,7 @@ func (in *caseInput) children(out *render.Objects, r *release.Release,
 			return owners(child)
 		}, place})
 	}
-	if in.opts.to == "jobs" {
+	if in.opts.To == "jobs" {
 		for _, child := range made.Jobs {
 			add(child.Job)
 		}
@@ -200,7 +200,7 @@ func (in *caseInput) children(out *render.Objects, r *release.Release,
 		if err != nil {
 			return nil, append(made.Findings, noChildren(out.JobSet, err))
 		}
-		if in.opts.to == "pods" {
+		if in.opts.To == "pods" {
 			add(pod)
 			continue
 		}

@@ -115,7 +115,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		return nil, errors.New("the case is not a result of Find")
 	}
 	r := &Result{Case: c}
-	settings, err := c.options(r)
+	settings, err := c.settings(r)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +123,9 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		return r, nil
 	}
 	if opts.Release != nil {
-		settings.jobSet.Release = opts.Release
+		settings.Release = opts.Release
 	}
-	settings.kubernetes = cmp.Or(opts.Kubernetes, settings.kubernetes)
+	settings.Kubernetes = cmp.Or(opts.Kubernetes, settings.Kubernetes)
 	in, err := c.load(settings)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		r.fail(c.at(c.Name), "the case holds no TrainJob; add one, or remove its want folder")
 		return r, nil
 	}
-	if err := in.UnknownManager(settings.jobSet.ForceManagers); err != nil {
+	if err := in.UnknownManager(settings.Force); err != nil {
 		r.fail(c.at(c.Name), "force-manager: %v", err)
 		return r, nil
 	}

@@ -29,8 +29,8 @@ var rooms = []string{
 }
 
 // TestRooms holds that imports point one way: rooms, commands, this package, the program. No
-// command imports another, and the library imports none of them, except that a golden case starts
-// from a workspace.
+// command imports another, and the library imports none of them, except that a golden case is a
+// workspace with the options of render.
 func TestRooms(t *testing.T) {
 	const commands, program = "cmd/internal/command/", "cmd/trainweld"
 	seen := 0
@@ -43,9 +43,9 @@ func TestRooms(t *testing.T) {
 			switch usedRank := slices.Index(rooms, used); {
 			case usedRank >= 0 && rank >= 0 && usedRank > rank:
 				t.Errorf("%s imports %s, which comes after it", name, used)
-			// its cases are workspaces of a bounded tree
-			case name == "cmd/golden" &&
-				(used == "cmd/internal/workspace" || used == "cmd/internal/host"):
+			// its cases are workspaces of a bounded tree, with options of render
+			case name == "cmd/golden" && slices.Contains([]string{"cmd/internal/workspace",
+				"cmd/internal/host", "cmd/internal/option"}, used):
 			case usedRank >= 0 && rank < 0 && name != "cmd/internal/cli" &&
 				!strings.HasPrefix(name, commands):
 				t.Errorf("%s imports %s; only commands may", name, used)

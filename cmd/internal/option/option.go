@@ -79,17 +79,40 @@ func AddOnConflict(cmd *cobra.Command, rule *string, usual, help string) {
 	if usual == "last" {
 		words = []string{"last", "fail"}
 	}
-	cmd.Flags().StringVar(rule, "on-conflict", usual, help)
-	commandline.Words(cmd, "on-conflict", words...)
+	AddWord(cmd, rule, "on-conflict", words, help)
 }
 
-// ParseOnConflict parses the value of --on-conflict.
-func ParseOnConflict(word string) (render.OnConflict, error) {
-	rule := render.Fail
+// ParseOnConflict returns the meaning of a value of --on-conflict.
+func ParseOnConflict(word string) render.OnConflict {
 	if word == "last" {
-		rule = render.Last
+		return render.Last
 	}
-	return rule, OneOf("--on-conflict", word, "fail", "last")
+	return render.Fail
+}
+
+// AddWord adds a flag with a fixed set of values, of which the first one is its default.
+func AddWord(cmd *cobra.Command, value *string, name string, words []string, help string) {
+	*value = words[0]
+	flag := parsedFlag{text: words[0], kind: "string", parse: func(text string) error {
+		*value = text
+		return OneOf("--"+name, text, words...)
+	}}
+	cmd.Flags().Var(&flag, name, help)
+	commandline.Words(cmd, name, words...)
+}
+
+// Set sets a flag of a command to a text of a file. The error names no flag, since the file has the
+// name.
+func Set(cmd *cobra.Command, name, text string) error {
+	flag := cmd.Flag(name)
+	if flag.Value.Type() == "bool" && text != "true" && text != "false" {
+		return fmt.Errorf("%q is neither true nor false", text)
+	}
+	if err := flag.Value.Set(text); err != nil {
+		_, problem, _ := strings.Cut(err.Error(), ": ")
+		return errors.New(problem)
+	}
+	return nil
 }
 
 // parsedFlag is a flag whose texts a function takes or rejects.

@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
+	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -72,18 +73,10 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 				OneOf("-o", flags.Format, "yaml", "json", NameFormat, TableFormat, WideFormat)
 		}
 	}
-	var err error
-	if opts.OnConflict, err = ParseOnConflict(flags.OnConflict); err != nil {
+	if err := cmp.Or(flags.checkFor(), flags.checkIneffective()); err != nil {
 		return 0, opts, err
 	}
-	err = cmp.Or(OneOf("--to", flags.To, "jobset", "jobs", "pods", PodSets),
-		OneOf("--as", flags.As, "applied", "stored"), flags.checkFor(), flags.checkIneffective())
-	if err != nil {
-		return 0, opts, err
-	}
-	if flags.As == "stored" {
-		opts.As = render.Stored
-	}
+	opts = flags.Options()
 	switch {
 	case flags.Old != "" && flags.Git != "":
 		return 0, opts, errors.New("--git and --old exclude each other: use one of the two")
@@ -99,15 +92,63 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 				"--to=jobs: leave --as and --for out; Pods that exist never change, and others " +
 				"follow their Job")
 	}
-	opts.FeatureGates = flags.FeatureGates
 	if flags.Secrets {
 		opts.Secrets = rand.Reader
 	}
 	if flags.FluxTemplates != "" {
 		opts.FluxTemplates = os.DirFS(flags.FluxTemplates)
 	}
-	opts.OwnerReferences = flags.OwnerReferences
 	return format, opts, flags.CheckPaths()
+}
+
+// Options returns the library's options for a JobSet. For Jobs and Pods it is one as it is applied:
+// the API server's defaults would look like values of its own.
+func (flags Render) Options() render.Options {
+	opts := render.Options{OnConflict: ParseOnConflict(flags.OnConflict),
+		ForceManagers: flags.Force, FeatureGates: flags.FeatureGates,
+		OwnerReferences: flags.OwnerReferences}
+	if flags.As == "stored" && flags.To == "jobset" {
+		opts.As = render.Stored
+	}
+	return opts
+}
+
+// Pods returns the library's options for Pods, which include the options for Jobs.
+func (flags Render) Pods() render.PodsOptions {
+	opts := flags.Children.pods
+	opts.Stored, opts.OwnerReferences = flags.As == "stored", flags.OwnerReferences
+	return opts
+}
+
+// AddResult adds the flags that say what a rendering makes. An options.yaml has them by name, and a
+// RenderTrainJobs has most. kinds are the values of --to, the default first.
+func (flags *Render) AddResult(p *host.Program, cmd *cobra.Command, kinds ...string) {
+	f := cmd.Flags()
+	AddWord(cmd, &flags.To, "to", kinds,
+		"the objects to render: jobset, with ConfigMaps, Secrets and PodGroups; jobs, with the "+
+			"Service and the volume claims; pods; or podsets, which Kueue counts")
+	AddAs(cmd, &flags.As)
+	AddOnConflict(cmd, &flags.OnConflict, "fail",
+		"fail, an error where managers disagree, or last, a warning, and the last patch wins as "+
+			"in the cluster")
+	AddForceManager(p, cmd, &flags.Force, &flags.Flags)
+	f.StringVar(&flags.FluxTemplates, "flux-templates", "",
+		"the folder of Flux's scripts in the trainer module: "+
+			"pkg/runtime/framework/plugins/flux/templates")
+	f.BoolVar(&flags.OwnerReferences, "owner-references", false,
+		"add the controllers' owner references, without uids of a cluster")
+	f.StringVar((*string)(&flags.Children.pods.JobSetUID), "jobset-uid", "",
+		"with --to=jobs or --to=pods: the uid of the JobSet, for the labels that carry it")
+	flags.Children.Add(
+		f, "with --to=pods: only the Pods of this Job, or of this replicated job; INDEX is N, "+
+			"N..M, or all, also the Pods that a Job creates only as others finish")
+}
+
+// AddAs adds the flag --as.
+func AddAs(cmd *cobra.Command, as *string) {
+	AddWord(cmd, as, "as", []string{"applied", "stored"},
+		"applied: as the controllers send objects to the API server; stored: with the defaults "+
+			"of the API server and the webhooks")
 }
 
 // The values of --for.
@@ -124,11 +165,9 @@ func NoExtended() error {
 			"policy file")
 }
 
-// checkFor returns an error for an unknown value of --for, and for objects that nobody applies.
+// checkFor returns an error for objects that nobody applies.
 func (flags Render) checkFor() error {
 	switch {
-	case flags.For == "":
-		return nil
 	case flags.For == ForRuntime && (flags.To != "jobset" || flags.As == "stored"):
 		return errors.New("--for=runtime makes runtimes of TrainJobs: remove --to and --as")
 	case flags.For == ForApply && flags.To != "jobset":
@@ -136,7 +175,7 @@ func (flags Render) checkFor() error {
 			"--for=apply renders JobSets: the JobSet controller makes the %s of an applied "+
 				"JobSet; remove --to", strings.ToUpper(flags.To[:1])+flags.To[1:])
 	}
-	return OneOf("--for", flags.For, ForReview, ForApply, ForRuntime)
+	return nil
 }
 
 // checkIneffective returns an error for flags that have no effect on Pod sets.
@@ -173,22 +212,26 @@ const (
 )
 
 // Children holds the flags of Jobs and Pods for --to=jobs and --to=pods.
-type Children struct{ selection, jobSetUID string }
-
-// Add adds the flag.
-func (c *Children) Add(f *pflag.FlagSet, help string) {
-	f.StringVar(&c.selection, "job", "", "`JOB[/INDEX]`: "+help)
+type Children struct {
+	selection string
+	pods      render.PodsOptions
 }
 
-// AddUID adds the flag for the uid of the JobSet.
-func (c *Children) AddUID(f *pflag.FlagSet) {
-	f.StringVar(&c.jobSetUID, "jobset-uid", "",
-		"with --to=jobs or --to=pods: the uid of the JobSet, for the labels that carry it")
+// Add adds the flag --job.
+func (c *Children) Add(f *pflag.FlagSet, help string) {
+	flag := parsedFlag{parse: func(text string) error {
+		c.selection = text
+		if err := c.pods.Select(text); err != nil {
+			return fmt.Errorf("--job: %w", err)
+		}
+		return nil
+	}}
+	f.Var(&flag, "job", "`JOB[/INDEX]`: "+help)
 }
 
 // Check returns an error for a selection of objects that are not among the rendered kinds.
 func (c *Children) Check(to string, kinds ...string) error {
-	if c.jobSetUID != "" && to != "jobs" && to != "pods" {
+	if c.pods.JobSetUID != "" && to != "jobs" && to != "pods" {
 		return fmt.Errorf(
 			"--jobset-uid has no effect on --to=%s: add --to=jobs or --to=pods, or remove it", to)
 	}
@@ -197,17 +240,6 @@ func (c *Children) Check(to string, kinds ...string) error {
 	}
 	return fmt.Errorf("--job has no effect on --to=%s: add --to=%s, or remove it", to,
 		strings.Join(kinds, " or --to="))
-}
-
-// Options returns the library's options for Pods, which include the options for Jobs.
-func (c *Children) Options(view render.View, owners bool) (render.PodsOptions, error) {
-	opts := render.PodsOptions{JobsOptions: render.JobsOptions{
-		Stored: view == render.Stored, OwnerReferences: owners, JobSetUID: types.UID(c.jobSetUID),
-	}}
-	if err := opts.Select(c.selection); err != nil {
-		return opts, fmt.Errorf("--job: %w", err)
-	}
-	return opts, nil
 }
 
 // NoPods returns a usage error for indexes that no Pod of the run has.

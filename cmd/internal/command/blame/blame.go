@@ -143,12 +143,11 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.view.Format, "output", "o", "text",
 		"text, json, html (a page) or wide (a table)")
-	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
-	f.StringVar(&flags.For, "for", option.ForReview,
+	option.AddWord(cmd, &flags.To, "to", []string{"jobset", "jobs", "pods"},
+		"what to show: jobset, jobs or pods")
+	option.AddWord(cmd, &flags.For, "for", []string{option.ForReview, option.ForRuntime},
 		"review: what the controller applies; runtime: the runtime that extended patches make")
-	f.StringVar(&flags.As, "as", "applied",
-		"applied: as the controllers send objects to the API server; stored: with the defaults "+
-			"of the API server and the webhooks")
+	option.AddAs(cmd, &flags.As)
 	option.AddOnConflict(cmd, &flags.OnConflict, "last",
 		"last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
@@ -162,9 +161,6 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false,
 		"show the file and line that each line comes from")
 	commandline.Words(cmd, "output", blameview.Formats()...)
-	commandline.Words(cmd, "to", "jobset", "jobs", "pods")
-	commandline.Words(cmd, "for", option.ForReview, option.ForRuntime)
-	commandline.Words(cmd, "as", "applied", "stored")
 	return cmd
 }
 
@@ -178,8 +174,7 @@ func isPath(arg string) bool {
 
 func run(p *host.Program, flags blameFlags) error {
 	format := flags.view.Format
-	if err := cmp.Or(option.OneOf("-o", format, blameview.Formats()...),
-		option.OneOf("--for", flags.For, option.ForReview, option.ForRuntime)); err != nil {
+	if err := option.OneOf("-o", format, blameview.Formats()...); err != nil {
 		return exit.Usage(err)
 	}
 	if format != "text" && flags.view.ShowOrigin {

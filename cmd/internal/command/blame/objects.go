@@ -41,14 +41,8 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 	if err := flags.Children.Check(flags.To, "jobs", "pods"); err != nil {
 		return nil, nil, exit.Usage(err)
 	}
-	podOpts, err := flags.Children.Options(opts.As, false)
-	if err != nil {
-		return nil, nil, exit.Usage(err)
-	}
-	if flags.To != "jobset" {
-		shared.Spelled, opts.As = true, render.Applied
-	}
-	opts.ForceManagers = flags.Force
+	shared.Spelled = flags.To != "jobset"
+	podOpts := flags.Pods()
 	p, merges := objectmerge.Applies(p, flags.Flags, flags.Schema)
 	if merges {
 		return blameOther(p, flags)

@@ -224,9 +224,8 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 		return nil, 0,
 			errors.New("nothing to check: name files or directories, or - for standard input")
 	}
-	onConflict, errRule := option.ParseOnConflict(flags.onConflict)
-	levels, errLevels := option.ParseSeverities(flags.severity)
-	if err := cmp.Or(option.KnownFormat(flags.format), errRule, errLevels); err != nil {
+	levels, err := option.ParseSeverities(flags.severity)
+	if err := cmp.Or(option.KnownFormat(flags.format), err); err != nil {
 		return nil, 0, err
 	}
 	switch {
@@ -241,7 +240,7 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 			errors.New("--old: name a file or a directory; only the new state may come from " +
 				"standard input")
 	}
-	return levels, onConflict,
+	return levels, option.ParseOnConflict(flags.onConflict),
 		cmp.Or(flags.Color.Check(flags.format), option.CheckDefinitions(flags.definitions),
 			flags.CheckPaths())
 }

@@ -149,12 +149,10 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddSelector(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text",
 		"text, json, markdown for a pull request, or html")
-	f.StringVar(&flags.to, "to", "jobset",
+	option.AddWord(cmd, &flags.to, "to", []string{"jobset", "jobs", "pods"},
 		"what to compare: jobset, jobs or pods; a JobSet has its ConfigMaps and PodGroups, Jobs "+
 			"their Service and volume claims")
-	f.StringVar(&flags.as, "as", "applied",
-		"applied: as the controllers send objects to the API server; stored: with the defaults "+
-			"of the API server and the webhooks")
+	option.AddAs(cmd, &flags.as)
 	option.AddOnConflict(cmd, &flags.onConflict, "last",
 		"last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
@@ -163,8 +161,6 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddRecreate(f, &flags.recreate)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also if objects differ")
 	commandline.Words(cmd, "output", "text", "json", "markdown", "html")
-	commandline.Words(cmd, "to", "jobset", "jobs", "pods")
-	commandline.Words(cmd, "as", "applied", "stored")
 	return cmd
 }
 
@@ -300,14 +296,9 @@ func isForReview(f finding.Finding) bool {
 
 // options parses the flags with a fixed set of values.
 func (flags *diffFlags) options() (render.Options, error) {
-	opts := render.Options{ForceManagers: flags.force}
-	err := cmp.Or(
-		option.OneOf("-o", flags.format, "text", "json", "markdown", "html"),
-		option.OneOf("--to", flags.to, "jobset", "jobs", "pods"),
-		option.OneOf("--as", flags.as, "applied", "stored"),
-		option.OneOf("--on-conflict", flags.onConflict, "last", "fail"),
-	)
-	if err != nil {
+	opts := render.Options{ForceManagers: flags.force,
+		OnConflict: option.ParseOnConflict(flags.onConflict)}
+	if err := option.OneOf("-o", flags.format, "text", "json", "markdown", "html"); err != nil {
 		return opts, err
 	}
 	if flags.rest != "" && flags.format != "markdown" {
@@ -319,9 +310,6 @@ func (flags *diffFlags) options() (render.Options, error) {
 		return opts, err
 	}
 	opts.FeatureGates = flags.FeatureGates
-	if flags.onConflict == "last" {
-		opts.OnConflict = render.Last
-	}
 	if flags.as == "stored" {
 		opts.As = render.Stored
 	}

@@ -242,14 +242,8 @@ func (f *function) add(d *manifest.Document, jobs bool) {
 func (f *function) run() []*resourcelist.Item {
 	f.findings = f.in.Findings
 	placing := newPlacing(f.list.Items)
-	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force,
-		FeatureGates: f.opts.FeatureGates}
 	flags := f.opts.Render
-	// Options returns no error here: fn has no option for an invalid value
-	podOpts, _ := flags.Children.Options(opts.As, false)
-	if flags.To != "jobset" {
-		opts.As = render.Applied
-	}
+	opts, podOpts := flags.Options(), flags.Pods()
 	renamed := formerOf(f.in, f.jobs)
 	for _, j := range f.in.Jobs {
 		renamed.updateReference(j, f.in)
@@ -290,7 +284,7 @@ func (f *function) run() []*resourcelist.Item {
 						"patches"},
 			})
 		}
-		placing.put(f.jobs[j.Document], made, f.opts.add)
+		placing.put(f.jobs[j.Document], made, f.opts.mode == addMode)
 	}
 	return placing.items()
 }

@@ -6,94 +6,73 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
-	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/manifest"
-	"github.com/trainweld/trainweld/render/release"
-	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // fnOptions are the options of a function.
 type fnOptions struct {
 	option.Render
-	conflict render.OnConflict
-	as       render.View
-	add      bool   // keep the TrainJobs, and add their JobSets next to them
-	patches  string // the text of inline patches, in addition to files
-	version  *string
-	minor    *string // of Kubernetes
-	gates    string
-	at       string   // the path of the options in the functionConfig, before their names
-	former   []misuse // options that the next release does not read
+	mode    string   // replace the TrainJobs, or add their JobSets next to them
+	patches string   // the text of inline patches, in addition to files
+	at      string   // the path of the options in the functionConfig, before their names
+	former  []misuse // options that the next release does not read
 }
+
+const addMode = "add"
 
 // renderKind is the kind of a functionConfig with the options of a rendering.
 const renderKind = "RenderTrainJobs"
 
-// fnOption is an option of the functionConfig.
-type fnOption struct {
-	name   string
-	values []string // the allowed values; nil allows any
-	set    func(o *fnOptions, value string)
-}
+// fnOption is an option of the functionConfig, with the flag that has the same meaning.
+type fnOption struct{ name, flag string }
 
 // fnOptionList returns the options in the order of the help.
 func fnOptionList() []fnOption {
-	lines := func(set func(o *fnOptions, all []string)) func(*fnOptions, string) {
-		return func(o *fnOptions, value string) {
-			var all []string
-			for line := range strings.Lines(value) {
-				if line = strings.TrimSpace(line); line != "" {
-					all = append(all, line)
-				}
+	return []fnOption{{"to", "to"}, {"as", "as"}, {"for", "for"}, {"onConflict", "on-conflict"},
+		{"forceManagers", "force-manager"}, {"mode", "mode"}, {"trainerVersion", "trainer-version"},
+		{"kubernetesVersion", "kubernetes-version"}, {"featureGates", "feature-gates"},
+		{"namespace", "namespace"}, {"patches", "patches"}, {"files", "files"},
+		{"runtimeFiles", "runtime-files"}, {"patchFiles", "patch-files"}, {"policy", "policy"},
+		{"recursive", "recursive"}, {"strict", "strict"}, {"all", "all"}}
+}
+
+// command returns a command that has the options as flags: those of render, and a function's own.
+func (o *fnOptions) command() *cobra.Command {
+	cmd := &cobra.Command{}
+	f := cmd.Flags()
+	o.Global.Inputs(&o.Flags)
+	o.Global.Add(cmd)
+	o.AddResult(nil, cmd, "jobset", "jobs", "pods")
+	option.AddWord(cmd, &o.For, "for", []string{option.ForReview, option.ForApply}, "")
+	option.AddWord(cmd, &o.mode, "mode", []string{"replace", addMode}, "")
+	option.AddPolicy(f, &o.Flags)
+	option.AddRecursive(f, &o.Flags)
+	f.BoolVar(&o.Strict, "strict", false, "")
+	f.StringVar(&o.patches, "patches", "", "")
+	f.Var((*option.Repeated)(&o.Files), "files", "")
+	f.Var((*option.Repeated)(&o.Runtimes), "runtime-files", "")
+	f.Var((*option.Repeated)(&o.Flags.Patches), "patch-files", "")
+	return cmd
+}
+
+// set sets an option. One that may have several values has one a line.
+func (of fnOption) set(cmd *cobra.Command, text string) error {
+	if cmd.Flag(of.flag).Value.Type() != (*option.Repeated)(nil).Type() {
+		return option.Set(cmd, of.flag, text)
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			if err := option.Set(cmd, of.flag, line); err != nil {
+				return err
 			}
-			set(o, all)
 		}
 	}
-	return []fnOption{
-		{"to", []string{"jobset", "jobs", "pods"}, func(o *fnOptions, value string) {
-			o.To = value
-		}},
-		{"as", []string{"applied", "stored"}, func(o *fnOptions, value string) {
-			if value == "stored" {
-				o.as = render.Stored
-			}
-		}},
-		{"for", []string{option.ForReview, option.ForApply}, func(o *fnOptions, value string) {
-			o.For = value
-		}},
-		{"onConflict", []string{"fail", "last"}, func(o *fnOptions, value string) {
-			if value == "last" {
-				o.conflict = render.Last
-			}
-		}},
-		{"forceManagers", nil, lines(func(o *fnOptions, managers []string) { o.Force = managers })},
-		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) {
-			o.add = value == "add"
-		}},
-		{"trainerVersion", nil, func(o *fnOptions, value string) { o.version = &value }},
-		{"kubernetesVersion", nil, func(o *fnOptions, value string) { o.minor = &value }},
-		{"featureGates", nil, func(o *fnOptions, value string) { o.gates = value }},
-		{"namespace", nil, func(o *fnOptions, value string) { o.Namespace = value }},
-		{"patches", nil, func(o *fnOptions, value string) { o.patches = value }},
-		{"files", nil, lines(func(o *fnOptions, paths []string) { o.Files = paths })},
-		{"runtimeFiles", nil, lines(func(o *fnOptions, paths []string) { o.Runtimes = paths })},
-		{"patchFiles", nil, lines(func(o *fnOptions, paths []string) { o.Flags.Patches = paths })},
-		{"policy", nil, func(o *fnOptions, value string) { o.Policy = value }},
-		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) {
-			o.Recursive = value == "true"
-		}},
-		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) {
-			o.Strict = value == "true"
-		}},
-		{"all", []string{"false", "true"}, func(o *fnOptions, value string) {
-			o.All = value == "true"
-		}},
-	}
+	return nil
 }
 
 // misuse is an error in a field of the functionConfig.
@@ -103,7 +82,8 @@ func (m misuse) Error() string { return fmt.Sprintf("functionConfig: %s: %s", m.
 
 // parseFnOptions parses the functionConfig, which may be nil. It returns all errors in it.
 func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
-	o := &fnOptions{Render: option.Render{To: "jobset", Global: &option.Global{}}, at: "."}
+	o := &fnOptions{Render: option.Render{Global: &option.Global{}}, at: "."}
+	cmd := o.command()
 	if config == nil {
 		return o, nil
 	}
@@ -154,16 +134,9 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 						"; the options are " + strings.Join(names, ", ")})
 			continue
 		}
-		known := options[i]
-		if known.values != nil && !slices.Contains(known.values, value) {
-			wrong = append(
-				wrong, misuse{
-					o.at + key,
-					fmt.Sprintf("unsupported value %q: supported values: %s%s", value,
-						strings.Join(known.values, ", "), option.DidYouMean(value, known.values))})
-			continue
+		if err := options[i].set(cmd, value); err != nil {
+			wrong = append(wrong, misuse{o.at + key, err.Error()})
 		}
-		known.set(o, value)
 	}
 	for name, paths := range map[string][]string{"files": o.Files, "runtimeFiles": o.Runtimes,
 		"patchFiles": o.Flags.PatchFiles()} {
@@ -174,33 +147,12 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 					"standard input is the ResourceList itself; name files or directories"})
 		}
 	}
-	if o.Policy == manifest.Stdin {
-		wrong = append(
-			wrong, misuse{o.at + "policy", "standard input is the ResourceList itself; name a file"})
-	}
-	if err := workspace.CheckNamespace(o.Namespace); err != nil {
-		wrong = append(wrong, misuse{o.at + "namespace", strings.TrimPrefix(err.Error(), "-n: ")})
-	}
-	var err error
-	if o.version != nil {
-		if o.Release, err = release.Parse(*o.version); err != nil {
-			wrong = append(wrong, misuse{o.at + "trainerVersion", err.Error()})
-		}
-	}
-	if o.minor != nil {
-		if o.Kubernetes, err = minor.Parse(*o.minor); err != nil {
-			wrong = append(wrong, misuse{o.at + "kubernetesVersion", err.Error()})
-		}
-	}
-	if o.FeatureGates, err = render.ParseFeatureGates(o.gates); err != nil {
-		wrong = append(wrong, misuse{o.at + "featureGates", err.Error()})
-	}
-	if o.For == option.ForApply && (o.add || o.To != "jobset") {
+	if o.For == option.ForApply && (o.mode == addMode || o.To != "jobset") {
 		wrong = append(
 			wrong, misuse{
 				o.at + "for", "apply renders JobSets in place of their TrainJobs: remove mode and to"})
 	}
-	if o.add && o.To == "pods" && o.as == render.Stored {
+	if o.mode == addMode && o.To == "pods" && o.As == "stored" {
 		wrong = append(
 			wrong, misuse{
 				o.at + "mode",

@@ -92,19 +92,11 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.BoolVar(&flags.ExitCode, "exit-code", false,
 		"with --output-dir: list the files that are written, removed or untracked by git, and "+
 			"end with status 1 if there are any")
-	f.StringVar(&flags.To, "to", "jobset",
-		"the objects to render: jobset, with ConfigMaps, Secrets and PodGroups; jobs, with the "+
-			"Service and the volume claims; pods; or podsets, which Kueue counts")
-	f.StringVar(&flags.For, "for", option.ForReview,
+	flags.AddResult(p, cmd, "jobset", "jobs", "pods", option.PodSets)
+	option.AddWord(cmd, &flags.For, "for", []string{option.ForReview, option.ForApply, option.ForRuntime},
 		"review: what the controller applies; apply: the same to apply instead of the TrainJobs, "+
 			"with a warning for each loss; runtime: the TrainJobs, with the runtimes of their "+
 			"extended patches")
-	f.StringVar(&flags.As, "as", "applied",
-		"applied: as the controllers send objects to the API server; stored: with the defaults "+
-			"of the API server and the webhooks")
-	option.AddOnConflict(cmd, &flags.OnConflict, "fail",
-		"fail, an error where managers disagree, or last, a warning, and the last patch wins as "+
-			"in the cluster")
 	f.Var((*option.Paths)(&flags.Queued), "flavors",
 		"read ResourceFlavors and Workloads of Kueue: admit each TrainJob by its Workload, or by "+
 			"--flavor (repeatable)")
@@ -116,27 +108,14 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.Git, "git", "",
 		"like --old, with the state before in this revision of git; REV..REV and REV...REV "+
 			"compare revisions")
-	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	f.BoolVar(&flags.Secrets, "generate-secrets", false,
 		"generate the controller's Secrets: MPI's SSH keys, Flux's certificate; new ones on "+
 			"every run")
-	f.StringVar(&flags.FluxTemplates, "flux-templates", "",
-		"the folder of Flux's scripts in the trainer module: "+
-			"pkg/runtime/framework/plugins/flux/templates")
-	f.BoolVar(&flags.OwnerReferences, "owner-references", false,
-		"add the controllers' owner references, without uids of a cluster")
-	flags.Children.AddUID(f)
-	flags.Children.Add(
-		f, "with --to=pods: only the Pods of this Job, or of this replicated job; INDEX is N, "+
-			"N..M, or all, also the Pods that a Job creates only as others finish")
 	option.AddSeverity(cmd, &flags.Severity)
 	f.BoolVar(&flags.Strict, "strict", false,
 		"count warnings, and the note on a runtime of the release, as errors")
 	commandline.Words(cmd, "output", "yaml", "json", option.NameFormat, option.TableFormat,
 		option.WideFormat)
-	commandline.Words(cmd, "to", "jobset", "jobs", "pods", option.PodSets)
-	commandline.Words(cmd, "for", option.ForReview, option.ForApply, option.ForRuntime)
-	commandline.Words(cmd, "as", "applied", "stored")
 	_ = cmd.MarkFlagDirname("output-dir")
 	return cmd
 }

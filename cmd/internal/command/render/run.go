@@ -74,21 +74,14 @@ func run(p *host.Program, flags option.Render) error {
 	if err := flags.Children.Check(flags.To, "pods"); err != nil {
 		return exit.Usage(err)
 	}
-	podOpts, err := flags.Children.Options(opts.As, opts.OwnerReferences)
-	if err != nil {
-		return exit.Usage(err)
-	}
-	if flags.To != "jobset" {
-		// The JobSet would otherwise appear to set the API server's defaults.
-		flags.Spelled, opts.As = true, render.Applied
-	}
+	flags.Spelled = flags.To != "jobset"
 	levels, err := option.ParseSeverities(flags.Severity)
 	if err != nil {
 		return exit.Usage(err)
 	}
-	flags.Decided, opts.ForceManagers = levels.Codes(), flags.Force
+	flags.Decided = levels.Codes()
 	r := &renderRun{
-		p: p, flags: flags, levels: levels, format: format, opts: opts, podOpts: podOpts,
+		p: p, flags: flags, levels: levels, format: format, opts: opts, podOpts: flags.Pods(),
 		progress: p.Progress(),
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
