@@ -12,6 +12,8 @@
 // The [History] of a result has the claims on each field, in the order of writing. Package conflict
 // finds in it the fields on which patches disagree. [Note] lists what a merge made of fields that a
 // patch may not have meant.
+//
+// Its first file to read is patch.go.
 package merge
 
 import (

@@ -29,6 +29,8 @@
 // name.
 //
 // Every function is pure: it uses no clock, no randomness and no environment.
+//
+// Its first file to read is render.go.
 package render
 
 import (

@@ -6,6 +6,8 @@
 //
 //	sides := []*roundrobin.Side{{Name: "DeepCopy", Run: deepCopy}, {Name: "Apply", Run: apply}}
 //	roundrobin.Compare(b, "a Pod", sides)
+//
+// Its first file to read is roundrobin.go.
 package roundrobin
 
 import (

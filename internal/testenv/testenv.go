@@ -5,6 +5,8 @@
 //	if testenv.Race {
 //		cases /= 10
 //	}
+//
+// Its first file to read is testenv.go.
 package testenv
 
 import (

@@ -44,4 +44,6 @@
 //
 // This package links the API server's own validation, which is large. Only a program should import
 // it.
+//
+// Its first file to read is check.go.
 package admission

@@ -12,6 +12,8 @@
 // package has tables for the writes of the policies and the TrainJob's own sections. Another table
 // has the mutable fields of an existing JobSet. Tests compare the tables with package render and
 // package render/admission.
+//
+// Its first file to read is explain.go.
 package explain
 
 import (

@@ -24,6 +24,8 @@
 // So [Overrides.Patches] converts an override to a patch that names each of its jobs. A patch would
 // add a job that the runtime lacks, where the earlier releases ignored the override. Therefore
 // [Overrides.PatchesOf] omits such jobs.
+//
+// Its first file to read is patches.go.
 package legacy
 
 import (

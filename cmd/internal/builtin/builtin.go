@@ -1,6 +1,8 @@
 // Package builtin returns the Go types and the schemas of Kubernetes' own kinds.
 //
 //	t, ok := builtin.TypeOf("apps/v1", "Deployment")
+//
+// Its first file to read is builtin.go.
 package builtin
 
 import (

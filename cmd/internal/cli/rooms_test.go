@@ -129,6 +129,50 @@ func TestRooms_Modules(t *testing.T) {
 	}
 }
 
+// firstFile matches the line of a package's comment that names the file to begin with.
+var firstFile = regexp.MustCompile(`(?m)^// Its first file to read is ([a-z_]+\.go)\.\npackage `)
+
+// TestRooms_Read holds that a person who does not know the code finds the way: architecture.md names
+// each package that is not within another, and a package of several files names the first one.
+func TestRooms_Read(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := packages(t)
+	for name := range all {
+		files, err := filepath.Glob(filepath.Join(repository, filepath.FromSlash(name), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first string
+		sources := 0
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			sources++
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if match := firstFile.FindSubmatch(source); match != nil {
+				first = string(match[1])
+			}
+		}
+		if sources > 1 && !slices.Contains(files,
+			filepath.Join(repository, filepath.FromSlash(name), first)) {
+			t.Errorf("the comment of %s names no first file, or one that is not there: %q", name, first)
+		}
+		around, _, isWithin := strings.Cut(name, "/internal/")
+		if isWithin = isWithin && around != "cmd" && all[around] != nil; !isWithin &&
+			!strings.HasPrefix(name, "docs") && !strings.HasPrefix(name, "cmd/internal/command/") &&
+			!strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("architecture.md does not name %s", name)
+		}
+	}
+}
+
 // TestRooms_Flags holds that the library declares no flags of commands.
 func TestRooms_Flags(t *testing.T) {
 	for name, imports := range packages(t) {

@@ -2,6 +2,8 @@
 // error?
 //
 //	status := commandline.Run(p, args, root)
+//
+// Its first file to read is commandline.go.
 package commandline
 
 import (

@@ -3,6 +3,8 @@
 // reads at most [Limit] bytes.
 //
 //	data, err := ownfile.Read(root, ".trainweld-files")
+//
+// Its first file to read is ownfile.go.
 package ownfile
 
 import (

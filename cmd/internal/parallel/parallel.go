@@ -1,4 +1,6 @@
 // Package parallel runs work on all cores, and passes on the results in order.
+//
+// Its first file to read is parallel.go.
 package parallel
 
 import (

@@ -8,6 +8,8 @@
 //	defer old.Close()
 //	defer new.Close()
 //	before := workspace.Read(old.Program(p), old.Flags)
+//
+// Its first file to read is revision.go.
 package revision
 
 import (

@@ -34,4 +34,6 @@
 //
 // The types of the old API and the facts about its controllers come from
 // github.com/kubeflow/training-operator v1.9.3.
+//
+// Its first file to read is trainingjob.go.
 package trainingjob

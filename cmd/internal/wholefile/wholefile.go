@@ -11,6 +11,8 @@
 // The path of the directory may contain symbolic links. Below it, no link is followed. A link in
 // place of a file is replaced. A link in place of a folder is an error. Files keep their
 // permissions. Other hard links keep the old content.
+//
+// Its first file to read is wholefile.go.
 package wholefile
 
 import (

@@ -15,6 +15,8 @@
 //	pod.go        a Pod
 //	stored.go     the changes of the API server
 //	findings.go   findings on the children, with endpoints.go
+//
+// Its first file to read is children.go.
 package children
 
 import (

@@ -3,6 +3,8 @@
 // JobSetSpec sets the defaults that decide which children a JobSet has. PodTemplate and its parts
 // follow the definition of JobSet v0.12.0 (config/components/crd). Companion sets the defaults of
 // the JobSet's companions. Each function writes only empty fields.
+//
+// Its first file to read is defaults.go.
 package defaults
 
 import (

@@ -3,6 +3,8 @@
 // Fold merges the overrides into empty jobs and makes a patch from the result. Then order.go orders
 // its lists so that a merge gives the order of Trainer 2.1. Differences compares the JobSets of
 // both forms. render.Migrate renders them, and rejects the patch if they differ.
+//
+// Its first file to read is migration.go.
 package migration
 
 import (

@@ -7,6 +7,8 @@
 // release names their versions. The definitions lose their descriptions, and the runtimes
 // their comments; NOTICE in each archive names the source and its licence. The same modules give
 // the same bytes.
+//
+// Its first file to read is main.go.
 package main
 
 import (

@@ -1,5 +1,7 @@
 // Package conflicts implements the command conflicts. It lists the disagreements between managers
 // of TrainJobs.
+//
+// Its first file to read is conflicts.go.
 package conflicts
 
 import (

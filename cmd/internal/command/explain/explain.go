@@ -1,5 +1,7 @@
 // Package explain implements the command explain. It shows how patches to a field merge, and which
 // layers write it.
+//
+// Its first file to read is explain.go.
 package explain
 
 import (

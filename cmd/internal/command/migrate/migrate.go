@@ -1,5 +1,7 @@
 // Package migrate implements the command migrate. It converts old TrainJobs and jobs of the
 // Training Operator to today's API.
+//
+// Its first file to read is migrate.go.
 package migrate
 
 import (

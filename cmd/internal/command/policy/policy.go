@@ -1,5 +1,7 @@
 // Package policy implements the command policy. It writes a policy file as objects that the API
 // server enforces, and tests them.
+//
+// Its first file to read is policy.go.
 package policy
 
 import (

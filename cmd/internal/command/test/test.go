@@ -1,5 +1,7 @@
 // Package test implements the command test. It checks that recorded TrainJobs still render to the
 // same objects.
+//
+// Its first file to read is test.go.
 package test
 
 import (

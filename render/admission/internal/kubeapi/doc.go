@@ -23,4 +23,6 @@
 //	job.go         counts, the selector, the restart policy of Jobs, with job_policies.go
 //	path.go        fields of Jobs as the API server prints them
 //	net.go         Services, Ingresses and NetworkPolicies
+//
+// Its first file to read is pod.go.
 package kubeapi

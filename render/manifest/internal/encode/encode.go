@@ -3,6 +3,8 @@
 // An Encoder converts a Go value to a Value and omits values without information. The functions
 // JSON and YAML write a Value. The file plain.go selects the strings that need no quotes for any
 // reader of YAML.
+//
+// Its first file to read is encode.go.
 package encode
 
 import (

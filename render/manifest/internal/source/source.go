@@ -10,6 +10,8 @@
 //	mapping.go   keys, including merged ones
 //	position.go  the nodes and positions of paths
 //	fault.go     positions of syntax errors
+//
+// Its first file to read is source.go.
 package source
 
 import (
