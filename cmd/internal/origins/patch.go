@@ -148,6 +148,9 @@ func (m *merging) list(patch []*yaml.Node, after []any, at string, t *openapi.Re
 	}
 	used := map[int]bool{}
 	for i, n := range patch {
+		if removes(values[i]) {
+			continue
+		}
 		j := slices.IndexFunc(after, func(made any) bool {
 			return sameKeys(values[i], made, keys) && includes(made, values[i])
 		})
@@ -182,13 +185,16 @@ func schemaOf(object any) *openapi.ResourceSchema {
 	return openapi.SchemaForResourceType(kyaml.TypeMeta{APIVersion: version, Kind: kind})
 }
 
-// includes reports whether a value has all values of a patch.
+// includes reports whether a value has all values of a patch, but for what the patch removes.
 func includes(made, patch any) bool {
+	if removes(patch) {
+		return true
+	}
 	switch p := patch.(type) {
 	case map[string]any:
 		fields, ok := made.(map[string]any)
 		for key, value := range p {
-			if value == nil || strings.HasPrefix(key, "$") {
+			if removes(value) || strings.HasPrefix(key, "$") {
 				continue
 			}
 			ok = ok && fields[key] != nil && includes(fields[key], value)
@@ -203,6 +209,12 @@ func includes(made, patch any) bool {
 	default:
 		return reflect.DeepEqual(made, patch)
 	}
+}
+
+// removes reports whether a value of a patch removes what it names.
+func removes(patch any) bool {
+	fields, _ := patch.(map[string]any)
+	return patch == nil || fields["$patch"] == "delete"
 }
 
 // part is a value of an object while a JSON patch changes it, and the place that wrote it.

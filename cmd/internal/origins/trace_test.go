@@ -111,6 +111,7 @@ spec:
         image: web:1
         args: [a, b]
         envFrom: [{configMapRef: {name: settings}}]
+        env: [{name: OLD}, {name: LOG, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
 -- /r/comp/kustomization.yaml --
 apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
@@ -146,6 +147,9 @@ spec:
         image: side
       - name: web
         args: null
+        env:
+        - {name: OLD, $patch: delete}
+        - {name: LOG, value: info, valueFrom: {$patch: delete}}
 `
 
 const want = `0.apiVersion#0 apps/v1 resources ../base/web.yaml:1
@@ -165,6 +169,12 @@ const want = `0.apiVersion#0 apps/v1 resources ../base/web.yaml:1
 0.spec.template.spec.containers[1].envFrom[0].configMapRef.name#1 settings-gdh6ddt76t configMapGenerator[0] ../base/kustomization.yaml:3
 0.spec.template.spec.containers[1].envFrom[0].configMapRef.name#2 prod-settings-gdh6ddt76t namePrefix kustomization.yaml:3
 0.spec.template.spec.containers[1].envFrom[0].configMapRef.name#3 prod-settings-4b592486gg replacements[0] kustomization.yaml:9
+0.spec.template.spec.containers[1].env[0].name#0 LOG resources ../base/web.yaml:15
+0.spec.template.spec.containers[1].env[0].value#0 info patches[0] more.yaml:15
+0.spec.template.spec.containers[1].env[0].valueFrom#1 <nil> patches[0] more.yaml:15
+0.spec.template.spec.containers[1].env[0].valueFrom.fieldRef#1 <nil> patches[0] more.yaml:15
+0.spec.template.spec.containers[1].env[0].valueFrom.fieldRef.fieldPath#0 spec.nodeName resources ../base/web.yaml:15
+0.spec.template.spec.containers[1].env[0].valueFrom.fieldRef.fieldPath#1 <nil> patches[0] more.yaml:15
 0.spec.template.spec.containers[1].image#0 web:1 resources ../base/web.yaml:12
 0.spec.template.spec.containers[1].image#1 web:2 images[0] ../base/kustomization.yaml:7
 0.spec.template.spec.containers[1].name#0 web resources ../base/web.yaml:11
