@@ -27,6 +27,8 @@ var explanations = []struct {
 	{BadMetadata, BrokenRule, atOneField},
 	// The definition rejects the null.
 	{ZeroNull, WrongType, atOnePlace},
+	// The definition rejects the number, which no webhook stores as another text.
+	{Respelled, WrongType, atOneField},
 	// The webhook lacks the target of the variables, and names the reference to the runtime.
 	{EnvInjection, EnvInjection, aroundSource},
 	// The cluster rejects a gang without Pods before their Job completes at once.
