@@ -3,8 +3,10 @@ package render_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -104,12 +106,24 @@ func TestRelease_Unread(t *testing.T) {
 				got:      envValue("node", "PET_NPROC_PER_NODE"),
 				findings: []string{"warning TW470 .spec.trainer"}}, "1", "1"},
 		{"claims-torchtune",
-			policyCase{reason: "several devices", runtime: "mlPolicy: {torch: {}}", jobs: claimed,
-				job: "trainer: {command: [tune, run]}",
+			policyCase{reason: "one device, whatever the number", runtime: "mlPolicy: {torch: {}}",
+				jobs: strings.ReplaceAll(claimed, "eight", "single"),
+				job:  "trainer: {command: [tune, run], numProcPerNode: 2}",
 				got: func(out *render.Objects) any {
 					return slices.Contains(containerOf(out, "node").Command,
 						"full_finetune_distributed")
-				}}, true, true},
+				}}, true, false},
+		{"claims-flux",
+			policyCase{reason: "GPUs of a node and of a task", runtime: "mlPolicy: {flux: {}}",
+				jobs: claimed, job: "trainer: {numNodes: 1}",
+				got: func(out *render.Objects) any {
+					for _, o := range out.Companions {
+						if m, ok := o.(*corev1.ConfigMap); ok {
+							return m.Data["entrypoint.sh"]
+						}
+					}
+					return nil
+				}}, "--cores=0 tj-node-0-0 -N 1 -n 1", "--cores=0 --gpu=0-7 tj-node-0-0 -N 1 -n 1 -g 8"},
 		{"claims-mpi",
 			policyCase{reason: "slots",
 				runtime: "mlPolicy: {mpi: {mpiImplementation: OpenMPI, runLauncherAsNode: true}}",
@@ -176,13 +190,16 @@ func TestRelease_Unread(t *testing.T) {
 				in := c.input(t)
 				in.Earlier.Devices = map[fieldpath.Object]int{
 					{Kind: "ResourceClaimTemplate", Namespace: in.TrainJob.Namespace,
-						Name: "eight"}: 8}
+						Name: "eight"}: 8,
+					{Kind: "ResourceClaimTemplate", Namespace: in.TrainJob.Namespace,
+						Name: "single"}: 1}
 				if c.of == "claims-per-node" {
 					in.Earlier.NodeClaims = []legacy.NodeClaim{
 						{Name: "gpu", ResourceClaimTemplateName: "mine"},
 						{Name: "nic", ResourceClaimTemplateName: "yours"}}
 				}
-				out, _ := render.JobSet(in, render.Options{Release: with.r})
+				out, _ := render.JobSet(in, render.Options{Release: with.r,
+					FluxTemplates: texts("%s%s%s%s", "%s %s %s", "%s%s%s%s")})
 				if got, want := mustJSON(t, c.got(out)), mustJSON(t, with.want); got != want {
 					t.Errorf("Trainer %s: got %s, want %s", with.r.Name, got, want)
 				}

@@ -78,6 +78,7 @@ func (j *Job) countClaim(set *PodSet, c Place) {
 	}
 	gpus, known := j.Earlier.Devices[id]
 	switch {
+	case id.Name == "": // the definition or the API server rejects the claim
 	case !known:
 		j.uncounted(c, claim.Name, fmt.Sprintf("%s is not among the inputs", id),
 			fmt.Sprintf("add the %s with -r", id.Kind))
