@@ -53,6 +53,16 @@ func (l *layer) bare() *types.Kustomization {
 		OpenAPI: l.OpenAPI, GeneratorOptions: l.GeneratorOptions}
 }
 
+// isOneBase reports whether a kustomization adds one directory and nothing else. Then its first
+// build is that of the directory, which is done.
+func (l *layer) isOneBase(r *run) bool {
+	if len(l.Resources) != 1 || l.OpenAPI != nil {
+		return false
+	}
+	_, isDir := r.Dir(filepath.Join(l.dir, l.Resources[0]))
+	return isDir
+}
+
 // rest returns the keys of a kustomization that the kustomization with all known operations lacks,
 // besides the order of the output.
 func (l *layer) rest(part *types.Kustomization) (keys []string) {
@@ -164,6 +174,10 @@ func (r *run) operations(l *layer) []*operation {
 	p.each("transformers", len(l.Transformers), func(i int, n *yaml.Node) operation {
 		return operation{at: r.configured(l, l.Transformers[i], n),
 			include: func(k *types.Kustomization) { k.Transformers = l.Transformers[:i+1] }}
+	})
+	p.each("validators", len(l.Validators), func(i int, n *yaml.Node) operation {
+		return operation{at: r.configured(l, l.Validators[i], n),
+			include: func(k *types.Kustomization) { k.Validators = l.Validators[:i+1] }}
 	})
 	//lint:ignore SA1019 repositories still have the field
 	vars := l.Vars

@@ -190,6 +190,11 @@ func (r *run) step(l *layer, op *operation) error {
 		}
 		before = append(before, added...)
 	}
+	if l.dir == r.top && op.adds != nil && l.isOneBase(r) {
+		r.operationsDone = append(r.operationsDone, r.describe(l, op))
+		r.objects = before
+		return nil
+	}
 	made, err := r.Build(r.top, r.instead)
 	if err != nil {
 		r.objects = before
@@ -323,6 +328,9 @@ func idOf(value any) string {
 // finish builds the kustomization as it is: with the order of the output, and what it adds to
 // objects at the end.
 func (r *run) finish(l *layer, op *operation) error {
+	if op.name == "" && l.SortOptions == nil && r.failed == nil {
+		return nil // the last build was the whole one
+	}
 	made, err := r.Build(r.top, nil)
 	if err != nil {
 		return err

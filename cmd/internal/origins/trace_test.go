@@ -212,6 +212,23 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestTrace_Builds holds that each operation is built once, and none that only takes over a base.
+func TestTrace_Builds(t *testing.T) {
+	source := sourceOf(treeOf(t, sample))
+	whole, builds := source.Build, 0
+	source.Build = func(dir string, instead map[string][]byte) ([][]byte, error) {
+		builds++
+		return whole(dir, instead)
+	}
+	trace, err := origins.New(source, "/r/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := len(trace.Operations) - 1; builds != want {
+		t.Errorf("%d builds for %d operations, and not %d", builds, len(trace.Operations), want)
+	}
+}
+
 // TestTrace_Places holds the place of a value that several operations could have set.
 func TestTrace_Places(t *testing.T) {
 	trace, err := origins.New(sourceOf(treeOf(t, `-- /r/kustomization.yaml --
@@ -282,7 +299,7 @@ func TestTrace_Rest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tree.WriteFile(file, append(data, "validators: [../comp/none.yaml]\n"...)); err != nil {
+		if err := tree.WriteFile(file, append(data, "helmGlobals: {chartHome: none}\n"...)); err != nil {
 			t.Fatal(err)
 		}
 		source := sourceOf(tree)
@@ -314,7 +331,7 @@ func TestTrace_Rest(t *testing.T) {
 		for i := range trace.Objects {
 			c := trace.At(i, fieldpath.Fields("unknown"))[0]
 			at, err := filepath.Rel("/r/prod", file)
-			if err != nil || c.Value != "x" || trace.Operations[c.Operation].Name != "validators" ||
+			if err != nil || c.Value != "x" || trace.Operations[c.Operation].Name != "helmGlobals" ||
 				c.At != (fieldpath.Position{File: at}) {
 				t.Errorf("%s: object %d: %v by %v, %v", dir, i, c, trace.Operations[c.Operation], err)
 			}
