@@ -19,7 +19,7 @@ const repository = "../../.."
 // their output with the document.
 func TestREADMECommands(t *testing.T) {
 	for document, least := range map[string]int{"README.md": 3, "docs/policy.md": 2, "docs/kueue.md": 1, "docs/examples/kueue/readmission/README.md": 5, "docs/examples/extended/README.md": 3,
-		"docs/examples/origins/README.md": 3} {
+		"docs/examples/origins/README.md": 7} {
 		commands := 0
 		for _, block := range blocks(t, document, "console") {
 			for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
