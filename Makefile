@@ -206,10 +206,14 @@ fuzz: ## each fuzz target for FUZZTIME=30s
 soak: ## random commands for SOAK=1h
 	ulimit -v $(SOAKMEMORY) && TRAINWELD_SOAK=$(SOAK) go test -vet=off -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/internal/cli
 
-# The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
-# last one win in silence; here the disagreement is named.
-demo: ## render the TrainJob of the quick start, which two managers patch
-	@$(call patient,$(compiling),go run ./cmd/trainweld render -f testdata/quickstart/job.yaml -r testdata/quickstart/runtime.yaml --on-conflict=last)
+# The main job: two managers patch a TrainJob, and disagree about one field. The first command names the disagreement, and fails. The
+# second shows what the cluster does: the last one wins in silence. README.md has the same commands with the same output.
+DEMO := trainweld render -f testdata/quickstart/job.yaml -r testdata/quickstart/runtime.yaml
+shown = echo '$$ $(1)'; PATH="$(CURDIR)/bin:$$PATH"; $(1)
+demo: ## the commands of the README, for a TrainJob that two managers patch
+	@$(call patient,$(compiling),go build -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld)
+	@$(call shown,$(DEMO)) 2>&1; test $$? = 1
+	@$(call shown,$(DEMO) --on-conflict=last 2>/dev/null | grep -A 1 nodeSelector)
 
 # What is known of a release against its own source: make upstream VERSION=v2.4.0. It takes the module, writes the release's archive in
 # render/release/data, and lists each part of the definitions and each switch whose mark can go, or that is wrong. Nothing else changes:
