@@ -87,6 +87,12 @@ func Protect(paths ...fieldpath.Path) Option {
 // ProtectError makes it an error to set a protected field.
 func ProtectError() Option { return func(o *options) { o.protectedError = true } }
 
+// Trees are the JSON of the base and of patches that are Go values, for a caller who has it already.
+// A patch without a tree is encoded. The merge takes over the base's tree.
+func Trees(base Object, patches []Object) Option {
+	return func(o *options) { o.baseTree, o.trees = base, patches }
+}
+
 // Defaults fills in the defaults of the rules, for comparison with a live object. Nobody owns them.
 func Defaults() Option { return func(o *options) { o.defaults = true } }
 
@@ -105,6 +111,8 @@ type options struct {
 	protected      []fieldpath.Path
 	protectedError bool
 	defaults       bool
+	baseTree       Object
+	trees          []Object
 }
 
 // precedence is whose value stays where patches overlap.

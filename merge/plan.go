@@ -122,8 +122,8 @@ func (s *ruleSet) objectPlan(t *schema.Type) (*plan, error) {
 	return &p, nil
 }
 
-// treeOf returns the JSON of a patch, and whether it is a Go value.
-func (p *plan) treeOf(patch any) (object Object, ofValue bool, err error) {
+// treeOf returns the JSON of a patch, and whether it is a Go value, of which the JSON may be known.
+func (p *plan) treeOf(patch any, known Object) (object Object, ofValue bool, err error) {
 	var made any
 	if object, ok := patch.(Object); ok {
 		if is, err := holdsJSON(p.root, object, new(tree.Nesting)); is || err != nil {
@@ -134,6 +134,9 @@ func (p *plan) treeOf(patch any) (object Object, ofValue bool, err error) {
 		ofValue = true
 		if of := structOf(patch); of == nil || of != p.patch {
 			return nil, true, fmt.Errorf("is %T, and must be %s or an object", patch, p.patch)
+		}
+		if known != nil {
+			return known, true, nil
 		}
 		made, err = encoded(addressed(patch))
 	}

@@ -12,7 +12,7 @@ import (
 // its notes. The base is an Object or a pointer to a Go value.
 func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, []Note, error) {
 	m := merger{plan: p, follows: o.keepsOrder, skips: o.skipsEmpty, skipsZero: o.skipsZero}
-	before, err := m.base(base, o.base)
+	before, err := m.base(base, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,7 +34,10 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 				"a JSON patch changes objects only: use Apply, or StrategicObject without a type")
 		default:
 			m.of, m.path = patches[i].Owner, m.path[:0]
-			if trees[i], m.ofValue, err = p.treeOf(patch); err == nil {
+			if i < len(o.trees) {
+				trees[i] = o.trees[i]
+			}
+			if trees[i], m.ofValue, err = p.treeOf(patch, trees[i]); err == nil {
 				value, err = m.patch(value, trees[i], m.log.top)
 			}
 		}
@@ -72,17 +75,21 @@ func (m *merger) failed(err error, layer Owner, index int) error {
 }
 
 // base returns the tree of a base, which is an Object or a pointer to a Go value.
-func (m *merger) base(base any, layer Owner) (Object, error) {
+func (m *merger) base(base any, o *options) (Object, error) {
 	var made any
 	var err error
-	if object, ok := base.(Object); ok {
-		m.of = layer
+	object, isObject := base.(Object)
+	switch {
+	case isObject:
+		m.of = o.base
 		made, err = m.readObject(m.plan.root, object)
-	} else {
+	case o.baseTree != nil:
+		return o.baseTree, nil
+	default:
 		made, err = encoded(base)
 	}
 	if err != nil {
-		return nil, m.failed(err, layer, -1)
+		return nil, m.failed(err, o.base, -1)
 	}
 	return made.(Object), nil // the encoding of a struct
 }

@@ -73,6 +73,7 @@ type Merging struct {
 	remaining []trainer.RuntimePatch // by the decisions
 	reached   []trainer.RuntimePatch // by the merge
 	rejected  bool                   // before the merge
+	checked   finding.List           // of the patches
 	err       error                  // of the merge
 }
 
@@ -86,8 +87,16 @@ func Merge(in Input, opts Options) *Merging {
 		return m
 	}
 	template := &m.in.Runtime.Template
+	trees := runtimepatch.ReadTrees(template, m.all)
+	m.checked = check.Trees(trees, template, m.all)
+	if m.Decisions != nil {
+		trees = runtimepatch.ReadTrees(template, m.remaining)
+		m.checked = still(m.checked, check.Trees(trees, template, m.remaining))
+	}
 	m.reached = Applicable(m.release, template, m.remaining)
-	m.Result, m.err = runtimepatch.Apply(template, m.reached, m.mergeOptions())
+	applied := m.mergeOptions()
+	applied.Trees = trees
+	m.Result, m.err = runtimepatch.Apply(template, m.reached, applied)
 	return m
 }
 
@@ -119,7 +128,7 @@ func (r *renderer) dropUnsupportedFields() {
 func (m *Merging) render() {
 	merged, opts := m.Result, m.opts
 	m.checkLayers()
-	m.check(m.all, m.remaining, m.Decisions, func(f finding.Finding) bool {
+	m.reportChecked(func(f finding.Finding) bool {
 		return opts.OnConflict == Last && f.Code == codes.OneMountPath && m.err == nil &&
 			keepsLastMount(&merged.Template, f.Path)
 	})
@@ -200,19 +209,21 @@ func (r *renderer) force(patches []trainer.RuntimePatch,
 	return left, decisions
 }
 
-// check reports the problems of the patches, then the decisions of force. It skips errors of claims
-// that gave way to a manager. It lowers the severity to a warning if harmless accepts the finding.
-func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision,
-	harmless func(finding.Finding) bool) {
-	found := check.Patches(&r.in.Runtime.Template, patches)
-	if decisions != nil {
-		var still codes.Report
-		still.Add(check.Patches(&r.in.Runtime.Template, left)...)
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool {
-			return f.Severity == finding.Error && !still.Has(codes.KeyOf(f))
-		})
-	}
-	for _, f := range found {
+// still removes from the findings on all patches the errors of claims that gave way to a manager,
+// which those on the remaining patches lack.
+func still(found, remaining finding.List) finding.List {
+	var left codes.Report
+	left.Add(remaining...)
+	return slices.DeleteFunc(found, func(f finding.Finding) bool {
+		return f.Severity == finding.Error && !left.Has(codes.KeyOf(f))
+	})
+}
+
+// reportChecked reports the problems of the patches, then the decisions of force. It lowers the
+// severity to a warning if harmless accepts the finding.
+func (m *Merging) reportChecked(harmless func(finding.Finding) bool) {
+	r := &m.renderer
+	for _, f := range m.checked {
 		if harmless(f) {
 			f.Severity = finding.Warning
 		}
@@ -226,7 +237,7 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 		}
 		r.report(f)
 	}
-	r.decided(decisions)
+	r.decided(m.Decisions)
 }
 
 // unreached states how a release whose merge adds no jobs treats a patch of a job that the runtime

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (c *compiler) misnamed() error {
 	check := func(rule string, of reflect.Type, fields ...string) {
 		t := Type{}
 		if of != nil && of.Kind() == reflect.Struct {
-			for _, g := range goFields(of, nil) {
+			for _, g := range goFields(of, false) {
 				t.Fields = append(t.Fields, &StructField{Name: g.name})
 			}
 		}
@@ -191,13 +192,13 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 }
 
 func (c *compiler) fields(t *Type, template, patch reflect.Type) {
-	fields := goFields(template, nil)
+	fields := goFields(template, false)
 	mirrored := fields // most types below a patch's own are the template's
 	switch {
 	case patch == nil || patch.Kind() != reflect.Struct:
 		mirrored = nil
 	case patch != template:
-		mirrored = goFields(patch, nil)
+		mirrored = goFields(patch, false)
 	}
 	compiled := make([]StructField, len(fields))
 	t.Fields = make([]*StructField, 0, len(fields))
@@ -257,43 +258,24 @@ type goField struct {
 }
 
 // goFields lists the fields that encoding/json would write for a struct, with inlined structs in
-// place. The index sequence outer leads to the struct within the outer types.
-func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField {
-	isOptional := false
-	if len(outerTypes) > 0 {
-		of := outerTypes[0]
-		for _, i := range outer {
-			if f := of.Field(i); f.Type.Kind() == reflect.Pointer {
-				isOptional, of = true, f.Type.Elem()
-			} else {
-				of = f.Type
-			}
-		}
-	}
+// place. The flag isOptional states that the struct is within an embedded pointer of the types
+// around it.
+func goFields(t reflect.Type, isOptional bool, around ...reflect.Type) []goField {
 	fields := make([]goField, 0, t.NumField())
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		index := f.Index
-		if len(outer) > 0 {
-			index = slices.Concat(outer, index)
-		}
+		inner := indirect(f.Type)
+		isEmbedded := f.Anonymous && inner.Kind() == reflect.Struct
 		switch {
-		case name == "-" ||
-			!f.IsExported() && !(f.Anonymous && indirect(f.Type).Kind() == reflect.Struct):
-		case name == "" && f.Anonymous && indirect(f.Type).Kind() == reflect.Struct:
-			if inner := indirect(f.Type); !slices.Contains(outerTypes, inner) && inner != t {
-				fields = append(
-					fields, goFields(
-						inner, index,
-						append(outerTypes[:len(outerTypes):len(outerTypes)], t)...)...)
+		case name == "-" || !f.IsExported() && !isEmbedded:
+		case name == "" && isEmbedded:
+			if around := append(slices.Clip(around), t); !slices.Contains(around, inner) {
+				isOptional := isOptional || f.Type.Kind() == reflect.Pointer
+				fields = append(fields, goFields(inner, isOptional, around...)...)
 			}
 		default:
-			if name == "" {
-				name = f.Name
-			}
-			fields = append(fields, goField{name: name, typ: f.Type, tag: f.Tag, slot: Slot{
-				Index:     index,
+			fields = append(fields, goField{cmp.Or(name, f.Name), f.Type, f.Tag, Slot{
 				OmitEmpty: hasOption(options, "omitempty"),
 				OmitZero:  hasOption(options, "omitzero"),
 				kind:      f.Type.Kind(), isOptional: isOptional,

@@ -73,7 +73,7 @@ func (t *Type) Fill(object map[string]any) {
 func emptyOf(t reflect.Type) any {
 	if t.Kind() == reflect.Struct && !encodesItself(t) {
 		object := map[string]any{}
-		for _, g := range goFields(t, nil) {
+		for _, g := range goFields(t, false) {
 			// omitempty omits no struct
 			isThere := !g.slot.OmitEmpty || g.typ.Kind() == reflect.Struct
 			if isThere && !g.slot.OmitZero && !g.slot.isOptional {

@@ -42,7 +42,7 @@ func goNames(t reflect.Type) (names []string) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil // a version of the API lacks the field
 	}
-	for _, g := range goFields(t, nil) {
+	for _, g := range goFields(t, false) {
 		names = append(names, g.name)
 	}
 	return names

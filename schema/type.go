@@ -120,9 +120,9 @@ type StructField struct {
 	Name string
 	// Type is the type of its values.
 	Type *Type
-	// Template locates the field in the template's Go type.
+	// Template is the field in the template's Go type.
 	Template Slot
-	// Patch locates the field in the patch's Go type. It is nil if no manager may patch the field.
+	// Patch is the field in the patch's Go type. It is nil if no manager may patch the field.
 	Patch *Slot
 	// Default is the merge key of an item that omits it; nil for none. Only definitions set it.
 	Default any
@@ -152,10 +152,8 @@ func (u Union) Has(field string) bool {
 	return slices.Contains(u.Members, field)
 }
 
-// Slot locates a field in a Go struct, and states when its encoding omits the field.
+// Slot is a field of a Go struct, and states when its encoding omits the field.
 type Slot struct {
-	// Index is the field's index sequence for reflect.Value.FieldByIndex.
-	Index []int
 	// OmitEmpty and OmitZero are the options of the field's json tag.
 	OmitEmpty, OmitZero bool
 
@@ -171,62 +169,6 @@ func (s *Slot) IsPointer() bool { return s != nil && s.kind == reflect.Pointer }
 
 // IsAlways reports whether the encoding always has the field.
 func (s *Slot) IsAlways() bool { return !s.OmitZero && (!s.OmitEmpty || s.kind == reflect.Struct) }
-
-// Of returns the slot's value in a struct and reports whether JSON would hold the field at all. A
-// field without omitempty is always encoded, and a nil pointer or list there encodes as null. The
-// value is invalid if parent is not a struct, or within a nil embedded pointer.
-func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
-	if s == nil || len(s.Index) == 0 || parent.Kind() != reflect.Struct {
-		return reflect.Value{}, false
-	}
-	value = s.value(parent)
-	return value, value.IsValid() && s.encodes(value)
-}
-
-// value returns the slot's value in a struct. It is invalid within a nil embedded pointer.
-func (s *Slot) value(parent reflect.Value) reflect.Value {
-	value := parent.Field(s.Index[0])
-	for _, i := range s.Index[1:] {
-		if value.Kind() == reflect.Pointer {
-			if value.IsNil() {
-				return reflect.Value{}
-			}
-			value = value.Elem()
-		}
-		value = value.Field(i)
-	}
-	return value
-}
-
-// encodes reports whether JSON would hold the field with the value.
-func (s *Slot) encodes(value reflect.Value) bool {
-	if s.OmitZero && isZero(value) {
-		return false
-	}
-	if !s.OmitEmpty {
-		return true
-	}
-	switch value.Kind() {
-	case reflect.Pointer:
-		return !value.IsNil()
-	case reflect.String, reflect.Slice, reflect.Map:
-		return value.Len() > 0
-	case reflect.Struct:
-		return true
-	default:
-		return !value.IsZero()
-	}
-}
-
-// isZero follows encoding/json: a type's own IsZero method decides for omitzero.
-func isZero(value reflect.Value) bool {
-	if value.CanAddr() {
-		if z, ok := value.Addr().Interface().(interface{ IsZero() bool }); ok {
-			return z.IsZero()
-		}
-	}
-	return value.IsZero()
-}
 
 // String returns the kind, and the merge key of a list-map: "list-map by name".
 func (t *Type) String() string {

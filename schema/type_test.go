@@ -108,15 +108,6 @@ func TestTypeOf_Recursive(t *testing.T) {
 	if got := schema.TypeOf(nil); got != nil {
 		t.Errorf("TypeOf(nil) = %v, want nil", got)
 	}
-	slot := compiled.Field("zone").Template
-	if value, encoded := slot.Of(reflect.ValueOf(step{})); value.IsValid() || encoded {
-		t.Errorf("Of(no embedded struct) = %v, %v, want no value", value, encoded)
-	}
-	if value, encoded := slot.Of(
-		reflect.ValueOf(step{embedded: &embedded{embedded: nil, Zone: "z"}})); !encoded ||
-		value.String() != "z" {
-		t.Errorf("Of(embedded struct) = %v, %v, want z", value, encoded)
-	}
 }
 
 type slotted struct {
@@ -150,29 +141,15 @@ type slottedPart struct {
 
 func TestSlot(t *testing.T) {
 	typ := schema.TypeOf(reflect.TypeFor[slotted]())
-	part := &slottedPart{Name: "p"}
-	full := &slotted{
-		slottedInline: slottedInline{Flag: true}, SlottedEmbedded: &SlottedEmbedded{Inner: *part},
-		Note: "n", Pointer: part, Twice: &part, InPlace: *part,
-		Zero: *part, List: []slottedPart{*part}, Pointers: []*slottedPart{part},
-		ByNumber: []slottedPart{*part}, Map: map[string]string{"a": "b"},
-	}
 	for _, f := range typ.Fields {
-		if value, encoded := f.Template.Of(reflect.ValueOf(full).Elem()); !encoded ||
-			value.IsZero() && f.Name != "name" {
-			t.Errorf("%s of a full struct: Of = %v, %v", f.Name, value, encoded)
-		}
 		// Without omitempty a field is there.
-		always := f.Name == "name" || f.Name == "inPlace" || f.Name == "list"
-		empty := &slotted{Map: map[string]string{}, Pointers: []*slottedPart{}}
-		if value, encoded := f.Template.Of(reflect.ValueOf(empty).Elem()); encoded != always ||
-			value.IsValid() == (f.Name == "inner") {
-			t.Errorf("%s of an empty struct: Of = %v, %v, want %v", f.Name, value, encoded, always)
+		always := f.Name == "name" || f.Name == "inPlace" || f.Name == "list" || f.Name == "inner"
+		if got := f.Template.IsAlways(); got != always {
+			t.Errorf("%s: IsAlways() = %v, want %v", f.Name, got, always)
 		}
-	}
-	if value, encoded := typ.Fields[0].Template.Of(reflect.ValueOf(full)); value.IsValid() ||
-		encoded {
-		t.Error("a slot has a value in a pointer")
+		if got := f.Template.IsPointer(); got != (f.Name == "pointer" || f.Name == "twice") {
+			t.Errorf("%s: IsPointer() = %v", f.Name, got)
+		}
 	}
 }
 

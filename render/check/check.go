@@ -10,7 +10,6 @@ package check
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 
@@ -24,9 +23,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/patched"
-	"github.com/trainweld/trainweld/render/internal/walk"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -57,21 +56,30 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
+	return Trees(runtimepatch.ReadTrees(template, patches), template, patches)
+}
+
+// Trees does what Patches does, with the JSON of the template and the patches. It must come before
+// their merge.
+func Trees(trees *runtimepatch.Trees, template *trainer.JobSetTemplateSpec,
+	patches []trainer.RuntimePatch) finding.List {
 	const deepest = 24 // steps for which memory is made at once
 	c := objectChecker{
-		patches: patches, steps: make([]step, 0, deepest), named: map[string]int{},
+		trees: trees, patches: patches, steps: make([]step, 0, deepest), named: map[string]int{},
 		jobs:    firstIndexes(template.Spec.ReplicatedJobs, jobName),
 		trainer: onlyTrainer(template.Spec.ReplicatedJobs),
 	}
 	for i := range patches {
 		c.named[patches[i].Manager]++
 	}
-	c.template(template)
+	c.object.Kind = trainer.TrainingRuntimeKind
+	spec, _ := trees.Template["spec"].(merge.Object)
+	c.walk(nil, spec)
 	c.object.Kind = trainer.TrainJobKind
 	c.managers(patches)
 	for i := range patches {
 		c.current = i
-		c.patchOf(template, &patches[i])
+		c.patchOf(template, spec, &patches[i])
 	}
 	return c.findings
 }
@@ -111,39 +119,35 @@ func (c *objectChecker) managers(patches []trainer.RuntimePatch) {
 	}
 }
 
-// template checks a runtime's template by itself.
-func (c *objectChecker) template(template *trainer.JobSetTemplateSpec) {
-	c.object.Kind = trainer.TrainingRuntimeKind
-	c.walk(nil, template)
-}
-
-// walk checks a patch, nil for none, and the template along the plan.
-func (c *objectChecker) walk(patch *trainer.JobSetSpecPatch, template *trainer.JobSetTemplateSpec) {
+// walk checks the specs of a patch, nil for none, and of the template along the plan.
+func (c *objectChecker) walk(patch, template merge.Object) {
 	spec := runtimepatch.JobSetTemplate().Field("spec").Type
 	w := walker{objectChecker: c, shapes: shapes(), alone: patch == nil}
-	w.walk(spec, walk.Value{Value: reflect.Indirect(reflect.ValueOf(patch)), InPatch: true},
-		walk.Value{Value: reflect.ValueOf(&template.Spec).Elem()}, 0, "")
+	w.walk(spec, patch, template, 0, "")
 }
 
-// patchOf checks one manager's patch against the runtime's template.
-func (c *objectChecker) patchOf(template *trainer.JobSetTemplateSpec, patch *trainer.RuntimePatch) {
+// patchOf checks one manager's patch against the runtime's template, of which spec is the JSON.
+func (c *objectChecker) patchOf(template *trainer.JobSetTemplateSpec, spec merge.Object,
+	patch *trainer.RuntimePatch) {
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 		return
 	}
 	p := patch.TrainingRuntimeSpec.Template
+	object := c.trees.Patch(p)
 	if p.Metadata != nil {
 		c.metadata(p.Metadata, false, func() fieldpath.Path { return c.at("metadata") })
-		c.directives(reflect.ValueOf(p.Metadata.Labels), func() fieldpath.Path {
-			return c.at("metadata", "labels")
-		})
-		c.directives(reflect.ValueOf(p.Metadata.Annotations), func() fieldpath.Path {
-			return c.at("metadata", "annotations")
-		})
+		fields, _ := object["metadata"].(merge.Object)
+		for _, name := range []string{"labels", "annotations"} {
+			entries, _ := fields[name].(merge.Object)
+			c.directives(entries, func() fieldpath.Path { return c.at("metadata", name) })
+		}
 	}
 	if p.Spec == nil {
 		return
 	}
-	c.walk(p.Spec, template)
+	if fields, ok := object["spec"].(merge.Object); ok { // otherwise the merge fails
+		c.walk(fields, spec)
+	}
 	c.patched = nil
 	for i := range p.Spec.ReplicatedJobs {
 		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i])
@@ -392,9 +396,9 @@ func (c *objectChecker) tolerations(job string, patch, have []corev1.Toleration)
 // These reach the Pods and prevent their deletion (Kubernetes v1.36
 // pkg/controller/controller_utils.go).
 func (c *objectChecker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpath.Path) {
+	fields, _ := tree.Fields(m)
 	for _, f := range jobMetadata().Patchable() {
-		if _, encoded := f.Patch.Of(reflect.ValueOf(m).Elem()); !encoded || f.Name == "labels" ||
-			f.Name == "annotations" {
+		if _, has := fields[f.Name]; !has || f.Name == "labels" || f.Name == "annotations" {
 			continue
 		}
 		remedy := &c.report(codes.IgnoredMetadata, finding.Warning,

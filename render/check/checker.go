@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/internal/walk"
+	"github.com/trainweld/trainweld/render/internal/items"
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
@@ -20,6 +20,7 @@ type objectChecker struct {
 	findings finding.List
 	steps    []step // memory for the walks
 
+	trees   *runtimepatch.Trees
 	patches []trainer.RuntimePatch
 	named   map[string]int // the number of each manager's patches
 	jobs    map[string]int // the places of the template's jobs
@@ -117,8 +118,8 @@ func (c *choice) rename(r *finding.Remedy, name string, patched map[string]int) 
 	r.IsCertain = !isPatched && !c.names.IsLong() && nearest.IsClear(name, near, around)
 }
 
-// walker goes through a patch and the runtime's template at once, along the compiled plan. Both
-// have the same steps, since the items of a list are found by their merge keys.
+// walker goes through the JSON of a patch and of the runtime's template at once, along the compiled
+// plan. Both have the same steps, since the items of a list are found by their merge keys.
 type walker struct {
 	*objectChecker
 	shapes map[*schema.Type]*structShape
@@ -133,24 +134,37 @@ type step struct {
 	index int // of an item that its key does not tell from the others, -1 otherwise
 }
 
-// operand is one of the two structs. The zero side is absent.
+// operand is one of the two structs. It is absent if its object is nil.
 type operand struct {
-	walk.Value
-	depth int // of the struct, in steps
+	object  merge.Object
+	inPatch bool
+	depth   int // of the struct, in steps
 }
+
+// has reports whether the struct has the field with a value other than null.
+func (s operand) has(f *schema.StructField) bool { return s.object[f.Name] != nil }
+
+// at returns a struct in a field of the struct.
+func (s operand) at(f *schema.StructField) merge.Object {
+	within, _ := s.object[f.Name].(merge.Object)
+	return within
+}
+
+// items returns a list in a field of the struct.
+func (s operand) items(f *schema.StructField) items.List { return items.Of(f.Type, s.object[f.Name]) }
 
 // path returns the path to a side, and some steps on. Only the patch, or a template alone, shows
 // items by position.
 func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
 	path := inTemplate()
-	if s.InPatch {
+	if s.inPatch {
 		path = w.at("spec")
 	}
 	for _, c := range w.steps[:s.depth] {
 		switch {
 		case c.field != nil:
 			path = append(path, fieldpath.Field(c.field.Name))
-		case c.index >= 0 && (s.InPatch || w.alone):
+		case c.index >= 0 && (s.inPatch || w.alone):
 			path = append(path, fieldpath.Index(c.index))
 		default:
 			path = append(path, fieldpath.Item(c.list.Key, c.key))
@@ -160,7 +174,7 @@ func (w *walker) path(s operand, steps ...fieldpath.Step) fieldpath.Path {
 }
 
 func (w *walker) layerOf(s operand) merge.Owner {
-	if s.InPatch {
+	if s.inPatch {
 		return w.layer()
 	}
 	return runtimepatch.RuntimeLayer
@@ -169,11 +183,11 @@ func (w *walker) layerOf(s operand) merge.Owner {
 // pathAt returns a function that gives the patch's path to a depth, as long as the walk is within
 // it.
 func (w *walker) pathAt(depth int) func() fieldpath.Path {
-	return func() fieldpath.Path { return w.path(operand{walk.Value{InPatch: true}, depth}) }
+	return func() fieldpath.Path { return w.path(operand{inPatch: true, depth: depth}) }
 }
 
 // claim returns the claim of a side on a field.
 func (w *walker) claim(s operand, f *schema.StructField) merge.Claim {
-	return merge.Claim{Owner: w.layerOf(s), Value: s.At(f).Interface(),
+	return merge.Claim{Owner: w.layerOf(s), Value: s.object[f.Name],
 		At: w.path(s, fieldpath.Field(f.Name))}
 }

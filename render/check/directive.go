@@ -1,19 +1,19 @@
 package check
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // directives reports the keys of a map that a strategic merge patch takes for its own orders.
 // Upstream obeys them, and so loses the runtime's labels to a label called "$patch".
-func (c *objectChecker) directives(m reflect.Value, path func() fieldpath.Path) {
+func (c *objectChecker) directives(m merge.Object, path func() fieldpath.Path) {
 	for _, key := range directivesIn(m) {
 		c.report(codes.Directive, finding.Error, path().Append(fieldpath.Key(key)),
 			"remove the key: a patch cannot remove entries of a map",
@@ -23,24 +23,14 @@ func (c *objectChecker) directives(m reflect.Value, path func() fieldpath.Path) 
 }
 
 // directivesIn returns the keys of a map that are directives, in their order.
-func directivesIn(m reflect.Value) []string {
+func directivesIn(m merge.Object) []string {
 	var keys []string
-	if plain, ok := m.Interface().(map[string]string); ok {
-		for key := range plain {
-			if isDirective(key) {
-				keys = append(keys, key)
-			}
-		}
-	} else {
-		for entries := m.MapRange(); entries.Next(); {
-			if key := entries.Key().String(); isDirective(key) {
-				keys = append(keys, key)
-			}
+	for key := range m {
+		if isDirective(key) {
+			keys = append(keys, key)
 		}
 	}
-	if len(keys) > 1 {
-		slices.Sort(keys)
-	}
+	slices.Sort(keys)
 	return keys
 }
 
@@ -51,31 +41,25 @@ func isDirective(key string) bool {
 }
 
 // nestedDirectives reports the directives in the maps within a value.
-func (c *objectChecker) nestedDirectives(t *schema.Type, v reflect.Value,
-	path func() fieldpath.Path) {
-	for v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return
-		}
-		v = v.Elem()
+func (c *objectChecker) nestedDirectives(t *schema.Type, v any, path func() fieldpath.Path) {
+	if t == nil || t.Kind == schema.Scalar {
+		return
 	}
-	switch {
-	case t == nil || t.Kind == schema.Scalar:
-	case v.Kind() == reflect.Map:
-		c.directives(v, path)
-	case v.Kind() == reflect.Slice:
-		for i := range v.Len() {
-			c.nestedDirectives(t.Elem, v.Index(i), func() fieldpath.Path {
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			c.nestedDirectives(t.Elem, item, func() fieldpath.Path {
 				return path().Append(fieldpath.Index(i))
 			})
 		}
-	case v.Kind() == reflect.Struct:
+	case merge.Object:
+		if t.Kind == schema.Map {
+			c.directives(v, path)
+		}
 		for _, f := range t.Fields {
-			if inner, encoded := f.Template.Of(v); encoded {
-				c.nestedDirectives(f.Type, inner, func() fieldpath.Path {
-					return path().Append(fieldpath.Field(f.Name))
-				})
-			}
+			c.nestedDirectives(f.Type, v[f.Name], func() fieldpath.Path {
+				return path().Append(fieldpath.Field(f.Name))
+			})
 		}
 	}
 }

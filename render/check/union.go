@@ -15,15 +15,15 @@ import (
 // union reports two members of one union that are both set.
 func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent string) {
 	setter, fields, u := patch, w.shapes[t].members[union], t.Unions[union]
-	if !patch.IsValid() {
+	if patch.object == nil {
 		setter = runtime
 	}
 	n := countMembers(fields, setter)
-	if n == 0 || n == 1 && (!patch.IsValid() || countMembers(fields, runtime) == 0) {
+	if n == 0 || n == 1 && (patch.object == nil || countMembers(fields, runtime) == 0) {
 		return // what the patch leaves alone is the runtime's own affair
 	}
 	added, there := w.members(fields, setter), []member(nil)
-	if patch.IsValid() {
+	if patch.object != nil {
 		there = w.members(fields, runtime)
 	}
 	there = slices.DeleteFunc(there, func(r member) bool {
@@ -62,7 +62,7 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent
 // countMembers returns how many fields of a union a side sets.
 func countMembers(fields []*schema.StructField, s operand) (n int) {
 	for _, f := range fields {
-		if s.Has(f) {
+		if s.has(f) {
 			n++
 		}
 	}
@@ -79,7 +79,7 @@ type member struct {
 func (w *walker) members(fields []*schema.StructField, s operand) []member {
 	var set []member
 	for _, f := range fields {
-		if s.Has(f) {
+		if s.has(f) {
 			set = append(set, member{f.Name, w.claim(s, f)})
 		}
 	}
@@ -115,28 +115,28 @@ func describe(parent string, u schema.Union, path fieldpath.Path) (what, key str
 // discriminated reports a member that does not belong to the discriminator's value.
 func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime operand) {
 	setter := func(f *schema.StructField) operand {
-		if patch.Has(f) {
+		if patch.has(f) {
 			return patch
 		}
 		return runtime
 	}
 	chooser := t.Field(u.Discriminator)
 	by := setter(chooser)
-	if !by.Has(chooser) {
+	if !by.has(chooser) {
 		return
 	}
-	chosen := by.At(chooser).String()
+	chosen, _ := by.object[chooser.Name].(string)
 	if chosen == u.When {
 		return
 	}
 	at := patch
-	if !patch.IsValid() {
+	if patch.object == nil {
 		at = runtime
 	}
 	for _, name := range u.Members {
 		member := t.Field(name)
 		holder := setter(member)
-		if !holder.Has(member) || patch.IsValid() && !by.InPatch && !holder.InPatch {
+		if !holder.has(member) || patch.object != nil && !by.inPatch && !holder.inPatch {
 			continue
 		}
 		f := w.report(codes.TwoSources, finding.Error, w.path(at),
@@ -144,7 +144,7 @@ func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime op
 			"%s is only allowed if %s is %q, not %q: the cluster rejects the Pod", name,
 			u.Discriminator, u.When, chosen)
 		f.Claims = []merge.Claim{w.claim(by, chooser), w.claim(holder, member)}
-		if !holder.InPatch && by.InPatch {
+		if !holder.inPatch && by.inPatch {
 			slices.Reverse(f.Claims) // what the patch writes comes after it
 		}
 	}

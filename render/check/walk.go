@@ -6,58 +6,57 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
-	"github.com/trainweld/trainweld/render/internal/walk"
+	"github.com/trainweld/trainweld/render/internal/items"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
 // only a runtime it checks that; with a patch, the patch by itself and against the runtime.
-func (w *walker) walk(t *schema.Type, patch, runtime walk.Value, depth int, parent string) {
+func (w *walker) walk(t *schema.Type, patch, runtime merge.Object, depth int, parent string) {
+	p, r := operand{patch, true, depth}, operand{runtime, false, depth}
 	for i := range t.Unions {
-		p, r := operand{patch, depth}, operand{runtime, depth}
 		if t.Unions[i].Discriminator == "" {
 			w.union(t, i, p, r, parent)
 		} else {
 			w.discriminated(t, t.Unions[i], p, r)
 		}
 	}
-	leader, fields := patch, w.shapes[t].inside
-	if !patch.IsValid() {
-		leader, fields = runtime, w.shapes[t].nested
+	leader, fields := p, w.shapes[t].inside
+	if patch == nil {
+		leader, fields = r, w.shapes[t].nested
 	}
 	for _, f := range fields {
-		if !leader.Has(f) {
+		if !leader.has(f) {
 			continue
 		}
 		w.steps = append(w.steps[:depth], step{field: f})
 		switch f.Type.Kind {
 		case schema.Struct:
-			w.walk(f.Type, patch.At(f), runtime.At(f), depth+1, f.Name)
+			w.walk(f.Type, p.at(f), r.at(f), depth+1, f.Name)
 		case schema.Map:
-			w.directives(leader.At(f).Value, w.pathAt(depth+1))
+			w.directives(leader.at(f), w.pathAt(depth+1))
 		case schema.Atomic:
-			w.nestedDirectives(f.Type, leader.At(f).Value, w.pathAt(depth+1))
+			w.nestedDirectives(f.Type, leader.object[f.Name], w.pathAt(depth+1))
 		default: // a shape has no other fields than list-maps
-			w.list(f, patch, runtime, depth+1)
+			w.list(f, p, r, depth+1)
 		}
 	}
 }
 
 // list checks the items of a list-map, each against the runtime's of the same key.
-func (w *walker) list(f *schema.StructField, patch, runtime walk.Value, depth int) {
-	t, ofPatch := f.Type, patch.IsValid()
+func (w *walker) list(f *schema.StructField, patch, runtime operand, depth int) {
+	t, ofPatch := f.Type, patch.object != nil
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
 		return // Kubernetes tells their items apart by more than the merge key
 	}
-	var other walk.Items
-	leader := runtime
+	var other items.List
+	list := runtime.items(f)
 	if ofPatch {
-		leader = patch
-		other = runtime.At(f).Items(t)
+		list, other = patch.items(f), list
 	}
-	list := leader.At(f).Items(t)
-	at := operand{walk.Value{InPatch: ofPatch}, depth}
+	at := operand{inPatch: ofPatch, depth: depth}
 	for i := range list.Len() {
 		step := step{list: t, key: list.Key(i), index: -1}
 		if step.key == "" {
@@ -68,34 +67,32 @@ func (w *walker) list(f *schema.StructField, patch, runtime walk.Value, depth in
 			}
 		}
 		if first := list.Find(step.key); first < i {
-			w.duplicate(f, at, leader, first, i, step.key)
+			w.duplicate(f, at, &list, first, i)
 			step.index = i
 		}
 		w.steps = append(w.steps[:depth], step)
 		if ofPatch {
 			w.walk(t.Elem, list.At(i), other.Named(step.key), depth+1, f.Name)
 		} else {
-			w.walk(t.Elem, walk.Value{}, list.At(i), depth+1, f.Name)
+			w.walk(t.Elem, nil, list.At(i), depth+1, f.Name)
 		}
 	}
 	if f.Name == "volumeMounts" && ofPatch && list.Len() > 1 {
-		w.mountNames(t.Elem, &list, at)
+		w.mountNames(&list, at)
 	}
 }
 
 // duplicate reports an item whose key a first one has.
-func (w *walker) duplicate(f *schema.StructField, list operand, from walk.Value, first, i int,
-	key string) {
+func (w *walker) duplicate(f *schema.StructField, at operand, list *items.List, first, i int) {
 	code := codes.DuplicateItem
-	if f.Name == "volumeMounts" && list.InPatch {
+	if f.Name == "volumeMounts" && at.inPatch {
 		code = codes.OneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 	}
-	at := w.path(list, fieldpath.Index(i))
-	found := w.report(code, finding.Error, at, "combine the two, or change the "+f.Type.Key,
-		"duplicate item of %s: %s %q", f.Name, f.Type.Key, key)
-	found.Claims = duplicateClaims(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
-	if all := from.At(f); reflect.DeepEqual(all.Index(first).Interface(),
-		all.Index(i).Interface()) {
+	path := w.path(at, fieldpath.Index(i))
+	found := w.report(code, finding.Error, path, "combine the two, or change the "+f.Type.Key,
+		"duplicate item of %s: %s %q", f.Name, f.Type.Key, list.Key(i))
+	found.Claims = duplicateClaims(w.layerOf(at), w.path(at, fieldpath.Index(first)), path)
+	if reflect.DeepEqual(list.At(first), list.At(i)) {
 		found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true
 	}
 }
@@ -119,10 +116,10 @@ func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.P
 
 // mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path,
 // but the TrainJob CRD lists them by name (Trainer v2.3.0 ContainerPatch).
-func (w *walker) mountNames(mount *schema.Type, mounts *walk.Items, list operand) {
+func (w *walker) mountNames(mounts *items.List, list operand) {
 	seen := map[string]int{}
 	for i := range mounts.Len() {
-		name := mounts.At(i).At(mount.Field("name")).String()
+		name, _ := mounts.At(i)["name"].(string)
 		if first, duplicate := seen[name]; duplicate {
 			at := w.path(list, fieldpath.Index(i))
 			w.report(codes.DuplicateItem, finding.Error, at,

@@ -33,7 +33,7 @@ func ForceIn(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 		return nil, opts, nil, err
 	}
 	left, decisions, err := conflict.Force(func(layers []merge.Patch) (*merge.History, error) {
-		result, err := mergeLayers(template, layers)
+		result, err := mergeLayers(template, layers, nil)
 		if err != nil {
 			return nil, err
 		}

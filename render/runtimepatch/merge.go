@@ -55,6 +55,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // Options extend Apply. The zero value merges the patches as they are.
@@ -62,6 +63,9 @@ type Options struct {
 	// Added are fields that the Go types lack, by the manager of the patch: see
 	// legacy.Earlier.Patched.
 	Added map[string]map[string]any
+	// Trees are the JSON of the template and the patches, if the caller has read it. Apply takes
+	// over the template's.
+	Trees *Trees
 
 	forced map[string]map[string]any // what ForceIn left of whole patches with such fields
 }
@@ -92,7 +96,7 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	if err := addFields(layers, opts); err != nil {
 		return nil, err
 	}
-	merged, err := mergeLayers(template, layers)
+	merged, err := mergeLayers(template, layers, opts.Trees.of(patches))
 	if err != nil {
 		return nil, patchError(patches, err)
 	}
@@ -102,10 +106,47 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	return result, nil
 }
 
-func mergeLayers(template *trainer.JobSetTemplateSpec,
-	layers []merge.Patch) (*merge.Result[trainer.JobSetTemplateSpec], error) {
+func mergeLayers(template *trainer.JobSetTemplateSpec, layers []merge.Patch,
+	trees merge.Option) (*merge.Result[trainer.JobSetTemplateSpec], error) {
 	return merge.Strategic(template, layers, mergeRules(),
-		merge.Base(RuntimeLayer, fieldpath.Fields("spec", "template")))
+		merge.Base(RuntimeLayer, fieldpath.Fields("spec", "template")), trees)
+}
+
+// Trees are the JSON of a template and of patches to it, which package check and Apply read. Each
+// is made once.
+type Trees struct {
+	// Template is nil for a template without JSON. Nobody may read it after Apply.
+	Template merge.Object
+	patches  map[*trainer.JobSetTemplatePatch]merge.Object
+}
+
+// ReadTrees returns the JSON of a template and of patches.
+func ReadTrees(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) *Trees {
+	t := &Trees{patches: make(map[*trainer.JobSetTemplatePatch]merge.Object, len(patches))}
+	t.Template, _ = tree.Fields(template) // Apply returns an error
+	for i := range patches {
+		if spec := patches[i].TrainingRuntimeSpec; spec != nil && spec.Template != nil {
+			t.patches[spec.Template], _ = tree.Fields(spec.Template)
+		}
+	}
+	return t
+}
+
+// Patch returns the JSON of a patch that was read, nil for one without JSON.
+func (t *Trees) Patch(patch *trainer.JobSetTemplatePatch) merge.Object { return t.patches[patch] }
+
+// of returns the option of a merge, nil for no trees.
+func (t *Trees) of(patches []trainer.RuntimePatch) merge.Option {
+	if t == nil {
+		return nil
+	}
+	list := make([]merge.Object, len(patches))
+	for i := range patches {
+		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
+			list[i] = t.patches[spec.Template]
+		}
+	}
+	return merge.Trees(t.Template, list)
 }
 
 // nobody is the manager of a patch that names none. check.Patches refuses it, and the other patches

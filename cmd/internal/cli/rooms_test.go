@@ -67,7 +67,7 @@ var library = []string{
 	"fieldpath/printable", "fieldpath", "merge/tree",
 	"schema", "merge", "finding", "conflict",
 	"render/nearest", "render/codes", "render/release/minor", "render/release",
-	"render/internal/walk",
+	"render/internal/items",
 	"render/runtimepatch", "render/internal/patched", "render/check", "render/legacy",
 	"render/manifest/internal/encode", "render/manifest/internal/source", "render/manifest",
 	"render/mlpolicy", "render/internal/defaults", "render/internal/children",

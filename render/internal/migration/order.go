@@ -1,53 +1,73 @@
 package migration
 
 import (
-	"reflect"
 	"slices"
-	"sort"
 
 	corev1 "k8s.io/api/core/v1"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/render/internal/walk"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/tree"
+	"github.com/trainweld/trainweld/render/internal/items"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // order orders the lists of a patch so that a merge over the base gives the order of the result. A
 // merge keeps the patch's order for its items, and puts new items in front. If that does not
-// suffice, order adds items of the base to the patch, which changes only their positions.
+// suffice, order adds items of the base to the patch, which changes only their positions. It leaves
+// a patch that has no JSON.
 func order(patch *trainer.PodTemplatePatch, base, result *corev1.PodTemplateSpec) {
 	job := runtimepatch.JobSetTemplate().Field("spec").Type.Field("replicatedJobs").Type.Elem
 	pod := job.Field("template").Type.Field("spec").Type.Field("template").Type
-	orderValue(pod, walk.Value{Value: reflect.ValueOf(patch).Elem(), InPatch: true},
-		walk.Value{Value: reflect.ValueOf(base).Elem()},
-		walk.Value{Value: reflect.ValueOf(result).Elem()})
+	own, err := tree.Fields(patch)
+	if err != nil {
+		return
+	}
+	before, _ := tree.Fields(base)
+	there, _ := tree.Fields(result)
+	orderFields(pod, own, before, there)
+	var ordered trainer.PodTemplatePatch
+	if tree.Read(own, &ordered) == nil {
+		*patch = ordered
+	}
 }
 
-// orderValue orders the lists of one value. The base is absent if the template lacks the field.
-func orderValue(t *schema.Type, patch, base, result walk.Value) {
-	switch {
-	case !patch.IsValid() || !result.IsValid():
-	case t.Kind == schema.Struct:
-		for _, f := range t.Patchable() {
-			orderValue(f.Type, patch.At(f), base.At(f), result.At(f))
-		}
-	case t.Merges() && patch.Kind() == reflect.Slice:
-		before, there := base.Items(t), result.Items(t)
-		sortLike(t, patch, there.Keys())
-		own := patch.Items(t)
-		if keys := own.Keys(); t.KeyField() != nil &&
-			!slices.Equal(mergedOrder(before.Keys(), keys), there.Keys()) {
-			anchor(t, patch, keys, there)
-			sortLike(t, patch, there.Keys())
-		}
-		items := patch.Items(t)
-		for i := range items.Len() {
-			key := items.Key(i)
-			orderValue(t.Elem, items.At(i), before.Named(key), there.Named(key))
+// orderFields orders the lists within a struct. The base is nil if the template lacks the field.
+func orderFields(t *schema.Type, patch, base, result merge.Object) {
+	for _, f := range t.Patchable() {
+		switch value := patch[f.Name].(type) {
+		case merge.Object:
+			before, _ := base[f.Name].(merge.Object)
+			if there, isThere := result[f.Name].(merge.Object); isThere {
+				orderFields(f.Type, value, before, there)
+			}
+		case []any:
+			if there := result[f.Name]; f.Type.HasItems() && there != nil {
+				patch[f.Name] = orderItems(f.Type, value, base[f.Name], there)
+			}
 		}
 	}
+}
+
+// orderItems returns the items of a list in order, with the lists within them ordered.
+func orderItems(t *schema.Type, patch []any, base, result any) []any {
+	before, there := items.Of(t, base), items.Of(t, result)
+	patch = sortedLike(t, patch, there.Keys())
+	own := items.Of(t, patch)
+	if keys := own.Keys(); t.Key != "" &&
+		!slices.Equal(mergedOrder(before.Keys(), keys), there.Keys()) {
+		patch = sortedLike(t, append(patch, anchors(t, keys, there)...), there.Keys())
+		own = items.Of(t, patch)
+	}
+	for i := range own.Len() {
+		key := own.Key(i)
+		if now := there.Named(key); now != nil {
+			orderFields(t.Elem, own.At(i), before.Named(key), now)
+		}
+	}
+	return patch
 }
 
 // mergedOrder returns the order of a list's items after a merge. The next item is the patch's next
@@ -71,44 +91,37 @@ func mergedOrder(list, patch []string) []string {
 	return out
 }
 
-// anchor adds the items of the result that the patch does not name. It copies only their keys and
+// anchors returns the items of the result that the patch does not name, with only their keys and
 // the fields that cannot be omitted.
-func anchor(t *schema.Type, patch walk.Value, own []string, there walk.Items) {
+func anchors(t *schema.Type, own []string, there items.List) []any {
+	var added []any
 	for i := range there.Len() {
 		if slices.Contains(own, there.Key(i)) {
 			continue
 		}
-		item := reflect.New(patch.Type().Elem()).Elem()
+		item := merge.Object{}
 		for _, f := range t.Elem.Patchable() {
-			if f == t.KeyField() || !f.Patch.OmitEmpty && !f.Patch.OmitZero &&
-				len(f.Patch.Index) == 1 {
-				from, _ := f.Template.Of(there.At(i).Value)
-				item.FieldByIndex(f.Patch.Index).Set(from)
+			if value, has := there.At(i)[f.Name]; has && (f == t.KeyField() || f.Patch.IsAlways()) {
+				item[f.Name] = value
 			}
 		}
-		patch.Set(reflect.Append(patch.Value, item))
+		added = append(added, item)
 	}
+	return added
 }
 
-// sortLike sorts a list by the positions of its items' keys.
-func sortLike(t *schema.Type, list walk.Value, keys []string) {
-	items := list.Items(t)
-	places := make([]int, items.Len())
+// sortedLike returns a list sorted by the positions of its items' keys.
+func sortedLike(t *schema.Type, list []any, keys []string) []any {
+	own := items.Of(t, list)
+	places := make([]int, len(list))
+	order := make([]int, len(list))
 	for i := range places {
-		places[i] = slices.Index(keys, items.Key(i))
+		places[i], order[i] = slices.Index(keys, own.Key(i)), i
 	}
-	swap := reflect.Swapper(list.Interface())
-	sort.Stable(byPlace{places, func(i, j int) {
-		swap(i, j)
-		places[i], places[j] = places[j], places[i]
-	}})
+	slices.SortStableFunc(order, func(i, j int) int { return places[i] - places[j] })
+	sorted := make([]any, len(list))
+	for place, i := range order {
+		sorted[place] = list[i]
+	}
+	return sorted
 }
-
-type byPlace struct {
-	places []int
-	swap   func(i, j int)
-}
-
-func (b byPlace) Len() int           { return len(b.places) }
-func (b byPlace) Less(i, j int) bool { return b.places[i] < b.places[j] }
-func (b byPlace) Swap(i, j int)      { b.swap(i, j) }
