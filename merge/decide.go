@@ -128,7 +128,7 @@ func (d deciding) list(t *schema.Type, list []any, at *node, parts []any) ([]any
 // remove removes a member of a union for the layer of another member.
 func (d deciding) remove(f *schema.StructField, object Object, at *node, winner int32) {
 	child := d.child(at, f, "")
-	writer{log: d.log, onlyRemoved: true}.value(f.Type, nil, child, object[f.Name], nil)
+	writer{log: d.log, onlyRemoved: true}.value(child, object[f.Name], nil)
 	f.Put(object, nil)
 	d.decide("Unions", child.path(), winner, d.removed(child, winner, nil))
 }

@@ -3,6 +3,7 @@ package merge
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -10,8 +11,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file reads the directives that order a list or keep fields, and removes directives from
-// values that the base lacks.
+// This file obeys the directives that order a list or keep fields.
 
 // plainItems returns the items without a $patch, even a null one. An item of a list-map needs a
 // merge key.
@@ -141,37 +141,37 @@ func (m *merger) followsOrder(t *schema.Type, items []any, order []string) error
 	return nil
 }
 
-// appendNames appends the names of the fields of a patch's object to m.names. An object has no
-// order, so they are sorted. For a Go value, it appends only the fields that a patch may set, in
-// the order of the type.
-func (m *merger) appendNames(t *schema.Type, patch Object) []string {
-	if m.ofValue {
-		left := len(patch)
-		for _, f := range t.Patchable() {
-			value, has := patch[f.Name]
-			if !has {
-				continue
-			}
-			if !m.skipsZero || !f.Patch.IsAlways() || value != nil && value != "" {
-				m.names = append(m.names, f.Name)
-			}
-			if left--; left == 0 {
-				break
-			}
-		}
-		return m.names
-	}
-	return appendSorted(m.names, patch)
+// given are the fields that a patch's object sets. An object has no order, so they come by their
+// names. Of a Go value, they are those that a patch may set, in the order of the type.
+type given struct {
+	*merger
+	t     *schema.Type
+	patch Object
 }
 
-// appendSorted appends the names of an object's entries, sorted.
-func appendSorted(names []string, object Object) []string {
-	first := len(names)
-	for name := range object {
-		names = append(names, name)
+func (g given) all(yield func(*schema.StructField, any) bool) {
+	if !g.ofValue {
+		for name, value := range byName(g.patch).all {
+			if f := g.fieldNamed(g.t, name); f != nil && !yield(f, value) {
+				return
+			}
+		}
+		return
 	}
-	slices.Sort(names[first:])
-	return names
+	left := len(g.patch)
+	for _, f := range g.t.Patchable() {
+		value, has := g.patch[f.Name]
+		if !has {
+			continue
+		}
+		isZero := g.skipsZero && f.Patch.IsAlways() && (value == nil || value == "")
+		if !isZero && !yield(f, value) {
+			return
+		}
+		if left--; left == 0 {
+			return
+		}
+	}
 }
 
 // holdsDirectives reports whether a patch's object may hold a directive.
@@ -189,21 +189,20 @@ func isPureDirective(patch Object) bool {
 	return len(patch) == 1 || patch[patchDirective] == "delete"
 }
 
-// retainFields obeys $retainKeys: it removes every field that the directive does not name from a
-// new object.
-func (m *merger) retainFields(t *schema.Type, key *schema.StructField, into Object,
-	kept map[string]bool, at *node) error {
-	for _, f := range t.Fields {
+// retainFields obeys $retainKeys: it removes every field that the directive does not name from an
+// object.
+func (m *merger) retainFields(at *node, into Object, kept map[string]bool) error {
+	for _, f := range at.typ.Fields {
 		old, has := into[f.Name]
 		if !has || kept[f.Name] {
 			continue
 		}
-		if f == key {
+		if f == at.keyField() {
 			return fmt.Errorf("%s has no %q, by which the item merges", retainDirective, f.Name)
 		}
 		delete(into, f.Name)
 		if old != nil && !f.IsEmpty(old) {
-			m.removed(f.Type, old, m.child(at, f))
+			m.removed(m.log.child(at, f, ""), old)
 		}
 	}
 	return nil
@@ -226,7 +225,7 @@ func (m *merger) retained(patch Object) (map[string]bool, error) {
 			kept[name] = true
 		}
 	}
-	for name, value := range sorted(patch) {
+	for name, value := range byName(patch).all {
 		isOther := name == retainDirective || strings.HasPrefix(name, deleteDirective) ||
 			strings.HasPrefix(name, orderDirective)
 		if !isOther && value != nil && !kept[name] {
@@ -235,38 +234,6 @@ func (m *merger) retained(patch Object) (map[string]bool, error) {
 		}
 	}
 	return kept, nil
-}
-
-// withoutDirectives returns a patch's value as upstream sets it if the base has none. It removes
-// nulls from objects, and objects that hold a $patch directive. If the value itself is such an
-// object, keep is false.
-func withoutDirectives(value any) (stripped any, keep bool) {
-	switch value := value.(type) {
-	case Object:
-		if value[patchDirective] != nil {
-			return nil, false
-		}
-		kept := make(Object, len(value))
-		for name, v := range value {
-			if v == nil {
-				continue
-			}
-			if v, keep := withoutDirectives(v); keep {
-				kept[name] = v
-			}
-		}
-		return kept, true
-	case []any:
-		kept := make([]any, 0, len(value))
-		for _, v := range value {
-			if v, keep := withoutDirectives(v); keep {
-				kept = append(kept, v)
-			}
-		}
-		return kept, true
-	default:
-		return value, true
-	}
 }
 
 // fieldNamed returns a field that a patch may set. Any other one is ignored, except a directive.
@@ -278,6 +245,71 @@ func (m *merger) fieldNamed(t *schema.Type, name string) *schema.StructField {
 	if !strings.HasPrefix(name, "$") {
 		m.notes = append(
 			m.notes, Note{Kind: Ignored, Owner: m.of, Path: m.path.Append(fieldpath.Field(name))})
+	}
+	return nil
+}
+
+// orderOf returns the keys or elements that a $setElementOrder directive names for a list of the
+// base or the patch.
+func (m *merger) orderOf(f *schema.StructField, into, patch Object, order any) ([]string, error) {
+	wanted, ok := order.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%s must be a list", orderDirective)
+	}
+	old, inBase := into[f.Name]
+	list, isList := old.([]any)
+	if k := f.Template.Kind(); k != reflect.Slice && k != reflect.Pointer || inBase && !isList {
+		return nil, fmt.Errorf("%s must name a list", orderDirective)
+	}
+	value, inPatch := patch[f.Name]
+	items, ok := value.([]any)
+	switch {
+	case inPatch && !ok:
+		return nil, fmt.Errorf("must be a list beside %s", orderDirective)
+	case !inBase && !inPatch:
+		return nil, nil
+	case f.Type.Raw:
+		return nil, fmt.Errorf("%s must name a list: the type has no rules for one",
+			orderDirective)
+	}
+	keys, err := m.orderedKeys(f.Type, wanted)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.followsOrder(f.Type, items, keys); err != nil {
+		return nil, err
+	}
+	if len(list)+len(items) == 0 {
+		return nil, fmt.Errorf("%s orders a list without items", orderDirective)
+	}
+	return keys, nil
+}
+
+// arrangeItems puts the items of a merged list into the order of keys. The others keep theirs, which
+// is that of before.
+func (m *merger) arrangeItems(at *node, into Object, keys, before []string) error {
+	t := at.typ
+	list, _ := into[at.field.Name].([]any)
+	if t.Key != "" {
+		for i, item := range list {
+			if _, ok := itemName(t, item); !ok {
+				return m.errNoKey(i, t.Key)
+			}
+		}
+	}
+	if m.follows && t.Kind != schema.Atomic {
+		return nil
+	}
+	have := itemKeys(t, list)
+	places := arrange(len(have), ranks(have, before), ranks(have, keys))
+	if slices.IsSorted(places) {
+		return nil
+	}
+	made := reordered(list, places)
+	m.put(at.field, into, made)
+	if t.Kind == schema.Atomic {
+		m.recordBase(at, list)
+		m.claim(at, made)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -107,7 +106,7 @@ func toJSON(t *schema.Type, value any) (any, error) {
 	switch v := value.(type) {
 	case Object:
 		object := make(Object, len(v))
-		for name, part := range sorted(v) {
+		for name, part := range byName(v).all {
 			of, isKnown := partOf(t, name)
 			if !isKnown {
 				object[name] = nil // ignored, but reported
@@ -197,13 +196,24 @@ const (
 	deleteDirective = "$deleteFromPrimitiveList"
 )
 
-// sorted yields the entries of an object in the order of their names.
-func sorted(o Object) func(yield func(string, any) bool) {
-	return func(yield func(string, any) bool) {
-		for _, name := range slices.Sorted(maps.Keys(o)) {
-			if !yield(name, o[name]) {
-				return
-			}
+// byName is an object whose entries come in the order of their names.
+type byName Object
+
+func (o byName) all(yield func(string, any) bool) {
+	if len(o) < 2 {
+		for name, value := range o {
+			yield(name, value)
+		}
+		return
+	}
+	names := make([]string, 0, len(o))
+	for name := range o {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !yield(name, o[name]) {
+			return
 		}
 	}
 }

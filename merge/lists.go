@@ -9,27 +9,26 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file obeys $patch in the items of lists that the base has, and merges sets.
+// This file deletes items of lists, and merges sets.
 
-// special obeys $patch in the items of a patch's list. It returns the list without the deleted
-// items, and the plain items of the patch. These are nil if they took the place of the base's.
-func (m *merger) special(t *schema.Type, list, items []any,
-	at *node) (left, plain []any, err error) {
+// special reads $patch in the items of a patch's list. It returns the plain items, the keys of those
+// to delete, and whether the plain ones take the place of the base's.
+func (m *merger) special(t *schema.Type, items []any) (plain []any, deleted []string,
+	replaces bool, err error) {
 	isSpecial := false
 	for i, item := range items {
 		object, ok := item.(Object)
 		if !ok {
 			m.enter(fieldpath.Index(i))
-			return nil, nil, errors.New("must be an object")
+			return nil, nil, false, errors.New("must be an object")
 		}
 		_, is := object[patchDirective]
 		isSpecial = isSpecial || is
 	}
 	if !isSpecial {
-		return list, items, nil
+		return items, nil, false, nil
 	}
-	plain, replace := make([]any, 0, len(items)), false
-	var deleted []string
+	plain = make([]any, 0, len(items))
 	for i, item := range items {
 		object := item.(Object)
 		directive, ok := object[patchDirective]
@@ -37,58 +36,37 @@ func (m *merger) special(t *schema.Type, list, items []any,
 		case !ok:
 			plain = append(plain, item)
 		case directive == "replace":
-			replace = true
+			replaces = true
 		case directive == "delete":
 			key, ok := object[t.Key]
 			if !ok {
-				return nil, nil, m.errNoKey(i, t.Key)
+				return nil, nil, false, m.errNoKey(i, t.Key)
 			}
 			deleted = append(deleted, keyTypeOf(t).text(key))
 		default:
 			m.enter(fieldpath.Index(i))
-			return nil, nil,
-				fmt.Errorf("%s: unknown directive %q for an item", patchDirective,
-					fmt.Sprint(directive))
+			return nil, nil, false, fmt.Errorf("%s: unknown directive %q for an item",
+				patchDirective, fmt.Sprint(directive))
 		}
 	}
-	list = m.deleteItems(t, list, deleted, at)
-	if !replace {
-		return list, plain, nil
-	}
-	for i, item := range plain {
-		if item.(Object)[t.Key] == nil {
-			return nil, nil, m.errNoKey(i, t.Key)
-		}
-	}
-	m.recordRemoved(t, nil, at, list)
-	m.claimNull(at)
-	made, err := m.freshList(t, plain, at, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	left = made.([]any)
-	keys := itemKeys(t, left)
-	first := ranks(keys, keys)
-	// duplicates go together
-	return reordered(left, arrange(len(keys), first, slices.Repeat([]int32{-1}, len(keys)))),
-		nil, nil
+	return plain, deleted, replaces, nil
 }
 
 // deleteItems returns a list without the items that have one of the keys.
-func (m *merger) deleteItems(t *schema.Type, list []any, deleted []string, at *node) []any {
+func (m *merger) deleteItems(at *node, list []any, deleted []string) []any {
 	children := make(map[string]*node, len(deleted))
 	for _, name := range deleted {
 		children[name] = m.keyed(at, name)
 	}
 	left := make([]any, 0, len(list))
 	for _, item := range list {
-		name, _ := itemName(t, item)
+		name, _ := itemName(at.typ, item)
 		child, gone := children[name]
 		if !gone {
 			left = append(left, item)
 			continue
 		}
-		m.recordRemoved(t.Elem, t.KeyField(), child, item)
+		m.recordRemoved(child, item)
 	}
 	for _, name := range deleted {
 		m.claimNull(children[name])
@@ -97,7 +75,8 @@ func (m *merger) deleteItems(t *schema.Type, list []any, deleted []string, at *n
 }
 
 // set merges two lists of scalars by union, in the order of a list-map.
-func (m *merger) set(t *schema.Type, old, items []any, at *node) ([]any, error) {
+func (m *merger) set(at *node, old, items []any) ([]any, error) {
+	t := at.typ
 	if !areAlike(items) {
 		return nil, errors.New("must have elements of one type, none of them null")
 	}
@@ -133,4 +112,24 @@ func (m *merger) set(t *schema.Type, old, items []any, at *node) ([]any, error) 
 		merged[place] = values[union[i]]
 	}
 	return merged, nil
+}
+
+// newSet returns the elements of a set that the base lacks.
+func (m *merger) newSet(at *node, items []any, verbatim bool) ([]any, error) {
+	if !verbatim {
+		kept, _ := withoutDirectives(items)
+		items = kept.([]any)
+	}
+	made, err := m.readList(at.typ, items)
+	if err != nil {
+		return nil, err
+	}
+	names := elementTexts(at.typ, made)
+	if len(names) == 0 {
+		m.empty(at)
+	}
+	for _, element := range names {
+		m.presence(m.keyed(at, element), false)
+	}
+	return made, nil
 }

@@ -10,15 +10,41 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file merges maps that the base has, and values that are replaced whole.
+// This file merges maps that the base has or lacks, and values that are replaced whole.
 
-// mapping merges two maps key by key, and obeys the directives in the patch.
-func (m *merger) mapping(t *schema.Type, old, patch Object, at *node) (Object, error) {
-	if t.Plain || !holdsDirectives(patch) {
-		return m.entries(t, old, patch, at)
+// mapping merges two maps key by key, and obeys the directives in the patch. The base's is nil for
+// none. A patch that sets no key claims the presence of an empty map.
+func (m *merger) mapping(at *node, old, patch Object, verbatim bool) (value any, err error) {
+	claimed := m.claimed
+	switch {
+	case old == nil && !verbatim && !at.typ.Plain && hasDirective(patch):
+		m.claimNull(at) // upstream drops the map with all its keys
+		return nil, nil
+	case old == nil:
+		made, err := m.newEntries(at, at.typ, patch, verbatim)
+		if err == nil && len(made) == 0 {
+			m.empty(at) // nulls alone leave an empty map
+		}
+		return made, err
+	case at.typ.Plain:
+		value, err = m.entries(at, at.typ, old, patch)
+	default:
+		value, err = m.directedEntries(at, at.typ, old, patch)
+	}
+	if err == nil && m.claimed == claimed {
+		m.empty(at)
+	}
+	return value, err
+}
+
+// directedEntries merges the entries of a patch into a map that the base has, and obeys directives.
+// A map within a value that merges whole has no node.
+func (m *merger) directedEntries(at *node, t *schema.Type, old, patch Object) (Object, error) {
+	if !holdsDirectives(patch) {
+		return m.entries(at, t, old, patch)
 	}
 	if directive, ok := patch[patchDirective]; ok {
-		return m.replaceMap(t, directive, old, patch, at)
+		return m.replaceMap(at, t, directive, old, patch)
 	}
 	entries := make(Object, len(patch))
 	if keys, ok := patch[retainDirective]; ok {
@@ -31,9 +57,9 @@ func (m *merger) mapping(t *schema.Type, old, patch Object, at *node) (Object, e
 		if err != nil {
 			return nil, err
 		}
-		m.retainEntries(old, at, kept)
+		m.retainEntries(at, old, kept)
 	}
-	for key, value := range sorted(patch) {
+	for key, value := range byName(patch).all {
 		switch {
 		case key == retainDirective:
 		case strings.HasPrefix(key, orderDirective):
@@ -56,12 +82,12 @@ func (m *merger) mapping(t *schema.Type, old, patch Object, at *node) (Object, e
 			}
 		}
 	}
-	return m.entries(t, old, entries, at)
+	return m.entries(at, t, old, entries)
 }
 
 // replaceMap obeys $patch in a map.
-func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object,
-	at *node) (Object, error) {
+func (m *merger) replaceMap(at *node, t *schema.Type, directive any,
+	old, patch Object) (Object, error) {
 	entries := maps.Clone(patch)
 	delete(entries, patchDirective)
 	switch directive {
@@ -73,37 +99,32 @@ func (m *merger) replaceMap(t *schema.Type, directive any, old, patch Object,
 			"%s: unknown directive %q; no label, annotation or selector may be called %s",
 			patchDirective, scalarText(directive), patchDirective)
 	}
-	m.recordRemoved(t, nil, at, old)
+	m.recordRemoved(at, old)
 	m.claimNull(at)
-	made := Object{}
-	return made, m.freshEntries(t, made, entries, at, false)
+	return m.newEntries(at, t, entries, true)
 }
 
 // retainEntries obeys $retainKeys in a map: it removes every entry that the directive does not
 // name.
-func (m *merger) retainEntries(old Object, at *node, kept map[string]bool) {
-	for key, value := range sorted(old) {
+func (m *merger) retainEntries(at *node, old Object, kept map[string]bool) {
+	for key, value := range byName(old).all {
 		if !kept[key] {
-			m.removed(scalarType, value, m.keyed(at, key))
+			m.removed(m.keyed(at, key), value)
 			delete(old, key)
 		}
 	}
 }
 
 // entries sets the keys of a map that the base has, or removes a key for a null.
-func (m *merger) entries(t *schema.Type, into, patch Object, at *node) (Object, error) {
-	first := len(m.names)
-	m.names = appendSorted(m.names, patch)
-	for i := first; i < len(m.names); i++ {
-		name := m.names[i]
+func (m *merger) entries(at *node, t *schema.Type, into, patch Object) (Object, error) {
+	for name, value := range byName(patch).all {
 		m.enter(fieldpath.Key(name))
-		entry, value := m.keyed(at, name), patch[name]
-		was := into[name]
+		entry, was := m.keyed(at, name), into[name]
 		if isComposite(value) && typeInJSON(value) == typeInJSON(was) {
 			return nil, errors.New(
 				"an entry that the base has cannot be merged: only scalars replace each other there")
 		}
-		m.recordBase(entry, scalarType, was)
+		m.recordBase(entry, was)
 		stripped, keep := withoutDirectives(value)
 		if value == nil || !keep {
 			delete(into, name)
@@ -119,17 +140,19 @@ func (m *merger) entries(t *schema.Type, into, patch Object, at *node) (Object, 
 		m.claim(entry, made)
 		m.leave()
 	}
-	m.names = m.names[:first]
 	return into, nil
 }
 
 // replace sets a scalar or an atomic value to the patch's.
-func (m *merger) replace(f *schema.StructField, old, from any, at *node) (value any, err error) {
-	m.recordBase(at, f.Type, old)
-	if f.Type.Raw {
-		value, err = m.overlay(f, old, from)
+func (m *merger) replace(at *node, old, from any, verbatim bool) (value any, err error) {
+	m.recordBase(at, old)
+	if old == nil && !verbatim {
+		from, _ = withoutDirectives(from)
+	}
+	if old != nil && at.typ.Raw {
+		value, err = m.overlay(at.field, old, from)
 	} else {
-		value, err = m.read(f.Type, from)
+		value, err = m.read(at.typ, from)
 	}
 	if err == nil {
 		m.claim(at, value)
@@ -144,8 +167,8 @@ func (m *merger) overlay(f *schema.StructField, old, from any) (any, error) {
 	patch, both := from.(Object)
 	switch {
 	case ok && both && !f.Type.Whole:
-		entries := &schema.Type{Kind: schema.Map, Elem: scalarType}
-		merged, err := m.mapping(entries, maps.Clone(base), patch, nil) // claims hold the base
+		of := &schema.Type{Kind: schema.Map, Elem: scalarType}
+		merged, err := m.directedEntries(nil, of, maps.Clone(base), patch) // claims hold the base
 		if err != nil {
 			return nil, err
 		}

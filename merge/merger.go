@@ -29,8 +29,7 @@ type merger struct {
 	path    fieldpath.Path // of the current value
 	claimed int            // the number of claims, recorded or not
 	index   map[string]int // empty: the memory for the index of a list
-	// of the fields and the items around the current value, the outermost first
-	names []string
+	names   []string       // of the items of the lists around the current value
 
 	notes []Note
 	noted map[*node]bool // the lists whose duplicates are recorded
@@ -67,8 +66,8 @@ func (m *merger) normal(t *schema.Type, into Object) (Object, error) {
 }
 
 // removed claims that a patch empties a field.
-func (m *merger) removed(t *schema.Type, old any, at *node) {
-	m.recordBase(at, t, old)
+func (m *merger) removed(at *node, old any) {
+	m.recordBase(at, old)
 	m.claimNull(at)
 }
 
@@ -92,14 +91,6 @@ func reencode(of reflect.Type, from any) (any, error) {
 	return tree.Value(value.Interface())
 }
 
-// child returns the node of a struct's field.
-func (m *merger) child(at *node, f *schema.StructField) *node {
-	if at == nil {
-		return nil
-	}
-	return m.log.child(at, f, "")
-}
-
 // keyed returns the node of an entry, an item or an element.
 func (m *merger) keyed(at *node, key string) *node {
 	if at == nil {
@@ -115,20 +106,20 @@ func (n *node) isOptional() bool {
 }
 
 // recordBase records the base's value when a patch is the first to touch a field.
-func (m *merger) recordBase(at *node, t *schema.Type, old any) {
+func (m *merger) recordBase(at *node, old any) {
 	switch {
 	case at == nil || old == nil:
-	case t.Kind != schema.Scalar && t.Kind != schema.Atomic:
-		m.recordRemoved(t, nil, at, old)
+	case !at.isWhole():
+		m.recordRemoved(at, old)
 	case len(at.claims) == 0:
 		m.log.addPlain(at, baseLayer, old)
 	}
 }
 
 // recordRemoved records the fields set within a value that a patch is about to remove.
-func (m *merger) recordRemoved(t *schema.Type, key *schema.StructField, at *node, old any) {
+func (m *merger) recordRemoved(at *node, old any) {
 	if at != nil {
-		writer{log: m.log, onlyRemoved: true}.value(t, key, at, old, nil)
+		writer{log: m.log, onlyRemoved: true}.value(at, old, nil)
 	}
 }
 
@@ -154,13 +145,14 @@ func (m *merger) empty(at *node) {
 }
 
 // skip reports whether a patch's empty string sets nothing, and records its claim.
-func (m *merger) skip(f *schema.StructField, old, from any, at *node) bool {
+func (m *merger) skip(at *node, old, from any) bool {
+	f := at.field
 	text, isText := old.(string)
 	if from != "" || !isText || text == "" || f.Template.OmitEmpty || f.Template.OmitZero ||
 		f.Type.Raw {
 		return false
 	}
-	m.recordBase(at, f.Type, old)
+	m.recordBase(at, old)
 	stays := *at.inForce() // the base's, at least
 	m.claim(at, "")
 	m.log.rule(at, &stays, 0)
@@ -179,13 +171,6 @@ func (m *merger) presence(at *node, inBase bool) {
 		m.log.add(at, baseLayer, presenceValue, nil)
 	}
 	m.log.add(at, m.layer, presenceValue, nil)
-}
-
-// markCreated records that a patch creates a missing item or struct.
-func (m *merger) markCreated(at *node) {
-	if at != nil {
-		at.createdBy = m.layer
-	}
 }
 
 // noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer

@@ -186,9 +186,6 @@ func (r restoring) value(t *schema.Type, to, base any, pattern fieldpath.Path) a
 	return to
 }
 
-// isWhole reports whether a field merges as one value.
-func isWhole(t *schema.Type) bool { return t.Kind == schema.Scalar || t.Kind == schema.Atomic }
-
 // objectIn returns a value that is an object, or no fields for another one.
 func objectIn(v any) any {
 	if _, isObject := v.(Object); isObject {

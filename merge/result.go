@@ -61,7 +61,7 @@ func (m *merger) patch(value, patch Object, at *node) (Object, error) {
 	if isOfObjects(m.plan.root) && patch[patchDirective] == "delete" {
 		return nil, errDeleted
 	}
-	return m.object(m.plan.root, nil, value, patch, at)
+	return m.object(at, value, patch)
 }
 
 // failed returns the error of a patch, or of the base for -1. The path leads to where the merge

@@ -3,7 +3,6 @@ package merge
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -24,180 +23,206 @@ import (
 //	atomic    replace    like a scalar
 //	raw       overlay    objects merge name by name, since upstream has no rules for their contents
 //
-// What the base lacks, fresh takes from the patch. Both leave a value in the normal form of its Go
-// type: what the type's encoding omits is not there, and what it always has is. Each claims every
-// leaf of the patch and records the base's earlier value. If a step fails, the merger's path leads
-// to it.
+// What the base lacks is taken from the patch by the same walk. There, upstream strips a value of its
+// nulls and of the objects with a directive, and directives remove nothing. It takes a value verbatim
+// that replaces the base's, or is in a new item of a list that the base has.
+//
+// A value is left in the normal form of its Go type: what the type's encoding omits is not there, and
+// what it always has is. The walk claims every leaf of the patch, and records the base's earlier
+// value. If a step fails, the merger's path leads to it.
 
-// object merges a patch's object into one that the base has. It skips the merge key of a list item.
-func (m *merger) object(t *schema.Type, key *schema.StructField, old, patch Object,
-	at *node) (Object, error) {
+// object merges a patch's object into one that the base has.
+func (m *merger) object(at *node, old, patch Object) (Object, error) {
 	if directive, ok := patch[patchDirective]; ok {
-		return m.replaceObject(t, directive, old, patch, at)
+		return m.replaceObject(at, directive, old, patch)
 	}
 	into := old
 	if into == nil {
 		into = Object{} // an item may be null
 	}
 	if !holdsDirectives(patch) {
-		if err := m.fields(t, key, into, patch, at); err != nil {
+		if err := m.fields(at, into, patch, false); err != nil {
 			return nil, err
 		}
-		return m.normal(t, into)
+		return m.normal(at.typ, into)
 	}
 	if _, ok := patch[retainDirective]; ok {
 		kept, err := m.retained(patch)
 		if err != nil {
 			return nil, err
 		}
-		if err := m.retainFields(t, key, into, kept, at); err != nil {
+		if err := m.retainFields(at, into, kept); err != nil {
 			return nil, err
 		}
 	}
 	rest := maps.Clone(patch)
-	for name, order := range sorted(patch) {
+	for name, order := range byName(patch).all {
 		if !strings.HasPrefix(name, orderDirective) {
 			continue
 		}
 		list := strings.TrimPrefix(name, orderDirective+"/")
-		f := t.Field(list)
+		f := at.typ.Field(list)
 		if f == nil {
 			return nil, fmt.Errorf("%q names no list", name)
 		}
 		m.enter(fieldpath.Field(list))
-		if err := m.ordered(f, into, patch, order, at); err != nil {
+		if err := m.ordered(at, f, into, patch, order); err != nil {
 			return nil, err
 		}
 		m.leave()
 		delete(rest, list)
 	}
-	if err := m.fields(t, key, into, rest, at); err != nil {
+	if err := m.fields(at, into, rest, false); err != nil {
 		return nil, err
 	}
-	for name, value := range sorted(patch) {
+	for name, value := range byName(patch).all {
 		if strings.HasPrefix(name, deleteDirective) {
-			if err := m.deleteElements(t, into, name, value, at); err != nil {
+			if err := m.deleteElements(at, into, name, value); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return m.normal(t, into)
-}
-
-// fields merges the fields of a patch's object into a new object. It skips directives.
-func (m *merger) fields(t *schema.Type, key *schema.StructField, into, patch Object,
-	at *node) error {
-	first := len(m.names)
-	m.names = m.appendNames(t, patch)
-	for i := first; i < len(m.names); i++ {
-		f := m.fieldNamed(t, m.names[i])
-		if f == nil || f == key {
-			continue
-		}
-		m.enter(fieldpath.Field(f.Name))
-		if err := m.field(f, into, patch[f.Name], at); err != nil {
-			return err
-		}
-		m.leave()
-	}
-	m.names = m.names[:first]
-	return nil
-}
-
-// field merges one field of a patch's object into a new object.
-func (m *merger) field(f *schema.StructField, into Object, from any, parent *node) error {
-	old, at := into[f.Name], m.child(parent, f)
-	if m.skips && m.skip(f, old, from, at) {
-		return nil
-	}
-	if from == nil {
-		m.noteZeroNull(f, old)
-		m.removed(f.Type, old, at)
-		m.put(f, into, nil)
-		return nil
-	}
-	value, err := m.value(f, old, from, at)
-	if err != nil {
-		return err
-	}
-	m.put(f, into, value)
-	return nil
-}
-
-// value merges one non-null value of a patch with a field's old value, which is nil for none.
-func (m *merger) value(f *schema.StructField, old, from any, at *node) (any, error) {
-	t := f.Type
-	if hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw &&
-		typeInJSON(old) != "object" {
-		m.removed(t, old, at) // upstream drops the value with its directive
-		return nil, nil
-	}
-	if old == nil {
-		return m.fresh(t, from, at, true)
-	}
-	switch old := old.(type) {
-	case Object:
-		patch, ok := from.(Object)
-		switch {
-		case t.Kind == schema.Struct && ok:
-			claimed := m.claimed
-			value, err := m.object(t, nil, old, patch, at)
-			// a struct by value is encoded in any case
-			if m.claimed == claimed && !t.Plain && f.Template.IsPointer() {
-				m.presence(at, true)
-			}
-			return value, err
-		case t.Kind == schema.Map && ok:
-			claimed := m.claimed
-			value, err := m.mapping(t, old, patch, at)
-			if m.claimed == claimed {
-				m.empty(at)
-			}
-			return value, err
-		case t.Kind == schema.Struct || t.Kind == schema.Map:
-			return nil, wrongType(from, "an object")
-		}
-	case []any:
-		patch, ok := from.([]any)
-		switch {
-		case t.HasItems() && !ok:
-			return nil, wrongType(from, "a list")
-		case t.Kind == schema.ListMap:
-			return m.listMap(t, old, patch, at)
-		case t.Kind == schema.Set:
-			return m.set(t, old, patch, at)
-		}
-	}
-	return m.replace(f, old, from, at)
+	return m.normal(at.typ, into)
 }
 
 // replaceObject obeys $patch in an object. The directive "replace" puts the rest of the patch,
 // verbatim, in the base's place. The directive "delete" leaves an empty object.
-func (m *merger) replaceObject(t *schema.Type, directive any, old, patch Object,
-	at *node) (Object, error) {
+func (m *merger) replaceObject(at *node, directive any, old, patch Object) (Object, error) {
 	if directive != "replace" && directive != "delete" {
 		return nil, fmt.Errorf("%s: unknown directive %q", patchDirective, fmt.Sprint(directive))
 	}
 	m.claimed++ // upstream creates no object for a directive, so its presence is not claimed
 	if isPureDirective(patch) {
-		if err := m.retainFields(t, nil, old, nil, at); err != nil {
+		if err := m.retainFields(at, old, nil); err != nil {
 			return nil, err
 		}
-		return m.normal(t, Object{})
+		return m.normal(at.typ, Object{})
 	}
-	m.recordRemoved(t, nil, at, old)
+	m.recordRemoved(at, old)
 	m.claimNull(at)
-	return m.freshObject(t, nil, patch, at, false)
+	return m.newObject(at, patch, true)
+}
+
+// newObject returns a patch's object where the base has none, without the merge key of a list item.
+func (m *merger) newObject(at *node, patch Object, verbatim bool) (Object, error) {
+	into := make(Object, len(patch))
+	if err := m.fields(at, into, patch, verbatim); err != nil {
+		return nil, err
+	}
+	return m.normal(at.typ, into)
+}
+
+// fields merges the fields of a patch's object into one that the merger may change. It skips
+// directives, and the merge key of a list item.
+func (m *merger) fields(at *node, into, patch Object, verbatim bool) error {
+	key := at.keyField()
+	for f, from := range (given{m, at.typ, patch}).all {
+		if f == key {
+			continue
+		}
+		m.enter(fieldpath.Field(f.Name))
+		if err := m.field(m.log.child(at, f, ""), into, from, verbatim); err != nil {
+			return err
+		}
+		m.leave()
+	}
+	return nil
+}
+
+// field merges one field of a patch's object into an object.
+func (m *merger) field(at *node, into Object, from any, verbatim bool) error {
+	f := at.field
+	old := into[f.Name]
+	if m.skips && m.skip(at, old, from) {
+		return nil
+	}
+	if from == nil {
+		m.noteZeroNull(f, old)
+		m.removed(at, old)
+		m.put(f, into, nil)
+		return nil
+	}
+	value, err := m.value(at, old, from, verbatim)
+	if err == nil {
+		m.put(f, into, value)
+	}
+	return err
+}
+
+// value merges one non-null value of a patch with a field's old value, which is nil for none. It
+// returns nil for a value that is dropped.
+func (m *merger) value(at *node, old, from any, verbatim bool) (any, error) {
+	t := at.typ
+	if !verbatim && hasDirective(from) && t.Kind != schema.Struct && t.Kind != schema.Map &&
+		!t.Raw && typeInJSON(old) != "object" {
+		m.removed(at, old) // upstream drops the value with its directive
+		return nil, nil
+	}
+	switch t.Kind {
+	case schema.Struct, schema.Map:
+		patch, ok := from.(Object)
+		if !ok {
+			return nil, wrongType(from, "an object")
+		}
+		base, _ := old.(Object)
+		if t.Kind == schema.Map {
+			return m.mapping(at, base, patch, verbatim)
+		}
+		return m.structure(at, base, patch, verbatim)
+	case schema.ListMap, schema.Set:
+		items, ok := from.([]any)
+		if !ok {
+			return nil, wrongType(from, "a list")
+		}
+		list, _ := old.([]any)
+		switch {
+		case old == nil && t.Kind == schema.Set:
+			return m.newSet(at, items, verbatim)
+		case old == nil:
+			return m.newList(at, items, verbatim)
+		case t.Kind == schema.Set:
+			return m.set(at, list, items)
+		}
+		return m.listMap(at, list, items)
+	}
+	return m.replace(at, old, from, verbatim)
+}
+
+// structure merges a struct's field, or makes the struct. A patch that sets nothing in it claims its
+// presence, if that differs from its absence.
+func (m *merger) structure(at *node, old, patch Object, verbatim bool) (value any, err error) {
+	claimed := m.claimed
+	switch {
+	case old != nil:
+		value, err = m.object(at, old, patch)
+	case !verbatim && hasDirective(patch):
+		return nil, nil
+	default:
+		if at.isOptional() {
+			at.createdBy = m.layer
+		}
+		value, err = m.newObject(at, patch, verbatim)
+	}
+	if err == nil && m.claimed == claimed && !at.typ.Plain && at.isPointer() {
+		m.presence(at, old != nil)
+	}
+	return value, err
 }
 
 // listMap merges a list item by item, by merge key. It orders the result as upstream does
 // (apimachinery v0.36.3 pkg/util/strategicpatch, mergeSlice and normalizeElementOrder).
-func (m *merger) listMap(t *schema.Type, old, items []any, at *node) ([]any, error) {
-	old, plain, err := m.special(t, old, items, at)
-	if err != nil || plain == nil {
-		return old, err
+func (m *merger) listMap(at *node, old, items []any) ([]any, error) {
+	t := at.typ
+	items, deleted, replaces, err := m.special(t, items)
+	if err != nil {
+		return nil, err
 	}
-	items = plain
+	if deleted != nil {
+		old = m.deleteItems(at, old, deleted)
+	}
+	if replaces {
+		return m.replaceItems(at, old, items)
+	}
 	if len(items) == 0 {
 		m.empty(at) // deletions alone make an empty list where there is none
 	}
@@ -215,9 +240,9 @@ func (m *merger) listMap(t *schema.Type, old, items []any, at *node) ([]any, err
 	}
 	var targets []int32
 	if !m.isRaw && secondOf(names) >= 0 {
-		targets, err = m.mergeTwice(t, &list, items, at)
+		targets, err = m.mergeTwice(at, &list, items)
 	} else {
-		targets, err = m.mergeItems(t, &list, items, at)
+		targets, err = m.mergeItems(at, &list, items)
 	}
 	if err != nil {
 		return nil, err
@@ -232,14 +257,13 @@ func (m *merger) listMap(t *schema.Type, old, items []any, at *node) ([]any, err
 
 // mergeTwice merges as mergeItems does, if the patch names an item twice: the first one stays as it
 // is for the second.
-func (m *merger) mergeTwice(t *schema.Type, list *indexedList, items []any,
-	at *node) ([]int32, error) {
+func (m *merger) mergeTwice(at *node, list *indexedList, items []any) ([]int32, error) {
 	m.isRaw = true
-	targets, err := m.mergeItems(t, list, items, at)
+	targets, err := m.mergeItems(at, list, items)
 	m.isRaw = false
 	for _, i := range targets {
 		if err == nil {
-			list.items[i], err = m.read(t.Elem, list.items[i])
+			list.items[i], err = m.read(at.typ.Elem, list.items[i])
 		}
 	}
 	return targets, err
@@ -247,9 +271,8 @@ func (m *merger) mergeTwice(t *schema.Type, list *indexedList, items []any,
 
 // mergeItems merges the items of a patch into a list, behind which it adds the new ones. It returns
 // the place of each item.
-func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any,
-	at *node) ([]int32, error) {
-	targets := make([]int32, len(items))
+func (m *merger) mergeItems(at *node, list *indexedList, items []any) ([]int32, error) {
+	t, targets := at.typ, make([]int32, len(items))
 	for i, item := range items {
 		from := item.(Object)
 		name, ok := itemName(t, from)
@@ -261,13 +284,13 @@ func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any,
 		place := list.find(name)
 		var err error
 		if place < 0 {
-			if item, err = m.newItem(t, child, from, false); err == nil {
+			if item, err = m.newItem(child, from, true); err == nil {
 				place = list.add(name, item)
 			}
 		} else {
 			m.presence(child, true)
 			base, _ := list.items[place].(Object)
-			list.items[place], err = m.object(t.Elem, t.KeyField(), base, from, child)
+			list.items[place], err = m.object(child, base, from)
 		}
 		if err != nil {
 			return nil, err
@@ -278,16 +301,92 @@ func (m *merger) mergeItems(t *schema.Type, list *indexedList, items []any,
 	return targets, nil
 }
 
+// replaceItems puts the items of a patch, verbatim, in the place of the base's.
+func (m *merger) replaceItems(at *node, old, items []any) ([]any, error) {
+	t := at.typ
+	for i, item := range items {
+		if item.(Object)[t.Key] == nil {
+			return nil, m.errNoKey(i, t.Key)
+		}
+	}
+	m.recordRemoved(at, old)
+	m.claimNull(at)
+	made, err := m.newList(at, items, true)
+	if err != nil {
+		return nil, err
+	}
+	keys := itemKeys(t, made)
+	first := ranks(keys, keys)
+	// duplicates go together
+	return reordered(made, arrange(len(keys), first, slices.Repeat([]int32{-1}, len(keys)))), nil
+}
+
+// newList returns the items of a list-map that the base lacks. Two of them may share a key, and one may have none.
+func (m *merger) newList(at *node, items []any, verbatim bool) ([]any, error) {
+	t := at.typ
+	if !verbatim && slices.ContainsFunc(items, hasDirective) {
+		items = slices.DeleteFunc(slices.Clone(items), hasDirective)
+	}
+	if len(items) == 0 {
+		m.empty(at)
+	}
+	names := keysOfPatch(t, items)
+	if err := m.distinct(t, names); err != nil {
+		return nil, err
+	}
+	made := make([]any, len(items))
+	for i, item := range items {
+		name := names[i].text
+		if item == nil {
+			child := m.keyed(at, name)
+			child.createdBy = m.layer
+			m.presence(child, false)
+			if !m.isRaw {
+				made[i] = t.EmptyItem()
+			}
+			continue
+		}
+		from, ok := item.(Object)
+		if !ok {
+			m.enter(fieldpath.Index(i))
+			return nil, wrongType(item, "an object")
+		}
+		m.enter(itemStep(t, name))
+		var err error
+		if made[i], err = m.newItem(m.keyed(at, name), from, verbatim); err != nil {
+			return nil, err
+		}
+		m.leave()
+	}
+	return made, nil
+}
+
+// newItem returns an item of a list-map that the base lacks.
+func (m *merger) newItem(at *node, from Object, verbatim bool) (any, error) {
+	at.createdBy = m.layer
+	m.presence(at, false)
+	item, err := m.newObject(at, from, verbatim)
+	f := at.keyField()
+	if key := from[f.Name]; err == nil && key != nil {
+		m.enter(fieldpath.Field(f.Name))
+		if key, err = m.read(f.Type, key); err != nil {
+			return nil, err
+		}
+		m.leave()
+		m.put(f, item, key)
+	}
+	return item, err
+}
+
 // deleteElements obeys $deleteFromPrimitiveList: it removes the named elements from a list of
 // scalars. In any other field, the directive's value merges like a patch's if the base's is of the
 // same kind.
-func (m *merger) deleteElements(t *schema.Type, into Object, directive string, value any,
-	parent *node) error {
+func (m *merger) deleteElements(parent *node, into Object, directive string, value any) error {
 	name, ok := strings.CutPrefix(directive, deleteDirective+"/")
 	if !ok {
 		return fmt.Errorf("%q names no list", directive)
 	}
-	f := t.Field(name)
+	f := parent.typ.Field(name)
 	if f == nil || f.Patch == nil {
 		return nil
 	}
@@ -300,7 +399,7 @@ func (m *merger) deleteElements(t *schema.Type, into Object, directive string, v
 	case value != nil && typeInJSON(old) != typeInJSON(value), inBase && isList && len(list) == 0 &&
 		areAlike(deleted) && !holdsObjects(deleted):
 	case value == nil || !inBase || f.Type.Key != "" && (len(list) > 0 || holdsObjects(deleted)):
-		if err := m.field(f, into, value, parent); err != nil {
+		if err := m.field(m.log.child(parent, f, ""), into, value, false); err != nil {
 			return err
 		}
 	case !isList || !holdsScalars(f.Type, list, deleted):
@@ -310,8 +409,8 @@ func (m *merger) deleteElements(t *schema.Type, into Object, directive string, v
 		if err != nil {
 			return err
 		}
-		child := m.child(parent, f)
-		m.recordBase(child, f.Type, list)
+		child := m.log.child(parent, f, "")
+		m.recordBase(child, list)
 		texts := elementTexts(f.Type, named)
 		left := slices.DeleteFunc(slices.Clone(list), func(element any) bool {
 			return slices.Contains(texts, keyTypeOf(f.Type).text(element))
@@ -331,39 +430,18 @@ func (m *merger) deleteElements(t *schema.Type, into Object, directive string, v
 
 // ordered obeys $setElementOrder. It merges the list of the patch, if present. Then the items that
 // the directive names follow its order, and the other items keep theirs.
-func (m *merger) ordered(f *schema.StructField, into, patch Object, order any, parent *node) error {
-	wanted, ok := order.([]any)
-	if !ok {
-		return fmt.Errorf("%s must be a list", orderDirective)
-	}
+func (m *merger) ordered(parent *node, f *schema.StructField, into, patch Object,
+	order any) error {
 	old, inBase := into[f.Name]
-	list, isList := old.([]any)
-	if k := f.Template.Kind(); k != reflect.Slice && k != reflect.Pointer || inBase && !isList {
-		return fmt.Errorf("%s must name a list", orderDirective)
-	}
 	value, inPatch := patch[f.Name]
-	items, ok := value.([]any)
-	if inPatch && !ok {
-		return fmt.Errorf("must be a list beside %s", orderDirective)
-	}
-	if !inBase && !inPatch {
-		return nil
-	}
-	if f.Type.Raw {
-		return fmt.Errorf("%s must name a list: the type has no rules for one", orderDirective)
-	}
-	keys, err := m.orderedKeys(f.Type, wanted)
-	if err != nil {
-		return err
-	}
-	if err := m.followsOrder(f.Type, items, keys); err != nil {
+	list, _ := old.([]any)
+	items, _ := value.([]any)
+	keys, err := m.orderOf(f, into, patch, order)
+	if err != nil || !inBase && !inPatch {
 		return err
 	}
 	before := itemKeys(f.Type, list)
-	if len(before)+len(items) == 0 {
-		return fmt.Errorf("%s orders a list without items", orderDirective)
-	}
-	at := m.child(parent, f)
+	at := m.log.child(parent, f, "")
 	if !inBase {
 		plain, err := m.plainItems(f.Type, items)
 		if err != nil {
@@ -379,37 +457,15 @@ func (m *merger) ordered(f *schema.StructField, into, patch Object, order any, p
 			orderDirective)
 	}
 	if inPatch {
-		if err := m.field(f, into, value, parent); err != nil {
+		if err := m.field(at, into, value, false); err != nil {
 			return err
 		}
-		list, _ = into[f.Name].([]any)
+		if list, _ = into[f.Name].([]any); inBase && f.Type.Kind == schema.Set {
+			before, _ = dedupe(before, elementTexts(f.Type, items))
+		}
 	}
 	if list == nil {
 		return nil
 	}
-	if f.Type.Kind == schema.Set && inBase && inPatch {
-		before, _ = dedupe(before, elementTexts(f.Type, items))
-	}
-	if f.Type.Key != "" {
-		for i, item := range list {
-			if _, ok := itemName(f.Type, item); !ok {
-				return m.errNoKey(i, f.Type.Key)
-			}
-		}
-	}
-	if m.follows && f.Type.Kind != schema.Atomic {
-		return nil
-	}
-	have := itemKeys(f.Type, list)
-	places := arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys))
-	if slices.IsSorted(places) {
-		return nil
-	}
-	made := reordered(list, places)
-	m.put(f, into, made)
-	if f.Type.Kind == schema.Atomic {
-		m.recordBase(at, f.Type, list)
-		m.claim(at, made)
-	}
-	return nil
+	return m.arrangeItems(at, into, keys, shifted(f.Type, before, items))
 }

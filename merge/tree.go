@@ -2,6 +2,7 @@ package merge
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -83,6 +84,20 @@ func (n *node) pathWithin(outer *node) fieldpath.Path {
 // isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
 func (n *node) isPointer() bool { return n.field != nil && n.field.Template.IsPointer() }
 
+// keyField returns the merge key of an item of a list-map, nil for another field. The path of a
+// duplicate does not contain its key.
+func (n *node) keyField() *schema.StructField {
+	if n.field != nil || n.parent == nil || strings.HasPrefix(n.key, duplicateMark) {
+		return nil
+	}
+	return n.parent.typ.KeyField()
+}
+
+// isWhole reports whether a field merges as one value. An entry of a Go map does.
+func (n *node) isWhole() bool {
+	return isWhole(n.typ) || n.field == nil && n.parent != nil && n.parent.typ.Kind == schema.Map
+}
+
 // childNames returns the names of the fields that the log has within a node. For entries and items,
 // it returns their keys.
 func (n *node) childNames() []string {
@@ -103,3 +118,6 @@ func (n *node) creator() int32 {
 	}
 	return baseLayer
 }
+
+// isWhole reports whether a field merges as one value.
+func isWhole(t *schema.Type) bool { return t.Kind == schema.Scalar || t.Kind == schema.Atomic }

@@ -33,17 +33,15 @@ func (o *History) Record(owner Owner, before, after any, origin func(fieldpath.P
 	}
 	l := o.log
 	at := l.top
-	var key *schema.StructField
 	for _, step := range o.within {
-		f, name, of, ok := stepIn(at.typ, step)
+		f, name, ok := stepIn(at.typ, step)
 		if !ok {
 			return // the type lacks the field
 		}
-		at, key = l.child(at, f, name), of
+		at = l.child(at, f, name)
 	}
 	w.field = at
-	t := at.typ
-	b, n := jsonIn(t, before), jsonIn(t, after)
+	b, n := jsonIn(before), jsonIn(after)
 	if len(o.within) > 0 {
 		last := o.within[len(o.within)-1]
 		_, isDuplicate := last.Index()
@@ -55,11 +53,11 @@ func (o *History) Record(owner Owner, before, after any, origin func(fieldpath.P
 			return
 		}
 	}
-	w.value(t, key, at, b, n)
+	w.value(at, b, n)
 }
 
 // jsonIn returns the JSON of a Go value, which may be JSON already. A value without any is nil.
-func jsonIn(t *schema.Type, value any) any {
+func jsonIn(value any) any {
 	if _, isText := value.(string); isText || value == nil {
 		return value
 	}
@@ -94,13 +92,13 @@ func (w writer) write(at *node, kind valueKind, value any) {
 }
 
 // value records a write of one field. before and now are nil for a missing value.
-func (w writer) value(t *schema.Type, key *schema.StructField, at *node, before, now any) {
-	switch t.Kind {
+func (w writer) value(at *node, before, now any) {
+	switch at.typ.Kind {
 	case schema.Struct:
 		b, had := before.(Object)
 		n, has := now.(Object)
 		if had || has {
-			w.structure(t, key, at, b, n)
+			w.structure(at, b, n)
 		}
 	case schema.Map:
 		b, _ := before.(Object)
@@ -109,30 +107,28 @@ func (w writer) value(t *schema.Type, key *schema.StructField, at *node, before,
 	case schema.ListMap:
 		b, _ := before.([]any)
 		n, _ := now.([]any)
-		w.list(t, at, b, n)
+		w.list(at, b, n)
 	case schema.Set:
 		b, _ := before.([]any)
 		n, _ := now.([]any)
-		w.set(at, elementTexts(t, b), elementTexts(t, n))
+		w.set(at, elementTexts(at.typ, b), elementTexts(at.typ, n))
 	default:
 		w.leaf(at, before, now)
 	}
 }
 
-// stepIn returns the field or the key of a node's child for a step in a type. For an item, of is
-// the field that holds the key.
-func stepIn(t *schema.Type,
-	step fieldpath.Step) (field *schema.StructField, key string, of *schema.StructField, ok bool) {
+// stepIn returns the field or the key of a node's child for a step in a type.
+func stepIn(t *schema.Type, step fieldpath.Step) (field *schema.StructField, key string, ok bool) {
 	if name, isField := step.Field(); isField {
 		field = t.Field(name)
-		return field, "", nil, field != nil
+		return field, "", field != nil
 	}
 	if t.Elem == nil {
-		return nil, "", nil, false
+		return nil, "", false
 	}
 	key, isKey := step.Key()
 	if mergeKey, value, isItem := step.Item(); isItem {
-		key, of = value, t.Elem.Field(mergeKey)
+		key = value
 		if step != fieldpath.Item(mergeKey, value) { // the key is not a string
 			key = keyTypeOf(t).text(step.Keys()[0].Value)
 		}
@@ -141,7 +137,7 @@ func stepIn(t *schema.Type,
 	} else if !isKey {
 		key, _ = step.Element()
 	}
-	return nil, key, of, true
+	return nil, key, true
 }
 
 func (w writer) leaf(at *node, before, now any) {
@@ -161,7 +157,8 @@ func (w writer) leaf(at *node, before, now any) {
 }
 
 // structure records a write of a struct. A nil object is none.
-func (w writer) structure(t *schema.Type, key *schema.StructField, at *node, before, now Object) {
+func (w writer) structure(at *node, before, now Object) {
+	t, key := at.typ, at.keyField()
 	isBare := func(v Object) bool { return v != nil && at.isPointer() && !hasLeaf(t, v) }
 	isClaimed := key != nil || isBare(now) || isBare(before) && now == nil
 	if isClaimed && now != nil {
@@ -173,7 +170,7 @@ func (w writer) structure(t *schema.Type, key *schema.StructField, at *node, bef
 			continue
 		}
 		child := w.child(at, f, "")
-		w.value(f.Type, nil, child, b, n)
+		w.value(child, b, n)
 		if f.Type.Kind == schema.Struct && !w.onlyRemoved && n == nil && b != nil &&
 			child.isPointer() {
 			w.write(child, nullValue, nil)
@@ -220,13 +217,12 @@ func (w writer) set(at *node, had, has []string) {
 	}
 }
 
-func (w writer) list(t *schema.Type, at *node, before, now []any) {
-	key := t.KeyField()
+func (w writer) list(at *node, before, now []any) {
 	items := func(list []any) (names []string, byName map[string]any) {
 		byName = make(map[string]any, len(list))
 		there := map[string]bool{}
 		for i, item := range list {
-			name, _ := itemName(t, item)
+			name, _ := itemName(at.typ, item)
 			name = itemKey(name, i, there)
 			names, byName[name] = append(names, name), item
 		}
@@ -235,12 +231,11 @@ func (w writer) list(t *schema.Type, at *node, before, now []any) {
 	had, old := items(before)
 	has, new := items(now)
 	write := func(name string) {
-		child, isKey := w.child(at, nil, name), key
+		child := w.child(at, nil, name)
 		if strings.HasPrefix(name, duplicateMark) {
-			isKey = nil // the path of a duplicate does not contain its key
 			w.presence(child, old[name] != nil, new[name] != nil)
 		}
-		w.value(t.Elem, isKey, child, old[name], new[name])
+		w.value(child, old[name], new[name])
 	}
 	for _, name := range has {
 		write(name)
@@ -399,7 +394,7 @@ func (o *History) Fork(value any) *History {
 	l.top = l.copyNode(o.log.top, nil)
 	to, from := l.top, o.log.top
 	for _, step := range o.within {
-		field, key, _, ok := stepIn(from.typ, step)
+		field, key, ok := stepIn(from.typ, step)
 		if from = from.find(field, key); !ok || from == nil {
 			break
 		}
