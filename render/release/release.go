@@ -195,15 +195,12 @@ const (
 )
 
 // releases are the known releases, the oldest first.
-var releases = []Release{
-	{
+var releases = following(
+	Release{
 		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1",
 		Kubernetes: "1.32", JobSetSchema: "0.8.2", Stock: "2.0.1",
-		Rules: Rules{
-			JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce,
-			RuntimeLauncher, TorchProcesses,
-			TorchTuneNodes,
-		},
+		Rules: Rules{JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce,
+			RuntimeLauncher, TorchProcesses, TorchTuneNodes},
 		Overrides: PodSpecOverrides, MergeRoot: PodSpecRoot, Resources: ReplaceResources,
 		GangRequests: RuntimeRequests,
 		MPISlots:     SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer,
@@ -211,77 +208,55 @@ var releases = []Release{
 		GangLabel: AnyGangLabel, SecondTrainer: FirstTrainerCounts, RuntimeRead: LiveRuntime,
 		JobSet: JobSet{PriorityLabel: ExclusivePriority},
 	},
-	{
-		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0",
-		Kubernetes: "1.34", JobSetSchema: "0.10.1", Stock: "2.1.0",
-		Rules: Rules{
-			JobSetGroup, MPIProcesses, PatchedJobsExist, RuntimeContainers, RuntimeDeprecated,
-			TorchProcesses,
-			TorchTuneNodes, TorchTuneQLoRA,
-		},
-		Overrides: PodTemplateOverrides, MergeRoot: PodTemplateRoot, Resources: ReplaceResources,
-		GangRequests:   RuntimeRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode,
-		TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
-		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
-		JobSet: JobSet{GroupLabels: true, PriorityLabel: ExclusivePriority},
+	func(r *Release) {
+		r.Name, r.Version, r.Schema, r.Stock = "2.1", "2.1.0", "2.1.0", "2.1.0"
+		r.JobSetVersion, r.JobSetSchema, r.Kubernetes = "0.10.1", "0.10.1", "1.34"
+		r.Overrides, r.MergeRoot = PodTemplateOverrides, PodTemplateRoot
+		r.MPINodeTrainer, r.MPISlots, r.NProc = true, SlotsOfGPU, NProcOfNode
+		r.TorchTune, r.GangLabel, r.SecondTrainer = TorchTune21, CoschedulingLabel, OwnCounts
+		r.JobSet.GroupLabels = true
 	},
-	{
-		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1",
-		Kubernetes: "1.36", JobSetSchema: "0.11.0", Stock: "2.2.1",
-		Rules: Rules{
-			JobSetCoordinator, JobSetGroup, PatchedJobsExist, PatchedOnResume, RuntimeContainers,
-			RuntimeDeprecated,
-			TorchAlways, TorchTuneQLoRA,
-		},
-		Overrides: RuntimePatches, MergeRoot: JobTemplateRoot, Resources: ReplaceResources,
-		GangRequests:   TrainerRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode,
-		TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
-		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
-		StatusGate: true,
-		JobSet:     JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
+	func(r *Release) {
+		r.Name, r.Version, r.Schema, r.Stock = "2.2", "2.2.1", "2.2.1", "2.2.1"
+		r.JobSetVersion, r.JobSetSchema, r.Kubernetes = "0.11.0", "0.11.0", "1.36"
+		r.Overrides, r.MergeRoot = RuntimePatches, JobTemplateRoot
+		r.GangRequests, r.StatusGate = TrainerRequests, true
+		r.JobSet.Claims, r.JobSet.PriorityLabel = true, EveryPriority
 	},
-	{
-		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0",
-		Kubernetes: "1.36", JobSetSchema: "0.12.0", Stock: "2.3.0",
-		Rules: Rules{
-			FluxProcesses, InitializerMount, JobSetCoordinator, JobSetGroup, MPIEnv,
-			PatchedOnResume, RuntimeContainers,
-			RuntimeDeprecated, RuntimeUnchecked, TorchAlways, TorchTuneArgs, TorchTuneOneNode,
-			TorchTuneQLoRA,
-		},
-		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources,
-		GangRequests:   MergedRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas,
-		NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
-		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot,
-		StatusGate: true, ManagedBy: true,
-		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
+	func(r *Release) {
+		r.Name, r.Version, r.Schema, r.Stock = "2.3", "2.3.0", "2.3.0", "2.3.0"
+		r.JobSetVersion, r.JobSetSchema = "0.12.0", "0.12.0"
+		r.MergeRoot, r.Resources, r.GangRequests = JobSetRoot, MergeResources, MergedRequests
+		r.SSHModes, r.Endpoints, r.TorchTune, r.Flux = true, AllReplicas, TorchTune23, Flux23
+		r.JAXNeedsTrainer, r.InitLists, r.RuntimeRead, r.ManagedBy = false, true, RuntimeSnapshot, true
 	},
-	{
-		// Its module could not be read: see marks. The stock runtimes are not known, so those of
-		// 2.3 stay.
-		Name: "2.4", Version: "2.4.0", JobSetVersion: "0.12.0", Schema: "2.4.0",
-		Kubernetes: "1.36", JobSetSchema: "0.12.0", Stock: "2.3.0",
-		Rules: Rules{
-			ClaimsExist, FluxProcesses, FluxUnchecked, InitializerMount, JobSetCoordinator,
-			JobSetGroup, MPIEnv, MPIPrteEnv, PatchedOnResume,
-			RuntimeContainers, RuntimeDeprecated, RuntimeUnchecked, RuntimesDeprecated,
-			ShortJobNames, SnapshotUpdates, TorchAlways,
-			TorchTuneArgs, TorchTuneOneNode, TorchTuneQLoRA,
-		},
-		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources,
-		GangRequests:   MergedRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas,
-		NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
-		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot,
-		StatusGate: true, ManagedBy: true,
-		MPIPrte: true, MPIImage: true, FailedIsFinal: true,
-		Claims: Claims{Gate: true, Kept: true, PerNode: true, Counted: true, Torch: true,
-			TorchTune: true, MPI: true, XGBoost: true, Flux: true},
-		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
+	// Its module could not be read: see marks. The stock runtimes are not known, so those of 2.3
+	// stay.
+	func(r *Release) {
+		r.Name, r.Version, r.Schema = "2.4", "2.4.0", "2.4.0"
+		r.MPIPrte, r.MPIImage, r.FailedIsFinal = true, true, true
+		r.Claims = Claims{Gate: true, Kept: true, PerNode: true, Counted: true, Torch: true,
+			TorchTune: true, MPI: true, XGBoost: true, Flux: true}
 	},
+)
+
+// following returns the first release and those after it. Each is the one before with what it
+// changes, and the table of rules has which of them come and go.
+func following(first Release, changes ...func(*Release)) []Release {
+	all := []Release{first}
+	for _, change := range changes {
+		r := all[len(all)-1]
+		change(&r)
+		for _, rule := range rules {
+			for _, c := range rule.changes {
+				if c.In == r.Name {
+					r.Rules = r.Rules.with(rule.rule, !r.Rules.Has(rule.rule))
+				}
+			}
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 // Latest returns the release that applies unless a caller names another one: the last one whose
