@@ -51,12 +51,16 @@ func Stamp(old, job *trainer.TrainJob, now time.Time) bool {
 }
 
 // Invalid returns the errors for which the API server rejects a TrainJob by its definition, before
-// admission policies see it. The arguments are those of [Stored].
-func Invalid(ctx context.Context, r *release.Release, fields map[string]any,
+// admission policies see it. The arguments are those of [Mutated].
+func Invalid(ctx context.Context, r *release.Release, old, fields map[string]any,
 	namespace string) finding.List {
 	found := &findings{}
 	if d := found.definition(r, trainer.TrainJobKind); d != nil {
-		d.decode(fields, cmp.Or(namespace, "default"), found).validate(ctx, nil, found)
+		var before *object
+		if old != nil {
+			before = d.decode(old, cmp.Or(namespace, "default"), &findings{})
+		}
+		d.decode(fields, cmp.Or(namespace, "default"), found).validate(ctx, before, found)
 	}
 	return found.List().Where(func(f finding.Finding) bool {
 		return f.Severity == finding.Error && f.Code != codes.UnknownField

@@ -7,6 +7,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -195,8 +196,11 @@ func (d *Dump) Keep(in *workspace.Input) {
 			}
 		}
 	}
+	in.KeepSnapshots(d.Input.Catalog)
 	for _, document := range d.snapshots {
-		in.Add(document, false)
+		if _, _, err := manifest.Snapshot(document.Object.(*corev1.ConfigMap)); err != nil {
+			in.Add(document, false) // to report it
+		}
 	}
 }
 

@@ -148,6 +148,15 @@ func (c *Catalog) KeepFor(id fieldpath.Object, source *RuntimeSource) {
 	c.kept[id] = source
 }
 
+// KeepSnapshots tells the snapshots of another state. The new state may have them as well.
+func (c *Catalog) KeepSnapshots(of *Catalog) {
+	for at, source := range of.sources {
+		if source.Snapshot != nil {
+			c.KeepFor(at.Object, source)
+		}
+	}
+}
+
 // besideOf returns the source of a TrainJob's runtime in the other state, or nil.
 func (c *Catalog) besideOf(j Job) *RuntimeSource {
 	if c.beside == nil || !c.lasting && c.stockRuntime(j) == nil {

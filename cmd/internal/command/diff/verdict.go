@@ -2,6 +2,7 @@ package diff
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -57,7 +58,8 @@ func (v *version) admissionErrors(ctx context.Context, j workspace.Job) finding.
 	runtime := v.admit(ctx, j)
 	found = append(found, runtime.found...)
 	found = append(found, admission.Check(ctx, admission.Input{
-		Release: v.release, TrainJob: fields, Runtime: runtime.Runtime, Patches: v.in.PatchesFor(j),
+		Release: v.release, TrainJob: unversioned(fields), Runtime: runtime.Runtime,
+		Patches:   v.in.PatchesFor(j),
 		Namespace: v.flags.Namespace, OnConflict: v.opts.OnConflict,
 		ForceManagers: v.opts.ForceManagers, FeatureGates: v.opts.FeatureGates,
 	})...)
@@ -79,11 +81,25 @@ func (v *version) admit(ctx context.Context, j workspace.Job) judgedRuntime {
 	}
 	return v.runtimes.Of(source, func() (a judgedRuntime) {
 		if fields, err := source.Fields(render.RuntimeOf(j.TrainJob)); err == nil {
-			a.Runtime, a.found = admission.AdmitRuntime(ctx, v.release, fields, v.flags.Namespace)
+			a.Runtime, a.found = admission.AdmitRuntime(ctx, v.release, unversioned(fields),
+				v.flags.Namespace)
 		}
 		a.found = append(slices.Clone(source.Document.Findings), a.found...)
 		return a
 	})
+}
+
+// unversioned returns the fields of an object without its resourceVersion if a cluster has the
+// object, as a dump tells by its uid: then nobody creates it.
+func unversioned(fields map[string]any) map[string]any {
+	metadata, _ := fields["metadata"].(map[string]any)
+	if metadata["uid"] == nil || metadata["resourceVersion"] == nil {
+		return fields
+	}
+	fields, metadata = maps.Clone(fields), maps.Clone(metadata)
+	delete(metadata, "resourceVersion")
+	fields["metadata"] = metadata
+	return fields
 }
 
 // rejections returns the errors that a cluster of the release has as well.

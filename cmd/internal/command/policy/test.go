@@ -95,8 +95,8 @@ func test(p *host.Program, flags policyTestFlags) error {
 	releases, err := each(p, flags.Flags, before,
 		func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
 			jobs++
-			if invalid := admission.Invalid(context.Background(), j.Release(), fields,
-				id.Namespace); invalid != nil {
+			if invalid := admission.Invalid(context.Background(), j.Release(), before[id],
+				fields, id.Namespace); invalid != nil {
 				rejected++
 				say("%s: %s: refused before any policy: %s: %s", j.Document.Position(nil), id,
 					invalid[0].Path, invalid[0].Message)
