@@ -56,6 +56,9 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		if !strings.Contains(text, "\nUsage:\n") {
 			t.Errorf("the help of %q has no usage:\n%s", path, text)
 		}
+		if page := pages.FindString(text); page != "" {
+			t.Errorf("the help of %q names%s, which an installed program lacks", path, page)
+		}
 		if strings.Contains(text, "\nFlags:\n\n") {
 			t.Errorf("the help of %q has a table without flags:\n%s", path, text)
 		}

@@ -58,23 +58,33 @@ var pages = regexp.MustCompile(`(^|[\s(])docs/([a-z0-9-]+\.md)`)
 func showHelp(p *host.Program) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
+		AddAddresses(cmd)
 		width := min(max(cmp.Or(p.Screen(p.Stdout).Room(), mostHelp), leastHelp), mostHelp)
 		text := fullHelp(cmd, width)
 		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen &&
 			(asked == nil || !asked.Changed) {
 			text = shortHelp(cmd, width)
 		}
-		fmt.Fprint(cmd.OutOrStdout(), withPages(text))
+		fmt.Fprint(cmd.OutOrStdout(), text)
 	}
 }
 
-// withPages replaces the names of pages by their addresses.
-func withPages(text string) string { return pages.ReplaceAllString(text, "${1}"+codes.Docs+"$2") }
+// AddAddresses replaces the names of pages by their addresses in the help of a command and of those
+// below it. Help and man pages have them; other runs need no time for it.
+func AddAddresses(cmd *cobra.Command) {
+	cmd.Long = pages.ReplaceAllString(cmd.Long, "${1}"+codes.Docs+"$2")
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		f.Usage = pages.ReplaceAllString(f.Usage, "${1}"+codes.Docs+"$2")
+	})
+	for _, c := range cmd.Commands() {
+		AddAddresses(c)
+	}
+}
 
 // fullHelp has the description, the examples, the commands and the flags of a command.
 func fullHelp(cmd *cobra.Command, width int) string {
 	var b strings.Builder
-	for _, paragraph := range strings.Split(withPages(cmp.Or(cmd.Long, cmd.Short)), "\n\n") {
+	for _, paragraph := range strings.Split(cmp.Or(cmd.Long, cmd.Short), "\n\n") {
 		if !strings.Contains("\n"+paragraph, "\n ") { // a table keeps its lines
 			paragraph = strings.ReplaceAll(paragraph, "\n", " ")
 		}

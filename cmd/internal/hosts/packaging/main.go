@@ -66,6 +66,7 @@ func documents(folder string) error {
 		}
 	}
 	root := cli.Root(&host.Program{Files: host.Files{}}, nil)
+	cli.AddAddresses(root)
 	root.DisableAutoGenTag = true // it has the day, and the same sources give the same bytes
 	return doc.GenManTree(root, &doc.GenManHeader{Source: "trainweld"}, man)
 }
