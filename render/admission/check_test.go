@@ -16,9 +16,12 @@ import (
 
 // Input that the cluster accepts and that is probably a mistake.
 func TestWarnings(t *testing.T) {
+	priorityClass := [2]string{"\t\t\t\t\t\t\t\tcontainers:",
+		"\t\t\t\t\t\t\t\tpriorityClassName: high\n\t\t\t\t\t\t\t\tcontainers:"}
 	for _, c := range []struct {
 		name, job string
 		classes   []string
+		runtime   [2]string // old and new text
 		want      finding.Code
 		path      string // of the last claim, or of the finding where it has none
 		reason    string
@@ -69,17 +72,14 @@ func TestWarnings(t *testing.T) {
 			reason: "the runtime has no values to clear",
 		},
 		{
-			name: "PriorityClass", want: codes.NoPriorityClass,
+			name: "PriorityClass", runtime: priorityClass, want: codes.NoPriorityClass,
 			path: `.spec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.priorityClassName`, reason: "no Pod is created where there is none",
 		},
-		{name: "known PriorityClass", classes: []string{"high"}, reason: "it is among the inputs"},
+		{name: "known PriorityClass", runtime: priorityClass, classes: []string{"high"},
+			reason: "it is among the inputs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			text := torchRuntime
-			if strings.Contains(c.name, "PriorityClass") {
-				text = strings.Replace(text, "\t\t\t\t\t\t\t\tcontainers:",
-					"\t\t\t\t\t\t\t\tpriorityClassName: high\n\t\t\t\t\t\t\t\tcontainers:", 1)
-			}
+			text := strings.Replace(torchRuntime, c.runtime[0], c.runtime[1], 1)
 			found := admission.Check(t.Context(), admission.Input{
 				TrainJob: object(t, jobYAML("\ttrainer: {}\n"+c.job)), Runtime: admitted(t, text),
 				PriorityClasses: c.classes,

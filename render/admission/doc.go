@@ -20,10 +20,12 @@
 //	policies.go         the same webhook: torch, torchtune, mpi, xgboost, flux, volcano
 //	gang.go             the Trainer's controller: the deadline, and a gang without Pods
 //	jobset.go           the JobSet, rendered by package render: its definition and its webhook
-//	children.go         the Jobs, Pods and volume claims
+//	children.go         the Jobs, Pods and volume claims, and classes that the inputs lack
 //	internal/kubeapi    the APIs of Jobs, Pods and the kinds around them
 //	update.go           all stages again, for a change, with reapply.go
-//	warnings.go         accepted input that is probably a mistake, with idle.go
+//	warnings.go         patches that are accepted and probably a mistake, with idle.go
+//	launch.go           a command line that contradicts the TrainJob
+//	doubts.go           runtimes that are accepted and probably a mistake, with alone.go
 //
 // Check also returns the findings of other packages. Package check and package conflict report on
 // the patches, and package render on the results of the policies.
