@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -109,7 +109,8 @@ func (ks *kustomizations) inspectNames(k *kustomization) {
 	for _, key := range [...]string{
 		"resources", "bases", "components", "generators", "transformers", "validators",
 	} {
-		eachScalar(key, valueOfKey(k.root, key), func(_ string, n *yaml.Node) {
+		_, value := origins.Entry(k.root, key)
+		eachScalar(key, value, func(_ string, n *yaml.Node) {
 			text := strings.TrimSpace(n.Value)
 			isText := strings.Contains(text, "\n") || strings.HasPrefix(text, "{")
 			if !isText && !seen[n.Value] && len(k.rejections) < mostRejections {
@@ -122,10 +123,11 @@ func (ks *kustomizations) inspectNames(k *kustomization) {
 		"crds", "configurations", "openapi", "patches", "patchesStrategicMerge", "patchesJson6902",
 		"replacements", "configMapGenerator", "secretGenerator",
 	} {
-		eachScalar(key, valueOfKey(k.root, key), k.inspectFile)
+		_, value := origins.Entry(k.root, key)
+		eachScalar(key, value, k.inspectFile)
 	}
 	for _, name := range [...]string{"helmCharts", "helmChartInflationGenerator"} {
-		if key, charts := entry(k.root, name); charts != nil && len(charts.Content) > 0 {
+		if key, charts := origins.Entry(k.root, name); charts != nil && len(charts.Content) > 0 {
 			k.reject(codes.BuildRejected, key, "kustomize would run helm to render the chart",
 				"render the chart: helm template . | trainweld check -")
 		}
@@ -164,7 +166,7 @@ func eachScalar(key string, n *yaml.Node, see func(key string, n *yaml.Node)) {
 	case n.Kind == yaml.ScalarNode:
 		see(key, n)
 	case n.Kind == yaml.MappingNode:
-		for key, value := range pairs(n) {
+		for key, value := range origins.Pairs(n) {
 			if !strings.EqualFold(key.Value, "options") {
 				eachScalar(key.Value, value, see)
 			}
@@ -322,31 +324,4 @@ func findScalar(n *yaml.Node, value string) *yaml.Node {
 		}
 	}
 	return nil
-}
-
-// pairs are the keys and the values of a map.
-func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
-	return func(yield func(key, value *yaml.Node) bool) {
-		for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-			if !yield(n.Content[i], n.Content[i+1]) {
-				return
-			}
-		}
-	}
-}
-
-// entry returns the key and the value of an entry of a map, or nil. Kustomize ignores the case of a
-// key.
-func entry(n *yaml.Node, name string) (key, value *yaml.Node) {
-	for key, value := range pairs(n) {
-		if strings.EqualFold(key.Value, name) {
-			return key, value
-		}
-	}
-	return nil, nil
-}
-
-func valueOfKey(n *yaml.Node, name string) *yaml.Node {
-	_, value := entry(n, name)
-	return value
 }

@@ -107,7 +107,7 @@ func (p *plan) key(names ...string) fieldpath.Position {
 func (p *plan) listed(keys ...string) []*yaml.Node {
 	var all []*yaml.Node
 	for _, key := range keys {
-		_, value := entry(p.root, key)
+		_, value := Entry(p.root, key)
 		all = append(all, items(value)...)
 	}
 	return all
@@ -228,7 +228,7 @@ func (r *run) transformers(p *plan) {
 		case l.Labels[i].IncludeTemplates:
 			reach = []string{"labels"}
 		}
-		_, named := entry(n, "pairs")
+		_, named := Entry(n, "pairs")
 		return operation{writes: keyed(l.source, named, "labels", reach),
 			include: func(k *types.Kustomization) { k.Labels = l.Labels[:i+1] }}
 	})

@@ -105,7 +105,7 @@ type merging struct {
 func (m *merging) value(patch *yaml.Node, after any, at string, t *openapi.ResourceSchema) {
 	switch after := after.(type) {
 	case map[string]any:
-		for key, value := range pairs(patch) {
+		for key, value := range Pairs(patch) {
 			where := below(at, key.Value)
 			if slices.Contains(m.skip, where) || strings.HasPrefix(key.Value, "$") {
 				continue
@@ -248,7 +248,7 @@ func (s *source) written(n *yaml.Node, at fieldpath.Position) *part {
 	}
 	if n.Kind == yaml.MappingNode {
 		p.fields = map[string]*part{}
-		for key, value := range pairs(n) {
+		for key, value := range Pairs(n) {
 			p.fields[key.Value] = s.written(value, s.at(key))
 		}
 	}
@@ -281,7 +281,7 @@ func (o *object) change(patch *yaml.Node, s *source, writes map[string]write) {
 	root := &part{fields: map[string]*part{"": newPart(o.root.value)}}
 	removed := map[string]write{}
 	for _, op := range items(patch) {
-		key, path := entry(op, "path")
+		key, path := Entry(op, "path")
 		if key == nil {
 			continue
 		}

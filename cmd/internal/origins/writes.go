@@ -76,7 +76,7 @@ func (o *object) values(after any, field string) []string {
 func keyed(s *source, entries *yaml.Node, field string, reach []string) writesOf {
 	return func(_ *object, after any) map[string]write {
 		writes := map[string]write{}
-		for key := range pairs(entries) {
+		for key := range Pairs(entries) {
 			eachMap(after, "", "", func(at, name string, m map[string]any) {
 				if _, has := m[key.Value]; !has {
 					return
@@ -152,21 +152,21 @@ func (t *tracer) generated(l *layer, n *yaml.Node) writesOf {
 			return writes
 		}
 		for _, field := range [...]string{"name", "namespace"} {
-			if key, _ := entry(n, field); key != nil {
+			if key, _ := Entry(n, field); key != nil {
 				say(l.source.at(key), "metadata", field)
 			}
 		}
-		if key, _ := entry(n, "type"); key != nil {
+		if key, _ := Entry(n, "type"); key != nil {
 			say(l.source.at(key), "type")
 		}
 		for _, options := range []*yaml.Node{within(l.root, "generatorOptions"), within(n, "options")} {
-			for key := range pairs(options) {
+			for key := range Pairs(options) {
 				if key.Value == "immutable" {
 					say(l.source.at(key), "immutable")
 				}
 			}
 			for _, field := range [...]string{"labels", "annotations"} {
-				for key := range pairs(within(options, field)) {
+				for key := range Pairs(within(options, field)) {
 					say(l.source.at(key), "metadata", field, key.Value)
 				}
 			}
@@ -257,7 +257,7 @@ func (r *run) copied(source *yaml.Node) *Copied {
 // replaced writes the fields that the targets of a replacement name.
 func (r *run) replaced(l *layer, n *yaml.Node) writesOf {
 	s := l.source
-	if key, name := entry(n, "path"); key != nil {
+	if key, name := Entry(n, "path"); key != nil {
 		file := filepath.Join(l.dir, text(name))
 		if data, err := r.Read(file); err == nil {
 			if s = newSource(file, data, nil); len(s.documents) > 0 {

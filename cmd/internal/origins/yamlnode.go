@@ -18,8 +18,8 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// pairs are the keys and the values of a map. Those of a merged map follow its own.
-func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+// Pairs are the keys and the values of a map. Those of a merged map follow its own.
+func Pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) { eachPair(n, map[string]bool{}, yield) }
 }
 
@@ -50,9 +50,9 @@ func eachPair(n *yaml.Node, seen map[string]bool, yield func(key, value *yaml.No
 	return true
 }
 
-// entry returns the key and the value of a field, or nil. Kustomize ignores the case of a key.
-func entry(n *yaml.Node, name string) (key, value *yaml.Node) {
-	for key, value := range pairs(n) {
+// Entry returns the key and the value of a field, or nil. Kustomize ignores the case of a key.
+func Entry(n *yaml.Node, name string) (key, value *yaml.Node) {
+	for key, value := range Pairs(n) {
 		if strings.EqualFold(key.Value, name) {
 			return key, value
 		}
@@ -63,7 +63,7 @@ func entry(n *yaml.Node, name string) (key, value *yaml.Node) {
 // within returns the value of a field within fields, or nil.
 func within(n *yaml.Node, names ...string) *yaml.Node {
 	for _, name := range names {
-		_, n = entry(n, name)
+		_, n = Entry(n, name)
 	}
 	return n
 }
@@ -71,7 +71,7 @@ func within(n *yaml.Node, names ...string) *yaml.Node {
 // keyOf returns the first key of these names in a map, or the map itself.
 func keyOf(n *yaml.Node, names ...string) *yaml.Node {
 	for _, name := range names {
-		if key, _ := entry(n, name); key != nil {
+		if key, _ := Entry(n, name); key != nil {
 			return key
 		}
 	}
