@@ -8,7 +8,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/origins"
-	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
 )
 
@@ -28,15 +27,15 @@ func Built(b *build.Builder, object string) (*Base, finding.List, error) {
 			f.Build = dir
 			found = append(found, f)
 		}
-		texts, err := holds(built, object)
+		asked, err := built.Asked(object)
 		if err != nil {
 			return nil, nil, err
 		}
 		for id := range built.Objects() {
 			held = append(held, id.Kind+"/"+id.Name)
 		}
-		for line, text := range texts {
-			bases = append(bases, Base{built.File, text, built.Origin(line)})
+		for _, o := range asked {
+			bases = append(bases, Base{built.File, o.Text, built.Origin(o.Line)})
 			holding = append(holding, dir)
 		}
 	}
@@ -50,32 +49,4 @@ func Built(b *build.Builder, object string) (*Base, finding.List, error) {
 			len(bases), object, strings.Join(holding, ", ")))
 	}
 	return &bases[0], found, nil
-}
-
-// holds returns the objects of a build that are asked for, by their lines: by the name that they
-// have, or else by a name that they had.
-func holds(built *workspace.Built, object string) (texts map[int][]byte, err error) {
-	texts = map[int][]byte{}
-	var others [][]byte
-	hasKind := false
-	for id, text := range built.Objects() {
-		others = append(others, text)
-		hasKind = hasKind || origins.Asks(object, id.Kind)
-		if origins.Asks(object, id.Kind, id.Name) {
-			texts[len(others)] = text
-		}
-	}
-	if len(texts) > 0 || !hasKind {
-		return texts, nil
-	}
-	trace, err := built.Trace(object)
-	if err != nil {
-		return nil, err
-	}
-	for i, o := range trace.Objects {
-		if origins.Asks(object, o.Kind(), o.Names()...) {
-			texts[i+1] = others[i]
-		}
-	}
-	return texts, nil
 }

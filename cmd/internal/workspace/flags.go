@@ -3,12 +3,9 @@
 package workspace
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -16,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/manifest"
@@ -54,40 +50,6 @@ type Flags struct {
 	Selector labels.Selector // of the TrainJobs and JobSets to read; nil selects all
 	// records the training jobs that are not read, for all parts of a run; nil records none
 	Unread *Unread
-}
-
-// Built is the output of a build, which an input reads like a file.
-type Built struct {
-	Dir  string // the built directory
-	File string // a file of it for positions that are unknown
-	// Text is the output. It is nil after an error, and without a directory.
-	Text     []byte
-	Findings finding.List
-	// Origin returns the origin of the object at a line of the text. It may be nil: then only File
-	// is known.
-	Origin func(line int) manifest.Origin
-	// Trace returns the history of each object of the text. With an object, as KIND/NAME, those of
-	// others may be nil. It may build again.
-	Trace func(object string) (*origins.Trace, error)
-	// Source returns a file in which positions of an Origin lie.
-	Source func(file string) ([]byte, bool)
-}
-
-// Objects yields the objects of the output, each with its text.
-func (b *Built) Objects() iter.Seq2[fieldpath.Object, []byte] {
-	return func(yield func(fieldpath.Object, []byte) bool) {
-		for line := range bytes.Lines(b.Text) {
-			var o struct {
-				Kind     string
-				Metadata struct{ Name, Namespace string }
-			}
-			_ = json.Unmarshal(line, &o) // kustomize has checked them
-			id := fieldpath.Object{Kind: o.Kind, Name: o.Metadata.Name, Namespace: o.Metadata.Namespace}
-			if !yield(id, line) {
-				return
-			}
-		}
-	}
 }
 
 // Unread records what of the inputs only other programs read, or a build.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/blameview"
 	"github.com/trainweld/trainweld/cmd/internal/build"
@@ -69,6 +67,17 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 			jobs += len(made)
 			return err
 		}
+		if part.Built != nil && flags.object != "" {
+			asked, err := part.Built.Asked(flags.object)
+			if err != nil {
+				return err
+			}
+			in.Jobs = slices.DeleteFunc(in.Jobs, func(j workspace.Job) bool {
+				return !slices.ContainsFunc(asked, func(o workspace.BuiltObject) bool {
+					return o.ID.Name == j.TrainJob.Name
+				})
+			})
+		}
 		made, found, managed, err := flags.blamePart(in, opts, podOpts)
 		for i := range made {
 			made[i].Build = in.Build()
@@ -125,9 +134,6 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options,
 	}
 	findings = in.Findings
 	for _, j := range in.Jobs {
-		if !flags.asks(trainer.TrainJobKind, j.TrainJob.Name) {
-			continue
-		}
 		found, out := pipeline.TrainJob(in, j, opts)
 		findings = append(findings, found...)
 		if out.JobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {
