@@ -259,7 +259,8 @@ func (c *Comparison) remedies() part {
 		names     []jobName
 		one, many string
 	}{
-		{by[effect{Replaced, byFrozen}], "delete the " + kind + " if it exists, and create it again",
+		{slices.Concat(by[effect{Replaced, byStuck}], by[effect{Replaced, byFrozen}]),
+			"delete the " + kind + " if it exists, and create it again",
 			"delete the %d " + kind + "s where they exist, and create them again"},
 		{by[effect{Rejected, byRules}],
 			"suspend the job, and apply the change once no Pods are active",

@@ -50,6 +50,9 @@ type UpdateEffect struct {
 	Reached map[Key]any
 	// Fields are the changes of the objects that a cluster has, if they are known.
 	Fields []live.Effect
+	// Stuck reports whether the job is suspended, and its JobSet rejects the update that would
+	// resume it.
+	Stuck bool
 }
 
 // effect is an update, with what decides on it.
@@ -64,12 +67,15 @@ type decider uint8
 const (
 	byRules    decider = iota
 	byFrozen           // fields that cannot change
+	byStuck            // likewise, of a suspended job that cannot resume without the change
 	byObserved         // the objects that a cluster has
 	inPart             // the runtime with which the job began, for some of the changes
 )
 
 func (f UpdateEffect) effect() effect {
 	switch {
+	case f.Stuck:
+		return effect{f.Update, byStuck}
 	case f.Frozen != nil:
 		return effect{f.Update, byFrozen}
 	case f.Fields != nil && f.Update != Rejected:
@@ -308,7 +314,8 @@ func (b *effectList) rows() []effectRow {
 		what string
 		text string
 	}{
-		{effect{Replaced, byFrozen}, "JobSet", b.replacing()},
+		{effect{Replaced, byStuck}, "JobSet", b.replacing(byStuck)},
+		{effect{Replaced, byFrozen}, "JobSet", b.replacing(byFrozen)},
 		{effect{Replaced, byRules}, "JobSet", "deleted and created again"},
 		{effect{Rejected, byFrozen}, "update", "in any state"},
 		{effect{Rejected, byRules}, "update", "while the job runs"},
@@ -323,7 +330,7 @@ func (b *effectList) rows() []effectRow {
 		if ids := b.by[r.of]; len(ids) > 0 {
 			text := append([]span{words(report.Count(len(ids), r.what) + ", " + r.text + ": ")},
 				firstNames(ids, mostNames)...)
-			if r.of.by == byFrozen {
+			if r.of.by == byFrozen || r.of.by == byStuck {
 				text = append(text, words(" ("), span{code, first(slices.Compact(b.frozen[r.of]))},
 					words(" cannot change)"))
 			}
@@ -348,9 +355,10 @@ func first(fields []string) string {
 }
 
 // replacing says how JobSets are replaced.
-func (b *effectList) replacing() string {
-	what := "it and create it"
-	switch many := len(b.by[effect{Replaced, byFrozen}]) > 1; {
+func (b *effectList) replacing(by decider) string {
+	what, when := "it and create it", "if you delete "
+	many := len(b.by[effect{Replaced, by}]) > 1
+	switch {
 	case b.noun == workspace.JobSetKind && many:
 		what = "them and create them"
 	case many:
@@ -358,5 +366,10 @@ func (b *effectList) replacing() string {
 	case b.noun != workspace.JobSetKind:
 		what = "its " + b.noun + " and create it"
 	}
-	return "if you delete " + what + " again"
+	if by == byStuck && many {
+		when = "which never resume unless you delete "
+	} else if by == byStuck {
+		when = "which never resumes unless you delete "
+	}
+	return when + what + " again"
 }

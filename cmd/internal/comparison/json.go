@@ -199,6 +199,7 @@ func (b *effectList) json() jsonEffects {
 
 func (b *effectList) count(u Update) int {
 	return len(b.by[effect{u, byRules}]) + len(b.by[effect{u, byFrozen}]) +
+		len(b.by[effect{u, byStuck}]) +
 		len(b.by[effect{u, byObserved}])
 }
 

@@ -129,6 +129,7 @@ func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job,
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), was, is, u.flags.Namespace)
 	if fields := distinctPaths(found.Where(isError)); fields != nil {
 		e.Update, e.Frozen = comparison.Replaced, append(e.Frozen, fields...)
+		e.Stuck = old.IsSuspended() && new.IsSuspended()
 	}
 }
 
