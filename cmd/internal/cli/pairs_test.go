@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -246,11 +245,11 @@ func TestPairs(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := processorTime(t)
+			start := testenv.ProcessorTime()
 			status := runLine(
 				&host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
 					Files: host.Files{}}, args)
-			spent := processorTime(t) - start
+			spent := testenv.ProcessorTime() - start
 			runtime.ReadMemStats(&after)
 			if status == panicked || spent > 10*time.Second || after.Sys > before.Sys+1<<30 {
 				t.Errorf("seed %d: %q ends with %d after %v and %d bytes: %.3000s", seed, args,
@@ -271,18 +270,4 @@ func TestPairs(t *testing.T) {
 			t.Errorf("%q ends early for all but %d of %d pairs, want half", args, behind[i], count)
 		}
 	}
-}
-
-// processorTime returns what this process and those that it started have used.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	spent := int64(0)
-	for _, of := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var r syscall.Rusage
-		if err := syscall.Getrusage(of, &r); err != nil {
-			t.Fatal(err)
-		}
-		spent += r.Utime.Nano() + r.Stime.Nano()
-	}
-	return time.Duration(spent)
 }
