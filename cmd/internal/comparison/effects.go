@@ -173,7 +173,8 @@ func (j *JobDiff) take(e UpdateEffect, first *JobDiff) {
 	}
 }
 
-// keep marks the changes of an object that the reached one lacks.
+// keep marks the changes that the new version makes of an object and the update does not: the object
+// that the update leads to is among the reached ones.
 func (o *ObjectDiff) keep(reached map[Key]any) {
 	is, exists := reached[o.Key]
 	if o.state != stateChanged {
@@ -197,10 +198,10 @@ func (o *ObjectDiff) keep(reached map[Key]any) {
 	}
 }
 
-// isKept reports whether no change of the object comes.
+// isKept reports whether the update leaves the whole object as it is.
 func (o *ObjectDiff) isKept() bool { return len(o.kept) > 0 && len(o.kept) >= len(o.changes) }
 
-// keeps reports whether the change at a path or around it does not come.
+// keeps reports whether the update leaves a field, or one that contains it, as it is.
 func (o *ObjectDiff) keeps(path fieldpath.Path) bool {
 	for n := range len(path) + 1 {
 		if o.kept[path[:n].String()] {

@@ -30,7 +30,7 @@ type cause struct {
 	files []string // its files, sorted
 	jobs  []jobName
 	rows  []*summaryRow
-	byRow map[string]*summaryRow // what it says
+	byRow map[string]*summaryRow // the rows by their text
 	Reason
 }
 

@@ -30,7 +30,8 @@ type Version struct {
 	Conflicts finding.List
 	// Findings are further ones for a review.
 	Findings finding.List
-	// Observed tells that a cluster has the objects of the old version, each in a state of its own.
+	// Observed means that the old version is a dump of a cluster: each of its objects has a state of
+	// its own, so no two TrainJobs share an effect.
 	Observed bool
 	// UpdateEffect returns the update of a TrainJob that exists. The new version has it, unless
 	// updates do not matter. It may be called concurrently.

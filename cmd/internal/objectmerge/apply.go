@@ -155,7 +155,7 @@ func (m *Object) rejected(err error) finding.Finding {
 				fmt.Sprintf("must be %s, not %s", wrong.Want, wrong.Is), "set a value of that type"
 		}
 		f.Position = m.Position(at.Owner, at.Path)
-		// the patch may only have stopped to set what the field held
+		// the patch may have done no more than stop setting a value that the field held
 		if wrong != nil && wrong.Is == "null" {
 			f.Claims = []merge.Claim{{Owner: at.Owner, At: at.Path, Position: f.Position}}
 		}

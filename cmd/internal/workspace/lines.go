@@ -1,4 +1,4 @@
-// This file returns lines of the files, which reports measure.
+// This file keeps the lines of all files that were read. SARIF needs the length of a line.
 
 package workspace
 
@@ -16,16 +16,10 @@ type Source interface {
 	Inputs() (files fs.FS, stdin io.Reader)
 }
 
-// fileLines is a file and its lines.
-type fileLines struct {
-	data []byte
-	line func(line int) string
-}
-
 // Lines holds the lines of all files that a run has read.
 type Lines struct {
 	Order []string // the files, in the order of reading
-	known map[string]fileLines
+	known map[string]func(line int) string
 }
 
 // Open returns the data of a file and records its lines.
@@ -41,7 +35,7 @@ func (l *Lines) Open(s Source, file string) ([]byte, *finding.Finding) {
 func (l *Lines) opened(file string, data []byte) {
 	if _, known := l.known[file]; !known {
 		l.Order = append(l.Order, file)
-		l.known[file] = fileLines{data, manifest.Lines(data)}
+		l.known[file] = manifest.Lines(data)
 	}
 }
 
@@ -57,8 +51,8 @@ func (l *Lines) AddLines(other *Lines) {
 
 // Line returns the line of a position, or "" if the file is unknown.
 func (l *Lines) Line(p fieldpath.Position) string {
-	if lines, ok := l.known[p.File]; ok {
-		return lines.line(p.Line)
+	if line := l.known[p.File]; line != nil {
+		return line(p.Line)
 	}
 	return ""
 }

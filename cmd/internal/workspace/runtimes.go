@@ -136,11 +136,13 @@ func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 	return c.derive(j, c.stockRuntime(j)), version
 }
 
-// Beside tells the runtimes of another state of the objects. They come before those that a release
-// ships. If they still exist, they also stand for runtimes that this state lacks.
+// Beside gives the catalog the runtimes of the other state of the objects. A TrainJob gets one of
+// them before a runtime that a release ships. If exist is set, the other state's runtimes still
+// exist, so a TrainJob also gets one if this state lacks its runtime.
 func (c *Catalog) Beside(other *Catalog, exist bool) { c.beside, c.lasting = other, exist }
 
-// KeepFor tells the runtime with which a TrainJob began. A release that takes snapshots uses it.
+// KeepFor records the runtime with which a TrainJob began. A release that takes snapshots goes on to
+// use it for the TrainJob.
 func (c *Catalog) KeepFor(id fieldpath.Object, source *RuntimeSource) {
 	if c.kept == nil {
 		c.kept = map[fieldpath.Object]*RuntimeSource{}

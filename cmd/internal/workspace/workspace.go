@@ -40,7 +40,7 @@ type Input struct {
 func New(flags Flags) *Input {
 	in := &Input{flags: flags, ByName: map[fieldpath.Object]*manifest.Document{}}
 	to := reporter{&in.Findings}
-	in.Lines = &Lines{known: map[string]fileLines{}}
+	in.Lines = &Lines{known: map[string]func(int) string{}}
 	in.Settings = newSettings(flags, in.Lines, to)
 	in.Documents = &Documents{reporter: to, flags: flags, lines: in.Lines, settings: in.Settings,
 		read: map[string]bool{}}
@@ -125,7 +125,7 @@ func (in *Input) AddName(d *manifest.Document) bool {
 // ID returns the kind, the namespace and the name of a document's object.
 func (in *Input) ID(d *manifest.Document) fieldpath.Object { return in.flags.idOf(d) }
 
-// AddPart learns the lines and the releases of a part. The input then describes the whole run.
+// AddPart adds the lines and the releases of a part, so that the input describes the whole run.
 func (in *Input) AddPart(part *Input) {
 	in.AddLines(part.Lines)
 	for _, r := range part.Releases() {

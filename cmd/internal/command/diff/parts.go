@@ -22,7 +22,10 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 	var all *comparison.Comparison
 	var findings finding.List
 	ctx := context.Background()
-	jobs, updates, upgrade := 0, &updates{flags: flags, opts: opts},
+	last := opts // as in the cluster
+	last.OnConflict = render.Last
+	jobs, updates, upgrade := 0, &updates{flags: flags, opts: opts,
+		admitter: admitter{opts: last, namespace: flags.Namespace}},
 		newUpgrade(flags, opts, old, new)
 	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
 	err := revision.Pairs(p, old.builds(), new.builds(),

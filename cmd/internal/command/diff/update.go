@@ -43,7 +43,7 @@ type updates struct {
 	lock  sync.Mutex   // guards found
 	found finding.List // on the dump
 
-	runtimes   parallel.Once[*workspace.RuntimeSource, *admission.Runtime]
+	admitter   admitter
 	rejections parallel.Once[*workspace.RuntimeSource, finding.List] // of the new runtimes
 }
 
@@ -57,9 +57,9 @@ func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.
 	if new.Source.TrainJob == nil {
 		return u.jobSetEffect(ctx, old, new)
 	}
-	before, ok := u.input(ctx, old)
-	after, okNew := u.input(ctx, new)
-	if !ok || !okNew {
+	before, _, err := u.admitter.input(ctx, old.Input, old.Source) // check reports the findings
+	after, _, errNew := u.admitter.input(ctx, new.Input, new.Source)
+	if err != nil || errNew != nil {
 		return comparison.UpdateEffect{}
 	}
 	found := admission.Update(ctx, before, after)
@@ -133,8 +133,9 @@ func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job,
 	}
 }
 
-// reach adds what an update leads to: the objects of the runtime with which the job began, and the
-// changes of the objects that a cluster has. A job that is created again keeps nothing.
+// reach adds the objects that an update leads to. They may differ from those of the new version,
+// because a job keeps the runtime with which it began unless it is created again. If the old version
+// is a dump, reach also adds what changes in the cluster's objects, and when.
 func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.UpdateEffect) {
 	began, _ := old.Input.RuntimeOf(old.Source)
 	is, _ := new.Input.RuntimeOf(new.Source)
@@ -260,39 +261,6 @@ func (u *updates) jobSetEffect(ctx context.Context, old,
 		Update: update, Frozen: frozen, Findings: new.Input.Rate(rejected)}
 }
 
-// input returns a TrainJob for admission. It returns false for one that cannot be decoded.
-func (u *updates) input(ctx context.Context, of *comparison.Job) (admission.Input, bool) {
-	in, j := of.Input, of.Source
-	fields, err := j.Document.Fields()
-	if err != nil {
-		return admission.Input{}, false
-	}
-	return admission.Input{
-		Release: j.Release(), TrainJob: fields, Runtime: u.runtime(ctx, in, j),
-		Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j),
-		Namespace: u.flags.Namespace, OnConflict: render.Last, ForceManagers: u.opts.ForceManagers,
-		FeatureGates: u.opts.FeatureGates,
-	}, true
-}
-
-// runtime admits the runtime of a TrainJob, each once. It returns nil without one.
-func (u *updates) runtime(ctx context.Context, in *workspace.Input,
-	j workspace.Job) *admission.Runtime {
-	source := in.SourceOf(j)
-	if source == nil {
-		return nil
-	}
-	return u.runtimes.Of(source, func() *admission.Runtime {
-		fields, err := source.Fields(render.RuntimeOf(j.TrainJob))
-		if err != nil {
-			return nil
-		}
-		// check reports the findings
-		runtime, _ := admission.AdmitRuntime(ctx, j.Release(), fields, u.flags.Namespace)
-		return runtime
-	})
-}
-
 // distinctPaths returns the fields of findings, each once.
 func distinctPaths(found finding.List) []string {
 	var fields []string
@@ -304,8 +272,8 @@ func distinctPaths(found finding.List) []string {
 	return fields
 }
 
-// blame adds the layers that bring the errors of an update. They are the managers whose patches
-// differ, or the TrainJob for its other fields. The claims have their places in the new version.
+// blame adds to each error of an update the layers that cause it: the managers whose patches differ,
+// or the TrainJob if another field does. The claims have their places in the new version.
 func blame(old, new *comparison.Job, rejected finding.List) finding.List {
 	for i := range rejected {
 		f := &rejected[i]

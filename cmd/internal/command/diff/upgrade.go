@@ -15,7 +15,6 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/diff"
-	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -95,7 +94,6 @@ func (v *version) as(r *release.Release) {
 		name = v.Name + ", " + name
 	}
 	v.Name, v.release, v.flags.Release, v.flags.Kubernetes = name, r, r, r.Kubernetes
-	v.runtimes = new(parallel.Once[*workspace.RuntimeSource, judgedRuntime])
 }
 
 // again is the input of a program whose standard input is read before, for each version and step.
@@ -148,7 +146,7 @@ func (u *upgrade) add(new *version, r release.Release, of release.Switch, change
 	s := &step{version: version{side: new.side, source: new.source, flags: new.side.Flags}, of: of,
 		change: change}
 	s.as(&r)
-	s.opts, s.podOpts = s.optionsFor(u.flags, u.opts)
+	s.setOptions(u.flags, u.opts)
 	if n := len(u.steps); n > 0 {
 		last := u.steps[n-1].release
 		if last.Schema == r.Schema && last.JobSetSchema == r.JobSetSchema &&

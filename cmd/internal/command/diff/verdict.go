@@ -1,12 +1,14 @@
 package diff
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/finding"
@@ -32,7 +34,8 @@ func (v *version) judge(ctx context.Context, j workspace.Job) (finding.List, pip
 	return append(found.Where(func(f finding.Finding) bool { return !isError(f) }), errs...), made
 }
 
-// unjudged returns the findings of reading that judge does not give with a TrainJob.
+// unjudged returns the findings of reading that are about no TrainJob that judge judges, and about
+// no runtime.
 func (v *version) unjudged() finding.List {
 	judged := map[string]bool{}
 	for _, j := range v.in.Jobs {
@@ -48,45 +51,61 @@ func (v *version) unjudged() finding.List {
 // the webhooks.
 func (v *version) admissionErrors(ctx context.Context, j workspace.Job) finding.List {
 	found := slices.Clone(j.Document.Findings)
-	fields, err := j.Document.Fields()
+	in, ofRuntime, err := v.admitter.input(ctx, v.in, j)
 	if err != nil {
 		return rejections(v.release, found) // decoding has reported it
 	}
 	if _, missing := v.in.RuntimeOf(j); missing != nil {
 		found = append(found, *missing)
 	}
-	runtime := v.admit(ctx, j)
-	found = append(found, runtime.found...)
-	found = append(found, admission.Check(ctx, admission.Input{
-		Release: v.release, TrainJob: unversioned(fields), Runtime: runtime.Runtime,
-		Patches:   v.in.PatchesFor(j),
-		Namespace: v.flags.Namespace, OnConflict: v.opts.OnConflict,
-		ForceManagers: v.opts.ForceManagers, FeatureGates: v.opts.FeatureGates,
-	})...)
+	found = append(append(found, ofRuntime...), admission.Check(ctx, in)...)
 	return rejections(v.release, v.in.Locate(j, found))
 }
 
-// judgedRuntime is a runtime that the release has judged, with the findings on its text and on the
+// admitter prepares TrainJobs for admission as a cluster does: it admits each runtime once.
+type admitter struct {
+	release   *release.Release // nil for the one of each TrainJob
+	opts      render.Options
+	namespace string
+	runtimes  parallel.Once[*workspace.RuntimeSource, judgedRuntime]
+}
+
+// judgedRuntime is a runtime that a cluster has judged, with the findings on its text and on the
 // runtime.
 type judgedRuntime struct {
 	*admission.Runtime
 	found finding.List
 }
 
-// admit admits the runtime of a TrainJob, each once. It returns nothing without one.
-func (v *version) admit(ctx context.Context, j workspace.Job) judgedRuntime {
-	source := v.in.SourceOf(j)
-	if source == nil {
-		return judgedRuntime{}
+// input returns a TrainJob with its runtime, and the findings on the runtime. It returns an error
+// for a TrainJob that cannot be decoded.
+func (a *admitter) input(ctx context.Context, in *workspace.Input,
+	j workspace.Job) (admission.Input, finding.List, error) {
+	fields, err := j.Document.Fields()
+	if err != nil {
+		return admission.Input{}, nil, err
 	}
-	return v.runtimes.Of(source, func() (a judgedRuntime) {
-		if fields, err := source.Fields(render.RuntimeOf(j.TrainJob)); err == nil {
-			a.Runtime, a.found = admission.AdmitRuntime(ctx, v.release, unversioned(fields),
-				v.flags.Namespace)
-		}
-		a.found = append(slices.Clone(source.Document.Findings), a.found...)
-		return a
-	})
+	if a.release != nil { // the TrainJob is judged by itself, and no update of another state
+		fields = unversioned(fields)
+	}
+	r := cmp.Or(a.release, j.Release())
+	var runtime judgedRuntime
+	if source := in.SourceOf(j); source != nil {
+		runtime = a.runtimes.Of(source, func() (judged judgedRuntime) {
+			if fields, err := source.Fields(render.RuntimeOf(j.TrainJob)); err == nil {
+				judged.Runtime, judged.found = admission.AdmitRuntime(ctx, r, unversioned(fields),
+					a.namespace)
+			}
+			judged.found = append(slices.Clone(source.Document.Findings), judged.found...)
+			return judged
+		})
+	}
+	return admission.Input{
+		Release: r, TrainJob: fields, Runtime: runtime.Runtime, Patches: in.PatchesFor(j),
+		Layers: j.Layers(), Earlier: in.Earlier(j), Namespace: a.namespace,
+		OnConflict: a.opts.OnConflict, ForceManagers: a.opts.ForceManagers,
+		FeatureGates: a.opts.FeatureGates,
+	}, runtime.found, nil
 }
 
 // unversioned returns the fields of an object without its resourceVersion if a cluster has the

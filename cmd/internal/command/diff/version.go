@@ -43,7 +43,7 @@ type version struct {
 	podOpts     render.PodsOptions // of its children
 	findings    finding.List
 	otherErrors finding.List // the errors of no TrainJob
-	runtimes    *parallel.Once[*workspace.RuntimeSource, judgedRuntime]
+	admitter    *admitter    // of a release
 }
 
 // unreadVersion returns the version of a side, before it is read.
@@ -57,7 +57,7 @@ func unreadVersion(p *host.Program, side *revision.Side) *version {
 
 // read reads the version.
 func (v *version) read(flags diffFlags, opts render.Options) {
-	v.opts, v.podOpts = v.optionsFor(flags, opts)
+	v.setOptions(flags, opts)
 	v.in = workspace.Read(v.source, v.flags)
 }
 
@@ -136,19 +136,18 @@ func (v *version) renderJobs(ctx context.Context, flags diffFlags) (spans []span
 	return spans
 }
 
-// optionsFor returns the options for a JobSet and for its children in the form that the flags ask
-// for.
-func (v *version) optionsFor(flags diffFlags,
-	opts render.Options) (render.Options, render.PodsOptions) {
+// setOptions sets the options for a JobSet and for its children in the form that the flags ask for.
+func (v *version) setOptions(flags diffFlags, opts render.Options) {
 	if v.release != nil {
 		opts.Release = v.release
+		v.admitter = &admitter{release: v.release, opts: opts, namespace: v.flags.Namespace}
 	}
-	podOpts := render.PodsOptions{
+	v.podOpts = render.PodsOptions{
 		JobsOptions: render.JobsOptions{Release: opts.Release, Stored: opts.As == render.Stored}}
 	if flags.to != "jobset" {
 		v.flags.Spelled, opts.As = true, render.Applied
 	}
-	return opts, podOpts
+	v.opts = opts
 }
 
 // newJob returns the objects of a TrainJob that the flags ask for. A release makes none of a
