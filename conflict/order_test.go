@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -16,85 +17,17 @@ import (
 // count. A patch with a directive, with several items of one key or without one, or with a null in
 // free data may act on another one where it claims nothing.
 func TestFind_Orders(t *testing.T) {
-	base := `{"labels": {"b": "z"}, "args": ["b"], "holds": ["b"], "ports": [{"port": 1, "name": "old"}, {"port": 2}]}`
-	for _, tc := range []struct {
-		name, base string
-		patches    []string
-		want       string // the fields that managers overlap on
-	}{
-		{"two values", `{}`, []string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y"}}`},
-			`.labels["a"]`},
-		{"one value", `{}`, []string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "x"}}`}, ``},
-		{"two fields", `{}`,
-			[]string{`{"labels": {"a": "x"}, "args": ["x"]}`,
-				`{"labels": {"a": "y"}, "args": ["y"]}`}, `.args .labels["a"]`},
-		{"lists that are replaced whole", `{}`, []string{`{"args": ["x"]}`, `{"args": ["y"]}`},
-			`.args`},
-		{"the last of three agrees with the first", `{}`,
-			[]string{`{"args": ["x"]}`, `{"args": ["y"]}`, `{"args": ["x"]}`}, `.args`},
-		{"a third manager of another field", `{}`,
-			[]string{`{"labels": {"a": "x"}}`, `{"labels": {"a": "y"}}`, `{"args": ["z"]}`},
-			`.labels["a"]`},
-		{"three fields of three managers", `{}`,
-			[]string{`{"args": ["x"], "labels": {"a": "p"}}`,
-				`{"args": ["y"], "labels": {"a": "q"}}`, `{"labels": {"a": "p"}}`},
-			`.args .labels["a"]`},
-		{"items of other keys", `{}`,
-			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2}]}`}, ``},
-		{"elements of a set", `{}`, []string{`{"holds": ["a", "b"]}`, `{"holds": ["b", "c"]}`}, ``},
-		{"a null and a label", base, []string{`{"labels": null}`, `{"labels": {"a": "x"}}`},
-			`.labels`},
-		{"a null and an element", base, []string{`{"holds": null}`, `{"holds": ["a"]}`}, `.holds`},
-		{"two nulls", base, []string{`{"labels": null}`, `{"labels": null}`}, ``},
-		{"a replaced map", base,
-			[]string{`{"labels": {"$patch": "replace", "c": "x"}}`,
-				`{"labels": {"a": "x", "d": "y"}}`}, `.labels`},
-		{"a list that a directive empties", base,
-			[]string{`{"ports": [{"$patch": "replace"}]}`,
-				`{"ports": [{"port": 2, "name": "n"}, {"port": 3}]}`}, `.ports`},
-		{"$retainKeys and another field", base,
-			[]string{`{"$retainKeys": ["labels"], "labels": {"a": "x"}}`, `{"args": ["y"]}`},
-			`.args`},
-		{"a deleted item", base,
-			[]string{`{"ports": [{"$patch": "delete", "port": 1}]}`,
-				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`},
-		{"a deleted item that the base lacks", `{}`,
-			[]string{`{"ports": [{"$patch": "delete", "port": 1}]}`,
-				`{"ports": [{"port": 1, "name": "new"}]}`}, `.ports[port="1"]`},
-		{"elements that the other manager deletes", `{}`,
-			[]string{`{"holds": ["a"], "$deleteFromPrimitiveList/holds": ["b"]}`,
-				`{"holds": ["b"], "$deleteFromPrimitiveList/holds": ["a"]}`},
-			`.holds[="a"] .holds[="b"]`},
-		{"two items of one key, and a name", `{}`,
-			[]string{`{"ports": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]}`, `{"ports": [{"port": 53, "name": "dns"}]}`},
-			`.ports[port="53"]`},
-		{"items of one key in another order of their lists", `{}`,
-			[]string{`{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 1}, {"port": 2}]}]}`,
-				`{"ports": [{"port": 1}, {"port": 1, "routes": [{"port": 2}, {"port": 1}]}]}`}, ``},
-		{"an item without its key", `{}`,
-			[]string{`{"ports": [{"name": "x"}]}`, `{"ports": [{"port": 1}]}`}, `.ports`},
-		{"an item without its key within another", `{}`,
-			[]string{`{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{}]}]}]}`,
-				`{"ports": [{"port": 1, "routes": [{"port": 2, "ends": [{"id": "a"}]}]}]}`},
-			`.ports[port="1"].routes[port="2"].ends`},
-		{"an item without its key, and a null", `{}`,
-			[]string{`{"ports": [{"port": 1, "routes": [{"name": "x"}]}]}`,
-				`{"ports": [{"port": 1, "routes": null}]}`}, `.ports[port="1"].routes`},
-		{"a null in free data of an item", `{}`,
-			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2, "free": [{"a": null}]}]}`},
-			`.ports`},
-		{"a null in a map of an item", `{}`,
-			[]string{`{"ports": [{"port": 1}]}`, `{"ports": [{"port": 2, "marks": {"a": null}}]}`},
-			`.ports`},
-		{"an order that cannot be merged", `{}`,
-			[]string{`{"labels": {"$setElementOrder/b": "c"}}`, `{"labels": {"a": "x"}}`}, `.labels`},
-	} {
+	for _, tc := range casefile.Table[struct {
+		Name, Base string
+		Patches    []string
+		Want       string // the fields that managers overlap on
+	}](t, "testdata/orders.yaml") {
 		rules := merge.Rules(schema.Rules{AllowDuplicateKeys: true})
 		var base podLike
-		if err := json.Unmarshal([]byte(tc.base), &base); err != nil {
+		if err := json.Unmarshal([]byte(tc.Base), &base); err != nil {
 			t.Fatal(err)
 		}
-		patches := objectPatches(t, tc.patches...)
+		patches := objectPatches(t, tc.Patches...)
 		given, err := merge.Strategic(&base, patches, rules)
 		if err != nil {
 			t.Fatal(err)
@@ -103,8 +36,8 @@ func TestFind_Orders(t *testing.T) {
 		for _, c := range conflict.Find(given.History) {
 			found = append(found, c.Path.String())
 		}
-		if got := strings.Join(found, " "); got != tc.want {
-			t.Errorf("%s: Find = %s, want %s", tc.name, got, tc.want)
+		if got := strings.Join(found, " "); got != tc.Want {
+			t.Errorf("%s: Find = %s, want %s", tc.Name, got, tc.Want)
 		}
 		outcomes := map[string]bool{}
 		everyOrder(patches, func(order []merge.Patch) {
@@ -115,7 +48,7 @@ func TestFind_Orders(t *testing.T) {
 			outcomes[outcome] = true
 		})
 		if decides := len(outcomes) > 1; decides != (len(found) > 0) {
-			t.Errorf("%s: the order decides: %t, overlaps %q; the outcomes are %v", tc.name,
+			t.Errorf("%s: the order decides: %t, overlaps %q; the outcomes are %v", tc.Name,
 				decides, found, outcomes)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render/admission"
 )
 
@@ -21,140 +22,26 @@ func TestObjectRules(t *testing.T) {
 		pod     = "\t\t\t\t\t\t\t\tcontainers:"
 		sources = "\t\t\t\t\t\t\t\tvolumes: [{name: v, emptyDir: {}, hostPath: {path: /v}}]\n"
 	)
-	for _, c := range []struct {
-		name         string
-		job, runtime [2]string // old and new text
-		also         [2]string // in the runtime as well
-		want, reason string
-	}{
-		{name: "empty status", job: [2]string{"spec:", "status: {}\nspec:"},
-			reason: "the API server ignores the status of a request"},
-		{name: "incomplete condition",
-			job:    [2]string{"spec:", "status: {conditions: [{type: Complete}]}\nspec:"},
-			reason: "as an empty one"},
-		{name: "generation", job: [2]string{"name: llm", "name: llm, generation: -1"},
-			reason: "the API server sets it"},
-		{name: "version", job: [2]string{"name: llm", "name: llm, resourceVersion: '7'"},
-			want: "TW503", reason: "an object to be created has none"},
-		{name: "version 0", job: [2]string{"name: llm", "name: llm, resourceVersion: '0'"},
-			reason: "it means none"},
-		{name: "version of a runtime",
-			runtime: [2]string{"{name: torch}", "{name: torch, resourceVersion: '7'}"},
-			want:    "TW503 TW519", reason: "as of a TrainJob"},
-		{name: "gang of none", job: [2]string{"spec:\n", "spec:\n\ttrainer: {numNodes: 0}\n"},
-			runtime: [2]string{"\ttemplate:", "\tpodGroupPolicy: {coscheduling: {}}\n\ttemplate:"},
-			want:    "TW501", reason: "a PodGroup has a member"},
-		{name: "gang of Volcano of none",
-			job:     [2]string{"spec:\n", "spec:\n\ttrainer: {numNodes: 0}\n"},
-			runtime: [2]string{"\ttemplate:\n", "\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n"},
-			reason:  "Volcano takes a gang without members"},
-		{name: "tier below 0",
-			runtime: [2]string{
-				"\ttemplate:\n",
-				"\tpodGroupPolicy: {volcano: {networkTopology: {highestTierAllowed: " +
-					"-1}}}\n\ttemplate:\n"}, want: "TW501",
-			reason: "Volcano's definition has a minimum"},
-		{name: "tier 0",
-			runtime: [2]string{
-				"\ttemplate:\n",
-				"\tpodGroupPolicy: {volcano: {networkTopology: {highestTierAllowed: " +
-					"0}}}\n\ttemplate:\n"}, reason: "the minimum"},
-		{name: "queue",
-			runtime: [2]string{
-				"\ttemplate:\n",
-				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
-					"{scheduling.volcano.sh/queue-name: q.1-a}}\n"}, reason: "a name of a queue"},
-		{name: "queue with a capital",
-			runtime: [2]string{
-				"\ttemplate:\n",
-				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
-					"{scheduling.volcano.sh/queue-name: Q_1}}\n"}, want: "TW501",
-			reason: "Volcano's definition has a pattern"},
-		{name: "queue with a slash",
-			runtime: [2]string{
-				"\ttemplate:\n",
-				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
-					"{scheduling.volcano.sh/queue-name: root/a}}\n"}, want: "TW501",
-			reason: "as with a capital"},
-		{name: "long queue",
-			runtime: [2]string{
-				"\ttemplate:\n",
-				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
-					"{scheduling.volcano.sh/queue-name: " +
-					"qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq}}\n"}, reason: "the longest name"},
-		{name: "too long queue",
-			runtime: [2]string{
-				"\ttemplate:\n",
-				"\tpodGroupPolicy: {volcano: {}}\n\ttemplate:\n\t\tmetadata: {annotations: " +
-					"{scheduling.volcano.sh/queue-name: " +
-					"qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq}}\n"}, want: "TW501", reason: "Volcano's definition has a length"},
-		{name: "priority",
-			runtime: [2]string{
-				"\t\t\t\t\t\t\t\tcontainers:",
-				"\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, want: "TW615",
-			reason: "no class gives it"},
-		{name: "priority, suspended", job: [2]string{"spec:\n", "spec:\n\tsuspend: true\n"},
-			runtime: [2]string{
-				"\t\t\t\t\t\t\t\tcontainers:",
-				"\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, want: "TW615",
-			reason: "the Pods come when the job resumes, and nobody can change the field before"},
-		{name: "endless deadline, suspended",
-			job: [2]string{
-				"spec:\n", "spec:\n\tsuspend: true\n\tactiveDeadlineSeconds: 9223372037\n"},
-			want: "TW423", reason: "the deadline is immutable"},
-		{name: "priority, managed elsewhere",
-			job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"},
-			runtime: [2]string{
-				"\t\t\t\t\t\t\t\tcontainers:",
-				"\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"},
-			reason: "this cluster's controllers create nothing"},
-		{name: "two sources", runtime: [2]string{pod, sources + pod}, want: "TW207",
-			reason: "the Job is refused"},
-		{name: "two sources, managed elsewhere",
-			job:     [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"},
-			runtime: [2]string{pod, sources + pod}, reason: "this cluster makes no Job"},
-		{name: "two sources, JobSet managed elsewhere",
-			runtime: [2]string{
-				"\t\t\treplicatedJobs:", "\t\t\tmanagedBy: example.com/x\n\t\t\treplicatedJobs:"},
-			also: [2]string{pod, sources + pod}, reason: "as of the TrainJob"},
-		{name: "flux without nodes", runtime: [2]string{"torch: {}", "flux: {}"}, want: "TW447",
-			reason: "the controller crashes"},
-		{name: "flux without nodes, managed elsewhere",
-			job:     [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"},
-			runtime: [2]string{"torch: {}", "flux: {}"},
-			reason:  "this cluster's controller passes it over"},
-		{name: "empty topology",
-			runtime: [2]string{
-				"\ttemplate:\n",
-				"\ttemplate:\n\t\tmetadata: {annotations: " +
-					"{alpha.jobset.sigs.k8s.io/exclusive-topology: ''}}\n"}, want: "TW610",
-			reason: "the Pods get it as a topologyKey"},
-		{name: "empty topology of a job",
-			runtime: [2]string{"trainjob-ancestor-step: trainer}",
-				"trainjob-ancestor-step: trainer}, annotations: " +
-					"{alpha.jobset.sigs.k8s.io/exclusive-topology: ''}"}, want: "TW610",
-			reason: "as of the JobSet"},
-		{name: "deadline",
-			job:    [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372036\n"},
-			reason: "the longest duration"},
-		{name: "endless deadline",
-			job:  [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372037\n"},
-			want: "TW423", reason: "the duration overflows, and the TrainJob fails at once"},
-	} {
+	for _, c := range casefile.Table[struct {
+		Name         string
+		Job, Runtime [2]string // old and new text
+		Also         [2]string // in the runtime as well
+		Want, Reason string
+	}](t, "testdata/rules.yaml") {
 		job, runtime := jobYAML(""), torchRuntime
-		if c.job[0] != "" {
-			job = strings.Replace(job, c.job[0], c.job[1], 1)
+		if c.Job[0] != "" {
+			job = strings.Replace(job, c.Job[0], c.Job[1], 1)
 		}
-		if c.runtime[0] != "" {
-			runtime = strings.Replace(strings.Replace(runtime, c.runtime[0], c.runtime[1], 1),
-				c.also[0], c.also[1], 1)
+		if c.Runtime[0] != "" {
+			runtime = strings.Replace(strings.Replace(runtime, c.Runtime[0], c.Runtime[1], 1),
+				c.Also[0], c.Also[1], 1)
 		}
 		r, found := admission.AdmitRuntime(t.Context(), nil, object(t, runtime), "default")
 		found = append(
 			found, admission.Check(
 				t.Context(), admission.Input{TrainJob: object(t, job), Runtime: r})...)
-		if got := strings.Join(codesOf(found), " "); got != c.want {
-			t.Errorf("%s: %q, want %q: %s\n%v", c.name, got, c.want, c.reason, found)
+		if got := strings.Join(codesOf(found), " "); got != c.Want {
+			t.Errorf("%s: %q, want %q: %s\n%v", c.Name, got, c.Want, c.Reason, found)
 		}
 	}
 }

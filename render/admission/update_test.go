@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
@@ -101,183 +102,24 @@ func codesOf(found finding.List) []string {
 
 func TestUpdate(t *testing.T) {
 	runtime := admitted(t, torchRuntime)
-	for _, c := range []struct {
-		name, old, new string
-		want           []string
-		path           string // of some error
-		reason         string
-	}{
-		{
-			name: "nothing", old: "\ttrainer: {numNodes: 2}\n", new: "\ttrainer: {numNodes: 2}\n",
-			reason: "the same object can always be applied again",
-		},
-		{
-			name: "trainer", old: "\ttrainer: {numNodes: 2}\n", new: "\ttrainer: {numNodes: 3}\n",
-			want: []string{"TW700"}, path: ".spec.trainer",
-			reason: "a rule of the definition says that spec.trainer is immutable",
-		},
-		{
-			name: "trainer added", old: "", new: "\ttrainer: {numNodes: 3}\n",
-			reason: "such a rule compares old and new, so it skips a new field; a running JobSet " +
-				"stays as it is",
-		},
-		{
-			name: "trainer added while suspended", old: "\tsuspend: true\n",
-			new:  "\tsuspend: true\n\ttrainer: {numNodes: 3}\n",
-			want: []string{"TW702"},
-			path: ".spec.replicatedJobs[name=\"node\"].template.spec.parallelism",
-			reason: "the TrainJob is accepted, and then its JobSet does not take another number " +
-				"of Pods",
-		},
-		{
-			name: "patch while running", old: "",
-			new:  patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			want: []string{"TW701"}, path: ".spec.runtimePatches",
-			reason: "the webhook lets patches change only while the job is suspended",
-		},
-		{
-			name: "five fields",
-			old:  "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			new: "\tsuspend: true\n" +
-				patchYAML("{metadata: {labels: {a: b}, annotations: {a: b}}, spec: "+
-					"{nodeSelector: {pool: b}, tolerations: [{operator: Exists}], "+
-					"schedulingGates: [{name: a.b/c}]}}"),
-			reason: "these five are what Kueue sets; a suspended JobSet takes them",
-		},
-		{
-			name: "five fields with the resumption", old: "\tsuspend: true\n",
-			new:    "\tsuspend: false\n" + patchYAML("{spec: {nodeSelector: {pool: b}}}"),
-			reason: "patch and resumption may come in one change",
-		},
-		{
-			name: "affinity", old: "\tsuspend: true\n",
-			new: "\tsuspend: true\n" +
-				patchYAML("{spec: {affinity: {nodeAffinity: "+
-					"{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "+
-					"[{matchExpressions: [{key: a, operator: Exists}]}]}}}}}"),
-			want: []string{"TW702"},
-			path: `.spec.replicatedJobs[name="node"].template.spec.template.spec.affinity`,
-			reason: "affinity is not a field that a suspended JobSet lets change, and the " +
-				"Trainer's webhook does not know",
-		},
-		{
-			name: "volume", old: "\tsuspend: true\n",
-			new: "\tsuspend: false\n" +
-				patchYAML("{spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: logs, "+
-					"volumeMounts: [{name: v, mountPath: /v}]}]}}"),
-			want:   []string{"TW702"},
-			path:   `.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="v"]`,
-			reason: "neither are volumes and mounts",
-		},
-		{
-			name: "suspend", old: "\tsuspend: false\n", new: "\tsuspend: true\n",
-			reason: "a running job can be suspended",
-		},
-		{
-			name:   "pod of a kept patch",
-			old:    "\tsuspend: true\n" + patchYAML("{spec: {serviceAccountName: a}}"),
-			new:    "\tsuspend: true\n" + patchYAML("{spec: {serviceAccountName: b}}"),
-			want:   []string{"TW700", "TW702"},
-			path:   `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.serviceAccountName`,
-			reason: "within a patch that stays, the definition makes the service account immutable",
-		},
-		{
-			name: "the only label of a template",
-			old:  "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"),
-			new:  "\tsuspend: true\n",
-			want: []string{"TW702"},
-			path: `.spec.replicatedJobs[name="node"].template.spec.template.metadata`,
-			reason: "server-side apply removes the label, and leaves null of metadata, which the " +
-				"definition of JobSet rejects",
-		},
-		{
-			name:   "the only annotation of a template, with the resumption",
-			old:    "\tsuspend: true\n" + patchYAML("{metadata: {annotations: {a: b}}}"),
-			new:    "\tsuspend: false\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			want:   []string{"TW702"},
-			path:   `.spec.replicatedJobs[name="node"].template.spec.template.metadata`,
-			reason: "annotations do the same",
-		},
-		{
-			name:   "one label of two",
-			old:    "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b, c: d}}}"),
-			new:    "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"),
-			reason: "metadata stays an object",
-		},
-		{
-			name:   "an annotation for a label",
-			old:    "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"),
-			new:    "\tsuspend: true\n" + patchYAML("{metadata: {annotations: {a: b}}}"),
-			reason: "metadata stays an object",
-		},
-		{
-			name: "the only node selector, tolerations and gates",
-			old: "\tsuspend: true\n" +
-				patchYAML("{spec: {nodeSelector: {a: b}, tolerations: [{operator: Exists}], "+
-					"schedulingGates: [{name: a.b/c}]}}"), new: "\tsuspend: true\n",
-			reason: "an atomic map and lists are removed whole",
-		},
-		{
-			name: "patch with the suspension", old: "",
-			new:  "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			want: []string{"TW701"}, path: ".spec.runtimePatches",
-			reason: "a running job has active Pods, and the webhook looks at them",
-		},
-		{
-			name: "patch with the suspension of a job without active Pods",
-			old: "\tsuspend: false\nstatus: {jobsStatus: [{name: node, ready: 0, succeeded: " +
-				"0, failed: 0, active: 0, suspended: 0}]}\n",
-			new:    "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			reason: "the status counts no active jobs",
-		},
-		{
-			name: "patch of a suspended job with active Pods",
-			old: "\tsuspend: true\nstatus: {jobsStatus: [{name: node, ready: 0, succeeded: 0, " +
-				"failed: 0, active: 1, suspended: 0}]}\n",
-			new:  "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			want: []string{"TW701"}, path: ".spec.runtimePatches",
-			reason: "the job was suspended a moment ago, and its Pods are still there",
-		},
-		{
-			name: "trainer added to a complete job",
-			old: "\tsuspend: true\nstatus: {conditions: [{type: Complete, status: 'True', " +
-				"reason: x, message: x, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n",
-			new:    "\tsuspend: true\n\ttrainer: {numNodes: 3}\n",
-			reason: "the controller makes no objects for a complete job",
-		},
-		{
-			name: "trainer added to a job of another controller",
-			old:  "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n",
-			new: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n\ttrainer: " +
-				"{numNodes: 3}\n",
-			reason: "the controller makes no objects for a job that another one manages",
-		},
-		{
-			name: "patch with the suspension, of a job of another controller",
-			old:  "\tmanagedBy: kueue.x-k8s.io/multikueue\n",
-			new: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n" +
-				patchYAML("{spec: {nodeSelector: {pool: a}}}"),
-			reason: "no JobSet here has active Pods",
-		},
-		{
-			name: "runtimeRef", old: "", new: "\tmanagedBy: kueue.x-k8s.io/multikueue\n",
-			want: []string{"TW700"}, path: ".spec.managedBy",
-			reason: "the default of managedBy is there in the old object, so that the rule " +
-				"compares with it",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	for _, c := range casefile.Table[struct {
+		Name, Old, New string
+		Want           []string
+		Path           string // of some error
+		Reason         string
+	}](t, "testdata/update.yaml") {
+		t.Run(c.Name, func(t *testing.T) {
 			found := admission.Update(t.Context(),
-				admission.Input{TrainJob: object(t, jobYAML(c.old)), Runtime: runtime},
-				admission.Input{TrainJob: object(t, jobYAML(c.new)), Runtime: runtime})
-			if got := codesOf(found); !slices.Equal(got, c.want) {
-				t.Errorf("%v, want %v: %s\n%v", got, c.want, c.reason, found)
+				admission.Input{TrainJob: object(t, jobYAML(c.Old)), Runtime: runtime},
+				admission.Input{TrainJob: object(t, jobYAML(c.New)), Runtime: runtime})
+			if got := codesOf(found); !slices.Equal(got, c.Want) {
+				t.Errorf("%v, want %v: %s\n%v", got, c.Want, c.Reason, found)
 			}
 			at := func(f finding.Finding) bool {
-				return f.Severity == finding.Error && f.Path.String() == c.path
+				return f.Severity == finding.Error && f.Path.String() == c.Path
 			}
-			if c.path != "" && !slices.ContainsFunc(found, at) {
-				t.Errorf("no error at %s: %s\n%v", c.path, c.reason, found)
+			if c.Path != "" && !slices.ContainsFunc(found, at) {
+				t.Errorf("no error at %s: %s\n%v", c.Path, c.Reason, found)
 			}
 			for _, f := range found {
 				if f.Code == codes.Immutable &&
@@ -285,7 +127,7 @@ func TestUpdate(t *testing.T) {
 					t.Errorf("help %q of an immutable field", f.Remedy.Text)
 				}
 			}
-			if slices.Contains(c.want, "TW700") &&
+			if slices.Contains(c.Want, "TW700") &&
 				strings.Contains(fmt.Sprint(found), "the TrainJob is accepted") {
 				t.Errorf("a rejected update is said to be accepted:\n%v", found)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -51,161 +52,19 @@ func brief(findings finding.List) []string {
 }
 
 func TestStreams(t *testing.T) {
-	doc := func(name string) string { return job + "metadata: {name: " + name + "}\n" }
-	json := func(name string) string {
-		return `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"` + name + `"}}`
-	}
-	for _, tc := range []struct {
-		name, in string
-		want     []string
-		findings []string
-		reason   string
-	}{
-		{"empty", "", nil, nil, "an empty file holds no documents"},
-		{"comments only", "# a\n---\n# b\n--- # c\n\n", nil, nil,
-			"documents without content are skipped"},
-		{"null", "null\n---\n~\n---\n", nil, nil, "an explicit null is an empty document too"},
-		{"null behind a tab", doc("a") + "---\n# b\n\t\n# c\n\rnull\n", []string{"1:1 TrainJob a"},
-			[]string{"6:1 error TW100"},
-			"kubectl's library rejects the tab, and reads no object behind it"},
-		{"comment behind a tab", doc("a") + "---\n# b\n\t\n# c\n\r", []string{"1:1 TrainJob a"},
-			[]string{"6:1 error TW100"}, "without a value as well"},
-		{"one", doc("a"), []string{"1:1 TrainJob a"}, nil, "no separator is needed"},
-		{"no line break at the end", strings.TrimSuffix(doc("a"), "\n"), []string{"1:1 TrainJob a"},
-			nil, "editors forget it"},
-		{"two", doc("a") + "---\n" + doc("b"), []string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil,
-			"a stream"},
-		{"separators with comments and spaces", "--- # first\n" + doc("a") + "---   \t\n" +
-			doc("b"), []string{"2:1 TrainJob a", "6:1 TrainJob b"}, nil, "YAML allows both"},
-		{"document ends", doc("a") + "...\n# c\n---\n" + doc("b") + "...\n...\n",
-			[]string{"1:1 TrainJob a", "7:1 TrainJob b"}, nil, "... ends a document"},
-		{"document ends and more", doc("a") + "...\n" + doc("b") + "---\n" + doc("c"),
-			[]string{"9:1 TrainJob c"}, []string{"5:1 error TW100"},
-			"kubectl reads the first one, and drops the second"},
-		{"no document ends", "...\n" + doc("a"), nil, []string{"1:1 error TW100"},
-			"kubectl requires one"},
-		{"directives", "%YAML 1.2\n---\n" + doc("a") + "...\n%YAML 1.1 # x\n---\n" + doc("b"),
-			[]string{"9:1 TrainJob b"}, []string{"1:1 error TW100", "7:1 error TW100"},
-			"kubectl ends a document at each separator"},
-		{"tag directive", "%TAG ! tag:example.com,2026:\n---\n" + doc("a"),
-			[]string{"3:1 TrainJob a"}, []string{"1:1 error TW100"},
-			"the separator belongs to the directive only in YAML"},
-		{"unknown version", "%YAML 3.0\n---\n" + doc("a"), []string{"3:1 TrainJob a"},
-			[]string{"1:1 error TW100"}, "no reader knows it"},
-		{"content on the separator",
-			"--- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n--- !!map\n" + doc("b"),
-			[]string{"1:5 Pod a (not read)", "2:5 TrainJob b"},
-			[]string{"1:1 error TW100", "2:1 error TW100"}, "YAML allows it, kubectl does not"},
-		{"separator that is a key", "---a: b\n---------\n" + doc("a"), []string{"3:1 TrainJob a"},
-			[]string{"1:1 error TW100", "2:1 error TW100"}, "kubectl looks at three dashes"},
-		{"separator and comment", doc("a") + "---# b\n" + doc("b"),
-			[]string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil, "kubectl needs no space"},
-		{"separator and comment at the start", "---# a\n" + doc("a"), nil,
-			[]string{"2:1 error TW100"}, "kubectl passes it on to YAML, where it is a string"},
-		{"separator within a block",
-			job + "metadata:\n  name: a\n  annotations:\n    x: |\n      ---\n      a: b\n      " +
-				"...\n", []string{"1:1 TrainJob a"}, nil, "it is indented, and so text"},
-		{"CRLF", strings.ReplaceAll(doc("a")+"---\n"+doc("b"), "\n", "\r\n"),
-			[]string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil, "Windows"},
-		{"CR", strings.ReplaceAll(doc("a")+"---\n"+doc("b"), "\n", "\r"), nil,
-			[]string{"4:1 error TW100"}, "YAML ends lines there too, kubectl does not split there"},
-		{"NEL and LS", doc("a") + "---\u0085" + doc("b") + "---\u2028" + doc("c"),
-			[]string{"1:1 TrainJob a", "5:1 TrainJob b", "9:1 TrainJob c"},
-			[]string{"4:1 error TW100", "8:1 error TW100"}, "kubectl misses them"},
-		{"BOM", "\uFEFF" + doc("a") + "---\n\uFEFF" + doc("b"),
-			[]string{"1:1 TrainJob a", "5:1 TrainJob b"}, nil,
-			"files from Windows, written one behind the other"},
-		{"BOM alone", "\uFEFF", nil, nil, "an empty file from Windows"},
-		{"JSON", json("a"), []string{"1:1 TrainJob a"}, nil, "JSON is read as such"},
-		{"JSON values", json("a") + "\n  " + json("b") + json("c") + "\n",
-			[]string{"1:1 TrainJob a", "2:3 TrainJob b", "2:91 TrainJob c"}, nil,
-			"kubectl takes them in a row"},
-		{"JSON and YAML", json("a") + "\n---\n" + doc("b") + "---\n" + json("c"),
-			[]string{"1:1 TrainJob a", "3:1 TrainJob b", "7:1 TrainJob c"}, nil,
-			"each document on its own"},
-		{"JSON values and YAML", json("a") + json("b") + "\n---\n" + doc("c"),
-			[]string{"1:1 TrainJob a", "1:89 TrainJob b"}, []string{"2:1 error TW100"},
-			"after two values, kubectl reads JSON only"},
-		{"JSON and YAML without a separator", json("a") + " " + doc("b"),
-			[]string{"1:1 TrainJob a", "1:90 TrainJob b"}, nil,
-			"after one value, kubectl reads YAML"},
-		{"YAML and JSON values", "# c\n" + json("a") + "\n" + json("b"), nil,
-			[]string{"3:1 error TW100"}, "in YAML, kubectl reads the first value only"},
-		{"surrogates in YAML", "---\n" + strings.Replace(json("a"), `"a"`, `"\ud83d\ude00"`, 1),
-			nil, []string{"2:1 error TW100"}, "kubectl reads YAML after a separator"},
-		{"JSON array", "[" + json("a") + ",\n" + json("b") + "]",
-			[]string{"1:2 TrainJob a", "2:1 TrainJob b"}, []string{"1:1 error TW100"},
-			"kubectl cannot decode a list"},
-		{"YAML list of objects", "- " + json("a") + "\n", []string{"1:3 TrainJob a"},
-			[]string{"1:1 error TW100"}, "kubectl cannot decode a list"},
-		{"list of other kinds", "- {apiVersion: v1, kind: Pod}\n", []string{"1:3 Pod (not read)"},
-			nil, "other kinds are not judged"},
-		{"JSON array of nothing", "[]", nil, []string{"1:1 error TW107"}, "no objects"},
-		{"JSON array of others", "[1, null, []]", nil,
-			[]string{"1:2 error TW107", "1:5 error TW107", "1:11 error TW107"},
-			"none of them is an object"},
-		{"JSON with surrogates", strings.Replace(json("a"), `"a"`, `"\ud83d\ude00"`, 1),
-			[]string{"1:1 TrainJob 😀"}, nil,
-			"JSON spells such characters in two halves; YAML readers refuse that"},
-		{"flow style", "{apiVersion: v1, kind: Pod, metadata: {name: a},}",
-			[]string{"1:1 Pod a (not read)"}, nil, "YAML that looks like JSON"},
-		{"flow style, twice", "{kind: Pod, apiVersion: v1,}\n{kind: Pod, apiVersion: v1,}\n", nil,
-			[]string{"2:1 error TW100"}, "YAML readers leave the second unread, and say nothing"},
-		{"indented, then not", "  kind: Pod\n  apiVersion: v1\nmetadata: {name: a}\n", nil,
-			[]string{"3:1 error TW100"}, "YAML readers leave the rest unread, and say nothing"},
-		{"YAML sequence", "- kind: Pod\n  apiVersion: v1\n- a\n", []string{"1:3 Pod (not read)"},
-			[]string{"3:3 error TW107"}, "a list of objects, as in JSON"},
-		{"List", "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n- " +
-			strings.ReplaceAll(doc("a"), "\nk", "\n  k") + "",
-			[]string{"5:3 TrainJob"},
-			[]string{"7:1 error TW102 .metadata", "7:12 error TW101 .metadata.name"},
-			"metadata slipped out of the item"},
-		{"List of two",
-			"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: " +
-				"a}}\n-\n  apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  " +
-				"metadata:\n    name: b\n",
-			[]string{"4:3 Pod a (not read)", "6:3 TrainJob b"}, nil,
-			"items are documents with places of their own"},
-		{"List in JSON", `{"kind": "List", "apiVersion": "v1", "items": [` + "\n" + json("a") +
-			", " + json("b") + "]}", []string{"2:1 TrainJob a", "2:91 TrainJob b"}, nil,
-			"as kubectl get -o json prints"},
-		{"typed List",
-			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJobList\nmetadata: " +
-				"{}\nitems:\n- metadata: {name: a}\n- kind: TrainingRuntime\n  apiVersion: " +
-				"trainer.kubeflow.org/v1alpha1\n  metadata: {name: b}\n",
-			[]string{"5:3 TrainJob a", "6:3 TrainingRuntime b"}, nil,
-			"its items need not say what they are"},
-		{"typed List of a kind that is not read",
-			"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: OptimizationJobList\nitems:\n- " +
-				"metadata: {name: a}\n", []string{"4:3 OptimizationJob a (broken)"},
-			[]string{"4:3 error TW500 .spec"},
-			"its items have a kind"},
-		{"empty List",
-			"apiVersion: v1\nkind: List\n---\napiVersion: v1\nkind: List\nitems: " +
-				"[]\n---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSetList\nitems: null\n",
-			nil, nil, "no items, no objects"},
-		{"misspelt List", "apiVersion: v1\nkind: List\nitem: []\n", nil,
-			[]string{"3:1 error TW101 .item"}, "a List that loses its items"},
-		{"List of other values", "apiVersion: v1\nkind: List\nitems: [a]\n", nil,
-			[]string{"3:9 error TW107"}, "its items are objects"},
-		{"List of a map", "apiVersion: v1\nkind: List\nitems: {a: {}}\n", nil,
-			[]string{"3:8 error TW103 .items"}, "objects may hide in it"},
-		{"List of another group", "apiVersion: example.com/v1\nkind: List\nitems: [a]\n",
-			[]string{"1:1 List (not read)"}, nil, "not ours to judge"},
-		{"a kind that ends in List",
-			"apiVersion: example.com/v1\nkind: AllowList\nitems: [10.0.0.1]\nspec: {}\n",
-			[]string{"1:1 AllowList (not read)"}, nil, "no List of objects"},
-		{"Lists in Lists", strings.Repeat(`{"kind":"List","apiVersion":"v1","items":[`, 20) +
-			strings.Repeat("]}", 20), nil, []string{"1:337 error TW100"},
-			"nobody writes that; each level is read again"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			documents, findings := manifest.Decode("in", []byte(tc.in))
-			if diff := cmp.Diff(tc.want, summary(documents)); diff != "" {
-				t.Errorf("%s: documents (-want +got):\n%s", tc.reason, diff)
+	for _, tc := range casefile.Table[struct {
+		Name, In string
+		Want     []string
+		Findings []string
+		Reason   string
+	}](t, "testdata/streams.yaml") {
+		t.Run(tc.Name, func(t *testing.T) {
+			documents, findings := manifest.Decode("in", []byte(tc.In))
+			if diff := cmp.Diff(tc.Want, summary(documents)); diff != "" {
+				t.Errorf("%s: documents (-want +got):\n%s", tc.Reason, diff)
 			}
-			if diff := cmp.Diff(tc.findings, brief(findings)); diff != "" {
-				t.Errorf("%s: findings (-want +got):\n%s\n%v", tc.reason, diff, findings)
+			if diff := cmp.Diff(tc.Findings, brief(findings)); diff != "" {
+				t.Errorf("%s: findings (-want +got):\n%s\n%v", tc.Reason, diff, findings)
 			}
 		})
 	}

@@ -11,81 +11,24 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
+	"github.com/trainweld/trainweld/internal/casefile"
 )
 
 // TestCompare tells what changes between two Pod specs, one case a rule.
 func TestCompare(t *testing.T) {
-	for _, tc := range []struct {
-		name, old, new string
-		want           []string
-		reason         string
-	}{
-		{"nothing", `containers: [{name: a, image: x}]`, `containers: [{name: a, image: x}]`, nil,
-			"equal objects"},
-		{"a scalar", `containers: [{name: a, image: x}]`, `containers: [{name: a, image: w}]`,
-			[]string{`changed .spec.containers[name="a"].image: "x" -> "w"`},
-			"the item is named by its key"},
-		{"one more in front", `containers: [{name: a, image: x}]`,
-			`containers: [{name: b}, {name: a, image: x}]`,
-			[]string{`added .spec.containers[name="b"] at 0: {"name":"b","resources":{}}`},
-			"a position says nothing: a has not changed"},
-		{"one less", `containers: [{name: b}, {name: a, image: x}]`,
-			`containers: [{name: a, image: x}]`,
-			[]string{`removed .spec.containers[name="b"] from 0: {"name":"b","resources":{}}`},
-			"nor has it moved"},
-		{"two swapped", `initContainers: [{name: a}, {name: b}, {name: c}]`,
-			`initContainers: [{name: b}, {name: c}, {name: a}]`,
-			[]string{`moved .spec.initContainers[name="a"] from 0 to 2`},
-			"they run in order; as few as possible have moved"},
-		{"moved and changed", `initContainers: [{name: a, image: x}, {name: b}]`,
-			`initContainers: [{name: b}, {name: a, image: w}]`,
-			[]string{`moved .spec.initContainers[name="b"] from 1 to 0`,
-				`changed .spec.initContainers[name="a"].image: "x" -> "w"`},
-			"either could have moved; the same one is told every time"},
-		{"an item and its place", `initContainers: [{name: a, image: x}, {name: b}, {name: c}]`,
-			`initContainers: [{name: b}, {name: c}, {name: a, image: w}]`,
-			[]string{`moved .spec.initContainers[name="a"] from 0 to 2`,
-				`changed .spec.initContainers[name="a"].image: "x" -> "w"`},
-			"what changes in an item that moved is reported apart"},
-		{"a value that moves to a source", `containers: [{name: a, env: [{name: X, value: s}]}]`,
-			`containers: [{name: a, env: [{name: X, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]`,
-			[]string{`removed .spec.containers[name="a"].env[name="X"].value: "s"`,
-				`added .spec.containers[name="a"].env[name="X"].valueFrom: {"fieldRef":{"fieldPath":"metadata.name"}}`}, "a struct that was not there is added whole"},
-		{"an atomic list", `tolerations: [{key: a}]`, `tolerations: [{key: a}, {key: b}]`,
-			[]string{`changed .spec.tolerations: [{"key":"a"}] -> [{"key":"a"},{"key":"b"}]`},
-			"it merges as one value"},
-		{"a map", `nodeSelector: {a: x, b: q}`, `nodeSelector: {b: z, c: w}`,
-			[]string{`removed .spec.nodeSelector["a"]: "x"`,
-				`changed .spec.nodeSelector["b"]: "q" -> "z"`,
-				`added .spec.nodeSelector["c"]: "w"`}, "key by key"},
-		{"a map that was not there", `{}`, `nodeSelector: {a: x}`,
-			[]string{`added .spec.nodeSelector["a"]: "x"`}, "each entry has a cause of its own"},
-		{"an empty struct", `volumes: [{name: v}]`, `volumes: [{name: v, emptyDir: {}}]`,
-			[]string{`added .spec.volumes[name="v"].emptyDir: {}`}, "an emptyDir says something"},
-		{"an empty struct fills up", `volumes: [{name: v, emptyDir: {}}]`,
-			`volumes: [{name: v, emptyDir: {medium: Memory}}]`,
-			[]string{`added .spec.volumes[name="v"].emptyDir.medium: "Memory"`},
-			"it was there before"},
-		{"keys of numbers", `containers: [{name: a, ports: [{containerPort: 80}]}]`,
-			`containers: [{name: a, ports: [{containerPort: 80, protocol: UDP}]}]`,
-			[]string{`added .spec.containers[name="a"].ports[containerPort="80"].protocol: "UDP"`},
-			"a key need not be a string"},
-		{"two of one key", `containers: [{name: a, ports: [{containerPort: 80, protocol: TCP}]}]`,
-			`containers: [{name: a, ports: [{containerPort: 80, protocol: TCP}, {containerPort: 80, protocol: UDP}]}]`,
-			[]string{`changed .spec.containers[name="a"].ports: [{"containerPort":80,"protocol":"TCP"}] -> [{"containerPort":80,"protocol":"TCP"},{"containerPort":80,"protocol":"UDP"}]`}, "nothing tells them apart, so the list is one value"},
-		{"a quantity spelled otherwise",
-			`containers: [{name: a, resources: {limits: {memory: 1Gi}}}]`,
-			`containers: [{name: a, resources: {limits: {memory: 1024Mi}}}]`, nil,
-			"values are equal when their encodings are"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			old, new := pod(t, tc.old), pod(t, tc.new)
+	for _, tc := range casefile.Table[struct {
+		Name, Old, New string
+		Want           []string
+		Reason         string
+	}](t, "testdata/changes.yaml") {
+		t.Run(tc.Name, func(t *testing.T) {
+			old, new := pod(t, tc.Old), pod(t, tc.New)
 			changes, err := diff.Compare(old, new, diff.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(tc.want, told(changes)); d != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, d)
+			if d := cmp.Diff(tc.Want, told(changes)); d != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.Reason, d)
 			}
 			if broken := laws(old, new, kinds{}); broken != "" {
 				t.Error(broken)
