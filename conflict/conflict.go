@@ -116,9 +116,6 @@ func Find(owners *merge.History) Conflicts {
 				return true
 			})
 		}
-		if !f.HasSeveral() {
-			continue // a union needs two fields
-		}
 		for _, u := range f.Type().Unions {
 			if c, ok := union(f, u); ok {
 				found = append(found, c)
