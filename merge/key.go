@@ -49,7 +49,7 @@ func itemName(t *schema.Type, item any) (string, bool) {
 	key := object[t.Key]
 	if key == nil {
 		if empty := t.KeyField().Empty(); empty != nil {
-			return scalarText(empty), false
+			return keyTypeOf(t).text(empty), false
 		}
 		return "", false
 	}
