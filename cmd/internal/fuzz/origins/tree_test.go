@@ -3,9 +3,37 @@ package origins_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/api/types"
 )
+
+// TestTree holds that generated trees have each field of a kustomization, besides those of charts,
+// which no build renders.
+func TestTree(t *testing.T) {
+	missing := map[string]bool{}
+	for f := range reflect.TypeFor[types.Kustomization]().Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		missing[key] = key != "" && !strings.HasPrefix(key, "helm")
+	}
+	for seed := range uint64(12) {
+		files, _ := newTree(seed)
+		for _, text := range files {
+			for line := range strings.Lines(text) {
+				key, _, _ := strings.Cut(line, ":")
+				delete(missing, key)
+			}
+		}
+	}
+	for key, is := range missing {
+		if is {
+			t.Errorf("no tree has %s", key)
+		}
+	}
+}
 
 // tree is a generated repository: files by their paths.
 type tree map[string]string
