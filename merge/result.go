@@ -2,6 +2,7 @@ package merge
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/trainweld/trainweld/merge/tree"
@@ -95,9 +96,13 @@ func (m *merger) base(base any, o *options) (Object, error) {
 
 // decodeResult decodes a merged tree into a pointer to a Go value, and shares no memory with it.
 func (p *plan) decodeResult(value Object, into any, fills bool) error {
-	err := decode(value, into)
-	if fills && err == nil {
+	if !tree.Decode(value, into) {
+		if err := decode(reflect.ValueOf(into).Elem(), value); err != nil {
+			return err
+		}
+	}
+	if fills {
 		p.defaults.Fill(into)
 	}
-	return err
+	return nil
 }

@@ -24,6 +24,7 @@ type walk struct {
 	// it.
 	emptiedAround bool
 	decided       bool // whether a policy decided the current field
+	reached       bool // omit what only the base set
 	// yield the lists and maps that patches left without parts, which no set of fields names
 	empties bool
 }
@@ -78,7 +79,7 @@ func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at *
 			continue
 		}
 		child := at.find(f, "")
-		if v[f.Name] == nil && child == nil {
+		if w.isUnreached(child) || v[f.Name] == nil && child == nil {
 			continue
 		}
 		if !w.field(f, v[f.Name], child, path.Append(fieldpath.Field(f.Name))) {
@@ -111,6 +112,9 @@ func (w *walk) list(t *schema.Type, v []any, at *node, path fieldpath.Path) bool
 				w.owner = first.createdBy // of the patch that made the item, with its duplicates
 			}
 		}
+		if w.isUnreached(child) {
+			continue
+		}
 		item := path.Append(itemStep(t, text))
 		if !w.presence(true, child, item) || !w.parts(t.Elem, isKey, value, child, item) {
 			return false
@@ -132,13 +136,14 @@ func (w *walk) list(t *schema.Type, v []any, at *node, path fieldpath.Path) bool
 
 func (w *walk) set(t *schema.Type, v []any, at *node, path fieldpath.Path) bool {
 	there := map[string]bool{}
-	for _, element := range keysOf(t, v) {
+	for _, element := range elementTexts(t, v) {
 		if there[element] {
 			continue // a path cannot distinguish duplicates
 		}
 		there[element] = true
 		child := at.find(nil, element)
-		if !w.presence(true, child, path.Append(fieldpath.Element(element))) {
+		if !w.isUnreached(child) &&
+			!w.presence(true, child, path.Append(fieldpath.Element(element))) {
 			return false
 		}
 	}
@@ -152,7 +157,10 @@ func (w *walk) set(t *schema.Type, v []any, at *node, path fieldpath.Path) bool 
 }
 
 func (w *walk) mapping(v Object, at *node, path fieldpath.Path) bool {
-	keys := slices.AppendSeq(at.childNames(), maps.Keys(v))
+	keys := at.childNames()
+	if !w.isUnreached(nil) {
+		keys = slices.AppendSeq(keys, maps.Keys(v))
+	}
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
 		value, has := v[key]
@@ -204,6 +212,11 @@ func (w *walk) presence(isThere bool, at *node, path fieldpath.Path) bool {
 		owner = maker // a patch that says nothing within it
 	}
 	return w.yield(path, []Claim{w.log.export(owner, Presence{}, path)})
+}
+
+// isUnreached reports whether to omit a field without a node.
+func (w *walk) isUnreached(at *node) bool {
+	return w.reached && at == nil && w.owner == baseLayer
 }
 
 // null records a claim that emptied a field.

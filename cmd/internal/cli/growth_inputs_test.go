@@ -51,6 +51,31 @@ func deployment(container string) func(n int) string {
 	}
 }
 
+// leftovers is a live Deployment with n containers, which one manager no longer applies, and of which
+// another one owns a part.
+func leftovers(n int) map[string]string {
+	owned := func(manager, field string) string {
+		return "  - manager: " + manager + "\n    operation: Apply\n    apiVersion: apps/v1\n" +
+			"    fieldsType: FieldsV1\n    fieldsV1: {'f:spec': {'f:template': {'f:spec': " +
+			"{'f:containers': {" +
+			times(n, `'k:{"name":"c%d"}': {'.': {}, 'f:name': {}, '`+field+`': {}}, `) + "}}}}}\n"
+	}
+	live := deployment("{name: c%d, image: a, tty: true}")(n)
+	return map[string]string{"patch.yaml": "spec: {paused: true}\n",
+		"live.yaml": strings.Replace(live, "metadata: {name: a}", "metadata:\n  name: a\n"+
+			"  managedFields:\n"+owned("m", "f:image")+strings.TrimSuffix(owned("o", "f:tty"), "\n"), 1)}
+}
+
+// ports is a Deployment, and two patches that name its n ports differently.
+func ports(n int) map[string]string {
+	named := func(by string) string {
+		return "spec:\n  template:\n    spec:\n      containers:\n      - name: c0\n        ports:\n" +
+			times(n, "        - {containerPort: %d, name: "+by+"%[1]d}\n")
+	}
+	return map[string]string{"base.yaml": deployment("{name: c%d, image: a}")(1),
+		"a.yaml": named("a"), "b.yaml": named("b")}
+}
+
 const workRuntime = `
 ---
 apiVersion: trainer.kubeflow.org/v1alpha1
