@@ -35,11 +35,11 @@ func (m *Object) Leftovers(merged *Result, others finding.List) finding.List {
 	l := leftovers{Object: m, before: base, after: merged.Fields, values: lookup{},
 		explained: newPaths(others)}
 	l.required(m.schema, base, merged.Fields, nil)
-	owners := ownersIn(merged.managed)
+	k := keepers{of: merged.managed}
 	for _, list := range []finding.List{others, l.found} {
 		for i := range list {
 			if list[i].Severity == finding.Error {
-				l.name(&list[i], owners)
+				l.name(&list[i], &k)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (l *leftovers) required(t *schema.Type, before, after any, path fieldpath.P
 
 // name names in an error the managers that keep an object or an item from which an apply has taken
 // the field of the error.
-func (l *leftovers) name(f *finding.Finding, owners []owner) {
+func (l *leftovers) name(f *finding.Finding, k *keepers) {
 	if l.values.at(l.before, f.Path) == nil || l.values.at(l.after, f.Path) != nil {
 		return
 	}
@@ -102,18 +102,18 @@ func (l *leftovers) name(f *finding.Finding, owners []owner) {
 		return
 	}
 	f.Position = l.Position(merge.Manager(l.patches[patch].manager), item)
-	keepers, claims := l.keepers(item, owners, isWithin)
-	if keepers == nil { // who owns only the item's keys keeps it as well
-		keepers, claims = l.keepers(item, owners, func(path, item fieldpath.Path) bool {
-			return len(path) == len(item)+1 && isAt(path, item)
-		})
-	}
-	if keepers == nil {
+	found := k.keep(item)
+	if found == nil {
 		return
 	}
-	f.Claims = append(f.Claims, claims...)
-	verb, names := "owns", strings.Join(keepers, " and ")
-	if len(keepers) > 1 {
+	var managers []string
+	for _, o := range found {
+		managers = append(managers, o.name)
+		f.Claims = append(f.Claims, merge.Claim{Owner: merge.Manager(o.name),
+			Value: l.values.at(l.after, o.path), At: o.path, Position: l.base.Position(o.path)})
+	}
+	verb, names := "owns", strings.Join(managers, " and ")
+	if len(managers) > 1 {
 		verb = "own"
 	}
 	f.Message += fmt.Sprintf("; %s no longer applies %s, which stays because %s %s a part of it",
@@ -121,21 +121,65 @@ func (l *leftovers) name(f *finding.Finding, owners []owner) {
 	f.Remedy.Text = fmt.Sprintf("set the field, or remove the fields of %s there", names)
 }
 
-// keepers returns the owners of a field of an item, and a claim of each.
-func (l *leftovers) keepers(item fieldpath.Path, owners []owner,
-	keeps func(path, item fieldpath.Path) bool) (names []string, claims []merge.Claim) {
-	for _, o := range owners {
-		at := slices.IndexFunc(o.fields, func(path fieldpath.Path) bool {
-			return keeps(path, item)
-		})
-		if at >= 0 {
-			path := o.fields[at]
-			names = append(names, o.name)
-			claims = append(claims, merge.Claim{Owner: merge.Manager(o.name),
-				Value: l.values.at(l.after, path), At: path, Position: l.base.Position(path)})
+// keepers finds the managers that keep an item, by metadata.managedFields.
+type keepers struct {
+	of any
+	// within are the first field of each manager in an item, and at the first one of its keys.
+	within, at map[string][]keeper
+}
+
+// keeper is a manager, and a field that it owns.
+type keeper struct {
+	name string
+	path fieldpath.Path
+}
+
+// keep returns the managers that own fields in an item. Without any, those that own only its keys
+// keep it as well.
+func (k *keepers) keep(item fieldpath.Path) []keeper {
+	if k.within == nil {
+		k.read()
+	}
+	key := ""
+	for _, step := range item {
+		key += ownedStep(step)
+	}
+	if found := k.within[key]; found != nil {
+		return found
+	}
+	return k.at[key]
+}
+
+func (k *keepers) read() {
+	k.within, k.at = map[string][]keeper{}, map[string][]keeper{}
+	for _, o := range ownersIn(k.of) {
+		within, at := map[string]bool{}, map[string]bool{}
+		for _, path := range o.fields {
+			item := ""
+			for n := 1; n < len(path); n++ {
+				item += ownedStep(path[n-1])
+				name, _ := path[n].Name()
+				isKey := slices.ContainsFunc(path[n-1].Keys(), func(key fieldpath.ItemKey) bool {
+					return key.Name == name
+				})
+				if !isKey && !within[item] {
+					within[item] = true
+					k.within[item] = append(k.within[item], keeper{o.name, path})
+				} else if isKey && len(path) == n+1 && !at[item] {
+					at[item] = true
+					k.at[item] = append(k.at[item], keeper{o.name, path})
+				}
+			}
 		}
 	}
-	return names, claims
+}
+
+// ownedStep returns a step as text. Managed fields do not distinguish a field from a key of a map.
+func ownedStep(step fieldpath.Step) string {
+	if name, ok := step.Name(); ok {
+		return "." + name
+	}
+	return step.String()
 }
 
 // owner is an entry of metadata.managedFields.
@@ -159,29 +203,4 @@ func ownersIn(managed any) (owners []owner) {
 		owners = append(owners, o)
 	}
 	return owners
-}
-
-// isWithin reports whether a path of managed fields leads into an item, and not to the item itself
-// or its keys. Managed fields do not distinguish a field from a key of a map.
-func isWithin(path, item fieldpath.Path) bool {
-	if len(path) <= len(item) || !isAt(path, item) {
-		return false
-	}
-	next, _ := path[len(item)].Name()
-	return len(item) == 0 ||
-		!slices.ContainsFunc(item[len(item)-1].Keys(), func(key fieldpath.ItemKey) bool {
-			return key.Name == next
-		})
-}
-
-// isAt reports whether a path begins with that of an item.
-func isAt(path, item fieldpath.Path) bool {
-	for i, step := range item {
-		name, isNamed := step.Name()
-		other, _ := path[i].Name()
-		if step != path[i] && (!isNamed || name != other) {
-			return false
-		}
-	}
-	return true
 }

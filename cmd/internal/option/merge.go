@@ -91,6 +91,9 @@ type Policies struct {
 	Decides, LastMember bool
 }
 
+// mostProtected is the number of protected fields: each is compared with the fields of each patch.
+const mostProtected = 256
+
 // Parse returns the library's options, and all errors in the fields.
 func (m *Merge) Parse() (o Policies, rule render.OnConflict, wrong []*MergeError) {
 	reject := func(field, format string, args ...any) {
@@ -137,6 +140,10 @@ func (m *Merge) Parse() (o Policies, rule render.OnConflict, wrong []*MergeError
 			reject("option", "%s",
 				strings.TrimPrefix(OneOf("", word, mergeWords()...).Error(), ": "))
 		}
+	}
+	if len(m.Protected) > mostProtected {
+		reject("protected", "must have at most %d items", mostProtected)
+		return o, rule, wrong
 	}
 	var protected []fieldpath.Path
 	for i, text := range m.Protected {

@@ -8,7 +8,6 @@ import (
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -57,11 +56,13 @@ func (c *conversion) jobSpec(r *role) batchv1.JobSpec {
 	}
 	switch {
 	case r.firstDecides && r.count > 1:
+		first := "0"
 		spec.SuccessPolicy = &batchv1.SuccessPolicy{
-			Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: new("0")}}}
+			Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: &first}}}
 	case r.anyDecides && r.count > 1:
+		one := int32(1)
 		spec.SuccessPolicy = &batchv1.SuccessPolicy{
-			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
+			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: &one}}}
 	}
 	if c.ends(r) {
 		spec.TTLSecondsAfterFinished = c.ttl()
@@ -81,13 +82,14 @@ func (c *conversion) newName(r *role) string {
 // failed with its first Pod, regardless of the limit. Without a limit it retried forever, where a
 // Job's default is 6.
 func (c *conversion) backoffLimit(r *role) *int32 {
+	limit := int32(math.MaxInt32)
 	switch {
 	case r.replica.spec.RestartPolicy == kubeflow.RestartPolicyNever:
-		return new(int32(0))
+		limit = 0
 	case c.run.BackoffLimit != nil:
-		return new(*c.run.BackoffLimit)
+		limit = *c.run.BackoffLimit
 	}
-	return new(int32(math.MaxInt32))
+	return &limit
 }
 
 // exitCodes fails the job on the permanent exit codes of ExitCode. Other codes count against the
@@ -123,17 +125,21 @@ const leastTTL = 60
 // the JobSet's own ttlSecondsAfterFinished. Trainer v2.3.0 recreates the deleted JobSet of a failed
 // TrainJob (pkg/controller/trainjob_controller.go), and the job would run again.
 func (c *conversion) ttl() *int32 {
-	switch ttl := c.run.TTLSecondsAfterFinished; {
-	case c.cleanPods() == kubeflow.CleanPodPolicyAll:
+	ttl := c.run.TTLSecondsAfterFinished
+	if c.cleanPods() == kubeflow.CleanPodPolicyAll {
 		return new(int32(leastTTL))
-	case ttl != nil:
-		return new(max(*ttl, leastTTL))
 	}
-	return nil
+	if ttl == nil {
+		return nil
+	}
+	return new(max(*ttl, leastTTL))
 }
 
 func (c *conversion) cleanPods() kubeflow.CleanPodPolicy {
-	return ptr.Deref(c.run.CleanPodPolicy, kubeflow.CleanPodPolicyNone)
+	if c.run.CleanPodPolicy == nil {
+		return kubeflow.CleanPodPolicyNone
+	}
+	return *c.run.CleanPodPolicy
 }
 
 // checkRunPolicy reports the fields of the run policy that change or are lost.

@@ -130,11 +130,6 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 		}
 		o.texts, o.targets = append(o.texts, []byte(text)), append(o.targets, selected)
 	}
-	const mostProtected = 256 // each is compared with the fields of each patch
-	if len(o.Protected) > mostProtected {
-		reject(".protected", "must have at most %d items", mostProtected)
-		o.Protected = nil
-	}
 	o.former = o.takeFormer()
 	var invalid []*option.MergeError
 	o.policies, o.onConflict, invalid = o.Merge.Parse()
