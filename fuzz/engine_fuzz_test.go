@@ -2,7 +2,6 @@ package fuzz_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -46,7 +45,7 @@ func FuzzMerge(f *testing.F) {
 		c := fuzz.Merge(seed, fuzz.Options{})
 		var patches []trainer.RuntimePatch
 		if err := json.Unmarshal(data, &patches); err != nil {
-			c = fuzz.MergeFrom(&choices{data, rand.NewPCG(seed, 0)},
+			c = fuzz.MergeFrom(&fuzz.Choices{Data: data, Rest: rand.NewPCG(seed, 0)},
 				fuzz.Options{Directives: seed%2 == 0})
 		} else {
 			c.Patches = patches
@@ -68,22 +67,6 @@ func FuzzMerge(f *testing.F) {
 			t.Errorf("%s\n%s", broken, asYAML(c))
 		}
 	})
-}
-
-// choices makes the choices that its bytes say, and random ones when they are used up.
-type choices struct {
-	data []byte
-	rest *rand.PCG
-}
-
-func (c *choices) Uint64() uint64 {
-	if len(c.data) < 2 {
-		return c.rest.Uint64()
-	}
-	// Two bytes decide one choice: the generator's alphabets are small, and looks at the high bits.
-	choice := uint64(binary.LittleEndian.Uint16(c.data)) << 48
-	c.data = c.data[2:]
-	return choice | c.rest.Uint64()>>16
 }
 
 // manyKinds is a definition in which a field of each kind stands within the others.

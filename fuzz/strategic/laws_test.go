@@ -2,7 +2,6 @@ package strategic
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -20,6 +19,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -379,7 +379,7 @@ func FuzzEngine(f *testing.F) {
 			func(m *Case) string { differs, _ := compare(m); return differs },
 			overlapIsOrder, pure,
 		} {
-			m := NewCase(&choices{data, rand.NewPCG(seed, 0)})
+			m := NewCase(&fuzz.Choices{Data: data, Rest: rand.NewPCG(seed, 0)})
 			if len(m.Patches) > 3 {
 				m.Patches = m.Patches[:3]
 			}
@@ -388,20 +388,4 @@ func FuzzEngine(f *testing.F) {
 			}
 		}
 	})
-}
-
-// choices makes the choices that its bytes say, and random ones when they are used up.
-type choices struct {
-	data []byte
-	rest *rand.PCG
-}
-
-func (c *choices) Uint64() uint64 {
-	if len(c.data) < 2 {
-		return c.rest.Uint64()
-	}
-	// the generator looks at the high bits
-	choice := uint64(binary.LittleEndian.Uint16(c.data)) << 48
-	c.data = c.data[2:]
-	return choice | c.rest.Uint64()>>16
 }

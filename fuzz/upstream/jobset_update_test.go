@@ -36,7 +36,7 @@ func TestJobSetUpdates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdicts, wrong := map[string]int{}, 0
+	verdicts := updateVerdicts{counts: map[string]int{}}
 	for seed := range uint64(*jobSets / 2) {
 		old, changed, what := changedJobSet(t, seed)
 		stored, rejected, err := server.Apply(old, nil)
@@ -44,7 +44,7 @@ func TestJobSetUpdates(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rejected != nil {
-			verdicts["not created"]++
+			verdicts.counts["not created"]++
 			continue
 		}
 		rejected = reapply(t, server, applier, stored, old, changed)
@@ -56,23 +56,48 @@ func TestJobSetUpdates(t *testing.T) {
 				errs = append(errs, f)
 			}
 		}
-		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(rejected) > 0,
-			len(errs) > 0)]++
-		if (len(rejected) > 0) != (len(errs) > 0) {
-			was, _ := yaml.Marshal(old)
-			is, err := yaml.Marshal(changed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Errorf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, rejected, errs,
-				was, is)
-			if wrong++; wrong >= mostWrong {
-				break
-			}
+		if verdicts.judge(t, update{seed, what, old, changed}, rejected, errs) >= mostWrong {
+			break
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(verdicts)) {
-		t.Logf("%7d  %s", verdicts[key], key)
+	verdicts.log(t)
+}
+
+// update is a change of a JobSet that a seed makes.
+type update struct {
+	seed         uint64
+	what         string
+	old, changed any
+}
+
+// updateVerdicts counts the verdicts on updates, and those that differ.
+type updateVerdicts struct {
+	counts map[string]int
+	wrong  int
+}
+
+// judge compares two verdicts on an update, and returns how many have differed.
+func (v *updateVerdicts) judge(t *testing.T, u update, upstream []string, here finding.List) int {
+	t.Helper()
+	isRejected := len(upstream) > 0
+	v.counts[fmt.Sprintf("%s: upstream refuses %v, here %v", u.what, isRejected, len(here) > 0)]++
+	if isRejected != (len(here) > 0) {
+		v.wrong++
+		was, _ := yaml.Marshal(u.old)
+		is, err := yaml.Marshal(u.changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Errorf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", u.seed, u.what, upstream, here,
+			was, is)
+	}
+	return v.wrong
+}
+
+func (v *updateVerdicts) log(t *testing.T) {
+	t.Helper()
+	for _, key := range slices.Sorted(maps.Keys(v.counts)) {
+		t.Logf("%7d  %s", v.counts[key], key)
 	}
 }
 
@@ -80,14 +105,14 @@ func TestJobSetUpdates(t *testing.T) {
 // release.
 func TestJobSetReplacements(t *testing.T) {
 	server := newAPIServer(t)
-	verdicts, wrong := map[string]int{}, 0
+	verdicts := updateVerdicts{counts: map[string]int{}}
 	for seed := range uint64(*jobSets / 2) {
 		old, _, _ := changedJobSet(t, seed)
 		old, err := server.Prune(old)
 		server.must(err)
 		stored, rejected := server.apply(old, nil)
 		if rejected != nil {
-			verdicts["not created"]++
+			verdicts.counts["not created"]++
 			continue
 		}
 		stored, err = server.Prune(stored) // of what the webhook's Go types write
@@ -112,24 +137,11 @@ func TestJobSetReplacements(t *testing.T) {
 				errs = append(errs, f)
 			}
 		}
-		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(rejected) > 0,
-			len(errs) > 0)]++
-		if (len(rejected) > 0) != (len(errs) > 0) {
-			was, _ := yaml.Marshal(stored)
-			is, err := yaml.Marshal(changed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Errorf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, rejected, errs,
-				was, is)
-			if wrong++; wrong >= mostWrong {
-				break
-			}
+		if verdicts.judge(t, update{seed, what, stored, changed}, rejected, errs) >= mostWrong {
+			break
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(verdicts)) {
-		t.Logf("%7d  %s", verdicts[key], key)
-	}
+	verdicts.log(t)
 }
 
 // keepDefaults adds to a changed part of a JobSet the stored values that it lacks and that a
