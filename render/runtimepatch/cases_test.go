@@ -1,7 +1,7 @@
 package runtimepatch_test
 
 // says is one manager's patch of the Pod's spec.
-type says struct{ manager, patch string }
+type says struct{ Manager, Patch string }
 
 const (
 	sdk   = "sdk.example/user"

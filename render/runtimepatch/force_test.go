@@ -17,200 +17,31 @@ import (
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 func TestForce(t *testing.T) {
-	for _, tc := range []struct {
-		name, reason string
-		patches      []says
-		force        []string
-		// want are the managers' patches that are left.
-		want []says
-		// decisions are "winner over losers: field".
-		decisions []string
-	}{
-		{
-			name:   "an earlier patch wins",
-			reason: "the order of the patches decides no longer, and what nobody disputes stays",
-			patches: []says{{sdk, `nodeSelector: {pool: a, zone: z}`},
-				{queue, `nodeSelector: {pool: b, gpu: g}`}},
-			force: []string{sdk},
-			want: []says{{sdk, `nodeSelector: {pool: a, zone: z}`},
-				{queue, `nodeSelector: {gpu: g}`}},
-			decisions: []string{`sdk over queue: .nodeSelector["pool"]`},
-		},
-		{
-			name:      "a later patch wins",
-			reason:    "it would win in the cluster, and the decision says that it does so here",
-			patches:   []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}},
-			force:     []string{queue},
-			want:      []says{{sdk, `{}`}, {queue, `nodeSelector: {pool: b}`}},
-			decisions: []string{`queue over sdk: .nodeSelector["pool"]`},
-		},
-		{
-			name:   "who agrees keeps what he says",
-			reason: "equal values do not conflict",
-			patches: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`},
-				{team, `nodeSelector: {pool: a}`}},
-			force: []string{sdk},
-			want: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `{}`},
-				{team, `nodeSelector: {pool: a}`}},
-			decisions: []string{
-				`sdk over queue: .nodeSelector["pool"]`,
-			},
-		},
-		{
-			name:   "others go on to disagree",
-			reason: "only conflicts in which the manager takes part are decided",
-			patches: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {zone: a}`},
-				{team, `nodeSelector: {zone: b}`}},
-			force: []string{sdk},
-			want: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {zone: a}`},
-				{team, `nodeSelector: {zone: b}`}},
-		},
-		{
-			name:   "the first of two wins",
-			reason: "the order of the names says who wins where both take part",
-			patches: []says{{sdk, `{nodeSelector: {pool: a}, terminationGracePeriodSeconds: 1}`},
-				{queue, `{nodeSelector: {pool: b}, terminationGracePeriodSeconds: 2}`},
-				{team, `{terminationGracePeriodSeconds: 3, serviceAccountName: t}`}},
-			force: []string{queue, sdk},
-			want: []says{
-				{sdk, `{}`}, {queue, `{nodeSelector: {pool: b}, terminationGracePeriodSeconds: 2}`},
-				{team, `serviceAccountName: t`}},
-			decisions: []string{`queue over sdk, team: .terminationGracePeriodSeconds`,
-				`queue over sdk: .nodeSelector["pool"]`},
-		},
-		{
-			name:      "a list that is replaced whole",
-			reason:    "an atomic list is one claim",
-			patches:   []says{{sdk, `tolerations: [{key: a}]`}, {queue, `tolerations: [{key: b}]`}},
-			force:     []string{sdk},
-			want:      []says{{sdk, `tolerations: [{key: a}]`}, {queue, `{}`}},
-			decisions: []string{`sdk over queue: .tolerations`},
-		},
-		{
-			name:   "one member of a union",
-			reason: "the volume keeps the source of the manager, and is named by both still",
-			patches: []says{{sdk, `volumes: [{name: data, emptyDir: {medium: Memory}}]`},
-				{queue, `volumes: [{name: data, configMap: {name: c}}, {name: other, emptyDir: {}}]`}},
-			force: []string{sdk},
-			want: []says{{sdk, `volumes: [{name: data, emptyDir: {medium: Memory}}]`},
-				{queue, `volumes: [{name: data}, {name: other, emptyDir: {}}]`}},
-			decisions: []string{`sdk over queue: .volumes[name="data"]`},
-		},
-		{
-			name:   "a value or where it comes from",
-			reason: "value and valueFrom are also a union",
-			patches: []says{{sdk, `containers: [{name: side, env: [{name: A, value: x}]}]`},
-				{queue, `containers: [{name: side, env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}]`}},
-			force: []string{queue},
-			want: []says{{sdk, `containers: [{name: side, env: [{name: A}]}]`},
-				{queue, `containers: [{name: side, env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]}]`}},
-			decisions: []string{`queue over sdk: .containers[name="side"].env[name="A"]`},
-		},
-		{
-			name: "a field that the API always says",
-			reason: "a claim without its claimName would say an empty one, so it takes the " +
-				"winner's",
-			patches: []says{
-				{sdk, `volumes: [{name: data, persistentVolumeClaim: {claimName: a}}]`},
-				{queue, `volumes: [{name: data, persistentVolumeClaim: {claimName: b, readOnly: true}}]`}},
-			force: []string{sdk},
-			want: []says{
-				{sdk, `volumes: [{name: data, persistentVolumeClaim: {claimName: a}}]`},
-				{queue, `volumes: [{name: data, persistentVolumeClaim: {claimName: a, readOnly: true}}]`}},
-			decisions: []string{
-				`sdk over queue: .volumes[name="data"].persistentVolumeClaim.claimName`},
-		},
-		{
-			name: "a profile that goes with the type that has lost",
-			reason: "with the winner's type another manager's profile of the node's would be " +
-				"refused",
-			patches: []says{
-				{sdk, `securityContext: {seccompProfile: {type: Localhost, localhostProfile: p}}`},
-				{queue, `securityContext: {seccompProfile: {type: RuntimeDefault}}`}},
-			force: []string{queue},
-			want: []says{{sdk, `securityContext: {seccompProfile: {type: RuntimeDefault}}`},
-				{queue, `securityContext: {seccompProfile: {type: RuntimeDefault}}`}},
-			decisions: []string{`queue over sdk: .securityContext.seccompProfile.type`,
-				`queue over sdk: .securityContext.seccompProfile`},
-		},
-		{
-			name:   "a null that empties what others set",
-			reason: "the terms of the others go with it",
-			patches: []says{
-				{sdk, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`}, {queue, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: []}]}}}`}},
-			force: []string{sdk},
-			want: []says{
-				{sdk, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`}, {queue, `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: null}}}`}},
-			decisions: []string{
-				`sdk over queue: .affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`,
-			},
-		},
-		{
-			name:   "a null over a field that the winner sets",
-			reason: "a reference that is null by the encoding takes the winner's",
-			patches: []says{
-				{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {system: x, gateway: g}}]`}},
-			force: []string{sdk},
-			want: []says{
-				{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}},
-			decisions: []string{`sdk over queue: .volumes[name="data"].scaleIO.secretRef`},
-		},
-		{
-			name:   "two patches of a manager that loses",
-			reason: "the one without the field stays as it is",
-			patches: []says{{sdk, `securityContext: {runAsUser: 1}`},
-				{queue, `securityContext: {runAsUser: 2}`}, {queue, `securityContext: {}`}},
-			force: []string{sdk},
-			want: []says{{sdk, `securityContext: {runAsUser: 1}`}, {queue, `{}`},
-				{queue, `securityContext: {}`}},
-			decisions: []string{`sdk over queue: .securityContext.runAsUser`},
-		},
-		{
-			name:   "two patches of a manager that loses an inner field",
-			reason: "the one with an empty struct around it stays as it is",
-			patches: []says{{sdk, `securityContext: {seLinuxOptions: {level: a}}`},
-				{queue, `securityContext: {seLinuxOptions: {level: b}, runAsUser: 1}`},
-				{queue, `securityContext: {}`}},
-			force: []string{sdk},
-			want: []says{{sdk, `securityContext: {seLinuxOptions: {level: a}}`},
-				{queue, `securityContext: {runAsUser: 1}`}, {queue, `securityContext: {}`}},
-			decisions: []string{`sdk over queue: .securityContext.seLinuxOptions.level`},
-		},
-		{
-			name:   "two patches of a manager that loses a reference, one without it",
-			reason: "the encoding always says the reference, and an empty one opposes nobody",
-			patches: []says{
-				{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {name: t}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {system: x, gateway: g}}]`}},
-			force: []string{sdk},
-			want: []says{
-				{sdk, `volumes: [{name: data, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: data, scaleIO: {secretRef: {}, system: x, gateway: g}}]`}},
-			decisions: []string{`sdk over queue: .volumes[name="data"].scaleIO.secretRef`},
-		},
-		{
-			name:    "nobody of that name",
-			reason:  "a manager without a patch wins nothing",
-			patches: []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}},
-			force:   []string{"x.example/nobody"},
-			want:    []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}},
-		},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
+	for _, tc := range casefile.Table[struct {
+		Name, Reason string
+		Patches      []says
+		Force        []string
+		Want         []says   // the managers' patches that are left
+		Decisions    []string // "winner over losers: field"
+	}](t, "testdata/forced.yaml") {
+		t.Run(tc.Name, func(t *testing.T) {
 			template := &trainer.JobSetTemplateSpec{}
 			template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
 			template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node"}, {Name: "side"}}
-			left, decisions, err := runtimepatch.Force(template, podPatches(t, tc.patches),
-				tc.force...)
+			left, decisions, err := runtimepatch.Force(template, podPatches(t, tc.Patches),
+				tc.Force...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(podPatches(t, tc.want), left); diff != "" {
-				t.Errorf("the forced patches (-want +got):\n%s\nreason: %s", diff, tc.reason)
+			if diff := cmp.Diff(podPatches(t, tc.Want), left); diff != "" {
+				t.Errorf("the forced patches (-want +got):\n%s\nreason: %s", diff, tc.Reason)
 			}
 			var got []string
 			for _, d := range decisions {
@@ -227,8 +58,8 @@ func TestForce(t *testing.T) {
 						"warning: %v", f)
 				}
 			}
-			if diff := cmp.Diff(tc.decisions, got); diff != "" {
-				t.Errorf("decisions (-want +got):\n%s\nreason: %s", diff, tc.reason)
+			if diff := cmp.Diff(tc.Decisions, got); diff != "" {
+				t.Errorf("decisions (-want +got):\n%s\nreason: %s", diff, tc.Reason)
 			}
 		})
 	}
@@ -242,13 +73,13 @@ func podPatches(t *testing.T, all []says) []trainer.RuntimePatch {
 	var patches []trainer.RuntimePatch
 	for _, s := range all {
 		pod := &trainer.PodSpecPatch{}
-		if err := yaml.UnmarshalStrict([]byte(s.patch), pod); err != nil {
+		if err := yaml.UnmarshalStrict([]byte(s.Patch), pod); err != nil {
 			t.Fatal(err)
 		}
-		p := pool(s.manager, "")
+		p := pool(s.Manager, "")
 		job := &p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0]
 		job.Template.Spec.Template.Spec = pod
-		if s.patch == "{}" {
+		if s.Patch == "{}" {
 			job.Template = nil // structs of which nothing is left go, too
 		}
 		patches = append(patches, p)
