@@ -188,8 +188,12 @@ func (p *printer) items(n node) {
 	old, new := asList(n.old), asList(n.new)
 	pairs := align(n.typ, old, new)
 	keyed := pairs != nil
-	if !keyed {
+	switch {
+	case keyed:
+	case n.op == 0:
 		pairs = common(texts(old), texts(new))
+	default: // there is nothing to match
+		pairs = byPosition(len(old), len(new))
 	}
 	place := p.place
 	for _, pair := range pairs {
