@@ -10,73 +10,28 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // TestForce_Object holds the remaining patches and decisions for patches that are objects.
 func TestForce_Object(t *testing.T) {
-	for _, tc := range []struct {
-		name      string
-		patches   []string
-		force     []string
-		want      []string
-		decisions []string
-	}{
-		{"a field of a struct",
-			[]string{`{"box": {"a": "x", "b": "y"}}`, `{"box": {"a": "z", "b": "y"}}`},
-			[]string{"m0"},
-			[]string{`{"box":{"a":"x","b":"y"}}`, `{"box":{"b":"y"}}`}, []string{`.box.a over m1`}},
-		{"a struct that becomes empty is also removed",
-			[]string{`{"box": {"inner": {"a": "x"}}}`,
-				`{"box": {"inner": {"a": "z"}}, "labels": {"a": "b"}}`}, []string{"m0"},
-			[]string{`{"box":{"inner":{"a":"x"}}}`, `{"labels":{"a":"b"}}`},
-			[]string{`.box.inner.a over m1`}},
-		{"an entry of a map",
-			[]string{`{"labels": {"a": "x", "c": "d"}}`, `{"labels": {"a": "y", "e": "f"}}`},
-			[]string{"m1"},
-			[]string{`{"labels":{"c":"d"}}`, `{"labels":{"a":"y","e":"f"}}`},
-			[]string{`.labels["a"] over m0`}},
-		{"a field of an item",
-			[]string{`{"items": [{"id": 1, "out": "x"}, {"id": 2, "out": "x"}]}`,
-				`{"items": [{"id": 2, "out": "y"}, {"id": 1, "out": "y", "on": true}]}`},
-			[]string{"m0"},
-			[]string{`{"items":[{"id":1,"out":"x"},{"id":2,"out":"x"}]}`,
-				`{"items":[{"id":2},{"id":1,"on":true}]}`},
-			[]string{`.items[id="1"].out over m1`, `.items[id="2"].out over m1`}},
-		{"an item's struct",
-			[]string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`,
-				`{"items": [{"id": 1, "box": {"a": "y", "b": "z"}}, {"id": 3, "box": {"a": "y"}}]}`}, []string{"m0"},
-			[]string{`{"items":[{"box":{"a":"x"},"id":1}]}`,
-				`{"items":[{"box":{"b":"z"},"id":1},{"box":{"a":"y"},"id":3}]}`},
-			[]string{`.items[id="1"].box.a over m1`}},
-		{"a null over the winner's struct",
-			[]string{`{"box": {"a": "x"}}`, `{"box": null, "labels": {"a": "b"}}`}, []string{"m0"},
-			[]string{`{"box":{"a":"x"}}`, `{"labels":{"a":"b"}}`}, []string{`.box over m1`}},
-		{"the winner's null",
-			[]string{`{"box": {"a": "x"}, "labels": {"a": "b"}}`, `{"box": null}`}, []string{"m1"},
-			[]string{`{"labels":{"a":"b"}}`, `{"box":null}`}, []string{`.box over m0`}},
-		{"a list that is replaced",
-			[]string{`{"items": [{"id": 1, "as": [1]}]}`, `{"items": [{"id": 1, "as": [2]}]}`},
-			[]string{"m1"},
-			[]string{`{"items":[{"id":1}]}`, `{"items":[{"as":[2],"id":1}]}`},
-			[]string{`.items[id="1"].as over m0`}},
-		{"a deleted item",
-			[]string{`{"items": [{"$patch": "delete", "id": 1}]}`,
-				`{"items": [{"id": 1, "out": "x"}, {"id": 2}]}`}, []string{"m0"},
-			[]string{`{"items":[{"$patch":"delete","id":1}]}`, `{"items":[{"id":2}]}`},
-			[]string{`.items[id="1"] over m1`}},
-		{"no conflict", []string{`{"box": {"a": "x"}}`, `{"box": {"a": "x"}}`}, []string{"m0"},
-			[]string{`{"box":{"a":"x"}}`, `{"box":{"a":"x"}}`}, nil},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			patches := objectPatches(t, tc.patches...)
+	for _, tc := range casefile.Table[struct {
+		Name      string
+		Patches   []string
+		Force     []string
+		Want      []string
+		Decisions []string
+	}](t, "testdata/forced.yaml") {
+		t.Run(tc.Name, func(t *testing.T) {
+			patches := objectPatches(t, tc.Patches...)
 			before := textsOf(patches)
-			left, decisions, err := conflict.Force(merging(&boxed{}), patches, tc.force...)
+			left, decisions, err := conflict.Force(merging(&boxed{}), patches, tc.Force...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, textsOf(left)); diff != "" {
+			if diff := cmp.Diff(tc.Want, textsOf(left)); diff != "" {
 				t.Errorf("Force() (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(before, textsOf(patches)); diff != "" {
@@ -88,7 +43,7 @@ func TestForce_Object(t *testing.T) {
 					got, fmt.Sprintf("%s over %s", d.Conflict.Path,
 						strings.Join(conflict.Conflict{Claims: d.Lost}.Managers(), " ")))
 			}
-			if diff := cmp.Diff(tc.decisions, got); diff != "" {
+			if diff := cmp.Diff(tc.Decisions, got); diff != "" {
 				t.Errorf("decisions (-want +got):\n%s", diff)
 			}
 			if result, err := merge.Strategic(&boxed{}, left); err != nil ||

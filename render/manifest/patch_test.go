@@ -13,73 +13,31 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
 func TestDecodePatches(t *testing.T) {
-	for _, tc := range []struct {
-		name, in string
-		want     []string // manager, base, place of the time, place of an absent field
-		findings []string
-		reason   string
-	}{
-		{"one", "manager: a.io/b\ntime: 2026-01-31T09:00:00Z\n",
-			[]string{"a.io/b  in:2:1 RuntimePatch a.io/b"}, nil, "a patch on its own"},
-		{"stream", "manager: a.io/b\n---\nmanager: c.io/d\ntime: null\n",
-			[]string{"a.io/b  in:1:1 RuntimePatch a.io/b", "c.io/d  in:4:1 RuntimePatch c.io/d"},
-			nil, "one a document"},
-		{"list", "- manager: a.io/b\n- manager: c.io/d\n  time: null\n",
-			[]string{"a.io/b  in:1:3 RuntimePatch a.io/b", "c.io/d  in:3:3 RuntimePatch c.io/d"},
-			nil, "as in spec.runtimePatches"},
-		{"JSON list", `[{"manager": "a.io/b"}, {"time": null, "manager": "c.io/d"}]`,
-			[]string{"a.io/b  in:1:2 RuntimePatch a.io/b", "c.io/d  in:1:26 RuntimePatch c.io/d"},
-			nil, "as a program writes it"},
-		{"TrainJob", job +
-			"metadata: {name: x}\nspec:\n  runtimePatches:\n  - manager: a.io/b\n    time: " +
-			"null\n  - manager: c.io/d\n",
-			[]string{`a.io/b .spec.runtimePatches[manager="a.io/b"] in:7:5 TrainJob x`,
-				`c.io/d .spec.runtimePatches[manager="c.io/d"] in:8:5 TrainJob x`}, nil,
-			"the patches of a TrainJob are taken"},
-		{"managers twice",
-			job + "spec:\n  runtimePatches:\n  - manager: a.io/b\n  - {manager: a.io/b, time: " +
-				"null}\n  - {}\n",
-			[]string{"a.io/b .spec.runtimePatches[0] in:5:5 TrainJob",
-				"a.io/b .spec.runtimePatches[1] in:6:23 TrainJob",
-				" .spec.runtimePatches[2] in:7:5 TrainJob"}, nil,
-			"a name that is not unique is not an address"},
-		{"List of TrainJobs",
-			"apiVersion: v1\nkind: List\nitems:\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  " +
-				"kind: TrainJob\n  spec: {runtimePatches: [{manager: a.io/b}]}\n",
-			[]string{`a.io/b .spec.runtimePatches[manager="a.io/b"] in:6:27 TrainJob`}, nil,
-			"Lists are flattened"},
-		{"TrainJob without patches", job + "metadata: {name: x}\n", nil,
-			[]string{"1:1 warning TW107"}, "it was given for nothing"},
-		{"another kind", "apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: ConfigMap\n", nil,
-			[]string{"1:1 error TW107", "4:1 error TW107"}, "it has no patches"},
-		{"half an object", "kind: TrainJob\n", nil, []string{"1:1 error TW107"},
-			"a patch has no kind"},
-		{"a word", "a.io/b\n", nil, []string{"1:1 error TW107"}, "no patch"},
-		{"broken", "manager: a.io/b\ntrainingRuntimeSpec: {template: {spec: {replicatedJobs: " +
-			"[{name: node, replicas: 2}]}}}\n---\nmanager: c.io/d\n",
-			[]string{"c.io/d  in:4:1 RuntimePatch c.io/d"},
-			[]string{`2:71 error TW104 .trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].replicas`}, "the others are read all the same"},
-		{"a whole spec", "runtimePatches:\n- manager: a.io/b\n", nil,
-			[]string{"1:1 error TW101 .runtimePatches"}, "the list is wanted without its key"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			patches, findings := manifest.DecodePatches("in", []byte(tc.in))
+	for _, tc := range casefile.Table[struct {
+		Name, In string
+		Want     []string // manager, base, place of the time, place of an absent field
+		Findings []string
+		Reason   string
+	}](t, "testdata/patches.yaml") {
+		t.Run(tc.Name, func(t *testing.T) {
+			patches, findings := manifest.DecodePatches("in", []byte(tc.In))
 			var got []string
 			for _, p := range patches {
 				got = append(
 					got, fmt.Sprintf("%s %s %s %s", p.Patch.Manager, p.Base,
 						p.Document.Position(p.Base.Append(fieldpath.Field("time"))), p.Document.ID))
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.Want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.Reason, diff)
 			}
-			if diff := cmp.Diff(tc.findings, brief(findings)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s\n%v", tc.reason, diff, findings)
+			if diff := cmp.Diff(tc.Findings, brief(findings)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s\n%v", tc.Reason, diff, findings)
 			}
 		})
 	}
