@@ -69,12 +69,11 @@ func (p *plan) mergeObjects(base Object, patches []layered, o *options) (*Histor
 				err = m.patch(p.root, live, patch)
 			}
 		}
+		if err == nil {
+			err = was.keptBy(live)
+		}
 		if err != nil {
 			return nil, nil, failed(patches[i].Owner, i, err)
-		}
-		if path := was.taken(identityOf(live)); path != nil {
-			return nil, nil,
-				&PatchError{Owner: patches[i].Owner, Index: i, Path: path, Err: errTaken}
 		}
 	}
 	live, notes, err := m.log.restore(o, live, before)

@@ -28,17 +28,20 @@ func isOfObjects(t *schema.Type) bool {
 	return t.Field("apiVersion") != nil && t.Field("kind") != nil && t.Field("metadata") != nil
 }
 
-// taken returns the field of the identity that a patch took from its object, or nil.
-func (is identity) taken(after identity) fieldpath.Path {
+// keptBy returns an error for a patch that took the identity from its object.
+func (is identity) keptBy(object Object) error {
+	after, taken := identityOf(object), ""
 	switch {
 	case is.apiVersion != "" && after.apiVersion == "":
-		return fieldpath.Fields("apiVersion")
+		taken = "apiVersion"
 	case is.kind != "" && after.kind == "":
-		return fieldpath.Fields("kind")
+		taken = "kind"
 	case is.name != "" && after.name == "":
-		return fieldpath.Fields("metadata", "name")
+		return inside(fieldpath.Field("metadata"), inside(fieldpath.Field("name"), errTaken))
+	default:
+		return nil
 	}
-	return nil
+	return inside(fieldpath.Field(taken), errTaken)
 }
 
 var (

@@ -114,7 +114,7 @@ func toJSON(t *schema.Type, value any) (any, error) {
 			}
 			var err error
 			if object[name], err = toJSON(of, part); err != nil {
-				return nil, within(fieldpath.Field(name), err)
+				return nil, inside(fieldpath.Field(name), err)
 			}
 		}
 		return object, nil
@@ -123,7 +123,7 @@ func toJSON(t *schema.Type, value any) (any, error) {
 		for i, part := range v {
 			var err error
 			if list[i], err = toJSON(elemType(t), part); err != nil {
-				return nil, within(fieldpath.Index(i), err)
+				return nil, inside(fieldpath.Index(i), err)
 			}
 		}
 		return list, nil

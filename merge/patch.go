@@ -220,13 +220,6 @@ func asPatchError(err error) *PatchError {
 	return &PatchError{Err: err}
 }
 
-// within prepends a step to an error's path.
-func within(step fieldpath.Step, err error) error {
-	e := asPatchError(err)
-	e.Path = slices.Insert(e.Path, 0, step)
-	return e
-}
-
 // inside adds a step to an error's path. Until failed, the path is in reverse order.
 func inside(step fieldpath.Step, err error) error {
 	e := asPatchError(err)

@@ -42,9 +42,7 @@ func (p *plan) mergeValues(base any, patches []layered, o *options) (*History, [
 			}
 		}
 		if err == nil && isOfObjects(p.root) {
-			if path := was.taken(identityOf(value)); path != nil {
-				err = &PatchError{Path: path, Err: errTaken}
-			}
+			err = was.keptBy(value)
 		}
 		if err != nil {
 			return nil, nil, m.failed(err, patches[i].Owner, i)
@@ -67,9 +65,8 @@ func (m *merger) patch(value, patch Object, at *node) (Object, error) {
 // failed returns the error of a patch, or of the base for -1. The path leads to where the merge
 // failed.
 func (m *merger) failed(err error, layer Owner, index int) error {
-	if of, ok := err.(*PatchError); ok {
-		of.Owner, of.Index = layer, index
-		return of
+	if _, ok := err.(*PatchError); ok {
+		return failed(layer, index, err)
 	}
 	return &PatchError{Owner: layer, Index: index, Path: slices.Clone(m.path), Err: err}
 }
