@@ -135,18 +135,19 @@ func (m *merger) newEntries(at *node, t *schema.Type, patch Object,
 // withoutDirectives returns a patch's value as upstream sets it if the base has none. It removes
 // nulls from objects, and objects that hold a $patch directive. If the value itself is such an
 // object, keep is false.
-func withoutDirectives(value any) (stripped any, keep bool) {
+func withoutDirectives(value any) (stripped any, keep bool) { return strip(value, false) }
+
+// strip removes objects with a $patch directive from a value. A list that $setElementOrder orders
+// keeps its nulls. There, even a null $patch is a directive.
+func strip(value any, keepsNulls bool) (stripped any, keep bool) {
 	switch value := value.(type) {
 	case Object:
-		if value[patchDirective] != nil {
+		if directive, has := value[patchDirective]; directive != nil || has && keepsNulls {
 			return nil, false
 		}
 		kept := make(Object, len(value))
 		for name, v := range value {
-			if v == nil {
-				continue
-			}
-			if v, keep := withoutDirectives(v); keep {
+			if v, keep := strip(v, keepsNulls); keep && (v != nil || keepsNulls) {
 				kept[name] = v
 			}
 		}
@@ -154,7 +155,7 @@ func withoutDirectives(value any) (stripped any, keep bool) {
 	case []any:
 		kept := make([]any, 0, len(value))
 		for _, v := range value {
-			if v, keep := withoutDirectives(v); keep {
+			if v, keep := strip(v, keepsNulls); keep {
 				kept = append(kept, v)
 			}
 		}

@@ -447,7 +447,7 @@ func (m *merger) ordered(parent *node, f *schema.StructField, into, patch Object
 		if err != nil {
 			return err
 		}
-		value = plain
+		value, _ = strip(plain, true)
 		if len(plain) == 0 {
 			items = nil
 		}
@@ -457,7 +457,7 @@ func (m *merger) ordered(parent *node, f *schema.StructField, into, patch Object
 			orderDirective)
 	}
 	if inPatch {
-		if err := m.field(at, into, value, false); err != nil {
+		if err := m.field(at, into, value, !inBase); err != nil {
 			return err
 		}
 		if list, _ = into[f.Name].([]any); inBase && f.Type.Kind == schema.Set {
