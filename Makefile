@@ -184,6 +184,7 @@ measure:
 	$(call in,fuzz/crds) test -run '^$$' -bench Object -benchtime 1x .
 	go test -run '^$$' -bench Compile ./merge ./render/runtimepatch
 	go test -run '^$$' -bench Size -benchtime 1x ./merge
+	go test -run '^$$' -bench New -benchtime 1x ./cmd/internal/origins
 	go test -run '^$$' -bench Render -benchtime 1x ./cmd/internal/cli # alone, since it reports the peak of its heap
 	go test -run '^$$' -bench . -skip Render -benchtime 1x ./cmd/internal/cli
 	$(call in,cmd/internal/hosts/bench) test -run '^$$' -bench . -benchtime 1x .

@@ -11,17 +11,16 @@
 //
 // # Kinds of conflicts
 //
-// In an Overlap, the order of the patches decides the outcome. Two managers claim one field with
-// different values, or one manager's null empties a field that another sets in part. Find reports
-// no overlap if and only if all orders of the patches give the same template. The order inside
-// list-maps and sets does not count.
+// In an Overlap, the order of the patches decides the outcome: Find reports no overlap if and only
+// if all orders of the patches give the same result. The order inside list-maps and sets does not
+// count. Mostly two managers set one field to different values, or one manager's null empties a
+// field that another sets in part.
 //
 // In a Union, two managers claim different members of one union. The merge keeps both in any order,
 // and the cluster then rejects the object.
 //
 // Managers share equal values and the presence of an item: two managers may name one container.
-// Values are equal if their encodings are. Both laws hold for patches that check.Patches accepts.
-// Property tests hold them against the controller's own merge.
+// Values are equal if their encodings are.
 //
 // # Resolving a conflict
 //
@@ -115,9 +114,6 @@ func Find(owners *merge.History) Conflicts {
 				}
 				return true
 			})
-		}
-		if !f.HasSeveral() {
-			continue // a union needs two fields
 		}
 		for _, u := range f.Type().Unions {
 			if c, ok := union(f, u); ok {

@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -88,66 +89,14 @@ func conflictText(c conflict.Conflict) string {
 // TestFind_Null holds the claims of a conflict about a null: all within the field, in the order of
 // the patches.
 func TestFind_Null(t *testing.T) {
-	for _, tc := range []struct {
-		name    string
-		patches []string
-		want    []string
-	}{
-		{"a null between a value and an empty struct",
-			[]string{`{"box": {"inner": {"a": "x"}, "b": "y"}}`, `{"box": null}`, `{"box": {}}`},
-			[]string{`overlap .box: m0 .box.b="y", m0 .box.inner.a="x", m1 .box=null, m2 .box=present`}},
-		{"a null after values of two managers",
-			[]string{`{"box": {"a": "x"}}`, `{"box": {"b": "y"}}`, `{"box": null}`},
-			[]string{`overlap .box: m0 .box.a="x", m1 .box.b="y", m2 .box=null`}},
-		{"a null before a value", []string{`{"box": null}`, `{"box": {"inner": {"a": "x"}}}`},
-			[]string{`overlap .box: m0 .box=null, m1 .box.inner.a="x"`}},
-		{"two nulls", []string{`{"box": null}`, `{"box": null}`}, nil},
-		{"a null and a null in it, which makes the struct",
-			[]string{`{"box": null}`, `{"box": {"b": null}}`},
-			[]string{`overlap .box: m0 .box=null, m1 .box.b=null`}},
-		{"a null and a replacement with a null only",
-			[]string{`{"box": null}`, `{"box": {"$patch": "replace", "b": null}}`}, nil},
-		{"a deletion with nulls of a struct of the base, and a null",
-			[]string{`{"part": {"$patch": "delete", "b": null, "a": null}}`, `{"part": null}`},
-			nil},
-		{"a deletion and a null in it, of a struct of the base",
-			[]string{`{"part": {"$patch": "delete"}}`, `{"part": {"$patch": "delete", "b": null}}`},
-			nil},
-		{"a null and a deletion with a null",
-			[]string{`{"box": null}`, `{"box": {"$patch": "delete", "b": null}}`}, nil},
-		{"a null and a replacement with a null only, of a struct of the base",
-			[]string{`{"part": null}`, `{"part": {"$patch": "replace", "b": null}}`}, nil},
-		{"a null and a deletion with a null, of a struct of the base",
-			[]string{`{"part": null}`, `{"part": {"$patch": "delete", "b": null}}`}, nil},
-		{"a replacement that sets less than another",
-			[]string{`{"box": {"$patch": "replace", "a": "x"}}`, `{"box": {"a": "x", "b": "y"}}`},
-			[]string{`overlap .box: m0 .box=null, m0 .box.a="x", m1 .box.a="x", m1 .box.b="y"`}},
-		{"a replacement that sets more, and that nothing precedes in another order",
-			[]string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x", "b": "y"}}`},
-			[]string{`overlap .box: m0 .box.a="x", m1 .box=null, m1 .box.a="x", m1 .box.b="y"`}},
-		{"a replacement of a map that sets more, in a struct that nothing precedes in another order", []string{`{"box": {"marks": {"a": "x"}}}`, `{"box": {"marks": {"$patch": "replace", "a": "x", "b": "y"}}}`},
-			[]string{`overlap .box.marks: m0 .box.marks["a"]="x", m1 .box.marks=null, m1 .box.marks["a"]="x", m1 .box.marks["b"]="y"`}},
-		{"a replacement that sets what another sets",
-			[]string{`{"box": {"a": "x"}}`, `{"box": {"$patch": "replace", "a": "x"}}`}, nil},
-		{"a replacement and a null for a field that it also removes",
-			[]string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"b": null}}`}, nil},
-		{"a replacement with a struct, and its presence",
-			[]string{`{"part": {"$patch": "replace", "inner": {"a": "x"}}}`,
-				`{"part": {"inner": {}}}`}, nil},
-		{"a replacement without a struct, and an empty value in it",
-			[]string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {"a": ""}}}`},
-			[]string{`overlap .part: m0 .part=null, m0 .part.a="x", m1 .part.inner.a=""`}},
-		{"a replacement without a struct, and its presence",
-			[]string{`{"part": {"$patch": "replace", "a": "x"}}`, `{"part": {"inner": {}}}`},
-			[]string{`overlap .part: m0 .part=null, m0 .part.a="x", m1 .part.inner=present`}},
-		{"a null on an item's struct",
-			[]string{`{"items": [{"id": 1, "box": {"a": "x"}}]}`,
-				`{"items": [{"id": 1, "box": null}]}`},
-			[]string{`overlap .items[id="1"].box: m0 .items[id="1"].box.a="x", m1 .items[id="1"].box=null`}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
+	for _, tc := range casefile.Table[struct {
+		Name    string
+		Patches []string
+		Want    []string
+	}](t, "testdata/nulls.yaml") {
+		t.Run(tc.Name, func(t *testing.T) {
 			result, err := merge.Strategic(&boxed{Part: &box{B: "z"}},
-				objectPatches(t, tc.patches...))
+				objectPatches(t, tc.Patches...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +104,7 @@ func TestFind_Null(t *testing.T) {
 			for _, c := range conflict.Find(result.History) {
 				got = append(got, conflictText(c))
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.Want, got); diff != "" {
 				t.Errorf("Find() (-want +got):\n%s", diff)
 			}
 		})

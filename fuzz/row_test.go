@@ -1,11 +1,11 @@
 package fuzz_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"sigs.k8s.io/yaml"
 
@@ -15,56 +15,84 @@ import (
 	"github.com/trainweld/trainweld/render/release"
 )
 
-// TestRow takes the answers of a Trainer 2.4 that differs from what is known of it by one switch:
-// one that does not turn in it, or one that does so though nobody knows. The report must call that
-// one wrong, and say that the marks of others can go.
+// TestRow takes the answers of a Trainer 2.4 that differs from what is known of it: a switch turns
+// later, another one did not turn before, both at once, and a way that no switch has.
+// The report must call these wrong alone, and say that the marks of others can go.
 func TestRow(t *testing.T) {
 	t.Parallel()
 	known, err := release.Parse("2.4")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, change := range map[string]func(*release.Release){
-		"mpi-image": func(r *release.Release) { r.MPIImage = false },
-		"endpoints": func(r *release.Release) { r.Endpoints = release.FirstReplica },
+	modes := func(r *release.Release) { r.SSHModes = false }
+	image := func(r *release.Release) { r.MPIImage = false }
+	for _, c := range []struct {
+		own   func(*release.Release)
+		seeds uint64
+		want  []string
+	}{
+		{image, 60, []string{"mpi-image of Trainer 2.4: wrong by "}},
+		{modes, 60, []string{"ssh-modes of Trainer 2.4: wrong by "}},
+		{func(r *release.Release) { image(r); modes(r) }, 60,
+			[]string{"mpi-image of Trainer 2.4: wrong by ", "ssh-modes of Trainer 2.4: wrong by "}},
+		{nil, 3, []string{"3 of 3 answers differ from Trainer 2.4, and no switch"}},
 	} {
 		own := *known
-		change(&own)
+		if c.own != nil {
+			c.own(&own)
+		}
 		row := fuzz.NewRow(known)
-		for seed := range uint64(60) {
+		for seed := range c.seeds {
 			pair := fuzz.Released(seed, known, fuzz.DocumentOptions{})
 			in := readAs(t, pair, known)
-			rendered := func(r *release.Release) *render.Objects {
+			rendered := func(r *release.Release) any {
 				out, _ := render.JobSet(in, render.Options{Release: r, OnConflict: render.Last})
-				return out
+				if out.JobSet == nil {
+					return nil
+				}
+				if c.own == nil && r == &own {
+					out.JobSet.Labels = map[string]string{"example.com/a": "b"}
+				}
+				return asJSON(t, []any{out.JobSet, out.Companions})
 			}
 			answer := rendered(&own)
-			agrees := func(r *release.Release) bool {
-				out := rendered(r)
-				return cmp.Equal(answer.JobSet, out.JobSet) &&
-					cmp.Equal(answer.Companions, out.Companions)
+			if answer == nil {
+				continue
 			}
-			row.Add(agrees(known), func(k int) bool { return agrees(&row.Turned[k]) })
+			differ := func(r *release.Release) int { return fuzz.Differing(answer, rendered(r)) }
+			row.Add(differ(known), func(k int) int { return differ(&row.Turned[k]) })
 		}
 		lines, wrong := row.Report()
-		if len(wrong) != 1 || !strings.HasPrefix(wrong[0], id+" of Trainer 2.4: wrong by ") {
-			t.Errorf("wrong are %q, want %s alone", wrong, id)
+		if !slices.EqualFunc(wrong, c.want, strings.HasPrefix) {
+			t.Errorf("wrong are %q, want %q", wrong, c.want)
 		}
 		for _, want := range []string{"mpi-prte", "claims-kept"} {
-			if !slices.ContainsFunc(lines, func(line string) bool {
+			if has := slices.ContainsFunc(lines, func(line string) bool {
 				return strings.HasPrefix(line, want+" ") && strings.HasSuffix(line, "] can go")
-			}) {
-				t.Errorf("%s: no line says that the mark of %s can go", id, want)
+			}); has == (c.own == nil) {
+				t.Errorf("%q: a line says that the mark of %s can go: %t", c.want, want, has)
 			}
 		}
-		if last := lines[len(lines)-1]; !strings.Contains(last, "Trainer 2.3 into 2.4 but for: ") ||
-			strings.Contains(last, "mpi-image") != (id == "mpi-image") {
-			t.Errorf("%s: the last line is %q", id, last)
+		if last := lines[len(lines)-1]; !strings.Contains(last, "Trainer 2.3 into 2.4 but for: ") {
+			t.Errorf("%q: the last line is %q", c.want, last)
 		}
 		if t.Failed() {
 			t.Log(strings.Join(lines, "\n"))
 		}
 	}
+}
+
+// asJSON returns a value as decoded from its JSON.
+func asJSON(t *testing.T, value any) (decoded any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &decoded)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded
 }
 
 // readAs reads the pair by the API of the release.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -113,22 +112,6 @@ func patchedOf(t *testing.T, o *merge.History, ofObjects bool) []string {
 				t.Errorf("%v: the claimed value is a %T", path, c.Value)
 			}
 		}
-	}
-	next, stop := iter.Pull2(o.Reached())
-	defer stop()
-	reached, same, more := next()
-	for path, claims := range o.All() {
-		if more && slices.Equal(reached, path) {
-			if !reflect.DeepEqual(same, claims) {
-				t.Errorf("%v: Reached has the claims %v, and All has %v", path, same, claims)
-			}
-			reached, same, more = next()
-		} else if len(claims) != 1 || claims[0].Owner != o.Owners()[0] {
-			t.Errorf("Reached omits %v: %v", path, claims)
-		}
-	}
-	if more {
-		t.Errorf("Reached has %v, and All has not", reached)
 	}
 	for f := range o.Patched() {
 		path := f.Path()

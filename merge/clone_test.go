@@ -262,6 +262,22 @@ func TestApply_Hidden(t *testing.T) {
 // elements is embedded by a type whose JSON leaves it out.
 type elements []string
 
+// Nested is inlined in itself, as encoding/json allows.
+type Nested struct {
+	*Nested `json:",inline"`
+	Name    string `json:"name,omitempty"`
+}
+
+// TestStrategic_Nested merges into a type that is inlined in itself.
+func TestStrategic_Nested(t *testing.T) {
+	for _, base := range []*Nested{{Name: "a"}, {Nested: &Nested{Name: "a"}}} {
+		result, err := merge.Strategic(base, []merge.Patch{{Manager: "m", Value: Nested{Name: "b"}}})
+		if err != nil || result.Value.Name != "b" {
+			t.Errorf("the result is %+v, %v", result, err)
+		}
+	}
+}
+
 // TestFor_Fixed shows that no plan takes an embedded struct that it cannot set. Other embedded
 // fields do not fail.
 func TestFor_Fixed(t *testing.T) {

@@ -93,7 +93,7 @@ func (d deciding) list(t *schema.Type, list []any, at *node, parts []any) ([]any
 	if t.Key == "" {
 		return list, nil
 	}
-	keys := itemKeys(t, list)
+	keys := keysOf(t, list)
 	within := make([][]any, len(list))
 	places := make(map[string]int, len(list))
 	for i, key := range keys {
@@ -104,7 +104,7 @@ func (d deciding) list(t *schema.Type, list []any, at *node, parts []any) ([]any
 	for _, part := range parts {
 		items, _ := part.([]any)
 		for _, item := range items {
-			if i, known := places[keyIn(t, item)]; known && item != nil {
+			if i, known := places[keyOf(t, item)]; known && item != nil {
 				within[i] = append(within[i], item)
 			}
 		}
@@ -139,12 +139,12 @@ func (d deciding) restoreOrder(t *schema.Type, list []any, at *node, parts []any
 	for _, part := range parts {
 		items, _ := part.([]any)
 		for _, item := range items {
-			if key := keyIn(t, item); rank[key] == 0 {
+			if key := keyOf(t, item); rank[key] == 0 {
 				rank[key] = int32(len(rank) + 1)
 			}
 		}
 	}
-	keys, order := itemKeys(t, list), make([]int32, len(list))
+	keys, order := keysOf(t, list), make([]int32, len(list))
 	for i, key := range keys {
 		order[i] = int32(i)
 		if child := at.find(nil, key); child == nil || child.isOfBase() {

@@ -67,15 +67,6 @@ func partsIn(t *schema.Type, v any) map[string][]any {
 	return parts
 }
 
-// keyOf returns the log's key of an item or an element.
-func keyOf(t *schema.Type, item any) string {
-	if t.GoType() != nil {
-		return keyIn(t, item)
-	}
-	key, _ := itemKeyOf(t, item)
-	return key
-}
-
 // partAt returns the type of a part by its name or key, nil for one that merges nowhere, and the
 // step to it.
 func partAt(t *schema.Type, name string) (*schema.Type, fieldpath.Step) {

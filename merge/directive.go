@@ -300,7 +300,7 @@ func (m *merger) arrangeItems(at *node, into Object, keys, before []string) erro
 	if m.follows && t.Kind != schema.Atomic {
 		return nil
 	}
-	have := itemKeys(t, list)
+	have := keysOf(t, list)
 	places := arrange(len(have), ranks(have, before), ranks(have, keys))
 	if slices.IsSorted(places) {
 		return nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -31,11 +30,9 @@ type disputes struct {
 	// differ are the fields in which results differ, with their texts.
 	differ []fieldpath.Path
 	known  map[string]bool
-	fields pathSet // those of differ
 	first  any     // the result of the first order that can be merged
 	logs   []*log  // of these orders: of the first two if nobody acts, since each tells all
 	acting []int32 // the managers who can change what another patch means
-	found  found
 }
 
 // Disputes returns the fields of which the order of the managers' patches decides, whatever the
@@ -223,8 +220,9 @@ func (d *disputes) tryOrders(rivals []*node) {
 			return d.isManager(c.layer) && c.isNull()
 		})
 		isKnown := func() bool {
-			return len(d.acting) == 0 &&
-				(d.fields.covers(path) || isEmptied && d.fields.hasWithin(path)) // reported as one
+			return len(d.acting) == 0 && slices.ContainsFunc(d.differ, func(p fieldpath.Path) bool {
+				return path.HasPrefix(p) || isEmptied && p.HasPrefix(path) // reported as one
+			})
 		}
 		if isKnown() {
 			continue // where nothing acts, no other field can differ
@@ -273,7 +271,6 @@ func (d *disputes) try(order []int32) {
 func (d *disputes) add(path fieldpath.Path) {
 	if text := path.String(); !d.known[text] {
 		d.known[text], d.differ = true, append(d.differ, path)
-		d.fields.add(path)
 	}
 }
 
@@ -281,10 +278,9 @@ func (d *disputes) add(path fieldpath.Path) {
 // it of which several managers say something. It is the outermost one that a manager empties.
 func (d *disputes) report() []Dispute {
 	var found []Dispute
-	var reported pathSet
 	slices.SortStableFunc(d.differ, func(p, q fieldpath.Path) int { return len(p) - len(q) })
 	for _, path := range d.differ {
-		if reported.covers(path) {
+		if slices.ContainsFunc(found, func(f Dispute) bool { return path.HasPrefix(f.Path) }) {
 			continue
 		}
 		one := Dispute{}
@@ -298,8 +294,7 @@ func (d *disputes) report() []Dispute {
 		for n := len(path); n >= 0 && !one.hasSeveral(); n-- {
 			one = d.dispute(path[:n])
 		}
-		if !reported.covers(one.Path) {
-			reported.add(one.Path)
+		if !slices.ContainsFunc(found, func(f Dispute) bool { return one.Path.HasPrefix(f.Path) }) {
 			found = append(found, one)
 		}
 	}
@@ -314,7 +309,7 @@ func (d Dispute) hasSeveral() bool {
 // isEmptied reports whether a manager empties a field in one of the orders.
 func (d *disputes) isEmptied(path fieldpath.Path) bool {
 	return slices.ContainsFunc(d.logs, func(l *log) bool {
-		return slices.ContainsFunc(d.found.nodeAt(l, path).made(), func(c claim) bool {
+		return slices.ContainsFunc(l.nodeAt(path).made(), func(c claim) bool {
 			return l.isManager(c.layer) && c.isNull()
 		})
 	})
@@ -327,7 +322,7 @@ func (d *disputes) dispute(path fieldpath.Path) Dispute {
 	for _, layer := range d.patchers {
 		before := len(found.Claims)
 		for _, l := range d.logs {
-			l.recorded(d.found.nodeAt(l, path), l.layerID(d.layers[layer]), func(at *node, c *claim) {
+			l.recorded(l.nodeAt(path), l.layerID(d.layers[layer]), func(at *node, c *claim) {
 				path := at.path()
 				found.Claims = append(found.Claims, d.export(layer, c.shown(), path))
 				found.Fields = append(found.Fields, path)
@@ -336,11 +331,11 @@ func (d *disputes) dispute(path fieldpath.Path) Dispute {
 				break
 			}
 		}
-		for i := range d.again.trees {
+		for i, tree := range d.again.trees {
 			if len(found.Claims) > before || d.ids[i] != layer {
 				continue
 			}
-			if value, has := d.valueAt(i, path); has {
+			if value, has := d.valueAt(tree, path); has {
 				found.Claims = append(found.Claims, d.export(layer, value, path))
 				found.Fields = append(found.Fields, path)
 			}
@@ -349,21 +344,40 @@ func (d *disputes) dispute(path fieldpath.Path) Dispute {
 	return found
 }
 
-// valueAt returns what the patch with a number holds at a path, and whether it holds anything there.
-func (d *disputes) valueAt(patch int, path fieldpath.Path) (value any, has bool) {
-	at := patchPart{d.root, any(d.again.trees[patch])}
-	key := strconv.Itoa(patch)
+// valueAt returns what a patch holds at a path, and whether it holds anything there.
+func (d *disputes) valueAt(tree any, path fieldpath.Path) (value any, has bool) {
+	t := d.root
 	for _, step := range path {
-		of, err := as(at.t, at.value)
+		of, err := as(t, tree)
 		if err != nil {
 			return nil, false
 		}
-		if at, has = d.found.partsOf(key, of, at.value)[step]; !has {
+		parts := partsIn(of, tree)
+		has = false
+		for name := range parts {
+			if inner, is := partAt(of, name); is == step && inner != nil {
+				t, tree, has = inner, parts[name][0], true
+			}
+		}
+		if !has {
 			return nil, false
 		}
-		key += step.String()
 	}
-	return at.value, len(path) > 0
+	return tree, len(path) > 0
+}
+
+// nodeAt returns the node of the field at a path, or nil.
+func (l *log) nodeAt(path fieldpath.Path) *node {
+	at := l.top
+	for _, step := range path {
+		children := at.within()
+		i := slices.IndexFunc(children, func(n *node) bool { return n.step() == step })
+		if i < 0 {
+			return nil
+		}
+		at = children[i]
+	}
+	return at
 }
 
 // recorded tells a layer's claims on a field and within it.

@@ -285,26 +285,26 @@ func isScalar(v any) bool {
 	return is != "" && is != "object" && is != "list"
 }
 
-// decode sets dst, a Go value, from JSON as API machinery does. An integer in a value of any type
-// stays an integer. An error names the type that dst requires.
-func decode(dst reflect.Value, from any) error {
+// decode sets the zero value that into points to from JSON as API machinery does. An integer in a
+// value of any type stays an integer. An error names the type that the value requires.
+func decode(from, into any) error {
+	if tree.Decode(from, into) {
+		return nil
+	}
 	text, err := json.Marshal(from)
 	if err != nil {
 		return fmt.Errorf("is no JSON: %w", err)
 	}
-	if err := tree.UnmarshalBounded(text, dst.Addr().Interface(),
-		kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			want, is := jsonType(dst.Type()), withArticle(typeInJSON(from))
-			if want == is {
-				is = wrong.Value // of a field within, or a number out of range
-			}
-			return fmt.Errorf("must be %s, and is %s", want, is)
+	err = tree.UnmarshalBounded(text, into, kjson.UnmarshalCaseSensitivePreserveInts)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		want, is := jsonType(reflect.TypeOf(into).Elem()), withArticle(typeInJSON(from))
+		if want == is {
+			is = wrong.Value // of a field within, or a number out of range
 		}
-		return err
+		return fmt.Errorf("must be %s, and is %s", want, is)
 	}
-	return nil
+	return err
 }
 
 // jsonType returns the JSON type of a Go type, with its article.

@@ -49,50 +49,11 @@ func itemName(t *schema.Type, item any) (string, bool) {
 	key := object[t.Key]
 	if key == nil {
 		if empty := t.KeyField().Empty(); empty != nil {
-			return scalarText(empty), false
+			return keyTypeOf(t).text(empty), false
 		}
 		return "", false
 	}
 	return keyTypeOf(t).text(key), true
-}
-
-// firsts finds the first item with a key among the preceding items of a patch's list.
-type firsts struct {
-	names []patchKey
-	index map[string]int32 // nil for a list that is short enough to search
-}
-
-func firstsOf(names []patchKey) firsts {
-	f := firsts{names: names}
-	if len(names) > smallList {
-		f.index = make(map[string]int32, len(names))
-		for i, name := range names {
-			if _, known := f.index[name.text]; !known && name.ok {
-				f.index[name.text] = int32(i)
-			}
-		}
-	}
-	return f
-}
-
-// find returns the position of the first of n items with the key, or -1.
-func (f *firsts) find(n int, text string) int {
-	if f.index != nil {
-		if first, known := f.index[text]; known && int(first) < n {
-			return int(first)
-		}
-		return -1
-	}
-	return slices.Index(f.names[:n], patchKey{text, true})
-}
-
-// elementTexts returns the elements of a list of scalars as they appear in paths.
-func elementTexts(t *schema.Type, list []any) []string {
-	texts, of := make([]string, len(list)), keyTypeOf(t)
-	for i := range texts {
-		texts[i] = of.text(list[i])
-	}
-	return texts
 }
 
 // scalarText returns a scalar as it appears in paths.
@@ -106,28 +67,56 @@ func scalarText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// itemKeys returns the keys of a list-map, or the elements of another list.
-func itemKeys(t *schema.Type, list []any) []string {
-	if t.Key == "" {
-		return elementTexts(t, list)
-	}
-	keys := make([]string, len(list))
-	for i := range keys {
-		keys[i], _ = itemName(t, list[i])
-	}
-	return keys
-}
-
 var errNoMergeKey = fmt.Errorf("a list of objects without a merge key cannot be merged")
 
 // smallList is the length up to which a linear search beats a Go map.
 const smallList = 32
 
-// keyIn returns the log's key of an item of a patch's list.
-func keyIn(t *schema.Type, item any) string {
-	if t.Key != "" {
-		object, _ := item.(Object)
-		item = object[t.Key]
+// keysOf returns the log's keys of the items of a list-map, or of the elements of another list.
+func keysOf(t *schema.Type, list []any) []string {
+	keys := make([]string, len(list))
+	for i := range keys {
+		keys[i] = keyOf(t, list[i])
 	}
-	return keyTypeOf(t).text(item)
+	return keys
+}
+
+// keyOf returns the log's key of an item or an element.
+func keyOf(t *schema.Type, item any) (key string) {
+	switch {
+	case t.GoType() == nil:
+		key, _ = itemKeyOf(t, item) // it has one, as was checked
+	case t.Key == "":
+		key = keyTypeOf(t).text(item)
+	default:
+		key, _ = itemName(t, item)
+	}
+	return key
+}
+
+// keysOfPatch returns the keys of the items of a patch's list.
+func keysOfPatch(t *schema.Type, items []any) []patchKey {
+	keys := make([]patchKey, len(items))
+	for i, item := range items {
+		keys[i].text, keys[i].ok = itemName(t, item)
+	}
+	return keys
+}
+
+// secondOf returns the place of the first item of a patch's list whose key an earlier one has, or
+// -1.
+func secondOf(keys []patchKey) int {
+	var seen map[patchKey]bool
+	if len(keys) > smallList {
+		seen = make(map[patchKey]bool, len(keys))
+	}
+	for i, key := range keys {
+		if key.ok && (seen[key] || seen == nil && slices.Contains(keys[:i], key)) {
+			return i
+		}
+		if seen != nil {
+			seen[key] = true
+		}
+	}
+	return -1
 }

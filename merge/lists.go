@@ -87,7 +87,7 @@ func (m *merger) set(at *node, old, items []any) ([]any, error) {
 	if t.Elem.Kind != schema.Scalar && len(old)+len(made) > 0 {
 		return nil, errNoMergeKey
 	}
-	had, named := elementTexts(t, old), elementTexts(t, made)
+	had, named := keysOf(t, old), keysOf(t, made)
 	if len(named) == 0 {
 		m.empty(at)
 	}
@@ -124,7 +124,7 @@ func (m *merger) newSet(at *node, items []any, verbatim bool) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := elementTexts(at.typ, made)
+	names := keysOf(at.typ, made)
 	if len(names) == 0 {
 		m.empty(at)
 	}

@@ -12,49 +12,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 )
 
 // TestFieldsV1Paths tells the paths that each kind of name in FieldsV1 leads to.
 func TestFieldsV1Paths(t *testing.T) {
-	for _, tc := range []struct {
-		name, fields string
-		want         []string
-	}{
-		{"nothing", `{}`, nil},
-		{"space", " {\n} ", nil},
-		{"the object itself", `{".": {}}`, nil},
-		{"fields", `{"f:spec":{"f:replicas":{},"f:template":{"f:spec":{"f:nodeName":{}}}}}`,
-			[]string{".spec.replicas", ".spec.template.spec.nodeName"}},
-		{"presence", `{"f:metadata":{"f:labels":{".":{},"f:app":{},"f:example.com/team":{}}}}`,
-			[]string{".metadata.labels", ".metadata.labels.app",
-				`.metadata.labels["example.com/team"]`}},
-		{"presence after the fields", `{"f:a":{"f:b":{},".":{}}}`, []string{".a.b", ".a"}},
-		{"names that need quotes", `{"f:":{},"f:a b":{},"f:a\"b":{},"f:a:b":{},"f:$x-_9":{}}`,
-			[]string{`[""]`, `["a b"]`, `["a\"b"]`, `["a:b"]`, ".$x-_9"}},
-		{"an item", `{"f:env":{"k:{\"name\":\"A\"}":{".":{},"f:value":{}}}}`,
-			[]string{`.env[name="A"]`, `.env[name="A"].value`}},
-		{"several keys", `{"f:ports":{"k:{\"protocol\":\"TCP\",\"port\":80}":{}}}`,
-			[]string{`.ports[port=80,protocol="TCP"]`}},
-		{"keys of other types",
-			`{"k:{\"a\":true}":{},"k:{\"a\":null}":{},"k:{\"a\":1.5}":{},"k:{\"a\":\"true\"}":{}}`,
-			[]string{`[a=true]`, `[a=null]`, `[a=1.5]`, `[a="true"]`}},
-		{"elements", `{"f:finalizers":{"v:\"x\"":{},"v:80":{},"v:-1.5":{},"v:false":{},"v:null":{}}}`,
-			[]string{`.finalizers[="x"]`, ".finalizers[=80]", ".finalizers[=-1.5]",
-				".finalizers[=false]", ".finalizers[=null]"}},
-		{"an element that is a map", `{"v:{\"b\":[1],\"a\":2}":{}}`,
-			[]string{`[={"a":2,"b":[1]}]`}},
-		{"positions", `{"f:args":{"i:0":{},"i:12":{"f:x":{}}}}`,
-			[]string{".args[0]", ".args[12].x"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := pathsOf(tc.fields)
+	for _, tc := range casefile.Table[struct {
+		Name, Fields string
+		Want         []string
+	}](t, "testdata/fieldsv1.yaml") {
+		t.Run(tc.Name, func(t *testing.T) {
+			got, err := pathsOf(tc.Fields)
 			if err != nil {
-				t.Fatalf("FieldsV1Paths(%s): %v", tc.fields, err)
+				t.Fatalf("FieldsV1Paths(%s): %v", tc.Fields, err)
 			}
-			if diff := cmp.Diff(tc.want, texts(got)); diff != "" {
-				t.Errorf("FieldsV1Paths(%s) (-want +got):\n%s", tc.fields, diff)
+			if diff := cmp.Diff(tc.Want, texts(got)); diff != "" {
+				t.Errorf("FieldsV1Paths(%s) (-want +got):\n%s", tc.Fields, diff)
 			}
 		})
 	}

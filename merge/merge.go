@@ -5,13 +5,21 @@
 // [StrategicObject] merges objects by a Go type, or without one as JSON merge patches. Without
 // options, each does what the cluster does.
 //
+//	result, err := merge.Strategic(&deployment, []merge.Patch{{Manager: "user", Value: patch}},
+//		merge.SkipZero(), merge.Protect(fieldpath.Fields("spec", "replicas")))
+//
 // A [Patch] is a Go value, an [Object] that can also hold nulls and directives, or a [JSONPatch]. A
-// base is encoded once, merged as a tree of JSON, and the result is decoded once. A patch copies
-// only what it reaches.
+// base and each patch are encoded once, merged as trees of JSON, and the result is decoded once.
 //
 // The [History] of a result has the claims on each field, in the order of writing. Package conflict
 // finds in it the fields on which patches disagree. [Note] lists what a merge made of fields that a
 // patch may not have meant.
+//
+// Some names serve other packages of the project. Package conflict searches a history by
+// [History.Disputes], [History.Patched] and [History.Type]. Package render shows its history on the
+// JobSet and on each Job and Pod by [History.On], [History.Fork] and [History.Rename], and hands in
+// what it has encoded by [Trees]. The program reads the fields of live objects by [FieldsV1Paths],
+// asks for [History.IsLive], names the flag of an [OptionError], and explains a [TypeError].
 //
 // Its first file to read is patch.go.
 package merge

@@ -81,14 +81,11 @@ func (m *merger) errNoKey(index int, key string) error {
 
 // reencode returns JSON as a Go type encodes it.
 func reencode(of reflect.Type, from any) (any, error) {
-	value := reflect.New(of)
-	if !tree.Decode(from, value.Interface()) {
-		value = reflect.New(of)
-		if err := decode(value.Elem(), from); err != nil {
-			return nil, err
-		}
+	value := reflect.New(of).Interface()
+	if err := decode(from, value); err != nil {
+		return nil, err
 	}
-	return tree.Value(value.Interface())
+	return tree.Value(value)
 }
 
 // keyed returns the node of an entry, an item or an element.

@@ -248,7 +248,23 @@ func (s *objectStep) set() setStep {
 // yields the presence of an item of a list-map, of an empty struct, and of a list or a map that a
 // patch left empty. The merge key of an item is not a leaf. A field that a null emptied has a nil
 // as its last claim.
-func (o *History) All() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(false) }
+func (o *History) All() iter.Seq2[fieldpath.Path, []Claim] {
+	return func(yield func(fieldpath.Path, []Claim) bool) {
+		o := o.orEmpty()
+		if all := yield; len(o.within) > 0 {
+			yield = func(path fieldpath.Path, claims []Claim) bool {
+				rest := o.rest(path)
+				return rest == nil || all(rest, claims)
+			}
+		}
+		if o.isObject() {
+			o.objectClaims(yield)
+			return
+		}
+		w := walk{log: o.log, yield: yield, empties: true}
+		w.value(o.log.root, o.tree(), o.log.top, nil)
+	}
+}
 
 // rest returns a path in the value as one in the part, nil for a field outside.
 func (o *History) rest(path fieldpath.Path) fieldpath.Path {
@@ -266,27 +282,6 @@ func (o *History) Of(path fieldpath.Path) []Claim {
 		}
 	}
 	return nil
-}
-
-// Reached yields what All yields, without the fields and items of a Go type that only the base set.
-func (o *History) Reached() iter.Seq2[fieldpath.Path, []Claim] { return o.walked(true) }
-
-func (o *History) walked(reached bool) iter.Seq2[fieldpath.Path, []Claim] {
-	return func(yield func(fieldpath.Path, []Claim) bool) {
-		o := o.orEmpty()
-		if all := yield; len(o.within) > 0 {
-			yield = func(path fieldpath.Path, claims []Claim) bool {
-				rest := o.rest(path)
-				return rest == nil || all(rest, claims)
-			}
-		}
-		if o.isObject() {
-			o.objectClaims(yield)
-			return
-		}
-		w := walk{log: o.log, yield: yield, reached: reached, empties: true}
-		w.value(o.log.root, o.tree(), o.log.top, nil)
-	}
 }
 
 // FieldsV1 yields the fields that each layer owns, in the format of metadata.managedFields.

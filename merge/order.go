@@ -205,27 +205,6 @@ func distinctOf(old, patch []string) (union []string, order []int32) {
 	return union, order
 }
 
-// keysOfPatch returns the keys of the items of a patch's list.
-func keysOfPatch(t *schema.Type, items []any) []patchKey {
-	keys := make([]patchKey, len(items))
-	for i, item := range items {
-		keys[i].text, keys[i].ok = itemName(t, item)
-	}
-	return keys
-}
-
-// secondOf returns the place of the first item of a patch's list whose key an earlier one has, or
-// -1.
-func secondOf(names []patchKey) int {
-	firsts := firstsOf(names)
-	for i, name := range names {
-		if name.ok && firsts.find(i, name.text) >= 0 {
-			return i
-		}
-	}
-	return -1
-}
-
 // distinct returns an error if two items of a patch's list share a key, unless the plan's rules
 // allow it.
 func (m *merger) distinct(t *schema.Type, names []patchKey) error {

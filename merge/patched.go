@@ -76,9 +76,6 @@ func (f PatchedField) Claims() []Claim {
 	return claims
 }
 
-// HasSeveral reports whether patches reached more than one field directly within this one.
-func (f PatchedField) HasSeveral() bool { return len(f.at.within()) > 1 }
-
 // Overrides reports whether patches changed the base's value: the base claims the field, and
 // another value is in force.
 func (f PatchedField) Overrides() bool {

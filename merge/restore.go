@@ -234,12 +234,12 @@ func (r restoring) members(t *schema.Type, in, from Object, pattern fieldpath.Pa
 // items returns a list-map with the base's items, or a set with its elements. Missing ones follow
 // the others.
 func (r restoring) items(t *schema.Type, in, from []any, pattern fieldpath.Path) []any {
-	keys, left := listKeys(t, from), map[string][]int{}
+	keys, left := keysOf(t, from), map[string][]int{}
 	for i, key := range keys {
 		left[key] = append(left[key], i)
 	}
 	list := make([]any, 0, len(in))
-	for i, key := range listKeys(t, in) {
+	for i, key := range keysOf(t, in) {
 		item, places := in[i], left[key]
 		var base any
 		if len(places) > 0 { // the first item of the key, for the first one
@@ -267,18 +267,6 @@ func (r restoring) items(t *schema.Type, in, from []any, pattern fieldpath.Path)
 		list = append(list, r.value(t.Elem, item, from[i], fieldpath.Fields(t.Key)))
 	}
 	return list
-}
-
-// listKeys returns the log's keys of the items of a list.
-func listKeys(t *schema.Type, list []any) []string {
-	if t.GoType() != nil {
-		return itemKeys(t, list)
-	}
-	keys := make([]string, len(list))
-	for i := range keys {
-		keys[i], _ = itemKeyOf(t, list[i]) // it has one, as was checked
-	}
-	return keys
 }
 
 // firstOf returns a value, or else another one.

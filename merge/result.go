@@ -2,7 +2,6 @@ package merge
 
 import (
 	"errors"
-	"reflect"
 	"slices"
 
 	"github.com/trainweld/trainweld/merge/tree"
@@ -93,13 +92,9 @@ func (m *merger) base(base any, o *options) (Object, error) {
 
 // decodeResult decodes a merged tree into a pointer to a Go value, and shares no memory with it.
 func (p *plan) decodeResult(value Object, into any, fills bool) error {
-	if !tree.Decode(value, into) {
-		if err := decode(reflect.ValueOf(into).Elem(), value); err != nil {
-			return err
-		}
-	}
-	if fills {
+	err := decode(value, into)
+	if fills && err == nil {
 		p.defaults.Fill(into)
 	}
-	return nil
+	return err
 }

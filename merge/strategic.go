@@ -315,7 +315,7 @@ func (m *merger) replaceItems(at *node, old, items []any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := itemKeys(t, made)
+	keys := keysOf(t, made)
 	first := ranks(keys, keys)
 	// duplicates go together
 	return reordered(made, arrange(len(keys), first, slices.Repeat([]int32{-1}, len(keys)))), nil
@@ -411,7 +411,7 @@ func (m *merger) deleteElements(parent *node, into Object, directive string, val
 		}
 		child := m.log.child(parent, f, "")
 		m.recordBase(child, list)
-		texts := elementTexts(f.Type, named)
+		texts := keysOf(f.Type, named)
 		left := slices.DeleteFunc(slices.Clone(list), func(element any) bool {
 			return slices.Contains(texts, keyTypeOf(f.Type).text(element))
 		})
@@ -440,7 +440,7 @@ func (m *merger) ordered(parent *node, f *schema.StructField, into, patch Object
 	if err != nil || !inBase && !inPatch {
 		return err
 	}
-	before := itemKeys(f.Type, list)
+	before := keysOf(f.Type, list)
 	at := m.log.child(parent, f, "")
 	if !inBase {
 		plain, err := m.plainItems(f.Type, items)
@@ -461,7 +461,7 @@ func (m *merger) ordered(parent *node, f *schema.StructField, into, patch Object
 			return err
 		}
 		if list, _ = into[f.Name].([]any); inBase && f.Type.Kind == schema.Set {
-			before, _ = dedupe(before, elementTexts(f.Type, items))
+			before, _ = dedupe(before, keysOf(f.Type, items))
 		}
 	}
 	if list == nil {

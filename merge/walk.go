@@ -24,7 +24,6 @@ type walk struct {
 	// it.
 	emptiedAround bool
 	decided       bool // whether a policy decided the current field
-	reached       bool // omit what only the base set
 	// yield the lists and maps that patches left without parts, which no set of fields names
 	empties bool
 }
@@ -79,7 +78,7 @@ func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at *
 			continue
 		}
 		child := at.find(f, "")
-		if w.isUnreached(child) || v[f.Name] == nil && child == nil {
+		if v[f.Name] == nil && child == nil {
 			continue
 		}
 		if !w.field(f, v[f.Name], child, path.Append(fieldpath.Field(f.Name))) {
@@ -112,9 +111,6 @@ func (w *walk) list(t *schema.Type, v []any, at *node, path fieldpath.Path) bool
 				w.owner = first.createdBy // of the patch that made the item, with its duplicates
 			}
 		}
-		if w.isUnreached(child) {
-			continue
-		}
 		item := path.Append(itemStep(t, text))
 		if !w.presence(true, child, item) || !w.parts(t.Elem, isKey, value, child, item) {
 			return false
@@ -136,14 +132,13 @@ func (w *walk) list(t *schema.Type, v []any, at *node, path fieldpath.Path) bool
 
 func (w *walk) set(t *schema.Type, v []any, at *node, path fieldpath.Path) bool {
 	there := map[string]bool{}
-	for _, element := range elementTexts(t, v) {
+	for _, element := range keysOf(t, v) {
 		if there[element] {
 			continue // a path cannot distinguish duplicates
 		}
 		there[element] = true
 		child := at.find(nil, element)
-		if !w.isUnreached(child) &&
-			!w.presence(true, child, path.Append(fieldpath.Element(element))) {
+		if !w.presence(true, child, path.Append(fieldpath.Element(element))) {
 			return false
 		}
 	}
@@ -157,10 +152,7 @@ func (w *walk) set(t *schema.Type, v []any, at *node, path fieldpath.Path) bool 
 }
 
 func (w *walk) mapping(v Object, at *node, path fieldpath.Path) bool {
-	keys := at.childNames()
-	if !w.isUnreached(nil) {
-		keys = slices.AppendSeq(keys, maps.Keys(v))
-	}
+	keys := slices.AppendSeq(at.childNames(), maps.Keys(v))
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
 		value, has := v[key]
@@ -212,11 +204,6 @@ func (w *walk) presence(isThere bool, at *node, path fieldpath.Path) bool {
 		owner = maker // a patch that says nothing within it
 	}
 	return w.yield(path, []Claim{w.log.export(owner, Presence{}, path)})
-}
-
-// isUnreached reports whether to omit a field without a node.
-func (w *walk) isUnreached(at *node) bool {
-	return w.reached && at == nil && w.owner == baseLayer
 }
 
 // null records a claim that emptied a field.

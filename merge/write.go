@@ -111,7 +111,7 @@ func (w writer) value(at *node, before, now any) {
 	case schema.Set:
 		b, _ := before.([]any)
 		n, _ := now.([]any)
-		w.set(at, elementTexts(at.typ, b), elementTexts(at.typ, n))
+		w.set(at, keysOf(at.typ, b), keysOf(at.typ, n))
 	default:
 		w.leaf(at, before, now)
 	}

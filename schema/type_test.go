@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	mergetree "github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -107,6 +108,15 @@ func TestTypeOf_Recursive(t *testing.T) {
 	}
 	if got := schema.TypeOf(nil); got != nil {
 		t.Errorf("TypeOf(nil) = %v, want nil", got)
+	}
+	fields, err := mergetree.Fields(&step{embedded: &embedded{embedded: nil, Zone: "z"}})
+	if err != nil || fields["zone"] != "z" {
+		t.Errorf("the encoding is %v, %v", fields, err)
+	}
+	for name := range fields {
+		if compiled.Field(name) == nil {
+			t.Errorf("Field(%s) = nil, and the encoding has it", name)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	coscheduling "sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/oracle"
 )
 
@@ -50,15 +51,24 @@ func Typed(object Object) (Object, error) {
 // Diff returns the differences between two sets of objects of the given kinds, with a minus before
 // upstream's lines. It returns "" if they are equal.
 func Diff(want, got []Object, kinds []string) (string, error) {
-	wanted, err := byName(want, kinds)
-	if err != nil {
-		return "", fmt.Errorf("upstream: %w", err)
+	wanted, made, err := bothByName(want, got, kinds)
+	return cmp.Diff(wanted, made), err
+}
+
+// Differing returns the number of values in which they differ.
+func Differing(want, got []Object, kinds []string) (int, error) {
+	wanted, made, err := bothByName(want, got, kinds)
+	return fuzz.Differing(wanted, made), err
+}
+
+func bothByName(want, got []Object, kinds []string) (wanted, made map[string]any, err error) {
+	if wanted, err = byName(want, kinds); err != nil {
+		return nil, nil, fmt.Errorf("upstream: %w", err)
 	}
-	made, err := byName(got, kinds)
-	if err != nil {
-		return "", fmt.Errorf("trainweld: %w", err)
+	if made, err = byName(got, kinds); err != nil {
+		return nil, nil, fmt.Errorf("trainweld: %w", err)
 	}
-	return cmp.Diff(wanted, made), nil
+	return wanted, made, nil
 }
 
 func byName(objects []Object, kinds []string) (map[string]any, error) {

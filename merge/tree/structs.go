@@ -54,7 +54,10 @@ func (s Structs) Names(t reflect.Type) []string {
 	return names
 }
 
-func fieldsOf(t reflect.Type) []Field {
+// fieldsOf returns the fields of a struct, which may be inlined in others. A struct that is inlined
+// in itself has no more fields by that.
+func fieldsOf(t reflect.Type, around ...reflect.Type) []Field {
+	around = append(slices.Clip(around), t)
 	fields := make([]Field, 0, t.NumField())
 	var inlined []reflect.StructField
 	for i := range t.NumField() {
@@ -86,7 +89,11 @@ func fieldsOf(t reflect.Type) []Field {
 	}
 	// A field of the struct hides a field with the same name in an inlined struct.
 	for _, outer := range inlined {
-		for _, f := range fieldsOf(Concrete(outer.Type)) {
+		inner := Concrete(outer.Type)
+		if slices.Contains(around, inner) {
+			continue
+		}
+		for _, f := range fieldsOf(inner, around...) {
 			if !slices.ContainsFunc(fields, func(g Field) bool { return g.Name == f.Name }) {
 				f.Index = append(slices.Clone(outer.Index), f.Index...)
 				fields = append(fields, f)

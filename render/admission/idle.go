@@ -33,7 +33,7 @@ type facts struct {
 // value of the patch.
 func (c *checker) facts() facts {
 	f := facts{map[merge.Owner]bool{}, map[merge.Owner]bool{}, map[merge.Owner]bool{}}
-	for path, claims := range c.merged.History.Reached() {
+	for path, claims := range c.merged.History.All() {
 		last := len(claims) - 1
 		if _, isField := path[len(path)-1].Field(); !isField &&
 			claims[0].Owner == runtimepatch.RuntimeLayer &&

@@ -27,6 +27,9 @@ func TestUnread_Rules(t *testing.T) {
 		return strings.NewReplacer("- name: node\n", "- name: "+name+"\n", "{name: torch}",
 			"{name: torch"+metadata+"}").Replace(torchRuntime)
 	}
+	env := func(name string) string {
+		return jobYAML("\ttrainer: {env: [{name: " + name + ", value: a}]}\n")
+	}
 	const twenty = "abcdefghijklmnopqrst"
 	deprecated := strings.NewReplacer("ClusterTrainingRuntime", "TrainingRuntime", "{name: torch}",
 		"{name: torch, namespace: default, labels: {trainer.kubeflow.org/support: deprecated}}").Replace(torchRuntime)
@@ -46,9 +49,15 @@ func TestUnread_Rules(t *testing.T) {
 		before, after string // the codes
 		reason        string
 	}{
-		{release.MPIPrteEnv, policy("mpi: {}"),
-			jobYAML("\ttrainer: {env: [{name: PRTE_MCA_plm_ssh_args, value: a}]}\n"), "", "TW513",
+		{release.MPIPrteEnv, policy("mpi: {}"), env("PRTE_MCA_plm_ssh_args"), "", "TW513",
 			"reserved since"},
+		{release.MPIPrteEnv, policy("mpi: {}"), env("PRTE_MCA_prte_default_hostfile"), "", "TW513",
+			"so is this one"},
+		{release.MPIPrteEnv, policy("mpi: {}"), env("PRTE_MCA_prte_keep_fqdn_hostnames"), "",
+			"TW513", "and this one"},
+		{release.MPIPrteEnv, policy("mpi: {}"), env("PRTE_MCA_prte_set_default_slots"), "", "TW513",
+			"and this one"},
+		{release.MPIPrteEnv, policy("mpi: {}"), env("PRTE_MCA_other"), "", "", "no other is"},
 		{release.FluxUnchecked, policy("flux: {numProcPerNode: 1}"),
 			jobYAML("\ttrainer: {numProcPerNode: 0, numNodes: 1}\n"), "TW516", "TW502",
 			"the definition says it"},
@@ -77,6 +86,14 @@ func TestUnread_Rules(t *testing.T) {
 		{"", torchRuntime,
 			jobYAML("\ttrainer: {resourceClaimsPerNode: [{name: '', resourceClaimTemplateName: " +
 				"b}]}\n"), "TW101", "TW501 TW602", "a name has a character"},
+		{"", torchRuntime,
+			jobYAML("\ttrainer: {resourceClaimsPerNode: [" + strings.Repeat(
+				"{name: a, resourceClaimTemplateName: b}, ", 33) + "]}\n"), "TW101",
+			"TW208 TW501", "at most 32"},
+		{release.ClaimsExist,
+			strings.Replace(torchRuntime, "containers:\n", "initContainers: [{name: init, image: "+
+				"i, resources: {claims: [{name: a}]}}]\n\t\t\t\t\t\t\t\tcontainers:\n", 1),
+			jobYAML(""), "TW602", "TW521", "init containers count"},
 		{"", torchRuntime,
 			jobYAML(patchYAML(
 				"{spec: {resourceClaims: [{name: a, resourceClaimName: b}], containers: [{name: " +

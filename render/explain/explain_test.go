@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render/explain"
 )
 
@@ -24,76 +25,19 @@ func ExampleField() {
 // TestField explains paths as a person writes them. Each row wants a part of the rule.
 func TestField(t *testing.T) {
 	const pod = "spec.replicatedJobs.template.spec.template.spec."
-	for _, c := range []struct{ reason, text, path, says string }{
-		{"a path as a finding shows it",
-			`.spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]`,
-			`.spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]`,
-			"managers that set different values are in conflict"},
-		{"from memory, as kubectl explain takes it", pod + "nodeSelector",
-			".spec.replicatedJobs[*].template.spec.template.spec.nodeSelector", "key by key"},
-		{"the key of a map behind a dot", pod + "nodeSelector.pool",
-			`.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector["pool"]`,
-			"replaced: the last patch"},
-		{"an item without its key's name or quotes", "spec.replicatedJobs[node].replicas",
-			`.spec.replicatedJobs[name="node"].replicas`, "spec.trainer.numNodes"},
-		{"the end of a path", "nodeSelector",
-			".spec.replicatedJobs[*].template.spec.template.spec.nodeSelector", "key by key"},
-		{"a list by key", pod + "volumes",
-			".spec.replicatedJobs[*].template.spec.template.spec.volumes", "item by item, by name"},
-		{"an atomic list", pod + "tolerations",
-			".spec.replicatedJobs[*].template.spec.template.spec.tolerations",
-			"replaced whole: a patch that sets it drops"},
-		{"within an atomic list", pod + "tolerations.key",
-			".spec.replicatedJobs[*].template.spec.template.spec.tolerations[*].key",
-			"with all of .spec.replicatedJobs[*].template.spec.template.spec.tolerations"},
-		{"any item of an atomic list", pod + "tolerations[*].key",
-			".spec.replicatedJobs[*].template.spec.template.spec.tolerations[*].key",
-			"with all of .spec.replicatedJobs[*].template.spec.template.spec.tolerations"},
-		{"any item of a list, by a star", pod + "volumes[*].emptyDir",
-			".spec.replicatedJobs[*].template.spec.template.spec.volumes[*].emptyDir",
-			"excludes hostPath"},
-		{"the key of a map that is a number", "nodeSelector[7]",
-			`.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector["7"]`,
-			"replaced: the last patch"},
-		{"an element of a set", `spec.replicatedJobs.template.spec.template.metadata.finalizers[a]`,
-			`.spec.replicatedJobs[*].template.spec.template.metadata.finalizers[="a"]`, "scalar"},
-		{"a member of a union", pod + "volumes.emptyDir",
-			".spec.replicatedJobs[*].template.spec.template.spec.volumes[*].emptyDir",
-			"excludes hostPath"},
-		{"the other side of a union", pod + "containers.env.valueFrom",
-			".spec.replicatedJobs[*].template.spec.template.spec.containers[*].env[*].valueFrom",
-			"excludes value:"},
-		{"a discriminator", pod + "securityContext.seccompProfile.type",
-			".spec.replicatedJobs[*].template.spec.template.spec.securityContext.seccompProfile.type", "says which of the fields counts"},
-		{"any element of a set",
-			`spec.replicatedJobs.template.spec.template.metadata.finalizers[*]`,
-			`.spec.replicatedJobs[*].template.spec.template.metadata.finalizers[*]`, "scalar"},
-		{"a set", "spec.replicatedJobs.template.spec.template.metadata.finalizers",
-			".spec.replicatedJobs[*].template.spec.template.metadata.finalizers", "united"},
-		{"the webhook's ban on variables", pod + `containers[name="node"].env`,
-			`.spec.replicatedJobs[*].template.spec.template.spec.containers[name="node"].env`,
-			"spec.trainer.env of the TrainJob: no patch"},
-		{"the variables of any container", pod + "containers.env",
-			".spec.replicatedJobs[*].template.spec.template.spec.containers[*].env",
-			"not of containers called node"},
-		{"a container that has no section in the TrainJob", pod + "containers[name=sidecar].image",
-			`.spec.replicatedJobs[*].template.spec.template.spec.containers[name="sidecar"].image`,
-			"the runtime's template only"},
-		{"a field that the TrainJob decides", "spec.suspend", ".spec.suspend",
-			"spec.suspend of the TrainJob"},
-		{"a field that no patch reaches", "spec.successPolicy", ".spec.successPolicy",
-			"the runtime's template only"},
-	} {
-		rule, err := explain.Field(c.text)
+	for _, c := range casefile.Table[struct {
+		Reason, Text, Path, Says string
+	}](t, "testdata/fields.yaml") {
+		rule, err := explain.Field(c.Text)
 		if err != nil {
-			t.Errorf("%s: %v", c.reason, err)
+			t.Errorf("%s: %v", c.Reason, err)
 			continue
 		}
-		if got := rule.Path.String(); got != c.path {
-			t.Errorf("%s: %s is %s, want %s", c.reason, c.text, got, c.path)
+		if got := rule.Path.String(); got != c.Path {
+			t.Errorf("%s: %s is %s, want %s", c.Reason, c.Text, got, c.Path)
 		}
-		if all := fmt.Sprintf("%+v", rule); !strings.Contains(all, c.says) {
-			t.Errorf("%s: %s does not say %q:\n%s", c.reason, c.text, c.says, all)
+		if all := fmt.Sprintf("%+v", rule); !strings.Contains(all, c.Says) {
+			t.Errorf("%s: %s does not say %q:\n%s", c.Reason, c.Text, c.Says, all)
 		}
 	}
 }

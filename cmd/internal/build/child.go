@@ -157,9 +157,6 @@ func (f *treeFiles) trace(top string, asked request) answer {
 	kustomizer := krusty.MakeKustomizer(krusty.MakeDefaultOptions())
 	source := origins.Source{Read: f.read, Dir: f.dir}
 	source.Build = func(dir string, instead map[string][]byte) ([][]byte, error) {
-		if asked.SetsSchema {
-			openapi.ResetOpenAPI()
-		}
 		files := *f
 		files.instead = instead
 		objects, err := kustomizer.Run(&files, dir)
@@ -173,6 +170,11 @@ func (f *treeFiles) trace(top string, asked request) answer {
 			}
 		}
 		return made, nil
+	}
+	if asked.SetsSchema { // that of the whole build is the schema of each base
+		if _, err := kustomizer.Run(f, top); err != nil {
+			return answer{Error: err.Error()}
+		}
 	}
 	if kind, name, ok := strings.Cut(asked.Object, "/"); ok {
 		needed, err := origins.Needed(source, top, kind, name)

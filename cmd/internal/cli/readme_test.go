@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -42,6 +43,43 @@ func TestREADMECommands(t *testing.T) {
 			t.Errorf("found %d commands in %s; this test looks for other blocks", commands,
 				document)
 		}
+	}
+}
+
+// TestDocs_Names holds that the pages name no declaration of a promised package that it lacks. The
+// changelog also names former ones.
+func TestDocs_Names(t *testing.T) {
+	api := map[string]string{}
+	for _, name := range promised {
+		text, err := os.ReadFile(
+			filepath.Join(repository, "docs", "api", strings.ReplaceAll(name, "/", "-")+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		api[path.Base(name)] = string(text)
+	}
+	documents, err := filepath.Glob(filepath.Join(repository, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	span, found := regexp.MustCompile("`([a-z]+)\\.([A-Z]\\w*)"), 0
+	for _, document := range append(documents, filepath.Join(repository, "README.md")) {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range span.FindAllStringSubmatch(string(text), -1) {
+			declared, isPromised := api[m[1]]
+			if !isPromised || filepath.Base(document) == "CHANGELOG.md" {
+				continue
+			}
+			if found++; !regexp.MustCompile(`\b` + m[2] + `\b`).MatchString(declared) {
+				t.Errorf("%s names %s.%s, which is no declaration", document, m[1], m[2])
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("the pages name %d declarations; this test looks for other names", found)
 	}
 }
 

@@ -45,6 +45,7 @@ func readers() map[string]string {
 		"cmd/internal/pipeline":             "cmd/internal/cli.FuzzCommands",
 		"cmd/internal/resourcelist":         "cmd/internal/resourcelist.FuzzRead",
 		"render/admission/serverside":       ownData,
+		"internal/casefile":                 testedTexts,
 		"internal/testenv":                  testedTexts,
 		"internal/yamltext":                 "internal/yamltext.FuzzToJSON",
 		"cmd/internal/workspace":            "cmd/internal/cli.FuzzCommands",

@@ -238,7 +238,7 @@ func (d *Dump) familyFor(id fieldpath.Object) (*Family, finding.List) {
 				Code: codes.UnknownOldObject, Severity: finding.Error, Object: o.ID, Path: at,
 				Position: o.Position(at),
 				Message: fmt.Sprintf("Duplicate value: the dump holds more than one %s of %s",
-					o.ID.Kind, id), Remedy: finding.Remedy{Text: "take one dump of one cluster"},
+					o.ID.Kind, id), Remedy: finding.Remedy{Text: "use one dump of one cluster"},
 			})
 		}
 		return f, found

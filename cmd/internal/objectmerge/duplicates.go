@@ -314,7 +314,7 @@ func (c *unionCheck) memberClaims(object merge.Object, path fieldpath.Path,
 // index finds the managers' claims in force.
 func (c *unionCheck) index() {
 	c.exact, c.within = map[string]merge.Claim{}, map[string]merge.Claim{}
-	for at, claims := range c.owners.Reached() {
+	for at, claims := range c.owners.All() {
 		last := claims[len(claims)-1]
 		if _, ok := last.Owner.Manager(); !ok || last.Value == nil {
 			continue

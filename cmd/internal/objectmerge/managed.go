@@ -41,8 +41,8 @@ func (m *Object) AddManagedFields(merged *Result) error {
 	return nil
 }
 
-// All yields the claims of merged.Owners on what an input sets. The Go type also has the empty
-// values of required fields.
+// All yields the claims on what an input sets. The Go type also has the empty values of required
+// fields.
 func (m *Object) All(merged *Result) iter.Seq2[fieldpath.Path, []merge.Claim] {
 	if m.typ != option.StrategicType {
 		return merged.History.All()

@@ -50,13 +50,13 @@ func (t *tracer) layer(dir string) (*layer, error) {
 // bare returns the kustomization without its operations. It is never empty to kustomize.
 func (l *layer) bare() *types.Kustomization {
 	return &types.Kustomization{TypeMeta: l.TypeMeta, MetaData: &types.ObjectMeta{Name: "part"},
-		OpenAPI: l.OpenAPI, GeneratorOptions: l.GeneratorOptions}
+		GeneratorOptions: l.GeneratorOptions}
 }
 
 // isOneBase reports whether a kustomization adds one directory and nothing else. Then its first
 // build is that of the directory, which is done.
 func (l *layer) isOneBase(r *run) bool {
-	if len(l.Resources) != 1 || l.OpenAPI != nil {
+	if len(l.Resources) != 1 {
 		return false
 	}
 	_, isDir := r.Dir(filepath.Join(l.dir, l.Resources[0]))
@@ -64,12 +64,12 @@ func (l *layer) isOneBase(r *run) bool {
 }
 
 // rest returns the keys of a kustomization that the kustomization with all known operations lacks,
-// besides the order of the output.
+// besides the order of the output, and the schema, which counts from the beginning.
 func (l *layer) rest(part *types.Kustomization) (keys []string) {
 	has, done := reflect.ValueOf(l.Kustomization), reflect.ValueOf(*part)
 	for i, f := range slices.Collect(has.Type().Fields()) {
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if key != "" && key != "metadata" && key != "sortOptions" &&
+		if key != "" && !slices.Contains([]string{"metadata", "sortOptions", "openapi"}, key) &&
 			!reflect.DeepEqual(has.Field(i).Interface(), done.Field(i).Interface()) {
 			keys = append(keys, key)
 		}

@@ -51,7 +51,8 @@ type Operation struct {
 	Component bool `json:",omitempty"`
 }
 
-// New traces the build of a directory, which must succeed.
+// New traces the build of a directory, which must succeed. Kustomize keeps a schema that the build
+// sets for the whole process, and it is that of all bases: build the directory first.
 func New(s Source, dir string) (*Trace, error) {
 	t := &tracer{Source: s, dir: dir, layers: map[string]*layer{}, bases: map[string][]*object{}}
 	objects, err := t.trace(dir)
@@ -116,6 +117,9 @@ type run struct {
 // operation more.
 func (r *run) layer(l *layer) error {
 	part := l.bare()
+	if l.dir == r.tracer.dir {
+		part.OpenAPI = l.OpenAPI // of others, only what they set in the build of that one counts
+	}
 	for _, op := range r.operations(l) {
 		op.include(part)
 		var err error

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -286,6 +287,36 @@ spec:
 			t.Errorf("%s: %s is set at %s:%d, and not at %s:%d", c.reason, c.path, at.File, at.Line,
 				c.file, c.line)
 		}
+	}
+}
+
+// TestTrace_Schema holds that the schema of the built directory is that of its bases, whatever they
+// set: with one that lacks Deployments, a patch of the base replaces the containers.
+func TestTrace_Schema(t *testing.T) {
+	openapi.ResetOpenAPI() // kustomize keeps it for the whole process
+	defer openapi.ResetOpenAPI()
+	const patch = "openapi: {version: v1.21.2}\npatches:\n- path: patch.yaml\n"
+	files := strings.Replace(sample, "configMapGenerator:", patch+"configMapGenerator:", 1)
+	source := sourceOf(treeOf(t, strings.Replace(files, "resources: [../base]",
+		"resources: [../base]\nopenapi: {path: schema.json}", 1)+`-- /r/prod/schema.json --
+{"definitions": {}}
+-- /r/base/patch.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, image: web:3, args: [c]}]}}}
+`))
+	_, err := source.Build("/r/prod", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := origins.New(source, "/r/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "containers[1].name#1 web patches[0] ../base/patch.yaml:4"
+	if got := shown(trace); !strings.Contains(got, name) {
+		t.Errorf("the containers of the base stay:\n%s", got)
 	}
 }
 

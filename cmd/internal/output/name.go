@@ -34,7 +34,7 @@ func WriteNames(w io.Writer, objects iter.Seq2[any, error]) error {
 func nameOf(o any) (string, error) {
 	object, ok := o.(runtime.Object)
 	if !ok {
-		return "", fmt.Errorf("%T is no object of an API", o)
+		return "", fmt.Errorf("%T is not an API object", o)
 	}
 	metadata, err := meta.Accessor(object)
 	if err != nil {

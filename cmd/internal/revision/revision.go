@@ -195,7 +195,8 @@ func openRevision(rev string, flags workspace.Flags) (*Side, error) {
 		if err := files.Outside(path); err != nil {
 			_ = files.Close() // nothing was read
 			return nil, exit.Usage(fmt.Errorf(
-				"%s %w: --git compares the files of one; give a runtime of another place by -r",
+				"%s %w: --git compares the files of one repository; name a runtime outside of it "+
+					"with -r",
 				path, err))
 		}
 	}

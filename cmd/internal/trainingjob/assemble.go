@@ -37,8 +37,7 @@ func (c *conversion) assemble() *Result {
 	runtime.Spec.Template.Annotations = annotations
 	runtime.Spec.MLPolicy = &trainer.MLPolicy{MLPolicySource: c.ml}
 	if c.trainerRole() != nil {
-		one := int32(1)
-		runtime.Spec.MLPolicy.NumNodes = &one
+		runtime.Spec.MLPolicy.NumNodes = new(int32(1))
 	} else {
 		runtime.Spec.MLPolicy = nil
 	}
@@ -77,8 +76,7 @@ func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.Replic
 	case r.jobPerPod:
 		out.Replicas = r.count
 	default:
-		count, completions := r.count, r.count
-		spec.Parallelism, spec.Completions = &count, &completions
+		spec.Parallelism, spec.Completions = new(r.count), new(r.count)
 	}
 	if r.after != "" {
 		out.DependsOn = []jobset.DependsOn{{Name: r.after, Status: jobset.DependencyReady}}
@@ -96,16 +94,14 @@ func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.Replic
 		path := r.path(fieldpath.Field("containers"), fieldpath.Item("name", old))
 		injected := r.env(old)
 		c.namePorts(container, path)
-		if r.isTrainer && old == r.main {
-			if c.ml.MPI == nil {
-				c.fillTrainer(job.Spec.Trainer, container, injected, path)
-			} else {
-				container.Env = c.withEnv(container.Env, injected, path)
-				c.moveCommand(job.Spec.Trainer, container)
-			}
+		isTraining := r.isTrainer && old == r.main
+		if isTraining && c.ml.MPI == nil {
+			c.fillTrainer(job.Spec.Trainer, container, injected, path)
 			continue
 		}
-		container.Env = c.withEnv(container.Env, injected, path)
+		if container.Env = c.withEnv(container.Env, injected, path); isTraining {
+			c.moveCommand(job.Spec.Trainer, container)
+		}
 	}
 	return out
 }
@@ -122,8 +118,7 @@ const (
 func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container,
 	injected []corev1.EnvVar, path fieldpath.Path) {
 	if len(container.Image) <= maxImage {
-		image := container.Image
-		t.Image = &image
+		t.Image = new(container.Image)
 	}
 	c.moveCommand(t, container)
 	if len(container.Resources.Claims) == 0 &&
@@ -172,7 +167,6 @@ func (c *conversion) moveCommand(t *trainer.Trainer, container *corev1.Container
 
 // trainJob returns the TrainJob without values from the Pods.
 func (c *conversion) trainJob() *trainer.TrainJob {
-	group, kind := trainer.SchemeGroupVersion.Group, trainer.TrainingRuntimeKind
 	job := &trainer.TrainJob{
 		TypeMeta: metav1.TypeMeta{APIVersion: trainer.SchemeGroupVersion.String(),
 			Kind: trainer.TrainJobKind},
@@ -181,7 +175,9 @@ func (c *conversion) trainJob() *trainer.TrainJob {
 			Annotations: maps.Clone(c.meta.Annotations),
 		},
 		Spec: trainer.TrainJobSpec{
-			RuntimeRef: trainer.RuntimeRef{Name: c.meta.Name, APIGroup: &group, Kind: &kind}},
+			RuntimeRef: trainer.RuntimeRef{Name: c.meta.Name,
+				APIGroup: new(trainer.SchemeGroupVersion.Group),
+				Kind:     new(trainer.TrainingRuntimeKind)}},
 	}
 	delete(job.Annotations, corev1.LastAppliedConfigAnnotation)
 	for name := range c.meta.Labels {
@@ -194,8 +190,7 @@ func (c *conversion) trainJob() *trainer.TrainJob {
 		job.Spec.ActiveDeadlineSeconds = *s
 	}
 	if m := c.run.ManagedBy; m != nil && *m == kubeflow.MultiKueueController {
-		manager := *m
-		job.Spec.ManagedBy = &manager
+		job.Spec.ManagedBy = new(*m)
 	}
 	r := c.trainerRole()
 	if r == nil {
@@ -203,8 +198,7 @@ func (c *conversion) trainJob() *trainer.TrainJob {
 	}
 	job.Spec.Trainer = &trainer.Trainer{NumProcPerNode: c.procs, NumNodes: c.nodes}
 	if c.ml.MPI == nil {
-		nodes := r.count
-		job.Spec.Trainer.NumNodes = &nodes
+		job.Spec.Trainer.NumNodes = new(r.count)
 	}
 	return job
 }

@@ -96,7 +96,6 @@ func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 // mpiPolicy sets the number of processes and of nodes. The old controller counted a launcher with a
 // GPU as a node.
 func (c *conversion) mpiPolicy(slots *int32) {
-	implementation, home := trainer.MPIImplementationOpenMPI, sshHome
 	launcher := c.roles[len(c.roles)-1]
 	asNode := false
 	for _, container := range launcher.replica.pod().Containers {
@@ -106,17 +105,16 @@ func (c *conversion) mpiPolicy(slots *int32) {
 	}
 	perNode := ptr.Deref(slots, 1)
 	c.ml.MPI = &trainer.MPIMLPolicySource{
-		NumProcPerNode: &perNode, MPIImplementation: &implementation, SSHAuthMountPath: &home,
-		RunLauncherAsNode: &asNode}
+		NumProcPerNode: &perNode, MPIImplementation: new(trainer.MPIImplementationOpenMPI),
+		SSHAuthMountPath: new(sshHome), RunLauncherAsNode: &asNode}
 	c.procs = &perNode
 	if len(c.roles) == 1 {
 		return
 	}
-	nodes := c.roles[0].count
+	c.nodes = new(c.roles[0].count)
 	if asNode {
-		nodes++
+		*c.nodes++
 	}
-	c.nodes = &nodes
 }
 
 // launcherEnv returns the variables of the launcher that do not belong to kubectl exec. They keep
@@ -182,16 +180,18 @@ func (c *conversion) checkMPIPod(r *role) {
 	for i := range r.replica.pod().Containers {
 		container := &r.replica.pod().Containers[i]
 		at := r.path(fieldpath.Field("containers"), fieldpath.Item("name", container.Name))
+		unsupported := func(text string, at fieldpath.Path, help string) {
+			for _, name := range unsupportedPaths() {
+				if strings.Contains(text, name) {
+					c.reject(at, unsupportedReason(name), help)
+				}
+			}
+		}
 		texts := map[string][]string{"command": container.Command, "args": container.Args}
 		for _, field := range []string{"command", "args"} {
 			for k, text := range texts[field] {
-				for _, name := range unsupportedPaths() {
-					if strings.Contains(text, name) {
-						c.reject(at.Append(fieldpath.Field(field), fieldpath.Index(k)),
-							unsupportedReason(name),
-							"train with a fixed number of nodes, listed in /etc/mpi/hostfile")
-					}
-				}
+				unsupported(text, at.Append(fieldpath.Field(field), fieldpath.Index(k)),
+					"train with a fixed number of nodes, listed in /etc/mpi/hostfile")
 			}
 		}
 		var kept []corev1.EnvVar
@@ -208,11 +208,7 @@ func (c *conversion) checkMPIPod(r *role) {
 					"it is for Intel MPI, and the Trainer's policy sets up Open MPI only",
 					"use Open MPI, or write a runtime for Intel MPI by hand")
 			default:
-				for _, name := range unsupportedPaths() {
-					if strings.Contains(e.Value, name) {
-						c.reject(field, unsupportedReason(name), "remove it")
-					}
-				}
+				unsupported(e.Value, field, "remove it")
 			}
 			kept = append(kept, e)
 		}

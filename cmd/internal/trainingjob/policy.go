@@ -8,6 +8,7 @@ import (
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -56,13 +57,11 @@ func (c *conversion) jobSpec(r *role) batchv1.JobSpec {
 	}
 	switch {
 	case r.firstDecides && r.count > 1:
-		first := "0"
 		spec.SuccessPolicy = &batchv1.SuccessPolicy{
-			Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: &first}}}
+			Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: new("0")}}}
 	case r.anyDecides && r.count > 1:
-		one := int32(1)
 		spec.SuccessPolicy = &batchv1.SuccessPolicy{
-			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: &one}}}
+			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
 	}
 	if c.ends(r) {
 		spec.TTLSecondsAfterFinished = c.ttl()
@@ -82,14 +81,13 @@ func (c *conversion) newName(r *role) string {
 // failed with its first Pod, regardless of the limit. Without a limit it retried forever, where a
 // Job's default is 6.
 func (c *conversion) backoffLimit(r *role) *int32 {
-	limit := int32(math.MaxInt32)
 	switch {
 	case r.replica.spec.RestartPolicy == kubeflow.RestartPolicyNever:
-		limit = 0
+		return new(int32(0))
 	case c.run.BackoffLimit != nil:
-		limit = *c.run.BackoffLimit
+		return new(*c.run.BackoffLimit)
 	}
-	return &limit
+	return new(int32(math.MaxInt32))
 }
 
 // exitCodes fails the job on the permanent exit codes of ExitCode. Other codes count against the
@@ -125,21 +123,17 @@ const leastTTL = 60
 // the JobSet's own ttlSecondsAfterFinished. Trainer v2.3.0 recreates the deleted JobSet of a failed
 // TrainJob (pkg/controller/trainjob_controller.go), and the job would run again.
 func (c *conversion) ttl() *int32 {
-	ttl := c.run.TTLSecondsAfterFinished
-	if c.cleanPods() == kubeflow.CleanPodPolicyAll {
+	switch ttl := c.run.TTLSecondsAfterFinished; {
+	case c.cleanPods() == kubeflow.CleanPodPolicyAll:
 		return new(int32(leastTTL))
+	case ttl != nil:
+		return new(max(*ttl, leastTTL))
 	}
-	if ttl == nil {
-		return nil
-	}
-	return new(max(*ttl, leastTTL))
+	return nil
 }
 
 func (c *conversion) cleanPods() kubeflow.CleanPodPolicy {
-	if c.run.CleanPodPolicy == nil {
-		return kubeflow.CleanPodPolicyNone
-	}
-	return *c.run.CleanPodPolicy
+	return ptr.Deref(c.run.CleanPodPolicy, kubeflow.CleanPodPolicyNone)
 }
 
 // checkRunPolicy reports the fields of the run policy that change or are lost.

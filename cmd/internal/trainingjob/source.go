@@ -128,11 +128,10 @@ const maxReplicas = 100_000
 // defaults sets the defaults of a replica type and checks its values.
 func (c *conversion) defaults(r *replica) {
 	if r.spec.Replicas == nil {
-		n := int32(1)
+		r.spec.Replicas = new(int32(1))
 		if c.framework.replicas != nil {
-			n = c.framework.replicas(r.typ)
+			r.spec.Replicas = new(c.framework.replicas(r.typ))
 		}
-		r.spec.Replicas = &n
 	}
 	if n := r.count(); n < 0 || n > maxReplicas {
 		c.invalid(r.path.Append(fieldpath.Field("replicas")),

@@ -270,7 +270,7 @@ func (r *run) makeFolder(d *Dir, folder string) error {
 		return d.named(err)
 	}
 	if info, err := d.root.Lstat(folder); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s is there and no directory; remove it or write elsewhere",
+		return fmt.Errorf("%s exists and is not a directory; remove it or write elsewhere",
 			printable.Name(d.at(folder)))
 	}
 	return nil
@@ -332,7 +332,7 @@ func (d *Dir) replaces(name string, old fs.FileInfo) error {
 	if old.Mode().IsRegular() || old.Mode()&fs.ModeSymlink != 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is there and no file; remove it or write elsewhere",
+	return fmt.Errorf("%s exists and is not a file; remove it or write elsewhere",
 		printable.Name(d.at(name)))
 }
 

@@ -3,9 +3,37 @@ package origins_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/api/types"
 )
+
+// TestTree holds that generated trees have each field of a kustomization, besides those of charts,
+// which no build renders.
+func TestTree(t *testing.T) {
+	missing := map[string]bool{}
+	for f := range reflect.TypeFor[types.Kustomization]().Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		missing[key] = key != "" && !strings.HasPrefix(key, "helm")
+	}
+	for seed := range uint64(12) {
+		files, _ := newTree(seed)
+		for _, text := range files {
+			for line := range strings.Lines(text) {
+				key, _, _ := strings.Cut(line, ":")
+				delete(missing, key)
+			}
+		}
+	}
+	for key, is := range missing {
+		if is {
+			t.Errorf("no tree has %s", key)
+		}
+	}
+}
 
 // tree is a generated repository: files by their paths.
 type tree map[string]string
@@ -16,11 +44,14 @@ type generator struct {
 	files tree
 	count int
 	own   bool // has generators, transformers and configurations of its own
+	// schemas is whether the top has a schema, which all builds of the process read again.
+	schemas bool
 }
 
 // newTree returns a base, an overlay over it, one over that, and components of both.
 func newTree(seed uint64) (files tree, top string) {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), files: tree{}, own: seed%2 == 0}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), files: tree{}, own: seed%2 == 0,
+		schemas: seed%4 == 3}
 	g.base("/r/base")
 	g.component("/r/side")
 	g.component("/r/more")
@@ -53,7 +84,7 @@ spec:
       containers:
       - name: web
         image: registry.example.com/web:1
-        args: [a, %s]
+        args: [a, %s, $(SERVICE)]
         env:
         - {name: A, value: %s}
         - name: B
@@ -85,7 +116,29 @@ data:
 apiVersion: example.com/v1
 kind: Thing
 metadata: {name: thing}
-spec: {list: [{name: x, value: %s}, {name: y, value: b}], free: {k: %s}}
+spec:
+  list: [{name: x, value: %s}, {name: y, value: b}]
+  free: {k: %s}
+  ref: plain
+  other: {name: plain}
+`
+
+// crd says that a Thing names a ConfigMap.
+const crd = `{
+  "example.com/v1.Thing": {"Schema": {"properties": {"apiVersion": {"type": "string"},
+    "kind": {"type": "string"}, "spec": {"$ref": "example.com/v1.Spec"}}}},
+  "example.com/v1.Spec": {"Schema": {"properties": {"other": {"$ref": "example.com/v1.Other",
+    "x-kubernetes-object-ref-api-version": "v1", "x-kubernetes-object-ref-kind": "ConfigMap"}}}},
+  "example.com/v1.Other": {"Schema": {"properties": {"name": {"type": "string"}}}}
+}
+`
+
+// schema merges the list of a Thing by names.
+const schema = `{"definitions": {"v1.Thing": {"type": "object",
+  "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Thing"}],
+  "properties": {"spec": {"type": "object", "properties": {"list": {"type": "array",
+    "x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge",
+    "items": {"type": "object"}}}}}}}}
 `
 
 func (g *generator) base(dir string) {
@@ -98,6 +151,10 @@ func (g *generator) base(dir string) {
 		"- name: settings", "  literals: [mode=" + g.word("m") + "]", "  files: [app.conf]",
 		"  envs: [some.env]", "secretGenerator:",
 		"- {name: token, literals: [key=" + g.word("s") + "]}"}
+	if g.IntN(2) == 0 {
+		lines = append(lines, "vars:\n- name: SERVICE\n  objref: {apiVersion: v1, kind: Service, "+
+			"name: web}\n  fieldref: {fieldpath: metadata.name}")
+	}
 	g.write(dir, append(lines, g.operations(dir)...))
 }
 
@@ -108,12 +165,20 @@ func (g *generator) component(dir string) {
 
 func (g *generator) overlay(dir, base, component string) {
 	lines := []string{"resources: [" + base + "]"}
+	if g.IntN(4) == 0 {
+		lines = []string{"bases: [" + base + "]"}
+	}
 	if g.IntN(3) > 0 {
 		lines = append(lines, "components: ["+component+"]")
 	}
 	if g.IntN(2) == 0 {
-		lines = append(lines, "configMapGenerator:", "- name: settings", "  behavior: merge",
+		behavior := [...]string{"merge", "merge", "replace"}[g.IntN(3)]
+		lines = append(lines, "configMapGenerator:", "- name: settings", "  behavior: "+behavior,
 			"  literals:", "  - mode="+g.word("m"), "  - extra="+g.word("e"))
+	}
+	if g.schemas && strings.HasSuffix(dir, "top") {
+		g.files[dir+"/schema.json"] = schema
+		lines = append(lines, "openapi: {path: schema.json}")
 	}
 	g.write(dir, append(lines, g.operations(dir)...))
 }
@@ -144,15 +209,25 @@ func (g *generator) operations(dir string) []string {
 		"generatorOptions:\n  labels:\n    " + g.word("l") + ": " + g.word("v"),
 		"buildMetadata: [managedByLabel]",
 		"configurations: [config.yaml]",
+		"crds: [crd.json]",
+		"imageTags:\n- {name: side, newTag: " + g.word("t") + "}",
+		"metadata: {name: " + g.word("n") + "}",
+		[...]string{"sortOptions: {order: legacy}", "sortOptions: {order: fifo}", "sortOptions: " +
+			"{order: legacy, legacySortOptions: {orderFirst: [Service], orderLast: [Thing]}}",
+		}[g.IntN(3)],
+		"validators:\n- |\n  apiVersion: builtin\n  kind: AnnotationsTransformer\n" +
+			"  metadata: {name: valid}\n  fieldSpecs: [{path: metadata/annotations, create: true}]",
 		"generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n" +
 			"  metadata: {name: " + g.word("g") + "}\n  literals: [a=" + g.word("b") + "]",
 	}
 	g.files[dir+"/config.yaml"] = "nameReference:\n- kind: ConfigMap\n  fieldSpecs:\n" +
-		"  - {kind: Thing, path: spec/free/k}\n"
+		"  - {kind: Thing, path: spec/ref}\n"
+	g.files[dir+"/crd.json"] = crd
 	var lines []string
 	for _, text := range all {
 		key, _, _ := strings.Cut(text, ":")
-		isOwn := slices.Contains([]string{"generators", "transformers", "configurations"}, key)
+		isOwn := slices.Contains([]string{"generators", "transformers", "validators",
+			"configurations", "crds"}, key)
 		if g.IntN(3) == 0 && (g.own || !isOwn) {
 			lines = append(lines, text)
 		}
