@@ -96,6 +96,10 @@ func Find(owners *merge.History) Conflicts {
 	}
 	var found Conflicts
 	disputes := owners.Disputes()
+	left := make(map[string]int, len(disputes)) // their indexes, by path
+	for i, d := range disputes {
+		left[d.Path.String()] = i
+	}
 	for f := range owners.Patched() {
 		claims := f.Displaced()
 		if claims != nil {
@@ -103,17 +107,13 @@ func Find(owners *merge.History) Conflicts {
 			c.add(c.Path, claims)
 			found = append(found, c)
 		}
-		if len(disputes) > 0 {
-			path := f.Path()
-			disputes = slices.DeleteFunc(disputes, func(d merge.Dispute) bool {
-				if !slices.Equal(d.Path, path) {
-					return false
-				}
-				if claims == nil {
-					found = append(found, Conflict{Overlap, d.Path, d.Claims, d.Fields})
-				}
-				return true
-			})
+		if len(left) > 0 {
+			path := f.Path().String()
+			i, isDispute := left[path]
+			if isDispute && claims == nil {
+				found = append(found, overlapOf(disputes[i]))
+			}
+			delete(left, path)
 		}
 		for _, u := range f.Type().Unions {
 			if c, ok := union(f, u); ok {
@@ -121,11 +121,15 @@ func Find(owners *merge.History) Conflicts {
 			}
 		}
 	}
-	for _, d := range disputes { // no patch reached the field in the given order
-		found = append(found, Conflict{Overlap, d.Path, d.Claims, d.Fields})
+	for i, d := range disputes {
+		if at, isLeft := left[d.Path.String()]; isLeft && at == i { // no patch reached the field
+			found = append(found, overlapOf(d))
+		}
 	}
 	return found
 }
+
+func overlapOf(d merge.Dispute) Conflict { return Conflict{Overlap, d.Path, d.Claims, d.Fields} }
 
 func (c *Conflict) add(path fieldpath.Path, claims []merge.Claim) {
 	for _, claim := range claims {

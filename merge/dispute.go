@@ -2,6 +2,7 @@ package merge
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -26,13 +27,25 @@ type Dispute struct {
 // disputes finds disputes in a log.
 type disputes struct {
 	*log
-	patchers []int32 // the managers, in the order of their patches
-	// differ are the fields in which results differ, with their texts.
-	differ []fieldpath.Path
-	known  map[string]bool
-	first  any     // the result of the first order that can be merged
-	logs   []*log  // of these orders: of the first two if nobody acts, since each tells all
-	acting []int32 // the managers who can change what another patch means
+	patchers []int32         // the managers, in the order of their patches
+	places   map[Owner]int32 // of the managers in that order
+	// differ are the fields in which results differ. known has their texts, and around those of the
+	// fields around them.
+	differ        []fieldpath.Path
+	known, around map[string]bool
+	first         any     // the result of the first order that can be merged
+	logs          []*log  // of these orders: of the first two if nobody acts, since each tells all
+	acting        []int32 // the managers who can change what another patch means
+	// What the orders and the patches say of the fields, by their paths. A report asks for many.
+	nodes   []map[string]*node
+	emptied map[string]bool
+	held    map[string][]holding
+}
+
+// A holding is what a patch holds at a field.
+type holding struct {
+	layer int32
+	value any
 }
 
 // Disputes returns the fields of which the order of the managers' patches decides, whatever the
@@ -49,24 +62,27 @@ func (o *History) Disputes() []Dispute {
 	if d.again == nil || d.live || d.managers < 2 {
 		return nil
 	}
+	isActing := map[int32]bool{}
 	for i, layer := range d.ids {
-		if d.acts(i) && !slices.Contains(d.acting, layer) {
-			d.acting = append(d.acting, layer)
+		if d.acts(i) && !isActing[layer] {
+			isActing[layer], d.acting = true, append(d.acting, layer)
 		}
 	}
 	rivals := d.rivals()
 	if len(rivals)+len(d.acting) == 0 {
 		return nil
 	}
+	d.places = map[Owner]int32{}
 	for _, layer := range d.ids {
-		if !slices.Contains(d.patchers, layer) {
+		if _, isThere := d.places[d.layers[layer]]; !isThere {
+			d.places[d.layers[layer]] = int32(len(d.patchers))
 			d.patchers = append(d.patchers, layer)
 		}
 	}
 	if len(d.patchers) < 2 {
 		return nil
 	}
-	d.known = map[string]bool{}
+	d.known, d.around = map[string]bool{}, map[string]bool{}
 	d.tryOrders(rivals)
 	return d.report()
 }
@@ -195,8 +211,12 @@ func hasOddItem(t *schema.Type, list []any) bool {
 func (d *disputes) tryOrders(rivals []*node) {
 	tried := map[string]bool{}
 	try := func(order ...int32) {
+		isFirst := make(map[int32]bool, len(order))
+		for _, layer := range order {
+			isFirst[layer] = true
+		}
 		for _, layer := range d.patchers {
-			if !slices.Contains(order, layer) {
+			if !isFirst[layer] {
 				order = append(order, layer)
 			}
 		}
@@ -220,9 +240,8 @@ func (d *disputes) tryOrders(rivals []*node) {
 			return d.isManager(c.layer) && c.isNull()
 		})
 		isKnown := func() bool {
-			return len(d.acting) == 0 && slices.ContainsFunc(d.differ, func(p fieldpath.Path) bool {
-				return path.HasPrefix(p) || isEmptied && p.HasPrefix(path) // reported as one
-			})
+			return len(d.acting) == 0 &&
+				(anyAround(path, d.known) || isEmptied && d.around[path.String()]) // reported as one
 		}
 		if isKnown() {
 			continue // where nothing acts, no other field can differ
@@ -271,21 +290,36 @@ func (d *disputes) try(order []int32) {
 func (d *disputes) add(path fieldpath.Path) {
 	if text := path.String(); !d.known[text] {
 		d.known[text], d.differ = true, append(d.differ, path)
+		for n := range path {
+			d.around[path[:n].String()] = true
+		}
 	}
+}
+
+// anyAround reports whether a field, or one around it, is among fields by their paths.
+func anyAround(path fieldpath.Path, fields map[string]bool) bool {
+	for n := range len(path) + 1 {
+		if fields[path[:n].String()] {
+			return true
+		}
+	}
+	return false
 }
 
 // report returns the disputes. Each is the field in which results differ, or the nearest one around
 // it of which several managers say something. It is the outermost one that a manager empties.
 func (d *disputes) report() []Dispute {
 	var found []Dispute
+	isFound := map[string]bool{}
+	d.gather()
 	slices.SortStableFunc(d.differ, func(p, q fieldpath.Path) int { return len(p) - len(q) })
 	for _, path := range d.differ {
-		if slices.ContainsFunc(found, func(f Dispute) bool { return path.HasPrefix(f.Path) }) {
+		if anyAround(path, isFound) {
 			continue
 		}
 		one := Dispute{}
 		for n := range path {
-			if d.isEmptied(path[:n]) {
+			if d.emptied[path[:n].String()] {
 				if one = d.dispute(path[:n]); one.hasSeveral() {
 					break
 				}
@@ -294,11 +328,45 @@ func (d *disputes) report() []Dispute {
 		for n := len(path); n >= 0 && !one.hasSeveral(); n-- {
 			one = d.dispute(path[:n])
 		}
-		if !slices.ContainsFunc(found, func(f Dispute) bool { return one.Path.HasPrefix(f.Path) }) {
-			found = append(found, one)
+		if !anyAround(one.Path, isFound) {
+			isFound[one.Path.String()], found = true, append(found, one)
 		}
 	}
 	return found
+}
+
+// gather gathers what the orders and the patches say of the fields.
+func (d *disputes) gather() {
+	d.emptied, d.held = map[string]bool{}, map[string][]holding{}
+	for _, l := range d.logs {
+		nodes := make(map[string]*node, len(l.reached))
+		for _, at := range l.reached {
+			text := at.path().String()
+			nodes[text] = at
+			d.emptied[text] = d.emptied[text] || slices.ContainsFunc(at.claims,
+				func(c claim) bool { return l.isManager(c.layer) && c.isNull() })
+		}
+		d.nodes = append(d.nodes, nodes)
+	}
+	for i, tree := range d.again.trees {
+		d.hold(d.ids[i], d.root, tree, nil)
+	}
+}
+
+// hold gathers what a patch holds within a field.
+func (d *disputes) hold(layer int32, t *schema.Type, v any, path fieldpath.Path) {
+	of, err := as(t, v)
+	if err != nil {
+		return
+	}
+	for name, values := range partsIn(of, v) {
+		if inner, step := partAt(of, name); inner != nil {
+			within := path.Append(step)
+			text := within.String()
+			d.held[text] = append(d.held[text], holding{layer, values[0]})
+			d.hold(layer, inner, values[0], within)
+		}
+	}
 }
 
 // hasSeveral reports whether several managers say something of the field.
@@ -306,102 +374,60 @@ func (d Dispute) hasSeveral() bool {
 	return slices.ContainsFunc(d.Claims, func(c Claim) bool { return c.Owner != d.Claims[0].Owner })
 }
 
-// isEmptied reports whether a manager empties a field in one of the orders.
-func (d *disputes) isEmptied(path fieldpath.Path) bool {
-	return slices.ContainsFunc(d.logs, func(l *log) bool {
-		return slices.ContainsFunc(l.nodeAt(path).made(), func(c claim) bool {
-			return l.isManager(c.layer) && c.isNull()
-		})
-	})
-}
-
 // dispute returns a field with what the managers say of it: each what it claims in the first order
 // in which it claims anything, or else what its patches hold.
 func (d *disputes) dispute(path fieldpath.Path) Dispute {
-	found := Dispute{Path: path}
-	for _, layer := range d.patchers {
-		before := len(found.Claims)
-		for _, l := range d.logs {
-			l.recorded(l.nodeAt(path), l.layerID(d.layers[layer]), func(at *node, c *claim) {
-				path := at.path()
-				found.Claims = append(found.Claims, d.export(layer, c.shown(), path))
-				found.Fields = append(found.Fields, path)
-			})
-			if len(found.Claims) > before {
-				break
+	found, text := Dispute{Path: path}, path.String()
+	type statement struct {
+		value any
+		at    fieldpath.Path
+	}
+	said := map[int32][]statement{} // by the place of the manager
+	for i, l := range d.logs {
+		now := map[int32][]statement{}
+		l.recorded(d.nodes[i][text], func(at *node, c *claim) {
+			place, isPatcher := d.places[l.layers[c.layer]]
+			if isPatcher && said[place] == nil {
+				now[place] = append(now[place], statement{c.shown(), at.path()})
 			}
+		})
+		maps.Copy(said, now)
+	}
+	claimed := maps.Clone(said)
+	for _, of := range d.held[text] {
+		if place := d.places[d.layers[of.layer]]; claimed[place] == nil {
+			said[place] = append(said[place], statement{of.value, path})
 		}
-		for i, tree := range d.again.trees {
-			if len(found.Claims) > before || d.ids[i] != layer {
-				continue
-			}
-			if value, has := d.valueAt(tree, path); has {
-				found.Claims = append(found.Claims, d.export(layer, value, path))
-				found.Fields = append(found.Fields, path)
-			}
+	}
+	for _, place := range slices.Sorted(maps.Keys(said)) {
+		for _, one := range said[place] {
+			found.Claims = append(found.Claims, d.export(d.patchers[place], one.value, one.at))
+			found.Fields = append(found.Fields, one.at)
 		}
 	}
 	return found
 }
 
-// valueAt returns what a patch holds at a path, and whether it holds anything there.
-func (d *disputes) valueAt(tree any, path fieldpath.Path) (value any, has bool) {
-	t := d.root
-	for _, step := range path {
-		of, err := as(t, tree)
-		if err != nil {
-			return nil, false
-		}
-		parts := partsIn(of, tree)
-		has = false
-		for name := range parts {
-			if inner, is := partAt(of, name); is == step && inner != nil {
-				t, tree, has = inner, parts[name][0], true
-			}
-		}
-		if !has {
-			return nil, false
-		}
-	}
-	return tree, len(path) > 0
-}
-
-// nodeAt returns the node of the field at a path, or nil.
-func (l *log) nodeAt(path fieldpath.Path) *node {
-	at := l.top
-	for _, step := range path {
-		children := at.within()
-		i := slices.IndexFunc(children, func(n *node) bool { return n.step() == step })
-		if i < 0 {
-			return nil
-		}
-		at = children[i]
-	}
-	return at
-}
-
-// recorded tells a layer's claims on a field and within it.
-func (l *log) recorded(at *node, layer int32, tell func(*node, *claim)) {
+// recorded tells the claims on a field and within it.
+func (l *log) recorded(at *node, tell func(*node, *claim)) {
 	claims := at.made()
 	for i := range claims {
-		if claims[i].layer == layer {
-			tell(at, &claims[i])
-		}
+		tell(at, &claims[i])
 	}
 	for _, child := range at.within() {
-		l.recorded(child, layer, tell)
+		l.recorded(child, tell)
 	}
 }
 
 // merged merges the patches, those of each layer together.
 func (a *again) merged(layers []int32) (*History, error) {
+	of := map[int32][]layered{}
+	for i, layer := range a.of {
+		of[layer] = append(of[layer], a.patches[i])
+	}
 	var patches []layered
 	for _, layer := range layers {
-		for i := range a.patches {
-			if a.of[i] == layer {
-				patches = append(patches, a.patches[i])
-			}
-		}
+		patches = append(patches, of[layer]...)
 	}
 	o := &options{base: a.options.base, rules: a.options.rules, skipsZero: a.options.skipsZero}
 	history, _, err := a.plan.merge(a.base, patches, o)
@@ -422,19 +448,18 @@ func (o *History) precedence(patches []layered, of *options) []Note {
 	if !of.precedes() {
 		return nil
 	}
-	l, order := o.log, mergeOrder(patches, of)
-	before := len(l.decisions)
+	l, last := o.log, map[int32]int{}
+	for place, i := range mergeOrder(patches, of) {
+		last[l.ids[i]] = place
+	}
+	before, layer := len(l.decisions), l.byOwner()
 	for _, d := range o.Disputes() {
 		var layers []int32
 		for _, c := range d.Claims {
-			layers = append(layers, l.layerID(c.Owner))
+			layers = append(layers, layer[c.Owner])
 		}
-		for _, i := range slices.Backward(order) {
-			if slices.Contains(layers, l.ids[i]) {
-				l.decide(of.preceding(), d.Path, l.ids[i], layers)
-				break
-			}
-		}
+		winner := slices.MaxFunc(layers, func(a, b int32) int { return last[a] - last[b] })
+		l.decide(of.preceding(), d.Path, winner, layers)
 	}
 	return l.decisions[before:]
 }

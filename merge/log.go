@@ -120,13 +120,19 @@ func logOf(root *schema.Type, patches []layered, o *options, owners ...Owner) *l
 	for _, owner := range owners {
 		l.owners = append(l.owners, l.layerID(owner))
 	}
+	known := l.byOwner()
 	for i := range patches {
 		layer := patches[i].Owner
 		if name, ok := layer.Manager(); ok && o.live && patches[i].isUpdate() {
 			layer = updated(name)
 		}
-		l.ids[i] = l.layerID(layer)
-		l.from(l.ids[i], patches[i].At)
+		id, isKnown := known[layer]
+		if !isKnown {
+			id = l.addLayer(layer)
+			known[layer] = id
+		}
+		l.ids[i] = id
+		l.from(id, patches[i].At)
 	}
 	for _, owner := range l.owners {
 		l.from(owner, l.places[baseLayer])
@@ -138,14 +144,26 @@ func logOf(root *schema.Type, patches []layered, o *options, owners ...Owner) *l
 // updated returns the layer of a manager's updates. Its applies have other fields.
 func updated(manager string) Owner { return Manager(manager + " (Update)") }
 
+// byOwner returns the numbers of the layers. To look for one among many takes longer.
+func (l *log) byOwner() map[Owner]int32 {
+	numbers := make(map[Owner]int32, len(l.layers))
+	for i, layer := range l.layers {
+		numbers[layer] = int32(i)
+	}
+	return numbers
+}
+
 // layerID returns the number of a layer. It adds an unknown layer to the log.
 func (l *log) layerID(layer Owner) int32 {
-	i := slices.Index(l.layers, layer)
-	if i < 0 {
-		i = len(l.layers)
-		l.layers, l.places = append(l.layers, layer), append(l.places, nil)
+	if i := slices.Index(l.layers, layer); i >= 0 {
+		return int32(i)
 	}
-	return int32(i)
+	return l.addLayer(layer)
+}
+
+func (l *log) addLayer(layer Owner) int32 {
+	l.layers, l.places = append(l.layers, layer), append(l.places, nil)
+	return int32(len(l.layers) - 1)
 }
 
 // from records where the patch of a layer stands in its document.
