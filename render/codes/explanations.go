@@ -40,6 +40,8 @@ var explanations = []struct {
 	{IdlePatch, Unpatchable, around},
 	// The webhook refuses the claim before a Job has it.
 	{Resources, NoPodClaim, ofSource},
+	// The cluster refuses the value, and stores none in another form.
+	{Respelled, Resources, aroundSource},
 	// The Trainer rejects the variable that a policy would replace.
 	{Shadowed, EnvOnMain, ofClaim},
 	// The object that is skipped is a patch, and its version is not the base's.

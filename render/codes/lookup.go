@@ -11,7 +11,9 @@ import (
 // lookup finds the errors of a report by their fields. It reads the list lazily.
 type lookup struct {
 	read int           // the number of findings of the list that it knows
-	at   map[any][]int // positions in the list, by a place, an area or a source
+	at   map[any][]int // positions in the list, by a place or a source
+	// within counts the errors of areas. The areas around many errors have them all.
+	within map[area]int
 }
 
 type (
@@ -36,15 +38,42 @@ func (r *Report) errors(key any) []int {
 	if r == nil {
 		return nil
 	}
+	r.look()
+	return r.lookup.at[key]
+}
+
+// look adds the findings that the lookup does not know.
+func (r *Report) look() {
 	if r.lookup.at == nil {
-		r.lookup.at = map[any][]int{}
+		r.lookup.at, r.lookup.within = map[any][]int{}, map[area]int{}
 	}
 	for ; r.lookup.read < len(r.list); r.lookup.read++ {
-		for _, key := range keysOf(r.list[r.lookup.read]) {
-			r.lookup.at[key] = append(r.lookup.at[key], r.lookup.read)
-		}
+		r.lookup.add(r.list[r.lookup.read], r.lookup.read)
 	}
-	return r.lookup.at[key]
+}
+
+func (l *lookup) add(f finding.Finding, at int) {
+	for _, key := range keysOf(f) {
+		l.at[key] = append(l.at[key], at)
+	}
+	l.count(f, 1)
+}
+
+func (l *lookup) remove(f finding.Finding, at int) {
+	for _, key := range keysOf(f) {
+		l.at[key] = slices.DeleteFunc(l.at[key], func(i int) bool { return i == at })
+	}
+	l.count(f, -1)
+}
+
+// count adds a finding to its areas, or removes it from them.
+func (l *lookup) count(f finding.Finding, by int) {
+	if f.Severity < finding.Error {
+		return
+	}
+	for n := range len(f.Path) + 1 {
+		l.within[area{f.Object, f.Path[:n].String()}] += by
+	}
 }
 
 // keysOf returns the keys of an error.
@@ -53,9 +82,6 @@ func keysOf(f finding.Finding) []any {
 		return nil
 	}
 	keys := []any{place{f.Object, f.Path.String()}}
-	for n := range len(f.Path) + 1 {
-		keys = append(keys, area{f.Object, f.Path[:n].String()})
-	}
 	if isMade := f.Object.Kind == "JobSet" || f.Object.Kind == "PodGroup"; isMade &&
 		len(f.Claims) > 0 {
 		keys = append(keys, sourceOf(f.Claims[len(f.Claims)-1]))
@@ -74,7 +100,11 @@ func (r *Report) HasError(object fieldpath.Object, path fieldpath.Path,
 
 // HasErrorWithin reports whether there is an error at a field of an object, or within it.
 func (r *Report) HasErrorWithin(object fieldpath.Object, path fieldpath.Path) bool {
-	return len(r.errors(area{object, path.String()})) > 0
+	if r == nil {
+		return false
+	}
+	r.look()
+	return r.lookup.within[area{object, path.String()}] > 0
 }
 
 // FirstError returns the position of the first error at a field of an object or above it that meets
@@ -122,13 +152,9 @@ func (r *Report) Errors(take func(at int, f finding.Finding)) {
 
 // Change changes the finding at a position.
 func (r *Report) Change(at int, to func(*finding.Finding)) {
-	r.errors(nil)
-	for _, key := range keysOf(r.list[at]) {
-		r.lookup.at[key] = slices.DeleteFunc(r.lookup.at[key], func(i int) bool { return i == at })
-	}
+	r.look()
+	r.lookup.remove(r.list[at], at)
 	to(&r.list[at])
 	r.mark(r.list[at])
-	for _, key := range keysOf(r.list[at]) {
-		r.lookup.at[key] = append(r.lookup.at[key], at)
-	}
+	r.lookup.add(r.list[at], at)
 }
