@@ -2,13 +2,13 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -25,14 +25,14 @@ func beyondTypes(
 	judge func(map[string]any) finding.List,
 ) finding.List {
 	var wrong []fieldpath.Path
-	ok := true
+	left := remains{fields: fields}
 	for _, f := range d.Findings {
 		if f.Severity != finding.Error ||
 			f.Code != codes.WrongType && f.Code != codes.AmbiguousWord {
 			continue
 		}
 		isText := strings.HasPrefix(f.Message, "must be a string")
-		if fields, ok = withoutValue(fields, f.Path, isText); !ok {
+		if !left.remove(f.Path, isText) {
 			return nil
 		}
 		wrong = append(append(wrong, f.Path), inChildren(f.Path)...)
@@ -43,7 +43,7 @@ func beyondTypes(
 	known := diff.IndexPaths(found.Where(func(f finding.Finding) bool {
 		return f.Severity >= finding.Error && len(f.Path) > 0
 	}), func(f finding.Finding) fieldpath.Path { return f.Path })
-	return judge(fields).Where(func(f finding.Finding) bool {
+	return judge(left.fields).Where(func(f finding.Finding) bool {
 		if _, isKnown := known.Find(f.Path); isKnown || f.Severity < finding.Error {
 			return false
 		}
@@ -91,62 +91,97 @@ func inChildren(path fieldpath.Path) []fieldpath.Path {
 	return []fieldpath.Path{path[job:], path[pod:]}
 }
 
-// withoutValue returns the fields without the value at a path, or with its text. It copies what it
-// changes. It returns false for a value whose absence says too much: the root, the identity of the
-// object, the reference to the runtime, and an item of a list.
-func withoutValue(fields map[string]any, path fieldpath.Path, isText bool) (map[string]any, bool) {
+// remains are the fields of an object without some values. They are copied before the first one goes.
+type remains struct {
+	fields   map[string]any
+	isCopied bool
+	places   map[list]map[string]int // of the items of lists by a key, the first of each
+}
+
+// list is a list of the fields by the address of its first item, and a key of its items.
+type list struct {
+	first *any
+	key   string
+}
+
+// remove removes the value at a path, or replaces it by its text. It returns false for a value whose
+// absence says too much: the root, the identity of the object, the reference to the runtime, and an
+// item of a list.
+func (r *remains) remove(path fieldpath.Path, isText bool) bool {
 	for _, needed := range []fieldpath.Path{fieldpath.Fields("metadata", "name"),
 		fieldpath.Fields("metadata", "namespace"), fieldpath.Fields("spec", "runtimeRef")} {
 		if path.HasPrefix(needed) || needed.HasPrefix(path) {
-			return nil, false
+			return false
 		}
 	}
-	value, ok := without(fields, path, isText)
-	fields, isMap := value.(map[string]any)
-	return fields, ok && isMap
+	if !r.isCopied {
+		r.fields, r.isCopied, r.places = tree.Copy(r.fields), true, map[list]map[string]int{}
+	}
+	var value any = r.fields
+	for i, step := range path {
+		isLast := i+1 == len(path)
+		switch in := value.(type) {
+		case map[string]any:
+			name, isName := step.Name()
+			old, exists := in[name]
+			if !isName || !exists {
+				return false
+			}
+			if text, isScalar := textOf(old); isLast && isScalar && isText {
+				in[name] = text
+			} else if isLast {
+				delete(in, name)
+			}
+			value = old
+		case []any:
+			at := r.place(in, step)
+			if at < 0 {
+				return false
+			}
+			if isLast {
+				text, isScalar := textOf(in[at])
+				if !isScalar || !isText {
+					return false
+				}
+				in[at] = text
+			}
+			value = in[at]
+		default:
+			return false
+		}
+	}
+	return len(path) > 0
 }
 
-func without(value any, path fieldpath.Path, isText bool) (any, bool) {
-	if len(path) == 0 {
-		switch value.(type) {
-		case string, bool, int64, float64:
-			return fmt.Sprint(value), isText
-		}
-		return nil, false
+// place returns the place of an item of a list, or -1.
+func (r *remains) place(in []any, step fieldpath.Step) int {
+	if at, isIndex := step.Index(); isIndex && at >= 0 && at < len(in) {
+		return at
 	}
-	switch in := value.(type) {
-	case map[string]any:
-		name, isName := path[0].Name()
-		old, exists := in[name]
-		if !isName || !exists {
-			return nil, false
-		}
-		in = maps.Clone(in)
-		if value, ok := without(old, path[1:], isText); ok {
-			in[name] = value
-			return in, true
-		}
-		if len(path) > 1 {
-			return nil, false
-		}
-		delete(in, name)
-		return in, true
-	case []any:
-		at, isIndex := path[0].Index()
-		if key, name, isItem := path[0].Item(); isItem {
-			at = slices.IndexFunc(in, func(item any) bool {
-				fields, _ := item.(map[string]any)
-				return fields[key] != nil && fmt.Sprint(fields[key]) == name
-			})
-			isIndex = true
-		}
-		if !isIndex || at < 0 || at >= len(in) {
-			return nil, false
-		}
-		item, ok := without(in[at], path[1:], isText)
-		in = slices.Clone(in)
-		in[at] = item
-		return in, ok
+	key, name, isItem := step.Item()
+	if !isItem || len(in) == 0 {
+		return -1
 	}
-	return nil, false
+	of := list{&in[0], key}
+	if r.places[of] == nil {
+		r.places[of] = map[string]int{}
+		for i, item := range slices.Backward(in) {
+			if fields, _ := item.(map[string]any); fields[key] != nil {
+				r.places[of][fmt.Sprint(fields[key])] = i
+			}
+		}
+	}
+	if at, isThere := r.places[of][name]; isThere {
+		return at
+	}
+	return -1
+}
+
+// textOf returns the text of a scalar.
+func textOf(value any) (string, bool) {
+	switch value.(type) {
+	case string, bool, int64, float64:
+		return fmt.Sprint(value), true
+	}
+	return "", false
 }
