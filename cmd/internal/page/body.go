@@ -59,7 +59,7 @@ func (b *Body) Words(text string) {
 		shown := escape(printable.String(word))
 		switch {
 		case len(word) > longWord:
-			shown = steps.Replace(shown)
+			shown = broken(shown)
 		case strings.Contains(shown, "-"):
 			shown = whole(shown)
 		}
@@ -72,17 +72,29 @@ func whole(word string) string {
 	parts := strings.SplitAfter(word, "/")
 	for i, part := range parts {
 		if len(parts) > 1 && strings.Contains(part, "-") {
-			parts[i] = "<span class=w>" + part + "</span>"
+			parts[i] = "<i>" + part + "</i>"
 		}
 	}
-	return "<span class=w>" + strings.Join(parts, "") + "</span>"
+	return "<i>" + strings.Join(parts, "") + "</i>"
 }
 
 // longWord is the length of words that a narrow window breaks.
 const longWord = 40
 
-// steps offers a line break before each step of a path.
-var steps = strings.NewReplacer(".", "<wbr>.", "[", "<wbr>[", "/", "/<wbr>")
+// broken offers line breaks before the steps of a path, with shortStep characters between two.
+func broken(word string) string {
+	const shortStep = 16
+	var b strings.Builder
+	last := 0
+	for i := range len(word) {
+		isStep := word[i] == '.' || word[i] == '[' || i > 0 && word[i-1] == '/'
+		if isStep && i-last >= shortStep {
+			b.WriteString(word[last:i] + "<wbr>")
+			last = i
+		}
+	}
+	return b.String() + word[last:]
+}
 
 // Add appends an element that holds text only.
 func (b *Body) Add(tag, text string, attrs ...Attr) {
