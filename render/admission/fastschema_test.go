@@ -129,7 +129,7 @@ func TestRulesOnCreate(t *testing.T) {
 				t.Fatal(err)
 			}
 			broken := 0
-			for range cases {
+			for n := int64(0); n < int64(cases) || broken == 0 && n < 100*int64(cases); n++ {
 				value := drawn(r, d.schema, 3+r.IntN(12))
 				want, _ := d.rules.Validate(t.Context(), nil, d.schema, value, nil,
 					celconfig.RuntimeCELCostBudget)
