@@ -85,8 +85,10 @@ func allocated(t *testing.T, r run) uint64 {
 
 // TestCheck_Once counts the calls of a check of a clean TrainJob with two managers and its runtime.
 // The TrainJob, the runtime and the merged template are decoded once each: reading finds mistakes
-// without making Go values, and the JobSet is one already. A conflict takes another merge. The
-// merge encodes each of the two patches.
+// without making Go values, and the JobSet is one already. So is the metadata of the TrainJob, the
+// runtime and the JobSet, by the rules of all objects. A conflict takes another merge. The TrainJob
+// is encoded with the webhook's marks, the JobSet for its definition, and the template and each of
+// the two patches, of which one has metadata, for the rules of patches and the merge.
 func TestCheck_Once(t *testing.T) {
 	if testenv.LongOnly(t, "it builds the program once more, and counts calls"); testenv.Race {
 		t.Skip("it builds the program once more, and counts calls")
@@ -108,9 +110,9 @@ func TestCheck_Once(t *testing.T) {
 		args                                 []string
 		parses, merges, decodings, encodings int
 	}{
-		{[]string{clean}, 2, 1, 3, 2 + 2},
-		{[]string{agreeing}, 2, 1, 3, 2 + 2},
-		{[]string{faulty}, 2 + 2, 1, 3 + 1, 2 + 2}, // each text once more, for the lines
+		{[]string{clean}, 2, 1, 3 + 3, 2 + 3 + 1},
+		{[]string{agreeing}, 2, 1, 3 + 3, 2 + 3 + 1},
+		{[]string{faulty}, 2 + 2, 1, 3 + 3, 2 + 3 + 1}, // each text once more, for the lines
 	} {
 		profile := counted(t, program, run{args: append([]string{"check"}, tc.args...)})
 		for _, f := range []struct {
@@ -127,8 +129,9 @@ func TestCheck_Once(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, _, found := strings.Cut(string(text), "\nfunc "+f.function+"(")
-			line := strings.Count(before, "\n") + 2
+			before, after, found := strings.Cut(string(text), "\nfunc "+f.function+"(")
+			head, _, _ := strings.Cut(after, " {\n") // the body begins at its last line
+			line := strings.Count(before, "\n") + 2 + strings.Count(head, "\n")
 			n := regexp.MustCompile(
 				fmt.Sprintf(`(?m)^\S*/%s:%d\.\S* \d+ (\d+)$`, regexp.QuoteMeta(f.file),
 					line)).FindStringSubmatch(profile)
