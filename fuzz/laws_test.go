@@ -11,6 +11,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -180,13 +181,15 @@ func permute(patches []trainer.RuntimePatch, fixed int,
 }
 
 // claimedTwice returns the paths on which the patches disagree. Two managers claim them with
-// different values, or one claims a null and another a field within.
+// different values, or one claims a null and another a field within. Then what others claim within is
+// no path of its own: the field is emptied or not.
 func claimedTwice(patches []trainer.RuntimePatch) []string {
 	claims := make([]leaves, len(patches))
 	for i := range patches {
 		claims[i] = patchLeaves(&patches[i])
 	}
-	paths := map[string]bool{}
+	paths := map[string]fieldpath.Path{}
+	var emptied []fieldpath.Path
 	for i, mine := range claims {
 		for j, theirs := range claims {
 			if i == j {
@@ -198,18 +201,23 @@ func claimedTwice(patches []trainer.RuntimePatch) []string {
 				}
 				if their, ok := theirs[text]; ok && their.value != leaf.value &&
 					their.value != perhaps {
-					paths[text] = true
+					paths[text] = leaf.path
 				}
 				if leaf.value != "null" {
 					continue
 				}
 				for _, their := range theirs {
 					if their.path.HasPrefix(leaf.path) && their.value != "null" {
-						paths[text] = true
+						paths[text], emptied = leaf.path, append(emptied, leaf.path)
 					}
 				}
 			}
 		}
 	}
+	maps.DeleteFunc(paths, func(_ string, path fieldpath.Path) bool {
+		return slices.ContainsFunc(emptied, func(around fieldpath.Path) bool {
+			return len(path) > len(around) && path.HasPrefix(around)
+		})
+	})
 	return slices.Sorted(maps.Keys(paths))
 }
