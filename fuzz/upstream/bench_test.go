@@ -27,6 +27,7 @@ import (
 	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/check"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // BenchmarkJobSet measures render.JobSet next to the Trainer's own RuntimeInfo and component
@@ -42,8 +43,9 @@ func BenchmarkJobSet(b *testing.B) {
 					render.Options{OwnerReferences: true})
 				return err
 			}}, &roundrobin.Side{Name: "upstream", Run: upstreamJobSet(b, job, spec)}
+			trees := runtimepatch.ReadTrees(&spec.Template, job.Spec.RuntimePatches) // for the merge
 			checks := &roundrobin.Side{Name: "check.Patches", Run: func() error {
-				return check.Patches(&spec.Template, job.Spec.RuntimePatches).Err()
+				return check.Trees(trees, &spec.Template, job.Spec.RuntimePatches).Err()
 			}}
 			roundrobin.Take(b, []*roundrobin.Side{ours, theirs, checks})
 			b.ReportMetric(ours.Quick(), "ns/render.JobSet")

@@ -13,6 +13,7 @@ type structShape struct {
 	nested  []*schema.StructField   // list-maps, structs with a union, and those that reach one
 	inside  []*schema.StructField   // nested, and what reaches a map
 	members [][]*schema.StructField // those of each union
+	names   []map[string]bool       // of these members
 }
 
 // shapes returns the shape of each struct in the spec of a JobSet's template.
@@ -60,6 +61,9 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*structShape {
 	}, isStruct)
 	for _, t := range slices.DeleteFunc(types, func(t *schema.Type) bool { return !isStruct(t) }) {
 		s := &structShape{members: make([][]*schema.StructField, len(t.Unions))}
+		for range t.Unions {
+			s.names = append(s.names, map[string]bool{})
+		}
 		for _, f := range t.Fields {
 			if nested[f.Type] {
 				s.nested = append(s.nested, f)
@@ -69,7 +73,7 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*structShape {
 			}
 			for i, u := range t.Unions {
 				if u.Has(f.Name) {
-					s.members[i] = append(s.members[i], f)
+					s.members[i], s.names[i][f.Name] = append(s.members[i], f), true
 				}
 			}
 		}

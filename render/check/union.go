@@ -14,14 +14,16 @@ import (
 
 // union reports two members of one union that are both set.
 func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent string) {
-	setter, fields, u := patch, w.shapes[t].members[union], t.Unions[union]
+	setter, shape, u := patch, w.shapes[t], t.Unions[union]
 	if patch.object == nil {
 		setter = runtime
 	}
-	n := countMembers(fields, setter)
-	if n == 0 || n == 1 && (patch.object == nil || countMembers(fields, runtime) == 0) {
+	names := shape.names[union]
+	n := countMembers(names, setter)
+	if n == 0 || n == 1 && (patch.object == nil || countMembers(names, runtime) == 0) {
 		return // what the patch leaves alone is the runtime's own affair
 	}
+	fields := shape.members[union]
 	added, there := w.members(fields, setter), []member(nil)
 	if patch.object != nil {
 		there = w.members(fields, runtime)
@@ -60,9 +62,9 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent
 }
 
 // countMembers returns how many fields of a union a side sets.
-func countMembers(fields []*schema.StructField, s operand) (n int) {
-	for _, f := range fields {
-		if s.has(f) {
+func countMembers(names map[string]bool, s operand) (n int) {
+	for name, value := range s.object {
+		if value != nil && names[name] {
 			n++
 		}
 	}
