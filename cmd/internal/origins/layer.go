@@ -141,6 +141,36 @@ func (p *plan) each(name string, n int, make func(i int, n *yaml.Node) operation
 	}
 }
 
+// configured adds an operation for each document of the configurations of generators or transformers,
+// which a kustomization holds or names.
+func (p *plan) configured(read func(string) ([]byte, error), name string, all []string,
+	set func(k *types.Kustomization, some []string)) {
+	nodes := p.listed(name)
+	for i, config := range all {
+		if i >= len(nodes) {
+			nodes = append(nodes, nil)
+		}
+		file := filepath.Join(p.dir, config)
+		s := newSource(p.file, []byte(config), nodes[i])
+		if data, err := read(file); err == nil {
+			s, config = newSource(file, data, nil), string(data)
+		}
+		chunks, text := chunksOf([]byte(config)), ""
+		if len(chunks) != len(s.documents) { // one has only comments
+			chunks, s.documents = []chunk{{}}, []*yaml.Node{nil}
+		}
+		for j := range chunks {
+			some := all[: i+1 : i+1]
+			if text += string(chunks[j].text); j < len(chunks)-1 {
+				some = append(all[:i:i], text)
+			}
+			p.all = append(p.all, &operation{name: fmt.Sprintf("%s[%d]", name, i),
+				at:      s.at(s.documents[j]),
+				include: func(k *types.Kustomization) { set(k, some) }})
+		}
+	}
+}
+
 // operations returns the operations of a kustomization in the order of kustomize.
 func (r *run) operations(l *layer) []*operation {
 	p := &plan{layer: l}
@@ -162,23 +192,17 @@ func (r *run) operations(l *layer) []*operation {
 		return operation{writes: r.generated(l, n), makes: l.SecretGenerator[i].Name,
 			include: func(k *types.Kustomization) { k.SecretGenerator = l.SecretGenerator[:i+1] }}
 	})
-	p.each("generators", len(l.Generators), func(i int, n *yaml.Node) operation {
-		return operation{at: r.configured(l, l.Generators[i], n),
-			include: func(k *types.Kustomization) { k.Generators = l.Generators[:i+1] }}
-	})
+	p.configured(r.Read, "generators", l.Generators,
+		func(k *types.Kustomization, some []string) { k.Generators = some })
 	p.each("components", len(l.Components), func(i int, _ *yaml.Node) operation {
 		return operation{component: filepath.Join(l.dir, l.Components[i]),
 			include: func(k *types.Kustomization) { k.Components = l.Components[:i+1] }}
 	})
 	r.transformers(p)
-	p.each("transformers", len(l.Transformers), func(i int, n *yaml.Node) operation {
-		return operation{at: r.configured(l, l.Transformers[i], n),
-			include: func(k *types.Kustomization) { k.Transformers = l.Transformers[:i+1] }}
-	})
-	p.each("validators", len(l.Validators), func(i int, n *yaml.Node) operation {
-		return operation{at: r.configured(l, l.Validators[i], n),
-			include: func(k *types.Kustomization) { k.Validators = l.Validators[:i+1] }}
-	})
+	p.configured(r.Read, "transformers", l.Transformers,
+		func(k *types.Kustomization, some []string) { k.Transformers = some })
+	p.configured(r.Read, "validators", l.Validators,
+		func(k *types.Kustomization, some []string) { k.Validators = some })
 	//lint:ignore SA1019 repositories still have the field
 	vars := l.Vars
 	p.each("vars", len(vars), func(i int, n *yaml.Node) operation {

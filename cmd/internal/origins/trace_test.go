@@ -290,6 +290,24 @@ spec:
 	}
 }
 
+// TestTrace_Configured holds that each document of a file of transformers is an operation.
+func TestTrace_Configured(t *testing.T) {
+	const one = "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: a}\n" +
+		"annotations: {one: a}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n"
+	trace, err := origins.New(sourceOf(treeOf(t, strings.Replace(sample, "namePrefix: prod-",
+		"transformers: [many.yaml]\nnamePrefix: prod-", 1)+"-- /r/prod/many.yaml --\n"+one+"---\n"+
+		strings.NewReplacer("one", "two", "name: a", "name: b").Replace(one))), "/r/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, line := range map[string]int{"one": 1, "two": 7} {
+		claims := trace.At(1, fieldpath.Fields("metadata", "annotations", key))
+		if at := claims[len(claims)-1].At; at.File != "many.yaml" || at.Line != line {
+			t.Errorf("%s is set at %v, and not in line %d of many.yaml", key, at, line)
+		}
+	}
+}
+
 // TestTrace_Schema holds that the schema of the built directory is that of its bases, whatever they
 // set: with one that lacks Deployments, a patch of the base replaces the containers.
 func TestTrace_Schema(t *testing.T) {

@@ -209,19 +209,6 @@ func (t *tracer) generatedData(l *layer, n *yaml.Node) map[string]fieldpath.Posi
 	return data
 }
 
-// configured returns the position of a configuration of a generator or a transformer, which a
-// kustomization holds or names.
-func (t *tracer) configured(l *layer, config string, n *yaml.Node) fieldpath.Position {
-	file := filepath.Join(l.dir, config)
-	if data, err := t.Read(file); err == nil {
-		if s := newSource(file, data, nil); len(s.documents) == 1 {
-			return s.at(s.documents[0])
-		}
-		return fieldpath.Position{File: file}
-	}
-	return l.source.at(n)
-}
-
 // copied returns the field that the source of a replacement names, before the operation.
 func (r *run) copied(source *yaml.Node) *Copied {
 	field := cmp.Or(text(within(source, "fieldPath")), "metadata.name")

@@ -205,6 +205,9 @@ func (g *generator) operations(dir string) []string {
 			"  - select: {kind: Thing}\n    fieldPaths: ['spec.list.[name=x].value']",
 		"transformers:\n- |\n  apiVersion: builtin\n  kind: AnnotationsTransformer\n" +
 			"  metadata: {name: n}\n  annotations: {" + g.word("t") + ": " + g.word("v") +
+			"}\n  fieldSpecs: [{path: metadata/annotations, create: true}]\n  ---\n" +
+			"  apiVersion: builtin\n  kind: AnnotationsTransformer\n  metadata: {name: m}\n" +
+			"  annotations: {" + g.word("t") + ": " + g.word("v") +
 			"}\n  fieldSpecs: [{path: metadata/annotations, create: true}]",
 		"generatorOptions:\n  labels:\n    " + g.word("l") + ": " + g.word("v"),
 		"buildMetadata: [managedByLabel]",
