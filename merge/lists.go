@@ -3,7 +3,6 @@ package merge
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -91,14 +90,13 @@ func (m *merger) set(at *node, old, items []any) ([]any, error) {
 	if len(named) == 0 {
 		m.empty(at)
 	}
-	values := make(map[string]any, len(had)+len(named))
+	values, inBase := make(map[string]any, len(had)+len(named)), make(map[string]bool, len(had))
 	for i, element := range had {
-		values[element] = old[i]
+		values[element], inBase[element] = old[i], true
 	}
 	for i, element := range named {
-		_, has := values[element]
-		m.presence(m.keyed(at, element), has && slices.Contains(had, element))
-		if !has {
+		m.presence(m.keyed(at, element), inBase[element])
+		if _, has := values[element]; !has {
 			values[element] = made[i]
 		}
 	}

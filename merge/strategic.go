@@ -411,9 +411,12 @@ func (m *merger) deleteElements(parent *node, into Object, directive string, val
 		}
 		child := m.log.child(parent, f, "")
 		m.recordBase(child, list)
-		texts := keysOf(f.Type, named)
+		texts, gone := keysOf(f.Type, named), map[string]bool{}
+		for _, text := range texts {
+			gone[text] = true
+		}
 		left := slices.DeleteFunc(slices.Clone(list), func(element any) bool {
-			return slices.Contains(texts, keyTypeOf(f.Type).text(element))
+			return gone[keyTypeOf(f.Type).text(element)]
 		})
 		m.put(f, into, left)
 		if f.Type.Kind == schema.Atomic {
