@@ -77,6 +77,39 @@ func TestWarnings(t *testing.T) {
 		},
 		{name: "known PriorityClass", runtime: priorityClass, classes: []string{"high"},
 			reason: "it is among the inputs"},
+		{
+			name:    "relative directory",
+			runtime: [2]string{"{name: node,", "{name: node, workingDir: work,"},
+			want:    codes.RelativeDir,
+			path:    `.spec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="node"].workingDir`,
+			reason:  "runc does not start the container",
+		},
+		{
+			name: "relative directory of an init container",
+			runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:",
+				"\t\t\t\t\t\t\t\tinitContainers: [{name: get, image: get, workingDir: ./data}]\n" +
+					"\t\t\t\t\t\t\t\tcontainers:"},
+			want:   codes.RelativeDir,
+			path:   `.spec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.initContainers[name="get"].workingDir`,
+			reason: "as of any container",
+		},
+		{
+			name:    "absolute directory",
+			runtime: [2]string{"{name: node,", "{name: node, workingDir: /work,"},
+			reason:  "it begins with a slash",
+		},
+		{
+			name:    "empty directory",
+			runtime: [2]string{"{name: node,", "{name: node, workingDir: '',"},
+			reason:  "it means the image's own",
+		},
+		{
+			name: "directory of Windows",
+			runtime: [2]string{"containers:\n\t\t\t\t\t\t\t\t- {name: node,",
+				"os: {name: windows}\n\t\t\t\t\t\t\t\tcontainers:\n" +
+					"\t\t\t\t\t\t\t\t- {name: node, workingDir: 'C:\\work',"},
+			reason: "it begins with a drive",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(torchRuntime, c.runtime[0], c.runtime[1], 1)
@@ -88,7 +121,7 @@ func TestWarnings(t *testing.T) {
 				t.Error(err)
 			}
 			own := []finding.Code{codes.AncestorMoved, codes.PrivilegedPatch, codes.IdlePatch,
-				codes.NoPriorityClass}
+				codes.NoPriorityClass, codes.RelativeDir}
 			var got []string
 			for _, f := range found {
 				if !slices.Contains(own, f.Code) {

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -24,6 +25,7 @@ func (c *checker) warn(idle finding.List) {
 		return
 	}
 	c.movedAncestors()
+	c.relativeDirs()
 	c.Add(idle...)
 	for i := range c.typed.Spec.RuntimePatches {
 		c.powers(&c.typed.Spec.RuntimePatches[i])
@@ -64,6 +66,44 @@ func orNone(ancestor string) string {
 		return "none"
 	}
 	return fmt.Sprintf("%q", ancestor)
+}
+
+// relativeDirs warns of working directories that are relative paths. The API server takes any text,
+// and runc refuses it, since the OCI runtime specification demands an absolute path. A path of
+// Windows begins with a drive.
+func (c *checker) relativeDirs() {
+	for i := range c.merged.Template.Spec.ReplicatedJobs {
+		job := &c.merged.Template.Spec.ReplicatedJobs[i]
+		pod := &job.Template.Spec.Template.Spec
+		if pod.OS != nil && pod.OS.Name == corev1.Windows {
+			continue
+		}
+		c.relativeDirsOf(job.Name, "initContainers", pod.InitContainers)
+		c.relativeDirsOf(job.Name, "containers", pod.Containers)
+	}
+}
+
+func (c *checker) relativeDirsOf(job, list string, containers []corev1.Container) {
+	for i := range containers {
+		dir := containers[i].WorkingDir
+		if dir == "" || path.IsAbs(dir) {
+			continue
+		}
+		claim := c.origin(jobPath(job).Append(
+			fieldpath.Fields("template", "spec", "template", "spec", list)...).Append(
+			fieldpath.Item("name", containers[i].Name), fieldpath.Field("workingDir")))
+		f := finding.Finding{
+			Code: codes.RelativeDir, Severity: finding.Warning, Object: c.job.id, Path: claim.At,
+			Message: fmt.Sprintf("the working directory %q of container %q is no absolute path: "+
+				"the container does not start", dir, containers[i].Name),
+			Remedy: finding.Remedy{Text: fmt.Sprintf(
+				"set an absolute path, such as %q, or remove the field", path.Join("/", dir))},
+		}
+		if runtimepatch.FromRuntime(claim) {
+			f.Object = c.in.Runtime.id
+		}
+		c.Add(f)
+	}
 }
 
 // powers warns of patches that give containers power over their node. Defaults of a queue or a team

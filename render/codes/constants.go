@@ -192,6 +192,7 @@ const (
 	NoRuntimeClass  finding.Code = "TW617" // unknown RuntimeClass
 	ImageName       finding.Code = "TW618" // image that no kubelet can pull
 	DropsField      finding.Code = "TW619" // field that Kubernetes drops
+	RelativeDir     finding.Code = "TW620" // relative working directory
 )
 
 // Codes of the page docs/findings/updates.md.
