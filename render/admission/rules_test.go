@@ -18,10 +18,6 @@ import (
 
 // Each row is a change to a valid TrainJob or its runtime, and the errors that it leads to.
 func TestObjectRules(t *testing.T) {
-	const (
-		pod     = "\t\t\t\t\t\t\t\tcontainers:"
-		sources = "\t\t\t\t\t\t\t\tvolumes: [{name: v, emptyDir: {}, hostPath: {path: /v}}]\n"
-	)
 	for _, c := range casefile.Table[struct {
 		Name         string
 		Job, Runtime [2]string // old and new text

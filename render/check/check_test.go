@@ -94,7 +94,6 @@ func brief(findings finding.List) []string {
 }
 
 func TestCheckOfOnePatch(t *testing.T) {
-	const me = "manager/a.example.com/x"
 	for _, tc := range casefile.Table[struct {
 		Name, Runtime, Patch string
 		Want                 []string
