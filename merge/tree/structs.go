@@ -113,7 +113,7 @@ func patchMergeKey(item reflect.Type) string {
 		return "manager"
 	case trainerTypes + "ReplicatedJobPatch", trainerTypes + "ContainerPatch",
 		trainerTypes + "JobStatus",
-		"github.com/trainweld/trainweld/legacy.ContainerOverride":
+		"github.com/trainweld/trainweld/render/legacy.ContainerOverride":
 		return "name"
 	case "k8s.io/api/core/v1.VolumeMount":
 		return "mountPath"

@@ -30,13 +30,13 @@ func (r *Release) Definition(kind string) ([]byte, error) {
 	r = r.Or()
 	version := r.Schema
 	if kind == "JobSet" {
-		at := slices.IndexFunc(releases, func(known Release) bool {
+		at := slices.IndexFunc(releases(), func(known Release) bool {
 			return known.JobSetVersion == r.JobSetSchema
 		})
 		if at < 0 {
 			return nil, fmt.Errorf("there is no definition of JobSet %s", r.JobSetSchema)
 		}
-		version = releases[at].Version
+		version = releases()[at].Version
 	}
 	plural, ok := plurals[kind]
 	if !ok {

@@ -129,7 +129,7 @@ func Span(of []Release) string {
 	}
 	first, last := of[0].Name, of[len(of)-1].Name
 	switch {
-	case len(of) > 1 && last == releases[len(releases)-1].Name:
+	case len(of) > 1 && last == releases()[len(releases())-1].Name:
 		return fmt.Sprintf("Trainer %s and later", first)
 	case len(of) > 2:
 		return fmt.Sprintf("Trainer %s to %s", first, last)

@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Release is the behaviour of one release of the Trainer, with the JobSet that it installs. A
@@ -194,51 +195,53 @@ const (
 	EveryPriority     PriorityLabel = "every priority"
 )
 
-// releases are the known releases, the oldest first.
-var releases = following(
-	Release{
-		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1",
-		Kubernetes: "1.32", JobSetSchema: "0.8.2", Stock: "2.0.1",
-		Rules: Rules{JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce,
-			RuntimeLauncher, TorchProcesses, TorchTuneNodes},
-		Overrides: PodSpecOverrides, MergeRoot: PodSpecRoot, Resources: ReplaceResources,
-		GangRequests: RuntimeRequests,
-		MPISlots:     SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer,
-		TorchTune: TorchTune20, JAXNeedsTrainer: true, Flux: Flux22,
-		GangLabel: AnyGangLabel, SecondTrainer: FirstTrainerCounts, RuntimeRead: LiveRuntime,
-		JobSet: JobSet{PriorityLabel: ExclusivePriority},
-	},
-	func(r *Release) {
-		r.Name, r.Version, r.Schema, r.Stock = "2.1", "2.1.0", "2.1.0", "2.1.0"
-		r.JobSetVersion, r.JobSetSchema, r.Kubernetes = "0.10.1", "0.10.1", "1.34"
-		r.Overrides, r.MergeRoot = PodTemplateOverrides, PodTemplateRoot
-		r.MPINodeTrainer, r.MPISlots, r.NProc = true, SlotsOfGPU, NProcOfNode
-		r.TorchTune, r.GangLabel, r.SecondTrainer = TorchTune21, CoschedulingLabel, OwnCounts
-		r.JobSet.GroupLabels = true
-	},
-	func(r *Release) {
-		r.Name, r.Version, r.Schema, r.Stock = "2.2", "2.2.1", "2.2.1", "2.2.1"
-		r.JobSetVersion, r.JobSetSchema, r.Kubernetes = "0.11.0", "0.11.0", "1.36"
-		r.Overrides, r.MergeRoot = RuntimePatches, JobTemplateRoot
-		r.GangRequests, r.StatusGate = TrainerRequests, true
-		r.JobSet.Claims, r.JobSet.PriorityLabel = true, EveryPriority
-	},
-	func(r *Release) {
-		r.Name, r.Version, r.Schema, r.Stock = "2.3", "2.3.0", "2.3.0", "2.3.0"
-		r.JobSetVersion, r.JobSetSchema = "0.12.0", "0.12.0"
-		r.MergeRoot, r.Resources, r.GangRequests = JobSetRoot, MergeResources, MergedRequests
-		r.SSHModes, r.Endpoints, r.TorchTune, r.Flux = true, AllReplicas, TorchTune23, Flux23
-		r.JAXNeedsTrainer, r.InitLists, r.RuntimeRead, r.ManagedBy = false, true, RuntimeSnapshot, true
-	},
-	// Its module could not be read: see marks. The stock runtimes are not known, so those of 2.3
-	// stay.
-	func(r *Release) {
-		r.Name, r.Version, r.Schema = "2.4", "2.4.0", "2.4.0"
-		r.MPIPrte, r.MPIImage, r.FailedIsFinal = true, true, true
-		r.Claims = Claims{Gate: true, Kept: true, PerNode: true, Counted: true, Torch: true,
-			TorchTune: true, MPI: true, XGBoost: true, Flux: true}
-	},
-)
+// releases returns the known releases, the oldest first.
+var releases = sync.OnceValue(func() []Release {
+	return following(
+		Release{
+			Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1",
+			Kubernetes: "1.32", JobSetSchema: "0.8.2", Stock: "2.0.1",
+			Rules: Rules{JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce,
+				RuntimeLauncher, TorchProcesses, TorchTuneNodes},
+			Overrides: PodSpecOverrides, MergeRoot: PodSpecRoot, Resources: ReplaceResources,
+			GangRequests: RuntimeRequests,
+			MPISlots:     SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer,
+			TorchTune: TorchTune20, JAXNeedsTrainer: true, Flux: Flux22,
+			GangLabel: AnyGangLabel, SecondTrainer: FirstTrainerCounts, RuntimeRead: LiveRuntime,
+			JobSet: JobSet{PriorityLabel: ExclusivePriority},
+		},
+		func(r *Release) {
+			r.Name, r.Version, r.Schema, r.Stock = "2.1", "2.1.0", "2.1.0", "2.1.0"
+			r.JobSetVersion, r.JobSetSchema, r.Kubernetes = "0.10.1", "0.10.1", "1.34"
+			r.Overrides, r.MergeRoot = PodTemplateOverrides, PodTemplateRoot
+			r.MPINodeTrainer, r.MPISlots, r.NProc = true, SlotsOfGPU, NProcOfNode
+			r.TorchTune, r.GangLabel, r.SecondTrainer = TorchTune21, CoschedulingLabel, OwnCounts
+			r.JobSet.GroupLabels = true
+		},
+		func(r *Release) {
+			r.Name, r.Version, r.Schema, r.Stock = "2.2", "2.2.1", "2.2.1", "2.2.1"
+			r.JobSetVersion, r.JobSetSchema, r.Kubernetes = "0.11.0", "0.11.0", "1.36"
+			r.Overrides, r.MergeRoot = RuntimePatches, JobTemplateRoot
+			r.GangRequests, r.StatusGate = TrainerRequests, true
+			r.JobSet.Claims, r.JobSet.PriorityLabel = true, EveryPriority
+		},
+		func(r *Release) {
+			r.Name, r.Version, r.Schema, r.Stock = "2.3", "2.3.0", "2.3.0", "2.3.0"
+			r.JobSetVersion, r.JobSetSchema = "0.12.0", "0.12.0"
+			r.MergeRoot, r.Resources, r.GangRequests = JobSetRoot, MergeResources, MergedRequests
+			r.SSHModes, r.Endpoints, r.TorchTune, r.Flux = true, AllReplicas, TorchTune23, Flux23
+			r.JAXNeedsTrainer, r.InitLists, r.RuntimeRead, r.ManagedBy = false, true, RuntimeSnapshot, true
+		},
+		// Its module could not be read: see marks. The stock runtimes are not known, so those of 2.3
+		// stay.
+		func(r *Release) {
+			r.Name, r.Version, r.Schema = "2.4", "2.4.0", "2.4.0"
+			r.MPIPrte, r.MPIImage, r.FailedIsFinal = true, true, true
+			r.Claims = Claims{Gate: true, Kept: true, PerNode: true, Counted: true, Torch: true,
+				TorchTune: true, MPI: true, XGBoost: true, Flux: true}
+		},
+	)
+})
 
 // following returns the first release and those after it. Each is the one before with what it
 // changes, and the table of rules has which of them come and go.
@@ -262,11 +265,11 @@ func following(first Release, changes ...func(*Release)) []Release {
 // Latest returns the release that applies unless a caller names another one: the last one whose
 // source was compared. A change to the value does not affect others.
 func Latest() *Release {
-	at := len(releases) - 1
-	for releases[at].Unread() {
+	at := len(releases()) - 1
+	for releases()[at].Unread() {
 		at--
 	}
-	r := releases[at]
+	r := releases()[at]
 	return &r
 }
 
@@ -277,7 +280,7 @@ func Kueue() *Release {
 }
 
 // Known returns copies of all releases, the oldest first. The last ones may be Unread.
-func Known() []Release { return slices.Clone(releases) }
+func Known() []Release { return slices.Clone(releases()) }
 
 // Compared returns copies of the releases whose source was compared, the oldest first. Latest is
 // the last one.
@@ -299,7 +302,7 @@ func (r *Release) Or() *Release {
 func Parse(version string) (*Release, error) {
 	bare := strings.TrimPrefix(version, "v")
 	var known []string
-	for _, r := range releases {
+	for _, r := range releases() {
 		if bare == r.Name || bare == r.Version {
 			return &r, nil
 		}
@@ -325,7 +328,7 @@ func nearest(version string) string {
 	if len(numbers) == 1 {
 		numbers = strings.Split(numbers[0], "")
 	}
-	for _, r := range releases {
+	for _, r := range releases() {
 		if len(numbers) > 1 && r.Name == numbers[0]+"."+numbers[1] {
 			return r.Name
 		}
@@ -335,7 +338,7 @@ func nearest(version string) string {
 
 // Index returns the index of a release among the known ones, the oldest first, or -1 if unknown.
 func (r *Release) Index() int {
-	return slices.IndexFunc(releases, func(other Release) bool {
+	return slices.IndexFunc(releases(), func(other Release) bool {
 		return other.Version == r.Or().Version
 	})
 }
