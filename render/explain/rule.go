@@ -33,7 +33,7 @@ func (r *resolved) rule() Rule {
 // types).
 func (r *resolved) merge() string {
 	if !r.patchable {
-		return "no patch reaches it: whoever writes it last replaces it"
+		return "not at all: no patch of a TrainJob reaches it"
 	}
 	if r.atomic != nil {
 		return fmt.Sprintf("with all of %s, which is replaced whole", r.atomic)
