@@ -233,6 +233,14 @@ func growing() []growth {
 		{name: "compare another object", n: 200,
 			args: []string{"conflicts", "--patch", "old.yaml", "--patch", "BESIDE"},
 			file: deployment("{name: c%d, image: a}"), beside: deployment("{name: c%d, image: b}")},
+		{name: "merge deleted elements", n: 300,
+			args: []string{"merge", "base.yaml", "--patch", "a=a.yaml", "--patch", "b=b.yaml"},
+			folder: func(n int) map[string]string {
+				const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a"
+				elements := "finalizers: [" + times(n, "a.io/f%d, ") + "]}\n"
+				return map[string]string{"base.yaml": head + "}\n", "a.yaml": head + ", " + elements,
+					"b.yaml": head + ", $deleteFromPrimitiveList/" + elements}
+			}},
 		// Files that flags and settings name.
 		{name: "patch files", n: 20,
 			args:   []string{"check", "--patch=m.io/a%d=patch.yaml", "jobs.yaml"},

@@ -119,6 +119,7 @@ func (r *Reading) Step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.No
 		return item, item
 	}
 	if !isItem {
+		key = "" // an element is its own key, and all elements share an index
 		want, _ = step.Element()
 	}
 	item := r.item(n, key, isItem, want)
