@@ -24,7 +24,6 @@ func ExampleField() {
 
 // TestField explains paths as a person writes them. Each row wants a part of the rule.
 func TestField(t *testing.T) {
-	const pod = "spec.replicatedJobs.template.spec.template.spec."
 	for _, c := range casefile.Table[struct {
 		Reason, Text, Path, Says string
 	}](t, "testdata/fields.yaml") {
