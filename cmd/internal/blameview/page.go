@@ -110,7 +110,7 @@ func newPageObject(s Selection) pageObject {
 	o := pageObject{Selection: s, number: map[*blame.Field]int{}, files: map[merge.Owner]string{}}
 	for f := range s.each() {
 		switch {
-		case f.Disputed && s.Fields == nil:
+		case f.Disputed:
 			o.disputed = append(o.disputed, f)
 		case len(f.Claims) > 1 || s.Fields != nil:
 			o.history = append(o.history, f)
@@ -206,7 +206,7 @@ func (b *blamePage) object(o *pageObject, open bool) {
 	case o.Entries != nil:
 		b.owners(o)
 	case o.Fields != nil:
-		for _, f := range o.history {
+		for _, f := range slices.Concat(o.disputed, o.history) {
 			b.field(o, f)
 		}
 	default:
