@@ -140,10 +140,10 @@ func (j judge) object(object any) {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		minor.Drop(j.kubernetes, &o.Spec)
-		j.pods(&corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}, j.root)
+		j.pods(o.Labels, &corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}, j.root)
 		kubeapi.CheckPod(j.kubernetes, o, j.report)
 	case *corev1.PodTemplate:
-		j.pods(&o.Template, j.root.Field("template"))
+		j.pods(nil, &o.Template, j.root.Field("template"))
 	case *corev1.PersistentVolumeClaim:
 		minor.Each(j.kubernetes, &o.Spec,
 			func(*minor.Field, fieldpath.Path) bool { return true })
@@ -174,17 +174,18 @@ func (j judge) object(object any) {
 		j.cronJob(o, spec.Field("jobTemplate"))
 	case *networkingv1.Ingress:
 		metadata.Metadata(o.Labels, o.Annotations)
-		kubeapi.CheckIngress(o, j.root)
+		kubeapi.CheckIngress(j.kubernetes, o, j.root)
 	case *networkingv1.NetworkPolicy:
 		metadata.Metadata(o.Labels, o.Annotations)
 		kubeapi.CheckNetworkPolicy(o, j.root)
 	}
 }
 
-func (j judge) template(template *corev1.PodTemplateSpec, at *kubeapi.At) {
+func (j judge) template(labels map[string]string, template *corev1.PodTemplateSpec,
+	at *kubeapi.At) {
 	minor.Drop(j.kubernetes, &template.Spec)
 	at.Field("metadata").Metadata(template.Labels, template.Annotations)
-	kubeapi.CheckTemplate(j.kubernetes, template, at)
+	kubeapi.CheckTemplate(j.kubernetes, labels, template, at)
 	j.noClaims(template, at)
 }
 
@@ -196,9 +197,9 @@ func (j judge) noClaims(template *corev1.PodTemplateSpec, at *kubeapi.At) {
 	}
 }
 
-// pods reports the errors of a template with any restart policy.
-func (j judge) pods(template *corev1.PodTemplateSpec, at *kubeapi.At) {
-	j.template(template, at)
+// pods reports the errors of a template with any restart policy. The labels are those of a Pod.
+func (j judge) pods(labels map[string]string, template *corev1.PodTemplateSpec, at *kubeapi.At) {
+	j.template(labels, template, at)
 	kubeapi.EmptyOr(at.As(codes.RestartPolicy).Field("spec", "restartPolicy"),
 		template.Spec.RestartPolicy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure,
 		corev1.RestartPolicyNever)
@@ -210,7 +211,7 @@ func (j judge) job(job *batchv1.Job, at *kubeapi.At) {
 		// the default of a Pod, which JobSet replaces
 		spec.RestartPolicy = corev1.RestartPolicyAlways
 	}
-	kubeapi.CheckJob(j.kubernetes, job, at)
+	kubeapi.CheckJob(j.kubernetes, nil, job, at)
 	j.noClaims(&job.Spec.Template, at.Field("spec", "template"))
 }
 
@@ -233,7 +234,7 @@ func (j judge) cronJob(cron *batchv1.CronJob, template *kubeapi.At) {
 func (j judge) replicas(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec,
 	kind string) {
 	at := j.root.Field("spec", "template")
-	j.template(template, at)
+	j.template(nil, template, at)
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	if err == nil && (!s.Empty() || kind == "DaemonSet") &&
 		!s.Matches(labels.Set(template.Labels)) {

@@ -161,7 +161,8 @@ func checkJobs(r *release.Release, js *jobset.JobSet, out *render.JobsOutput, id
 			}
 			add(f, at.Append(path...))
 		}
-		kubeapi.CheckJob(r.Or().Kubernetes, child.Job, kubeapi.Root(report, codes.JobSpec))
+		kubeapi.CheckJob(r.Or().Kubernetes, child.Job.Spec.Template.Labels, child.Job,
+			kubeapi.Root(report, codes.JobSpec))
 	}
 	checkPods(r, js, id, add)
 	for i := range js.Spec.VolumeClaimPolicies {

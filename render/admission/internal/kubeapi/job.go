@@ -13,8 +13,8 @@ import (
 )
 
 // CheckJob applies the rules of the Job API to a Job that the JobSet controller made, as a minor
-// version does. Fields that the API server fills in may be empty.
-func CheckJob(kubernetes string, job *batchv1.Job, object *At) {
+// version does. Fields that the API server fills in may be empty. The labels are for CheckTemplate.
+func CheckJob(kubernetes string, labels map[string]string, job *batchv1.Job, object *At) {
 	object.Field("metadata").Metadata(job.Labels, job.Annotations)
 	spec, at := &job.Spec, object.As(codes.JobSpec).Field("spec")
 	checkCounts(spec, at)
@@ -36,7 +36,7 @@ func CheckJob(kubernetes string, job *batchv1.Job, object *At) {
 	checkRestartPolicy(spec, at.As(codes.RestartPolicy))
 	template := at.Field("template")
 	template.Field("metadata").Metadata(spec.Template.Labels, spec.Template.Annotations)
-	CheckTemplate(kubernetes, &spec.Template, template)
+	CheckTemplate(kubernetes, labels, &spec.Template, template)
 }
 
 // needsIndex is the API server's detail of a field for Jobs whose Pods have an index.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/release/minor"
 )
 
 // The rules of Services, Ingresses and NetworkPolicies here are those of names, ports, keys and
@@ -152,8 +153,8 @@ func checkAddresses(spec *corev1.ServiceSpec, at *At) {
 	}
 }
 
-// CheckIngress checks an Ingress.
-func CheckIngress(ingress *networkingv1.Ingress, object *At) {
+// CheckIngress checks an Ingress by the rules of a minor version of Kubernetes.
+func CheckIngress(kubernetes string, ingress *networkingv1.Ingress, object *At) {
 	spec, at := &ingress.Spec, object.As(codes.TwoSources).Field("spec")
 	names := at.As(codes.BadName)
 	if len(spec.Rules) == 0 && spec.DefaultBackend == nil {
@@ -161,7 +162,7 @@ func CheckIngress(ingress *networkingv1.Ingress, object *At) {
 			"add a rule, or a default backend")
 	}
 	if spec.DefaultBackend != nil {
-		checkBackend(spec.DefaultBackend, at.Field("defaultBackend"))
+		checkBackend(kubernetes, spec.DefaultBackend, at.Field("defaultBackend"))
 	}
 	if spec.IngressClassName != nil {
 		names.Field("ingressClassName").Subdomain(*spec.IngressClassName)
@@ -188,7 +189,7 @@ func CheckIngress(ingress *networkingv1.Ingress, object *At) {
 		paths := at.Field("rules").Index(i).Field("http", "paths")
 		for j := range rule.HTTP.Paths {
 			if path := &rule.HTTP.Paths[j]; path.PathType != nil {
-				checkBackend(&path.Backend, paths.Index(j).Field("backend"))
+				checkBackend(kubernetes, &path.Backend, paths.Index(j).Field("backend"))
 			}
 		}
 	}
@@ -203,7 +204,9 @@ func (a *At) host(host string) {
 	a.Valid(host, problems, "use a DNS name in lower case")
 }
 
-func checkBackend(backend *networkingv1.IngressBackend, at *At) {
+// checkBackend checks the backend of a path. The name of a Service may begin with a digit since 1.36
+// (gate RelaxedServiceNameValidation).
+func checkBackend(kubernetes string, backend *networkingv1.IngressBackend, at *At) {
 	service, names := backend.Service, at.As(codes.BadName)
 	switch {
 	case backend.Resource != nil && service != nil:
@@ -223,7 +226,12 @@ func checkBackend(backend *networkingv1.IngressBackend, at *At) {
 	case service == nil:
 		at.Invalid("", "resource or service backend is required", "set service")
 	default:
-		if name := names.Field("service", "name"); name.Required(service.Name) {
+		name := names.Field("service", "name")
+		switch {
+		case !name.Required(service.Name):
+		case minor.AtLeast(kubernetes, "1.36"):
+			name.Label(service.Name)
+		default:
 			name.Valid(service.Name, validation.IsDNS1035Label(service.Name),
 				"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 		}

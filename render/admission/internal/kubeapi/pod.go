@@ -19,8 +19,9 @@ import (
 // Fields that the API server fills in may be empty.
 type podChecker struct {
 	*corev1.PodTemplateSpec
-	kubernetes string // the minor version
-	at         *At    // the Pod's spec
+	kubernetes string            // the minor version
+	labels     map[string]string // of the Pods; nil judges a template alone
+	at         *At               // the Pod's spec
 	// volumes are the valid volumes by name, which containers can mount.
 	volumes map[string]*corev1.Volume
 	// invalidVolumes holds invalid volumes; their mounts are not reported.
@@ -32,8 +33,11 @@ type podChecker struct {
 }
 
 // CheckTemplate checks the Pod template at the path by the rules of a minor version of Kubernetes.
-func CheckTemplate(kubernetes string, template *corev1.PodTemplateSpec, at *At) {
-	p := &podChecker{PodTemplateSpec: template, kubernetes: kubernetes,
+// With the labels of the Pods that are made of it, it checks these: a template that has more is
+// accepted, and its Pods are not.
+func CheckTemplate(kubernetes string, labels map[string]string, template *corev1.PodTemplateSpec,
+	at *At) {
+	p := &podChecker{PodTemplateSpec: template, kubernetes: kubernetes, labels: labels,
 		at: at.As(codes.PodSpec).Field("spec")}
 	p.checkVolumes()
 	if p.since("1.37") {

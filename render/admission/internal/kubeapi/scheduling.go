@@ -221,7 +221,7 @@ func checkLabelKeys(keys []string, selector *metav1.LabelSelector, at *At) {
 }
 
 // checkNamed reports a key of matchLabelKeys that the selector also names. The API server adds an
-// expression to the selector for each key that is a label of the Pod, or with always, for each key.
+// expression to the selector for each key that is a label of a Pod, or with always, for each key.
 // Two expressions for one key count as the author's and the server's, even if the Pod lacks the
 // label.
 func (p *podChecker) checkNamed(keys []string, selector *metav1.LabelSelector, always bool, at *At) {
@@ -236,7 +236,7 @@ func (p *podChecker) checkNamed(keys []string, selector *metav1.LabelSelector, a
 				named, hasDuplicate = true, hasDuplicate || named
 			}
 		}
-		if _, has := p.Labels[key]; (has || always) && named || hasDuplicate {
+		if _, has := p.labels[key]; (has || always) && named || hasDuplicate {
 			at.Index(i).Invalid(key, "exists in both matchLabelKeys and labelSelector", "keep one")
 		}
 	}
