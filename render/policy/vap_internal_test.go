@@ -155,7 +155,8 @@ func TestIsVoid(t *testing.T) {
 			t.Errorf("isVoid(%q) = %t, want %t", pattern, got, want)
 		}
 	}
-	if min(counts[true], counts[false]) < 100 {
+	// A third of the patterns match no name; few cases of a seed may have less.
+	if min(counts[true], counts[false]) < 60 {
 		t.Errorf("%v", counts)
 	}
 }
