@@ -291,6 +291,9 @@ func linesAreTrue(old, new any) string {
 		}
 		want := generic(shown.String())
 		diff.DropNulls(want)
+		if got == nil { // an object without fields has no lines
+			got = map[string]any{}
+		}
 		if !reflect.DeepEqual(want, got) {
 			d := cmp.Diff(want, got)
 			return fmt.Sprintf("the lines are not the %s object (-object +lines):\n%s\n%s",
