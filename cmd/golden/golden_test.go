@@ -195,6 +195,10 @@ func TestRun_Cases(t *testing.T) {
 		{"another TrainJob above",
 			map[string]string{"nodes/want/default_llm.yaml": want, "job.yaml": trainJob}, nil, "",
 			"TrainJobs are not shared"},
+		{"an index of the last release above, and a job with one",
+			map[string]string{"nodes/want/default_llm.yaml": want,
+				"options.yaml": "to: pods\nindex: 0\n", "nodes/options.yaml": "job: node/1\n"},
+			[]string{"default_llm.yaml"}, "differs", "the nearer one counts"},
 		{"a broken runtime above",
 			map[string]string{"nodes/want/default_llm.yaml": want,
 				"other.yaml": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: " +

@@ -71,8 +71,8 @@ func (c *Case) settings(to *Result) (*settings, error) {
 			append(to.Warnings, r.warnings...)
 	}
 	s.Spelled = s.To != "jobset"
-	if s.index != "" {
-		job := s.command.Flag("job").Value.String()
+	// A job that has an index needs no other one.
+	if job := s.command.Flag("job").Value.String(); s.index != "" && !strings.Contains(job, "/") {
 		return s, option.Set(s.command, "job", job+"/"+s.index)
 	}
 	return s, nil
