@@ -181,8 +181,8 @@ func permute(patches []trainer.RuntimePatch, fixed int,
 }
 
 // claimedTwice returns the paths on which the patches disagree. Two managers claim them with
-// different values, or one claims a null and another a field within. Then what others claim within is
-// no path of its own: the field is emptied or not.
+// different values, or one claims a null and another a field within. Then what others claim within
+// is no path of its own: the field is emptied or not.
 func claimedTwice(patches []trainer.RuntimePatch) []string {
 	claims := make([]leaves, len(patches))
 	for i := range patches {

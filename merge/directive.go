@@ -285,8 +285,8 @@ func (m *merger) orderOf(f *schema.StructField, into, patch Object, order any) (
 	return keys, nil
 }
 
-// arrangeItems puts the items of a merged list into the order of keys. The others keep theirs, which
-// is that of before.
+// arrangeItems puts the items of a merged list into the order of keys. The others keep theirs,
+// which is that of before.
 func (m *merger) arrangeItems(at *node, into Object, keys, before []string) error {
 	t := at.typ
 	list, _ := into[at.field.Name].([]any)

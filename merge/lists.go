@@ -10,8 +10,8 @@ import (
 
 // This file deletes items of lists, and merges sets.
 
-// special reads $patch in the items of a patch's list. It returns the plain items, the keys of those
-// to delete, and whether the plain ones take the place of the base's.
+// special reads $patch in the items of a patch's list. It returns the plain items, the keys of
+// those to delete, and whether the plain ones take the place of the base's.
 func (m *merger) special(t *schema.Type, items []any) (plain []any, deleted []string,
 	replaces bool, err error) {
 	isSpecial := false

@@ -87,8 +87,8 @@ func Protect(paths ...fieldpath.Path) Option {
 // ProtectError makes it an error to set a protected field.
 func ProtectError() Option { return func(o *options) { o.protectedError = true } }
 
-// Trees are the JSON of the base and of patches that are Go values, for a caller who has it already.
-// A patch without a tree is encoded. The merge takes over the base's tree.
+// Trees are the JSON of the base and of patches that are Go values, for a caller who has it
+// already. A patch without a tree is encoded. The merge takes over the base's tree.
 func Trees(base Object, patches []Object) Option {
 	return func(o *options) { o.baseTree, o.trees = base, patches }
 }

@@ -23,13 +23,13 @@ import (
 //	atomic    replace    like a scalar
 //	raw       overlay    objects merge name by name, since upstream has no rules for their contents
 //
-// What the base lacks is taken from the patch by the same walk. There, upstream strips a value of its
-// nulls and of the objects with a directive, and directives remove nothing. It takes a value verbatim
-// that replaces the base's, or is in a new item of a list that the base has.
+// What the base lacks is taken from the patch by the same walk. There, upstream strips a value of
+// its nulls and of the objects with a directive, and directives remove nothing. It takes a value
+// verbatim that replaces the base's, or is in a new item of a list that the base has.
 //
-// A value is left in the normal form of its Go type: what the type's encoding omits is not there, and
-// what it always has is. The walk claims every leaf of the patch, and records the base's earlier
-// value. If a step fails, the merger's path leads to it.
+// A value is left in the normal form of its Go type: what the type's encoding omits is not there,
+// and what it always has is. The walk claims every leaf of the patch, and records the base's
+// earlier value. If a step fails, the merger's path leads to it.
 
 // object merges a patch's object into one that the base has.
 func (m *merger) object(at *node, old, patch Object) (Object, error) {
@@ -188,8 +188,8 @@ func (m *merger) value(at *node, old, from any, verbatim bool) (any, error) {
 	return m.replace(at, old, from, verbatim)
 }
 
-// structure merges a struct's field, or makes the struct. A patch that sets nothing in it claims its
-// presence, if that differs from its absence.
+// structure merges a struct's field, or makes the struct. A patch that sets nothing in it claims
+// its presence, if that differs from its absence.
 func (m *merger) structure(at *node, old, patch Object, verbatim bool) (value any, err error) {
 	claimed := m.claimed
 	switch {
@@ -321,7 +321,8 @@ func (m *merger) replaceItems(at *node, old, items []any) ([]any, error) {
 	return reordered(made, arrange(len(keys), first, slices.Repeat([]int32{-1}, len(keys)))), nil
 }
 
-// newList returns the items of a list-map that the base lacks. Two of them may share a key, and one may have none.
+// newList returns the items of a list-map that the base lacks. Two of them may share a key, and one
+// may have none.
 func (m *merger) newList(at *node, items []any, verbatim bool) ([]any, error) {
 	t := at.typ
 	if !verbatim && slices.ContainsFunc(items, hasDirective) {

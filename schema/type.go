@@ -14,8 +14,8 @@
 //
 // Package merge reads from a [StructField] and its [Slot] when the encoding of a Go type omits a
 // field, and makes that normal form by Put, Fill and EmptyItem. The packages check, runtimepatch,
-// explain and policy of render walk the fields of a type. Package render reads the tags of images by
-// [ParseImage]. The program removes defaults from live objects by [Defaults].
+// explain and policy of render walk the fields of a type. Package render reads the tags of images
+// by [ParseImage]. The program removes defaults from live objects by [Defaults].
 //
 // Its first file to read is type.go.
 package schema

@@ -1,6 +1,6 @@
 // Package casefile unpacks test cases, which are archives in the format of txtar: a comment, and
-// then files, each behind a line "-- NAME --". Only tests import it. The core requires no module for
-// the format, since a program that links the core would require it too.
+// then files, each behind a line "-- NAME --". Only tests import it. The core requires no module
+// for the format, since a program that links the core would require it too.
 //
 // Its first file to read is casefile.go.
 package casefile

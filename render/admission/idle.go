@@ -106,8 +106,8 @@ const mostCompared = 16
 // idle returns the warnings on patches that do not change the result. A patch that makes the last
 // change of a field changes the result. For every other patch, a merge without it decides. A patch
 // that sets a value of another patch is not idle: managers that agree each keep their own patch. A
-// patch is not reported if another finding explains why it has no effect: it tries to clear a field,
-// loses a conflict, or is of a replicated job that the release skips.
+// patch is not reported if another finding explains why it has no effect: it tries to clear a
+// field, loses a conflict, or is of a replicated job that the release skips.
 func (c *checker) idle() finding.List {
 	patches := c.typed.Spec.RuntimePatches
 	if c.merged == nil || len(patches) == 0 || len(patches) > mostCompared {

@@ -232,8 +232,8 @@ var releases = sync.OnceValue(func() []Release {
 			r.SSHModes, r.Endpoints, r.TorchTune, r.Flux = true, AllReplicas, TorchTune23, Flux23
 			r.JAXNeedsTrainer, r.InitLists, r.RuntimeRead, r.ManagedBy = false, true, RuntimeSnapshot, true
 		},
-		// Its module could not be read: see marks. The stock runtimes are not known, so those of 2.3
-		// stay.
+		// Its module could not be read: see marks. The stock runtimes are not known, so those of
+		// 2.3 stay.
 		func(r *Release) {
 			r.Name, r.Version, r.Schema = "2.4", "2.4.0", "2.4.0"
 			r.MPIPrte, r.MPIImage, r.FailedIsFinal = true, true, true

@@ -51,8 +51,8 @@ func deployment(container string) func(n int) string {
 	}
 }
 
-// leftovers is a live Deployment with n containers, which one manager no longer applies, and of which
-// another one owns a part.
+// leftovers is a live Deployment with n containers, which one manager no longer applies, and of
+// which another one owns a part.
 func leftovers(n int) map[string]string {
 	owned := func(manager, field string) string {
 		return "  - manager: " + manager + "\n    operation: Apply\n    apiVersion: apps/v1\n" +

@@ -133,8 +133,8 @@ type mistake struct {
 // documents. For the same reason it has a message for a wrong type only.
 type lineFinding struct{ Code, Severity, Path, Message string }
 
-// judge compares the findings of the two documents. The value may also answer one rule of those that
-// the document without it breaks, and meet the next one.
+// judge compares the findings of the two documents. The value may also answer one rule of those
+// that the document without it breaks, and meet the next one.
 func (m mistake) judge(t *testing.T, without, with []lineFinding, least int) {
 	t.Helper()
 	added := slices.DeleteFunc(slices.Clone(with), func(f lineFinding) bool {

@@ -129,8 +129,9 @@ func TestRooms_Modules(t *testing.T) {
 	}
 }
 
-// TestRooms_Read holds that a person who does not know the code finds the way: architecture.md names
-// each package that is not within another, and a package of several files names the first one.
+// TestRooms_Read holds that a person who does not know the code finds the way: architecture.md
+// names each package that is not within another, and a package of several files names the first
+// one.
 func TestRooms_Read(t *testing.T) {
 	firstFile := regexp.MustCompile(`(?m)^// Its first file to read is ([a-z_]+\.go)\.\npackage `)
 	text, err := os.ReadFile(filepath.Join(repository, "docs", "architecture.md"))

@@ -173,8 +173,8 @@ func (j *JobDiff) take(e UpdateEffect, first *JobDiff) {
 	}
 }
 
-// keep marks the changes that the new version makes of an object and the update does not: the object
-// that the update leads to is among the reached ones.
+// keep marks the changes that the new version makes of an object and the update does not: the
+// object that the update leads to is among the reached ones.
 func (o *ObjectDiff) keep(reached map[Key]any) {
 	is, exists := reached[o.Key]
 	if o.state != stateChanged {

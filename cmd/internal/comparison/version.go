@@ -30,8 +30,8 @@ type Version struct {
 	Conflicts finding.List
 	// Findings are further ones for a review.
 	Findings finding.List
-	// Observed means that the old version is a dump of a cluster: each of its objects has a state of
-	// its own, so no two TrainJobs share an effect.
+	// Observed means that the old version is a dump of a cluster: each of its objects has a state
+	// of its own, so no two TrainJobs share an effect.
 	Observed bool
 	// UpdateEffect returns the update of a TrainJob that exists. The new version has it, unless
 	// updates do not matter. It may be called concurrently.

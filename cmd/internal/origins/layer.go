@@ -141,8 +141,8 @@ func (p *plan) each(name string, n int, make func(i int, n *yaml.Node) operation
 	}
 }
 
-// configured adds an operation for each document of the configurations of generators or transformers,
-// which a kustomization holds or names.
+// configured adds an operation for each document of the configurations of generators or
+// transformers, which a kustomization holds or names.
 func (p *plan) configured(read func(string) ([]byte, error), name string, all []string,
 	set func(k *types.Kustomization, some []string)) {
 	nodes := p.listed(name)

@@ -52,8 +52,8 @@ type BuiltObject struct {
 	Line int // in the output, from 1 on
 }
 
-// Asked returns the objects that an argument names, as KIND/NAME: by the name that they have, or else
-// by a name that they had before the build changed it.
+// Asked returns the objects that an argument names, as KIND/NAME: by the name that they have, or
+// else by a name that they had before the build changed it.
 func (b *Built) Asked(object string) (asked []BuiltObject, err error) {
 	var all []BuiltObject
 	hasKind := false

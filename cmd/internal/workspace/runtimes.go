@@ -141,8 +141,8 @@ func (c *Catalog) source(j Job) (*RuntimeSource, string) {
 // exist, so a TrainJob also gets one if this state lacks its runtime.
 func (c *Catalog) Beside(other *Catalog, exist bool) { c.beside, c.lasting = other, exist }
 
-// KeepFor records the runtime with which a TrainJob began. A release that takes snapshots goes on to
-// use it for the TrainJob.
+// KeepFor records the runtime with which a TrainJob began. A release that takes snapshots goes on
+// to use it for the TrainJob.
 func (c *Catalog) KeepFor(id fieldpath.Object, source *RuntimeSource) {
 	if c.kept == nil {
 		c.kept = map[fieldpath.Object]*RuntimeSource{}

@@ -91,7 +91,8 @@ func inChildren(path fieldpath.Path) []fieldpath.Path {
 	return []fieldpath.Path{path[job:], path[pod:]}
 }
 
-// remains are the fields of an object without some values. They are copied before the first one goes.
+// remains are the fields of an object without some values. They are copied before the first one
+// goes.
 type remains struct {
 	fields   map[string]any
 	isCopied bool
@@ -104,9 +105,9 @@ type list struct {
 	key   string
 }
 
-// remove removes the value at a path, or replaces it by its text. It returns false for a value whose
-// absence says too much: the root, the identity of the object, the reference to the runtime, and an
-// item of a list.
+// remove removes the value at a path, or replaces it by its text. It returns false for a value
+// whose absence says too much: the root, the identity of the object, the reference to the runtime,
+// and an item of a list.
 func (r *remains) remove(path fieldpath.Path, isText bool) bool {
 	for _, needed := range []fieldpath.Path{fieldpath.Fields("metadata", "name"),
 		fieldpath.Fields("metadata", "namespace"), fieldpath.Fields("spec", "runtimeRef")} {

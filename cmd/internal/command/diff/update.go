@@ -134,8 +134,8 @@ func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job,
 }
 
 // reach adds the objects that an update leads to. They may differ from those of the new version,
-// because a job keeps the runtime with which it began unless it is created again. If the old version
-// is a dump, reach also adds what changes in the cluster's objects, and when.
+// because a job keeps the runtime with which it began unless it is created again. If the old
+// version is a dump, reach also adds what changes in the cluster's objects, and when.
 func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.UpdateEffect) {
 	began, _ := old.Input.RuntimeOf(old.Source)
 	is, _ := new.Input.RuntimeOf(new.Source)
@@ -272,8 +272,8 @@ func distinctPaths(found finding.List) []string {
 	return fields
 }
 
-// blame adds to each error of an update the layers that cause it: the managers whose patches differ,
-// or the TrainJob if another field does. The claims have their places in the new version.
+// blame adds to each error of an update the layers that cause it: the managers whose patches
+// differ, or the TrainJob if another field does. The claims have their places in the new version.
 func blame(old, new *comparison.Job, rejected finding.List) finding.List {
 	for i := range rejected {
 		f := &rejected[i]

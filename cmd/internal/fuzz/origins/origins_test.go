@@ -178,8 +178,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// asGiven returns a source whose builds have the order of the files, in which an object has its place
-// whatever its names are.
+// asGiven returns a source whose builds have the order of the files, in which an object has its
+// place whatever its names are.
 func asGiven(s origins.Source, top string) origins.Source {
 	sorted, name := s.Build, top+"/kustomization.yaml"
 	s.Build = func(dir string, instead map[string][]byte) ([][]byte, error) {
@@ -293,8 +293,8 @@ func perturb(t *testing.T, s origins.Source, top string, before any, i int, l le
 	return "changed"
 }
 
-// mostChanged is how many values of a tree of ORIGINS_DIR are changed, all of most trees. A build with
-// thousands of values takes too long to be repeated for each.
+// mostChanged is how many values of a tree of ORIGINS_DIR are changed, all of most trees. A build
+// with thousands of values takes too long to be repeated for each.
 const mostChanged = 200
 
 // TestOrigins_Trees does the same for each kustomization below ORIGINS_DIR that can be built.

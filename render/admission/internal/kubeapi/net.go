@@ -204,8 +204,8 @@ func (a *At) host(host string) {
 	a.Valid(host, problems, "use a DNS name in lower case")
 }
 
-// checkBackend checks the backend of a path. The name of a Service may begin with a digit since 1.36
-// (gate RelaxedServiceNameValidation).
+// checkBackend checks the backend of a path. The name of a Service may begin with a digit since
+// 1.36 (gate RelaxedServiceNameValidation).
 func checkBackend(kubernetes string, backend *networkingv1.IngressBackend, at *At) {
 	service, names := backend.Service, at.As(codes.BadName)
 	switch {

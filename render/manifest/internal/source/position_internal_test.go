@@ -51,7 +51,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestFind_SeveralKeys finds items that several keys name, in short lists and in lists with an index.
+// TestFind_SeveralKeys finds items that several keys name, in short lists and in lists with an
+// index.
 func TestFind_SeveralKeys(t *testing.T) {
 	port := func(number int64, protocol string) fieldpath.Path {
 		return fieldpath.Fields("ports").Append(

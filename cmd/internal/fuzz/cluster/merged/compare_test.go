@@ -70,8 +70,8 @@ func (m *mergeCase) compare(t *testing.T) (outcome, finding.List, []string) {
 	return bothAccept, found, rejected
 }
 
-// isKeyless reports whether all errors are on items without their merge keys in a JobSet that another
-// controller manages. The webhook gives them the empty key: docs/differences.md has it.
+// isKeyless reports whether all errors are on items without their merge keys in a JobSet that
+// another controller manages. The webhook gives them the empty key: docs/differences.md has it.
 func (m *mergeCase) isKeyless(found finding.List) bool {
 	spec, _ := m.base["spec"].(map[string]any)
 	return m.base["kind"] == "JobSet" && spec["managedBy"] != nil &&
