@@ -6,19 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Admitted lets the defaults of different images look alike in a live Job or Pod and the rendered
-// one. Both are results of [Plain].
+// Admitted lets the defaults of different images look alike in a live Job and the rendered one. Both
+// are results of [Plain].
 func Admitted(live, rendered metav1.Object) {
-	switch l := live.(type) {
-	case *batchv1.Job:
-		r, ok := rendered.(*batchv1.Job)
-		if ok {
-			pullPolicies(&l.Spec.Template.Spec, &r.Spec.Template.Spec)
-		}
-	case *corev1.Pod:
-		if r, ok := rendered.(*corev1.Pod); ok {
-			pullPolicies(&l.Spec, &r.Spec)
-		}
+	l, isJob := live.(*batchv1.Job)
+	if r, isToo := rendered.(*batchv1.Job); isJob && isToo {
+		pullPolicies(&l.Spec.Template.Spec, &r.Spec.Template.Spec)
 	}
 }
 

@@ -8,7 +8,7 @@
 //		}
 //	}
 //
-// A family has a TrainJob, its JobSet, its Jobs and its Pods. Any of them may be missing.
+// A family has a TrainJob, its JobSet and its Jobs. Any of them may be missing.
 //
 // Its first file to read is live.go.
 package live
@@ -37,14 +37,9 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// The kinds of the objects of a family, except JobSet.
+// The kind of a JobSet's children, and that of Kueue that a dump may hold.
 const (
-	jobKind = "Job"
-	podKind = "Pod"
-)
-
-// The kind of Kueue that a dump may hold.
-const (
+	jobKind      = "Job"
 	kueueGroup   = "kueue.x-k8s.io"
 	workloadKind = "Workload"
 )
@@ -53,8 +48,7 @@ const (
 type Object struct {
 	ID       fieldpath.Object
 	Document *manifest.Document
-	// Value is a *trainer.TrainJob, a *jobset.JobSet, a *batchv1.Job or a *corev1.Pod, as the dump
-	// has it.
+	// Value is a *trainer.TrainJob, a *jobset.JobSet or a *batchv1.Job, as the dump has it.
 	Value metav1.Object
 	// Broken reports that the object cannot be decoded, which is a finding.
 	Broken bool
@@ -70,7 +64,6 @@ type Family struct {
 	TrainJob *Object
 	JobSet   *Object
 	Jobs     []*Object
-	Pods     []*Object
 	// Duplicates has the first replaced object of each kind. Without one, it has a second JobSet of
 	// the TrainJob.
 	Duplicates []*Object
@@ -87,8 +80,6 @@ type Dump struct {
 	Findings finding.List
 	// Kinds are the kinds of the dump's objects. A kind that the dump lacks was not asked for.
 	Kinds map[string]bool
-	// Bare counts the objects without managed fields.
-	Bare int
 	// Live tells that an object has a status or a uid, or is a snapshot: then a cluster has the
 	// objects, and says what runs.
 	Live bool
@@ -114,7 +105,7 @@ func Read(s workspace.Source, flags workspace.Flags, paths ...string) *Dump {
 	for _, k := range []manifest.Kind{
 		{Group: jobset.SchemeGroupVersion.Group, Version: jobset.SchemeGroupVersion.Version,
 			Kind: workspace.JobSetKind},
-		{Group: batchv1.GroupName, Version: "v1", Kind: jobKind}, {Version: "v1", Kind: podKind},
+		{Group: batchv1.GroupName, Version: "v1", Kind: jobKind},
 		{Group: kueueGroup, Version: "v1beta2", Kind: workloadKind},
 		{Group: kueueGroup, Version: "v1beta1", Kind: workloadKind},
 	} {
@@ -215,8 +206,6 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 		o.Value = &jobset.JobSet{}
 	case kind == jobKind && document.APIVersion == batchv1.SchemeGroupVersion.String():
 		o.Value = &batchv1.Job{}
-	case kind == podKind && document.APIVersion == "v1":
-		o.Value = &corev1.Pod{}
 	default:
 		return nil
 	}
@@ -250,9 +239,6 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 	}
 	d.Findings = append(d.Findings, incomplete(o)...)
 	d.Kinds[o.ID.Kind] = true
-	if len(o.Value.GetManagedFields()) == 0 {
-		d.Bare++
-	}
 	return o
 }
 
@@ -294,7 +280,6 @@ func (o *Object) decode() error {
 
 // group puts each object into its family.
 func (d *Dump) group(found []*Object) {
-	ofJob := map[fieldpath.Object]*Family{}
 	for _, o := range found {
 		switch o.ID.Kind {
 		case trainer.TrainJobKind:
@@ -310,21 +295,8 @@ func (d *Dump) group(found []*Object) {
 		if o.ID.Kind == jobKind {
 			if name := jobSetOf(o); name != "" {
 				f := d.family(o.ID.Namespace, name)
-				f.Jobs, f.byName[o.ID.Name], ofJob[o.ID] = append(f.Jobs, o), o, f
+				f.Jobs, f.byName[o.ID.Name] = append(f.Jobs, o), o
 			}
-		}
-	}
-	for _, o := range found {
-		if o.ID.Kind != podKind {
-			continue
-		}
-		f := ofJob[fieldpath.Object{Kind: jobKind, Namespace: o.ID.Namespace,
-			Name: ownerName(o, jobKind)}]
-		if name := o.Value.GetLabels()[jobset.JobSetNameKey]; f == nil && name != "" {
-			f = d.family(o.ID.Namespace, name)
-		}
-		if f != nil {
-			f.Pods = append(f.Pods, o)
 		}
 	}
 }
