@@ -21,10 +21,9 @@ const mostOpen = 2
 // blamePage writes objects as a page. Objects with disagreements come first.
 type blamePage struct {
 	page.Body
-	opts    Options
-	layers  page.Layers
-	places  bool
-	folding *folding
+	opts   Options
+	layers page.Layers
+	places bool
 }
 
 func writeBlamePage(w io.Writer, version string, opts Options, selected []Selection) error {
@@ -41,28 +40,6 @@ func writeBlamePage(w io.Writer, version string, opts Options, selected []Select
 	for i := range objects {
 		objects[i].id = "o" + strconv.Itoa(i+1)
 	}
-	for _, b.folding = range foldings() {
-		b.Body = page.Body{}
-		b.body(objects)
-		if b.Len() <= mostBytes {
-			break
-		}
-	}
-	text := []string{lead(objects, disputed)}
-	if note := b.folding.note(); note != "" {
-		text = append(text, note)
-	}
-	title := "Who set each field"
-	if len(objects) == 1 {
-		title += " of " + objects[0].title()
-	}
-	d := page.Document{Title: title, Lead: text, Version: version, Layers: &b.layers,
-		HasPlaces: b.places}
-	return page.Write(w, d, &b.Body)
-}
-
-// body appends all objects.
-func (b *blamePage) body(objects []pageObject) {
 	b.shapes()
 	if len(objects) > mostOpen {
 		b.overview(objects)
@@ -70,6 +47,13 @@ func (b *blamePage) body(objects []pageObject) {
 	for i := range objects {
 		b.object(&objects[i], len(objects) <= mostOpen)
 	}
+	title := "Who set each field"
+	if len(objects) == 1 {
+		title += " of " + objects[0].title()
+	}
+	d := page.Document{Title: title, Lead: []string{lead(objects, disputed)}, Version: version,
+		Layers: &b.layers, HasPlaces: b.places}
+	return page.Write(w, d, &b.Body)
 }
 
 // lead counts the objects and the fields on which managers disagree, or those of builds that have
@@ -231,15 +215,12 @@ func (b *blamePage) allParts(o *pageObject) {
 		b.Close()
 	}
 	b.lines(o)
-	history := slices.DeleteFunc(slices.Clone(o.history), func(f *blame.Field) bool {
-		return !b.folding.hasHistory(f)
-	})
-	if len(history) > 0 {
+	if len(o.history) > 0 {
 		b.Open("details", page.Class("history"))
 		b.Open("summary")
-		b.Text("History of " + report.Count(len(history), "field"))
+		b.Text("History of " + report.Count(len(o.history), "field"))
 		b.Close()
-		for _, f := range history {
+		for _, f := range o.history {
 			b.field(o, f)
 		}
 		b.Close()
@@ -290,25 +271,15 @@ func (b *blamePage) lines(o *pageObject) {
 	b.Open("ol", page.Class("own"), page.ID(o.id+"l"),
 		page.Attr{Name: "aria-label", Value: o.title() + ", by who set each line"})
 	var before merge.Owner
-	var stack pathStack
 	var losers []string
-	folds, hidden := b.folding.of(o, lines), 0
 	for i, line := range lines {
-		step, name := stack.step(line), ""
+		name := ""
 		if line.Layer != before {
 			name = layerName(line.Layer)
 		}
 		before = line.Layer
-		if f, ok := folds[i]; ok {
-			b.folded(line, name, f)
-			hidden = f.lines
-		}
-		if hidden > 0 {
-			hidden--
-			continue
-		}
-		b.line(o, line, name, step)
-		if f := line.Field; f != nil && f.Disputed && !line.Continued && !b.folding.isBrief() {
+		b.line(o, line, name)
+		if f := line.Field; f != nil && f.Disputed && !line.Continued {
 			losers = overriddenOf(line, b.opts.ShowValues, false)
 		}
 		if i+1 == len(lines) || !lines[i+1].Continued {
@@ -321,10 +292,13 @@ func (b *blamePage) lines(o *pageObject) {
 	b.Close()
 }
 
-// line appends a line. The name is its layer's name, or "" for the layer of the line before. The
-// step belongs to its path, if the script cannot derive it from the text.
-func (b *blamePage) line(o *pageObject, line blame.Line, name, step string) {
-	f, class, mark, place, history := line.Field, b.layers.Class(string(line.Layer)), "", "", ""
+// line appends a line. The name is its layer's name, or "" for the layer of the line before.
+func (b *blamePage) line(o *pageObject, line blame.Line, name string) {
+	f, class, mark := line.Field, b.layers.Class(string(line.Layer)), ""
+	var path, place, history string
+	if f != nil {
+		path = f.Path.String()
+	}
 	if f != nil && !line.Continued {
 		if at := f.InForce(); at >= 0 {
 			position := f.Claims[at].Position
@@ -340,7 +314,7 @@ func (b *blamePage) line(o *pageObject, line blame.Line, name, step string) {
 				mark += " ~"
 			}
 		}
-		if i, ok := o.number[f]; ok && b.folding.hasHistory(f) {
+		if i, ok := o.number[f]; ok {
 			history = strconv.Itoa(i)
 		}
 	}
@@ -349,8 +323,8 @@ func (b *blamePage) line(o *pageObject, line blame.Line, name, step string) {
 		class += " disputed"
 	}
 	b.places = b.places || place != ""
-	b.Void("li", page.If(class != "", page.Class(strings.TrimSpace(class))), attr("data-p", place),
-		attr("data-s", step), attr("data-h", history))
+	b.Void("li", page.If(class != "", page.Class(strings.TrimSpace(class))), attr("data-f", path),
+		attr("data-p", place), attr("data-h", history))
 	if text := strings.TrimSpace(name + mark); text != "" || isDisputed {
 		b.Add("b", text) // the style adds the word disputed
 	}

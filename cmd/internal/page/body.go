@@ -159,9 +159,6 @@ func (b *Body) List(items []string) {
 	b.Close()
 }
 
-// Len returns the number of bytes.
-func (b *Body) Len() int { return len(b.b) }
-
 // Break appends a line end to the source of the page. Only preformatted text shows it.
 func (b *Body) Break() { b.b = append(b.b, '\n') }
 
@@ -196,8 +193,7 @@ func escape(text string) string {
 		strings.ReplaceAll(strings.ReplaceAll(text, "&", "&amp;"), "<", "&lt;"), ">", "&gt;")
 }
 
-// isPlain reports whether an attribute needs no quotes. A page with 400 TrainJobs is a fifth
-// smaller without them.
+// isPlain reports whether an attribute needs no quotes. Pages are a fifth smaller without them.
 func isPlain(value string) bool {
 	for i := range len(value) {
 		switch c := value[i]; {

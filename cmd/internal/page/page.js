@@ -8,43 +8,11 @@ function textOf(line) {
 	return line.textContent.slice(name.length).replace(/\n$/, "");
 }
 
-// pathsOf returns the path of each line. The page states only the steps that the text does not show: k is a quoted key, i an item
-// that its first field names.
-function pathsOf(lines) {
-	const open = []; // the fields around a line, and the columns in which they begin
-	const around = (column) => {
-		while (open.length > 0 && open.at(-1).column >= column) open.pop();
-		return open.at(-1)?.path ?? "";
-	};
-	let last = "";
-	return lines.map((line) => {
-		const match = line.classList.contains("same") ? null : /^( *)(- )?(.*?)(:(?= |$)|$)(.*)/.exec(textOf(line));
-		if (line.classList.contains("loser") || !match) return last;
-		const [, indent, dash, key, colon, value] = match;
-		let step = line.dataset.s ?? "";
-		if (colon === "" && step === "") return last;
-		if (step === "k") step = `["${key}"]`;
-		if (step === "i") step = `[${key}="${value.trim()}"]`;
-		let column = indent.length;
-		if (dash) {
-			const item = around(column + 1) + step;
-			open.push({column: column + 1, path: item});
-			if (colon === "") return (last = item);
-			column += 2; // an item's fields begin behind its dash
-		}
-		const parent = around(column);
-		const isMergeKey = /\[[^\]]*\]$/.exec(parent)?.[0].includes(`${key}=`);
-		last = isMergeKey ? parent : parent + (step !== "" && !dash ? step : "." + key);
-		open.push({column, path: last});
-		return last;
-	});
-}
-
 // enhance lets the lines of an open object answer who set them: on hover, by a click and by keyboard.
 function enhance(object) {
 	const list = object.querySelector("ol.own"), side = object.querySelector(".side");
 	if (!object.open || !list || !side || list.tabIndex >= 0) return;
-	const lines = [...list.querySelectorAll(":scope > li")], paths = pathsOf(lines);
+	const lines = [...list.querySelectorAll(":scope > li")];
 	list.tabIndex = 0;
 	list.setAttribute("role", "listbox");
 	lines.forEach((line, i) => {
@@ -66,7 +34,7 @@ function enhance(object) {
 		panel.replaceChildren();
 		const history = line.dataset.h === undefined ? null : document.getElementById(`${list.id}h${line.dataset.h}`);
 		if (history) return panel.appendChild(history.cloneNode(true)).removeAttribute("id");
-		add(panel, "h3", line.classList.contains("same") ? textOf(line).trim() : paths[i]).className = "path";
+		add(panel, "h3", line.dataset.f ?? textOf(line).trim()).className = "path";
 		const layer = [...line.classList].find((name) => /^l\d+$/.test(name));
 		const stop = layer && side.querySelector(`.stop.${layer}`);
 		if (!stop) return add(panel, "p", "No layer sets this line: it leads to others.");

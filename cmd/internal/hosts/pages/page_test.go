@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -339,36 +338,6 @@ func many(t *testing.T, jobs int, nodes func(i int) int) string {
 		}
 	}
 	return dir
-}
-
-// TestFolded opens a page that folds the lines of earlier objects. It follows a link to them, and
-// asks who set a line behind them.
-func TestFolded(t *testing.T) {
-	dir := many(t, 400, func(i int) int { return i + 5 })
-	runtime, err := os.ReadFile(filepath.Join(repository, "testdata", "quickstart", "runtime.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const image = "image: registry.example.com/torch:2.9\n"
-	runtime = bytes.Replace(runtime, []byte(image),
-		[]byte(image+"                      args: ["+strings.Repeat("a, ", 300)+"]\n"), 1)
-	if err := os.WriteFile(filepath.Join(dir, "runtime.yaml"), runtime, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	p := open(t, write(t, "blame", dir), 1280)
-	p.run(t, chromedp.Click(chromedp.CSS("#o2 summary")),
-		chromedp.WaitVisible(chromedp.CSS("#o2 .who")))
-	path := eval[string](t, p, `(() => {
-		const line = [...document.querySelectorAll("#o2 .own > li")].find((li) => li.innerText.includes("persistentVolumeClaim"));
-		line.dispatchEvent(new MouseEvent("pointerover", {bubbles: true}));
-		return document.querySelector("#o2 .who h3").textContent;
-	})()`)
-	if want := `.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="data"].persistentVolumeClaim`; path != want {
-		t.Errorf("the page shows the path %s, want %s", path, want)
-	}
-	p.run(t, chromedp.Click(chromedp.CSS("#o2 .same a")),
-		wait(`location.hash === "#o1" && document.getElementById("o1").open`))
-	p.quiet(t)
 }
 
 // TestLarge opens pages of 400 TrainJobs and one of the objects, and logs how long a page takes.
