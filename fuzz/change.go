@@ -156,7 +156,7 @@ func (g *generator) oddScalar(n *node) any {
 	case strings.HasPrefix(kind, "int"):
 		return pickOf(g.rng, oddNumbers...)
 	}
-	if members := enums[typeName(n.typ)]; members != nil && g.chance(0.6) {
+	if members := known().Enums[typeName(n.typ)]; members != nil && g.chance(0.6) {
 		member := pickOf(g.rng, members...)
 		return pickOf(g.rng, member, member, strings.ToLower(member), member+" ", "Other", "")
 	}

@@ -249,28 +249,19 @@ func (g *generator) structure(n *node) object {
 // includes decides whether an object has the field.
 func (g *generator) includes(n, f *node) bool {
 	switch {
-	case required[f.key], !f.optional && f.rejected == "" && !rare[f.key]:
+	case known().Required.has(f), !f.optional && f.rejected == "" && !known().Rare.has(f):
 		return true
 	case f.key == "TrainJobSpec.runtimePatches" && g.opts.Managers > 0:
 		return true
 	case g.wanted[f]:
 		return g.chance(0.9)
-	case f.rejected != "" || rare[f.key]:
+	case f.rejected != "" || known().Rare.has(f):
 		return false
 	}
-	if likely, ok := likelyFields[f.key]; ok {
+	if likely, ok := known().Likely[f.key]; ok {
 		return g.chance(likely)
 	}
 	return g.chance(min(0.4, 2/float64(len(n.fields))))
-}
-
-// likelyFields are fields with another probability than the rest.
-var likelyFields = map[string]float64{
-	"TrainJobSpec.trainer": 0.85, "TrainJobSpec.runtimePatches": 0.85, "Trainer.numNodes": 0.5,
-	"PodSpecPatch.containers": 0.7, "JobSetTemplatePatch.spec": 0.95,
-	"ReplicatedJobPatch.template": 0.95, "JobTemplatePatch.spec": 0.95,
-	"JobSpecPatch.template": 0.95, "PodTemplatePatch.spec": 0.95,
-	"JobSetSpecPatch.replicatedJobs": 0.97,
 }
 
 func (g *generator) list(n *node) []any {
@@ -280,7 +271,7 @@ func (g *generator) list(n *node) []any {
 	}
 	out := []any{}
 	seen := map[string]bool{}
-	key := listKeys[n.key]
+	key := known().Keys[n.key]
 	for range 1 + g.rng.IntN(most) {
 		v := g.value(n.item)
 		id := fmt.Sprint(v)
@@ -292,7 +283,7 @@ func (g *generator) list(n *node) []any {
 			if key == nil {
 				id = fmt.Sprint(len(out))
 			}
-		} else if repeats[n.key] {
+		} else if known().Repeats.has(n) {
 			id = fmt.Sprint(len(out))
 		}
 		if !seen[id] {
@@ -316,8 +307,7 @@ func (g *generator) mapping(n *node) object {
 		return out
 	}
 	for range 1 + g.rng.IntN(3) {
-		key, _ := anyLabelKey(g).(string)
-		out[key] = g.value(n.item)
+		out[pickOf(g.rng, "app", "team", "example.com/tier")] = g.value(n.item)
 	}
 	return out
 }
@@ -328,15 +318,15 @@ func (g *generator) scalar(n *node) any {
 	for named.name == "" && named.up != nil {
 		named = named.up
 	}
-	if word := words[named.key]; word != nil {
-		return word(g)
+	if values, listed := known().Values[named.key]; listed {
+		return g.draw(values)
 	}
-	if members := enums[typeName(n.typ)]; members != nil {
+	if members := known().Enums[typeName(n.typ)]; members != nil {
 		return pickOf(g.rng, members...)
 	}
 	switch kind := n.typ.Kind().String(); {
 	case typeName(n.typ) == "Time":
-		return anyTime(g)
+		return pickOf(g.rng, "2026-01-02T03:04:05Z", "2026-02-02T03:04:05Z")
 	case typeName(n.typ) == "resource.Quantity":
 		return pickOf(g.rng, "1", "2", "500m")
 	case kind == "bool":

@@ -26,31 +26,6 @@ func ways(n *node) (out []*node) {
 	return out
 }
 
-// rejected are the fields that no accepted document has, by Go type and field. Only a change sets
-// them.
-var rejected = map[string]string{
-	"PodSpec.ephemeralContainers": "the Job API takes none in a template",
-	"PodSpec.runtimeClassName":    "the class must exist in the cluster",
-	"PodSpec.overhead":            "it needs a runtimeClassName",
-	"JobSpec.selector": "it needs manualSelector, and labels that JobSet does " +
-		"not give",
-	"ObjectMeta.resourceVersion":       "it may not be set on create",
-	"PersistentVolumeClaim.kind":       "a template has none",
-	"PersistentVolumeClaim.apiVersion": "a template has none",
-	"PersistentVolumeClaim.status":     "a template has none",
-}
-
-// rare lists fields that chance alone never sets. Some are behind feature gates that are off;
-// others forbid much else.
-var rare = map[string]bool{
-	"Lifecycle.stopSignal": true, "VolumeProjection.clusterTrustBundle": true,
-	"VolumeProjection.podCertificate": true, "PodSpec.schedulingGroup": true,
-	"TrainJob.status": true, "PodSpec.os": true, "PodSecurityContext.windowsOptions": true,
-	"SecurityContext.windowsOptions": true, "PodSpec.hostUsers": true,
-	"TrainJobSpec.managedBy": true, "v1alpha2.JobSetSpec.managedBy": true,
-	"JobSpec.managedBy": true, "PodSecurityContext.seLinuxChangePolicy": true,
-}
-
 // embedded are the metadata fields that the definitions keep within an object.
 var embedded = []string{"name", "namespace", "labels", "annotations", "finalizers"}
 
@@ -62,108 +37,12 @@ func rejectedReason(n *node, inTrainJob bool) string {
 	if n.key == "EnvVarSource.fileKeyRef" && inTrainJob && n.up.up.up.owner != "ContainerPatch" {
 		return "the controller loses it"
 	}
-	return rejected[n.key]
-}
-
-// required are the fields that their objects need although the Go type has omitempty.
-var required = map[string]bool{
-	"ClusterTrainingRuntime.metadata": true, "TrainJob.metadata": true, "RuntimeRef.name": true,
-	"JobSetTemplateSpec.spec": true, "v1alpha2.JobSetSpec.replicatedJobs": true,
-	"JobTemplateSpec.spec": true, "PodTemplateSpec.spec": true,
-	"Container.image": true, "EphemeralContainerCommon.image": true,
-	"ImageVolumeSource.reference": true, "PodDNSConfigOption.name": true,
-	"ServiceAccountTokenProjection.path": true, "EphemeralVolumeSource.volumeClaimTemplate": true,
-	"PersistentVolumeClaimSpec.accessModes": true,
-	"PersistentVolumeClaimSpec.resources":   true, "VolumeResourceRequirements.requests": true,
-	"EnvInjectionTarget.jobName": true, "EnvInjectionTarget.containerNames": true,
-	"LocalObjectReference.name": true, "ConfigMapVolumeSource.name": true,
-	"SecretVolumeSource.secretName": true, "SecretProjection.name": true,
-	"ConfigMapProjection.name":  true,
-	"ConfigMapKeySelector.name": true, "SecretKeySelector.name": true,
-	"ConfigMapEnvSource.name": true, "SecretEnvSource.name": true,
-	"StorageOSVolumeSource.volumeName":    true,
-	"PodCertificateProjection.signerName": true, "PodCertificateProjection.keyType": true,
-	"PodCertificateProjection.credentialBundlePath": true, "HostAlias.hostnames": true,
-	"v1alpha2.VolumeClaimPolicy.templates": true, "ScaleIOVolumeSource.volumeName": true,
-	"ManagedFieldsEntry.operation": true, "ManagedFieldsEntry.fieldsType": true,
-	"ManagedFieldsEntry.apiVersion": true, "TrainerStatus.lastUpdatedTime": true,
-	"PersistentVolumeClaim.metadata": true, "PersistentVolumeClaim.spec": true,
-	"ContainerRestartRule.action": true, "ContainerRestartRule.exitCodes": true,
-	"ContainerRestartRuleOnExitCodes.operator": true,
-	"ContainerRestartRuleOnExitCodes.values":   true, "v1alpha2.FailurePolicyRule.name": true,
-	"ExecAction.command":   true,
-	"RuntimePatch.manager": true, "RuntimePatch.trainingRuntimeSpec": true,
-	"TrainingRuntimeSpecPatch.template": true, "ReplicatedJobPatch.name": true,
-	"ContainerPatch.name":                true,
-	"SuccessPolicyRule.succeededIndexes": true, "JobStatus.name": true, "JobStatus.ready": true,
-	"JobStatus.active": true, "JobStatus.failed": true, "JobStatus.succeeded": true,
-	"JobStatus.suspended": true, "TrainJobStatus.conditions": true, "Metric.name": true,
-	"Metric.value": true, "DownwardAPIVolumeFile.path": true,
-	"ClusterTrustBundleProjection.signerName": true,
-}
-
-// listKeys identify the items of a list, by its Go type and field.
-var listKeys = map[string][]string{
-	"Container.ports": {"containerPort", "protocol"}, "Container.env": {"name"},
-	"ContainerPatch.env": {"name"}, "Trainer.env": {"name"}, "DatasetInitializer.env": {"name"},
-	"ModelInitializer.env":         {"name"},
-	"EphemeralContainerCommon.env": {"name"}, "Container.volumeMounts": {"mountPath"},
-	"Container.volumeDevices": {"devicePath"}, "ContainerPatch.volumeMounts": {"name"},
-	"Container.resizePolicy": {"resourceName"}, "ResourceRequirements.claims": {"name"},
-	"PodSpec.imagePullSecrets": {"name"}, "PodSpecPatch.imagePullSecrets": {"name"},
-	"PodSpec.schedulingGates": {"name"}, "PodSpecPatch.schedulingGates": {"name"},
-	"PodSpec.resourceClaims": {"name"}, "PodSpec.hostAliases": {"ip"},
-	"PodSpec.topologySpreadConstraints": {"topologyKey", "whenUnsatisfiable"},
-	"PodSecurityContext.sysctls":        {"name"}, "SecretVolumeSource.items": {"path"},
-	"ConfigMapVolumeSource.items": {"path"}, "DownwardAPIVolumeSource.items": {"path"},
-	"DownwardAPIProjection.items": {"path"},
-	"SecretProjection.items":      {"path"}, "ConfigMapProjection.items": {"path"},
-	"PodSpec.readinessGates": {"conditionType"}, "TrainJobStatus.conditions": {"type"},
-	"TrainJobStatus.jobsStatus":  {"name"},
-	"ObjectMeta.ownerReferences": {"uid"}, "TrainerStatus.metrics": {"name"},
-	"EnvInjection.targets": {"jobName"}, "v1alpha2.ReplicatedJob.dependsOn": {"name"},
-	"HTTPGetAction.httpHeaders":     {"name"},
-	"ProjectedVolumeSource.sources": nil, "PodDNSConfig.options": {"name"},
-}
-
-// repeats are the lists of scalars that may contain duplicates.
-var repeats = map[string]bool{"Container.command": true, "Container.args": true,
-	"Trainer.command": true, "Trainer.args": true, "ExecAction.command": true}
-
-// unions are the Go types of which only one field may be set.
-var unions = map[string]struct {
-	members func(n *node) []string
-	needed  string // the default member; "" if the union may be empty
-}{
-	"EnvVarSource":     {allFields, "fieldRef"},
-	"VolumeProjection": {allFields, "configMap"},
-	"LifecycleHandler": {allFields, "exec"},
-	"Probe":            {fixed("exec", "httpGet", "tcpSocket", "grpc"), "exec"},
-	"EnvFromSource":    {fixed("configMapRef", "secretRef"), "configMapRef"},
-	"Volume": {func(n *node) []string {
-		return slices.DeleteFunc(allFields(n), func(f string) bool { return f == "name" })
-	}, "emptyDir"},
-	"FlockerVolumeSource": {allFields, "datasetName"},
-	"PodResourceClaim": {fixed("resourceClaimName", "resourceClaimTemplateName"),
-		"resourceClaimName"},
-	"PodFailurePolicyRule":  {fixed("onExitCodes", "onPodConditions"), "onExitCodes"},
-	"DownwardAPIVolumeFile": {fixed("fieldRef", "resourceFieldRef"), "fieldRef"},
-}
-
-func fixed(members ...string) func(*node) []string {
-	return func(*node) []string { return members }
-}
-
-func allFields(n *node) (names []string) {
-	for _, f := range n.fields {
-		names = append(names, f.name)
-	}
-	return names
+	return known().Rejected[n.key]
 }
 
 // keepOne keeps one member of a union, preferably one that the case is about.
 func (g *generator) keepOne(n *node, o object) {
-	union, ok := unions[typeName(n.typ)]
+	union, ok := known().Unions[typeName(n.typ)]
 	if !ok {
 		return
 	}
@@ -179,8 +58,8 @@ func (g *generator) keepOne(n *node, o object) {
 	if len(about) > 0 {
 		there = about
 	}
-	if len(there) == 0 && union.needed != "" {
-		o[union.needed] = g.value(n.child(union.needed))
+	if len(there) == 0 && union.Default != "" {
+		o[union.Default] = g.value(n.child(union.Default))
 		return
 	}
 	keep := ""
