@@ -36,10 +36,10 @@ type Input struct {
 	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
 	// A release without runtimePatches reads neither; it reports further patches as an error.
 	Patches []trainer.RuntimePatch
-	// Layers are the settings of a TrainJob of an earlier API, after DefaultPatches; nil for one of
-	// today's API. Layers and patches exclude each other, since no version of the Trainer reads
-	// both.
-	Layers Layers
+	// Layers are the settings that a TrainJob of an earlier API puts over its runtime, after
+	// DefaultPatches; nil for one of today's API. Layers and patches exclude each other, since no
+	// version of the Trainer reads both.
+	Layers *legacy.Overrides
 	// Earlier holds fields of other releases that these Go types lack. It counts only with the
 	// Release that reads them.
 	Earlier legacy.Earlier
@@ -54,27 +54,6 @@ func (in Input) filled() Input {
 		in.Runtime = &trainer.TrainingRuntimeSpec{}
 	}
 	return in
-}
-
-// Layers are the layers that a TrainJob of an earlier API puts over its runtime, as patches without
-// a file. They map findings on these patches back to the fields of the TrainJob. *legacy.Overrides
-// implements this interface.
-type Layers interface {
-	// Patches returns the layers as patches, in order. PatchesOf omits patches of jobs that the
-	// template lacks.
-	Patches() []trainer.RuntimePatch
-	PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatch
-	// Check returns the problems of the layers that do not depend on the runtime.
-	Check() finding.List
-	// Beside returns the finding on managers' patches in addition to layers. own means that the
-	// TrainJob holds the patches.
-	Beside(own bool) finding.Finding
-	// Claim and Finding map a claim or finding on one of the patches to the TrainJob.
-	Claim(merge.Claim) merge.Claim
-	Finding(finding.Finding) finding.Finding
-	// Reach returns the paths in the template that a field of the TrainJob sets. It returns nil for
-	// a field outside the layers.
-	Reach(path fieldpath.Path) []fieldpath.Path
 }
 
 // OnConflict selects how to report conflicts between managers.

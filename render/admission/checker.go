@@ -35,7 +35,7 @@ type Input struct {
 	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is
 	// nil for one of today's API. See render.Input. A Release with overrides ignores Layers, and
 	// reads them in TrainJob.
-	Layers render.Layers
+	Layers *legacy.Overrides
 	// Earlier holds fields of earlier releases, see render.Input. With a Release, Check takes these
 	// from TrainJob and Runtime instead.
 	Earlier legacy.Earlier
@@ -91,10 +91,8 @@ type checker struct {
 	in  Input
 	job *object // nil if its metadata or its Go type cannot be decoded
 	// typed is the TrainJob with defaults and further patches.
-	typed *trainer.TrainJob
-	// overrides are the overrides of a release that reads them instead of patches.
-	overrides *legacy.Overrides
-	merging   *render.Merging
+	typed   *trainer.TrainJob
+	merging *render.Merging
 	// merged is the runtime's template with all patches, and later with the writes of the policies.
 	// It is nil if the cluster's merge fails.
 	merged *runtimepatch.Result

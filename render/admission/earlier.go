@@ -38,11 +38,8 @@ func (c *checker) decodeJob(o *object) (*trainer.TrainJob, error) {
 		return typed, nil
 	}
 	typed.Spec.RuntimePatches = nil
-	if c.overrides, err = o.overrides(); err != nil {
-		return nil, err
-	}
-	c.in.Layers = c.overrides
-	return typed, nil
+	c.in.Layers, err = o.overrides()
+	return typed, err
 }
 
 // overrides decodes the overrides of an earlier release, with the labels and annotations for the

@@ -251,11 +251,9 @@ func (c *checker) isUnchanged(old *checker) bool {
 // samePatches reports whether the patches are the same as in the old TrainJob. For overrides,
 // labels and annotations do not count.
 func (c *checker) samePatches(old *checker) bool {
-	if c.overrides != nil && old.overrides != nil {
-		return equality.Semantic.DeepEqual(old.overrides.PodSpecOverrides,
-			c.overrides.PodSpecOverrides) &&
-			equality.Semantic.DeepEqual(old.overrides.PodTemplateOverrides,
-				c.overrides.PodTemplateOverrides)
+	if was, is := old.in.Layers, c.in.Layers; c.job.release.Overrides != release.RuntimePatches {
+		return equality.Semantic.DeepEqual(was.PodSpecOverrides, is.PodSpecOverrides) &&
+			equality.Semantic.DeepEqual(was.PodTemplateOverrides, is.PodTemplateOverrides)
 	}
 	return equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches,
 		c.typed.Spec.RuntimePatches) &&

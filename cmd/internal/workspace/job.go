@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -31,10 +32,7 @@ func (j Job) Release() *release.Release { return j.Document.API().Release() }
 
 // Layers returns the TrainJob's overrides in the fields of Trainer 2.0 or 2.1, as the API server
 // stores them. It returns nil for a TrainJob without any.
-func (j Job) Layers() render.Layers {
-	if j.Document.Overrides == nil {
-		return nil
-	}
+func (j Job) Layers() *legacy.Overrides {
 	layers := j.Document.Overrides.DeepCopy()
 	render.DefaultPatches(layers.Patches(), nil) // they share the values with the overrides
 	return layers
