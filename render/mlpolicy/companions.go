@@ -36,8 +36,6 @@ type Payload struct {
 // scheduler-plugins as *unstructured.Unstructured. Call it after Enforce and Schedule. It does not
 // change the JobSet, and reports omitted or failed objects in j.Findings.
 func Companions(j *Job, payload Payload) []Object {
-	j = j.filled()
-	j.fillSets()
 	var objects []Object
 	policy := j.source()
 	if policy.MPI != nil {

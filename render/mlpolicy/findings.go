@@ -118,7 +118,6 @@ func (j *Job) checkVariable(by Writer, c Place, set *corev1.EnvVar) {
 // CheckReplicas reports a zero in the replicas of a job. The controller loses the zero, and the API
 // fills in one.
 func (j *Job) CheckReplicas(s *PodSet) {
-	j, s = j.filled(), s.filled()
 	if s.Replicas == 0 {
 		j.replicasReplaced(s, 0)
 	}

@@ -112,7 +112,6 @@ func (j *Job) prte(by Writer, c Place) {
 // TakesImage reports whether spec.trainer.image applies to the job: to one with the trainer's label
 // and, as a release has it, to MPI's launcher and nodes (kubeflow/trainer#4301).
 func (j *Job) TakesImage(set *PodSet) bool {
-	j, set = j.filled(), set.filled()
 	isMPI := j.Release.MPIImage && j.source().MPI != nil &&
 		(set.Name == Node || set.Name == launcher)
 	return set.Ancestor == Trainer || isMPI

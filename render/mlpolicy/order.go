@@ -32,7 +32,7 @@ func (j *Job) policies() [7]policy {
 // runs them. The controller runs them in a random order, which each start changes.
 func Acting(in Input) []string {
 	var names []string
-	for _, p := range (&Job{Input: in}).filled().policies() {
+	for _, p := range (&Job{Input: in}).policies() {
 		if p.isActive {
 			names = append(names, p.name)
 		}

@@ -121,64 +121,15 @@ type PodSet struct {
 	given *corev1.ResourceRequirements
 }
 
-// fill replaces nil objects with empty ones.
-func (in *Input) fill() {
-	in.Release = in.Release.Or()
-	if in.TrainJob == nil {
-		in.TrainJob = &trainer.TrainJob{}
-	}
-	if in.Runtime == nil {
-		in.Runtime = &trainer.TrainingRuntimeSpec{}
-	}
-	if in.Template == nil {
-		in.Template = &trainer.JobSetTemplateSpec{}
-	}
-	if in.Record == nil {
-		in.Record = func(merge.Owner, merge.Origin, fieldpath.Path, any, any) {}
-	}
-}
-
-// filled returns the job with its inputs filled in; nil becomes an empty job.
-func (j *Job) filled() *Job {
-	if j == nil {
-		j = &Job{}
-	}
-	j.fill()
-	return j
-}
-
-func (j *Job) fillSets() {
-	for i, s := range j.Sets {
-		j.Sets[i] = s.filled()
-	}
-}
-
-// filled returns the set with an empty replicated job for a missing one; nil becomes an empty set.
-func (s *PodSet) filled() *PodSet {
-	if s == nil {
-		s = &PodSet{}
-	}
-	if s.ReplicatedJob == nil {
-		s.ReplicatedJob = &jobset.ReplicatedJob{}
-	}
-	return s
-}
-
-// filled returns the place with an empty container and set for missing ones.
-func (p Place) filled() Place {
-	if p.Container == nil {
-		p.Container = &corev1.Container{}
-	}
-	p.set = p.set.filled()
-	return p
-}
-
 // NewJob counts the Pods and writes resourcesPerNode into the node containers of the template.
 // Trainer v2.3.0 pkg/runtime/core newRuntimeInfo does so before any policy runs. Earlier releases
 // write it last, but their policies prefer resourcesPerNode to the container's resources. So the
 // order makes no difference.
 func NewJob(in Input) *Job {
-	in.fill()
+	in.Release = in.Release.Or()
+	if in.Record == nil {
+		in.Record = func(merge.Owner, merge.Origin, fieldpath.Path, any, any) {}
+	}
 	j := &Job{Input: in, CommandFrom: Copied("spec", "trainer", "command")}
 	j.by = j.writer()
 	if t := in.TrainJob.Spec.Trainer; t != nil {
@@ -221,8 +172,6 @@ func NewJob(in Input) *Job {
 // Enforce runs the runtime's machine-learning policy. It returns false if the controller would fail
 // or panic on every retry. A finding then gives the cause and the remedy.
 func Enforce(j *Job) bool {
-	j = j.filled()
-	j.fillSets()
 	policies := j.policies()
 	for _, name := range j.order() {
 		for _, p := range policies {
@@ -237,8 +186,6 @@ func Enforce(j *Job) bool {
 // Schedule runs the runtime's gang schedulers, which mark the Pods. A runtime may have both. Call
 // it last, after the TrainJob's own sections.
 func Schedule(j *Job) {
-	j = j.filled()
-	j.fillSets()
 	coscheduling(j)
 	volcano(j)
 	j.checkGang()
@@ -264,7 +211,7 @@ func (j *Job) policyName() string {
 }
 
 // Layer returns the layer of the runtime's policy.
-func (j *Job) Layer() merge.Owner { return runtimepatch.PolicyLayer(j.filled().policyName()) }
+func (j *Job) Layer() merge.Owner { return runtimepatch.PolicyLayer(j.policyName()) }
 
 // trainerSet returns the first job with the trainer's ancestor label, or nil.
 func (j *Job) trainerSet() *PodSet {
@@ -300,7 +247,7 @@ func (j *Job) set(name string) *PodSet {
 	return nil
 }
 
-func (s *PodSet) pod() *corev1.PodSpec { return &s.filled().Template.Spec.Template.Spec }
+func (s *PodSet) pod() *corev1.PodSpec { return &s.Template.Spec.Template.Spec }
 
 // Containers returns the job's containers without init containers.
 func (s *PodSet) Containers() []corev1.Container { return s.pod().Containers }

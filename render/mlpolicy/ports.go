@@ -78,7 +78,6 @@ func samePort(p corev1.ContainerPort) func(*corev1.ContainerPort) bool {
 // and 81 without names become 81 and 81, which the JobSet API rejects. Releases before 2.3 copy the
 // lists of containers, and not of init containers.
 func (j *Job) Settle(s *PodSet) {
-	j, s = j.filled(), s.filled()
 	pod := s.pod()
 	upsertAll(pod.Volumes, func(v *corev1.Volume) string { return v.Name })
 	for _, list := range []struct {

@@ -60,7 +60,6 @@ func (j *Job) replacesResources() bool { return j.Release.Resources == release.R
 // apply to a job with the trainer's label. They also apply to MPI's job called node if the launcher
 // counts as a node.
 func (j *Job) TakesTrainer(set *PodSet) bool {
-	j, set = j.filled(), set.filled()
 	return set.Ancestor == Trainer || j.nodeTakesTrainer() && set.Name == Node
 }
 

@@ -23,7 +23,7 @@ func (s *PodSet) Path() fieldpath.Path { return s.path(nil, 0) }
 func (s *PodSet) path(part fieldpath.Path, more int) fieldpath.Path {
 	path := make(fieldpath.Path, 0, 3+len(part)+more)
 	path = append(path, fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"),
-		fieldpath.Item("name", s.filled().Name))
+		fieldpath.Item("name", s.Name))
 	return append(path, part...)
 }
 
@@ -52,7 +52,6 @@ func (s *PodSet) In(list string, c *corev1.Container) Place { return Place{c, s,
 
 // Path returns the path in the JobSet of a field of the container.
 func (p Place) Path(steps ...fieldpath.Step) fieldpath.Path {
-	p = p.filled()
 	path := append(p.set.path(podSpec(), 2+len(steps)), fieldpath.Field(p.list),
 		fieldpath.Item("name", p.Name))
 	return append(path, steps...)
@@ -82,7 +81,6 @@ func recordItem[T any](j *Job, by Writer, path fieldpath.Path, before T, found b
 
 // UpsertEnv sets environment variables of a container, by name.
 func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
-	j, c = j.filled(), c.filled()
 	name := func(e *corev1.EnvVar) string { return e.Name }
 	first := firstPositions(c.Env, name)
 	for i := range env {
@@ -147,7 +145,6 @@ func (j *Job) appendInit(by Writer, s *PodSet, c corev1.Container) {
 
 // AppendEnvFrom adds a source of environment variables after all others.
 func (j *Job) AppendEnvFrom(by Writer, c Place, source corev1.EnvFromSource) {
-	j, c = j.filled(), c.filled()
 	before := c.EnvFrom
 	c.EnvFrom = append(slices.Clip(c.EnvFrom), source)
 	j.write(by, c, "envFrom", before, c.EnvFrom, len(before) > 0)
@@ -155,7 +152,6 @@ func (j *Job) AppendEnvFrom(by Writer, c Place, source corev1.EnvFromSource) {
 
 // SetImage replaces a container's image.
 func (j *Job) SetImage(by Writer, c Place, image string) {
-	j, c = j.filled(), c.filled()
 	before := c.Image
 	c.Image = image
 	j.write(by, c, "image", before, image, before != "")
@@ -163,7 +159,6 @@ func (j *Job) SetImage(by Writer, c Place, image string) {
 
 // SetCommand replaces a container's command. An empty list clears it.
 func (j *Job) SetCommand(by Writer, c Place, command []string) {
-	j, c = j.filled(), c.filled()
 	before := c.Command
 	c.Command = append([]string{}, command...)
 	j.write(by, c, "command", before, listOrNil(c.Command), len(before) > 0)
@@ -171,7 +166,6 @@ func (j *Job) SetCommand(by Writer, c Place, command []string) {
 
 // SetArgs replaces a container's arguments. An empty list clears them.
 func (j *Job) SetArgs(by Writer, c Place, args []string) {
-	j, c = j.filled(), c.filled()
 	before := c.Args
 	c.Args = append([]string{}, args...)
 	j.write(by, c, "args", before, listOrNil(c.Args), len(before) > 0)
@@ -236,7 +230,6 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList,
 // Trainer v2.0.1 gives every job with the trainer's label the count of the first one (builder.go
 // Trainer).
 func (j *Job) SetCounts(s *PodSet) {
-	j, s = j.filled(), s.filled()
 	spec, counted := &s.Template.Spec, s
 	if first := j.trainerSet(); first != nil && s.Ancestor == Trainer &&
 		j.Release.SecondTrainer == release.FirstTrainerCounts {
@@ -261,7 +254,6 @@ func (j *Job) SetCounts(s *PodSet) {
 // SetOneReplica sets a job's replicas to one. The controller does so for every job with the label
 // of a TrainJob section.
 func (j *Job) SetOneReplica(s *PodSet) {
-	j, s = j.filled(), s.filled()
 	before := s.Replicas
 	s.Replicas = 1
 	j.replicasReplaced(s, before)
@@ -273,7 +265,6 @@ func (j *Job) SetOneReplica(s *PodSet) {
 
 // SetSuspend copies spec.suspend of the TrainJob, even if it is missing.
 func (j *Job) SetSuspend() {
-	j = j.filled()
 	at, now := &j.Template.Spec.Suspend, j.TrainJob.Spec.Suspend
 	before := *at
 	*at = nil
