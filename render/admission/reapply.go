@@ -3,11 +3,8 @@ package admission
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
 
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
@@ -19,8 +16,13 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/admission/serverside"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/internal/items"
+	"github.com/trainweld/trainweld/render/runtimepatch"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // createJobSet returns the JobSet as stored on its creation, with the defaults of its definition
@@ -223,30 +225,36 @@ func itemLike(list []any, item any, index int) int {
 // pkg/webhooks). They are managedBy and the jobs. While the JobSet is suspended before or after the
 // change, five fields of the Pod templates may change.
 func frozen(old, new *jobset.JobSet) []fieldpath.Path {
-	var paths []fieldpath.Path
-	add := func(path fieldpath.Path) { paths = append(paths, path) }
-	differences(reflect.ValueOf(old.Spec.ManagedBy), reflect.ValueOf(new.Spec.ManagedBy), "",
-		fieldpath.Fields("spec", "managedBy"), add)
-	before, after := old.Spec.ReplicatedJobs, new.DeepCopy().Spec.ReplicatedJobs
+	updated := new.DeepCopy()
 	if suspendedJobSet(old) || suspendedJobSet(new) {
-		byName := make(map[string]*jobset.ReplicatedJob, len(before))
-		for i := range before {
-			byName[before[i].Name] = &before[i]
+		byName := make(map[string]*jobset.ReplicatedJob, len(old.Spec.ReplicatedJobs))
+		for i := range old.Spec.ReplicatedJobs {
+			byName[old.Spec.ReplicatedJobs[i].Name] = &old.Spec.ReplicatedJobs[i]
 		}
-		for i := range after {
-			was := byName[after[i].Name]
+		for i := range updated.Spec.ReplicatedJobs {
+			was := byName[updated.Spec.ReplicatedJobs[i].Name]
 			if was == nil {
 				continue
 			}
-			pod, kept := &after[i].Template.Spec.Template, &was.Template.Spec.Template
+			pod := &updated.Spec.ReplicatedJobs[i].Template.Spec.Template
+			kept := &was.Template.Spec.Template
 			pod.Annotations, pod.Labels = kept.Annotations, kept.Labels
 			pod.Spec.NodeSelector, pod.Spec.Tolerations,
 				pod.Spec.SchedulingGates = kept.Spec.NodeSelector, kept.Spec.Tolerations,
 				kept.Spec.SchedulingGates
 		}
 	}
-	differences(reflect.ValueOf(before), reflect.ValueOf(after), "name",
-		fieldpath.Fields("spec", "replicatedJobs"), add)
+	before, errBefore := tree.Fields(&old.Spec)
+	after, errAfter := tree.Fields(&updated.Spec)
+	if errBefore != nil || errAfter != nil {
+		return nil // a value of the Go type always has an encoding
+	}
+	var paths []fieldpath.Path
+	for _, name := range []string{"managedBy", "replicatedJobs"} {
+		differences(runtimepatch.JobSetTemplate().Field("spec").Type.Field(name).Type, before[name],
+			after[name], fieldpath.Fields("spec", name),
+			func(path fieldpath.Path) { paths = append(paths, path) })
+	}
 	return paths
 }
 
@@ -273,125 +281,65 @@ func (o *object) update(ctx context.Context, stored *object) (finding.List, []fi
 
 // differences finds the fields that differ between two values. Merge keys identify the items of a
 // list. A list without a merge key counts as one field.
-func differences(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
-	if equality.Semantic.DeepEqual(a.Interface(), b.Interface()) {
-		return
-	}
-	switch a.Kind() {
-	case reflect.Struct:
-		differentFields(a, b, path, add)
-	case reflect.Pointer:
-		if a.IsNil() || b.IsNil() {
-			add(path)
-			return
+func differences(t *schema.Type, a, b any, path fieldpath.Path, add func(fieldpath.Path)) {
+	before, had := a.(map[string]any)
+	after, has := b.(map[string]any)
+	switch {
+	case merge.SameValue(a, b) || isNoItem(a) && isNoItem(b):
+	case t.Kind == schema.Struct && had && has:
+		for _, f := range t.Fields {
+			differences(f.Type, before[f.Name], after[f.Name],
+				path.Append(fieldpath.Field(f.Name)), add)
 		}
-		differences(a.Elem(), b.Elem(), key, path, add)
-	case reflect.Map:
-		differentKeys(a, b, path, add)
-	case reflect.Slice:
-		differentItems(a, b, key, path, add)
+	case t.Kind == schema.Map:
+		all := map[string]any{}
+		maps.Copy(all, before)
+		maps.Copy(all, after)
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			if !merge.SameValue(before[key], after[key]) {
+				add(path.Append(fieldpath.Key(key)))
+			}
+		}
+	case t.KeyField() != nil:
+		differentItems(t, items.Of(t, a), items.Of(t, b), path, add)
 	default:
 		add(path)
 	}
 }
 
-func differentFields(a, b reflect.Value, path fieldpath.Path, add func(fieldpath.Path)) {
-	if a.NumField() == 0 || !a.Type().Field(0).IsExported() {
-		add(path) // a quantity or a time
-		return
-	}
-	for i := range a.NumField() {
-		f := a.Type().Field(i)
-		if !f.IsExported() {
-			continue
-		}
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		at := path
-		if name != "" && options != "inline" {
-			at = path.Append(fieldpath.Field(name))
-		}
-		differences(a.Field(i), b.Field(i), f.Tag.Get("patchMergeKey"), at, add)
-	}
-}
-
-func differentKeys(a, b reflect.Value, path fieldpath.Path, add func(fieldpath.Path)) {
-	var keys []string
-	for _, m := range []reflect.Value{a, b} {
-		for _, key := range m.MapKeys() {
-			keys = append(keys, key.String())
-		}
-	}
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		k := reflect.ValueOf(key).Convert(a.Type().Key())
-		x, y := a.MapIndex(k), b.MapIndex(k)
-		if !x.IsValid() || !y.IsValid() ||
-			!equality.Semantic.DeepEqual(x.Interface(), y.Interface()) {
-			add(path.Append(fieldpath.Key(key)))
-		}
-	}
+// isNoItem reports whether a value is a list without items, which may be missing.
+func isNoItem(value any) bool {
+	list, isList := value.([]any)
+	return value == nil || isList && len(list) == 0
 }
 
 // differentItems compares items of the same key. A different order, or a duplicate key, makes the
 // whole list one difference.
-func differentItems(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
-	before, after := itemsByKey(a, key), itemsByKey(b, key)
-	if before == nil || after == nil {
-		add(path)
-		return
-	}
+func differentItems(t *schema.Type, before, after items.List, path fieldpath.Path,
+	add func(fieldpath.Path)) {
 	found := false
 	report := func(p fieldpath.Path) {
 		add(p)
 		found = true
 	}
-	each := func(list reflect.Value, visit func(name string, at fieldpath.Path)) {
-		for i := range list.Len() {
-			name := keyOf(list.Index(i), key)
-			visit(name, path.Append(fieldpath.Item(key, name)))
+	if before.IsUnique() && after.IsUnique() {
+		for i, key := range after.Keys() {
+			at := path.Append(fieldpath.Item(t.Key, key))
+			if was := before.Named(key); was != nil {
+				differences(t.Elem, was, after.At(i), at, report)
+			} else {
+				report(at)
+			}
+		}
+		for _, key := range before.Keys() {
+			if after.Named(key) == nil {
+				report(path.Append(fieldpath.Item(t.Key, key)))
+			}
 		}
 	}
-	each(b, func(name string, at fieldpath.Path) {
-		if was, ok := before[name]; ok {
-			differences(was, after[name], "", at, report)
-		} else {
-			report(at)
-		}
-	})
-	each(a, func(name string, at fieldpath.Path) {
-		if _, ok := after[name]; !ok {
-			report(at)
-		}
-	})
 	if !found {
 		add(path)
 	}
-}
-
-// itemsByKey returns the items of a list by their merge key, or nil if the keys are not unique.
-func itemsByKey(list reflect.Value, key string) map[string]reflect.Value {
-	if key == "" || list.Type().Elem().Kind() != reflect.Struct {
-		return nil
-	}
-	items := make(map[string]reflect.Value, list.Len())
-	for i := range list.Len() {
-		items[keyOf(list.Index(i), key)] = list.Index(i)
-	}
-	if len(items) < list.Len() {
-		return nil
-	}
-	return items
-}
-
-// keyOf returns an item's field of this JSON name as a string. Every merge key of the API is a
-// string or a number.
-func keyOf(item reflect.Value, key string) string {
-	for i := range item.NumField() {
-		if name, _, _ := strings.Cut(item.Type().Field(i).Tag.Get("json"), ","); name == key {
-			return fmt.Sprint(item.Field(i).Interface())
-		}
-	}
-	return ""
 }
 
 // unfreeze returns the help for an immutable field of a JobSet.

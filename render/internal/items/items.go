@@ -84,3 +84,13 @@ func (l *List) Find(key string) int {
 
 // Named returns the first item with a key, nil if there is none.
 func (l *List) Named(key string) merge.Object { return l.At(l.Find(key)) }
+
+// IsUnique reports whether no two items have the same key.
+func (l *List) IsUnique() bool {
+	for i := range l.of {
+		if l.Find(l.Key(i)) < i {
+			return false
+		}
+	}
+	return true
+}
