@@ -14,8 +14,6 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/codes"
 )
 
 // assemble returns the new objects by the decisions of the job's kind.
@@ -151,9 +149,8 @@ func (c *conversion) withoutReserved(env []corev1.EnvVar, path fieldpath.Path) [
 			kept = append(kept, e)
 			continue
 		}
-		c.add(codes.EnvReplaced, finding.Warning,
-			path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)),
-			"the old controller sets it over this one, and the torch policy does now", "remove it")
+		c.report("policyVariable",
+			path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)))
 	}
 	return kept
 }
@@ -206,21 +203,12 @@ func (c *conversion) trainJob() *trainer.TrainJob {
 // checkMetadata reports the metadata that the new objects lack.
 func (c *conversion) checkMetadata() {
 	metadata := fieldpath.Fields("metadata")
-	if len(c.meta.OwnerReferences) > 0 {
-		c.dropped(finding.Warning, metadata.Append(fieldpath.Field("ownerReferences")),
-			"the owner made the old job, and does not know the new one: it is not deleted with "+
-				"its owner", "let the owner make a TrainJob")
-	}
-	if len(c.meta.Finalizers) > 0 {
-		c.dropped(finding.Warning, metadata.Append(fieldpath.Field("finalizers")),
-			"whoever waits for the end of the old job does not know the new one", "remove it")
-	}
+	c.reportIf(len(c.meta.OwnerReferences) > 0, "ownerReferences",
+		within(metadata, "ownerReferences"))
+	c.reportIf(len(c.meta.Finalizers) > 0, "finalizers", within(metadata, "finalizers"))
 	for _, name := range slices.Sorted(maps.Keys(c.meta.Labels)) {
-		if strings.HasPrefix(name, oldPrefix) {
-			c.dropped(finding.Warning,
-				metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)),
-				"it is a label of the old controller", "remove it")
-		}
+		c.reportIf(strings.HasPrefix(name, oldPrefix), "jobLabel",
+			metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)))
 	}
 }
 
@@ -240,11 +228,9 @@ func (c *conversion) checkNames() {
 			job, pod = pod, 0
 		}
 		name := fmt.Sprintf("%s-%s-%d-%d%s", c.meta.Name, r.name, job, pod, randomSuffix)
-		if over := len(name) - maxLabel; over > 0 {
-			c.reject(fieldpath.Fields("metadata", "name"),
-				fmt.Sprintf("the Pods of job %s would be called like %q, which has %d characters "+
-					"more than a name may", r.name, name, over),
-				fmt.Sprintf("give the job a name of at most %d characters", len(c.meta.Name)-over))
+		over := len(name) - maxLabel
+		if c.reportIf(over > 0, "longName", fieldpath.Fields("metadata", "name"), r.name, name, over,
+			len(c.meta.Name)-over) {
 			return
 		}
 	}

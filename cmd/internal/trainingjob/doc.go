@@ -24,6 +24,7 @@
 // counts the nodes of two jobs.
 //
 //	trainingjob.go  Convert
+//	rules.yaml      what it reports, by the names of rules.go
 //	source.go       the old job: its replica types, and the checks of the old API
 //	role.go         a replicated job, and the addresses of its Pods
 //	pod.go          the Pod templates with new names

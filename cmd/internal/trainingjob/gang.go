@@ -2,14 +2,12 @@ package trainingjob
 
 import (
 	"cmp"
-	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 )
 
 // volcanoScheduler is the name of Volcano in Pods.
@@ -42,12 +40,7 @@ func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[str
 	}
 	path := fieldpath.Fields("spec", "runPolicy", "schedulingPolicy")
 	for _, r := range c.roles {
-		if r.jobPerPod && r.count > 1 {
-			c.reject(path,
-				fmt.Sprintf("master and %s differ, so that each Pod of %s is a Job of its own, "+
-					"and the Trainer's gang would count only one of the %d", r.name, r.name,
-					r.count),
-				"let master and worker agree, or remove the schedulingPolicy")
+		if c.reportIf(r.jobPerPod && r.count > 1, "gangOfJobs", path, r.name, r.count) {
 			return nil, nil
 		}
 	}
@@ -58,57 +51,36 @@ func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[str
 	case Coscheduling:
 		policy.Coscheduling = &trainer.CoschedulingPodGroupPolicySource{}
 	default:
-		c.reject(path, fmt.Sprintf("there is no gang scheduler %q", scheduler),
-			fmt.Sprintf("say %s or %s", Coscheduling, Volcano))
+		c.report("gangScheduler", path, scheduler, Coscheduling, Volcano)
 		return nil, nil
 	}
 	if p == nil {
 		return policy, nil
 	}
-	if p.MinAvailable != nil && *p.MinAvailable != c.total() {
-		c.reject(path.Append(fieldpath.Field("minAvailable")),
-			fmt.Sprintf("the Trainer's gang always waits for all Pods, which are %d, and not for %d", c.total(), *p.MinAvailable),
-			"remove it to wait for all")
+	if n := p.MinAvailable; n != nil {
+		c.reportIf(*n != c.total(), "minAvailable", within(path, "minAvailable"), c.total(), *n)
 	}
-	if p.MinResources != nil {
-		c.reject(path.Append(fieldpath.Field("minResources")),
-			"the Trainer adds the resources of the gang up from the requests of its Pods, and "+
-				"takes no others",
-			"remove it, and let the Pods request what they need")
+	c.reportIf(p.MinResources != nil, "minResources", within(path, "minResources"))
+	ignored := func(set bool, name string) bool {
+		return c.reportIf(set, "gangSetting", within(path, name), scheduler)
 	}
-	ignored := func(name string) {
-		c.dropped(finding.Warning, path.Append(fieldpath.Field(name)),
-			fmt.Sprintf("%s has no such setting; the old controller ignored it as well", scheduler),
-			"remove it, or name the other gang scheduler")
-	}
-	if p.ScheduleTimeoutSeconds != nil {
-		if policy.Coscheduling != nil {
-			policy.Coscheduling.ScheduleTimeoutSeconds = p.ScheduleTimeoutSeconds
-		} else {
-			ignored("scheduleTimeoutSeconds")
+	if policy.Volcano != nil {
+		ignored(p.ScheduleTimeoutSeconds != nil, "scheduleTimeoutSeconds")
+		if p.Queue != "" {
+			annotations = map[string]string{volcano.QueueNameAnnotationKey: p.Queue}
 		}
+		return policy, annotations
 	}
-	if p.PriorityClass != "" && policy.Volcano == nil {
-		ignored("priorityClass")
-	}
-	switch {
-	case p.Queue == "":
-	case policy.Volcano != nil:
-		annotations = map[string]string{volcano.QueueNameAnnotationKey: p.Queue}
-	default:
-		ignored("queue")
-	}
-	return policy, annotations
+	policy.Coscheduling.ScheduleTimeoutSeconds = p.ScheduleTimeoutSeconds
+	ignored(p.PriorityClass != "", "priorityClass")
+	ignored(p.Queue != "", "queue")
+	return policy, nil
 }
 
 // ganged sets the scheduler and the priority class of a gang's Pods.
 func (c *conversion) ganged(r *role, pod *corev1.PodSpec) {
-	if c.gangScheduler() == Coscheduling && pod.SchedulerName == "" {
-		c.changed(r.path(fieldpath.Field("schedulerName")),
-			fmt.Sprintf("the old operator wrote the name of its gang scheduler into the Pods, "+
-				"and the Trainer leaves those of %s to the cluster's default scheduler", r.name),
-			"name the scheduler that runs the coscheduling plugin, unless the default one does")
-	}
+	c.reportIf(c.gangScheduler() == Coscheduling && pod.SchedulerName == "", "schedulerName",
+		r.path(fieldpath.Field("schedulerName")), r.name)
 	if c.gangScheduler() != Volcano {
 		return
 	}
@@ -122,14 +94,8 @@ func (c *conversion) ganged(r *role, pod *corev1.PodSpec) {
 	case class:
 	case "":
 		pod.PriorityClassName = class
-		c.changed(path,
-			fmt.Sprintf("the Pods of %s get the priority class, from which the Trainer takes "+
-				"that of their gang; the old controller gave it to the gang alone", r.name),
-			"see that the class exists, and that its Pods may preempt others")
+		c.report("priorityClass", path, r.name)
 	default:
-		c.reject(path,
-			fmt.Sprintf("the gang has the priority class %q and the Pods of %s have %q: the "+
-				"Trainer takes the one of the Pods", class, r.name, pod.PriorityClassName),
-			"name one class for both")
+		c.report("priorityClasses", path, class, r.name, pod.PriorityClassName)
 	}
 }

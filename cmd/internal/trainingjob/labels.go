@@ -1,7 +1,6 @@
 package trainingjob
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 )
 
 // Labels of a JobSet's Pods that correspond to the old controller's labels.
@@ -67,22 +65,17 @@ func (c *conversion) labels(t *corev1.PodTemplateSpec, metadata fieldpath.Path) 
 	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
 		if strings.HasPrefix(name, oldPrefix) {
 			delete(t.Labels, name)
-			c.dropped(finding.Warning,
-				metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)),
-				"the old controller writes this label itself, and nothing reads it now",
-				c.labelHelp(name))
+			help := "remove it"
+			if now := c.newLabel(name); now != "" {
+				help = "select Pods by " + now
+			}
+			c.report("podLabel", metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)),
+				help)
 		}
 	}
 	if len(t.Labels) == 0 {
 		t.Labels = nil
 	}
-}
-
-func (c *conversion) labelHelp(name string) string {
-	if now := c.newLabel(name); now != "" {
-		return fmt.Sprintf("select Pods by %s", now)
-	}
-	return "remove it"
 }
 
 // relabelRef replaces the label in a field reference to a label of the old controller.
@@ -93,11 +86,7 @@ func (c *conversion) relabelRef(r *role, path *string) {
 	}
 	label = oldPrefix + strings.TrimSuffix(label, "']")
 	now := c.newLabel(label)
-	if now == "" {
-		c.reject(r.path(),
-			fmt.Sprintf("a field reference reads the label %s, which no label of the new Pods "+
-				"replaces", label),
-			"read another field, or write the value")
+	if c.reportIf(now == "", "fieldReference", r.path(), label) {
 		return
 	}
 	*path = "metadata.labels['" + now + "']"
@@ -187,8 +176,5 @@ func (c *conversion) keys(keys []string, path fieldpath.Path) {
 }
 
 func (c *conversion) noSelector(label string, path fieldpath.Path) {
-	c.reject(path,
-		fmt.Sprintf("Pods are chosen by the label %s, and no label of the new Pods says the same",
-			label),
-		fmt.Sprintf("choose them by %s, %s or a label of your own", jobSetName, replicatedJob))
+	c.report("selector", path, label, jobSetName, replicatedJob)
 }

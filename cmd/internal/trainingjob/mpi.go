@@ -2,7 +2,6 @@ package trainingjob
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -14,8 +13,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/codes"
 )
 
 // The SSH settings by which the launcher reaches the nodes, as root in an image with OpenSSH.
@@ -42,14 +39,11 @@ func (c *conversion) mpi(job *kubeflow.MPIJob) {
 			return 1
 		},
 	}, job.ObjectMeta, run, job.Spec.MPIReplicaSpecs)
-	if p := job.Spec.CleanPodPolicy; p != nil && *p != *run.CleanPodPolicy {
-		c.dropped(finding.Warning, fieldpath.Fields("spec", "cleanPodPolicy"),
-			"the one of the runPolicy is in force, in the old API as well", "remove it")
-	}
+	p := job.Spec.CleanPodPolicy
+	c.reportIf(p != nil && *p != *run.CleanPodPolicy, "oldCleanPodPolicy",
+		fieldpath.Fields("spec", "cleanPodPolicy"))
 	c.exactlyOne(launcher)
-	if c.replica(launcher) == nil {
-		c.invalid(fieldpath.Fields("spec", "mpiReplicaSpecs"), "an MPIJob has a Launcher", "add it")
-	}
+	c.reportIf(c.replica(launcher) == nil, "noLauncher", fieldpath.Fields("spec", "mpiReplicaSpecs"))
 	if c.findings.Err() != nil {
 		return
 	}
@@ -79,11 +73,8 @@ func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 		count: worker.count(), members: []member{{worker, 0, worker.count()}}}
 	if mainContainer != "" {
 		n.main = mainContainer
-		if containerOf(worker.pod(), mainContainer) == nil {
-			c.invalid(fieldpath.Fields("spec", "mainContainer"),
-				fmt.Sprintf("the workers have no container %q", mainContainer),
-				"name the one that runs MPI")
-		}
+		c.reportIf(containerOf(worker.pod(), mainContainer) == nil, "mainContainer",
+			fieldpath.Fields("spec", "mainContainer"), mainContainer)
 	}
 	n.env = func(string) []corev1.EnvVar { return nil }
 	if c.gangScheduler() == "" {
@@ -97,12 +88,9 @@ func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 // GPU as a node.
 func (c *conversion) mpiPolicy(slots *int32) {
 	launcher := c.roles[len(c.roles)-1]
-	asNode := false
-	for _, container := range launcher.replica.pod().Containers {
-		for name := range container.Resources.Limits {
-			asNode = asNode || strings.Contains(string(name), "gpu")
-		}
-	}
+	asNode := slices.ContainsFunc(launcher.replica.pod().Containers, func(c corev1.Container) bool {
+		return hasGPU(c.Resources.Limits)
+	})
 	perNode := ptr.Deref(slots, 1)
 	c.ml.MPI = &trainer.MPIMLPolicySource{
 		NumProcPerNode: &perNode, MPIImplementation: new(trainer.MPIImplementationOpenMPI),
@@ -148,10 +136,7 @@ func (c *conversion) serveSSH(r *role) {
 	}):
 		return // it already runs sshd in its own way
 	case len(container.Command) > 0 && (len(sleeps) != 2 || path.Base(sleeps[0]) != "sleep"):
-		c.reject(field,
-			fmt.Sprintf("the nodes run %q, and the launcher reaches them by SSH now, so that "+
-				"they must run sshd", words[0]),
-			fmt.Sprintf("remove the command, or let it end in %s -De", sshd))
+		c.report("notSSHD", field, words[0], sshd)
 		return
 	}
 	container.Command, container.Args = []string{sshd}, []string{"-De"}
@@ -164,12 +149,14 @@ func (c *conversion) serveSSH(r *role) {
 	}
 }
 
-// discoverHosts is the script that lists the running nodes.
-const discoverHosts = "/etc/mpi/discover_hosts.sh"
-
-// unsupportedPaths returns the paths that the old controller mounted and the Trainer does not.
-func unsupportedPaths() []string {
-	return []string{discoverHosts, "/etc/mpi/kubexec.sh", "/opt/kube"}
+// unsupported reports the paths in a text that the old controller mounted and the Trainer does not.
+func (c *conversion) unsupported(text string, at fieldpath.Path, help string) {
+	for _, mounted := range []struct{ path, rule string }{
+		{"/etc/mpi/discover_hosts.sh", "elasticMPI"}, // lists the running nodes
+		{"/etc/mpi/kubexec.sh", "kubexec"}, {"/opt/kube", "kubexec"},
+	} {
+		c.reportIf(strings.Contains(text, mounted.path), mounted.rule, at, mounted.path, help)
+	}
 }
 
 // rshAgent sets the program with which Open MPI starts processes on other nodes.
@@ -180,17 +167,10 @@ func (c *conversion) checkMPIPod(r *role) {
 	for i := range r.replica.pod().Containers {
 		container := &r.replica.pod().Containers[i]
 		at := r.path(fieldpath.Field("containers"), fieldpath.Item("name", container.Name))
-		unsupported := func(text string, at fieldpath.Path, help string) {
-			for _, name := range unsupportedPaths() {
-				if strings.Contains(text, name) {
-					c.reject(at, unsupportedReason(name), help)
-				}
-			}
-		}
 		texts := map[string][]string{"command": container.Command, "args": container.Args}
 		for _, field := range []string{"command", "args"} {
 			for k, text := range texts[field] {
-				unsupported(text, at.Append(fieldpath.Field(field), fieldpath.Index(k)),
+				c.unsupported(text, at.Append(fieldpath.Field(field), fieldpath.Index(k)),
 					"train with a fixed number of nodes, listed in /etc/mpi/hostfile")
 			}
 		}
@@ -199,16 +179,12 @@ func (c *conversion) checkMPIPod(r *role) {
 			field := at.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name))
 			switch {
 			case e.Name == rshAgent && r.isTrainer && container.Name == r.main:
-				c.add(codes.EnvReplaced, finding.Warning, field,
-					"the old controller set it over this one, and now SSH starts the processes",
-					"remove it")
+				c.report("rshAgent", field)
 				continue
 			case strings.HasPrefix(e.Name, "I_MPI_"):
-				c.reject(field,
-					"it is for Intel MPI, and the Trainer's policy sets up Open MPI only",
-					"use Open MPI, or write a runtime for Intel MPI by hand")
+				c.report("intelMPI", field)
 			default:
-				unsupported(e.Value, field, "remove it")
+				c.unsupported(e.Value, field, "remove it")
 			}
 			kept = append(kept, e)
 		}
@@ -216,27 +192,12 @@ func (c *conversion) checkMPIPod(r *role) {
 	}
 }
 
-func unsupportedReason(name string) string {
-	if name == discoverHosts {
-		return name +
-			" lists the nodes that run at a time, and the Trainer has no elastic MPI: nothing " +
-			"writes it now"
-	}
-	return name +
-		" is of the old way to start processes, by kubectl exec, and nothing mounts it now"
-}
-
 // checkSSH reports the requirements on the images.
 func (c *conversion) checkSSH() {
 	if len(c.roles) == 1 && !*c.ml.MPI.RunLauncherAsNode {
 		return
 	}
-	at := fieldpath.Fields("spec", "mpiReplicaSpecs")
-	c.add(codes.NeedsSSH, finding.Warning, at,
-		"the launcher starts its processes by SSH, where it used kubectl exec: the images need "+
-			"OpenSSH, its client in the launcher's and sshd in the workers'",
-		fmt.Sprintf("see that the images have them, and that root may log in with a key; else "+
-			"change the command of job %s in the runtime", node))
+	c.report("needsSSH", fieldpath.Fields("spec", "mpiReplicaSpecs"), node)
 	for _, r := range c.roles {
 		pod := r.replica.pod()
 		main := containerOf(pod, r.main)
@@ -244,11 +205,7 @@ func (c *conversion) checkSSH() {
 			continue
 		}
 		if other := notRoot(pod, main); other != nil {
-			c.add(codes.NeedsSSH, finding.Warning, r.path(other...),
-				fmt.Sprintf("the Pods do not run as root, and the SSH keys are mounted at %s",
-					sshHome),
-				"set .spec.mlPolicy.mpi.sshAuthMountPath of the runtime to the .ssh folder of "+
-					"that user, and let sshd run as that user on a port above 1024")
+			c.report("notRoot", r.path(other...), sshHome)
 		}
 	}
 }

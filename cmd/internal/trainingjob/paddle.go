@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 )
 
 // paddle converts a PaddleJob (training-operator v1.9.3 pkg/controller.v1/paddlepaddle). Trainer
@@ -98,13 +97,7 @@ func (c *conversion) paddleElastic(policy *kubeflow.PaddleElasticPolicy) {
 		return
 	}
 	path := fieldpath.Fields("spec", "elasticPolicy")
-	if len(policy.Metrics) > 0 {
-		c.reject(path.Append(fieldpath.Field("metrics")),
-			"the Trainer has no autoscaler: a JobSet keeps its number of Pods",
-			"remove it, and write as many replicas as the job is to have")
-		return
+	if !c.reportIf(len(policy.Metrics) > 0, "autoscaler", within(path, "metrics")) {
+		c.report("elasticPolicy", path)
 	}
-	c.dropped(finding.Warning, path,
-		"without metrics the old controller does nothing with it, and the number of Pods stays "+
-			"as it is", "remove it")
 }

@@ -7,8 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/codes"
 )
 
 // template returns the Pod template of a job, with new names and addresses. If rename is set, the
@@ -16,30 +14,19 @@ import (
 func (c *conversion) template(r *role, rename bool) corev1.PodTemplateSpec {
 	t := r.replica.spec.Template.DeepCopy()
 	metadata := r.replica.path.Append(fieldpath.Fields("template", "metadata")...)
-	if other := t.ObjectMeta; other.Name != "" || other.GenerateName != "" ||
-		other.Namespace != "" || len(other.OwnerReferences) > 0 {
-		c.dropped(finding.Note, metadata,
-			"the old controller gives the Pods their names, and the Job controller does now", "")
-	}
+	other := t.ObjectMeta
+	c.reportIf(other.Name != "" || other.GenerateName != "" || other.Namespace != "" ||
+		len(other.OwnerReferences) > 0, "podName", metadata)
 	t.ObjectMeta = metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations,
 		Finalizers: t.Finalizers}
 	c.labels(t, metadata)
-	if t.Spec.RestartPolicy != "" {
-		c.dropped(finding.Note, r.path(fieldpath.Field("restartPolicy")),
-			"the replica type's restartPolicy is the one in force, in the old API as well", "")
-	}
+	c.reportIf(t.Spec.RestartPolicy != "", "podRestartPolicy",
+		r.path(fieldpath.Field("restartPolicy")))
 	t.Spec.RestartPolicy = podRestart(r.replica.spec.RestartPolicy)
-	for _, removed := range []struct {
-		name  string
-		value *string
-	}{{"hostname", &t.Spec.Hostname}, {"subdomain", &t.Spec.Subdomain}} {
-		if *removed.value != "" {
-			c.changed(r.path(fieldpath.Field(removed.name)),
-				fmt.Sprintf("the Pods get their own %s, by which they find each other",
-					removed.name), "remove it")
-			*removed.value = ""
-		}
-	}
+	c.reportIf(t.Spec.Hostname != "", "ownAddress", r.path(fieldpath.Field("hostname")), "hostname")
+	c.reportIf(t.Spec.Subdomain != "", "ownAddress", r.path(fieldpath.Field("subdomain")),
+		"subdomain")
+	t.Spec.Hostname, t.Spec.Subdomain = "", ""
 	if rename {
 		c.rename(r, t)
 	}
@@ -55,10 +42,8 @@ func (c *conversion) rename(r *role, t *corev1.PodTemplateSpec) {
 	}
 	for _, list := range [][]corev1.Container{t.Spec.Containers, t.Spec.InitContainers} {
 		for i := range list {
-			if list[i].Name == node {
-				c.reject(r.path(fieldpath.Field("containers")).Append(fieldpath.Item("name", node)),
-					fmt.Sprintf("container %q must take this name, since the Trainer trains in a "+
-						"container called %q", old, node), "rename the container that has it")
+			if c.reportIf(list[i].Name == node, "nameTaken",
+				r.path(fieldpath.Field("containers"), fieldpath.Item("name", node)), old, node) {
 				return
 			}
 		}
@@ -130,8 +115,7 @@ func (c *conversion) oldName(r *role, name string) string {
 func (c *conversion) replaceAddresses(text *string, path fieldpath.Path) {
 	if now := c.replaceHosts(*text); now != *text {
 		*text = now
-		c.add(codes.Readdressed, finding.Note, path,
-			"the old address of a Pod in it is written as the new one", "")
+		c.report("readdressed", path)
 	}
 }
 
@@ -173,12 +157,8 @@ func (c *conversion) namePorts(container *corev1.Container, path fieldpath.Path)
 	taken, numbers := map[string]bool{}, map[int32]bool{}
 	for _, p := range container.Ports {
 		taken[p.Name] = true
-		if numbers[p.ContainerPort] {
-			c.reject(path.Append(fieldpath.Field("ports")),
-				fmt.Sprintf("port %d is a duplicate, and the Trainer takes the two for one, "+
-					"whatever their protocols", p.ContainerPort),
-				"remove one of the two: a port needs no declaration to be reached")
-		}
+		c.reportIf(numbers[p.ContainerPort], "duplicatePort", within(path, "ports"),
+			p.ContainerPort)
 		numbers[p.ContainerPort] = true
 	}
 	for i := range container.Ports {
@@ -207,13 +187,11 @@ func (c *conversion) withEnv(own, injected []corev1.EnvVar, path fieldpath.Path)
 			kept = append(kept, e)
 			continue
 		}
-		why := "it is a duplicate, and the container sees the later one"
+		rule := "duplicateVariable"
 		if last[e.Name] >= len(own) {
-			why = "the old controller sets it over this one"
+			rule = "overwrittenVariable"
 		}
-		c.add(codes.EnvReplaced, finding.Warning,
-			path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)),
-			fmt.Sprintf("%s, so that it has no effect", why), "remove it")
+		c.report(rule, path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)))
 	}
 	return kept
 }

@@ -1,7 +1,6 @@
 package trainingjob
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -11,8 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/codes"
 )
 
 // retryable is the first exit code that the restart policy ExitCode retries. Smaller ones are
@@ -33,18 +30,14 @@ func podRestart(p kubeflow.RestartPolicy) corev1.RestartPolicy {
 // checkRestarts reports restart policies that Jobs lack.
 func (c *conversion) checkRestarts() {
 	for _, r := range c.replicas {
-		path := r.path.Append(fieldpath.Field("restartPolicy"))
+		path := within(r.path, "restartPolicy")
 		switch r.spec.RestartPolicy {
 		case kubeflow.RestartPolicyNever, kubeflow.RestartPolicyOnFailure,
 			kubeflow.RestartPolicyExitCode:
 		case kubeflow.RestartPolicyAlways:
-			c.changed(path,
-				"a Job takes no restartPolicy Always; OnFailure takes its place, and a container "+
-					"that ends with 0 is not started again",
-				"write OnFailure if that is meant; let the program run on if not")
+			c.report("restartAlways", path)
 		default:
-			c.invalid(path, fmt.Sprintf("there is no restart policy %q", r.spec.RestartPolicy),
-				"write Never, OnFailure or ExitCode")
+			c.report("restartPolicy", path, r.spec.RestartPolicy)
 		}
 	}
 }
@@ -141,43 +134,26 @@ func (c *conversion) checkRunPolicy() {
 	run := fieldpath.Fields("spec", "runPolicy")
 	c.checkRestarts()
 	c.checkCleanPods(run)
-	if s := c.run.ActiveDeadlineSeconds; s != nil && *s < 1 {
-		c.reject(run.Append(fieldpath.Field("activeDeadlineSeconds")),
-			fmt.Sprintf("a deadline of %d seconds: a TrainJob takes 1 or more", *s),
-			"remove it, or write how long the job may run")
+	if s := c.run.ActiveDeadlineSeconds; s != nil {
+		c.reportIf(*s < 1, "activeDeadlineSeconds", within(run, "activeDeadlineSeconds"), *s)
 	}
 	if b := c.run.BackoffLimit; b != nil {
-		path := run.Append(fieldpath.Field("backoffLimit"))
-		switch jobs := c.jobs(); {
-		case *b < 0:
-			c.reject(path, fmt.Sprintf("a backoff limit of %d: a Job takes 0 or more", *b),
-				"remove it")
-		case jobs > 1:
-			c.changed(path,
-				fmt.Sprintf("each of the %d Jobs counts its own restarts up to %d, where the old "+
-					"controller counted those of all Pods together", jobs, *b),
-				"lower it, if the sum matters")
+		path, jobs := within(run, "backoffLimit"), c.jobs()
+		if !c.reportIf(*b < 0, "backoffLimit", path, *b) {
+			c.reportIf(jobs > 1, "backoffLimits", path, jobs, *b)
 		}
 	}
-	if t := c.run.TTLSecondsAfterFinished; t != nil {
-		path := run.Append(fieldpath.Field("ttlSecondsAfterFinished"))
-		message := fmt.Sprintf(
-			"finished Jobs and their Pods go after %d seconds; the JobSet and the TrainJob stay",
-			*c.ttl())
+	if c.run.TTLSecondsAfterFinished != nil {
+		rule := "ttl"
 		if !c.anyEnds() {
-			message = "it is left out: of several Jobs one that is deleted early would run " +
-				"again, so nothing is deleted"
+			rule = "noTTL"
 		}
-		c.changed(path, message,
-			"delete finished TrainJobs yourself; a ttlSecondsAfterFinished of the JobSet lets a "+
-				"failed TrainJob run again")
+		c.report(rule, within(run, "ttlSecondsAfterFinished"), *c.ttl())
 	}
-	if m := c.run.ManagedBy; m != nil && *m != kubeflow.KubeflowJobsController &&
-		*m != kubeflow.MultiKueueController {
-		c.invalid(run.Append(fieldpath.Field("managedBy")),
-			fmt.Sprintf("%q is not a manager of training jobs", *m),
-			fmt.Sprintf("write %s or %s", kubeflow.KubeflowJobsController,
-				kubeflow.MultiKueueController))
+	if m := c.run.ManagedBy; m != nil {
+		c.reportIf(*m != kubeflow.KubeflowJobsController && *m != kubeflow.MultiKueueController,
+			"managedBy", within(run, "managedBy"), *m, kubeflow.KubeflowJobsController,
+			kubeflow.MultiKueueController)
 	}
 }
 
@@ -201,23 +177,16 @@ func (c *conversion) anyEnds() bool {
 // checkCleanPods reports changes in the deletion of Pods at the end of the job. JobSet v0.12.0
 // deletes running Pods, like the policy Running.
 func (c *conversion) checkCleanPods(run fieldpath.Path) {
-	path := run.Append(fieldpath.Field("cleanPodPolicy"))
-	switch c.cleanPods() {
-	case kubeflow.CleanPodPolicyRunning:
-	case kubeflow.CleanPodPolicyNone, kubeflow.CleanPodPolicyUndefined:
-		c.add(codes.MappedOtherwise, finding.Note, path,
-			"Pods that still run when the job is done are deleted; under None, which is the "+
-				"default, the old controller left them", "")
-	case kubeflow.CleanPodPolicyAll:
-		message := fmt.Sprintf(
-			"Pods that still run when the job is done are deleted at once, finished ones after "+
-				"%d seconds", leastTTL)
-		if !c.anyEnds() {
-			message = "Pods that still run when the job is done are deleted; finished ones stay"
-		}
-		c.changed(path, message, "delete the TrainJob to delete the rest")
+	path := within(run, "cleanPodPolicy")
+	switch clean := c.cleanPods(); {
+	case clean == kubeflow.CleanPodPolicyRunning:
+	case clean == kubeflow.CleanPodPolicyNone, clean == kubeflow.CleanPodPolicyUndefined:
+		c.report("cleanNone", path)
+	case clean != kubeflow.CleanPodPolicyAll:
+		c.report("cleanPodPolicy", path, clean)
+	case c.anyEnds():
+		c.report("cleanAll", path, leastTTL)
 	default:
-		c.invalid(path, fmt.Sprintf("there is no policy %q", c.cleanPods()),
-			"write None, Running or All")
+		c.report("cleanRunning", path)
 	}
 }

@@ -26,10 +26,8 @@ func (c *conversion) pyTorch(job *kubeflow.PyTorchJob) {
 		restart: kubeflow.PyTorchJobDefaultRestartPolicy,
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.PyTorchReplicaSpecs)
 	c.exactlyOne(kubeflow.PyTorchJobReplicaTypeMaster)
-	if w := c.replica(kubeflow.PyTorchJobReplicaTypeWorker); w != nil && w.count() < 1 {
-		c.invalid(w.path.Append(fieldpath.Field("replicas")),
-			"a PyTorchJob has at least one worker, or none at all",
-			"write 1 or more, or remove the workers")
+	if w := c.replica(kubeflow.PyTorchJobReplicaTypeWorker); w != nil {
+		c.reportIf(w.count() < 1, "noWorker", within(w.path, "replicas"))
 	}
 	p := &pyTorch{
 		conversion: c, spec: &job.Spec, master: c.replica(kubeflow.PyTorchJobReplicaTypeMaster)}
@@ -156,27 +154,14 @@ func (p *pyTorch) checkElastic() {
 	}
 	path := fieldpath.Fields("spec", "elasticPolicy")
 	worker := p.replica(kubeflow.PyTorchJobReplicaTypeWorker)
-	if worker == nil {
-		p.invalid(path, "an elasticPolicy asks for workers, and the job has none",
-			"remove it, or add workers")
+	if p.reportIf(worker == nil, "elasticWorkers", path) {
 		return
 	}
-	if len(policy.Metrics) > 0 {
-		p.reject(path.Append(fieldpath.Field("metrics")),
-			"the Trainer has no autoscaler: a JobSet keeps its number of Pods",
-			"remove it, and write as many replicas as the job is to have")
-	}
-	if policy.NProcPerNode != nil && p.spec.NprocPerNode != nil {
-		p.invalid(path.Append(fieldpath.Field("nProcPerNode")),
-			"nProcPerNode and .spec.nprocPerNode are both there", "keep .spec.nprocPerNode")
-	}
-	if least, most := p.elasticRange(); least != most || most != worker.count() {
-		p.changed(path,
-			fmt.Sprintf("torchrun still takes %d to %d nodes, and starts again when one is lost; "+
-				"but the number of Pods stays %d, since a JobSet cannot be scaled", least, most,
-				p.total()),
-			"make a new TrainJob to have another number of Pods")
-	}
+	p.reportIf(len(policy.Metrics) > 0, "autoscaler", within(path, "metrics"))
+	p.reportIf(policy.NProcPerNode != nil && p.spec.NprocPerNode != nil, "elasticProcesses",
+		within(path, "nProcPerNode"))
+	least, most := p.elasticRange()
+	p.reportIf(least != most || most != worker.count(), "elasticRange", path, least, most, p.total())
 }
 
 // procsPerNode returns the old controller's value of PET_NPROC_PER_NODE, or "".
@@ -212,12 +197,9 @@ func (p *pyTorch) procsForWorld() int {
 }
 
 func (p *pyTorch) checkProcs() {
-	if words := []string{"auto", "cpu", "gpu"}; p.numProcs() == nil &&
-		!slices.Contains(words, p.procsPerNode()) {
-		p.invalid(fieldpath.Fields("spec", "nprocPerNode"),
-			fmt.Sprintf("%q is not a number of processes", p.procsPerNode()),
-			"write a number, auto, cpu or gpu")
-	}
+	words := []string{"auto", "cpu", "gpu"}
+	p.reportIf(p.numProcs() == nil && !slices.Contains(words, p.procsPerNode()), "nprocPerNode",
+		fieldpath.Fields("spec", "nprocPerNode"), p.procsPerNode())
 }
 
 // reserved returns the variables that Trainer's torch policy sets and a TrainJob must not set.
@@ -253,23 +235,16 @@ func (p *pyTorch) fitsPolicy(r *role) bool {
 // checkAuto warns if the old controller left the number of processes to torchrun and Trainer 2.3
 // counts it.
 func (p *pyTorch) checkAuto(r *role) {
-	if p.procs != nil || hasGPU(containerOf(r.replica.pod(), r.main)) {
-		return
-	}
-	p.changed(fieldpath.Fields("spec", "nprocPerNode"),
-		"torchrun starts as many processes as the container has CPUs in its requests, else in "+
-			"its limits, and at least one; before, auto was as many as it found on the machine",
-		"write the number as nprocPerNode, if the program is run by torchrun")
+	of := containerOf(r.replica.pod(), r.main).Resources
+	p.reportIf(p.procs == nil && !hasGPU(of.Requests) && !hasGPU(of.Limits), "autoProcesses",
+		fieldpath.Fields("spec", "nprocPerNode"))
 }
 
 // hasGPU reports whether the Trainer sees a GPU: a resource with gpu in its name.
-func hasGPU(container *corev1.Container) bool {
-	for _, list := range []corev1.ResourceList{
-		container.Resources.Requests, container.Resources.Limits} {
-		for name := range list {
-			if strings.Contains(string(name), "gpu") {
-				return true
-			}
+func hasGPU(resources corev1.ResourceList) bool {
+	for name := range resources {
+		if strings.Contains(string(name), "gpu") {
+			return true
 		}
 	}
 	return false

@@ -1,7 +1,6 @@
 package trainingjob
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render/codes"
 )
 
 // framework describes a kind of the old API.
@@ -89,8 +87,7 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 	c.checkName()
 	specsPath := fieldpath.Fields("spec", f.specs)
 	if len(specs) == 0 {
-		c.invalid(specsPath, "no replica type is there",
-			fmt.Sprintf("write one of %s", joinReplicaTypes(f.types)))
+		c.report("noReplicaType", specsPath, joinReplicaTypes(f.types))
 	}
 	byType := map[kubeflow.ReplicaType]*replica{}
 	for _, written := range slices.Sorted(maps.Keys(specs)) {
@@ -100,13 +97,11 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 		path := specsPath.Append(fieldpath.Key(string(written)))
 		switch {
 		case i < 0 && specs[written] != nil:
-			c.invalid(path, fmt.Sprintf("%s has no replica type %q", f.kind, written),
-				fmt.Sprintf("write one of %s", joinReplicaTypes(f.types)))
+			c.report("unknownReplicaType", path, joinReplicaTypes(f.types), f.kind, written)
 		case specs[written] == nil:
-			c.invalid(path, "the replica type is empty", "write its template, or remove it")
+			c.report("emptyReplicaType", path)
 		case byType[f.types[i]] != nil:
-			c.invalid(path, fmt.Sprintf("replica type %s is a duplicate", f.types[i]),
-				"keep one of the two")
+			c.report("duplicateReplicaType", path, f.types[i])
 		default:
 			byType[f.types[i]] = &replica{f.types[i], specs[written], path}
 		}
@@ -117,9 +112,7 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 			c.replicas = append(c.replicas, r)
 		}
 	}
-	if len(c.replicas) > 0 && c.total() == 0 {
-		c.invalid(specsPath, "the job has no Pods", "write replicas: 1 or more")
-	}
+	c.reportIf(len(c.replicas) > 0 && c.total() == 0, "noPods", specsPath)
 }
 
 // maxReplicas is the largest number of Pods of an indexed Job.
@@ -133,31 +126,21 @@ func (c *conversion) defaults(r *replica) {
 			r.spec.Replicas = new(c.framework.replicas(r.typ))
 		}
 	}
-	if n := r.count(); n < 0 || n > maxReplicas {
-		c.invalid(r.path.Append(fieldpath.Field("replicas")),
-			fmt.Sprintf("%d replicas: want 0 to %d", n, maxReplicas),
-			"write how many Pods there are")
-	}
+	n := r.count()
+	c.reportIf(n < 0 || n > maxReplicas, "replicas", within(r.path, "replicas"), n, maxReplicas)
 	if r.spec.RestartPolicy == "" {
 		r.spec.RestartPolicy = c.framework.restart
 	}
 	containers := r.podPath(fieldpath.Field("containers"))
-	if len(r.pod().Containers) == 0 {
-		c.invalid(containers, "the Pods have no container", "write the container that trains")
+	if c.reportIf(len(r.pod().Containers) == 0, "noContainer", containers) {
 		return
 	}
 	for i := range r.pod().Containers {
-		if r.pod().Containers[i].Image == "" {
-			c.invalid(containers.Append(fieldpath.Index(i), fieldpath.Field("image")),
-				"a container without an image", "name its image")
-		}
+		c.reportIf(r.pod().Containers[i].Image == "", "noImage",
+			containers.Append(fieldpath.Index(i), fieldpath.Field("image")))
 	}
-	if c.container != "" && containerOf(r.pod(), c.container) == nil {
-		c.invalid(containers,
-			fmt.Sprintf("no container is called %q, which %s asks for", c.container,
-				c.framework.kind),
-			fmt.Sprintf("call the container that trains %q", c.container))
-	}
+	c.reportIf(c.container != "" && containerOf(r.pod(), c.container) == nil, "unnamedContainer",
+		containers, c.container, c.framework.kind)
 }
 
 // checkName requires a name that can be part of Pod addresses.
@@ -165,25 +148,18 @@ func (c *conversion) checkName() {
 	path := fieldpath.Fields("metadata", "name")
 	switch {
 	case c.meta.Name == "" && c.meta.GenerateName != "":
-		c.reject(fieldpath.Fields("metadata", "generateName"),
-			"the addresses of the Pods, which the new objects spell out, are made of the job's "+
-				"name, and generateName leaves it to the cluster",
-			"write a name")
+		c.report("generateName", fieldpath.Fields("metadata", "generateName"))
 	case c.meta.Name == "":
-		c.invalid(path, "the job has no name", "give it one")
+		c.report("noName", path)
 	case len(validation.IsDNS1035Label(c.meta.Name)) > 0:
-		c.invalid(path,
-			fmt.Sprintf("the name %q is not a DNS label that begins with a letter", c.meta.Name),
-			"rename the job")
+		c.report("badName", path, c.meta.Name)
 	}
 }
 
 // exactlyOne reports a number of Pods other than one.
 func (c *conversion) exactlyOne(t kubeflow.ReplicaType) {
-	if r := c.replica(t); r != nil && r.count() != 1 {
-		c.invalid(r.path.Append(fieldpath.Field("replicas")),
-			fmt.Sprintf("%d replicas of %s, which has exactly one", r.count(), t),
-			"write replicas: 1")
+	if r := c.replica(t); r != nil {
+		c.reportIf(r.count() != 1, "notOne", within(r.path, "replicas"), r.count(), t)
 	}
 }
 
@@ -254,32 +230,4 @@ func joinReplicaTypes(types []kubeflow.ReplicaType) string {
 		words = append(words, string(t))
 	}
 	return strings.Join(words, ", ")
-}
-
-func (c *conversion) add(code finding.Code, severity finding.Severity, path fieldpath.Path, message,
-	help string) {
-	c.findings = append(c.findings, finding.Finding{
-		Code: code, Severity: severity, Object: c.object, Path: path, Message: message,
-		Remedy: finding.Remedy{Text: help},
-	})
-}
-
-// reject reports a field that cannot be converted.
-func (c *conversion) reject(path fieldpath.Path, message, help string) {
-	c.add(codes.NotCarried, finding.Error, path, message, help)
-}
-
-// invalid reports a value that the old API also rejects.
-func (c *conversion) invalid(path fieldpath.Path, message, help string) {
-	c.add(codes.OldInvalid, finding.Error, path, message, help)
-}
-
-// changed reports a field that changes its meaning.
-func (c *conversion) changed(path fieldpath.Path, message, help string) {
-	c.add(codes.MappedOtherwise, finding.Warning, path, message, help)
-}
-
-// dropped reports a field that is omitted because it has no effect, or because the cluster sets it.
-func (c *conversion) dropped(severity finding.Severity, path fieldpath.Path, message, help string) {
-	c.add(codes.DroppedField, severity, path, message, help)
 }

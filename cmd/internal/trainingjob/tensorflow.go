@@ -6,6 +6,7 @@ import (
 
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/fieldpath"
 )
@@ -23,24 +24,14 @@ func (c *conversion) tensorFlow(job *kubeflow.TFJob) {
 		port:    kubeflow.TFJobDefaultPort,
 		restart: kubeflow.TFJobDefaultRestartPolicy,
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.TFReplicaSpecs)
-	if c.replica(chief) != nil && c.replica(master) != nil {
-		c.invalid(fieldpath.Fields("spec", "tfReplicaSpecs"),
-			"a job has a Chief or a Master, and not both", "keep one of the two")
-	}
-	if job.Spec.EnableDynamicWorker {
-		c.reject(fieldpath.Fields("spec", "enableDynamicWorker"),
-			"TF_CONFIG of dynamic workers is written again for each worker that comes or goes, "+
-				"and a JobSet keeps its number of Pods",
-			"remove it to train with a fixed number of workers")
-	}
-	allWorkers := false
-	if p := job.Spec.SuccessPolicy; p != nil && *p != kubeflow.SuccessPolicyDefault {
-		allWorkers = *p == kubeflow.SuccessPolicyAllWorkers
-		if !allWorkers {
-			c.invalid(fieldpath.Fields("spec", "successPolicy"),
-				fmt.Sprintf("there is no success policy %q", *p), "write AllWorkers, or remove it")
-		}
-	}
+	c.reportIf(c.replica(chief) != nil && c.replica(master) != nil, "chiefAndMaster",
+		fieldpath.Fields("spec", "tfReplicaSpecs"))
+	c.reportIf(job.Spec.EnableDynamicWorker, "dynamicWorkers",
+		fieldpath.Fields("spec", "enableDynamicWorker"))
+	end := ptr.Deref(job.Spec.SuccessPolicy, kubeflow.SuccessPolicyDefault)
+	allWorkers := end == kubeflow.SuccessPolicyAllWorkers
+	c.reportIf(!allWorkers && end != kubeflow.SuccessPolicyDefault, "successPolicy",
+		fieldpath.Fields("spec", "successPolicy"), end)
 	if c.findings.Err() != nil {
 		return
 	}

@@ -21,10 +21,7 @@ func (c *conversion) xgBoost(job *kubeflow.XGBoostJob) {
 		restart: kubeflow.XGBoostJobDefaultRestartPolicy,
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.XGBReplicaSpecs)
 	c.exactlyOne(master)
-	if c.replica(master) == nil {
-		c.invalid(fieldpath.Fields("spec", "xgbReplicaSpecs"), "an XGBoostJob has a Master",
-			"add it")
-	}
+	c.reportIf(c.replica(master) == nil, "noMaster", fieldpath.Fields("spec", "xgbReplicaSpecs"))
 	if c.findings.Err() != nil {
 		return
 	}
