@@ -16,6 +16,8 @@ func FuzzRead(f *testing.F) {
 		head + "functionConfig: {data: {a: b, c: [1]}}\nitems:\n- &a {kind: A} # c\n- *a\n",
 		head + "items: [{kind: AList, items: [{kind: B}, {kind: CList, items: []}]}]\nresults: " +
 			"[{message: a}]\n", head + "items: [null]\n", head + "items: {a: b}\n",
+		head + "items: # none\n", head + "# h\nitems: # l\n# h0\n- a: 1 # l0\n  # f0\n\n# h1\n" +
+			"- b: 1\n# f1\n\n# f\nx: 1\n",
 		head + "items:\n- metadata: {annotations: {config.kubernetes.io/path: a.yaml, " +
 			"internal.config.kubernetes.io/index: '1'}}\n", head + "items: &a [*a]\n",
 		head + "x: &x {a: &y [b, b]}\nitems:\n- {<<: *x, c: *y}\n", head + head,

@@ -15,7 +15,6 @@
 package resourcelist
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -139,100 +138,28 @@ func (l *List) Write(w io.Writer) error {
 		setField(l.root, "functionConfig", l.Config.node)
 	}
 	removeField(l.root, "results")
-	if fieldIndex(l.root, "items") < 0 {
-		setField(l.root, "items", nil)
+	items := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for _, item := range l.Items {
+		items.Content = append(items.Content, item.node)
 	}
-	out := bufio.NewWriter(w)
-	isLast := func(f int) bool { return f+2 == len(l.root.Content) && len(l.Results) == 0 }
-	for f := 0; f+1 < len(l.root.Content); f += 2 {
-		key, value := l.root.Content[f], l.root.Content[f+1]
-		var err error
-		if key.Value == "items" {
-			err = writeEach(out, key, l.Items, func(item *Item) (*yaml.Node, error) {
-				return item.node, nil
-			})
-		} else {
-			err = writeField(out, key, value)
-		}
-		if err != nil {
-			return err
-		}
-		endFootComment(out, key, isLast(f))
+	setField(l.root, "items", items)
+	if key := l.root.Content[fieldIndex(l.root, "items")]; items.Content == nil {
+		key.LineComment = "" // [] would follow in a line of its own
 	}
 	if len(l.Results) > 0 {
-		err := writeEach(out, scalar("results"), l.Results, func(r Result) (*yaml.Node, error) {
-			node := &yaml.Node{}
-			return node, node.Encode(r)
-		})
-		if err != nil {
+		results := &yaml.Node{}
+		if err := results.Encode(l.Results); err != nil {
 			return err
 		}
+		setField(l.root, "results", results)
 	}
-	return out.Flush()
-}
-
-// writeEach writes a field with a list. Each element has an encoder of its own, since one keeps all
-// that it has written.
-func writeEach[E any](w *bufio.Writer, key *yaml.Node, list []E,
-	nodeOf func(E) (*yaml.Node, error)) error {
-	if len(list) == 0 {
-		return writeField(w, key, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"})
-	}
-	foot := key.FootComment
-	for i, element := range list {
-		node, err := nodeOf(element)
-		if err != nil {
-			return err
-		}
-		one, out, isLast := *scalar("a"), io.Writer(&skipFirstLine{w: w}), i == len(list)-1
-		if i == 0 {
-			one, out = *key, w
-		}
-		if one.FootComment = ""; isLast {
-			one.FootComment = foot
-		}
-		if err := writeField(
-			out, &one, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq",
-				Content: []*yaml.Node{node}}); err != nil {
-			return err
-		}
-		endFootComment(w, node, isLast)
-	}
-	return nil
-}
-
-// endFootComment writes an empty line below a comment, which would else belong to what follows.
-func endFootComment(w *bufio.Writer, n *yaml.Node, isLast bool) {
-	if n.FootComment != "" && !isLast {
-		_ = w.WriteByte('\n') // Flush returns the error
-	}
-}
-
-// writeField writes one field of a map.
-func writeField(w io.Writer, key, value *yaml.Node) error {
-	return encodeNode(
-		w, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, value}})
+	return encodeNode(w, l.root)
 }
 
 func encodeNode(w io.Writer, n *yaml.Node) error {
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
 	return errors.Join(encoder.Encode(n), encoder.Close())
-}
-
-// skipFirstLine writes all but the first line.
-type skipFirstLine struct {
-	w      io.Writer
-	behind bool // the first line
-}
-
-func (o *skipFirstLine) Write(p []byte) (int, error) {
-	rest := p
-	if !o.behind {
-		_, rest, o.behind = bytes.Cut(p, []byte("\n"))
-	}
-	_, err := o.w.Write(rest)
-	return len(p), err
 }
 
 // Severity is the severity of a result.
