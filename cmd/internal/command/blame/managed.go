@@ -3,9 +3,9 @@ package blame
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/blameview"
@@ -96,40 +96,26 @@ func managedDocuments(in *workspace.Input,
 	return documents, live
 }
 
-// decodeAll decodes a file again, including objects of other kinds. The decoder takes one version
-// of a kind at a time.
+// decodeAll decodes a file again, including objects of other kinds.
 func decodeAll(t workspace.File) []*manifest.Document {
-	var rounds [][]manifest.Kind
-	versions := map[[2]string][]string{}
+	var kinds []manifest.Kind
+	seen := map[[2]string]bool{}
 	for _, d := range t.Documents {
-		if d.Object != nil || d.Broken || workspace.IsTrainer(d) {
+		of := [2]string{d.APIVersion, d.ID.Kind}
+		if d.Object != nil || d.Broken || workspace.IsTrainer(d) || seen[of] {
 			continue
 		}
-		group, version, ok := strings.Cut(d.APIVersion, "/")
-		if !ok {
-			group, version = "", d.APIVersion
-		}
-		kind := [2]string{group, d.ID.Kind}
-		if slices.Contains(versions[kind], version) {
-			continue
-		}
-		n := len(versions[kind])
-		versions[kind] = append(versions[kind], version)
-		if n == len(rounds) {
-			rounds = append(rounds, nil)
-		}
-		rounds[n] = append(
-			rounds[n], manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind,
-				New: func() any { return new(blameview.AnyObject) }})
+		seen[of] = true
+		group, version := resid.ParseGroupVersion(d.APIVersion)
+		kinds = append(kinds, manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind,
+			New: func() any { return new(blameview.AnyObject) }})
 	}
 	documents := slices.Clone(t.Documents)
-	for _, kinds := range rounds {
-		again, _ := manifest.DecodeKinds(t.Name, t.Data, kinds)
-		for i, d := range again {
-			if _, ok := d.Object.(*blameview.AnyObject); (ok || d.Broken) && i < len(documents) &&
-				documents[i].ID == d.ID && documents[i].Object == nil {
-				documents[i] = d
-			}
+	again, _ := manifest.DecodeKinds(t.Name, t.Data, kinds)
+	for i, d := range again {
+		if _, ok := d.Object.(*blameview.AnyObject); (ok || d.Broken) && i < len(documents) &&
+			documents[i].ID == d.ID && documents[i].Object == nil {
+			documents[i] = d
 		}
 	}
 	return documents
