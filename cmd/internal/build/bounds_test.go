@@ -181,7 +181,7 @@ func TestTreeFiles(t *testing.T) {
 	if root, err = filepath.Abs(root); err != nil {
 		t.Fatal(err)
 	}
-	f := &treeFiles{tree: host.Within(host.Files{}, root), top: filepath.Join(root, "other")}
+	f := &treeFiles{tree: host.Within(host.Files{}, root)}
 	for name, want := range map[string]string{
 		"a.yaml": "", "in.yaml": "", "out.yaml": "is outside of the repository",
 		"absolute.yaml": "is outside of the repository", "git.yaml": "is outside of the repository",

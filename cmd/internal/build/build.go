@@ -35,7 +35,7 @@ type Builder struct {
 	flags     workspace.Flags
 	sources   *sources
 	known     *kustomizations
-	bases     parallel.Once[string, jobsByFile]
+	bases     parallel.Once[string, []byte] // the outputs of bases
 	processes processes
 	folders   folders
 }

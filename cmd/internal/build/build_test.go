@@ -123,7 +123,7 @@ func TestBuild_Large(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := made.write(objects, true); !errors.Is(err, errLarge) {
+	if err := made.write(objects); !errors.Is(err, errLarge) {
 		t.Errorf("write() = %v, want %v", err, errLarge)
 	}
 }

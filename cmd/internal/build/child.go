@@ -2,23 +2,19 @@ package build
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"runtime/metrics"
-	"slices"
 	"strings"
 	"time"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
-	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/origins"
@@ -42,7 +38,6 @@ type request struct {
 	Dir        []byte   // without links; bytes, since it may be no UTF-8
 	Roots      [][]byte // the directories that the build may read
 	SetsSchema bool     // a kustomization of the build sets a schema
-	Sources    bool     // the answer has the source of each object, which takes many times as long
 	Trace      bool     // the answer is the origin of each value
 	// Object is the only one to trace, as KIND/NAME, and Text the output of the build.
 	Object string
@@ -56,19 +51,10 @@ type answer struct {
 	Product *product `json:",omitempty"`
 }
 
-// product is the result of a build: an object in JSON a line, with the source of each if that was
-// asked for; or the origin of each value.
+// product is the result of a build: an object in JSON a line, or the origin of each value.
 type product struct {
-	Text    []byte
-	Sources []objectSource
-	Trace   *origins.Trace `json:",omitempty"`
-}
-
-// objectSource is the file of an object, or the file that configures its generator, relative to the
-// built directory. It is empty if it is unknown.
-type objectSource struct {
-	File      string `json:",omitempty"`
-	Generated bool   `json:",omitempty"`
+	Text  []byte
+	Trace *origins.Trace `json:",omitempty"`
 }
 
 // Serve builds kustomizations for the parent, one after the other, if the parent started this
@@ -138,13 +124,10 @@ func build(asked request) answer {
 	if asked.Trace {
 		return files.trace(dir, asked)
 	}
-	if asked.Sources {
-		files.top = dir
-	}
 	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, dir)
 	made := &product{}
 	if err == nil {
-		err = made.write(objects, asked.Sources)
+		err = made.write(objects)
 	}
 	if err != nil {
 		return answer{Error: err.Error()}
@@ -202,25 +185,13 @@ func (f *treeFiles) dir(name string) (string, bool) {
 	return string(real), err == nil && file == ""
 }
 
-// write writes the objects, which are JSON because it is faster to read than YAML, or with their
-// sources.
-func (p *product) write(objects resmap.ResMap, sources bool) error {
+// write writes the objects, which are JSON because it is faster to read than YAML.
+func (p *product) write(objects resmap.ResMap) error {
 	var text bytes.Buffer
 	for _, r := range objects.Resources() {
 		object, err := r.MarshalJSON()
 		if err != nil {
 			return err
-		}
-		if sources {
-			from, err := r.GetOrigin()
-			if err != nil {
-				return err
-			}
-			source := objectSource{}
-			if from != nil {
-				source = objectSource{cmp.Or(from.Path, from.ConfiguredIn), from.Path == ""}
-			}
-			p.Sources = append(p.Sources, source)
 		}
 		text.Write(bytes.TrimSpace(object))
 		if text.WriteByte('\n'); text.Len() > mostOutput {
@@ -237,8 +208,7 @@ func (p *product) write(objects resmap.ResMap, sources bool) error {
 type treeFiles struct {
 	filesys.FileSystem
 	tree    host.Tree
-	top     string // the directory whose kustomization asks for the source of each object, or ""
-	instead map[string][]byte
+	instead map[string][]byte // the text of some files
 	needed  map[string][]byte // likewise, for a trace of one object
 }
 
@@ -262,23 +232,5 @@ func (f *treeFiles) ReadFile(name string) ([]byte, error) {
 			return data, nil
 		}
 	}
-	data, err := ownfile.ReadInput(f.tree, name)
-	if err == nil && isKustomization(filepath.Base(name)) && filepath.Dir(name) == f.top {
-		return withOrigins(data)
-	}
-	return data, err
-}
-
-// withOrigins returns a kustomization file with the option that names the source of each object. A
-// file that kustomize rejects stays as it is.
-func withOrigins(data []byte) ([]byte, error) {
-	var k types.Kustomization
-	if k.Unmarshal(data) != nil || k.CheckEmpty() != nil {
-		return data, nil
-	}
-	if slices.Contains(k.BuildMetadata, types.OriginAnnotations) {
-		return data, nil
-	}
-	k.BuildMetadata = append(k.BuildMetadata, types.OriginAnnotations)
-	return yaml.Marshal(k)
+	return f.read(name)
 }

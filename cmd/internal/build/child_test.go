@@ -53,25 +53,6 @@ func TestChild_Build(t *testing.T) {
 	}
 }
 
-// TestChild_Sources holds that only who asks for the sources of objects pays for them: kustomize
-// writes the annotation that has them again with each operation on each object.
-func TestChild_Sources(t *testing.T) {
-	write(t, map[string]string{"kustomization.yaml": "resources: [a.yaml]\n",
-		"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
-	made := buildHere(t, ".")
-	if made.Sources != nil || !strings.Contains(string(made.Text), `"a"`) {
-		t.Errorf("without sources: %v, %s", made.Sources, made.Text)
-	}
-	dir, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := build(request{Dir: []byte(dir), Roots: [][]byte{[]byte("/")}, Sources: true})
-	if a.Error != "" || !slices.Equal(a.Product.Sources, []objectSource{{File: "a.yaml"}}) {
-		t.Errorf("with sources: %+v", a)
-	}
-}
-
 // growing returns kustomizations of a size.
 func growing() map[string]func(n int) map[string]string {
 	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " +

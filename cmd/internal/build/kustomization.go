@@ -54,10 +54,6 @@ func isDeep(dir string) bool {
 	return strings.Count(dir, string(filepath.Separator)) > host.MostNested
 }
 
-func isKustomization(name string) bool {
-	return slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
-}
-
 // in returns the kustomization file of a directory, or nil without one.
 func (ks *kustomizations) in(dir string) *kustomization {
 	return ks.dirs.Of(dir, func() *kustomization {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,38 +23,27 @@ import (
 // does not know the merge key. Then a patch of one manager in an overlay removes the patches of all
 // managers of the base.
 
-// jobsByFile are the TrainJobs of a build by the files that they come from. Overlays change names,
-// and not the order.
-type jobsByFile map[string][]*trainer.TrainJob
-
-// jobsOf returns the TrainJobs of the build of a directory, which are none if it fails.
-func (b *Builder) jobsOf(dir string) jobsByFile {
-	jobs := jobsByFile{}
-	schema := setsSchema(b.closure(b.known.in(dir)))
-	made, err := b.made(request{Sources: true, SetsSchema: schema}, dir)
-	if err != nil {
-		return jobs
-	}
-	i := -1
-	for line := range bytes.Lines(made.Text) {
-		i++
-		from, fields := made.Sources[i], map[string]any{}
-		if from.File == "" || from.Generated ||
-			!bytes.Contains(line, []byte(trainer.TrainJobKind)) {
-			continue
-		}
-		err := json.Unmarshal(line, &fields)
-		if err == nil && fields["kind"] == trainer.TrainJobKind {
-			file := filepath.Join(dir, from.File)
-			jobs[file] = append(jobs[file], workspace.Outline(fields, ""))
+// trainJobs yields the TrainJobs of an output with their lines, from 0 on.
+func trainJobs(text []byte) iter.Seq2[int, *trainer.TrainJob] {
+	return func(yield func(int, *trainer.TrainJob) bool) {
+		i := -1
+		for line := range bytes.Lines(text) {
+			i++
+			fields := map[string]any{}
+			if !bytes.Contains(line, []byte(trainer.TrainJobKind)) ||
+				json.Unmarshal(line, &fields) != nil || fields["kind"] != trainer.TrainJobKind {
+				continue
+			}
+			if !yield(i, workspace.Outline(fields, "")) {
+				return
+			}
 		}
 	}
-	return jobs
 }
 
 // lostPatches returns a finding for each patch of a manager that a base has and the build of a
-// directory lacks. A patch of the overlay that names the manager, or removes by JSON 6902, removes
-// on purpose.
+// directory lacks. A TrainJob of a base has had its names in the build. A patch of the overlay that
+// names the manager, or removes by JSON 6902, removes on purpose.
 func (b *Builder) lostPatches(built *workspace.Built) finding.List {
 	real, err := b.tree.Real(built.Dir)
 	if err != nil || !bytes.Contains(built.Text, []byte(trainer.TrainJobKind)) {
@@ -67,26 +57,37 @@ func (b *Builder) lostPatches(built *workspace.Built) finding.List {
 	if at == nil || removes {
 		return nil
 	}
-	jobs, all := b.jobsOf(real), strings.Join(texts, "\n")
+	trace, err := built.Trace("")
+	if err != nil {
+		return nil
+	}
+	all := strings.Join(texts, "\n")
 	var found finding.List
 	for _, dir := range top.dirs {
-		if k := b.known.in(dir); k == nil || k.Kind == types.ComponentKind {
+		k := b.known.in(dir)
+		if k == nil || k.Kind == types.ComponentKind {
 			continue
 		}
-		base := b.bases.Of(dir, func() jobsByFile { return b.jobsOf(dir) })
-		for file, before := range base {
-			now := jobs[file]
-			for i := range before {
-				if len(now) != len(before) { // the overlay removes one
-					break
+		base := b.bases.Of(dir, func() []byte {
+			made, err := b.made(request{SetsSchema: setsSchema(b.closure(k))}, dir)
+			if err != nil {
+				return nil
+			}
+			return made.Text
+		})
+		for _, before := range trainJobs(base) {
+			for i, now := range trainJobs(built.Text) {
+				s, o := b.flags.Selector, trace.Objects[i]
+				if !slices.Contains(o.Had("name"), before.Name) || before.Namespace != "" &&
+					!slices.Contains(o.Had("namespace"), before.Namespace) ||
+					s != nil && !s.Matches(labels.Set(now.Labels)) {
+					continue
 				}
-				for _, patch := range before[i].Spec.RuntimePatches {
-					isThere := strings.Contains(all, patch.Manager) || slices.ContainsFunc(
-						now[i].Spec.RuntimePatches,
-						func(p trainer.RuntimePatch) bool { return p.Manager == patch.Manager })
-					s := b.flags.Selector
-					if !isThere && (s == nil || s.Matches(labels.Set(now[i].Labels))) {
-						found = append(found, b.lost(now[i], patch.Manager, *at))
+				for _, patch := range before.Spec.RuntimePatches {
+					if !strings.Contains(all, patch.Manager) && !slices.ContainsFunc(
+						now.Spec.RuntimePatches,
+						func(p trainer.RuntimePatch) bool { return p.Manager == patch.Manager }) {
+						found = append(found, b.lost(now, patch.Manager, *at))
 					}
 				}
 			}

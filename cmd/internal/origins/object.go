@@ -62,15 +62,18 @@ func (n *Node) Kind() string {
 
 // Names returns the names that an object had, the last one last. It returns an empty list for an
 // object without a name.
-func (n *Node) Names() []string {
-	names := []string{}
+func (n *Node) Names() []string { return n.Had("name") }
+
+// Had is Names for another field of the metadata.
+func (n *Node) Had(field string) []string {
+	values := []string{}
 	if n == nil {
-		return names
+		return values
 	}
-	if metadata := n.Fields["metadata"]; metadata != nil && metadata.Fields["name"] != nil {
-		for _, c := range metadata.Fields["name"].Claims {
-			names = append(names, fmt.Sprint(c.Value))
+	if metadata := n.Fields["metadata"]; metadata != nil && metadata.Fields[field] != nil {
+		for _, c := range metadata.Fields[field].Claims {
+			values = append(values, fmt.Sprint(c.Value))
 		}
 	}
-	return names
+	return values
 }
