@@ -23,233 +23,125 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Comparison holds the differences between two versions for the reports.
+// Comparison holds the differences between two versions for the reports. Each report is one walk
+// over it.
 type Comparison struct {
+	// ShowValues shows the literal values of variables.
+	ShowValues bool
 	// All shows each TrainJob by itself, even if several change alike.
 	All bool
+	// Notes follow the summary.
+	Notes []string
 
-	old, new *Version
-	mask     bool
-	Jobs     []*JobDiff // the differing ones in the order of the new version, then the removed ones
+	old, new *Version   // without their TrainJobs
+	noun     string     // the compared kind: TrainJob, or JobSet if there are JobSets only
+	jobs     []*JobDiff // of each part in the order of the new version, then the removed ones
 	same     int
-	noun     string // the compared kind: TrainJob, or JobSet if there are JobSets only
+	groups   []*changeGroup
+	known    map[string]*changeGroup // by what makes TrainJobs alike
 
 	conflicts, findings openFindings
 	oldErrors           finding.List // of the old version alone, and of no TrainJob
-
-	shown map[string]bool // the TrainJobs whose changes a report shows, by what makes them alike
 }
 
-// state is the change of a TrainJob or of an object.
-type state string
-
-const (
-	stateChanged state = "changed"
-	stateCreated state = "created"
-	stateRemoved state = "removed"
-	// Only the new version rejects the TrainJob, or only the old one, or both do.
-	stateRejected state = "refused"
-	stateAccepted state = "accepted"
-	stateBroken   state = "broken"
-)
-
-// states are the states of TrainJobs that differ, in the order of a report.
-var states = []state{stateChanged, stateCreated, stateRemoved, stateRejected, stateAccepted}
-
-// JobDiff is a TrainJob that differs.
-type JobDiff struct {
-	ID      fieldpath.Object
-	Build   string // the directory whose build holds the TrainJob, or ""
-	runtime fieldpath.Object
-	state   state
-	Objects []*ObjectDiff
-	alike   string // equal for TrainJobs with the same changes, apart from names and positions
-
-	rejected finding.List // of the version that rejects it, the new one if both do
-	// of the old version if both reject it or the new one lacks it, without the errors that the new
-	// one has too
-	rejectedOld  finding.List
-	rejectedBy   []merge.Claim
-	updateEffect UpdateEffect
-	rewritten    bool // the TrainJob itself changes
-
-	old, new           *Job // until evaluate; nil if created or removed
-	oldQueue, newQueue string
+// openFindings holds findings of one kind in the new version. They are new, or belong to TrainJobs
+// that differ.
+type openFindings struct {
+	introduced, preexisting finding.List
+	inUnchanged             int // the old ones of TrainJobs that do not differ
 }
 
-// ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
-type ObjectDiff struct {
-	Key           Key
-	state         state
-	Old, New      any
-	changes       diff.Changes // with masked values and with their causes
-	before, after *diff.Owners
-	alike         string
-	// the paths of the changes that an update does not bring; the root stands for the object
-	kept map[string]bool
+// changeGroup holds the TrainJobs with the same changes. The lines show those of the first one.
+type changeGroup struct {
+	jobs  jobList
+	lines []hunkLine
+}
+
+// Add adds the TrainJobs of two versions, or of a part of them. It matches TrainJobs by namespace
+// and name, and their objects by kind and name. It asks for the effects of updates concurrently. It
+// returns the errors of owners and of JSON encodings.
+func (c *Comparison) Add(old, new *Version, effect func(old, new *Job) UpdateEffect) error {
+	if c.old == nil {
+		before, after := *old, *new
+		before.Jobs, after.Jobs = nil, nil
+		c.old, c.new, c.known = &before, &after, map[string]*changeGroup{}
+		c.noun = workspace.JobSetKind
+	}
+	if old.TrainJobs+new.TrainJobs > 0 {
+		c.noun = trainer.TrainJobKind
+	}
+	var jobs []*JobDiff
+	err := Pairs(old.Jobs, new.Jobs, func(j *Job) fieldpath.Object { return j.ID },
+		func(before, after *Job) error {
+			j, err := c.job(before, after)
+			jobs = append(jobs, j)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	askEffects(jobs, new.Observed, effect)
+	differs := map[fieldpath.Object]bool{}
+	for _, j := range jobs {
+		if j.State == stateChanged && len(j.Objects) == 0 && len(j.Existing) == 0 {
+			c.same++
+			continue
+		}
+		c.jobs, differs[j.ID()] = append(c.jobs, j), true
+		if err := c.group(j); err != nil {
+			return err
+		}
+	}
+	c.conflicts.add(old.Conflicts, new.Conflicts, differs)
+	c.findings.add(old.Findings, new.Findings, differs)
+	isError := func(f finding.Finding) bool { return f.Severity >= finding.Error }
+	c.oldErrors = append(c.oldErrors, without(old.Findings.Where(isError), new.Findings)...)
+	return nil
 }
 
 // Differs reports whether anything differs.
 func (c *Comparison) Differs() bool {
-	return slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool { return j.state != stateBroken })
+	return slices.ContainsFunc(c.jobs, func(j *JobDiff) bool { return j.State != stateBroken })
 }
 
-// Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind
-// and name. It returns the errors of owners and of JSON encodings.
-func Compare(old, new *Version, showValues bool) (*Comparison, error) {
-	c := &Comparison{old: old, new: new, mask: !showValues, shown: map[string]bool{}}
-	c.noun = trainer.TrainJobKind
-	if old.TrainJobs+new.TrainJobs == 0 {
-		c.noun = workspace.JobSetKind
+// Pairs calls a function for what two lists have by a key: the values of the new list with those of
+// the old one, which may be nil, then the old values that the new list lacks.
+func Pairs[T any, K comparable](old, new []T, key func(*T) K, each func(old, new *T) error) error {
+	before := map[K]*T{}
+	for i := range old {
+		before[key(&old[i])] = &old[i]
 	}
-	before := map[fieldpath.Object]*Job{}
-	for i := range old.Jobs {
-		before[old.Jobs[i].ID] = &old.Jobs[i]
-	}
-	for i := range new.Jobs {
-		after := &new.Jobs[i]
-		j, err := c.job(before[after.ID], after)
-		if err != nil {
-			return nil, err
+	for i := range new {
+		k := key(&new[i])
+		if err := each(before[k], &new[i]); err != nil {
+			return err
 		}
-		delete(before, after.ID)
-		c.addDiffering(j)
+		delete(before, k)
 	}
-	for i := range old.Jobs {
-		if gone := before[old.Jobs[i].ID]; gone != nil {
-			j, err := c.job(gone, nil)
-			if err != nil {
-				return nil, err
-			}
-			c.addDiffering(j)
-		}
-	}
-	c.evaluate()
-	c.compact(c)
-	c.conflicts, c.findings = c.openFindingsOf(old.Conflicts, new.Conflicts),
-		c.openFindingsOf(old.Findings, new.Findings)
-	isError := func(f finding.Finding) bool { return f.Severity >= finding.Error }
-	c.oldErrors = without(old.Findings.Where(isError), new.Findings)
-	return c, nil
-}
-
-// With returns the comparison with the TrainJobs of another part of the same versions. A nil
-// comparison is empty.
-func (c *Comparison) With(part *Comparison) *Comparison {
-	if c == nil {
-		return part
-	}
-	c.compact(part)
-	if c.Jobs, c.same = append(c.Jobs, part.Jobs...),
-		c.same+part.same; part.noun == trainer.TrainJobKind {
-		c.noun = part.noun
-	}
-	c.conflicts.add(part.conflicts)
-	c.findings.add(part.findings)
-	c.oldErrors = append(c.oldErrors, part.oldErrors...)
-	return c
-}
-
-// compact drops objects and owners of a part that no report shows. Their TrainJob changes like an
-// earlier one, or their Pod changes like an earlier Pod of its TrainJob. The changes stay.
-func (c *Comparison) compact(part *Comparison) {
-	if part.new.Whole {
-		return
-	}
-	for _, j := range part.Jobs {
-		seen := map[string]bool{}
-		for _, o := range j.Objects {
-			if (c.shown[j.alike] || seen[o.alike]) && o.state == stateChanged {
-				o.Old, o.New, o.before, o.after = nil, nil, nil, nil
-			}
-			seen[o.alike] = true
-		}
-		c.shown[j.alike] = true
-	}
-}
-
-// isSame reports whether nothing of the TrainJob's objects and of its queue differs.
-func (j *JobDiff) isSame() bool { return len(j.Objects) == 0 && len(j.queueChange()) == 0 }
-
-func (c *Comparison) addDiffering(j *JobDiff) {
-	if j.rewritten = j.state == stateChanged && c.new.UpdateEffect != nil &&
-		j.new.rewrites(j.old); j.state == stateChanged && j.isSame() && !j.rewritten {
-		c.same++
-		return
-	}
-	c.Jobs = append(c.Jobs, j)
-}
-
-// job compares the objects of a TrainJob. Either side may be nil.
-func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
-	j := &JobDiff{state: stateChanged, old: old, new: new, oldQueue: old.queue(),
-		newQueue: new.queue()}
-	var before, after []Object
-	if old != nil {
-		j.ID, j.Build, j.runtime, before = old.ID, old.Build, old.Runtime, old.Objects
-	}
-	if new != nil {
-		j.ID, j.Build, j.runtime, after = new.ID, new.Build, new.Runtime, new.Objects
-	}
-	switch {
-	case new != nil && new.Rejected != nil && old != nil && old.Rejected != nil:
-		j.reject(stateBroken, new.Rejected, new.RejectedBy)
-		j.rejectedOld = without(old.Rejected, new.Rejected)
-		return j, nil
-	case new != nil && new.Rejected != nil:
-		j.reject(stateRejected, new.Rejected, new.RejectedBy)
-		return j, nil
-	case old != nil && new != nil && old.Rejected != nil && new.Rejected == nil:
-		j.reject(stateAccepted, old.Rejected, old.RejectedBy)
-		return j, nil
-	case old == nil:
-		j.state = stateCreated
-	case new == nil:
-		j.state, j.rejectedOld = stateRemoved, old.Rejected
-	}
-	known := map[Key]*Object{}
-	for i := range before {
-		known[before[i].Key] = &before[i]
-	}
-	add := func(old, new *Object) error {
-		o, err := c.object(j, old, new)
-		if o != nil {
-			j.Objects = append(j.Objects, o)
-		}
-		return err
-	}
-	for i := range after {
-		if err := add(known[after[i].Key], &after[i]); err != nil {
-			return nil, err
-		}
-		delete(known, after[i].Key)
-	}
-	for i := range before {
-		if known[before[i].Key] != nil {
-			if err := add(&before[i], nil); err != nil {
-				return nil, err
+	for i := range old {
+		if gone := before[key(&old[i])]; gone != nil {
+			if err := each(gone, nil); err != nil {
+				return err
 			}
 		}
 	}
-	parts := j.head()
-	for _, o := range j.Objects {
-		parts = append(parts, o.alike)
-	}
-	j.alike = strings.Join(parts, "\x00")
-	if j.state == stateCreated || j.state == stateRemoved {
-		j.alike = fmt.Sprint(j.ID, j.Build) // show each one completely
-	}
-	return j, nil
+	return nil
 }
 
-// reject sets the errors with which one version, or the cluster, rejects a TrainJob.
-func (j *JobDiff) reject(s state, errs finding.List, by []merge.Claim) {
-	j.state, j.rejected, j.rejectedBy = s, errs, by
-	parts := j.head()
-	for _, f := range j.rejected {
-		parts = append(parts, report.Nameless(fmt.Sprint(f.Code, f.Path, f.Message), j.ID.Name))
+// add sorts findings of the new version.
+func (o *openFindings) add(before, after finding.List, differs map[fieldpath.Object]bool) {
+	known := report.Before{}
+	known.Add(before)
+	for _, f := range after {
+		switch {
+		case !known.Take(f):
+			o.introduced = append(o.introduced, f)
+		case differs[f.Object]:
+			o.preexisting = append(o.preexisting, f)
+		default:
+			o.inUnchanged++
+		}
 	}
-	j.alike = strings.Join(parts, "\x00")
 }
 
 // without returns the errors that another list lacks, apart from their places.
@@ -261,97 +153,95 @@ func without(errs, others finding.List) finding.List {
 	})
 }
 
-// queueChange returns a line on a TrainJob that changes its queue. The JobSet does not show the
-// queue.
-func (j *JobDiff) queueChange() []string {
-	if j.state != stateChanged || j.oldQueue == j.newQueue {
-		return nil
+// job compares the objects of a TrainJob. Either side may be nil.
+func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
+	j := &JobDiff{State: stateChanged, Objects: []*ObjectDiff{}, old: old, new: new}
+	of := cmp.Or(new, old)
+	j.Kind, j.Namespace, j.Name, j.Build, j.runtime = of.ID.Kind, of.ID.Namespace, of.ID.Name,
+		of.Build, of.Runtime
+	var before, after []Object
+	switch {
+	case new != nil && new.Rejected != nil && old != nil && old.Rejected != nil:
+		j.reject(stateBroken, new.Rejected, new.RejectedBy)
+		j.RejectedOld = rejections(without(old.Rejected, new.Rejected), nil)
+		return j, nil
+	case new != nil && new.Rejected != nil:
+		j.reject(stateRejected, new.Rejected, new.RejectedBy)
+		return j, nil
+	case old != nil && new != nil && old.Rejected != nil:
+		j.reject(stateAccepted, old.Rejected, old.RejectedBy)
+		return j, nil
+	case old == nil:
+		j.State, after = stateCreated, new.Objects
+	case new == nil:
+		j.State, before = stateRemoved, old.Objects
+		j.RejectedOld = rejections(old.Rejected, nil)
+	default:
+		before, after = old.Objects, new.Objects
+		if old.Queue != new.Queue {
+			j.Existing = []string{fmt.Sprintf("queue: %s -> %s", cmp.Or(old.Queue, "none"),
+				cmp.Or(new.Queue, "none"))}
+		}
 	}
-	return []string{
-		fmt.Sprintf("queue: %s -> %s", cmp.Or(j.oldQueue, "none"), cmp.Or(j.newQueue, "none"))}
+	return j, Pairs(before, after, func(o *Object) Key { return o.Key },
+		func(old, new *Object) error {
+			o, err := c.object(j.Name, old, new)
+			if o != nil {
+				j.Objects = append(j.Objects, o)
+			}
+			return err
+		})
 }
 
-// head returns what TrainJobs share next to their changes to be alike.
-func (j *JobDiff) head() []string {
-	head := []string{string(j.state)}
-	for _, line := range j.queueChange() {
-		head = append(head, report.Nameless(line, j.ID.Name))
-	}
-	return head
-}
-
-// object compares two objects. It returns nil if they are equal.
-func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
-	o := &ObjectDiff{state: stateChanged}
-	if old != nil {
-		o.Key, o.Old = old.Key, old.Object
-	}
-	if new != nil {
-		o.Key, o.New = new.Key, new.Object
-	}
-	var changes diff.Changes
-	var err error
+// object compares two objects of a TrainJob. It returns nil if they are equal.
+func (c *Comparison) object(job string, old, new *Object) (*ObjectDiff, error) {
+	of := cmp.Or(new, old)
+	o := &ObjectDiff{Kind: of.Key.Kind, Name: of.Key.Name, key: of.Key, State: stateChanged}
 	switch {
 	case old == nil:
-		o.state = stateCreated
+		o.State, o.new = stateCreated, new.Object
 	case new == nil:
-		o.state = stateRemoved
+		o.State, o.old = stateRemoved, old.Object
 	default:
-		changes, err = diff.Compare(o.Old, o.New, diff.Options{})
+		o.old, o.new = old.Object, new.Object
+		changes, err := diff.Compare(o.old, o.new, diff.Options{})
 		if err != nil || len(changes) == 0 {
 			return nil, err
 		}
 	}
+	var err error
 	if o.before, err = old.owners(); err != nil {
 		return nil, err
 	}
 	if o.after, err = new.owners(); err != nil {
 		return nil, err
 	}
-	if o.state == stateChanged {
-		if o.changes, err = diff.Compare(o.Old, o.New, c.options(o)); err != nil {
-			return nil, err
+	opts := c.options(o)
+	if o.State != stateChanged {
+		o.by = setters(cmp.Or(o.after, o.before).Of(nil))
+		if o.Old, o.New = o.old, o.new; opts.Mask {
+			o.Old, o.New, err = diff.Mask(o.old, o.new, opts)
 		}
-		o.changes.Attribute(o.before, o.after)
-		o.alike = alike(j, o, changes)
-		return o, nil
+		o.alike = o.alikeWith(job, []any{o.old, o.new})
+		return o, err
 	}
-	text, err := json.Marshal([]any{o.Old, o.New})
-	if err != nil {
-		return nil, err
+	changes, err := diff.Compare(o.old, o.new, opts)
+	changes.Attribute(o.before, o.after)
+	var parts []any
+	for _, change := range changes {
+		f := newFieldChange(change)
+		o.Changes = append(o.Changes, f)
+		parts = append(parts, f.Kind, f.Path, f.Old, f.New, f.From, f.To, owners(f.Before),
+			owners(f.After))
 	}
-	name, whole := o.Key.Name, string(text)
-	if o.isChild() {
-		whole = indexes().ReplaceAllString(
-			report.Nameless(whole, strings.TrimSuffix(name, "-")), "")
-		name = ""
-	}
-	o.alike = fmt.Sprint(o.state, o.Key.Kind, report.Nameless(name, j.ID.Name),
-		report.Nameless(whole, j.ID.Name))
-	return o, nil
-}
-
-// owners returns who set the fields of an object, or nil for a missing one.
-func (o *Object) owners() (*diff.Owners, error) {
-	if o == nil {
-		return nil, nil
-	}
-	known, err := o.Owners()
-	if err != nil {
-		return nil, err
-	}
-	owners := *known
-	owners.Locate, owners.Causes = o.Locate, o.Causes
-	return &owners, nil
+	o.alike = o.alikeWith(job, parts)
+	return o, err
 }
 
 // options returns the options for the lines of an object.
 func (c *Comparison) options(o *ObjectDiff) diff.Options {
-	return diff.Options{Mask: c.mask, Before: o.before, After: o.after}
+	return diff.Options{Mask: !c.ShowValues, Before: o.before, After: o.after}
 }
-
-// isChild reports whether a JobSet has several objects of this kind.
-func (o *ObjectDiff) isChild() bool { return o.Key.Kind == "Job" || o.Key.Kind == "Pod" }
 
 // indexes matches the labels and annotations that number the Jobs of a JobSet and the Pods of a
 // Job.
@@ -360,29 +250,80 @@ var indexes = sync.OnceValue(func() *regexp.Regexp {
 		`"(jobset\.sigs\.k8s\.io/(job-index|job-key|job-global-index|job-group-index)|batch\.kubernetes\.io/job-completion-index)":"[^"]*",?`)
 })
 
-// alike returns a string that is equal for objects with the same changes and causes. It ignores the
-// names of TrainJobs and the positions of causes.
-func alike(j *JobDiff, o *ObjectDiff, changes diff.Changes) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, o.Key.Kind)
-	if !o.isChild() {
-		fmt.Fprintln(&b, report.Nameless(o.Key.Name, j.ID.Name))
+// alikeWith returns a string that is equal for objects with the same changes. It ignores the names
+// of TrainJobs, and the names and indexes of Jobs and Pods, of which a JobSet has several.
+func (o *ObjectDiff) alikeWith(job string, changes []any) string {
+	data, err := json.Marshal(changes)
+	if err != nil {
+		return o.Kind + o.Name // not reached: changes consist of JSON values
 	}
-	for i, c := range changes {
-		text, err := json.Marshal([]any{c.Kind, c.Path, c.Old, c.New, c.From, c.To})
-		if err != nil {
-			return o.Key.Kind + o.Key.Name // not reached: changes consist of JSON values
+	name, text := o.Name, string(data)
+	if o.Kind == "Job" || o.Kind == "Pod" {
+		name = ""
+		if o.State != stateChanged {
+			text = indexes().ReplaceAllString(
+				report.Nameless(text, strings.TrimSuffix(o.Name, "-")), "")
 		}
-		fmt.Fprintln(&b, report.Nameless(string(text), j.ID.Name), layersOf(o.changes[i].Before),
-			layersOf(o.changes[i].After))
 	}
-	return b.String()
+	return fmt.Sprint(o.State, o.Kind, report.Nameless(name, job), report.Nameless(text, job))
 }
 
-func layersOf(claims []merge.Claim) []merge.Owner {
-	layers := make([]merge.Owner, len(claims))
-	for i, c := range claims {
-		layers[i] = c.Owner
+// group adds a TrainJob to those that change alike. Only the first of them keeps its lines, and
+// none its objects.
+func (c *Comparison) group(j *JobDiff) error {
+	alike := j.alike()
+	g := c.known[alike]
+	if g == nil || c.All {
+		lines, err := c.lines(j)
+		if err != nil {
+			return err
+		}
+		g = &changeGroup{lines: lines}
+		c.known[alike], c.groups = g, append(c.groups, g)
 	}
-	return layers
+	g.jobs = append(g.jobs, j)
+	for _, o := range j.Objects {
+		o.old, o.new, o.before, o.after, o.alike = nil, nil, nil, nil, ""
+	}
+	j.old, j.new = nil, nil
+	return nil
+}
+
+// alike returns a string that is equal for TrainJobs with the same changes, apart from names and
+// positions. A created or removed TrainJob is like no other one.
+func (j *JobDiff) alike() string {
+	if j.State == stateCreated || j.State == stateRemoved {
+		return fmt.Sprint(j.ID(), j.Build)
+	}
+	parts := append([]string{string(j.State)}, j.Existing...)
+	for _, r := range j.Rejected {
+		parts = append(parts, fmt.Sprint(r.Code, r.Path, r.Message))
+	}
+	for _, f := range j.Fields {
+		parts = append(parts, f.String())
+	}
+	for i := range parts {
+		parts[i] = report.Nameless(parts[i], j.Name)
+	}
+	for _, o := range j.Objects {
+		parts = append(parts, o.alike)
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// ID returns the TrainJob.
+func (j *JobDiff) ID() fieldpath.Object {
+	return fieldpath.Object{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name}
+}
+
+// reject sets the errors with which one version, or the cluster, rejects a TrainJob.
+func (j *JobDiff) reject(s state, errs finding.List, by []merge.Claim) {
+	j.State, j.Rejected, j.Existing = s, rejections(errs, by), nil
+	for _, r := range j.Rejected {
+		for _, claim := range r.causes {
+			if !slices.Contains(j.Causes, claim.Layer) {
+				j.Causes = append(j.Causes, claim.Layer)
+			}
+		}
+	}
 }

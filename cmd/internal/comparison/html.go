@@ -16,7 +16,7 @@ const mostOpen = 5
 const longestSide = 80
 
 // WriteHTML writes the comparison as a page. It has the parts of a comment on a pull request, and
-// all changes. It returns the errors of w and of the encoding.
+// all changes. It returns the errors of w.
 func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 	var b htmlWriter
 	d := c.document()
@@ -24,9 +24,9 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 		b.Table("Effects on existing TrainJobs")
 		for _, r := range d.effects {
 			b.Open("tr")
-			b.Add("th", r.head, page.Attr{Name: "scope", Value: "row"})
+			b.Add("th", string(r.update), page.Attr{Name: "scope", Value: "row"})
 			b.Open("td")
-			b.spans(r.text)
+			b.spans(r.spans())
 			b.Close()
 			b.Close()
 		}
@@ -49,11 +49,7 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 		if i == 0 {
 			b.Add("h2", "What changes")
 		}
-		lines, err := c.lines(g)
-		if err != nil {
-			return err
-		}
-		b.group(i, g, lines, len(d.groups) <= mostOpen)
+		b.group(i, g, len(d.groups) <= mostOpen)
 	}
 	lead := []string{d.headline}
 	for _, v := range []*Version{c.old, c.new} {
@@ -130,14 +126,14 @@ func hunkClass(mark byte) string {
 }
 
 // group appends the unified diff of a group with a margin for the layers. A cause follows its line.
-func (b *htmlWriter) group(number int, g *changeGroup, lines []hunkLine, open bool) {
+func (b *htmlWriter) group(number int, g *changeGroup, open bool) {
 	b.Open("details", page.Class("item object"), page.ID("g"+strconv.Itoa(number+1)),
 		page.If(open, page.Attr{Name: "open"}))
 	b.Open("summary")
 	b.Add("h3", plainText(g.title()))
 	b.Close()
 	b.Open("ol", page.Class("diff"))
-	for _, l := range lines {
+	for _, l := range g.lines {
 		text, class := l.text,
 			strings.TrimSpace(hunkClass(l.mark)+" "+b.layers.Class(string(l.layer)))
 		if l.mark == '-' || l.mark == '+' || l.mark == ' ' {

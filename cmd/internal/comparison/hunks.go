@@ -11,10 +11,15 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// contextLines is the number of equal lines around a difference.
-const contextLines = 3
+const (
+	// contextLines is the number of equal lines around a difference.
+	contextLines = 3
+	// mostFields is the number of changes of existing objects that a report lists for a TrainJob.
+	mostFields = 30
+)
 
-// hunkLine is a line of a unified diff. Its mark is '-', '+', ' ', or '@' for the head of a hunk.
+// hunkLine is a line of a unified diff. Its mark is '-', '+', ' ', '@' for the head of a hunk, 'a'
+// or 'b' for the head of a version, '!' for an error, or '#' for an effect.
 type hunkLine struct {
 	mark byte
 	text string
@@ -24,101 +29,131 @@ type hunkLine struct {
 	layer merge.Owner
 }
 
-// hunks returns the differing lines of an object with their causes and context. The notes locate
-// the same causes in the other objects.
-func (c *Comparison) hunks(o *ObjectDiff, others []*ObjectDiff) ([]hunkLine, error) {
-	lines, err := diff.Lines(o.Old, o.New, c.options(o))
+// String returns the line with escapes for characters that a terminal interprets, except tabs.
+func (l hunkLine) String() string {
+	text := report.PrintableTabs(l.text)
+	if l.note != "" {
+		text += "  # " + report.Printable(l.note)
+	}
+	if l.mark == '@' || l.mark == 'a' || l.mark == 'b' {
+		return text
+	}
+	return report.Line(string(l.mark) + text)
+}
+
+// lines returns the effects on a TrainJob that exists, the errors of a rejection, and the unified
+// diffs of its objects, those that change alike together.
+func (c *Comparison) lines(j *JobDiff) ([]hunkLine, error) {
+	var lines []hunkLine
+	add := func(mark byte, text string) {
+		lines = append(lines, hunkLine{mark: mark, text: " " + text})
+	}
+	for _, text := range j.Existing {
+		add('#', text)
+	}
+	for i, f := range j.Fields {
+		if i == mostFields && !c.All {
+			add('#', "and "+report.Count(len(j.Fields)-i, "more change")+
+				" of the objects that exist")
+			break
+		}
+		add('#', f.String())
+	}
+	for _, r := range j.RejectedOld {
+		add('-', r.String())
+	}
+	last := ""
+	for _, r := range j.Rejected {
+		add('!', r.String())
+		if note := r.causes[0].String(); note != last {
+			last, lines[len(lines)-1].note = note, note
+		}
+	}
+	shown := map[string]bool{}
+	for _, o := range j.Objects {
+		if shown[o.alike] {
+			continue
+		}
+		shown[o.alike] = true
+		name := objectNames(j.Namespace, slices.DeleteFunc(slices.Clone(j.Objects),
+			func(other *ObjectDiff) bool { return other.alike != o.alike }))
+		old, new := c.old.Name+": "+name, c.new.Name+": "+name
+		switch o.State {
+		case stateCreated:
+			old = "/dev/null"
+		case stateRemoved:
+			new = "/dev/null"
+		}
+		lines = append(lines, hunkLine{mark: 'a', text: "--- " + old},
+			hunkLine{mark: 'b', text: "+++ " + new})
+		hunks, err := c.hunks(o)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, hunks...)
+	}
+	return lines, nil
+}
+
+// objectNames names objects.
+func objectNames(namespace string, objects []*ObjectDiff) string {
+	const most = 5
+	var list []string
+	for i, o := range objects[:min(most, len(objects))] {
+		name := fieldpath.Object{Namespace: namespace, Name: o.Name}.String()
+		if i == 0 || objects[i-1].Kind != o.Kind {
+			name = o.Kind + " " + name
+		}
+		if o.key.Number > 0 {
+			name += fmt.Sprintf(" (number %d)", o.key.Number+1)
+		}
+		list = append(list, name)
+	}
+	if more := len(objects) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), more)
+	}
+	return strings.Join(list, ", ")
+}
+
+// hunks returns the differing lines of an object with their causes and context.
+func (c *Comparison) hunks(o *ObjectDiff) ([]hunkLine, error) {
+	lines, err := diff.Lines(o.old, o.new, c.options(o))
 	if err != nil {
 		return nil, err
 	}
-	moves := map[string]diff.Change{}
-	for _, change := range o.changes {
+	notes := annotator{object: o, moves: map[string]fieldChange{}}
+	for _, change := range o.Changes {
 		if change.Kind == diff.Moved {
-			moves[change.Path.String()] = change
+			notes.moves[change.Path.String()] = change
 		}
 	}
-	shown := make([]hunkLine, 0, len(lines))
-	for _, l := range lines {
-		if h, ok := asHunkLine(l, moves); ok {
-			shown = append(shown, h)
-		}
+	all := make([]hunkLine, len(lines))
+	for i, l := range lines {
+		all[i] = hunkLine{mark: " -+"[l.Op-diff.Same], text: l.Text, path: l.Path}
+		notes.add(&all[i])
 	}
 	var out []hunkLine
 	end := 0
-	for i := 0; i < len(shown); i++ {
-		if shown[i].mark == ' ' {
+	for i := 0; i < len(all); i++ {
+		if all[i].mark == ' ' {
 			continue
 		}
 		start := max(i-contextLines, end)
-		if o.state == stateChanged && (start > end || end == 0) {
-			out = append(
-				out, hunkLine{mark: '@', text: fmt.Sprintf("@@ %s @@", hunkPath(shown[i].path))})
+		if o.State == stateChanged && (start > end || end == 0) {
+			out = append(out, hunkLine{mark: '@',
+				text: fmt.Sprintf("@@ %s @@", hunkPath(all[i].path))})
 		}
 		last := i
-		for j := i; j < len(shown) && j <= last+2*contextLines; j++ {
-			if shown[j].mark != ' ' {
+		for j := i; j < len(all) && j <= last+2*contextLines; j++ {
+			if all[j].mark != ' ' {
 				last = j
 			}
 		}
-		end = min(last+1+contextLines, len(shown))
-		out = append(out, shown[start:end]...)
+		end = min(last+1+contextLines, len(all))
+		out = append(out, all[start:end]...)
 		i = end - 1
 	}
-	notes := annotator{o: o, others: others}
-	var keeps byte // the mark of the last line, if its change is kept
-	for i := range out {
-		out[i].note = strings.TrimPrefix(out[i].note+"; "+notes.of(&out[i]), "; ")
-		switch mark := out[i].mark; {
-		case mark != '-' && mark != '+' || !o.keeps(out[i].path):
-			keeps = 0
-		case mark != keeps:
-			out[i].note = strings.TrimPrefix(out[i].note+"; "+keptNote(mark), "; ")
-			keeps = mark
-		}
-		out[i].note = strings.TrimSuffix(out[i].note, "; ")
-	}
 	return out, nil
-}
-
-// keptNote returns the note on a line of a change that an update does not bring.
-func keptNote(mark byte) string {
-	if mark == '-' {
-		return "kept: the job keeps the runtime with which it began"
-	}
-	return "only in a new TrainJob"
-}
-
-// asHunkLine converts a line. It reports false for a hidden line: of an item that moves away, only
-// the first is shown.
-func asHunkLine(l diff.Line, moves map[string]diff.Change) (hunkLine, bool) {
-	h := hunkLine{mark: ' ', text: l.Text, path: l.Path}
-	move, isMove := moves[l.Path.String()]
-	switch l.Op {
-	case diff.OldOnly, diff.Was:
-		h.mark = '-'
-	case diff.NewOnly:
-		h.mark = '+'
-	case diff.MovedAway:
-		if !isMove || isInMoved(l.Path, moves) {
-			return h, false
-		}
-		h.mark, h.note = '-', fmt.Sprintf("moves to place %d", move.To+1)
-	case diff.MovedHere:
-		if isMove {
-			h.mark, h.note = '+', fmt.Sprintf("was in place %d", move.From+1)
-		}
-	}
-	return h, true
-}
-
-// isInMoved reports whether a path leads into a moved item.
-func isInMoved(path fieldpath.Path, moves map[string]diff.Change) bool {
-	for n := range path {
-		if _, moved := moves[path[:n].String()]; moved {
-			return true
-		}
-	}
-	return false
 }
 
 // hunkPath returns the path in the head of a hunk: the parent of the first differing line.
@@ -129,82 +164,70 @@ func hunkPath(path fieldpath.Path) string {
 	return fieldpath.Path(path[:len(path)-1]).String()
 }
 
-// annotator finds the causes of lines. Only the first of successive lines with the same cause gets
-// a note.
+// annotator adds notes to successive lines of an object. Of the lines with the same mark and the
+// same note, only the first gets it.
 type annotator struct {
-	o      *ObjectDiff
-	others []*ObjectDiff
+	object *ObjectDiff
+	moves  map[string]fieldChange
+
 	mark   byte
-	last   string
+	by     string // the cause of the last line
+	isKept bool
 }
 
-// of returns the note of a line, and sets its layer.
-func (a *annotator) of(l *hunkLine) string {
+// add adds the note of a line, and sets its layer.
+func (a *annotator) add(l *hunkLine) {
 	if l.mark != a.mark {
-		a.mark, a.last = l.mark, ""
+		a.mark, a.by, a.isKept = l.mark, "", false
 	}
-	if l.mark != '-' && l.mark != '+' {
-		return ""
+	if l.mark == ' ' {
+		return
 	}
-	side := func(o *ObjectDiff) *diff.Owners {
-		if l.mark == '-' {
-			return o.before
+	var notes []string
+	isOld := l.mark == '-'
+	if move, ok := a.moves[l.path.String()]; ok && isOld {
+		notes = append(notes, fmt.Sprintf("moves to place %d", *move.To+1))
+	} else if ok {
+		notes = append(notes, fmt.Sprintf("was in place %d", *move.From+1))
+	}
+	if cause := a.cause(l, isOld); cause != "" {
+		notes = append(notes, cause)
+	}
+	wasKept := a.isKept
+	if a.isKept = a.object.keeps(l.path); a.isKept && !wasKept {
+		note := "only in a new TrainJob"
+		if isOld {
+			note = "kept: the job keeps the runtime with which it began"
 		}
-		return o.after
+		notes = append(notes, note)
 	}
-	claim, ok := soleClaim(side(a.o).Of(l.path), l.path)
+	l.note = strings.Join(notes, "; ")
+}
+
+// cause returns the cause of a line, or "" if it is that of the last line.
+func (a *annotator) cause(l *hunkLine, isOld bool) string {
+	owners, after := a.object.after, a.object.after
+	if isOld {
+		owners = a.object.before
+	}
+	claim, ok := soleClaim(owners.Of(l.path), l.path)
 	if !ok {
-		a.last = ""
+		a.by = ""
 		return ""
 	}
 	l.layer = claim.Owner
-	if name := string(claim.Owner) + claim.Position.File; name == a.last {
+	by := string(claim.Owner) + claim.Position.File
+	if by == a.by {
 		return ""
-	} else {
-		a.last = name
 	}
-	text := claimText(claim)
-	var places []fieldpath.Position
-	for _, other := range a.others {
-		claims, path := other.claimsOn(l.path, l.mark == '-')
-		if c, ok := soleClaim(claims, path); ok && c.Position != claim.Position &&
-			!slices.Contains(places, c.Position) {
-			places = append(places, c.Position)
-		}
-	}
-	if len(places) > 0 {
-		text += fmt.Sprintf(" and %s", report.Count(len(places), "more place"))
-	}
-	if l.mark == '-' && a.o.state == stateChanged {
-		if c, ok := soleClaim(a.o.after.Of(l.path), l.path); ok && leavesNothing(c) &&
-			a.o.after.Causes.Of(l.path) == nil {
-			text += ", emptied by " + claimText(c)
-		} else if ok && c.Value == nil {
-			text += ", removed: " + claimText(c)
+	a.by = by
+	text := setters([]merge.Claim{claim})[0].String()
+	if isOld && a.object.State == stateChanged {
+		if c, ok := soleClaim(after.Of(l.path), l.path); ok && leavesNothing(c) {
+			text += ", emptied by " + setters([]merge.Claim{c})[0].String()
 		}
 	}
 	return text
-}
-
-// claimsOn returns the claims on a line, and their path. Without owners, it returns the claims on
-// the change that contains the line.
-func (o *ObjectDiff) claimsOn(line fieldpath.Path, old bool) ([]merge.Claim, fieldpath.Path) {
-	if of := o.after; !old && of != nil {
-		return of.Of(line), line
-	}
-	if of := o.before; old && of != nil {
-		return of.Of(line), line
-	}
-	var found diff.Change
-	for _, c := range o.changes {
-		if line.HasPrefix(c.Path) && len(c.Path) >= len(found.Path) {
-			found = c
-		}
-	}
-	if old {
-		return found.Before, found.Path
-	}
-	return found.After, found.Path
 }
 
 // soleClaim returns the only claim on a line. For an item or an element it is the claim on its
@@ -233,8 +256,4 @@ func soleClaim(claims []merge.Claim, path fieldpath.Path) (merge.Claim, bool) {
 func leavesNothing(c merge.Claim) bool {
 	object, ok := c.Value.(merge.Object)
 	return c.Value == nil || ok && len(object) == 0
-}
-
-func claimText(c merge.Claim) string {
-	return strings.TrimSpace(string(c.Owner) + " " + c.Position.String())
 }

@@ -23,7 +23,7 @@ const (
 // WriteMarkdown writes the comparison as a comment on a pull request, with a collapsed section for
 // each group of TrainJobs. A list or a section that does not fit is cut, and the last line counts
 // the missing TrainJobs. The missing parts go to rest, the file restName; rest may be nil. It
-// returns the errors of both writers and of the encoding.
+// returns the errors of both writers.
 func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	d := c.document()
 	m := comment{hasRest: rest != nil}
@@ -33,8 +33,8 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 			m.shown.WriteString("\n| | |\n| --- | --- |\n")
 		}
 		// a bar ends a cell, even in code
-		cell := strings.ReplaceAll(markdown(r.text), `\|`, "|")
-		fmt.Fprintf(&m.shown, "| **%s** | %s |\n", r.head, strings.ReplaceAll(cell, "|", `\|`))
+		cell := strings.ReplaceAll(markdown(r.spans()), `\|`, "|")
+		fmt.Fprintf(&m.shown, "| **%s** | %s |\n", r.update, strings.ReplaceAll(cell, "|", `\|`))
 	}
 	for i, note := range d.notes {
 		if i == 0 {
@@ -42,19 +42,29 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 		}
 		fmt.Fprintf(&m.shown, "> %s\n", html.EscapeString(note))
 	}
-	m.part(d.causes, mostMarkdown/3)
-	for _, p := range d.others {
-		m.part(p, mostMarkdown/8)
+	most := mostMarkdown / 3
+	for _, p := range append([]part{d.causes}, d.others...) {
+		if len(p.items) > 0 {
+			m.add(p.block(), most)
+		}
+		most = mostMarkdown / 8
 	}
 	for i, g := range d.groups {
 		if i == 0 {
 			m.shown.WriteString("\n**What changes**\n")
 		}
-		if err := m.group(c, g); err != nil {
-			return err
+		most = mostMarkdown - lastLine - m.shown.Len()
+		if m.isFull || most < leastSection {
+			most, m.isFull = 0, true
+		}
+		if shown, whole := m.add(g.block(), most); !whole {
+			m.isFull = true
+			if !shown {
+				m.jobs += len(g.jobs)
+			}
 		}
 	}
-	if m.rest.Len() > 0 || m.jobs > 0 || m.cut {
+	if m.rest.Len() > 0 || m.jobs > 0 || m.isFull {
 		fmt.Fprintf(&m.shown, "\n%s\n", m.lastLine(c.noun, restName))
 	}
 	if _, err := io.WriteString(w, m.shown.String()); err != nil || m.rest.Len() == 0 {
@@ -69,39 +79,51 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 type comment struct {
 	shown, rest strings.Builder
 	hasRest     bool
-	cut         bool // a section is cut
+	isFull      bool // a section is cut
 	jobs        int  // the TrainJobs without a section
 }
 
-// part writes a list in at most most bytes.
-func (m *comment) part(p part, most int) {
-	if len(p.items) == 0 {
-		return
-	}
-	head := "\n**" + p.head + "**"
-	if p.lead != "" {
-		head += ": " + p.lead
-	}
-	text, whole := p.markdown(most)
-	m.shown.WriteString(head + "\n\n" + text)
-	if !whole && m.hasRest {
-		text, _ = p.markdown(1 << 30)
-		m.rest.WriteString(head + "\n\n" + text)
-	}
+// block is a list or a section, which may be cut after any of its pieces.
+type block struct {
+	head, foot string
+	pieces     []string
+	more       func(n int) string // counts what a cut block lacks
 }
 
-// markdown returns the items that fit, and whether all do.
-func (p part) markdown(most int) (text string, whole bool) {
-	var b strings.Builder
-	for i, of := range p.items {
-		text := of.markdown("")
-		if b.Len()+len(text) > most {
-			b.WriteString(more(len(p.items)-i, p.noun).markdown(""))
-			return b.String(), false
+// add adds a block in at most most bytes, and the whole of a cut one to the rest. It reports
+// whether the comment has a part of it, and whether it has all.
+func (m *comment) add(b block, most int) (shown, whole bool) {
+	const more = 60 // the line that counts the missing pieces
+	room, n := most-len(b.head)-len(b.foot)-more, 0
+	if shown = room >= 0; shown {
+		m.shown.WriteString(b.head)
+		for ; n < len(b.pieces) && len(b.pieces[n]) <= room; n++ {
+			m.shown.WriteString(b.pieces[n])
+			room -= len(b.pieces[n])
 		}
-		b.WriteString(text)
+		if n < len(b.pieces) {
+			m.shown.WriteString(b.more(len(b.pieces) - n))
+		}
+		m.shown.WriteString(b.foot)
 	}
-	return b.String(), true
+	whole = shown && n == len(b.pieces)
+	if !whole && m.hasRest {
+		m.rest.WriteString(b.head + strings.Join(b.pieces, "") + b.foot)
+	}
+	return shown, whole
+}
+
+func (p part) block() block {
+	b := block{head: "\n**" + p.head + "**"}
+	if p.lead != "" {
+		b.head += ": " + p.lead
+	}
+	b.head += "\n\n"
+	for _, of := range p.items {
+		b.pieces = append(b.pieces, of.markdown(""))
+	}
+	b.more = func(n int) string { return more(n, p.noun).markdown("") }
+	return b
 }
 
 func (i item) markdown(indent string) string {
@@ -112,35 +134,27 @@ func (i item) markdown(indent string) string {
 	return text
 }
 
-// group writes the section of a group while it fits, and a section that is cut to the rest.
-func (m *comment) group(c *Comparison, g *changeGroup) error {
-	remaining := mostMarkdown - lastLine - m.shown.Len()
-	cut := m.cut || remaining < leastSection
-	if cut && !m.hasRest {
-		m.jobs += len(g.jobs)
-		return nil
+// block returns the section of a group.
+func (g *changeGroup) block() block {
+	var b block
+	for _, l := range g.lines {
+		b.pieces = append(b.pieces, l.String()+"\n")
 	}
-	lines, err := c.lines(g)
-	if err != nil {
-		return err
-	}
-	if !cut {
-		text, whole := section(g, lines, remaining)
-		m.shown.WriteString(text)
-		if whole {
-			return nil
+	var title strings.Builder
+	for _, s := range g.title() {
+		text := html.EscapeString(report.Printable(s.text))
+		if s.style == code {
+			text = "<code>" + text + "</code>"
 		}
-		m.cut = true
-		cut = text == ""
+		title.WriteString(text)
 	}
-	if cut {
-		m.jobs += len(g.jobs)
+	fence := strings.Repeat("`", max(2, backticks(b.pieces...))+1) // no line can end it
+	b.head = fmt.Sprintf("\n<details>\n<summary>%s</summary>\n\n%sdiff\n", title.String(), fence)
+	b.foot = fence + "\n\n</details>\n"
+	b.more = func(n int) string {
+		return fmt.Sprintf("# … %s, not shown here\n", report.Count(n, "more line"))
 	}
-	if m.hasRest {
-		text, _ := section(g, lines, 1<<30)
-		m.rest.WriteString(text)
-	}
-	return nil
+	return b
 }
 
 // lastLine counts the missing TrainJobs, and names the file of the rest.
@@ -158,42 +172,6 @@ func (m *comment) lastLine(noun, file string) string {
 	}
 	return what + ". The rest is in the file " + codeSpan(shortened(printable.Name(file), 200)) +
 		"."
-}
-
-// section returns the section of a group, at most remaining bytes long, and whether it is complete.
-// It returns "" if its title does not fit.
-func section(g *changeGroup, shown []hunkLine, remaining int) (text string, whole bool) {
-	var lines []string
-	for _, l := range shown {
-		lines = append(lines, l.String())
-	}
-	fence := fenceFor(lines...)
-	var title strings.Builder
-	for _, s := range g.title() {
-		text := html.EscapeString(report.Printable(s.text))
-		if s.style == code {
-			text = "<code>" + text + "</code>"
-		}
-		title.WriteString(text)
-	}
-	head := fmt.Sprintf("\n<details>\n<summary>%s</summary>\n\n%sdiff\n", title.String(), fence)
-	foot := fence + "\n\n</details>\n"
-	const more = 60 // the line that counts the missing lines
-	remaining -= len(head) + len(foot) + more
-	if remaining < 0 {
-		return "", false
-	}
-	var b strings.Builder
-	b.WriteString(head)
-	for i, line := range lines {
-		if remaining -= len(line) + 1; remaining < 0 {
-			fmt.Fprintf(&b, "# … %s, not shown here\n", report.Count(len(lines)-i, "more line"))
-			return b.String() + foot, false
-		}
-		b.WriteString(line)
-		b.WriteByte('\n')
-	}
-	return b.String() + foot, true
 }
 
 // markdown returns spans as Markdown.
@@ -226,9 +204,6 @@ func safeText(text string) string {
 	}
 	return b.String()
 }
-
-// fenceFor returns a fence of at least three backticks that no line can end.
-func fenceFor(lines ...string) string { return strings.Repeat("`", max(2, backticks(lines...))+1) }
 
 // backticks returns the length of the longest run of backticks.
 func backticks(lines ...string) int {

@@ -40,8 +40,8 @@ func TestWriteMarkdown_Limit(t *testing.T) {
 					Remedy: finding.Remedy{Text: fmt.Sprint(tc.name, i)},
 				})
 			}
-			c, err := Compare(old, new, false)
-			if err != nil {
+			var c Comparison
+			if err := c.Add(old, new, func(*Job, *Job) (e UpdateEffect) { return e }); err != nil {
 				t.Fatal(err)
 			}
 			var comment, rest strings.Builder

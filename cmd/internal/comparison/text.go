@@ -11,18 +11,19 @@ import (
 )
 
 // WriteText writes the comparison for people: the effects, and a unified diff of each group. The
-// causes precede the diffs if several TrainJobs differ, or if causes need reasons. Otherwise it
-// writes nothing without differences. It returns the errors of w and of the encoding.
+// causes precede the diffs if several TrainJobs differ, or if causes need reasons. It writes
+// nothing without differences. It returns the errors of w.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
-	out, d := bufio.NewWriter(w), c.document()
-	caused := len(c.Jobs) > 1 || c.new.Reasons != nil && len(c.Jobs) > 0
-	summarized := caused || len(d.effects) > 0 || c.unrendered() > 0 || len(d.errors) > 0
-	if summarized {
-		fmt.Fprintln(out, paint.Paint(host.Bold, d.headline))
-		for _, r := range d.effects {
-			fmt.Fprintf(out, "  %-8s  %s\n", r.head, report.Printable(plainText(r.text)))
-		}
+	d := c.document()
+	if len(d.groups) == 0 {
+		return nil
 	}
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, paint.Paint(host.Bold, d.headline))
+	for _, r := range d.effects {
+		fmt.Fprintf(out, "  %-8s  %s\n", r.update, report.Printable(plainText(r.spans())))
+	}
+	caused := len(c.jobs) > 1 || c.new.Reasons != nil && len(c.jobs) > 0
 	if caused {
 		if len(d.effects) > 0 && len(d.causes.items) > 0 {
 			fmt.Fprintf(out, "\n%s\n", paint.Paint(host.Bold, strings.ToLower(d.causes.head)))
@@ -32,19 +33,9 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	for _, note := range d.notes {
 		fmt.Fprintln(out, report.Line("note: "+note))
 	}
-	for _, l := range d.errors {
-		fmt.Fprintln(out, paint.Marked(l.mark, l.String()))
-	}
-	for i, g := range d.groups {
-		if i > 0 || summarized {
-			fmt.Fprintln(out)
-		}
-		fmt.Fprintln(out, paint.Paint(host.Bold, report.Line(plainText(g.title()))))
-		lines, err := c.lines(g)
-		if err != nil {
-			return err
-		}
-		for _, l := range lines {
+	for _, g := range d.groups {
+		fmt.Fprintf(out, "\n%s\n", paint.Paint(host.Bold, report.Line(plainText(g.title()))))
+		for _, l := range g.lines {
 			fmt.Fprintln(out, paint.Marked(l.mark, l.String()))
 		}
 	}

@@ -22,17 +22,17 @@ func TestCodeSpan(t *testing.T) {
 // TestSummaryOfManyCausesFits shortens a summary that would leave no room in a comment.
 func TestSummaryOfManyCausesFits(t *testing.T) {
 	for _, causes := range []int{1, 15, 200} {
-		s := summary{noun: "TrainJob", counts: map[state]int{stateChanged: causes}}
+		var s summary
 		for range causes {
-			by := &cause{name: strings.Repeat("m", 250), jobs: []jobName{{name: "a"}}}
+			by := &cause{Name: strings.Repeat("m", 250), TrainJobs: jobList{{Name: "a"}}}
 			for range 50 {
-				by.rows = append(
-					by.rows, &summaryRow{what: strings.Repeat("p", 500), jobs: by.jobs})
+				by.Changes = append(by.Changes,
+					&causeChange{What: strings.Repeat("p", 500), TrainJobs: by.TrainJobs})
 			}
-			s.causes = append(s.causes, by)
+			s.Causes = append(s.Causes, by)
 		}
 		var m comment
-		m.part(s.part(), mostMarkdown/3)
+		m.add((&Comparison{noun: "TrainJob"}).causes(s).block(), mostMarkdown/3)
 		if m.shown.Len() > mostMarkdown/3+200 {
 			t.Errorf("the summary of %d causes has %d bytes", causes, m.shown.Len())
 		}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -12,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Version is one of the two compared renderings.
+// Version is one of the two compared renderings, or a part of it.
 type Version struct {
 	Name      string // its name in the report
 	Prefix    string // before the file names of a revision
@@ -22,28 +23,21 @@ type Version struct {
 	// Reasons explain layers that are causes and not layers of a merge, see Object.Causes. The new
 	// version has them.
 	Reasons map[merge.Owner]Reason
-	// Notes follow the summary. The new version has them.
-	Notes []string
-	// Whole keeps the objects of all TrainJobs, for Comparison.All. The new version has it.
-	Whole bool
 	// Conflicts are the disagreements between managers that the cluster settles in silence.
 	Conflicts finding.List
 	// Findings are further ones for a review.
 	Findings finding.List
 	// Observed means that the old version is a dump of a cluster: each of its objects has a state
-	// of its own, so no two TrainJobs share an effect.
+	// of its own, so no two TrainJobs share an effect. The new version has it.
 	Observed bool
-	// UpdateEffect returns the update of a TrainJob that exists. The new version has it, unless
-	// updates do not matter. It may be called concurrently.
-	UpdateEffect func(old, new *Job) UpdateEffect
 }
 
 // Reason explains a cause.
 type Reason struct {
-	Text string // a sentence without a full stop
-	Link string // may be empty
-	// Before says what to do before an upgrade. It may be empty.
-	Before string
+	Text string `json:"reason,omitempty" doc:"Why a release changes them, and link is the thread."` // without a full stop
+	Link string `json:"link,omitempty"`
+	// Before says what to do before an upgrade.
+	Before string `json:"before,omitempty" doc:"What to do before the upgrade."`
 }
 
 // Job is a TrainJob, or a JobSet of the input, with its rendered objects.
@@ -69,6 +63,8 @@ type Job struct {
 func (j *Job) rewrites(old *Job) bool {
 	a, b := old.Source, j.Source
 	switch {
+	case a.Document == nil || b.Document == nil:
+		return false
 	case a.TrainJob == nil || b.TrainJob == nil:
 		before, err := a.Document.Fields()
 		after, errNew := b.Document.Fields()
@@ -78,6 +74,11 @@ func (j *Job) rewrites(old *Job) bool {
 			!equality.Semantic.DeepEqual(a.Layers(), b.Layers()) ||
 			!equality.Semantic.DeepEqual(old.Input.PatchesFor(a), j.Input.PatchesFor(b))
 	}
+}
+
+// IsSuspended reports whether the TrainJob is suspended. It returns false for a JobSet.
+func (j *Job) IsSuspended() bool {
+	return j.Source.TrainJob != nil && ptr.Deref(j.Source.Spec.Suspend, false)
 }
 
 // Object is one rendered object.
@@ -90,6 +91,20 @@ type Object struct {
 	Locate func(merge.Claim) merge.Claim
 	// Causes are the causes of changed fields in place of their owners; nil without any.
 	Causes *diff.Owners
+}
+
+// owners returns who set the fields of an object, or nil for a missing one.
+func (o *Object) owners() (*diff.Owners, error) {
+	if o == nil {
+		return nil, nil
+	}
+	known, err := o.Owners()
+	if err != nil {
+		return nil, err
+	}
+	owners := *known
+	owners.Locate, owners.Causes = o.Locate, o.Causes
+	return &owners, nil
 }
 
 // Key identifies an object of a TrainJob. Pods of a Job may share the prefix of their names, and

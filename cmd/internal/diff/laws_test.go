@@ -267,11 +267,10 @@ func linesAreTrue(old, new any) string {
 		case diff.Same:
 			a.WriteString(l.Text + "\n")
 			b.WriteString(l.Text + "\n")
-		case diff.OldOnly, diff.MovedAway:
+		case diff.OldOnly:
 			a.WriteString(l.Text + "\n")
-		case diff.NewOnly, diff.MovedHere:
+		case diff.NewOnly:
 			b.WriteString(l.Text + "\n")
-		case diff.Was:
 		default:
 			return fmt.Sprintf("a line of no operation: %q", l.Text)
 		}

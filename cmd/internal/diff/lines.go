@@ -23,18 +23,11 @@ const (
 	OldOnly
 	// NewOnly lines are in the new object only.
 	NewOnly
-	// MovedAway lines are the whole item at its old place.
-	MovedAway
-	// MovedHere lines are the unchanged lines of a moved item at its new place.
-	MovedHere
-	// Was lines are the old lines of a moved item, repeated at its new place. They belong to
-	// neither object.
-	Was
 )
 
-// Line is a line of a YAML document with two objects. The old object has the lines of Op Same,
-// OldOnly and MovedAway. The new object has the lines of Op Same, NewOnly and MovedHere. An item
-// starts with its merge key; the other fields are sorted by name.
+// Line is a line of a YAML document with two objects. The old object has the lines of Op Same and
+// OldOnly. The new object has the lines of Op Same and NewOnly. A moved item is in both places. An
+// item starts with its merge key; the other fields are sorted by name.
 type Line struct {
 	Op Op
 	// Text is the line with its indentation, without a line break.
@@ -59,8 +52,6 @@ func Lines(old, new any, opts Options) ([]Line, error) {
 
 type printer struct {
 	lines []Line
-	// place is MovedHere within a moved item at its new place, MovedAway at its old place, else 0.
-	place Op
 	err   error
 }
 
@@ -80,15 +71,8 @@ type node struct {
 const dash = "- "
 
 func (p *printer) line(op Op, path fieldpath.Path, indent int, text string) {
-	switch {
-	case op == 0 || op == Same:
-		if op = Same; p.place == MovedHere {
-			op = MovedHere
-		}
-	case op == OldOnly && p.place == MovedAway:
-		op = MovedAway
-	case op == OldOnly && p.place == MovedHere:
-		op = Was
+	if op == 0 {
+		op = Same
 	}
 	if text != "" {
 		text = strings.Repeat(" ", indent) + text
@@ -195,7 +179,6 @@ func (p *printer) items(n node) {
 	default: // there is nothing to match
 		pairs = byPosition(len(old), len(new))
 	}
-	place := p.place
 	for _, pair := range pairs {
 		item := node{op: n.op, typ: elemOf(n.typ), path: n.path, indent: n.indent, lead: dash}
 		if n.lead == dash {
@@ -204,26 +187,15 @@ func (p *printer) items(n node) {
 		if keyed {
 			item.path = n.path.Append(pair.step)
 		}
-		if pair.old != NoItem {
-			item.old = old[pair.old]
-		}
-		if pair.new != NoItem {
-			item.new = new[pair.new]
-		}
 		switch {
-		case pair.old == NoItem:
-			item.op = NewOnly
-		case pair.new == NoItem && pair.moved && place == MovedHere:
-			continue // the outer item's lines already show the old place of an item within it
-		case pair.new == NoItem && pair.moved:
-			item.op, p.place = OldOnly, MovedAway
 		case pair.new == NoItem:
-			item.op = OldOnly
-		case pair.moved:
-			p.place = MovedHere
+			item.op, item.old = OldOnly, old[pair.old]
+		case pair.old == NoItem || pair.moved:
+			item.op, item.new = NewOnly, new[pair.new]
+		default:
+			item.old, item.new = old[pair.old], new[pair.new]
 		}
 		p.write(item)
-		p.place = place
 	}
 }
 

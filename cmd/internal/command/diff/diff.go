@@ -228,7 +228,6 @@ func (flags *diffFlags) reportOptions(p *host.Program) report.Options {
 // writeDiff writes the report, and returns the exit status.
 func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags,
 	paint host.Painter) (int, error) {
-	c.All = flags.All
 	status := exit.Done
 	if c.Differs() {
 		status = exitDiffers

@@ -19,7 +19,7 @@ import (
 // Without any TrainJob, it returns an error finding.
 func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 	new *version) (*comparison.Comparison, finding.List, error) {
-	var all *comparison.Comparison
+	all := &comparison.Comparison{ShowValues: flags.ShowValues, All: flags.All}
 	var findings finding.List
 	ctx := context.Background()
 	last := opts // as in the cluster
@@ -36,11 +36,10 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 			updates.dump = before.dump()
 			before.in.Beside(after.in.Catalog, updates.dump != nil)
 			after.in.Beside(before.in.Catalog, updates.dump != nil)
-			if updates.dump != nil {
-				if after.Observed = updates.dump.Kinds[workspace.JobSetKind]; !after.Observed {
-					updates.dump = nil // nobody asked for the JobSets
-				}
+			if updates.dump != nil && !updates.dump.Kinds[workspace.JobSetKind] {
+				updates.dump = nil // nobody asked for the JobSets
 			}
+			after.Observed = updates.dump != nil
 			before.render(ctx, flags)
 			after.render(ctx, flags)
 			forced.Take(before.in)
@@ -59,18 +58,16 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 				v.Findings = append(codes.Distinct(v.findings).Where(isForReview),
 					codes.Distinct(v.otherErrors)...)
 			}
-			after.Whole = flags.All
-			after.UpdateEffect = func(old, new *comparison.Job) comparison.UpdateEffect {
-				return after.labeled(updates.updateEffect(after, old, new))
-			}
-			c, err := comparison.Compare(&before.Version, &after.Version, flags.ShowValues)
+			err := all.Add(&before.Version, &after.Version,
+				func(old, new *comparison.Job) comparison.UpdateEffect {
+					return after.labeled(updates.updateEffect(after, old, new))
+				})
 			if err != nil {
 				return err
 			}
-			if upgrade != nil && c.Differs() {
-				after.Notes = upgrade.notes(before, after)
+			if upgrade != nil && all.Differs() {
+				all.Notes = upgrade.notes(before, after)
 			}
-			all = all.With(c)
 			updates.found.Sort() // TrainJobs are judged side by side
 			findings = append(findings, updates.found...)
 			before.Jobs, after.Jobs = nil, nil // owners refer to the versions
