@@ -155,6 +155,3 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		}
 	}
 }
-
-// marker is a value that no report may show.
-const marker = "m4rk3r"

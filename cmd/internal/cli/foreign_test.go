@@ -1,72 +1,15 @@
 package cli
 
 import (
-	"bytes"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
 
-	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/trainweld/trainweld/internal/testenv"
 )
-
-// foreignFiles returns files that are not manifests, or that hold a Secret. MARK is a text that no
-// message repeats.
-func foreignFiles() map[string]string {
-	return map[string]string{
-		"passwd": "root:MARK:0:0:root:/root:/bin/bash\ndaemon:MARK:1:1::/:/bin/sh\n",
-		"word":   "MARK\n", "key": "MARK: x\n",
-		"keys": "MARK: x\nMARKa: y\nb: MARK\n", "duplicate": "MARK: x\nMARK: y\n",
-		"dotenv": "export TOKEN=MARK\nB=MARK\n", "spaced dotenv": "TOKEN = MARK\nMARK = b\n",
-		"password": "password: MARK\n", "nested": "db:\n  password: MARK\n  MARK: 1\n",
-		"list": "- MARK\n- MARK: b\n",
-		"key in PEM": "-----BEGIN RSA PRIVATE KEY-----\nMARK\nAAAA==\n-----END RSA PRIVATE " +
-			"KEY-----\n",
-		"head of PEM": "-----BEGIN MARK-----\nProc-Type: 4,MARK\nDEK-Info: MARK\n",
-		"base64":      "c2VjcmV0IHN0dWZmMARK==\n", "netrc": "machine a.b login me password MARK\n",
-		"section": "[default]\naws_secret_access_key = MARK\n", "sections": "[MARK]\nMARK = MARK\n",
-		"JSON": `{"password": "MARK", "MARK": 1}`, "JSON string": `"MARK"`,
-		"broken JSON": `{"password": "MARK", MARK`, "JSON array": `["MARK"]`,
-		"alias": "a: *MARK\n", "only an alias": "*MARK\n", "tag": "!MARK x\n",
-		"tag of YAML": "a: !!MARK x\n", "float": "!!float MARK\n", "int": "password: !!int MARK\n",
-		"directive": "%MARK 1.0\n---\na: b\n", "handle": "%TAG !MARK! MARK\n---\n!MARK!a b\n",
-		"tab": "a:\n\tMARK: b\n", "open quote": "password: \"MARK\n",
-		"open single quote": "'MARK\n",
-		"block":             "password: |MARK\n  a\n", "two colons": "a: b: MARK\n",
-		"at":       "@MARK\n",
-		"backtick": "`MARK`: a\n", "flow": "{password: MARK\n", "open list": "[MARK, b: MARK\n",
-		"complex key": "? [MARK]\n: MARK\n", "key in flow": "{{MARK: a}}: b\n",
-		"merge key": "<<: MARK\n", "escape": "a: \"\\MARK\"\n", "hex": "a: \"\\xMARK\"\n",
-		"NUL": "MARK\x00\n", "latin": "MARK: \xff\n",
-		"UTF-16": inUTF16("password: " + marker + "\n"), "bell": "MARK: \aMARK\n",
-		"version":       "apiVersion: v1\npassword: MARK\n",
-		"half a Secret": "kind: Secret\npassword: MARK\nstringData: MARK\n",
-		"Secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nother: " +
-			"MARK\nstringData:\n  MARK: MARK\n  a: [MARK]\ntype: MARK\n",
-		"doubled Secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  a: " +
-			"MARK\n  a: MARK\n",
-		"alias in Secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  a: " +
-			"*MARK\n  MARK\n",
-		"open Secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: " +
-			"\"MARK}\n",
-		"HTML":   "<html>MARK</html>\n",
-		"script": "#!/bin/sh\nPASS=MARK run\ncurl -u me:MARK http://x\n",
-		"table":  "user,pw\nme,MARK\n", "htpasswd": "me:$apr1$MARK\n",
-		"public key": "ssh-rsa MARK me@host\n",
-		"kubeconfig": "apiVersion: v1\nkind: Config\nusers:\n- name: a\n  user: {token: " +
-			"MARK}\nMARK: 1\n", "documents": "a: b\n---\nMARK\n---\nMARK: 1\n",
-		"long":     "MARK" + strings.Repeat("x", 3000) + ": 1\n",
-		"registry": `{"auths": {"https://index": {"auth": "MARK"}}}`,
-		"manager":  "manager: a.b/c\npassword: MARK\n",
-		"TOML":     "password = \"MARK\"\n[a]\nMARK = 1\n", "comment": "# MARK\nMARK: MARK\n",
-		"level": "MARK: error\n", "template": "{{ MARK }}\n",
-		"template value": "password: {{ MARK }}\n", "number": "12345678 MARK\n",
-		"bool": "yes\nMARK\n",
-	}
-}
 
 func inUTF16(text string) string {
 	b := []byte{0xff, 0xfe}
@@ -76,54 +19,13 @@ func inUTF16(text string) string {
 	return string(b)
 }
 
-// foreignLines returns command lines with FILE in each place that reads a file. A line that ends
-// with < reads FILE from standard input.
-func foreignLines() []string {
-	return []string{
-		"check FILE -r rt.yaml", "check job.yaml -r FILE", "check job.yaml -r rt.yaml --crd FILE",
-		"check job.yaml -r rt.yaml --policy FILE", "check job.yaml -r rt.yaml --old FILE",
-		"check job.yaml -r rt.yaml --patch FILE", "check job.yaml -r rt.yaml --patch a.io/b=FILE",
-		"check - <", "check job.yaml -r - <",
-		"check job.yaml -r rt.yaml --patch FILE -o json",
-		"conflicts FILE -r rt.yaml", "conflicts job.yaml -r FILE",
-		"conflicts job.yaml -r rt.yaml --patch FILE", "conflicts job.yaml -r rt.yaml --policy FILE",
-		"conflicts dep.yaml --patch FILE", "conflicts FILE --patch dep.yaml",
-		"conflicts dep.yaml --type merge --patch FILE",
-		"conflicts dep.yaml --type apply --patch FILE",
-		"conflicts dep.yaml --crd FILE --patch dep.yaml",
-		"render -f FILE -r rt.yaml", "render -f job.yaml -r FILE",
-		"render -f job.yaml -r rt.yaml --policy FILE", "render -f job.yaml -r rt.yaml --patch FILE",
-		"render -f job.yaml -r rt.yaml --flux-templates FILE", "render -f - <",
-		"blame -f FILE -r rt.yaml", "blame -f job.yaml -r FILE",
-		"blame -f job.yaml -r rt.yaml --policy FILE", "blame -f job.yaml -r rt.yaml --patch FILE",
-		"blame -f dep.yaml --patch FILE", "blame -f FILE --patch dep.yaml",
-		"blame -f dep.yaml --crd FILE --patch dep.yaml",
-		"diff FILE job.yaml -r rt.yaml", "diff job.yaml FILE -r rt.yaml",
-		"diff job.yaml job.yaml -r FILE", "render job.yaml -r rt.yaml --old FILE",
-		"check job.yaml -r rt.yaml --old FILE", "diff job.yaml job.yaml -r rt.yaml --policy FILE",
-		"diff job.yaml job.yaml -r rt.yaml --patch FILE",
-		"diff dep.yaml dep.yaml --patch FILE", "diff dep.yaml FILE",
-		"diff dep.yaml dep.yaml --crd FILE --patch dep.yaml",
-		"merge -f FILE --patch dep.yaml", "merge -f dep.yaml --patch FILE",
-		"merge -f dep.yaml --patch FILE --type merge",
-		"merge -f dep.yaml --patch FILE --type apply",
-		"merge -f dep.yaml --patch dep.yaml --crd FILE", "merge -f - --patch dep.yaml <",
-		"migrate FILE", "migrate FILE -d", "migrate pt.yaml -r FILE", "migrate - <",
-		"policy FILE", "schema -f FILE", "schema -f job.yaml -r FILE",
-		"schema -r rt.yaml --policy FILE", "test FILE", "fn <",
-		"check config/job.yaml -r rt.yaml", "check policy/job.yaml -r rt.yaml",
-		"check patch/job.yaml -r rt.yaml", "test cases",
-		"render -f job.yaml -r rt.yaml --output-dir out",
-		"check -k resource", "check -k kustomization",
-	}
-}
-
-// TestForeignFiles names files that are not manifests in each place that reads one. No message
-// repeats a word of them. A short run gives each file to some of the command lines, others in each
-// run.
+// TestForeignFiles names files that are not manifests, or that have mistakes around a variable, in
+// each place that reads one: testdata/foreign.txtar. No message repeats a word of them. A short run
+// gives each file to some of the command lines, others in each run.
 func TestForeignFiles(t *testing.T) {
 	const job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " +
 		"llm}\nspec: {runtimeRef: {name: rt}, trainer: {numNodes: 1}}\n"
+	lines, files := archiveOf(t, "foreign")
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"job.yaml": job, "config/job.yaml": job, "policy/job.yaml": job, "patch/job.yaml": job,
@@ -134,6 +36,7 @@ func TestForeignFiles(t *testing.T) {
 		"pt.yaml": "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: " +
 			"{name: p}\nspec: {pytorchReplicaSpecs: {Worker: {template: {spec: {containers: " +
 			"[{name: pytorch, image: i}]}}}}}\n",
+		"policy.yaml":                 "managers: [{name: a.io/b, paths: [nodeSelector]}]\n",
 		"policy/trainweld.yaml":       "policy: policy.yaml\n",
 		"patch/trainweld.yaml":        "patches:\n- file: patch.yaml\n",
 		"cases/b/options.yaml":        "on-conflict: last\n",
@@ -141,35 +44,44 @@ func TestForeignFiles(t *testing.T) {
 	} {
 		testenv.WriteIn(t, ".", name, text)
 	}
-	files, every := foreignFiles(), uint64(testenv.Every(20))
-	first := testenv.Seed(t)
-	for i, name := range slices.Sorted(maps.Keys(files)) {
-		text := strings.ReplaceAll(files[name], "MARK", marker)
+	files = append(files, txtar.File{Name: "UTF-16", Data: []byte(inUTF16("password: MARK\n"))})
+	for _, f := range files {
+		if text := string(f.Data); strings.HasPrefix(strings.ToLower(text), "env:") {
+			files = append(files, txtar.File{Name: "fn " + f.Name, Data: []byte(mergeList(
+				"{manager: a, target: {kind: Deployment}, patch: {spec: {template: {spec: "+
+					"{containers: [{name: c0, env: [{name: A, value: MARK}, {name: A, value: "+
+					"5}]}]}}}}}", func(int) string {
+					return "- " + indented("  ", deployment("name: c0")(1)+indented("        ",
+						"\n"+text))
+				})(1))})
+		}
+	}
+	every, first := uint64(testenv.Every(20)), testenv.Seed(t)
+	for i, f := range files {
+		text := sized(string(f.Data), 1)
+		if strings.HasPrefix(strings.ToLower(text), "env:") {
+			text = sized("#trainjob llm rt\n", 1) + indented("    ", "\n"+text)[1:]
+		}
+		text = strings.ReplaceAll(text, "MARK", marker)
 		for _, file := range []string{"foreign.yaml", "config/trainweld.yaml", "policy/policy.yaml",
 			"patch/patch.yaml", "cases/a/options.yaml", "cases/b/want/default_llm.yaml",
 			"out/.trainweld-files",
 			"resource/foreign.yaml", "kustomization/kustomization.yaml"} {
 			testenv.WriteIn(t, ".", file, text)
 		}
-		for j, line := range foreignLines() {
+		for j, line := range lines {
 			if (first+uint64(i+j))%every != 0 {
 				continue
 			}
-			words := strings.Fields(strings.ReplaceAll(line, "FILE", "foreign.yaml"))
-			var stdout, stderr bytes.Buffer
-			p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-				Files: host.Files{}}
-			if last := len(words) - 1; words[last] == "<" {
-				words, p.Stdin = words[:last], strings.NewReader(text)
+			stdin := ""
+			if strings.HasSuffix(line, " <\n") {
+				stdin = text
 			}
-			runLine(&p, words)
-			said := stderr.String()
-			if !slices.Contains([]string{"render", "merge", "migrate", "fn"}, words[0]) {
-				said += stdout.String()
-			}
-			for said := range strings.Lines(said) {
+			words := strings.Fields(strings.NewReplacer("FILE", "foreign.yaml", " <\n",
+				"").Replace(line))
+			for said := range strings.Lines(told(stdin, words...)) {
 				if strings.Contains(strings.ToLower(said), strings.ToLower(marker)) {
-					t.Errorf("%s: %s: %.200s", name, line, said)
+					t.Errorf("%s: %s: %.200s", f.Name, line, said)
 				}
 			}
 		}
