@@ -3,7 +3,6 @@ package blameview
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/utils/ptr"
@@ -32,98 +31,31 @@ type Jobs struct {
 // mostJobs is the number of replicated jobs that a drawing shows.
 const mostJobs = 8
 
-// The measures of a drawing.
-const (
-	boxWidth, boxHeight = 300, 40
-	gap                 = 14
-	longestLabel        = 40
-	longestDetail       = 46
-)
-
 // The classes of boxes without a layer.
 const (
 	resultClass = "result"
 	podsClass   = "pods"
 )
 
-// The shapes that drawings share.
-const (
-	firstShape = "first"
-	layerShape = "layer"
-	plainShape = "plain"
-)
-
 // node is a box of a drawing.
 type node struct {
-	class, label, detail, full, file string // full describes the box if the label does not
-	isDisputed                       bool
+	class, label, detail, file string
+	isDisputed                 bool
 }
 
 // diagram draws the steps from the runtime through patches and policies to Pods.
 func (b *blamePage) diagram(o *pageObject) {
-	nodes := b.nodes(o)
-	b.Open("svg", page.Class("way"),
-		attr("viewBox", fmt.Sprintf("0 0 %d %d", boxWidth, len(nodes)*(boxHeight+gap)-gap)),
-		attr("role", "group"), attr("aria-label", "The way to the Pods"))
-	for i, s := range nodes {
-		b.Open("svg", page.Class(strings.TrimSpace("stop "+s.class)),
-			attr("y", strconv.Itoa(i*(boxHeight+gap))),
+	b.Open("ol", page.Class("way"), page.Attr{Name: "aria-label", Value: "The way to the Pods"})
+	for _, s := range b.nodes(o) {
+		b.Open("li", page.Class(strings.TrimSpace("stop "+s.class)),
 			page.If(s.file != o.file, attr("data-file", printable.Name(s.file))))
-		label, detail := report.Shorten(report.Printable(s.label), longestLabel),
-			report.Shorten(report.Printable(s.detail), longestDetail)
-		switch {
-		case s.full != "":
-			b.Add("title", s.full)
-		case label != report.Printable(s.label):
-			b.Add("title", s.label)
-		}
-		b.Shape("use", attr("href", "#"+shapeOf(i, s)))
-		b.Add("text", label)
-		b.Add("text", detail, page.Class(detailClass(s)))
-		b.Close()
-	}
-	b.Close()
-}
-
-// shapes appends the boxes that all drawings of a page share. A box may have an arrow to it, and a
-// color.
-func (b *blamePage) shapes() {
-	b.Open("svg", page.Class("shapes"), attr("aria-hidden", "true"))
-	for _, shape := range []struct {
-		id               string
-		isFirst, isLayer bool
-	}{{firstShape, true, true}, {layerShape, false, true}, {plainShape, false, false}} {
-		b.Open("g", page.ID(shape.id))
-		if !shape.isFirst {
-			b.Shape("path", page.Class("arrow"), attr("d", "M20-13v12m-4-5 4 5 4-5"))
-		}
-		b.Shape("path", page.Class("box"), attr("d", "M0 0h300v40H0z"))
-		if shape.isLayer {
-			b.Shape("path", page.Class("bar"), attr("d", "M3 0v40"))
-			b.Shape("path", page.Class("gap"), attr("d", "M3 0v40")) // of a double bar
+		b.Add("b", s.label)
+		if s.detail != "" {
+			b.Add("span", s.detail, page.If(s.isDisputed, page.Class("error")))
 		}
 		b.Close()
 	}
 	b.Close()
-}
-
-// shapeOf returns the shape of a stop.
-func shapeOf(i int, s node) string {
-	switch {
-	case s.class == resultClass, s.class == podsClass:
-		return plainShape
-	case i == 0:
-		return firstShape
-	default:
-		return layerShape
-	}
-}
-
-func detailClass(s node) string {
-	if s.isDisputed {
-		return "detail error"
-	}
-	return "detail"
 }
 
 // nodes returns the boxes of a drawing: the layers in the order of writing, the object, and its
@@ -169,7 +101,7 @@ func (b *blamePage) nodes(o *pageObject) []node {
 			break
 		}
 		nodes = append(nodes, node{
-			class: podsClass, label: jobs.Name, full: "replicated job " + jobs.Name,
+			class: podsClass, label: jobs.Name,
 			detail: fmt.Sprintf("%s with %s", report.Count(jobs.Replicas, "Job"),
 				report.Count(jobs.Pods, "Pod")),
 		})

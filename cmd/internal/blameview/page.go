@@ -40,7 +40,6 @@ func writeBlamePage(w io.Writer, version string, opts Options, selected []Select
 	for i := range objects {
 		objects[i].id = "o" + strconv.Itoa(i+1)
 	}
-	b.shapes()
 	if len(objects) > mostOpen {
 		b.overview(objects)
 	}

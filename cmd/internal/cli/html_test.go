@@ -14,7 +14,7 @@ var pageElements = []string{
 	"section", "article", "div", "h1", "h2", "h3", "p", "a",
 	"details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "ol", "ul", "li",
 	"code", "b", "i", "wbr", "span", "strong", "mark",
-	"fieldset", "legend", "label", "input", "svg", "g", "path", "text", "use",
+	"fieldset", "legend", "label", "input",
 }
 
 // isPage holds that a page has the elements of this program only, and one script. No attribute may

@@ -100,8 +100,8 @@ func broken(word string) string {
 func (b *Body) Add(tag, text string, attrs ...Attr) {
 	b.start(tag, attrs)
 	switch tag {
-	case "title", "text", "mark", "b", "i":
-		b.Text(text) // in SVG, in a line of an object, or in a source line
+	case "title", "mark", "b", "i":
+		b.Text(text) // in a line of an object, or in a source line
 	default:
 		b.Words(text)
 	}
@@ -122,13 +122,6 @@ func (b *Body) Cell(tag, text string, attrs ...Attr) {
 		b.Words(text)
 	}
 	b.b = append(b.b, '\n')
-}
-
-// Shape appends an element of SVG without content.
-func (b *Body) Shape(tag string, attrs ...Attr) {
-	b.start(tag, attrs)
-	// the space keeps the slash out of an attribute without quotes
-	b.b = append(b.b[:len(b.b)-1], " />"...)
 }
 
 // Table opens a table with a caption and the headers of its columns, if any. Close its body and the

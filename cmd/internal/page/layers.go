@@ -147,9 +147,9 @@ func Rank(name string) int {
 func patternOf(n int) string {
 	switch n {
 	case 1:
-		return ";--b:double;--g:1"
+		return ";--b:double"
 	case 2:
-		return ";--b:dotted;--d:5 5"
+		return ";--b:dotted"
 	default:
 		return ""
 	}

@@ -38,7 +38,7 @@ function enhance(object) {
 		const layer = [...line.classList].find((name) => /^l\d+$/.test(name));
 		const stop = layer && side.querySelector(`.stop.${layer}`);
 		if (!stop) return add(panel, "p", "No layer sets this line: it leads to others.");
-		const name = (stop.querySelector("title") ?? stop.querySelector("text"))?.textContent ?? "";
+		const name = stop.querySelector("b").textContent;
 		add(panel, "p", name.replace(/^\d+\. /, "manager/")).className = `by ${layer}`;
 		const file = stop.dataset.file ?? list.closest("[data-file]")?.dataset.file ?? "", place = line.dataset.p ?? "";
 		add(panel, "p", /^\d+$/.test(place) && file !== "" ? `${file}:${place}` : place).className = "place";
