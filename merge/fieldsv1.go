@@ -1,141 +1,158 @@
 package merge
 
 import (
-	"cmp"
-	"slices"
-	"strconv"
+	"bytes"
+	"errors"
+	"iter"
+	"math"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+	owned "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// fieldSet is a set of fields, as a tree of path steps. Fields are inserted in the order of the
-// document: the fields within a field follow it directly.
-type fieldSet struct {
-	nodes []setNode // the first node is the whole object
-}
+// This file converts paths to those of structured-merge-diff, whose sets of fields the API server
+// keeps in metadata.managedFields.
 
-type setNode struct {
-	setStep
-	member            bool
-	first, tail, next int32 // the first and last child, and the next sibling; 0 for none
-}
-
-// setStep is a path step in FieldsV1, before and after the colon. A field or an entry is f:NAME. An
-// item is k:JSON by its merge keys, an element v:JSON, and a position i:NUMBER.
-type setStep struct {
-	kind byte
-	text string
-}
-
-func (s setStep) compare(other setStep) int {
-	return cmp.Or(cmp.Compare(s.kind, other.kind), strings.Compare(s.text, other.text))
-}
-
-func (s *fieldSet) insert(steps []setStep) {
-	if s.nodes == nil {
-		s.nodes = make([]setNode, 1, 64)
+// FieldsV1Paths returns the fields that one entry of metadata.managedFields names. The input is its
+// fieldsV1, a JSON object, as fieldpath.Set.FromJSON of structured-merge-diff v6 reads it:
+//
+//	f:NAME                  a field, or a key of a map
+//	k:{"KEY":VALUE,...}     an item of a list-map
+//	v:VALUE                 an element of a set
+//	i:N                     a position
+//	.                       the field around it
+//
+// An empty object names its field as well. History.FieldsV1 writes this format.
+//
+// The fields of an object come sorted, and before the fields within them. FieldsV1 does not
+// distinguish a field from a key of a map. A name of letters, digits, "-", "_" and "$" becomes a
+// fieldpath.Field, any other name a fieldpath.Key. The value itself has no path. Each path is valid
+// until the next one; path.Append() copies it.
+//
+// An invalid input ends with a nil path and an error.
+func FieldsV1Paths(data []byte) iter.Seq2[fieldpath.Path, error] {
+	return func(yield func(fieldpath.Path, error) bool) {
+		set, err := readFields(data)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		yieldPaths(set, nil, func(path fieldpath.Path) bool { return yield(path, nil) })
 	}
-	at := int32(0)
-	for _, step := range steps {
-		if tail := s.nodes[at].tail; tail != 0 && s.nodes[tail].setStep == step {
-			at = tail
-		} else {
-			at = s.add(at, step)
+}
+
+// yieldPaths yields the fields of a set, and reports whether to go on.
+func yieldPaths(set *owned.Set, path fieldpath.Path, yield func(fieldpath.Path) bool) bool {
+	for element := range set.Members.All() {
+		if !yield(append(path, stepOf(element))) {
+			return false
 		}
 	}
-	s.nodes[at].member = true
-}
-
-func (s *fieldSet) add(parent int32, step setStep) int32 {
-	child := int32(len(s.nodes))
-	s.nodes = append(s.nodes, setNode{setStep: step})
-	if tail := s.nodes[parent].tail; tail != 0 {
-		s.nodes[tail].next = child
-	} else {
-		s.nodes[parent].first = child
+	for element := range set.Children.All() {
+		within, _ := set.Children.Get(element)
+		if !yieldPaths(within, append(path, stepOf(element)), yield) {
+			return false
+		}
 	}
-	s.nodes[parent].tail = child
-	return child
+	return true
 }
 
-// insertPath adds a field. For an item, it also adds the field of the merge key.
-func (s *fieldSet) insertPath(path fieldpath.Path) {
-	steps := make([]setStep, len(path), len(path)+1)
+// readFields reads the set of fields of an entry.
+func readFields(data []byte) (*owned.Set, error) {
+	set := &owned.Set{}
+	if err := set.FromJSON(bytes.NewReader(data)); err != nil {
+		message, _, _ := strings.Cut(err.Error(), ", error found in #") // the rest quotes the input
+		return nil, errors.New(shortened(message))
+	}
+	return set, nil
+}
+
+// stepOf returns the step that an element of a path means.
+func stepOf(element owned.PathElement) fieldpath.Step {
+	switch {
+	case element.FieldName != nil:
+		return (*schema.Type)(nil).Step(*element.FieldName)
+	case element.Key != nil:
+		keys := make([]fieldpath.ItemKey, len(*element.Key))
+		for i, key := range *element.Key {
+			keys[i] = fieldpath.ItemKey{Name: key.Name, Value: withIntegers(key.Value.Unstructured())}
+		}
+		return fieldpath.ItemBy(keys...)
+	case element.Value != nil:
+		return fieldpath.ElementOf(withIntegers((*element.Value).Unstructured()))
+	}
+	return fieldpath.Index(*element.Index)
+}
+
+// withIntegers returns JSON with each whole number as an int64. The sets have read them as floats.
+func withIntegers(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if i := int64(v); v == math.Trunc(v) && float64(i) == v && v < math.MaxInt64 {
+			return i
+		}
+	case []any:
+		for i := range v {
+			v[i] = withIntegers(v[i])
+		}
+	case Object:
+		for name := range v {
+			v[name] = withIntegers(v[name])
+		}
+	}
+	return v
+}
+
+// elementOf returns a step as an element of a path in a set.
+func elementOf(step fieldpath.Step) owned.PathElement {
+	if name, isName := step.Name(); isName {
+		return owned.FieldNameElement(name)
+	}
+	if element, isElement := step.ElementValue(); isElement {
+		return owned.ValueElement(value.NewValueInterface(element))
+	}
+	if position, isPosition := step.Index(); isPosition {
+		return owned.IndexElement(position)
+	}
+	var keys value.FieldList
+	for _, key := range step.Keys() {
+		keys = append(keys, value.Field{Name: key.Name, Value: value.NewValueInterface(key.Value)})
+	}
+	return owned.KeyElement(keys...)
+}
+
+// insert adds a field to a set. For an item by one key, it also adds the field of the merge key.
+func insert(set *owned.Set, path fieldpath.Path) {
+	elements := make(owned.Path, len(path), len(path)+1)
 	for i := range path {
-		steps[i] = setStepOf(path[i])
+		elements[i] = elementOf(path[i])
 	}
-	s.insert(steps)
+	set.Insert(elements)
 	if key, _, ok := path[len(path)-1].Item(); ok {
-		s.insert(append(steps, setStep{'f', key}))
+		set.Insert(append(elements, owned.FieldNameElement(key)))
 	}
 }
 
-// encode returns the set as JSON. A member that has members within it holds "." for itself.
-func (s *fieldSet) encode() []byte {
-	if s.nodes == nil {
-		return []byte("{}")
+// newSets returns empty sets.
+func newSets(n int) []*owned.Set {
+	sets := make([]*owned.Set, n)
+	for i := range sets {
+		sets[i] = &owned.Set{}
 	}
-	return s.appendTo(make([]byte, 0, 24*len(s.nodes)), 0)
+	return sets
 }
 
-func (s *fieldSet) appendTo(b []byte, at int32) []byte {
-	n := &s.nodes[at]
-	b = append(b, '{')
-	if n.member && n.first != 0 {
-		b = append(b, `".":{},`...)
-	}
-	sorted := true
-	for child := n.first; child != 0; child = s.nodes[child].next {
-		next := s.nodes[child].next
-		sorted = sorted && (next == 0 || s.nodes[child].compare(s.nodes[next].setStep) < 0)
-	}
-	if sorted {
-		for child := n.first; child != 0; child = s.nodes[child].next {
-			b = s.appendChild(b, child)
-		}
-	} else {
-		var within []int32
-		for child := n.first; child != 0; child = s.nodes[child].next {
-			within = append(within, child)
-		}
-		slices.SortFunc(within, func(i, j int32) int {
-			return s.nodes[i].compare(s.nodes[j].setStep)
-		})
-		for _, child := range within {
-			b = s.appendChild(b, child)
-		}
-	}
-	if n.first != 0 {
-		b = b[:len(b)-1] // the comma
-	}
-	return append(b, '}')
-}
+// longestQuote limits the input that an error repeats, in bytes.
+const longestQuote = 128
 
-func (s *fieldSet) appendChild(b []byte, child int32) []byte {
-	b = append(b, '"', s.nodes[child].kind, ':')
-	b = append(appendEscaped(b, s.nodes[child].text), '"', ':')
-	return append(s.appendTo(b, child), ',')
-}
-
-// setStepOf converts a step of a path to FieldsV1.
-func setStepOf(step fieldpath.Step) setStep {
-	if name, ok := step.Field(); ok {
-		return setStep{'f', name}
+// shortened removes the middle of a long string.
+func shortened(text string) string {
+	if len(text) <= longestQuote {
+		return text
 	}
-	if key, ok := step.Key(); ok {
-		return setStep{'f', key}
-	}
-	if key, name, ok := step.Item(); ok {
-		value := quoted(name)
-		if _, isText := step.Keys()[0].Value.(string); !isText {
-			value = name
-		}
-		return setStep{'k', "{" + quoted(key) + ":" + value + "}"}
-	}
-	if element, ok := step.Element(); ok {
-		return setStep{'v', quoted(element)}
-	}
-	position, _ := step.Index()
-	return setStep{'i', strconv.Itoa(position)}
+	return strings.ToValidUTF8(text[:longestQuote/2], "") + "…" +
+		strings.ToValidUTF8(text[len(text)-longestQuote/2:], "")
 }
