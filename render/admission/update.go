@@ -21,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/kubeapi"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -251,7 +252,9 @@ func (c *checker) isUnchanged(old *checker) bool {
 // samePatches reports whether the patches are the same as in the old TrainJob. For overrides,
 // labels and annotations do not count.
 func (c *checker) samePatches(old *checker) bool {
-	if was, is := old.in.Layers, c.in.Layers; c.job.release.Overrides != release.RuntimePatches {
+	if c.job.release.Overrides != release.RuntimePatches {
+		var none legacy.Overrides
+		was, is := cmp.Or(old.in.Layers, &none), cmp.Or(c.in.Layers, &none)
 		return equality.Semantic.DeepEqual(was.PodSpecOverrides, is.PodSpecOverrides) &&
 			equality.Semantic.DeepEqual(was.PodTemplateOverrides, is.PodTemplateOverrides)
 	}
