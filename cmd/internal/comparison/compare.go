@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -203,10 +204,8 @@ func (c *Comparison) object(job string, old, new *Object) (*ObjectDiff, error) {
 	case new == nil:
 		o.State, o.old = stateRemoved, old.Object
 	default:
-		o.old, o.new = old.Object, new.Object
-		changes, err := diff.Compare(o.old, o.new, diff.Options{})
-		if err != nil || len(changes) == 0 {
-			return nil, err
+		if o.old, o.new = old.Object, new.Object; reflect.DeepEqual(o.old, o.new) {
+			return nil, nil
 		}
 	}
 	var err error
@@ -226,6 +225,9 @@ func (c *Comparison) object(job string, old, new *Object) (*ObjectDiff, error) {
 		return o, err
 	}
 	changes, err := diff.Compare(o.old, o.new, opts)
+	if err != nil || len(changes) == 0 {
+		return nil, err
+	}
 	changes.Attribute(o.before, o.after)
 	var parts []any
 	for _, change := range changes {
@@ -235,7 +237,7 @@ func (c *Comparison) object(job string, old, new *Object) (*ObjectDiff, error) {
 			owners(f.After))
 	}
 	o.alike = o.alikeWith(job, parts)
-	return o, err
+	return o, nil
 }
 
 // options returns the options for the lines of an object.

@@ -127,7 +127,7 @@ type Options struct {
 // It returns an error for a nil object, for two different types, and for an object without an
 // encoding. An object on one side only is created or removed, so there is nothing to compare.
 func Compare(old, new any, opts Options) (Changes, error) {
-	s, err := newSides(old, new, opts, decode)
+	s, err := newSides(old, new, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func TestCompare_Invalid(t *testing.T) {
 		{"nothing new", &corev1.Pod{}, nil,
 			"diff: there is no new object to compare with; an object that is on one side only is " +
 				"created or removed"},
-		{"no object", "a", "b", "diff: the old object: a string is not an object"},
+		{"no object", "a", "b", "diff: the old object: object 1, a string: it is no object"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := diff.Compare(tc.old, tc.new, diff.Options{}); err == nil ||
@@ -169,9 +169,5 @@ func TestCompare_RecursiveType(t *testing.T) {
 	if len(changes) != 1 || changes[0].Kind != diff.Added ||
 		changes[0].Path.String() != `.children[name="b"].next` {
 		t.Errorf("Compare() = %+v, want next of b added", changes)
-	}
-	old.Next = old
-	if _, err := diff.Compare(old, changed, diff.Options{}); err == nil {
-		t.Error("Compare(a value that contains itself) = no error, want one")
 	}
 }

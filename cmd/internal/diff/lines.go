@@ -41,7 +41,7 @@ type Line struct {
 // together. Either object may be nil. As package manifest does, it omits the status and empty
 // structs without information. It returns errors as Compare does, except for nil.
 func Lines(old, new any, opts Options) ([]Line, error) {
-	s, err := newSides(old, new, opts, decodePrinted)
+	s, err := newSides(old, new, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ const (
 // returns errors as Lines does.
 func Mask(old, new any, opts Options) (maskedOld, maskedNew any, err error) {
 	opts.Mask = true
-	s, err := newSides(old, new, opts, decodePrinted)
+	s, err := newSides(old, new, opts)
 	return s.old, s.new, err
 }
 

@@ -93,7 +93,7 @@ func ownersOf(t *testing.T) func(iter.Seq2[fieldpath.Path, []merge.Claim], error
 		if err != nil {
 			t.Fatal(err)
 		}
-		return diff.OwnersOfFields(fields, nil)
+		return diff.OwnersOfFields(fields)
 	}
 }
 

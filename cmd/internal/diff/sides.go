@@ -2,7 +2,6 @@ package diff
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"sync"
@@ -24,9 +23,8 @@ type sides struct {
 	old, new any
 }
 
-// newSides reads two objects with a decoder: decode for a comparison, decodePrinted for output.
-func newSides(old, new any, opts Options,
-	decode func(any, reflect.Type) (any, error)) (sides, error) {
+// newSides reads two objects.
+func newSides(old, new any, opts Options) (sides, error) {
 	var s sides
 	oldType, newType := typeOf(old), typeOf(new)
 	if oldType != nil && newType != nil && oldType != newType {
@@ -113,24 +111,9 @@ func schemaOf(t reflect.Type) *schema.Type {
 	}
 }
 
-// decode returns the object as encoding/json decodes its own output, without nulls.
+// decode returns the object as package manifest writes it, without nulls. The output has no status,
+// and no empty structs without information, such as a container's resources.
 func decode(object any, t reflect.Type) (any, error) {
-	if t == nil {
-		return nil, nil
-	}
-	value, err := decodeValue(object)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := value.(map[string]any); !ok {
-		return nil, fmt.Errorf("a %s is not an object", t)
-	}
-	return value, nil
-}
-
-// decodePrinted returns the object as package manifest writes it. The output has no status, and no
-// empty structs without information, such as a container's resources.
-func decodePrinted(object any, t reflect.Type) (any, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -138,20 +121,8 @@ func decodePrinted(object any, t reflect.Type) (any, error) {
 	if err := manifest.Encode(&b, manifest.JSON, object); err != nil {
 		return nil, err
 	}
-	return decodeText(b.Bytes())
-}
-
-func decodeValue(v any) (any, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return decodeText(data)
-}
-
-func decodeText(data []byte) (any, error) {
 	var value any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &value); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(b.Bytes(), &value); err != nil {
 		return nil, err
 	}
 	dropNulls(value)

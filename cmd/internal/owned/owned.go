@@ -50,7 +50,6 @@ func Children(js *jobset.JobSet, known *merge.History,
 	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) {
 		return render.OwnersOfChildren(js, known, opts)
 	})
-	var last *diff.Owners // a Pod's owners resemble the owners of the previous Pod
 	return func(child any) (*diff.Owners, error) {
 		job, isJob := child.(*batchv1.Job)
 		pod, isPod := child.(*corev1.Pod)
@@ -73,7 +72,6 @@ func Children(js *jobset.JobSet, known *merge.History,
 		if err != nil {
 			return nil, err
 		}
-		last = diff.OwnersOfFields(fields, last)
-		return last, nil
+		return diff.OwnersOfFields(fields), nil
 	}
 }

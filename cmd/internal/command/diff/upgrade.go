@@ -350,7 +350,7 @@ func ownersFromCauses(fields map[string]causedField) *diff.Owners {
 				return
 			}
 		}
-	}, nil)
+	})
 }
 
 // differingFields returns the fields that differ, by object and name.
