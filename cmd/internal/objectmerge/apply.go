@@ -45,11 +45,7 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	var found finding.List
 	if m.typ == option.StrategicType {
 		base, _ := m.base.Fields() // an error is that of the merge
-		inputs := []inputValue{{value: base}}
-		for i := range m.patches {
-			inputs = append(inputs, inputValue{&m.patches[i], m.patches[i].fields})
-		}
-		found = itemCheck{m}.items(out.Type, out.Fields, nil, inputs)
+		found = itemCheck{m, base, lookup{}}.items(out.Type, out.Fields, nil)
 	}
 	for _, note := range out.Notes {
 		f := finding.Finding{Severity: finding.Error, Object: m.ID, Path: note.Path,

@@ -65,32 +65,19 @@ func duplicateSeverity(item reflect.Type) finding.Severity {
 }
 
 // itemCheck checks the items of a merged object by their keys in the API.
-type itemCheck struct{ *Object }
-
-// inputValue is a value of the base or of a patch.
-type inputValue struct {
-	patch *Patch // nil for the base
-	value any
+type itemCheck struct {
+	*Object
+	base   any
+	values lookup
 }
 
 // items reports items with the same keys, and items that the merge has dropped, if a patch has one.
-// The inputs are the values that the base and the patches set here.
-func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path,
-	inputs []inputValue) (found finding.List) {
+func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path) (found finding.List) {
 	if list, ok := value.([]any); ok && t.KeyField() != nil {
-		found = c.list(t, list, path, inputs)
-	}
-	within := map[fieldpath.Step][]inputValue{}
-	for _, in := range inputs {
-		eachPart(t, in.value, nil, func(_ *schema.Type, part any, at fieldpath.Path) {
-			// the first of its key
-			if known := within[at[0]]; len(known) == 0 || known[len(known)-1].patch != in.patch {
-				within[at[0]] = append(known, inputValue{in.patch, part})
-			}
-		})
+		found = c.list(t, list, path)
 	}
 	eachPart(t, value, path, func(t *schema.Type, part any, at fieldpath.Path) {
-		found = append(found, c.items(t, part, at, within[at[len(at)-1]])...)
+		found = append(found, c.items(t, part, at)...)
 	})
 	return found
 }
@@ -127,8 +114,7 @@ type patchItem struct {
 }
 
 // list checks one list.
-func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path,
-	inputs []inputValue) (found finding.List) {
+func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found finding.List) {
 	merged, double := map[string]bool{}, []merge.Object(nil)
 	for _, item := range list {
 		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
@@ -151,14 +137,18 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path,
 		key := mergeKeyOf(t, object)
 		objects, places[key] = append(objects, object), append(places[key], len(objects))
 	}
-	for _, in := range inputs {
-		items, _ := in.value.([]any)
+	items, _ := c.values.at(c.base, path).([]any)
+	for _, item := range items {
+		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
+			add(object)
+		}
+	}
+	for p := range c.patches {
+		items, _ := c.values.at(c.patches[p].fields, path).([]any)
 		for n, item := range items {
 			object, ok := item.(merge.Object)
 			switch {
 			case !ok || object[t.Key] == nil:
-			case in.patch == nil:
-				add(object)
 			case object["$patch"] == "replace":
 				objects = nil
 				clear(places)
@@ -168,7 +158,7 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path,
 				}
 				delete(places, mergeKeyOf(t, object))
 			default:
-				at := patchItem{in.patch, n, object[second.name] != nil}
+				at := patchItem{&c.patches[p], n, object[second.name] != nil}
 				patched[keysText(t, object)] = at
 				if at.isClear {
 					byMergeKey[mergeKeyOf(t, object)] = at
