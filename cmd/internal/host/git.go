@@ -159,13 +159,7 @@ func Untracked(dir string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return listed(dir, "--others")
-}
-
-// listed returns the files below a directory of a working tree that git lists, without ignored
-// files.
-func listed(dir string, which ...string) (names []string, err error) {
-	listing, err := git(dir, append([]string{"ls-files", "-z", "--exclude-standard"}, which...)...)
+	listing, err := git(dir, "ls-files", "-z", "--exclude-standard", "--others")
 	if err != nil {
 		return nil, fmt.Errorf("the files of %s cannot be listed: %w", dir, err)
 	}
@@ -174,7 +168,7 @@ func listed(dir string, which ...string) (names []string, err error) {
 			names = append(names, name)
 		}
 	}
-	return slices.Compact(names), nil // an unmerged file has several entries
+	return names, nil
 }
 
 // list parses the output of ls-tree: mode, type and hash, a tab and the path, each ended by a NUL.

@@ -19,8 +19,8 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Files          fs.FS
-	// interruptions are the signals to wait for during work that can be undone; nil waits for none.
-	interruptions interruptions
+	// signals are nil for a program that handles none.
+	signals *signals
 	// Env reads the environment. Nil stands for an empty one.
 	Env func(string) string
 	// Clock and Terminal control the progress display: the time, and whether standard error is a
@@ -37,8 +37,8 @@ type Program struct {
 // New returns the program of this process. From then on, signals end the process.
 func New() *Program {
 	return &Program{
-		interruptions: catchSignals(),
-		Stdin:         os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Files: Files{},
+		signals: catchSignals(),
+		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Files: Files{},
 		Env:   os.Getenv,
 		Clock: time.Now, Terminal: isTerminal(os.Stderr),
 		Size: hostTerminal,

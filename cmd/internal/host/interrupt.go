@@ -25,38 +25,12 @@ func (i Interrupted) Status() int {
 	return exit.Failed
 }
 
-// interruptions are the signals that stop a run during work that can be undone. At other times, and
-// on a second signal, they end the program at once.
-type interruptions interface {
-	// listen starts to wait for signals. came returns the first signal as an error, or nil. end
-	// ends the waiting.
-	listen() (came func() error, end func())
-	// clean has a function called before a signal ends the program. forget takes it back.
-	clean(up func()) (forget func())
-}
-
-// Listen waits for the program's interruptions, if it has any. The function came returns the first
-// one or nil. The function end ends the waiting.
-func (p *Program) Listen() (came func() error, end func()) {
-	if p.interruptions == nil {
-		return func() error { return nil }, func() {}
-	}
-	return p.interruptions.listen()
-}
-
-// CleanUp calls a function before a signal ends the program. The function forget takes it back.
-func (p *Program) CleanUp(up func()) (forget func()) {
-	if p.interruptions == nil {
-		return func() {}
-	}
-	return p.interruptions.clean(up)
-}
-
-// signals are the machine's interruptions.
+// signals are the signals that a program handles. During work that can be undone they stop the run.
+// At other times, and on a second signal, they end the program at once.
 type signals struct {
 	mu        sync.Mutex
 	listening bool
-	first     *Interrupted // the first signal since listen
+	first     *Interrupted // the first signal since Listen
 	cleaners  []*func()
 }
 
@@ -64,7 +38,7 @@ type signals struct {
 // ignores, as nohup does.
 func catchSignals() *signals {
 	s, c := &signals{}, make(chan os.Signal, 2)
-	for _, one := range ending() {
+	for _, one := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(one) {
 			signal.Notify(c, one)
 		}
@@ -89,7 +63,13 @@ func (s *signals) handle(i Interrupted) {
 	s.first = &i
 }
 
-func (s *signals) listen() (came func() error, end func()) {
+// Listen waits for signals, if the program handles any. The function came returns the first one as
+// an error, or nil. The function end ends the waiting.
+func (p *Program) Listen() (came func() error, end func()) {
+	s := p.signals
+	if s == nil {
+		return func() error { return nil }, func() {}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listening = true
@@ -108,7 +88,12 @@ func (s *signals) listen() (came func() error, end func()) {
 	}
 }
 
-func (s *signals) clean(up func()) (forget func()) {
+// CleanUp calls a function before a signal ends the program. The function forget takes it back.
+func (p *Program) CleanUp(up func()) (forget func()) {
+	s := p.signals
+	if s == nil {
+		return func() {}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cleaners = append(s.cleaners, &up)
