@@ -69,8 +69,8 @@ type Field struct {
 	// Children are the fields directly within it, in the order of the object.
 	Children []*Field
 
-	step  fieldpath.Step
-	index map[fieldpath.Step]*Field // of Children, if there are many
+	step   fieldpath.Step
+	byStep map[fieldpath.Step]*Field // the Children
 }
 
 // New returns the Object of an API object. The argument history yields the object's fields with
@@ -128,10 +128,13 @@ var jobTemplate = fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("repli
 // getOrCreate returns the field at a path within f, and creates a missing one.
 func (f *Field) getOrCreate(path fieldpath.Path) *Field {
 	for i := range path {
-		child := f.child(path[i])
+		child := f.byStep[path[i]]
 		if child == nil {
 			child = &Field{Path: path[: i+1 : i+1], step: path[i]}
-			f.add(child)
+			if f.Children = append(f.Children, child); f.byStep == nil {
+				f.byStep = map[fieldpath.Step]*Field{}
+			}
+			f.byStep[child.step] = child
 		}
 		f = child
 	}
@@ -141,38 +144,9 @@ func (f *Field) getOrCreate(path fieldpath.Path) *Field {
 // at returns the field at a path within f, or nil.
 func (f *Field) at(path fieldpath.Path) *Field {
 	for i := 0; i < len(path) && f != nil; i++ {
-		f = f.child(path[i])
+		f = f.byStep[path[i]]
 	}
 	return f
-}
-
-// fewest is the number of children that justifies an index.
-const fewest = 8
-
-func (f *Field) add(child *Field) {
-	f.Children = append(f.Children, child)
-	switch {
-	case f.index != nil:
-		f.index[child.step] = child
-	case len(f.Children) == fewest:
-		f.index = make(map[fieldpath.Step]*Field, 2*fewest)
-		for _, c := range f.Children {
-			f.index[c.step] = c
-		}
-	}
-}
-
-// child returns the child at the step, or nil.
-func (f *Field) child(step fieldpath.Step) *Field {
-	if f.index != nil {
-		return f.index[step]
-	}
-	for _, child := range f.Children {
-		if child.step == step {
-			return child
-		}
-	}
-	return nil
 }
 
 // contested reports whether two managers claim different values.
@@ -246,22 +220,29 @@ func (f *Field) Overrides() bool {
 
 // All yields the field and every field within it that has claims, in the order of the object.
 func (f *Field) All() iter.Seq[*Field] {
-	return func(yield func(*Field) bool) { f.all(yield) }
-}
-
-func (f *Field) all(yield func(*Field) bool) bool {
-	if f == nil {
-		return true
-	}
-	if f.Claims != nil && !yield(f) {
-		return false
-	}
-	for _, child := range f.Children {
-		if !child.all(yield) {
-			return false
+	return func(yield func(*Field) bool) {
+		for field := range f.each() {
+			if field.Claims != nil && !yield(field) {
+				return
+			}
 		}
 	}
-	return true
+}
+
+// each yields the field and every field within it, in the order of the object.
+func (f *Field) each() iter.Seq[*Field] {
+	return func(yield func(*Field) bool) {
+		if f == nil || !yield(f) {
+			return
+		}
+		for _, child := range f.Children {
+			for inner := range child.each() {
+				if !yield(inner) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Fields yields every field of the object that has claims.

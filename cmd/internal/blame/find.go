@@ -98,14 +98,11 @@ func (e *UnsetField) Error() string {
 // endingIn returns the fields of the object whose paths end with this one.
 func (o *Object) endingIn(path fieldpath.Path) []*Field {
 	s := search{path: path}
-	var walk func(f *Field)
-	walk = func(f *Field) {
-		for _, child := range f.Children {
-			s.match(child, 0)
-			walk(child)
+	for f := range o.root.each() {
+		if f != o.root {
+			s.match(f, 0)
 		}
 	}
-	walk(o.root)
 	return s.found
 }
 
@@ -230,24 +227,17 @@ func stepName(step fieldpath.Step) string {
 func (o *Object) named(step fieldpath.Step) []fieldpath.Path {
 	name, _ := step.Field()
 	var names []string
-	var walk func(f *Field, visit func(*Field))
-	walk = func(f *Field, visit func(*Field)) {
-		for _, child := range f.Children {
-			visit(child)
-			walk(child, visit)
-		}
-	}
-	walk(o.root, func(f *Field) {
+	for f := range o.root.each() {
 		if field, ok := f.step.Field(); ok && !slices.Contains(names, field) {
 			names = append(names, field)
 		}
-	})
+	}
 	near := nearest.To(name, names)
 	var found []fieldpath.Path
-	walk(o.root, func(f *Field) {
+	for f := range o.root.each() {
 		if field, ok := f.step.Field(); ok && field == near && near != "" {
 			found = append(found, f.Path)
 		}
-	})
+	}
 	return found
 }
