@@ -169,7 +169,7 @@ func (m *Managed) own(i int, path fieldpath.Path, text string) {
 	field := m.byPath[text]
 	if field == nil {
 		field = &managedField{path: path}
-		field.positions, _ = m.walk(path)
+		field.positions = m.walk(path).positions
 		m.byPath[text] = field
 		m.fields = append(m.fields, field)
 	}
@@ -211,27 +211,50 @@ type managedList struct {
 	keys  string
 }
 
-// walk returns the value at a path, and the position of each item on the way. A field has position
-// 0.
-func (m *Managed) walk(path fieldpath.Path) (places []int32, value any) {
-	places, value = make([]int32, len(path)), m.Object
-	for i, step := range path {
-		switch v := value.(type) {
+// place is what the path of a field leads to in the object.
+type place struct {
+	positions []int32  // of the items on the way; 0 for a field
+	keys      []string // of the steps: the name of a field, or the position of an item
+	value     any
+	exists    bool
+}
+
+// walk follows a path. A merge key matches as text or as a number.
+func (m *Managed) walk(path fieldpath.Path) place {
+	p := place{value: m.Object, exists: true}
+	for _, step := range path {
+		position, key := int32(0), step.String()
+		switch v := p.value.(type) {
 		case map[string]any:
-			name, _ := step.Name()
-			value = v[name]
+			key, _ = step.Name()
+			p.value, p.exists = v[key]
 		case []any:
-			place, ok := m.positionOf(v, step)
-			if places[i] = place; !ok {
-				places[i], value = int32(len(v)), nil
-			} else {
-				value = v[place]
+			position, p.exists = m.item(v, step)
+			key, p.value = strconv.Itoa(int(position)), nil
+			if p.exists {
+				p.value = v[position]
 			}
 		default:
-			value = nil
+			p.value, p.exists = nil, false
+		}
+		p.positions, p.keys = append(p.positions, position), append(p.keys, key)
+	}
+	return p
+}
+
+// item returns the position of an item, or that behind the list.
+func (m *Managed) item(list []any, step fieldpath.Step) (int32, bool) {
+	if i, ok := m.positionOf(list, step); ok {
+		return i, true
+	}
+	key, text, isItem := step.Item()
+	if number, err := strconv.ParseInt(text, 10, 64); isItem && err == nil {
+		if i, ok := m.positionOf(
+			list, fieldpath.ItemBy(fieldpath.ItemKey{Name: key, Value: number})); ok {
+			return i, true
 		}
 	}
-	return places, value
+	return int32(len(list)), false
 }
 
 // positionOf returns the position of an item.
@@ -282,7 +305,7 @@ func (m *Managed) IsWhole(f *blame.Field) bool {
 	if f.Claims == nil || f.Children != nil || f.Path[len(f.Path)-1].Keys() != nil {
 		return false
 	}
-	switch _, value := m.walk(f.Path); value := value.(type) {
+	switch value := m.walk(f.Path).value.(type) {
 	case map[string]any:
 		return len(value) > 0
 	case []any:
@@ -298,13 +321,13 @@ func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
 	if m.ownersWithin == nil {
 		m.indexOwners()
 	}
-	places, ok := m.resolvePath(path)
-	if !ok {
+	at := m.walk(path)
+	if !at.exists {
 		return nil
 	}
-	own := m.ownersWithin[pathKey(places)]
-	for n := len(places) - 1; n >= 0 && own == nil; n-- {
-		own = m.atomicOwners[pathKey(places[:n])]
+	own := m.ownersWithin[pathKey(at.keys)]
+	for n := len(at.keys) - 1; n >= 0 && own == nil; n-- {
+		own = m.atomicOwners[pathKey(at.keys[:n])]
 	}
 	var entries []Entry
 	for i, e := range m.Entries {
@@ -329,59 +352,16 @@ func (m *Managed) indexOwners() {
 		}
 	}
 	for i, field := range m.fields {
-		places, _ := m.resolvePath(field.path)
-		for n := range places {
-			add(m.ownersWithin, pathKey(places[:n]), field.claims)
+		keys := m.walk(field.path).keys
+		for n := range len(keys) + 1 {
+			add(m.ownersWithin, pathKey(keys[:n]), field.claims)
 		}
-		add(m.ownersWithin, pathKey(places), field.claims)
 		// The fields are in the order of the object: those within a field follow it.
 		if i+1 == len(m.fields) || !m.fields[i+1].path.HasPrefix(field.path) {
-			add(m.atomicOwners, pathKey(places), field.claims)
+			add(m.atomicOwners, pathKey(keys), field.claims)
 		}
 	}
 }
 
-// pathKey joins the result of resolvePath.
-func pathKey(places []string) string { return strings.Join(places, "\x00") }
-
-// resolvePath returns the name of each field of a path, and the position of each item. It returns
-// false if the object lacks the field.
-func (m *Managed) resolvePath(path fieldpath.Path) (places []string, ok bool) {
-	value := any(m.Object)
-	for _, step := range path {
-		switch v := value.(type) {
-		case map[string]any:
-			name, _ := step.Name()
-			places = append(places, name)
-			if value, ok = v[name]; !ok {
-				return places, false
-			}
-		case []any:
-			i := m.item(v, step)
-			if places = append(places, strconv.Itoa(i)); i < 0 {
-				return places, false
-			}
-			value = v[i]
-		default:
-			return append(places, step.String()), false
-		}
-	}
-	return places, true
-}
-
-// item returns the position of an item, or -1. A merge key matches as text or as a number.
-func (m *Managed) item(list []any, step fieldpath.Step) int {
-	if i, ok := m.positionOf(list, step); ok {
-		return int(i)
-	}
-	key, text, isItem := step.Item()
-	number, err := strconv.ParseInt(text, 10, 64)
-	if !isItem || err != nil {
-		return -1
-	}
-	if i, ok := m.positionOf(
-		list, fieldpath.ItemBy(fieldpath.ItemKey{Name: key, Value: number})); ok {
-		return int(i)
-	}
-	return -1
-}
+// pathKey joins the keys of a place.
+func pathKey(keys []string) string { return strings.Join(keys, "\x00") }
