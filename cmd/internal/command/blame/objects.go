@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/blameview"
@@ -22,6 +25,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // blameAll returns the blamed objects of all TrainJobs of the inputs.
@@ -213,16 +217,22 @@ type blamer struct {
 	found func(finding.List) // receives the findings on Jobs and Pods
 }
 
-func (b blamer) objects() ([]blameview.Blamed, error) {
-	if b.flags.For == option.ForRuntime {
-		return b.runtime()
-	}
+func (b blamer) objects() (objects []blameview.Blamed, err error) {
 	js := b.out.JobSet
-	if b.flags.To == "jobset" {
-		o, err := blame.New(js, runtimepatch.JobSetTemplate(), b.out.History.All(), b.opts)
-		return []blameview.Blamed{
-			{ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace,
-				Name: js.Name}, Object: o}}, err
+	switch {
+	case b.flags.For == option.ForRuntime:
+		made, _, err := b.in.Derived(b.j)
+		if made == nil || err != nil {
+			return nil, err
+		}
+		t, history, locate := b.in.SourceOf(b.j).History()
+		b.opts.Locate = func(c merge.Claim) []merge.Claim { return []merge.Claim{locate(c)} }
+		err = b.add(&objects, made, made.GetKind(), t, history)
+		return objects, err
+	case b.flags.To == "jobset":
+		err := b.add(&objects, js, workspace.JobSetKind, runtimepatch.JobSetTemplate(),
+			b.out.History.All())
+		return objects, err
 	}
 	made, err := render.Jobs(js, b.pods.JobsOptions)
 	switch {
@@ -239,7 +249,6 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 	if b.flags.To == "jobs" {
 		return b.jobs(made, owners)
 	}
-	var objects []blameview.Blamed
 	for pod, err := range render.Pods(js, b.pods) {
 		if err != nil {
 			return nil, exit.Usage(err)
@@ -249,38 +258,31 @@ func (b blamer) objects() ([]blameview.Blamed, error) {
 				fmt.Errorf("more than %d Pods: select some with --job=JOB/INDEX", maxBlamed))
 		}
 		history, err := owners.Pod(pod)
+		if err == nil {
+			err = b.add(&objects, pod, "Pod", blame.PodType(), history)
+		}
 		if err != nil {
 			return nil, err
 		}
-		o, err := blame.New(pod, blame.PodType(), history, b.opts)
-		if err != nil {
-			return nil, err
-		}
-		objects = append(
-			objects, blameview.Blamed{
-				ID: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace,
-					Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, Object: o})
+		objects[len(objects)-1].ID.Name = cmp.Or(pod.Spec.Hostname, pod.GenerateName)
 	}
 	return objects, nil
 }
 
-// runtime returns the runtime that extended patches make, if there are any.
-func (b blamer) runtime() ([]blameview.Blamed, error) {
-	made, _, err := b.in.Derived(b.j)
-	if made == nil || err != nil {
-		return nil, err
+// add blames one object.
+func (b blamer) add(to *[]blameview.Blamed, object metav1.Object, kind string, t *schema.Type,
+	history iter.Seq2[fieldpath.Path, []merge.Claim]) error {
+	o, err := blame.New(object, t, history, b.opts)
+	if err != nil {
+		return err
 	}
-	t, history, locate := b.in.SourceOf(b.j).History()
-	b.opts.Locate = func(c merge.Claim) []merge.Claim { return []merge.Claim{locate(c)} }
-	o, err := blame.New(made, t, history, b.opts)
-	return []blameview.Blamed{
-		{ID: fieldpath.Object{Kind: made.GetKind(), Namespace: made.GetNamespace(),
-			Name: made.GetName()}, Object: o}}, err
+	id := fieldpath.Object{Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+	*to = append(*to, blameview.Blamed{ID: id, Object: o})
+	return nil
 }
 
 func (b blamer) jobs(out *render.JobsOutput,
-	owners *render.ChildOwners) ([]blameview.Blamed, error) {
-	var objects []blameview.Blamed
+	owners *render.ChildOwners) (objects []blameview.Blamed, err error) {
 	var names []string
 	for _, child := range slices.Concat(out.Jobs, out.Later) {
 		names = append(names, child.Job.Name)
@@ -292,17 +294,12 @@ func (b blamer) jobs(out *render.JobsOutput,
 				fmt.Errorf("more than %d Jobs: select one with --job", maxBlamed))
 		}
 		history, err := owners.Job(child.Job)
+		if err == nil {
+			err = b.add(&objects, child.Job, "Job", blame.JobType(), history)
+		}
 		if err != nil {
 			return nil, err
 		}
-		o, err := blame.New(child.Job, blame.JobType(), history, b.opts)
-		if err != nil {
-			return nil, err
-		}
-		objects = append(
-			objects, blameview.Blamed{
-				ID: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace,
-					Name: child.Job.Name}, Object: o})
 	}
 	if objects == nil && b.pods.Job != "" {
 		return nil, exit.Usage(

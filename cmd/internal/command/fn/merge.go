@@ -275,34 +275,29 @@ func (m *merger) readDefinitions() {
 		data, _ := json.Marshal(definition) // decoded JSON, which has no error
 		add(configFile, data)
 	}
-	named := map[string][]int{} // the ConfigMaps by their names, former ones as well
-	for i, item := range m.list.Items {
-		if id := item.ID(); id.APIVersion == "v1" && id.Kind == "ConfigMap" {
-			for _, name := range slices.Compact(
-				slices.Sorted(
-					slices.Values(
-						append(strings.Split(item.Annotation(formerNames), ","), id.Name)))) {
-				named[name] = append(named[name], i)
-			}
-		}
-	}
-	asked, read := map[string]bool{}, map[int]bool{}
+	exists := map[string]bool{} // the asked ConfigMaps, also by former names
 	for _, name := range m.ConfigMaps {
-		if asked[name] {
+		exists[name] = false
+	}
+	for i, item := range m.list.Items {
+		id, isAsked := item.ID(), false
+		if id.APIVersion != "v1" || id.Kind != "ConfigMap" {
 			continue
 		}
-		asked[name] = true
-		for _, i := range named[name] {
-			if read[i] {
-				continue
+		for _, name := range append(strings.Split(item.Annotation(formerNames), ","), id.Name) {
+			if _, ok := exists[name]; ok {
+				exists[name], isAsked = true, true
 			}
-			read[i] = true
-			data, _ := m.list.Items[i].Data()
+		}
+		if data, _ := item.Data(); isAsked {
 			for _, key := range slices.Sorted(maps.Keys(data)) {
 				add(itemFile(i), []byte(data[key]))
 			}
 		}
-		if named[name] == nil {
+	}
+	for _, name := range m.ConfigMaps {
+		if !exists[name] {
+			exists[name] = true
 			m.findings = append(m.findings, finding.Finding{
 				Code: codes.NoSchema, Severity: finding.Error,
 				Position: fieldpath.Position{File: configFile},
