@@ -166,7 +166,6 @@ render. The report then names the TrainJobs that do not render, and compares the
 
 func run(p *host.Program, flags diffFlags, args []string) error {
 	flags.Advisory = true
-	paint := flags.Color.Painter(p, p.Stdout)
 	opts, err := flags.options()
 	if err != nil {
 		return exit.Usage(err)
@@ -186,80 +185,49 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 			fmt.Fprintf(p.Stderr, "note: %s\n", basis)
 		}
 	}
-	return flags.end(p, c, findings, paint)
-}
-
-// end writes the findings and the comparison, also one of TrainJobs that do not render. If nothing
-// differs, standard error says what was compared.
-func (flags diffFlags) end(p *host.Program, c *comparison.Comparison, findings finding.List,
-	paint host.Painter) error {
-	err := report.WriteBeside(p.Stderr, findings, flags.reportOptions(p))
-	status := exit.Done
-	if err == nil {
-		status, err = writeDiff(p, c, flags, paint)
-	}
-	if err == nil && !c.Differs() && findings.Err() == nil {
-		_, err = fmt.Fprintln(p.Stderr, report.Line(c.Compared()))
-	}
-	return flags.outcome(status, findings, err)
-}
-
-// outcome returns the end of a comparison that is written: an error in writing, findings that are
-// errors, or differences.
-func (flags diffFlags) outcome(status int, findings finding.List, err error) error {
-	switch {
-	case err != nil:
+	beside := flags.Report(p, p.Stderr)
+	beside.Releases = []release.Release{*flags.Release.Or()}
+	if err := report.WriteBeside(p.Stderr, findings, beside); err != nil {
 		return err
+	}
+	if err := flags.write(p, c); err != nil {
+		return err
+	}
+	switch {
 	case findings.Err() != nil:
 		return exit.Status(exit.Failed)
-	case status != exit.Done && !flags.exitZero:
-		return exit.Status(status)
+	case !c.Differs():
+		_, err := fmt.Fprintln(p.Stderr, report.Line(c.Compared()))
+		return err
+	case flags.exitZero:
+		return nil
+	default:
+		return exit.Status(exitDiffers)
 	}
-	return nil
 }
 
-// reportOptions returns the options for the findings next to the report.
-func (flags *diffFlags) reportOptions(p *host.Program) report.Options {
-	opts := flags.Report(p, p.Stderr)
-	opts.Releases = []release.Release{*flags.Release.Or()}
-	return opts
-}
-
-// writeDiff writes the report, and returns the exit status.
-func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags,
-	paint host.Painter) (int, error) {
-	status := exit.Done
-	if c.Differs() {
-		status = exitDiffers
-	}
+// write writes the report. The file of --rest is empty if a comment shows all.
+func (flags diffFlags) write(p *host.Program, c *comparison.Comparison) error {
 	switch {
 	case flags.format == "json":
-		return status, c.WriteJSON(p.Stdout)
+		return c.WriteJSON(p.Stdout)
 	case flags.format == "html":
-		return status, c.WriteHTML(p.Stdout, p.Version())
-	case flags.format == "markdown" && flags.rest != "":
-		return status, writeComment(p, c, flags.rest)
-	case flags.format == "markdown":
-		return status, c.WriteMarkdown(p.Stdout, nil, "")
-	default:
-		return status, c.WriteText(p.Stdout, paint)
+		return c.WriteHTML(p.Stdout, p.Version())
+	case flags.format == "text":
+		return c.WriteText(p.Stdout, flags.Color.Painter(p, p.Stdout))
+	case flags.rest == "":
+		return c.WriteMarkdown(p.Stdout, nil, "")
 	}
-}
-
-// writeComment writes a comment, and what it lacks to a file. The file is empty if the comment
-// shows all.
-func writeComment(p *host.Program, c *comparison.Comparison, file string) error {
-	var rest bytes.Buffer
 	err := output.WriteAll(p, func(w *output.Writing) error {
-		if err := c.WriteMarkdown(p.Stdout, &rest, file); err != nil {
+		var rest bytes.Buffer
+		if err := c.WriteMarkdown(p.Stdout, &rest, flags.rest); err != nil {
 			return err
 		}
-		changes, err := w.In(filepath.Dir(file))
-		if err != nil {
-			return err
+		changes, err := w.In(filepath.Dir(flags.rest))
+		if err == nil {
+			changes.Put(filepath.Base(flags.rest), rest.Bytes())
 		}
-		changes.Put(filepath.Base(file), rest.Bytes())
-		return nil
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("--rest: %w", err)
@@ -316,90 +284,75 @@ func (flags *diffFlags) options() (render.Options, error) {
 }
 
 // readVersions returns the two versions that the command line names, each with the release whose
-// verdicts it has.
+// verdicts it has: two revisions, one input that releases tell apart, or OLD and NEW.
 func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
 	from, to, err := flags.releases()
 	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}
-	if slices.Contains(slices.Concat(args, flags.both()), "") {
-		return nil, nil,
-			exit.Usage(errors.New("an empty path: name a file, a directory, a glob or -"))
+	if err := flags.checkPaths(args, from != nil); err != nil {
+		return nil, nil, exit.Usage(err)
+	}
+	side := func(name string, paths []string) *revision.Side {
+		in := flags.Flags
+		in.Files = slices.Concat(paths, flags.Files)
+		return &revision.Side{Name: name, Files: p.Files, Flags: in}
 	}
 	switch {
 	case flags.git != "":
-		in := flags.Flags
-		in.Files = slices.Concat(args, flags.Files)
-		before, after, err := revision.Sides(p, flags.git, in)
+		before, after, err := revision.Sides(p, flags.git, side("", args).Flags)
 		if err != nil {
 			return nil, nil, err
 		}
 		old, new = unreadVersion(p, before), unreadVersion(p, after)
 	case from != nil && flags.old == "":
-		old, new, err = sameFiles(p, flags, args)
+		old, new = unreadVersion(p, side("", args)), unreadVersion(p, side("", args))
+		if slices.Contains(slices.Concat(args, flags.shared()), manifest.Stdin) {
+			data, err := io.ReadAll(p.Stdin)
+			if err != nil {
+				return nil, nil, err
+			}
+			old.source = again{p.Files, data}
+			new.source = old.source
+		}
 	default:
-		old, new, err = namedVersions(p, flags, args)
+		old, new = unreadVersion(p, side(args[0], args[:1])),
+			unreadVersion(p, side(strings.Join(args[1:], ", "), args[1:]))
+		old.root, new.root = args[0], args[1]
 	}
-	if err == nil && from != nil {
+	if from != nil {
 		old.as(from)
 		new.as(to)
-	}
-	return old, new, err
-}
-
-// sameFiles returns two versions of one input, which releases tell apart.
-func sameFiles(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
-	in := flags.Flags
-	if in.Files = slices.Concat(args, flags.Files); len(in.Files) == 0 {
-		return nil, nil,
-			exit.Usage(errors.New("nothing to compare: name files or directories with TrainJobs"))
-	}
-	side := &revision.Side{Files: p.Files, Flags: in}
-	old, new = unreadVersion(p, side), unreadVersion(p, side)
-	if slices.Contains(slices.Concat(args, flags.both()), manifest.Stdin) {
-		data, err := io.ReadAll(p.Stdin)
-		if err != nil {
-			return nil, nil, err
-		}
-		old.source = again{p.Files, data}
-		new.source = old.source
 	}
 	return old, new, nil
 }
 
-// namedVersions returns OLD and NEW.
-func namedVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
-	isNamed := flags.old != "" // and then NEW may be several paths
+// checkPaths returns an error for paths that name no two versions. Releases need none, and --old
+// names one: then NEW may be several paths.
+func (flags *diffFlags) checkPaths(args []string, hasReleases bool) error {
+	isNamed, shared := flags.old != "", flags.shared()
 	switch {
+	case slices.Contains(slices.Concat(args, shared), ""):
+		return errors.New("an empty path: name a file, a directory, a glob or -")
+	case flags.git != "" || hasReleases && !isNamed && len(args)+len(flags.Files) > 0:
+		return nil
+	case hasReleases && !isNamed:
+		return errors.New("nothing to compare: name files or directories with TrainJobs")
 	case isNamed && len(args) < 2:
-		return nil, nil,
-			exit.Usage(errors.New("--old compares OLD with NEW: name files or directories"))
+		return errors.New("--old compares OLD with NEW: name files or directories")
 	case !isNamed && len(args) != 2:
-		return nil, nil,
-			exit.Usage(fmt.Errorf(
-				"diff compares OLD with NEW, got %s; or compare paths with a revision: --git REV "+
-					"PATH", report.Count(len(args), "path")))
+		return fmt.Errorf("diff compares OLD with NEW, got %s; or compare paths with a revision: "+
+			"--git REV PATH", report.Count(len(args), "path"))
 	case args[0] == manifest.Stdin && slices.Contains(args[1:], manifest.Stdin):
-		return nil, nil,
-			exit.Usage(errors.New("standard input can be read once: use - as OLD or as NEW"))
-	case slices.Contains(flags.both(), manifest.Stdin):
-		return nil, nil,
-			exit.Usage(errors.New(
-				"-f, -r and --patch are read for both versions, and standard input can be read " +
-					"once: name a file"))
+		return errors.New("standard input can be read once: use - as OLD or as NEW")
+	case slices.Contains(shared, manifest.Stdin):
+		return errors.New("-f, -r and --patch are read for both versions, and standard input can " +
+			"be read once: name a file")
 	}
-	side := func(paths []string) *version {
-		in := flags.Flags
-		in.Files = slices.Concat(paths, flags.Files)
-		v := unreadVersion(
-			p, &revision.Side{Name: strings.Join(paths, ", "), Files: p.Files, Flags: in})
-		v.root = paths[0]
-		return v
-	}
-	return side(args[:1]), side(args[1:]), nil
+	return nil
 }
 
-// both returns the paths that both versions read.
-func (flags *diffFlags) both() []string {
+// shared returns the paths that both versions read.
+func (flags *diffFlags) shared() []string {
 	return slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles())
 }

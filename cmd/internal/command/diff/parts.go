@@ -3,12 +3,14 @@ package diff
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
@@ -60,7 +62,9 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 			}
 			err := all.Add(&before.Version, &after.Version,
 				func(old, new *comparison.Job) comparison.UpdateEffect {
-					return after.labeled(updates.updateEffect(after, old, new))
+					e := updates.updateEffect(after, old, new)
+					e.Findings = after.labeled(e.Findings)
+					return e
 				})
 			if err != nil {
 				return err
@@ -85,11 +89,20 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 	return all, codes.Distinct(findings), nil
 }
 
-// labeled adds the revision to the file names in an effect.
-func (v *version) labeled(f comparison.UpdateEffect) comparison.UpdateEffect {
-	v.in.Label(f.Findings)
-	v.prefix(f.Findings)
-	return f
+// rejectedByBoth returns the errors that no release lacks: those of no TrainJob, and of the
+// TrainJobs that both versions reject.
+func rejectedByBoth(before, after *version) finding.List {
+	errs := slices.Concat(before.otherErrors, after.otherErrors)
+	rejected := map[fieldpath.Object]bool{}
+	for _, j := range after.Jobs {
+		rejected[j.ID] = j.Rejected != nil
+	}
+	for _, j := range before.Jobs {
+		if rejected[j.ID] {
+			errs = append(errs, j.Rejected...)
+		}
+	}
+	return errs
 }
 
 // builds returns the version for its builds.

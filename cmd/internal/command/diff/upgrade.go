@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -328,7 +329,8 @@ func (s *step) objects(j workspace.Job, flags diffFlags) []comparison.Object {
 	if made.JobSet == nil {
 		return nil
 	}
-	return s.newJob(j, made, found, flags).Objects
+	job, _ := s.newJob(j, made, found, flags.to)
+	return job.Objects
 }
 
 // causedField is a changed field with its cause.
@@ -356,29 +358,23 @@ func ownersFromCauses(fields map[string]causedField) *diff.Owners {
 // differingFields returns the fields that differ, by object and name.
 func differingFields(old, new []comparison.Object) map[comparison.Key]map[string]fieldpath.Path {
 	out := map[comparison.Key]map[string]fieldpath.Path{}
-	of := map[comparison.Key]any{}
-	for _, o := range old {
-		of[o.Key] = o.Object
-	}
-	for _, o := range new {
-		before, found := of[o.Key]
-		delete(of, o.Key)
-		if !found {
-			out[o.Key] = map[string]fieldpath.Path{"": nil}
-			continue
-		}
-		changes, err := diff.Compare(before, o.Object, diff.Options{})
-		if err != nil || len(changes) == 0 {
-			continue // Compare of the comparison reports an error
-		}
-		out[o.Key] = map[string]fieldpath.Path{}
-		for _, c := range changes {
-			out[o.Key][c.Path.String()] = c.Path
-		}
-	}
-	for key := range of {
-		out[key] = map[string]fieldpath.Path{"": nil}
-	}
+	_ = comparison.Pairs(old, new, func(o *comparison.Object) comparison.Key { return o.Key },
+		func(before, after *comparison.Object) error {
+			if before == nil || after == nil {
+				out[cmp.Or(before, after).Key] = map[string]fieldpath.Path{"": nil}
+				return nil
+			}
+			// the comparison reports an error
+			changes, _ := diff.Compare(before.Object, after.Object, diff.Options{})
+			paths := map[string]fieldpath.Path{}
+			for _, c := range changes {
+				paths[c.Path.String()] = c.Path
+			}
+			if len(paths) > 0 {
+				out[after.Key] = paths
+			}
+			return nil
+		})
 	return out
 }
 

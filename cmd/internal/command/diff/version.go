@@ -3,7 +3,9 @@ package diff
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +29,7 @@ import (
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // version is one version of the inputs, with its rendered objects.
@@ -86,37 +89,33 @@ func (v *version) dump() *live.Dump {
 	return live.Read(v.source, v.flags, v.flags.Files...)
 }
 
-// render renders the version. It adds errors to the findings.
+// render renders the version, one broken TrainJob after the others: it hides none. A TrainJob has
+// the errors of its rendering, and those of reading that are about it. The other errors are kept in
+// otherErrors.
 func (v *version) render(ctx context.Context, flags diffFlags) {
-	spans := v.renderJobs(ctx, flags)
-	if flags.to != "jobset" {
-		for _, js := range v.in.JobSets {
-			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
-			objects, more := v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to)
-			v.findings = append(v.findings, more...)
-			v.Jobs = append(v.Jobs, comparison.Job{
-				ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace,
-					Name: js.Name},
-				Objects: objects,
-				Queue:   js.Labels[render.QueueLabel],
-				Input:   v.in, Source: workspace.Job{Document: js.Document},
-			})
-		}
-	}
-	for i := range v.Jobs {
-		v.Jobs[i].Build = v.in.Build()
-	}
-	v.label()
-	v.reject(spans)
-}
-
-// renderJobs renders the TrainJobs that were read, and takes those without errors in order. It
-// returns the findings of each one.
-func (v *version) renderJobs(ctx context.Context, flags diffFlags) (spans []span) {
 	v.TrainJobs, v.findings = len(v.in.Jobs), v.in.Findings
 	if v.release != nil {
 		v.TrainJobs += len(v.in.Rejected)
 		v.findings = v.unjudged()
+	}
+	v.findings = v.labeled(v.findings)
+	read, errsOf := v.findings.Where(isError), map[fieldpath.Object]finding.List{}
+	for _, f := range read {
+		errsOf[f.Object] = append(errsOf[f.Object], f)
+	}
+	known := map[fieldpath.Object]bool{} // the TrainJobs
+	var rejected []comparison.Job
+	add := func(j comparison.Job, found finding.List) {
+		found = v.labeled(found)
+		v.findings = append(v.findings, found...)
+		errs := append(found.Where(isError), errsOf[j.ID]...)
+		delete(errsOf, j.ID)
+		known[j.ID] = true
+		if len(errs) > 0 {
+			rejected = append(rejected, v.rejected(j.ID, j.Source, errs))
+		} else if j.Objects != nil {
+			v.Jobs = append(v.Jobs, j)
+		}
 	}
 	type made struct {
 		found finding.List
@@ -126,14 +125,76 @@ func (v *version) renderJobs(ctx context.Context, flags diffFlags) (spans []span
 		found, out := v.judge(ctx, v.in.Jobs[i])
 		return made{found, out}
 	}, func(i int, m made) {
-		from, j := len(v.findings), v.in.Jobs[i]
-		v.findings = append(v.findings, m.found...)
-		spans = append(spans, span{from, len(v.findings), j})
-		if m.out.JobSet != nil && m.found.Err() == nil {
-			v.Jobs = append(v.Jobs, v.newJob(j, m.out, m.found, flags))
+		if m.found.Err() != nil {
+			m.out = pipeline.Made{}
 		}
+		add(v.newJob(v.in.Jobs[i], m.out, m.found, flags.to))
 	})
-	return spans
+	for _, d := range v.in.Rejected {
+		add(comparison.Job{ID: v.in.ID(d), Source: workspace.Job{Document: d}}, nil)
+	}
+	v.otherErrors = read.Where(func(f finding.Finding) bool { return !known[f.Object] })
+	for _, js := range v.in.JobSets {
+		if flags.to == "jobset" {
+			break
+		}
+		j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
+		objects, found := v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to)
+		found = v.labeled(found)
+		v.findings = append(v.findings, found...)
+		v.otherErrors = append(v.otherErrors, found.Where(isError)...)
+		v.Jobs = append(v.Jobs, comparison.Job{
+			ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace,
+				Name: js.Name},
+			Build: v.in.Build(), Objects: objects, Queue: js.Labels[render.QueueLabel],
+			Input: v.in, Source: workspace.Job{Document: js.Document},
+		})
+	}
+	v.Jobs = append(v.Jobs, rejected...)
+}
+
+// rejected returns a TrainJob that the version does not render.
+func (v *version) rejected(id fieldpath.Object, source workspace.Job,
+	errs finding.List) comparison.Job {
+	errs = codes.Distinct(errs)
+	by := merge.Claim{Owner: runtimepatch.TrainJobLayer, Value: merge.Presence{},
+		Position: errs[0].Position}
+	return comparison.Job{
+		ID: id, Build: v.in.Build(), Rejected: errs,
+		RejectedBy: slices.Repeat([]merge.Claim{by}, len(errs)), Input: v.in, Source: source,
+	}
+}
+
+// addHidden adds the TrainJobs of the other version that errors hide in this one. An unreadable
+// file hides its TrainJobs, and a failed build hides all. They are not removed.
+func (v *version) addHidden(other *version) {
+	known := map[fieldpath.Object]bool{}
+	for _, j := range v.Jobs {
+		known[j.ID] = true
+	}
+	none := len(v.Jobs) == 0
+	for _, j := range other.Jobs {
+		if known[j.ID] || j.Source.Document == nil {
+			continue
+		}
+		file := other.relativePath(j.Source.Document.File)
+		errs := v.otherErrors.Where(func(f finding.Finding) bool {
+			return none || v.relativePath(strings.TrimPrefix(f.Position.File, v.side.Prefix)) == file
+		})
+		if len(errs) > 0 {
+			v.Jobs = append(v.Jobs, v.rejected(j.ID, workspace.Job{}, errs))
+		}
+	}
+}
+
+// relativePath returns the path of a file below OLD or NEW, or the path itself.
+func (v *version) relativePath(file string) string {
+	file = filepath.ToSlash(filepath.Clean(file))
+	root := filepath.ToSlash(filepath.Clean(v.side.Name))
+	if file == root {
+		return ""
+	}
+	return strings.TrimPrefix(file, root+"/")
 }
 
 // setOptions sets the options for a JobSet and for its children in the form that the flags ask for.
@@ -150,23 +211,24 @@ func (v *version) setOptions(flags diffFlags, opts render.Options) {
 	v.opts = opts
 }
 
-// newJob returns the objects of a TrainJob that the flags ask for. A release makes none of a
-// TrainJob that it leaves to another controller.
+// newJob returns a TrainJob with the objects that the flags ask for, and what rendering it reports.
+// A release makes no object of a TrainJob that it leaves to another controller. The objects are nil
+// if it is not rendered.
 func (v *version) newJob(j workspace.Job, out pipeline.Made, found finding.List,
-	flags diffFlags) comparison.Job {
+	to string) (comparison.Job, finding.List) {
 	job := comparison.Job{
-		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
+		ID: render.ObjectOf(j.TrainJob), Build: v.in.Build(), Runtime: render.RuntimeOf(j.TrainJob),
 		Queue: j.Labels[render.QueueLabel], Input: v.in, Source: j,
 	}
 	switch {
+	case out.JobSet == nil:
 	case v.release != nil && v.release.ManagedBy && found.Of(codes.ManagedByOther) != nil:
 		job.Objects = []comparison.Object{}
 	default:
-		var more finding.List
-		job.Objects, more = v.objectsOf(j, out, flags.to)
-		v.findings = append(v.findings, more...)
+		objects, more := v.objectsOf(j, out, to)
+		job.Objects, found = append([]comparison.Object{}, objects...), append(found, more...)
 	}
-	return job
+	return job, found
 }
 
 // objectsOf returns the objects of a TrainJob or of a JobSet that the flags ask for, and what
@@ -192,21 +254,18 @@ func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[com
 	return reached
 }
 
-// label names the build and the revision in the findings.
-func (v *version) label() {
-	v.in.Label(v.findings)
-	v.prefix(v.findings)
-}
-
-// prefix adds the revision to the file names in findings.
-func (v *version) prefix(found finding.List) {
+// labeled returns findings that name the build, and the revision in file names.
+func (v *version) labeled(found finding.List) finding.List {
+	found = slices.Clone(found)
+	v.in.Label(found)
 	for i := range found {
 		f := &found[i]
-		f.Position = v.at(f.Position)
+		f.Position, f.Claims = v.at(f.Position), slices.Clone(f.Claims)
 		for c := range f.Claims {
 			f.Claims[c].Position = v.at(f.Claims[c].Position)
 		}
 	}
+	return found
 }
 
 func (v *version) at(p fieldpath.Position) fieldpath.Position {
