@@ -1,26 +1,15 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
-	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
-
-// blameStdin runs blame on an object of standard input.
-func blameStdin(object string, args ...string) (status int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(object), Stdout: &out, Stderr: &errs,
-		Files: host.Files{}}
-	status = runLine(&p, append([]string{"blame", "-f", "-"}, args...))
-	return status, out.String(), errs.String()
-}
 
 // liveDeployment returns the Deployment of the script.
 func liveDeployment(t *testing.T) string {
@@ -62,7 +51,7 @@ func TestBlameManaged_Limits(t *testing.T) {
 			"TW100: the paths of the managed fields exceed 64 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			status, stdout, stderr := blameStdin(object(tc.levels, tc.fields))
+			status, stdout, stderr := ran(object(tc.levels, tc.fields), "blame", "-f", "-")
 			if status != tc.status || !strings.Contains(stdout+stderr, tc.want) {
 				t.Errorf("blame = status %d, want %d and %q\n%.2000s", status, tc.status, tc.want,
 					stderr)
@@ -77,7 +66,7 @@ func TestBlameManaged_Hostile(t *testing.T) {
 		{"manager": "::error::\u001b[1m", "operation": "\u202e", "time": "\u0007", "subresource": "\u001b", "fieldsV1": {"f:\u001b[1m": {}, "v:\"\\u001b\"": {}}},
 		{"manager": "m", "fieldsType": "\u001b[1m"}, {"manager": "m", "fieldsV1": {"\u001b[1m": {}}}, "\u001b"]}}`
 	for _, args := range [][]string{nil, {"-o", "json"}, {`["\x1b[1m"]`}, {"x"}} {
-		_, stdout, stderr := blameStdin(object, args...)
+		_, stdout, stderr := ran(object, append([]string{"blame", "-f", "-"}, args...)...)
 		format := ""
 		if len(args) == 2 {
 			format = "json"

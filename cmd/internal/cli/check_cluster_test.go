@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
@@ -31,13 +29,10 @@ type checkedFinding struct {
 // checkPaths runs check as a program would, and reads its JSON.
 func checkPaths(t *testing.T, args ...string) checked {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-		Files: host.Files{}}
-	status := runLine(&p, append([]string{"check", "-o", "json"}, args...))
+	status, stdout, stderr := ran("", append([]string{"check", "-o", "json"}, args...)...)
 	var report struct{ Findings []checkedFinding }
-	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
-		t.Fatalf("%q: status %d: %v\n%s%s", args, status, err, stdout.String(), stderr.String())
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
+		t.Fatalf("%q: status %d: %v\n%s%s", args, status, err, stdout, stderr)
 	}
 	return checked{status, report.Findings}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -26,9 +25,6 @@ import (
 
 // TestEveryCommandHasExamples asks every command, also a future one, for its help.
 func TestEveryCommandHasExamples(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-		Files: host.Files{}}
 	var commands [][]string
 	var collect func(cmd *cobra.Command, path []string)
 	collect = func(cmd *cobra.Command, path []string) {
@@ -37,17 +33,15 @@ func TestEveryCommandHasExamples(t *testing.T) {
 			collect(c, append(path[:len(path):len(path)], c.Name()))
 		}
 	}
-	collect(Root(&p, nil), nil)
+	collect(Root(&host.Program{}, nil), nil)
 	if len(commands) < 8 {
 		t.Errorf("only %d commands: %q", len(commands), commands)
 	}
 	for _, path := range commands {
-		stdout.Reset()
-		stderr.Reset()
-		if status := runLine(&p, append(path, "--help")); status != exit.Done || stderr.Len() > 0 {
-			t.Errorf("%q: status %d, %s", path, status, stderr.String())
+		status, text, stderr := ran("", append(path, "--help")...)
+		if status != exit.Done || stderr != "" {
+			t.Errorf("%q: status %d, %s", path, status, stderr)
 		}
-		text := stdout.String()
 		_, examples, ok := strings.Cut(text, "\nExamples:\n")
 		if first, _, _ := strings.Cut(examples, "\n\n"); len(path) > 0 &&
 			(!ok || !strings.Contains(first, "trainweld")) {
@@ -77,20 +71,17 @@ func TestEveryCommandHasExamples(t *testing.T) {
 // TestHelp_MostUsedFlags: all of the help of a command with many flags begins with five of them. It
 // shows each flag once, in 80 columns.
 func TestHelp_MostUsedFlags(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-		Files: host.Files{}}
-	for _, cmd := range Root(&p, nil).Commands() {
-		stdout.Reset()
-		if status := runLine(&p, []string{cmd.Name(), "--help-all"}); status != exit.Done {
-			t.Fatalf("%s: status %d, %s", cmd.Name(), status, stderr.String())
+	for _, cmd := range Root(&host.Program{}, nil).Commands() {
+		status, stdout, stderr := ran("", cmd.Name(), "--help-all")
+		if status != exit.Done {
+			t.Fatalf("%s: status %d, %s", cmd.Name(), status, stderr)
 		}
-		if n := strings.Count(stdout.String(), "\n"); n > fullScreens {
+		if n := strings.Count(stdout, "\n"); n > fullScreens {
 			t.Errorf("all of the help of %s has %d lines, want at most %d", cmd.Name(), n,
 				fullScreens)
 		}
 		_, text, _ := strings.Cut(
-			strings.ReplaceAll(stdout.String(), "\nMost used flags:\n", "\nFlags:\n"), "\nFlags:\n")
+			strings.ReplaceAll(stdout, "\nMost used flags:\n", "\nFlags:\n"), "\nFlags:\n")
 		names := mostUsed(cmd.Name())
 		count := 0
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

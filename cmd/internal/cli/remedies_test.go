@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
-	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/casefile"
@@ -115,16 +113,13 @@ func changeFile(t *testing.T, file string, f reported) {
 
 func reportOf(t *testing.T, file string) []reported {
 	t.Helper()
-	var out, said bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said,
-		Files: host.Files{}}
-	arguments := []string{"check", file, "-r", filepath.Join(testdata, "remedies", "runtime.yaml"),
-		"--on-conflict=last", "-o", "json"}
-	if status := runLine(&p, arguments); status == exit.Failed {
-		t.Fatalf("check: %s", said.String())
+	status, stdout, stderr := ran("", "check", file, "-r",
+		filepath.Join(testdata, "remedies", "runtime.yaml"), "--on-conflict=last", "-o", "json")
+	if status == exit.Failed {
+		t.Fatalf("check: %s", stderr)
 	}
 	var report struct{ Findings []reported }
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
 		t.Fatal(err)
 	}
 	return report.Findings

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
-	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -67,13 +65,11 @@ func benchmarkRender(b *testing.B, jobs int) {
 // mustRender runs the program in this process.
 func mustRender(tb testing.TB, args []string) []byte {
 	tb.Helper()
-	var stdout, stderr bytes.Buffer
-	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-		Files: host.Files{}}
-	if status := runLine(&p, args); status != exit.Done {
-		tb.Fatalf("status %d\n%s", status, stderr.String())
+	status, stdout, stderr := ran("", args...)
+	if status != exit.Done {
+		tb.Fatalf("status %d\n%s", status, stderr)
 	}
-	return stdout.Bytes()
+	return []byte(stdout)
 }
 
 // yamlAlone is the floor: the same YAML library, and nothing else.

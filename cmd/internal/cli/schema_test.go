@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
-	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -57,13 +55,11 @@ spec: {nodeTaints: [{key: spot, effect: NoSchedule}]}
 		seen[file] = true
 		for _, line := range lines {
 			t.Run(strings.Join(line, " "), func(t *testing.T) {
-				var stdout bytes.Buffer
-				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: io.Discard,
-					Files: host.Files{}}
-				if status := runLine(&p, append(line, "-o", "json")); status == exit.Failed {
-					t.Fatalf("status %d", status)
+				status, stdout, stderr := ran("", append(line, "-o", "json")...)
+				if status == exit.Failed {
+					t.Fatalf("status %d: %s", status, stderr)
 				}
-				validate(t, filepath.Join(folder, file), stdout.Bytes())
+				validate(t, filepath.Join(folder, file), []byte(stdout))
 			})
 		}
 	}

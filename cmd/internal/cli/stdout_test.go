@@ -130,10 +130,8 @@ func eachOutput(t *testing.T, test func(t *testing.T, args []string)) {
 // command line.
 func completionsOf(words ...string) []string {
 	args := append([]string{cobra.ShellCompNoDescRequestCmd}, words...)
-	var stdout bytes.Buffer
-	runLine(&host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: io.Discard,
-		Files: host.Files{}}, args)
-	return slices.DeleteFunc(strings.Split(strings.TrimSuffix(stdout.String(), "\n"), "\n"),
+	_, stdout, _ := ran("", args...)
+	return slices.DeleteFunc(strings.Split(strings.TrimSuffix(stdout, "\n"), "\n"),
 		func(line string) bool { return strings.HasPrefix(line, ":") })
 }
 

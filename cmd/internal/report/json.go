@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -81,7 +82,8 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 			message(f.Message), opts.help(f), claims, f.Build, f.MoreBuilds, opts.jsonRemedy(f),
 			jsonPosition(f.Position)}
 	}
-	return EncodeReport(w, jsonReport{list, opts.trainerVersions(), opts.kubernetesVersions()})
+	return EncodeReport(w, jsonReport{list, opts.trainerVersions(),
+		opts.versions(func(r release.Release) string { return r.Kubernetes })})
 }
 
 // jsonRemedy returns the remedy of a finding that has one right change, or nil.
@@ -117,22 +119,17 @@ func (o Options) jsonRemedy(f finding.Finding) *jsonRemedy {
 	return r
 }
 
-// kubernetesVersions returns the versions of Kubernetes of Releases, separated by commas.
-func (o Options) kubernetesVersions() string {
-	versions := make([]string, len(o.Releases))
-	for i, r := range o.Releases {
-		versions[i] = r.Kubernetes
+// versions returns a version of each of Releases, separated by commas.
+func (o Options) versions(of func(release.Release) string) string {
+	var all []string
+	for _, r := range o.Releases {
+		all = append(all, of(r))
 	}
-	return strings.Join(versions, ", ")
+	return strings.Join(all, ", ")
 }
 
-// trainerVersions returns the versions of Releases, separated by commas.
 func (o Options) trainerVersions() string {
-	versions := make([]string, len(o.Releases))
-	for i, r := range o.Releases {
-		versions[i] = r.Version
-	}
-	return strings.Join(versions, ", ")
+	return o.versions(func(r release.Release) string { return r.Version })
 }
 
 func (o Options) jsonClaim(f finding.Finding, c merge.Claim) jsonClaim {
