@@ -130,7 +130,7 @@ func (b *blamePage) layerNode(o *pageObject, of lineCount, label string) node {
 	}
 	if file := o.files[of.layer]; file != "" {
 		s.file = file
-		s.detail += ", " + file[strings.LastIndexByte(file, '/')+1:]
+		s.detail += ", " + printable.Name(file[strings.LastIndexByte(file, '/')+1:])
 	}
 	return s
 }
