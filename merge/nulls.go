@@ -62,8 +62,9 @@ type refusedNulls struct {
 	want  []string
 }
 
-// visit adds the nulls of a value that the one before it lacks. An API server tells no items of
-// atomic lists apart.
+// visit adds the nulls of now that a definition refuses, except those that before has at the same
+// path. Items of an atomic list have no key by which an API server could find them in before, so
+// every null in a changed list counts.
 func (r *refusedNulls) visit(t *schema.Type, before, now any, at fieldpath.Path) {
 	if now == nil {
 		if t.NonNull && before != nil {

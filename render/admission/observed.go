@@ -31,7 +31,8 @@ type Observed struct {
 	Finished bool
 }
 
-// Assume sets the objects to those that a cluster makes of a JobSet which the Trainer applies.
+// Assume sets the JobSet and the Jobs to those that a cluster would have after the Trainer applied
+// the given JobSet.
 func (o *Observed) Assume(ctx context.Context, r *release.Release, applied *jobset.JobSet) error {
 	second, found := SecondWrite(ctx, r, Observed{}, applied)
 	if second == nil {

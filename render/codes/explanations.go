@@ -35,7 +35,7 @@ var explanations = []struct {
 	{NeverCreated, BadValue, aroundSource},
 	// A controller's object repeats the mistake of its source.
 	{EnvWithoutName, Env, aroundSource},
-	// A patch says nothing because its fields are none that a patch may set.
+	// A patch has no effect because its fields do not exist, or because no patch may set them.
 	{IdlePatch, UnknownField, around},
 	{IdlePatch, Unpatchable, around},
 	// The webhook refuses the claim before a Job has it.

@@ -124,8 +124,7 @@ func effectOf(f finding.Finding) (effect, bool) {
 // Has reports whether the report has a finding with the key.
 func (r *Report) Has(k Key) bool { return r != nil && r.keys[k] }
 
-// List returns the findings in the order of Add. It omits those that a finding explains which came
-// later.
+// List returns the added findings in the order of Add, without those that a later finding explains.
 func (r *Report) List() finding.List {
 	if r == nil {
 		return nil

@@ -8,8 +8,9 @@ import (
 	"github.com/trainweld/trainweld/render/release/minor"
 )
 
-// tested are the minor versions of Kubernetes with which a release is tested, up to the one whose
-// types it has. Nothing is known of 2.4, so it has those of 2.3 and the one that came before it.
+// tested has, for each release, the oldest minor version of Kubernetes that its tests run on, and
+// the one whose types it uses. The notes of 2.4 name neither: it has the oldest one of 2.3, and
+// 1.37, which was the latest one when 2.4 came out.
 var tested = []struct {
 	release, from, to string
 	mark              Mark

@@ -4,9 +4,10 @@ import (
 	"path/filepath"
 )
 
-// Rooted returns a function that names a file by its path from the root of a repository: the one
-// around the working directory, or for a file outside of that, the one around the file. The function
-// returns a file of no repository, and standard input, as they are.
+// Rooted returns a function that returns the path of a file from the root of its repository. That
+// is the repository of the working directory or, for a file outside of it, the repository that holds
+// the file. The function returns the name of standard input, and of a file in no repository,
+// unchanged.
 func Rooted() func(file string) string {
 	here, err := Files{}.Real(".")
 	if err != nil {

@@ -80,8 +80,8 @@ type Dump struct {
 	Findings finding.List
 	// Kinds are the kinds of the dump's objects. A kind that the dump lacks was not asked for.
 	Kinds map[string]bool
-	// Live tells that an object has a status or a uid, or is a snapshot: then a cluster has the
-	// objects, and says what runs.
+	// Live is set if the objects come from a cluster: one of them has a status or a uid, or is the
+	// snapshot of a runtime. Only then does the dump say which Jobs and Pods run.
 	Live bool
 	// First is the first object, or nil.
 	First *manifest.Document

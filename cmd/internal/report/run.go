@@ -95,7 +95,8 @@ func (r *Run) lacking(found finding.List) finding.List {
 	return introduced
 }
 
-// Before counts the findings on the version before. A change brings the other findings.
+// Before counts the findings of the version before a change, by key. A finding of the new version
+// that Take does not find there is one that the change introduces.
 type Before map[codes.Key]int
 
 // Add adds findings of the version before, each once.

@@ -74,9 +74,9 @@ func (all liveObjects) of(id fieldpath.Object) *liveObject {
 	return nil
 }
 
-// beside returns the state beside the object that was built, as decoded JSON: without its status and
-// what the API server alone sets, and without fields that neither Git nor a manager set. A quantity
-// has the spelling of Git.
+// beside returns the live object as decoded JSON, reduced to what compares with the built object. It
+// drops the status, the managed fields, kubectl's record of its last apply, and every field that
+// neither the build nor a manager sets. It spells quantities as the build does.
 func (o *liveObject) beside(built map[string]any) (map[string]any, error) {
 	text, err := json.Marshal(o.Object)
 	if err != nil {

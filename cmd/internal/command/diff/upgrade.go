@@ -239,10 +239,10 @@ func namesInPath(path fieldpath.Path) []string {
 	return names
 }
 
-// rejectedBy returns for each error of a rejection a switch whose change brings it, or ends it. One
-// step has the error, and an earlier or later one does not. It halves the way between them until
-// they are neighbors. An error that no release brings has the cause of any other version: the
-// TrainJob.
+// rejectedBy returns the cause of each error in t.Rejected. It is the switch between releases at
+// which the error appears or, if ends is set, disappears; a binary search over the steps of the
+// upgrade finds it. An error that does not depend on the release keeps its cause of t.RejectedBy: a
+// layer of the TrainJob.
 func (u *upgrade) rejectedBy(ctx context.Context, t *comparison.Job, runtime fieldpath.Object,
 	ends bool) []merge.Claim {
 	rejectedAt := map[int]finding.List{}
