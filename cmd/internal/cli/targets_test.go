@@ -61,7 +61,6 @@ func readers() map[string]string {
 		"cmd/internal/blame":                ownText,
 		"cmd/internal/diff":                 ownText,
 		"cmd/golden":                        "cmd/golden.FuzzCase",
-		"render/internal/migration":         ownText,
 		"schema":                            "fuzz.FuzzParseOpenAPI",
 		"render/admission/internal/kubeapi": "cmd/internal/cli.FuzzCommands",
 	}
