@@ -5,18 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	linediff "github.com/rogpeppe/go-internal/diff"
+
 	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
 )
 
-const (
-	// contextLines is the number of equal lines around a difference.
-	contextLines = 3
-	// mostFields is the number of changes of existing objects that a report lists for a TrainJob.
-	mostFields = 30
-)
+// mostFields is the number of changes of existing objects that a report lists for a TrainJob.
+const mostFields = 30
 
 // hunkLine is a line of a unified diff. Its mark is '-', '+', ' ', '@' for the head of a hunk, 'a'
 // or 'b' for the head of a version, '!' for an error, or '#' for an effect.
@@ -115,43 +113,63 @@ func objectNames(namespace string, objects []*ObjectDiff) string {
 	return strings.Join(list, ", ")
 }
 
-// hunks returns the differing lines of an object with their causes and context.
+// hunks returns the differing lines of an object with their causes and context. Lines are equal if
+// their fields are as well, so items of lists match by their merge keys.
 func (c *Comparison) hunks(o *ObjectDiff) ([]hunkLine, error) {
-	lines, err := diff.Lines(o.old, o.new, c.options(o))
+	old, new, err := diff.Lines(o.old, o.new, c.options(o))
 	if err != nil {
 		return nil, err
 	}
-	notes := annotator{object: o, moves: map[string]fieldChange{}}
-	for _, change := range o.Changes {
-		if change.Kind == diff.Moved {
-			notes.moves[change.Path.String()] = change
-		}
+	notes, out := annotator{object: o}, []hunkLine(nil)
+	add := func(mark byte, l diff.Line) {
+		out = append(out, hunkLine{mark: mark, text: l.Text, path: l.Path})
+		notes.add(&out[len(out)-1])
 	}
-	all := make([]hunkLine, len(lines))
-	for i, l := range lines {
-		all[i] = hunkLine{mark: " -+"[l.Op-diff.Same], text: l.Text, path: l.Path}
-		notes.add(&all[i])
+	if o.State != stateChanged {
+		for _, l := range old {
+			add('-', l)
+		}
+		for _, l := range new {
+			add('+', l)
+		}
+		return out, nil
 	}
-	var out []hunkLine
-	end := 0
-	for i := 0; i < len(all); i++ {
-		if all[i].mark == ' ' {
-			continue
-		}
-		start := max(i-contextLines, end)
-		if o.State == stateChanged && (start > end || end == 0) {
-			out = append(out, hunkLine{mark: '@',
-				text: fmt.Sprintf("@@ %s @@", hunkPath(all[i].path))})
-		}
-		last := i
-		for j := i; j < len(all) && j <= last+2*contextLines; j++ {
-			if all[j].mark != ' ' {
-				last = j
+	numbers := map[string]int{} // of different lines
+	numbered := func(lines []diff.Line) []byte {
+		var b []byte
+		for _, l := range lines {
+			key := l.Path.String() + "\x00" + l.Text
+			if _, known := numbers[key]; !known {
+				numbers[key] = len(numbers)
 			}
+			b = fmt.Appendln(b, numbers[key])
 		}
-		end = min(last+1+contextLines, len(all))
-		out = append(out, all[start:end]...)
-		i = end - 1
+		return b
+	}
+	var head, i, j, ignored int
+	for n, line := range strings.Split(
+		string(linediff.Diff("", numbered(old), "", numbered(new))), "\n") {
+		switch {
+		case n < 3 || line == "":
+		case line[0] == '@':
+			if _, err := fmt.Sscanf(line, "@@ -%d,%d +%d,", &i, &ignored, &j); err != nil {
+				return nil, err
+			}
+			i, j, head = i-1, j-1, len(out)
+			out = append(out, hunkLine{mark: '@'})
+		case line[0] == '-':
+			add('-', old[i])
+			i++
+		case line[0] == '+':
+			add('+', new[j])
+			j++
+		default:
+			add(' ', new[j])
+			i, j = i+1, j+1
+		}
+		if last := len(out) - 1; last > head && out[head].text == "" && out[last].mark != ' ' {
+			out[head].text = fmt.Sprintf("@@ %s @@", hunkPath(out[last].path))
+		}
 	}
 	return out, nil
 }
@@ -168,7 +186,6 @@ func hunkPath(path fieldpath.Path) string {
 // same note, only the first gets it.
 type annotator struct {
 	object *ObjectDiff
-	moves  map[string]fieldChange
 
 	mark   byte
 	by     string // the cause of the last line
@@ -185,11 +202,6 @@ func (a *annotator) add(l *hunkLine) {
 	}
 	var notes []string
 	isOld := l.mark == '-'
-	if move, ok := a.moves[l.path.String()]; ok && isOld {
-		notes = append(notes, fmt.Sprintf("moves to place %d", *move.To+1))
-	} else if ok {
-		notes = append(notes, fmt.Sprintf("was in place %d", *move.From+1))
-	}
 	if cause := a.cause(l, isOld); cause != "" {
 		notes = append(notes, cause)
 	}

@@ -1,8 +1,6 @@
 package diff
 
 import (
-	"slices"
-
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -26,33 +24,21 @@ func align(t *schema.Type, oldItems, newItems []any) []pair {
 		return nil
 	}
 	inOld, inNew := indexByKey(old), indexByKey(new)
-	var common []int // positions in the old list, in the new list's order
-	for _, key := range new {
-		if i, ok := inOld[key]; ok {
-			common = append(common, i)
-		}
-	}
-	pairs := make([]pair, 0, max(len(old), len(new)))
-	i, j := 0, 0
-	upTo := func(oldEnd, newEnd int) {
-		for ; i < oldEnd; i++ {
-			_, moved := inNew[old[i]]
-			pairs = append(pairs, pair{step: old[i], old: i, new: NoItem, moved: moved})
-		}
-		for ; j < newEnd; j++ {
-			from, moved := inOld[new[j]]
-			if !moved {
-				from = NoItem
+	pairs := common(old, new)
+	for i := range pairs {
+		switch p := &pairs[i]; {
+		case p.new == NoItem:
+			p.step = old[p.old]
+			_, p.moved = inNew[p.step]
+		case p.old == NoItem:
+			p.step = new[p.new]
+			if p.old, p.moved = inOld[p.step]; !p.moved {
+				p.old = NoItem
 			}
-			pairs = append(pairs, pair{step: new[j], old: from, new: j, moved: moved})
+		default:
+			p.step = old[p.old]
 		}
 	}
-	for _, at := range longestIncreasing(common) {
-		upTo(at, inNew[old[at]])
-		pairs = append(pairs, pair{step: old[at], old: at, new: j})
-		i, j = i+1, j+1
-	}
-	upTo(len(old), len(new))
 	return pairs
 }
 
@@ -62,34 +48,6 @@ func indexByKey(keys []fieldpath.Step) map[fieldpath.Step]int {
 		at[key] = i
 	}
 	return at
-}
-
-// longestIncreasing returns a longest increasing subsequence. The result is deterministic.
-func longestIncreasing(numbers []int) []int {
-	previous := make([]int, len(numbers))
-	var ends []int // for each length, the end of the subsequence with the smallest last number
-	for i, n := range numbers {
-		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int {
-			return numbers[end] - n
-		})
-		previous[i] = -1
-		if length > 0 {
-			previous[i] = ends[length-1]
-		}
-		if length == len(ends) {
-			ends = append(ends, i)
-		} else {
-			ends[length] = i
-		}
-	}
-	rising := make([]int, len(ends))
-	if len(ends) > 0 {
-		at := ends[len(ends)-1]
-		for i := len(ends) - 1; i >= 0; i-- {
-			rising[i], at = numbers[at], previous[at]
-		}
-	}
-	return rising
 }
 
 // itemSteps returns the steps to a list's items, or nil if an item has none or the one of another
@@ -107,12 +65,13 @@ func itemSteps(t *schema.Type, items []any) []fieldpath.Step {
 	return keys
 }
 
-// mostCells is the maximum size of the table for comparing lists of values without keys. In a
-// larger one, all values between the common start and end count as replaced.
+// mostCells is the maximum size of the table for comparing lists. In a larger one, all values
+// between the common start and end count as replaced, or as moved.
 const mostCells = 1 << 20
 
-// common matches as many equal values of two lists as possible without changing their order.
-func common(old, new []string) []pair {
+// common matches as many equal values of two lists as possible without changing their order. Of the
+// values between two matches, the old ones come first.
+func common[T comparable](old, new []T) []pair {
 	head := 0
 	for head < len(old) && head < len(new) && old[head] == new[head] {
 		head++

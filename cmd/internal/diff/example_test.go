@@ -55,30 +55,3 @@ func inputOf(job *trainer.TrainJob, image string) render.Input {
 	render.DefaultRuntime(runtime, nil)
 	return render.Input{TrainJob: job, Runtime: runtime}
 }
-
-// Of the second object, only the fields that differ are new. Items of lists stand next to their
-// counterparts.
-func ExampleLines() {
-	old, new := &corev1.Pod{}, &corev1.Pod{}
-	old.Spec.InitContainers = []corev1.Container{{Name: "fetch", Image: "fetch:1"},
-		{Name: "unpack"}}
-	new.Spec.InitContainers = []corev1.Container{{Name: "warn"}, {Name: "fetch", Image: "fetch:2"},
-		{Name: "unpack"}}
-	lines, err := diff.Lines(old, new, diff.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, l := range lines {
-		fmt.Printf("%c%s\n",
-			map[diff.Op]rune{diff.Same: '=', diff.OldOnly: '-', diff.NewOnly: '+'}[l.Op], l.Text)
-	}
-	// Output:
-	// =spec:
-	// =  initContainers:
-	// +  - name: warn
-	// =  - name: fetch
-	// -    image: fetch:1
-	// +    image: fetch:2
-	// =  - name: unpack
-}

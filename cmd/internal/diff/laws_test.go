@@ -257,28 +257,21 @@ func laws(old, new any, seen kinds) string {
 
 // linesAreTrue checks that the lines of each object hold that object.
 func linesAreTrue(old, new any) string {
-	lines, err := diff.Lines(old, new, diff.Options{})
+	before, after, err := diff.Lines(old, new, diff.Options{})
 	if err != nil {
 		return err.Error()
 	}
-	var a, b strings.Builder
-	for _, l := range lines {
-		switch l.Op {
-		case diff.Same:
-			a.WriteString(l.Text + "\n")
+	text := func(lines []diff.Line) string {
+		var b strings.Builder
+		for _, l := range lines {
 			b.WriteString(l.Text + "\n")
-		case diff.OldOnly:
-			a.WriteString(l.Text + "\n")
-		case diff.NewOnly:
-			b.WriteString(l.Text + "\n")
-		default:
-			return fmt.Sprintf("a line of no operation: %q", l.Text)
 		}
+		return b.String()
 	}
 	for _, side := range []struct {
 		name, text string
 		object     any
-	}{{"old", a.String(), old}, {"new", b.String(), new}} {
+	}{{"old", text(before), old}, {"new", text(after), new}} {
 		var got any
 		if err := yaml.Unmarshal([]byte(side.text), &got); err != nil {
 			return fmt.Sprintf("the lines of the %s object are not YAML: %v\n%s", side.name, err,
@@ -308,7 +301,7 @@ func maskingKeepsChanges(old, new any, changes diff.Changes) string {
 	if err != nil {
 		return err.Error()
 	}
-	lines, err := diff.Lines(old, new, diff.Options{Mask: true})
+	before, after, err := diff.Lines(old, new, diff.Options{Mask: true})
 	if err != nil {
 		return err.Error()
 	}
@@ -316,7 +309,7 @@ func maskingKeepsChanges(old, new any, changes diff.Changes) string {
 	if err != nil {
 		return err.Error()
 	}
-	for _, shown := range []any{masked, lines, shownOld, shownNew} {
+	for _, shown := range []any{masked, before, after, shownOld, shownNew} {
 		text, err := json.Marshal(shown)
 		if err != nil || bytes.Contains(text, []byte(marker)) {
 			return fmt.Sprintf("a value shows (%v): %s", err, text)

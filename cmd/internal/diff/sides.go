@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"sync"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -75,25 +74,7 @@ var compiled = map[reflect.Type]func() *schema.Type{
 	reflect.TypeFor[corev1.Pod]():                   once[corev1.Pod](),
 	reflect.TypeFor[corev1.Service]():               once[corev1.Service](),
 	reflect.TypeFor[corev1.PersistentVolumeClaim](): once[corev1.PersistentVolumeClaim](),
-	reflect.TypeFor[trainer.TrainJob]():             trainJob,
 }
-
-// trainJob is the schema of a TrainJob. Its definition names the merge keys, and the struct tags do
-// not.
-var trainJob = sync.OnceValue(func() *schema.Type {
-	t, err := schema.Compile(reflect.TypeFor[trainer.TrainJob](), nil,
-		schema.Rules{Keys: map[reflect.Type]string{
-			reflect.TypeFor[trainer.RuntimePatch]():       "manager",
-			reflect.TypeFor[trainer.ReplicatedJobPatch](): "name",
-			reflect.TypeFor[trainer.ContainerPatch]():     "name",
-			reflect.TypeFor[corev1.EnvVar]():              "name",
-			reflect.TypeFor[corev1.Volume]():              "name",
-		}})
-	if err != nil {
-		panic(err) // the rules name fields of the API type
-	}
-	return t
-})
 
 func once[T any]() func() *schema.Type {
 	return sync.OnceValue(func() *schema.Type { return schema.TypeOf(reflect.TypeFor[T]()) })
