@@ -81,9 +81,6 @@ type Field struct {
 func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.Claim],
 	opts Options) (*Object, error) {
 	o := &Object{root: &Field{}, typ: t}
-	if history == nil {
-		history = func(func(fieldpath.Path, []merge.Claim) bool) {}
-	}
 	for path, claims := range history {
 		if opts.Locate != nil {
 			var located []merge.Claim
@@ -246,20 +243,7 @@ func (f *Field) each() iter.Seq[*Field] {
 }
 
 // Fields yields every field of the object that has claims.
-func (o *Object) Fields() iter.Seq[*Field] { return o.top().All() }
-
-// top returns the root field, which is empty for an Object that New did not return.
-func (o *Object) top() *Field {
-	if o == nil || o.root == nil {
-		return &Field{}
-	}
-	return o.root
-}
+func (o *Object) Fields() iter.Seq[*Field] { return o.root.All() }
 
 // Lines returns the object as lines of YAML. Callers share them and must not change them.
-func (o *Object) Lines() []Line {
-	if o == nil {
-		return nil
-	}
-	return o.lines
-}
+func (o *Object) Lines() []Line { return o.lines }

@@ -20,9 +20,6 @@ import (
 // object may have the field, but no layer set it. An invalid path gives the error of
 // fieldpath.ParsePath.
 func (o *Object) Find(text string) ([]*Field, error) {
-	if o == nil || o.root == nil {
-		o = &Object{root: &Field{}}
-	}
 	path, err := fieldpath.ParsePath(text)
 	if err != nil {
 		return nil, err
@@ -65,9 +62,6 @@ type UnknownField struct {
 
 // Error names the path and similar fields.
 func (e *UnknownField) Error() string {
-	if e == nil {
-		return "no error"
-	}
 	text := fmt.Sprintf("there is no field %s", e.Path)
 	if len(e.Nearest) == 0 {
 		return text
@@ -88,9 +82,6 @@ type UnsetField struct {
 
 // Error names the field and the ways to set it.
 func (e *UnsetField) Error() string {
-	if e == nil {
-		return "no error"
-	}
 	return fmt.Sprintf("nobody sets %s; it could be set by %s", e.Path,
 		strings.Join(e.Setters, ", "))
 }

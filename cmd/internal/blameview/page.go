@@ -102,23 +102,24 @@ func newPageObject(s Selection) pageObject {
 		}
 		o.number[f] = len(o.number)
 	}
-	count := map[merge.Owner]map[string]int{}
+	type origin struct {
+		layer merge.Owner
+		file  string
+	}
+	count := map[origin]int{}
 	for _, line := range s.Object.Lines() {
 		r := row{layer: line.Layer}
 		if line.Field != nil && line.Field.Disputed && !line.Continued {
 			r.mark = disputedMark
 		}
 		o.layers = countLine(o.layers, r)
-		if at := line.Field.InForce(); at >= 0 && !line.Continued &&
-			line.Field.Claims[at].Position.File != "" {
-			if count[line.Layer] == nil {
-				count[line.Layer] = map[string]int{}
-			}
-			file := line.Field.Claims[at].Position.File
-			if count[line.Layer][file]++; count[line.Layer][file] >
-				count[line.Layer][o.files[line.Layer]] {
-				o.files[line.Layer] = file
-			}
+		at := line.Field.InForce()
+		if at < 0 || line.Continued || line.Field.Claims[at].Position.File == "" {
+			continue
+		}
+		from := origin{line.Layer, line.Field.Claims[at].Position.File}
+		if count[from]++; count[from] > count[origin{line.Layer, o.files[line.Layer]}] {
+			o.files[line.Layer] = from.file
 		}
 	}
 	slices.SortStableFunc(o.layers, byRank)

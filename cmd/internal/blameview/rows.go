@@ -39,7 +39,9 @@ func (t *blameText) object(s Selection) {
 		count = countLine(count, r)
 		rows = append(rows, r)
 		if r.mark == disputedMark {
-			losers = t.overridden(line)
+			for _, text := range overriddenOf(line, t.opts.ShowValues, true) {
+				losers = append(losers, row{text: report.Printable(text)})
+			}
 		}
 		// behind the value, which may have several lines
 		if i+1 == len(lines) || !lines[i+1].Continued {
@@ -93,15 +95,6 @@ func countLine(count []lineCount, r row) []lineCount {
 		count[i].disputed++
 	}
 	return count
-}
-
-// overridden returns the rows below a disputed line.
-func (t *blameText) overridden(line blame.Line) []row {
-	var rows []row
-	for _, text := range overriddenOf(line, t.opts.ShowValues, true) {
-		rows = append(rows, row{text: report.Printable(text)})
-	}
-	return rows
 }
 
 // overriddenOf returns comments with the values of the other layers on a disputed line. They show

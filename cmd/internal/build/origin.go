@@ -52,20 +52,17 @@ func (b *Builder) origin(
 // sources holds the files that positions lie in. Builds share it.
 type sources struct {
 	tree  host.Tree
-	files parallel.Once[string, *[]byte] // nil if it cannot be read
+	files parallel.Once[string, []byte] // nil if it cannot be read
 }
 
 // read returns the data of a file.
 func (s *sources) read(name string) ([]byte, bool) {
-	data := s.files.Of(name, func() *[]byte {
+	data := s.files.Of(name, func() []byte {
 		data, err := ownfile.ReadInput(s.tree, name)
 		if err != nil {
 			return nil
 		}
-		return &data
+		return data
 	})
-	if data == nil {
-		return nil, false
-	}
-	return *data, true
+	return data, data != nil
 }

@@ -2,7 +2,9 @@ package origins_test
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,13 +61,21 @@ func FuzzTrace(f *testing.F) {
 			if got := valueOf(n, want); !reflect.DeepEqual(got, want) {
 				t.Errorf("the claims give %v, want %v", got, want)
 			}
-			for c := range n.All() {
-				if in, ok := texts[c.At.File]; !ok || c.At.Line > strings.Count(in, "\n")+1 {
-					t.Errorf("a place %v", c.At)
-				}
-			}
+			inTexts(t, n, texts)
 		}
 	})
+}
+
+// inTexts holds that the claims on a value and its parts have places in the texts.
+func inTexts(t *testing.T, n *origins.Node, texts map[string]string) {
+	for _, c := range n.Claims {
+		if in, ok := texts[c.At.File]; !ok || c.At.Line > strings.Count(in, "\n")+1 {
+			t.Errorf("a place %v", c.At)
+		}
+	}
+	for _, part := range slices.AppendSeq(slices.Clone(n.Items), maps.Values(n.Fields)) {
+		inTexts(t, part, texts)
+	}
 }
 
 // valueOf returns a value by its claims, in the shape of another one.

@@ -2,7 +2,6 @@ package origins
 
 import (
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -38,30 +37,6 @@ type Node struct {
 // IsGone reports whether the last operation that wrote the value removed it.
 func (n *Node) IsGone() bool {
 	return n == nil || len(n.Claims) > 0 && n.Claims[len(n.Claims)-1].Gone
-}
-
-// All yields the claims on the value and on its parts.
-func (n *Node) All() iter.Seq[Claim] {
-	return func(yield func(Claim) bool) { n.all(yield) }
-}
-
-func (n *Node) all(yield func(Claim) bool) bool {
-	for _, c := range n.Claims {
-		if !yield(c) {
-			return false
-		}
-	}
-	for _, f := range n.Fields {
-		if !f.all(yield) {
-			return false
-		}
-	}
-	for _, item := range n.Items {
-		if !item.all(yield) {
-			return false
-		}
-	}
-	return true
 }
 
 // IsLeaf reports whether the value has no parts.
