@@ -24,44 +24,38 @@ const (
 	itemIndent = "\n        "
 )
 
-// Add writes the next object.
-func (f *Framing) Add(text []byte) error {
-	f.count++
-	switch {
-	case f.Format == manifest.YAML:
-		if f.count > 1 {
-			if _, err := io.WriteString(f.W, "---\n"); err != nil {
-				return err
-			}
+// Add writes the next objects.
+func (f *Framing) Add(texts ...[]byte) error {
+	for _, text := range texts {
+		f.count++
+		before := ""
+		switch {
+		case f.Format == manifest.YAML && f.count > 1:
+			before = "---\n"
+		case f.Format == manifest.YAML:
+		case f.count == 1:
+			f.first = bytes.Clone(text)
+			continue
+		case f.count == 2:
+			before, text = listHead, append(append(item(f.first), ','), item(text)...)
+			f.first = nil
+		default:
+			before, text = ",", item(text)
 		}
-		_, err := f.W.Write(text)
-		return err
-	case f.count == 1:
-		f.first = bytes.Clone(text)
-		return nil
-	case f.count == 2:
-		if _, err := io.WriteString(f.W, listHead); err != nil {
+		if _, err := io.WriteString(f.W, before); err != nil {
 			return err
 		}
-		if err := f.item(f.first); err != nil {
+		if _, err := f.W.Write(text); err != nil {
 			return err
 		}
-		f.first = nil
 	}
-	if _, err := io.WriteString(f.W, ","); err != nil {
-		return err
-	}
-	return f.item(text)
+	return nil
 }
 
-// item writes an item of a List. JSON has line breaks only between its values.
-func (f *Framing) item(text []byte) error {
-	if _, err := io.WriteString(f.W, itemIndent); err != nil {
-		return err
-	}
-	_, err := f.W.Write(
-		bytes.ReplaceAll(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"), []byte(itemIndent)))
-	return err
+// item returns an item of a List. JSON has line breaks only between its values.
+func item(text []byte) []byte {
+	text = bytes.TrimSuffix(text, []byte("\n"))
+	return append([]byte(itemIndent), bytes.ReplaceAll(text, []byte("\n"), []byte(itemIndent))...)
 }
 
 // Close writes the end of the output.

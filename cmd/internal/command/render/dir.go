@@ -28,7 +28,7 @@ func (r *renderRun) writeDir(all []rendered) (output.Outcome, error) {
 		files[i] = wholefile.File{Name: r.fileOf(m, folders), Text: func() ([]byte, error) {
 			var b bytes.Buffer
 			out := output.Framing{W: &b, Format: r.format}
-			err := errors.Join(r.frame(&out, m), out.Close())
+			err := errors.Join(out.Add(m.texts...), out.Close())
 			return b.Bytes(), err
 		}}
 	}

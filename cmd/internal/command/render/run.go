@@ -30,8 +30,7 @@ import (
 )
 
 // renderRun is one run of render. It renders and encodes on all cores, in order, and writes the
-// result only without errors. To save memory, a spool keeps the encoded objects, and nothing else
-// remains of a TrainJob.
+// result only without errors. To save memory, nothing remains of a TrainJob but its encoded objects.
 type renderRun struct {
 	p        *host.Program
 	flags    option.Render
@@ -44,7 +43,6 @@ type renderRun struct {
 	queue    *pipeline.Queue
 	old      *live.Dump // the state before, or nil
 	encoders sync.Pool
-	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
 	rendered [2][]rendered
 	findings [2]finding.List
@@ -57,8 +55,8 @@ type renderRun struct {
 // rendered is the result of one TrainJob, or of a JobSet of the input.
 type rendered struct {
 	id    fieldpath.Object
-	build string           // the built directory
-	texts []output.Section // in the spool
+	build string   // the built directory
+	texts [][]byte // of its objects
 	// Pods for standard output are generated only on writing, because they are many. Names take
 	// little memory.
 	streamed iter.Seq2[any, error]
@@ -87,7 +85,6 @@ func run(p *host.Program, flags option.Render) error {
 	}
 	shown := flags.Report(p, p.Stderr)
 	shown.Strict = flags.Strict
-	defer r.spool.Close()
 	var queued finding.List
 	if r.queue, queued, err = pipeline.ReadQueue(p, flags.Flags, flags.Queued,
 		flags.Assigned); err != nil {
@@ -206,10 +203,9 @@ func (r *renderRun) found(read finding.List) finding.List {
 	return codes.Distinct(append(append(found, r.queue.Unused()...), r.unsafe...))
 }
 
-// renderedJob is the result of one TrainJob or JobSet, before the spool.
+// renderedJob is the result of one TrainJob or JobSet, with what the run collects.
 type renderedJob struct {
 	rendered
-	texts    [][]byte
 	findings finding.List
 	unsafe   finding.List
 	file     int
@@ -355,19 +351,8 @@ func (r *renderRun) store(o renderedJob) {
 	r.in.Label(o.unsafe)
 	r.findings[group] = append(r.findings[group], o.findings...)
 	r.unsafe = append(r.unsafe, o.unsafe...)
-	made := o.rendered
-	made.build = r.in.Build()
-	for _, text := range o.texts {
-		at, err := r.spool.Add(text)
-		if r.err == nil {
-			r.err = err
-		}
-		made.texts = append(made.texts, at)
-	}
-	if r.err == nil {
-		r.err = o.err
-	}
-	r.rendered[group] = append(r.rendered[group], made)
+	o.build, r.err = r.in.Build(), cmp.Or(r.err, o.err)
+	r.rendered[group] = append(r.rendered[group], o.rendered)
 }
 
 // write writes all objects as one stream.
@@ -384,23 +369,9 @@ func (r *renderRun) write(w io.Writer, all []rendered) error {
 	}
 	out := output.NewStream(w, r.format)
 	for _, m := range all {
-		if err := r.frame(&out.Framing, m); err != nil {
+		if err := out.Add(m.texts...); err != nil {
 			return err
 		}
 	}
 	return out.Close()
-}
-
-// frame writes the objects of one TrainJob.
-func (r *renderRun) frame(out *output.Framing, m rendered) error {
-	for _, at := range m.texts {
-		text, err := r.spool.Text(at)
-		if err != nil {
-			return err
-		}
-		if err := out.Add(text); err != nil {
-			return err
-		}
-	}
-	return nil
 }
