@@ -90,9 +90,14 @@ func (k *Kind) Patch(manager, file string, data []byte) (Patch, finding.List) {
 				finding.Finding{Code: codes.Syntax, Severity: finding.Error,
 					Position: documents[0].Position(nil), Message: err.Error()})
 	}
-	for _, name := range []string{"apiVersion", "kind"} {
-		if !documents[0].Has(fieldpath.Fields(name)) {
+	for _, name := range []string{"apiVersion", "kind"} { // without one, it has the base's
+		path := fieldpath.Fields(name)
+		if !documents[0].Has(path) {
 			delete(fields, name)
+		} else if text, isText := documents[0].Text(path); !documents[0].Sets(path) {
+			fields[name] = nil
+		} else if isText && text == "" {
+			fields[name] = text
 		}
 	}
 	patch.fields = fields
