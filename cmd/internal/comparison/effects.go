@@ -105,15 +105,17 @@ func (j *JobDiff) take(e UpdateEffect) {
 	if e.Reached == nil {
 		return
 	}
-	all := true
+	comes := false
 	for _, o := range j.Objects {
-		o.keep(e.Reached)
-		all = all && o.isKept()
+		comes = o.keep(e.Reached) || comes
 	}
-	if all && e.Fields == nil && (e.Update == Updated || e.Update == Delayed) {
+	if comes {
+		return
+	}
+	if e.Fields == nil && (e.Update == Updated || e.Update == Delayed) {
 		j.Update = Kept
 	}
-	if all && j.Update == Kept { // the effect says it of all changes
+	if j.Update == Kept { // the effect says it of all changes
 		for _, o := range j.Objects {
 			o.Kept = false
 			for i := range o.Changes {
@@ -124,28 +126,24 @@ func (j *JobDiff) take(e UpdateEffect) {
 }
 
 // keep marks the changes that the new version makes of an object and the update does not: the
-// object that the update leads to is among the reached ones.
-func (o *ObjectDiff) keep(reached map[Key]any) {
+// object that the update leads to is among the reached ones. It reports whether any change comes.
+func (o *ObjectDiff) keep(reached map[Key]any) (comes bool) {
 	is, exists := reached[o.key]
 	if o.State != stateChanged {
 		o.Kept = exists == (o.State == stateRemoved)
-		return
+		return !o.Kept
 	}
 	come, err := diff.Compare(o.old, is, diff.Options{})
 	if !exists || err != nil {
-		return
+		return true
 	}
-	comes := diff.IndexPaths(come, func(c diff.Change) fieldpath.Path { return c.Path })
+	paths := diff.IndexPaths(come, func(c diff.Change) fieldpath.Path { return c.Path })
 	for i, c := range o.Changes {
-		_, reached := comes.Find(c.Path)
-		o.Changes[i].Kept = !reached
+		_, isReached := paths.Find(c.Path)
+		o.Changes[i].Kept = !isReached
+		comes = comes || isReached
 	}
-}
-
-// isKept reports whether the update leaves the whole object as it is.
-func (o *ObjectDiff) isKept() bool {
-	return o.Kept || o.State == stateChanged &&
-		!slices.ContainsFunc(o.Changes, func(c fieldChange) bool { return !c.Kept })
+	return comes
 }
 
 // keepsAny reports whether the update leaves a part of the changes undone.

@@ -54,11 +54,11 @@ func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (findin
 // Kept renders one TrainJob with all its patches and the runtime with which it began. It also
 // returns the input of the rendering.
 func Kept(in *workspace.Input, j workspace.Job, began *trainer.TrainingRuntimeSpec,
-	opts render.Options) (render.Input, Made) {
+	opts render.Options) Made {
 	input, _ := inputOf(in, j)
 	input.Runtime = began
 	_, out := made(in, j, input, opts)
-	return input, out
+	return out
 }
 
 func made(in *workspace.Input, j workspace.Job, input render.Input,

@@ -84,7 +84,12 @@ func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.
 	default:
 		updateEffect.Update = comparison.Updated
 	}
-	u.reach(v, old, new, &updateEffect)
+	if updateEffect.Update != comparison.Replaced {
+		updateEffect.Reached = u.reached(v, old, new)
+	}
+	if u.dump != nil {
+		u.observe(ctx, before, after, new.ID, &updateEffect)
+	}
 	if v.release != nil {
 		u.upgrade(ctx, old, new, &updateEffect)
 	}
@@ -133,53 +138,53 @@ func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job,
 	}
 }
 
-// reach adds the objects that an update leads to. They may differ from those of the new version,
-// because a job keeps the runtime with which it began unless it is created again. If the old
-// version is a dump, reach also adds what changes in the cluster's objects, and when.
-func (u *updates) reach(v *version, old, new *comparison.Job, e *comparison.UpdateEffect) {
+// reached returns the objects that an update leads to where they differ from those of the new
+// version, because a job keeps the runtime with which it began unless it is created again.
+func (u *updates) reached(v *version, old, new *comparison.Job) map[comparison.Key]any {
 	began, _ := old.Input.RuntimeOf(old.Source)
 	is, _ := new.Input.RuntimeOf(new.Source)
-	keeps := old.Source.Release().Or().RuntimeRead != release.LiveRuntime &&
-		new.Source.Release().Or().RuntimeRead != release.LiveRuntime
-	isReplaced := e.Update == comparison.Replaced
-	if !keeps {
-		began = is
+	isLive := old.Source.Release().Or().RuntimeRead == release.LiveRuntime ||
+		new.Source.Release().Or().RuntimeRead == release.LiveRuntime
+	if began == nil || is == nil || isLive || equality.Semantic.DeepEqual(began, is) {
+		return nil
 	}
-	isSame := equality.Semantic.DeepEqual(began, is)
-	if began == nil || is == nil || u.dump == nil && (isReplaced || isSame) {
-		return
-	}
-	id := render.ObjectOf(new.Source.TrainJob)
-	input, made := pipeline.Kept(new.Input, new.Source, began, v.opts)
+	made := pipeline.Kept(new.Input, new.Source, began, v.opts)
 	if made.JobSet == nil {
-		return
+		return nil
 	}
-	if !isReplaced && !isSame {
-		e.Reached = v.reached(new.Source, made, u.flags.to)
+	objects, _ := v.objectsOf(new.Source, made, u.flags.to)
+	if objects == nil {
+		return nil
 	}
-	if u.dump == nil {
-		return
+	reached := map[comparison.Key]any{}
+	for _, o := range objects {
+		reached[o.Key] = o.Object
 	}
-	opts := render.Options{Release: new.Source.Release(), OnConflict: render.Last,
-		ForceManagers: v.opts.ForceManagers, FeatureGates: v.opts.FeatureGates}
-	applied, _ := render.JobSet(input, opts)
-	if existing := u.dump.JobSetOf(id); existing != nil {
-		applied.JobSet = render.Reordered(input, opts, applied.JobSet, existing)
+	return reached
+}
+
+// observe adds what changes in the objects of the dump, and when.
+func (u *updates) observe(ctx context.Context, before, after admission.Input,
+	id fieldpath.Object, e *comparison.UpdateEffect) {
+	observed, found := u.dump.Observed(id)
+	found = u.dump.Named(found)
+	var second *admission.Second
+	family := u.dump.Family(id)
+	if observed != nil {
+		_, second = admission.UpdateObserved(ctx, before, after, *observed)
+		found = append(found, family.Unknown(second)...)
 	}
-	if applied.JobSet == nil {
-		return
-	}
-	second, found := u.dump.Second(id, new.Source.Release(), applied.JobSet)
 	u.lock.Lock()
 	u.found = append(u.found, found...)
 	u.lock.Unlock()
 	if second == nil || found.Err() != nil {
 		return
 	}
-	fields, err := u.dump.Family(id).Effects(second)
+	fields, err := family.Effects(second)
 	if err != nil || len(fields) == 0 || e.Update == comparison.Rejected {
 		return // what the cluster rejects reaches nothing
 	}
+	isReplaced := e.Update == comparison.Replaced
 	if !isReplaced {
 		e.Update = comparison.Kept
 	}

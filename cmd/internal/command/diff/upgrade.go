@@ -16,7 +16,6 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/comparison"
 	"github.com/trainweld/trainweld/cmd/internal/diff"
-	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -46,11 +45,6 @@ type step struct {
 	// of is the switch whose change made the step, and change says which. The first step has none.
 	of     release.Switch
 	change release.Change
-	// alike is the step before if both read the inputs alike.
-	alike *step
-
-	jobs map[fieldpath.Object]workspace.Job
-	errs map[fieldpath.Object]finding.List // of reading, by the object that they are about
 }
 
 // releases parses --from-version and --to-version. It returns nil for neither.
@@ -147,61 +141,105 @@ func (u *upgrade) add(new *version, r release.Release, of release.Switch, change
 	s := &step{version: version{side: new.side, source: new.source, flags: new.side.Flags}, of: of,
 		change: change}
 	s.as(&r)
-	s.setOptions(u.flags, u.opts)
-	if n := len(u.steps); n > 0 {
-		last := u.steps[n-1].release
-		if last.Schema == r.Schema && last.JobSetSchema == r.JobSetSchema &&
-			last.Stock == r.Stock && last.RuntimeRead == r.RuntimeRead {
-			s.alike = u.steps[n-1]
-		}
-	}
 	u.steps = append(u.steps, s)
-}
-
-// read reads the inputs as the release of the step decodes them.
-func (u *upgrade) read(s *step) {
-	if s.in != nil {
-		return
-	}
-	// the findings of the last step name its release
-	if s.alike != nil && s != u.steps[len(u.steps)-1] {
-		u.read(s.alike)
-		s.in, s.jobs, s.errs = s.alike.in, s.alike.jobs, s.alike.errs
-		return
-	}
-	s.in = workspace.Read(s.source, s.flags)
-	s.jobs, s.errs = map[fieldpath.Object]workspace.Job{}, map[fieldpath.Object]finding.List{}
-	for _, f := range s.in.Findings {
-		if f.Severity >= finding.Error {
-			s.errs[f.Object] = append(s.errs[f.Object], f)
-		}
-	}
-	for _, j := range s.in.Jobs {
-		s.jobs[render.ObjectOf(j.TrainJob)] = j
-	}
 }
 
 // attribute sets the causes of what differs between two versions of the TrainJobs, and explains
 // them.
 func (u *upgrade) attribute(ctx context.Context, before, after *version) {
-	old := map[fieldpath.Object]*comparison.Job{}
-	for i := range before.Jobs {
-		old[before.Jobs[i].ID] = &before.Jobs[i]
+	all := map[fieldpath.Object]*attribution{}
+	_ = comparison.Pairs(before.Jobs, after.Jobs,
+		func(j *comparison.Job) fieldpath.Object { return j.ID },
+		func(was, new *comparison.Job) error {
+			if was != nil && new != nil && ((was.Rejected != nil) != (new.Rejected != nil) ||
+				len(differingFields(was.Objects, new.Objects)) > 0) {
+				all[new.ID] = &attribution{was: was, new: new,
+					causes: map[comparison.Key]map[string]causedField{}}
+			}
+			return nil
+		})
+	var last *step
+	for i, s := range u.steps {
+		if i == len(u.steps)-1 {
+			s.Jobs = after.Jobs
+		} else {
+			u.render(ctx, s, last, all)
+		}
+		for k := range s.Jobs {
+			if a := all[s.Jobs[k].ID]; a != nil {
+				a.take(s, &s.Jobs[k])
+			}
+		}
+		last, s.Jobs = s, nil
 	}
-	for i := range after.Jobs {
-		new := &after.Jobs[i]
-		was := old[new.ID]
-		switch {
-		case was == nil || was.Rejected != nil && new.Rejected != nil:
-		case new.Rejected != nil:
-			new.RejectedBy = u.rejectedBy(ctx, new, was.Runtime, false)
-		case was.Rejected != nil:
-			was.RejectedBy = u.rejectedBy(ctx, was, new.Runtime, true)
-		default:
-			u.causes(was, new)
+	for _, a := range all {
+		for _, objects := range [][]comparison.Object{a.was.Objects, a.new.Objects} {
+			for i := range objects {
+				objects[i].Causes = ownersFromCauses(a.causes[objects[i].Key])
+			}
 		}
 	}
 	after.Reasons = u.reasons(before.release.Index() < after.release.Index())
+}
+
+// render renders the TrainJobs that differ as a step does. It reads the inputs again if the release
+// decodes them otherwise than that of the last step.
+func (u *upgrade) render(ctx context.Context, s, last *step, all map[fieldpath.Object]*attribution) {
+	s.setOptions(u.flags, u.opts)
+	if r := s.release; last != nil && last.release.Schema == r.Schema &&
+		last.release.JobSetSchema == r.JobSetSchema && last.release.Stock == r.Stock &&
+		last.release.RuntimeRead == r.RuntimeRead {
+		s.in = last.in
+	} else {
+		s.in = workspace.Read(s.source, s.flags)
+		s.in.Jobs = slices.DeleteFunc(s.in.Jobs, func(j workspace.Job) bool {
+			return all[render.ObjectOf(j.TrainJob)] == nil
+		})
+	}
+	s.version.render(ctx, u.flags)
+}
+
+// attribution finds the causes of one TrainJob: of each error with which one version rejects it, or
+// of the differing fields.
+type attribution struct {
+	was, new *comparison.Job
+	last     *comparison.Job // of the last step, or of the last one that renders it
+	causes   map[comparison.Key]map[string]causedField
+}
+
+// take compares the TrainJob of a step with that of the last one. The last switch that moves a
+// field or an error is its cause. An error that no switch moves keeps its cause of RejectedBy: a
+// layer of the TrainJob.
+func (a *attribution) take(s *step, now *comparison.Job) {
+	has := func(j *comparison.Job, f finding.Finding) bool {
+		return slices.ContainsFunc(j.Rejected, func(other finding.Finding) bool {
+			return other.Code == f.Code && other.Object == f.Object &&
+				other.Path.String() == f.Path.String()
+		})
+	}
+	rejected, runtime, last := a.new, cmp.Or(a.was.Runtime, a.new.Runtime), a.last
+	if a.was.Rejected != nil {
+		rejected = a.was
+	}
+	if rejected.Rejected == nil && now.Rejected != nil {
+		return // the next switch that lets it render shows what changed
+	}
+	if a.last = now; last == nil {
+		return
+	}
+	for i, f := range rejected.Rejected {
+		if has(last, f) != has(now, f) {
+			rejected.RejectedBy[i] = s.cause(f.Object.Kind, runtime, f.Path)
+		}
+	}
+	for key, paths := range differingFields(last.Objects, now.Objects) {
+		if a.causes[key] == nil {
+			a.causes[key] = map[string]causedField{}
+		}
+		for name, path := range paths {
+			a.causes[key][name] = causedField{path, s.cause(key.Kind, runtime, path)}
+		}
+	}
 }
 
 // cause names the switch of a step, or its part that changes a field of an object. It includes the
@@ -237,100 +275,6 @@ func namesInPath(path fieldpath.Path) []string {
 		}
 	}
 	return names
-}
-
-// rejectedBy returns the cause of each error in t.Rejected. It is the switch between releases at
-// which the error appears or, if ends is set, disappears; a binary search over the steps of the
-// upgrade finds it. An error that does not depend on the release keeps its cause of t.RejectedBy: a
-// layer of the TrainJob.
-func (u *upgrade) rejectedBy(ctx context.Context, t *comparison.Job, runtime fieldpath.Object,
-	ends bool) []merge.Claim {
-	rejectedAt := map[int]finding.List{}
-	has := func(step int, f finding.Finding) bool {
-		if _, known := rejectedAt[step]; !known {
-			rejectedAt[step] = u.rejections(ctx, u.steps[step], t.ID)
-		}
-		return slices.ContainsFunc(rejectedAt[step], func(other finding.Finding) bool {
-			return other.Code == f.Code && other.Object == f.Object &&
-				other.Path.String() == f.Path.String()
-		})
-	}
-	claims := slices.Clone(t.RejectedBy)
-	for i, f := range t.Rejected {
-		low, high := 0, len(u.steps)-1
-		if has(low, f) != ends {
-			continue // the files bring it
-		}
-		for high-low > 1 {
-			if middle := (low + high) / 2; has(middle, f) != ends {
-				high = middle
-			} else {
-				low = middle
-			}
-		}
-		claims[i] = u.steps[high].cause(f.Object.Kind, runtime, f.Path)
-	}
-	return claims
-}
-
-// rejections returns the errors with which a step rejects a TrainJob.
-func (u *upgrade) rejections(ctx context.Context, s *step, id fieldpath.Object) finding.List {
-	u.read(s)
-	j, found := s.jobs[id]
-	if !found {
-		return s.errs[id] // it cannot be decoded
-	}
-	errs, _ := s.judge(ctx, j)
-	return errs.Where(isError)
-}
-
-// causes sets the causes of the differing fields. The cause of a field is the last switch whose
-// change moved it.
-func (u *upgrade) causes(was, new *comparison.Job) {
-	if len(differingFields(was.Objects, new.Objects)) == 0 {
-		return
-	}
-	causes := map[comparison.Key]map[string]causedField{}
-	var last []comparison.Object
-	for i, s := range u.steps {
-		now := new.Objects
-		if i < len(u.steps)-1 {
-			u.read(s)
-			if now = s.objects(s.jobs[new.ID], u.flags); now == nil {
-				continue // the next switch that lets it render shows what changed
-			}
-		}
-		for key, paths := range differingFields(last, now) {
-			if i == 0 {
-				break
-			}
-			if causes[key] == nil {
-				causes[key] = map[string]causedField{}
-			}
-			for name, path := range paths {
-				causes[key][name] = causedField{path, s.cause(key.Kind, was.Runtime, path)}
-			}
-		}
-		last = now
-	}
-	for _, objects := range [][]comparison.Object{was.Objects, new.Objects} {
-		for i := range objects {
-			objects[i].Causes = ownersFromCauses(causes[objects[i].Key])
-		}
-	}
-}
-
-// objects returns the objects that a step makes of a TrainJob, or nil if it does not render.
-func (s *step) objects(j workspace.Job, flags diffFlags) []comparison.Object {
-	if j.TrainJob == nil {
-		return nil
-	}
-	found, made := pipeline.TrainJob(s.in, j, s.opts)
-	if made.JobSet == nil {
-		return nil
-	}
-	job, _ := s.newJob(j, made, found, flags.to)
-	return job.Objects
 }
 
 // causedField is a changed field with its cause.

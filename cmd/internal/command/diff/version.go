@@ -241,19 +241,6 @@ func (v *version) objectsOf(j workspace.Job, out pipeline.Made,
 	return v.childrenOf(j, out, to)
 }
 
-// reached returns the objects of another rendering, by their keys.
-func (v *version) reached(j workspace.Job, out pipeline.Made, to string) map[comparison.Key]any {
-	objects, _ := v.objectsOf(j, out, to)
-	if objects == nil {
-		return nil
-	}
-	reached := map[comparison.Key]any{}
-	for _, o := range objects {
-		reached[o.Key] = o.Object
-	}
-	return reached
-}
-
 // labeled returns findings that name the build, and the revision in file names.
 func (v *version) labeled(found finding.List) finding.List {
 	found = slices.Clone(found)
