@@ -78,9 +78,7 @@ func TestDecode_LargeList(t *testing.T) {
 					}
 				}
 				objects := []manifest.Rewriting{
-					{Document: documents[3],
-						Changes: []manifest.Change{
-							{Path: fieldpath.Fields("spec", "suspend"), Do: manifest.RemoveField}}}}
+					{Document: documents[3], Fields: []string{"suspend"}}}
 				if edits := manifest.Rewrite(objects); edits != nil || objects[0].Err == nil {
 					t.Error("Rewrite edits a part of a List")
 				}

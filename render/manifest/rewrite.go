@@ -19,41 +19,23 @@ import (
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 )
 
-// Change is one change of a field of an object's text.
-type Change struct {
-	// Path starts at the object, in the form of a finding's path. It names a field.
-	Path fieldpath.Path
-	Do   ChangeKind
-	// Name is the new name of a ReplaceField.
-	Name string
-	// Value is the JSON value of a ReplaceField.
-	Value any
-}
-
-// ChangeKind is the kind of a Change.
-type ChangeKind uint8
-
-const (
-	// RemoveField removes a field. Its comments on lines of their own stay.
-	RemoveField ChangeKind = iota + 1
-	// ReplaceField puts a field with another name and value in the place of a field. Comments
-	// within the old value, and within the fields that the same list removes, go above the new
-	// field.
-	ReplaceField
-)
-
-// Rewriting is an object with changes of its text. Rewrite sets Err if they cannot be made.
+// Rewriting is an object whose spec loses fields of its text.
 type Rewriting struct {
 	*Document
-	Changes []Change
-	Err     error
+	// Fields are the names of the fields to remove. Their comments on lines of their own stay.
+	Fields []string
+	// Name and Value are those of a new field in the place of the last of Fields. Comments of all
+	// Fields go above it. Nothing takes their place if Name is empty.
+	Name  string
+	Value any
+	// Err is the reason why Rewrite leaves the object as it is.
+	Err error
 }
 
 var (
 	errMissing   = errors.New("it is missing")
 	errIsSet     = errors.New("it is already set")
 	errDiffers   = errors.New("it has duplicates")
-	errStep      = errors.New("the path does not fit the value")
 	errAnchor    = errors.New("it has an anchor in use; replace its aliases by the value first")
 	errShared    = errors.New("it comes from a merge key or an alias; set the field itself")
 	errDirective = errors.New("its document has directives; remove them")
@@ -61,7 +43,7 @@ var (
 	errReads = errors.New("its text cannot be edited safely")
 )
 
-// Rewrite makes changes of objects of one file, and returns the edits of its text. Comments, the
+// Rewrite rewrites objects of one file, and returns the edits of its text. Comments, the
 // order of fields and line ends stay. Blank lines and quotes of a rewritten document may change,
 // and those of others stay. Changes that Rewrite cannot make leave a document as it is. For
 // example, it cannot change a value that the file shares by an anchor, an alias or a merge key.
@@ -70,14 +52,14 @@ func Rewrite(objects []Rewriting) []Edit {
 	for i := range objects {
 		s, _ := objects[i].place()
 		isDone := slices.ContainsFunc(objects[:i], func(r Rewriting) bool {
-			return len(r.Changes) > 0 && r.source == s
+			return len(r.Fields) > 0 && r.source == s
 		})
-		if len(objects[i].Changes) == 0 || isDone {
+		if len(objects[i].Fields) == 0 || isDone {
 			continue
 		}
 		var same []*Rewriting // the items of a List share one text
 		for j := i; j < len(objects); j++ {
-			if len(objects[j].Changes) > 0 && objects[j].source == s {
+			if len(objects[j].Fields) > 0 && objects[j].source == s {
 				same = append(same, &objects[j])
 			}
 		}
@@ -109,7 +91,7 @@ func rewriteText(s *source.Source, objects []*Rewriting) (Edit, error) {
 		return Edit{}, err
 	}
 	for _, r := range objects {
-		if err := w.object(r.at, r.Changes); err != nil {
+		if err := w.object(r); err != nil {
 			return Edit{}, err
 		}
 	}
@@ -182,51 +164,42 @@ func (w *rewriter) find(path fieldpath.Path) (field, error) {
 		}
 		value = next
 	}
-	if f.parent == nil || f.parent.Kind != yaml.MappingNode {
-		return f, errStep
-	}
 	if _, clashes := w.Entries(f.parent); len(clashes) > 0 {
 		return f, errDiffers
 	}
 	return f, nil
 }
 
-// object makes the changes of one object. All paths name fields of the text before.
-func (w *rewriter) object(at fieldpath.Path, changes []Change) error {
-	fields := make([]field, len(changes))
-	for i, c := range changes {
-		f, err := w.find(at.Append(c.Path...))
+// object makes the changes of one object.
+func (w *rewriter) object(r *Rewriting) error {
+	fields := make([]field, len(r.Fields))
+	for i, name := range r.Fields {
+		path := fieldpath.Fields("spec", name)
+		f, err := w.find(r.at.Append(path...))
 		switch {
 		case err != nil:
 		case slices.ContainsFunc(slices.Collect(within(f.value())), w.isShared):
 			err = errAnchor
-		case c.Do == ReplaceField && w.isTaken(f, c.Name):
+		case i == len(fields)-1 && r.Name != "" && w.isTaken(f, r.Name):
 			err = errIsSet
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.Path, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		fields[i] = f
 	}
-	replaced := slices.IndexFunc(changes, func(c Change) bool { return c.Do == ReplaceField })
-	if replaced >= 0 {
-		if err := w.replace(fields[replaced], changes[replaced]); err != nil {
-			return fmt.Errorf("%s: %w", changes[replaced].Path, err)
+	last := fields[len(fields)-1]
+	if r.Name != "" {
+		if err := w.replace(last, r.Name, r.Value); err != nil {
+			return err
+		}
+		fields = fields[:len(fields)-1]
+		for _, f := range slices.Backward(fields) {
+			w.keepComments(last.key(), f.key(), f.value())
 		}
 	}
-	var gone []field
-	for i, c := range changes {
-		if c.Do == RemoveField {
-			gone = append(gone, fields[i])
-		}
-	}
-	for _, f := range slices.Backward(gone) {
-		if replaced >= 0 {
-			w.keepComments(fields[replaced].key(), f.key(), f.value())
-		}
-	}
-	w.remove(gone, replaced < 0)
-	if parent := fields[0].parent; w.head == nil && len(parent.Content) > 0 {
+	w.remove(fields, r.Name == "")
+	if parent := last.parent; w.head == nil && len(parent.Content) > 0 {
 		w.head = parent.Content[0]
 	}
 	return nil
@@ -282,8 +255,8 @@ func (w *rewriter) newField(name string, value any) (key, node *yaml.Node, err e
 }
 
 // replace puts a field in the place of another one.
-func (w *rewriter) replace(f field, c Change) error {
-	key, value, err := w.newField(c.Name, c.Value)
+func (w *rewriter) replace(f field, name string, newValue any) error {
+	key, value, err := w.newField(name, newValue)
 	if err != nil {
 		return err
 	}
@@ -383,18 +356,16 @@ func (w *rewriter) lostComments(after []byte) (lost []string) {
 	return lost
 }
 
-// Migration returns the changes that put patches in the place of a TrainJob's overrides. The last
-// field of them gets another name and value, and the others go.
-func (d *Document) Migration(patches []trainer.RuntimePatch) []Change {
-	var changes []Change
+// Migration returns the change that puts patches in the place of a TrainJob's overrides.
+func (d *Document) Migration(patches []trainer.RuntimePatch) Rewriting {
+	r := Rewriting{Document: d}
 	for _, name := range legacy.Fields() {
-		if path := fieldpath.Fields("spec", name); d.Has(path) {
-			changes = append(changes, Change{Path: path, Do: RemoveField})
+		if d.Has(fieldpath.Fields("spec", name)) {
+			r.Fields = append(r.Fields, name)
 		}
 	}
-	if n := len(changes); n > 0 && len(patches) > 0 {
-		changes[n-1] = Change{Path: changes[n-1].Path, Do: ReplaceField, Name: "runtimePatches",
-			Value: patches}
+	if len(patches) > 0 {
+		r.Name, r.Value = "runtimePatches", patches
 	}
-	return changes
+	return r
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// TestReplaceField replaces fields of an object in its text, and leaves the rest as it is.
-func TestReplaceField(t *testing.T) {
+// TestRewriting replaces fields of an object in its text, and leaves the rest as it is.
+func TestRewriting(t *testing.T) {
 	value := map[string]any{"b": "x", "c": []any{"1", "two"}}
 	for _, tt := range casefile.Table[struct {
 		Name, File, Want, Reason string
@@ -23,19 +23,19 @@ func TestReplaceField(t *testing.T) {
 			if len(documents) == 0 {
 				t.Fatal("nothing is read")
 			}
-			var changes []manifest.Change
+			r := manifest.Rewriting{Document: documents[0], Name: "made", Value: value}
 			for _, name := range []string{"annotations", "labels"} {
-				if path := fieldpath.Fields("spec", name); documents[0].Has(path) {
-					changes = append(changes, manifest.Change{Path: path, Do: manifest.RemoveField})
+				if documents[0].Has(fieldpath.Fields("spec", name)) {
+					r.Fields = append(r.Fields, name)
 				}
 			}
 			if tt.IsReversed {
-				slices.Reverse(changes)
+				slices.Reverse(r.Fields)
 			}
-			if last := &changes[len(changes)-1]; !tt.IsRemoved {
-				last.Do, last.Name, last.Value = manifest.ReplaceField, "made", value
+			if tt.IsRemoved {
+				r.Name = ""
 			}
-			objects := []manifest.Rewriting{{Document: documents[0], Changes: changes}}
+			objects := []manifest.Rewriting{r}
 			edits, err := manifest.Rewrite(objects), objects[0].Err
 			switch {
 			case tt.Rejected != "":

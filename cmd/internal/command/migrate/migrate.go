@@ -192,7 +192,7 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 		m.unknownJob(d)
 		objects[i].Document = d
 		if d.Overrides != nil {
-			objects[i].Changes = m.overrides(d)
+			objects[i] = m.overrides(d)
 		}
 	}
 	edits := manifest.Rewrite(objects)

@@ -12,18 +12,19 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// overrides returns the changes that rewrite a TrainJob of Trainer 2.1 for today's API: as the
-// patch of a manager. For a TrainJob that it cannot rewrite it returns none, and the findings give
-// the reason. A finding also tells if the runtime is missing: then the two forms are not compared.
-func (m *migration) overrides(d *manifest.Document) []manifest.Change {
+// overrides returns the change that rewrites a TrainJob of Trainer 2.1 for today's API: as the
+// patch of a manager. It leaves a TrainJob that it cannot rewrite, and the findings give the reason.
+// A finding also tells if the runtime is missing: then the two forms are not compared.
+func (m *migration) overrides(d *manifest.Document) manifest.Rewriting {
+	unchanged := manifest.Rewriting{Document: d}
 	at := slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })
 	if at < 0 {
-		return nil // its own findings give the reason
+		return unchanged // its own findings give the reason
 	}
 	j := m.Jobs[at]
 	runtime, missing := m.RuntimeOf(j)
 	if runtime == nil && missing == nil {
-		return nil // the runtime has its own findings
+		return unchanged // the runtime has its own findings
 	}
 	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, d.Overrides,
 		m.flags.manager)
@@ -35,7 +36,7 @@ func (m *migration) overrides(d *manifest.Document) []manifest.Change {
 	}
 	m.findings = append(m.findings, m.Locate(j, found)...)
 	if result.TrainJob == nil {
-		return nil
+		return unchanged
 	}
 	return d.Migration(result.TrainJob.Spec.RuntimePatches)
 }
