@@ -140,7 +140,7 @@ func TestIsVoid(t *testing.T) {
 					return matches && validation.IsDNS1123Label(name) == nil
 				}
 				return matches && validation.IsDNS1123Subdomain(name) == nil
-			})
+			}) && !strings.ContainsAny(pattern, `[\`)
 			if got := isVoid(pattern, isNamespace); got != want {
 				t.Errorf("isVoid(%q, %t) = %t, want %t", pattern, isNamespace, got, want)
 			}
@@ -155,7 +155,7 @@ func TestIsVoid(t *testing.T) {
 			t.Errorf("isVoid(%q) = %t, want %t", pattern, got, want)
 		}
 	}
-	// A third of the patterns match no name; few cases of a seed may have less.
+	// Many of the patterns match no name; few cases of a seed may have less.
 	if min(counts[true], counts[false]) < 60 {
 		t.Errorf("%v", counts)
 	}

@@ -1,11 +1,8 @@
 package policy
 
 import (
-	"math"
-	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -15,68 +12,17 @@ import (
 
 // This file finds rules that can have no effect: names, keys and users that no object has.
 
-// isVoid reports whether no name matches a valid pattern. Names have lower-case letters, digits,
-// dashes and dots. Those of namespaces have no dots.
+// isVoid reports whether no name matches a valid pattern. It does not judge one with a class of
+// letters. Names of namespaces have no dots, and are shorter.
 func isVoid(pattern string, isNamespace bool) bool {
-	letters, most := "abcdefghijklmnopqrstuvwxyz0123456789-.", validation.DNS1123SubdomainMaxLength
-	if isNamespace {
-		letters, most = strings.TrimSuffix(letters, "."), validation.DNS1123LabelMaxLength
+	if strings.ContainsAny(pattern, `[\`) {
+		return false
 	}
-	// The lengths of the shortest names that end before a part, after a letter and after a dash.
-	type lengths [3]int
-	const begins, inside, dash, none = 0, 1, 2, math.MaxInt / 2
-	step := func(at lengths, letters string) lengths {
-		next := lengths{none, none, none}
-		for _, c := range letters {
-			switch {
-			case c == '-':
-				next[dash] = min(next[dash], at[inside]+1, at[dash]+1)
-			case c == '.':
-				next[begins] = min(next[begins], at[inside]+1)
-			default:
-				next[inside] = min(next[inside], at[begins]+1, at[inside]+1, at[dash]+1)
-			}
-		}
-		return next
-	}
-	at := lengths{0, none, none}
-	for rest := pattern; rest != ""; {
-		element := rest[:elementLength(rest)]
-		rest = rest[len(element):]
-		if element == "*" {
-			for range at { // as many letters as lead from one end to each other
-				for i, length := range step(at, letters) {
-					at[i] = min(at[i], length)
-				}
-			}
-			continue
-		}
-		at = step(at, strings.Map(func(c rune) rune {
-			if is, _ := path.Match(element, string(c)); is {
-				return c
-			}
-			return -1
-		}, letters))
-	}
-	return at[inside] > most
-}
-
-// elementLength returns the length of the first element of a valid pattern: a letter, a class or a
-// star.
-func elementLength(pattern string) int {
-	n := 0
-	switch pattern[0] {
-	case '\\':
-		n = 1
-	case '[':
-		for n = 1; pattern[n] != ']'; n++ {
-			if pattern[n] == '\\' {
-				n++
-			}
-		}
-	}
-	_, size := utf8.DecodeRuneInString(pattern[n:])
-	return n + size
+	// What stands for any letter can stand for this one, and a name stays one with it.
+	name := strings.NewReplacer("*", "a", "?", "a").Replace(pattern)
+	return validation.IsDNS1123Subdomain(name) != nil || isNamespace &&
+		(strings.Contains(name, ".") ||
+			len(name)-strings.Count(pattern, "*") > validation.DNS1123LabelMaxLength)
 }
 
 // voidKey returns the first key or name of a path that no object has.
