@@ -150,7 +150,6 @@ func (c *checker) make(ctx context.Context) {
 	c.podGroups(ctx)
 	c.warn(idle)
 	c.deadline()
-	c.snapshot()
 	c.findCauses()
 	if c.output.JobSet == nil {
 		return

@@ -73,8 +73,6 @@ type Runtime struct {
 	processes *intstr.IntOrString
 	// findings are the findings of its own admission.
 	findings finding.List
-	// longKeys are the findings on keys that are too long for a snapshot.
-	longKeys finding.List
 }
 
 // ID returns the runtime's kind, namespace and name.

@@ -168,10 +168,7 @@ func (o *object) fieldsAt(path fieldpath.Path) []string {
 	for _, step := range path {
 		next := at.Items
 		if name, isField := step.Field(); isField {
-			next = nil
-			if property, ok := at.Properties[name]; ok {
-				next = &property
-			}
+			next = structuralField(at, name)
 		} else if _, isKey := step.Key(); isKey {
 			next = valuesOf(at)
 		}

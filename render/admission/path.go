@@ -54,12 +54,18 @@ func (o *object) nextStep(text string, value any,
 	if end := strings.IndexAny(text, ".["); end > 0 {
 		name = text[:end]
 	}
-	if of != nil {
-		if property, ok := of.Properties[name]; ok {
-			as = &property
-		}
+	return fieldpath.Field(name), entries[name], structuralField(of, name), text[len(name):]
+}
+
+// structuralField returns the schema of a field that a schema names, or nil.
+func structuralField(s *structuralschema.Structural, name string) *structuralschema.Structural {
+	if s == nil {
+		return nil
 	}
-	return fieldpath.Field(name), entries[name], as, text[len(name):]
+	if field, ok := s.Properties[name]; ok {
+		return &field
+	}
+	return nil
 }
 
 // valuesOf returns the schema of a map's values, or nil for other types.

@@ -74,8 +74,7 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 		return nil
 	}
 	r := &Runtime{id: o.id, spec: typed.Spec, definition: d, processes: processes,
-		longKeys: o.snapshotKeys(), deprecated: o.has(release.RuntimeDeprecated) &&
-			typed.Labels[supportLabel] == "deprecated"}
+		deprecated: o.has(release.RuntimeDeprecated) && typed.Labels[supportLabel] == "deprecated"}
 	r.checkJobNames(found, old)
 	if o.has(release.RuntimeUnchecked) && typed.Labels[validationLabel] == "disabled" &&
 		(old == nil || isUnchecked(old)) {
