@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -87,3 +88,6 @@ func (u union) members(n *node) []string {
 	}
 	return names
 }
+
+// Members returns the members of a named string type, or nil for a type that has none.
+func Members(t reflect.Type) []string { return known().Enums[typeName(t)] }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trainweld/trainweld/cmd/internal/builtin"
+	"github.com/trainweld/trainweld/fuzz"
 )
 
 // generator makes patches by the Go types. Words are few, so that items and references of base and
@@ -111,17 +112,6 @@ func (g *generator) metadata() map[string]any {
 var wild = []string{"", "Bad_Name", "no space", "-a", "..", "../a", "/", "é", "a=b",
 	strings.Repeat("a", 64), strings.Repeat("b", 300), "$(A)", "*", "0", "1.2.3.4.5", "/a:b"}
 
-// numbers are the values of numbers, by the field.
-var numbers = map[string][]int64{
-	"containerPort": {80, 443, 8080}, "hostPort": {80, 443, 0}, "port": {80, 443, 8080},
-	"nodePort": {30080, 30443, 0}, "number": {80, 443}, "endPort": {80, 90, 443},
-	"weight": {1, 50, 100}, "maxSkew": {1, 2}, "defaultMode": {420, 0, 511}, "mode": {420, 256},
-	"expirationSeconds": {600, 3600}, "tolerationSeconds": {1, 0, 60},
-	"runAsUser": {0, 1000}, "runAsGroup": {0, 1000}, "activeDeadlineSeconds": {1, 600},
-	"terminationGracePeriodSeconds": {0, 1, 30}, "healthCheckNodePort": {0, 30000},
-	"timeoutSeconds": {1, 10800}, "successThreshold": {1, 2}, "lun": {0, 1}, "partition": {0, 1},
-}
-
 var quantities = []string{"1", "2", "500m", "1Gi", "2Mi", "4Mi", "-1", "0", "1.5"}
 
 func (g *generator) value(f reflect.StructField, of reflect.Type, depth int) any {
@@ -187,7 +177,7 @@ func (g *generator) of(t reflect.Type, name string, of reflect.Type, depth int) 
 	case reflect.Bool:
 		return g.chance(2)
 	case reflect.Int32, reflect.Int64, reflect.Int, reflect.Float64:
-		if known := numbers[name]; known != nil && !g.chance(10) {
+		if known := fields().Numbers[name]; known != nil && !g.chance(10) {
 			return pick(g, known)
 		}
 		if g.chance(8) {
@@ -204,7 +194,9 @@ func (g *generator) text(t reflect.Type, name string, of reflect.Type) string {
 	if g.chance(14) {
 		return pick(g, wild)
 	}
-	for _, known := range [][]string{enums[t], words[of.Name()+"."+name], words[name]} {
+	f := fields()
+	for _, known := range [][]string{f.Enums[t.Name()], fuzz.Members(t),
+		f.Words[of.Name()+"."+name], f.Words[name]} {
 		if len(known) > 0 {
 			return pick(g, known)
 		}
