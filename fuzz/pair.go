@@ -80,7 +80,7 @@ func Render(seed uint64, opts PairOptions) *Pair {
 		seed))
 }
 
-func decode(document object, into any) {
+func decode(document, into any) {
 	data, err := json.Marshal(document)
 	if err == nil {
 		err = json.Unmarshal(data, into)

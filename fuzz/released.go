@@ -1,7 +1,9 @@
 package fuzz
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -260,43 +262,113 @@ func (s *switcher) jobPatch(job any) object {
 // jobs.
 func (s *switcher) override() {
 	spec := child(s.d.TrainJob, "spec")
-	var overrides []any
+	Overridden(s.d.TrainJob, s.release.Overrides)
+	overrides, isList := spec[string(s.release.Overrides)].([]any)
+	if !isList {
+		return
+	}
 	once, seen := s.release.Rules.Has(release.PatchedOnce) && s.chance(0.8), map[any]bool{}
-	for _, patch := range items(spec, "runtimePatches") {
-		for _, job := range items(child(patch, "trainingRuntimeSpec", "template", "spec"),
-			"replicatedJobs") {
-			if once && seen[job["name"]] {
-				continue
+	overrides = slices.DeleteFunc(overrides, func(override any) bool {
+		targets, _ := override.(object)["targetJobs"].([]any)
+		if len(targets) == 0 {
+			return false
+		}
+		name := targets[0].(object)["name"]
+		again := once && seen[name]
+		seen[name] = true
+		return again
+	})
+	for _, override := range items(spec, string(s.release.Overrides)) {
+		if once || s.chance(0.7) {
+			continue
+		}
+		for _, job := range jobsOf(s.d) {
+			if s.chance(0.6) && reaches(job, override) {
+				override["targetJobs"] = append(anyList(override["targetJobs"]),
+					object{"name": job["name"]})
 			}
-			seen[job["name"]] = true
-			pod, _ := copyValue(child(job, "template", "spec", "template")).(object)
-			override := object{}
-			if s.release.Overrides == release.PodTemplateOverrides {
-				override = pod
-			} else if inPod, ok := pod["spec"].(object); ok {
-				override = inPod
-			}
-			override["targetJobs"] = s.targets(job["name"], once)
-			overrides = append(overrides, override)
 		}
 	}
 	s.rng.Shuffle(len(overrides), func(i, j int) {
 		overrides[i], overrides[j] = overrides[j], overrides[i]
 	})
-	delete(spec, "runtimePatches")
-	if overrides != nil {
-		spec[string(s.release.Overrides)] = overrides
-	}
+	spec[string(s.release.Overrides)] = overrides
 }
 
-func (s *switcher) targets(name any, once bool) []any {
-	targets := []any{object{"name": name}}
-	if !once && s.chance(0.2) {
-		for _, job := range jobsOf(s.d) {
-			if s.chance(0.6) {
-				targets = append(targets, object{"name": job["name"]})
+// reaches reports whether a job has the containers of an override.
+func reaches(job, override object) bool {
+	for _, list := range []string{"containers", "initContainers"} {
+		in := override
+		if spec, ok := override["spec"].(object); ok {
+			in = spec
+		}
+		for _, c := range items(in, list) {
+			if !slices.ContainsFunc(items(child(job, "template", "spec", "template", "spec"), list),
+				func(has object) bool { return has["name"] == c["name"] }) {
+				return false
 			}
 		}
 	}
-	return targets
+	return true
+}
+
+// Overridden rewrites the patches of a TrainJob as the overrides of a release. Values of other
+// types stay what they are.
+func Overridden(job object, as release.Overrides) {
+	spec, _ := job["spec"].(object)
+	value, has := spec["runtimePatches"]
+	if !has || as == release.RuntimePatches {
+		return
+	}
+	delete(spec, "runtimePatches")
+	patches, isList := value.([]any)
+	overrides, haveList := spec[string(as)].([]any)
+	if !isList || !haveList && spec[string(as)] != nil {
+		spec[string(as)] = value
+		return
+	}
+	for _, patch := range patches {
+		fields, _ := patch.(object)
+		runtime, _ := fields["trainingRuntimeSpec"].(object)
+		template, isTemplate := runtime["template"].(object)
+		if !isTemplate {
+			overrides = append(overrides, patch)
+			continue
+		}
+		metadata, _ := template["metadata"].(object)
+		for _, field := range []string{"labels", "annotations"} {
+			if entries, ok := metadata[field]; ok {
+				spec[field] = entries
+			}
+		}
+		inSet, _ := template["spec"].(object)
+		for _, job := range anyList(inSet["replicatedJobs"]) {
+			overrides = append(overrides, override(job, as))
+		}
+	}
+	if overrides != nil {
+		spec[string(as)] = overrides
+	}
+}
+
+func override(job any, as release.Overrides) any {
+	fields, ok := job.(object)
+	if !ok {
+		return job
+	}
+	template, _ := fields["template"].(object)
+	inJob, _ := template["spec"].(object)
+	pod, _ := inJob["template"].(object)
+	out := object{"targetJobs": []any{object{"name": fields["name"]}}}
+	if as == release.PodTemplateOverrides {
+		for _, field := range []string{"metadata", "spec"} {
+			if value, ok := pod[field]; ok {
+				out[field] = value
+			}
+		}
+		return out
+	}
+	inPod, _ := pod["spec"].(object)
+	maps.Copy(out, inPod)
+	return out
 }

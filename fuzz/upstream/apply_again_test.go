@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/admission/serverside"
@@ -41,9 +42,9 @@ func TestApplyAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	verdicts := map[string]int{}
+	respelled := readTemplate("testdata/respelled.yaml").(upstream.Object)
 	for seed := range uint64(*jobSets / 2) {
-		text := respelledJob(rand.New(rand.NewPCG(seed, 29)))
-		job := respelledObject(t, text)
+		job := fuzz.Expand(rand.New(rand.NewPCG(seed, 29)), respelled["job"]).(upstream.Object)
 		stored, rejected, err := server.Apply(job, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -53,13 +54,14 @@ func TestApplyAgain(t *testing.T) {
 			continue
 		}
 		found := admission.Check(
-			t.Context(), admission.Input{TrainJob: respelledObject(t, text)}).Of(codes.Respelled)
+			t.Context(), admission.Input{TrainJob: asJSON(t, job)}).Of(codes.Respelled)
 		compare := func(write string, rejected []string, ours bool) {
 			t.Helper()
 			// a number that is no integer breaks the type, and hides the rule
 			theirs := len(rejected) > 0
 			verdicts[fmt.Sprintf("%s: upstream refuses %t, here %t", write, theirs, ours)]++
 			if theirs != ours {
+				text, _ := yaml.Marshal(job)
 				t.Fatalf("seed %d, %s: upstream %q\nfound %v\n%s", seed, write, rejected, found,
 					text)
 			}
@@ -102,50 +104,6 @@ func TestApplyAgain(t *testing.T) {
 
 func isOf(write string) func(f finding.Finding) bool {
 	return func(f finding.Finding) bool { return strings.Contains(f.Message, write) }
-}
-
-// respelledJob returns a suspended TrainJob with quantities in random spellings.
-func respelledJob(r *rand.Rand) string {
-	pick := func(all ...string) string { return all[r.IntN(len(all))] }
-	quantity := func() string {
-		return pick("1", `"1"`, "1000m", `"1000m"`, "500m", `"0.5"`, "1.5", "2000m", "1Gi",
-			"1024Mi", "1k", `"1000"`, "1e3", `"2"`, "2", "0", `"0"`,
-			"+1Gi", "01Gi", `"+1"`, `"01"`, `"1."`, `"1e3"`, `"1e03"`, `"10e2"`, `"01.5"`, `"00"`,
-			`".5"`, "010m", "1000u")
-	}
-	divisor := func() string {
-		return pick("", ", divisor: "+quantity(), `, divisor: "1"`, `, divisor: "0"`)
-	}
-	label, env, resources, patches := "", "", "", ""
-	if r.IntN(2) == 0 {
-		label = "labels: {kueue.x-k8s.io/queue-name: q},"
-	}
-	if r.IntN(3) == 0 {
-		env = "env: [{name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu, " +
-			"containerName: node" + divisor() + "}}}],"
-	}
-	if r.IntN(3) > 0 {
-		resources = fmt.Sprintf("resourcesPerNode: {limits: {cpu: %s, memory: %s}},", quantity(),
-			pick("1Gi", "1024Mi", `"1073741824"`, quantity()))
-	}
-	for i := range r.IntN(3) {
-		stamp := pick("", "", `time: "2026-01-02T03:04:05Z",`)
-		pod := pick("nodeSelector: {a: b}", "volumes: [{name: v, emptyDir: {sizeLimit: "+quantity()+
-			"}}]",
-			"containers: [{name: node, env: [{name: CPU, valueFrom: {resourceFieldRef: "+
-				"{resource: limits.cpu"+divisor()+"}}}]}]")
-		patches += fmt.Sprintf(
-			"{manager: a.example.com/m%d, %s trainingRuntimeSpec: {template: {spec: "+
-				"{replicatedJobs: [{name: node, template: {spec: {template: {spec: {%s}}}}}]}}}},",
-			i, stamp, pod)
-	}
-	if patches != "" {
-		patches = "runtimePatches: [" + patches + "],"
-	}
-	return fmt.Sprintf(
-		"{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {%s name: llm, "+
-			"namespace: %s}, spec: {runtimeRef: {name: plain}, suspend: true, trainer: {%s %s "+
-			"numNodes: 1}, %s}}", label, serverNamespace, env, resources, patches)
 }
 
 func respelledObject(t *testing.T, text string) upstream.Object {

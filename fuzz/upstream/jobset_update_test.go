@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/render/admission"
@@ -274,9 +275,13 @@ func changeJobSet(t *testing.T, m mutator,
 	case "a value":
 		m.change(changed)
 	case "Pods":
-		inJob(m, changed, func(job upstream.Object) { changePods(m, job) })
+		for range 1 + m.IntN(2) {
+			if jobs := list(changed, "spec", "replicatedJobs"); len(jobs) > 0 {
+				fuzz.Overlay(pick(m, jobs...).(upstream.Object), m.expand("pods"))
+			}
+		}
 	case "a rule":
-		jobSetBreaks[m.IntN(len(jobSetBreaks))](m, changed)
+		m.editJobSet(changed)
 		set(changed, old["metadata"].(upstream.Object)["name"], "metadata", "name")
 	case "jobs":
 		jobs := list(changed, "spec", "replicatedJobs")
@@ -296,35 +301,4 @@ func changeJobSet(t *testing.T, m mutator,
 		set(changed, pick[any](m, nil, true, false), "spec", "suspend")
 	}
 	return asJSON(t, changed), what
-}
-
-// changePods changes one or two fields of a Pod template that may be mutable, or metadata around
-// it.
-func changePods(m mutator, job upstream.Object) {
-	pod := []string{"template", "spec", "template"}
-	for range 1 + m.IntN(2) {
-		switch m.IntN(8) {
-		case 0, 1:
-			set(job, pick[any](m, nil, upstream.Object{"new": "x"}, upstream.Object{}),
-				append(pod, "metadata", pick(m, "labels", "annotations"))...)
-		case 2:
-			set(job, upstream.Object{}, append(pod, "metadata")...)
-		case 3:
-			set(job, pick[any](m, nil, upstream.Object{"new": "x"}, upstream.Object{}),
-				append(pod, "spec", "nodeSelector")...)
-		case 4:
-			set(job, pick[any](m, nil, []any{}, []any{upstream.Object{"operator": "Exists"}}),
-				append(pod, "spec", "tolerations")...)
-		case 5:
-			set(job, pick[any](m, nil, []any{}, []any{upstream.Object{"name": "a.b/c"}}),
-				append(pod, "spec", "schedulingGates")...)
-		case 6:
-			set(job, pick[any](m, nil, upstream.Object{},
-				upstream.Object{"labels": upstream.Object{"new": "x"}}), "template", "metadata")
-		default:
-			set(job, pick[any](m, nil, upstream.Object{},
-				upstream.Object{"nodeAffinity": upstream.Object{}}),
-				append(pod, "spec", "affinity")...)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package upstream_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -73,124 +72,10 @@ func mutatedJobSet(t *testing.T, seed uint64) upstream.Object {
 	case 0:
 		m.mutate(js)
 	case 1:
-		jobSetBreaks[r.IntN(len(jobSetBreaks))](m, js)
+		m.editJobSet(js)
 	case 2:
-		jobSetBreaks[r.IntN(len(jobSetBreaks))](m, js)
-		jobSetBreaks[r.IntN(len(jobSetBreaks))](m, js)
+		m.editJobSet(js)
+		m.editJobSet(js)
 	}
 	return asJSON(t, js)
-}
-
-// jobSetBreaks aim at the rules of JobSet's webhook.
-var jobSetBreaks = []func(m mutator, js upstream.Object){
-	func(m mutator, js upstream.Object) {
-		set(js, pick(m, strings.Repeat("n", 50), "1a", "a.b", "Upper"), "metadata", "name")
-	},
-	func(m mutator, js upstream.Object) {
-		set(js, pick(m, "sub", "1a", "a.b", "", strings.Repeat("s", 64)), "spec", "network",
-			"subdomain")
-	},
-	func(m mutator, js upstream.Object) {
-		set(js, pick(m, "kueue", "a.example.com/x", "jobset.sigs.k8s.io/jobset-controller",
-			strings.Repeat("m", 60)+".a/x"), "spec", "managedBy")
-	},
-	func(m mutator, js upstream.Object) {
-		inJob(m, js, func(job upstream.Object) {
-			set(job, pick[any](m, int64(0), int64(3), int64(1000), int64(2_000_000_000)),
-				"replicas")
-		})
-	},
-	func(m mutator, js upstream.Object) {
-		inJob(m, js, func(job upstream.Object) {
-			set(job, pick[any](m, int64(0), int64(3), int64(100_000), int64(2_000_000_000)),
-				"template", "spec", pick(m, "parallelism", "completions"))
-		})
-	},
-	func(m mutator, js upstream.Object) {
-		inJob(m, js, func(job upstream.Object) {
-			set(job, pick(m, "g", "", "1g", "G", strings.Repeat("g", 64)),
-				pick(m, "groupName", "name"))
-		})
-	},
-	func(m mutator, js upstream.Object) {
-		inJob(m, js, func(job upstream.Object) {
-			name := pick(m, "ghost", "a", "")
-			inJob(m, js, func(other upstream.Object) { name, _ = other["name"].(string) })
-			set(job, []any{
-				upstream.Object{"name": name, "status": pick(m, "Complete", "Ready", "Other")}},
-				"dependsOn")
-		})
-	},
-	func(m mutator, js upstream.Object) {
-		set(js, []any{pick(m, "ghost", "a", "")}, "spec", "successPolicy", "targetReplicatedJobs")
-		set(js, pick(m, "All", "Any", "x"), "spec", "successPolicy", "operator")
-	},
-	func(m mutator, js upstream.Object) {
-		rule := func() any {
-			rule := upstream.Object{
-				"action": pick(m, "FailJobSet", "RestartJobSet", "RestartJob",
-					"RestartJobSetAndIgnoreMaxRestarts", "x")}
-			if m.IntN(2) == 0 {
-				rule["name"] = pick(m, "r", "r", "1r", "", strings.Repeat("r", 129))
-			}
-			if m.IntN(2) == 0 {
-				rule["targetReplicatedJobs"] = []any{pick(m, "ghost", "a")}
-			}
-			if m.IntN(2) == 0 {
-				rule["onJobFailureReasons"] = []any{
-					pick(m, "BackoffLimitExceeded", "DeadlineExceeded", "Unknown")}
-			}
-			return rule
-		}
-		set(js, []any{rule(), rule()}, "spec", "failurePolicy", "rules")
-		set(js, pick[any](m, nil, "Recreate", "BlockingRecreate", "InPlaceRestart"), "spec",
-			"failurePolicy", "restartStrategy")
-	},
-	func(m mutator, js upstream.Object) {
-		coordinator := upstream.Object{"replicatedJob": "ghost", "jobIndex": int64(m.IntN(4) - 1),
-			"podIndex": int64(m.IntN(4) - 1)}
-		inJob(m, js, func(job upstream.Object) { coordinator["replicatedJob"] = job["name"] })
-		set(js, coordinator, "spec", "coordinator")
-	},
-	func(m mutator, js upstream.Object) {
-		claim := func() any {
-			metadata := upstream.Object{
-				"name": pick(m, "a", "b", "Bad", "", strings.Repeat("c", 250))}
-			if m.IntN(4) == 0 {
-				metadata["namespace"] = pick(m, "x", "")
-			}
-			return upstream.Object{"metadata": metadata, "spec": upstream.Object{}}
-		}
-		set(js, []any{upstream.Object{"templates": []any{claim(), claim()}}}, "spec",
-			"volumeClaimPolicies")
-		inJob(m, js, func(job upstream.Object) {
-			set(job, []any{emptyDir(pick(m, "a", "b"))}, "template", "spec", "template", "spec",
-				"volumes")
-		})
-		inJob(m, js, func(job upstream.Object) {
-			for _, container := range list(job, "template", "spec", "template", "spec",
-				"containers") {
-				set(container,
-					[]any{upstream.Object{"name": pick(m, "a", "b", "c"), "mountPath": "/x"}},
-					"volumeMounts")
-			}
-		})
-	},
-	func(m mutator, js upstream.Object) {
-		set(js, pick(m, "InOrder", "AnyOrder", "x"), "spec", "startupPolicy", "startupPolicyOrder")
-	},
-	func(m mutator, js upstream.Object) {
-		inJob(m, js, func(job upstream.Object) {
-			set(job, pick(m, "Indexed", "NonIndexed"), "template", "spec", "completionMode")
-		})
-	},
-}
-
-// inJob visits one of the JobSet's replicated jobs.
-func inJob(m mutator, js upstream.Object, visit func(upstream.Object)) {
-	if jobs := list(js, "spec", "replicatedJobs"); len(jobs) > 0 {
-		if job, ok := jobs[m.IntN(len(jobs))].(upstream.Object); ok {
-			visit(job)
-		}
-	}
 }

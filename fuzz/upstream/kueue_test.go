@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trainweld/trainweld/finding"
@@ -218,37 +218,22 @@ func reencode(t *testing.T, from, into any) {
 func queuedPair(t *testing.T, seed uint64) *fuzz.Pair {
 	pair := fuzz.Render(seed, fuzz.PairOptions{Policies: upstream.Policies()})
 	r := rand.New(rand.NewPCG(seed, 2))
-	jobs := pair.Runtime.Spec.Template.Spec.ReplicatedJobs
 	render.DefaultTrainJob(pair.TrainJob, nil)
 	render.DefaultRuntime(&pair.Runtime.Spec, nil)
-	for i := range jobs {
-		jobs[i].Replicas = []int32{jobs[i].Replicas, 0, 1, 3}[r.IntN(4)]
-		pod := &jobs[i].Template.Spec.Template
-		if r.IntN(2) == 0 {
-			annotate(r, &pod.Annotations)
-		}
-		if r.IntN(2) == 0 {
-			pod.Spec.NodeSelector, pod.Spec.Tolerations = someEntries(r), someTolerations(r)
-		}
-		if r.IntN(3) == 0 {
-			pod.Spec.Affinity = &corev1.Affinity{
-				NodeAffinity: &corev1.NodeAffinity{
-					RequiredDuringSchedulingIgnoredDuringExecution: someTerms(r)}}
-		}
-		for c := range pod.Spec.Containers {
-			if r.IntN(2) == 0 {
-				resources := &pod.Spec.Containers[c].Resources
-				resources.Requests, resources.Limits = someResources(r), someResources(r)
-			}
+	runtime, job := plainJSON(t, pair.Runtime), plainJSON(t, pair.TrainJob)
+	lay := func(at any, name string) { fuzz.Overlay(at.(upstream.Object), queued(r, name)) }
+	for _, job := range list(runtime, "spec", "template", "spec", "replicatedJobs") {
+		lay(job, "job")
+		pod := within(job, "template", "spec", "template")
+		lay(pod, "pod")
+		for _, c := range list(pod, "spec", "containers") {
+			lay(c, "container")
 		}
 	}
-	if r.IntN(3) == 0 {
-		if pair.TrainJob.Spec.Trainer == nil {
-			pair.TrainJob.Spec.Trainer = &trainer.Trainer{}
-		}
-		pair.TrainJob.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{
-			Requests: someResources(r), Limits: someResources(r)}
-	}
+	lay(job, "trainJob")
+	pair = &fuzz.Pair{Runtime: &trainer.ClusterTrainingRuntime{}, TrainJob: &trainer.TrainJob{}}
+	reencode(t, runtime, pair.Runtime)
+	reencode(t, job, pair.TrainJob)
 	stored := &fuzz.Pair{Seed: seed, Runtime: &trainer.ClusterTrainingRuntime{},
 		TrainJob: &trainer.TrainJob{}}
 	reencode(t, pair.Runtime, stored.Runtime) // Go types lose empty lists
@@ -256,45 +241,15 @@ func queuedPair(t *testing.T, seed uint64) *fuzz.Pair {
 	return stored
 }
 
-func someResources(r *rand.Rand) corev1.ResourceList {
-	list := corev1.ResourceList{}
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory,
-		"nvidia.com/gpu"} {
-		if r.IntN(2) == 0 {
-			list[name] = resource.MustParse(
-				[]string{"0", "1", "1500m", "2Gi", "333", "100u"}[r.IntN(6)])
-		}
-	}
-	if len(list) == 0 {
-		return nil // as an encoding of the Go type
-	}
-	return list
+// queued draws a part of testdata/kueue.yaml.
+func queued(r *rand.Rand, name string) upstream.Object {
+	part, _ := fuzz.Expand(r, kueueTemplates()[name]).(upstream.Object)
+	return part
 }
 
-func annotate(r *rand.Rand, annotations *map[string]string) {
-	if *annotations == nil {
-		*annotations = map[string]string{}
-	}
-	for _, a := range []struct {
-		name   string
-		values []string
-	}{
-		{"required-topology", []string{"block", "rack"}}, {"preferred-topology", []string{"rack"}},
-		{"group-name", []string{"g"}},
-		{"unconstrained-topology", []string{"true", "false", "T", "true", "false", "yes"}},
-		{"slice-required-topology", []string{"rack"}},
-		{"slice-size", []string{"2", "3", "4", "-1", "two", "99999999999"}},
-		{"slice-required-topology-constraints", []string{
-			`[{"topology":"rack","size":2}]`,
-			`[{"topology":"a","size":4},{"topology":"b","size":2},{}]`, `[]`, `{`, `[{},{},{},{}]`,
-			`[{"size":"2"}]`,
-		}},
-	} {
-		if r.IntN(6) == 0 {
-			(*annotations)["kueue.x-k8s.io/podset-"+a.name] = a.values[r.IntN(len(a.values))]
-		}
-	}
-}
+var kueueTemplates = sync.OnceValue(func() upstream.Object {
+	return readTemplate("testdata/kueue.yaml").(upstream.Object)
+})
 
 // TestAdmissions compares the patch of generated admissions, and the flavors that fit, with Kueue's
 // own. TRAINWELD_ADMISSION asks for one.
@@ -310,7 +265,7 @@ func TestAdmissions(t *testing.T) {
 		}
 		cases++
 		r := rand.New(rand.NewPCG(seed, 3))
-		flavors, w := someFlavors(r), someAdmission(r, pair.TrainJob, sets)
+		flavors, w := someFlavors(t, r), someAdmission(t, r, pair.TrainJob, sets)
 		at := slices.IndexFunc(pair.TrainJob.Spec.RuntimePatches,
 			func(p trainer.RuntimePatch) bool { return p.Manager == render.KueueManager })
 		got, err := render.Admit(in, sets, w, flavors)
@@ -383,107 +338,37 @@ func TestAdmissions(t *testing.T) {
 	}
 }
 
-// someEntries returns entries of a small alphabet, which maps of Pods and flavors share.
-func someEntries(r *rand.Rand) map[string]string {
-	entries := map[string]string{}
-	for _, key := range []string{"pool", "zone", "app"} {
-		if r.IntN(3) == 0 {
-			entries[key] = []string{"a", "b", "1"}[r.IntN(3)]
-		}
-	}
-	return entries
-}
-
-func someTolerations(r *rand.Rand) (all []corev1.Toleration) {
-	for range r.IntN(3) {
-		all = append(all, corev1.Toleration{
-			Key: []string{"", "spot", "gpu"}[r.IntN(3)],
-			Operator: []corev1.TolerationOperator{
-				"", corev1.TolerationOpEqual, corev1.TolerationOpExists,
-				corev1.TolerationOpLt}[r.IntN(4)],
-			Value: []string{"", "1", "x"}[r.IntN(3)],
-			Effect: []corev1.TaintEffect{
-				"", corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}[r.IntN(3)],
-		})
-	}
-	return all
-}
-
-func someFlavors(r *rand.Rand) []render.ResourceFlavor {
+func someFlavors(t *testing.T, r *rand.Rand) []render.ResourceFlavor {
 	flavors := make([]render.ResourceFlavor, 4)
 	for i := range flavors {
-		f := &flavors[i]
-		f.Name, f.Spec.NodeLabels, f.Spec.Tolerations = fmt.Sprint("flavor-", i), someEntries(r),
-			someTolerations(r)
-		for range r.IntN(3) {
-			f.Spec.NodeTaints = append(f.Spec.NodeTaints, corev1.Taint{
-				Key: []string{"spot", "gpu"}[r.IntN(2)], Value: []string{"", "1", "x"}[r.IntN(3)],
-				Effect: []corev1.TaintEffect{
-					corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute,
-					corev1.TaintEffectPreferNoSchedule}[r.IntN(3)],
-			})
-		}
+		reencode(t, queued(r, "flavor"), &flavors[i])
+		flavors[i].Name = fmt.Sprint("flavor-", i)
 	}
 	return flavors
 }
 
-func someAdmission(r *rand.Rand, job *trainer.TrainJob, sets []render.PodSet) *render.Workload {
+func someAdmission(t *testing.T, r *rand.Rand, job *trainer.TrainJob,
+	sets []render.PodSet) *render.Workload {
 	w := &render.Workload{}
-	w.Name, w.Namespace = "trainjob-x", job.Namespace
+	reencode(t, queued(r, "workload"), w)
+	w.Namespace = job.Namespace
 	w.OwnerReferences = []metav1.OwnerReference{
 		{Kind: trainer.TrainJobKind, Name: job.Name, UID: job.UID}}
-	w.Spec.QueueName = []string{"", "queue"}[r.IntN(2)]
-	if r.IntN(4) == 0 {
-		w.Labels = map[string]string{"kueue.x-k8s.io/multikueue-origin": "m"}
-	}
-	w.Status.Admission = &render.Admission{
-		ClusterQueue: []string{"cluster", "not.a.label", ""}[r.IntN(3)]}
 	for _, set := range sets {
-		a := render.PodSetAssignment{Name: set.Name, Flavors: map[string]string{}}
-		for _, resource := range []string{"cpu", "memory", "nvidia.com/gpu"} {
-			if r.IntN(3) > 0 {
-				a.Flavors[resource] = fmt.Sprint("flavor-", max(0, r.IntN(8)-4))
-			}
-		}
-		if r.IntN(20) == 0 {
-			a.Flavors["cpu"] = "unknown"
-		}
-		if r.IntN(3) == 0 {
-			a.TopologyAssignment = map[string]any{"levels": []string{"rack"}}
-		}
+		a := render.PodSetAssignment{Name: set.Name}
+		reencode(t, queued(r, "assignment"), &a)
 		w.Status.Admission.PodSetAssignments = append(w.Status.Admission.PodSetAssignments, a)
 	}
 	for c := range r.IntN(3) {
 		check := render.AdmissionCheck{Name: fmt.Sprint("check-", c)}
 		for _, set := range sets {
-			if r.IntN(2) == 0 {
-				check.PodSetUpdates = append(check.PodSetUpdates, render.PodSetUpdate{
-					Name: set.Name, Labels: someEntries(r), Annotations: someEntries(r),
-					NodeSelector: someEntries(r), Tolerations: someTolerations(r),
-				})
+			if of := queued(r, "update"); of != nil {
+				update := render.PodSetUpdate{Name: set.Name}
+				reencode(t, of, &update)
+				check.PodSetUpdates = append(check.PodSetUpdates, update)
 			}
 		}
 		w.Status.AdmissionChecks = append(w.Status.AdmissionChecks, check)
 	}
 	return w
-}
-
-func someTerms(r *rand.Rand) *corev1.NodeSelector {
-	selector := &corev1.NodeSelector{}
-	for range r.IntN(3) {
-		term := corev1.NodeSelectorTerm{}
-		for range r.IntN(3) {
-			operators := []corev1.NodeSelectorOperator{
-				corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists,
-				corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt,
-				"Like"}
-			term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{
-				Key:      []string{"pool", "zone", "other"}[r.IntN(3)],
-				Operator: operators[r.IntN(len(operators))],
-				Values:   [][]string{nil, {"a"}, {"a", "b"}, {"0"}}[r.IntN(4)],
-			})
-		}
-		selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, term)
-	}
-	return selector
 }

@@ -131,12 +131,12 @@ func (g *generator) today(seed uint64, r *rand.Rand) *verdictCase {
 
 // aim breaks one of the rules, or tries to, by a change to the TrainJob or to a runtime.
 func (c *verdictCase) aim(m mutator, job upstream.Object) {
-	b, runtime := breaks[m.IntN(len(breaks))], c.runtime
+	runtime := c.runtime
 	if c.changedRuntime != nil && m.IntN(2) == 0 {
 		runtime = c.changedRuntime
 	}
-	if b.change(m, job, runtime) {
-		c.aims = append(c.aims, b.aim)
+	if aim, placed := m.edit("breaks", job, runtime); placed {
+		c.aims = append(c.aims, aim)
 	}
 }
 
