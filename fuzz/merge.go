@@ -2,13 +2,13 @@ package fuzz
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/render/check"
 )
@@ -64,9 +64,8 @@ const mostAttempts = 1000
 // in a row: the generator and the check have then drifted apart.
 func Merge(seed uint64, opts Options) *Case {
 	for attempt := range uint64(mostAttempts) {
-		s := newSource(seed, attempt, opts)
-		c := &Case{Seed: seed, Rejected: int(attempt), Template: s.template()}
-		c.Patches = s.patches(c.Template)
+		c := mergeFrom(rand.NewPCG(seed, attempt), opts)
+		c.Seed, c.Rejected = seed, int(attempt)
 		if !opts.Checked || check.Patches(c.Template, c.Patches).Err() == nil {
 			return c
 		}
@@ -79,162 +78,105 @@ func Merge(seed uint64, opts Options) *Case {
 // paths through the code can make them. MergeFrom ignores Options.Checked, because it cannot retry.
 func MergeFrom(choices rand.Source, opts Options) *Case {
 	opts.Checked = false
-	s := newSource(0, 0, opts)
-	s.rng = rand.New(choices)
-	c := &Case{Template: s.template()}
-	c.Patches = s.patches(c.Template)
-	return c
+	return mergeFrom(choices, opts)
 }
 
-func newSource(seed, attempt uint64, opts Options) *source {
-	s := &source{
-		rng:     rand.New(rand.NewPCG(seed, attempt)),
-		checked: opts.Checked,
-		tidy:    opts.Tidy || opts.Checked,
-		// A case has directives in many maps or in none, so that their absence is tried as well.
-		directives: opts.Directives && !opts.Checked && (seed+attempt)%4 == 0,
-		least:      opts.Least,
-		most:       opts.Most,
-		focus:      map[*fieldPlan]bool{},
-		hints:      map[string]int{},
-	}
-	if s.chance(0.75) {
-		s.theme = pick(s, themes...)
-		s.bare = s.chance(0.5)
-	}
-	return s
-}
+// meetings are fields of Pods in which the managers of a case meet. There are so many fields that
+// without one two managers rarely reach the same deep field.
+var meetings = []string{"volumes[]", "volumes[].scaleIO.secretRef", "volumes[].rbd",
+	"volumes[].ephemeral.volumeClaimTemplate.spec.dataSource", "containers[].env[].valueFrom",
+	"containers[].env[].value", "containers[].volumeMounts[].subPath",
+	"containers[].volumeMounts[].subPathExpr", "securityContext.seccompProfile",
+	"securityContext.appArmorProfile", "containers[].securityContext.seccompProfile",
+	"affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+	"volumes[].ephemeral.volumeClaimTemplate.metadata.finalizers", "imagePullSecrets[]",
+	"schedulingGates[]", "nodeSelector", "tolerations[]", "volumes[].emptyDir.sizeLimit"}
 
-// themes are sets of fields in which the managers of a case meet. There are so many fields that
-// without a theme two managers rarely reach the same deep field.
-var themes = []map[string]bool{
-	{"volumes": true},
-	{"volumes": true, "ScaleIO": true, "secretRef": true},
-	{"volumes": true, "Ephemeral": true, "volumeClaimTemplate": true, "dataSource": true},
-	{"env": true, "valueFrom": true},
-	{"env": true},
-	{"volumeMounts": true, "subPath": true, "subPathExpr": true},
-	{"securityContext": true, "seccompProfile": true},
-	{"securityContext": true, "appArmorProfile": true},
-	{"affinity": true, "nodeAffinity": true, "requiredDuringSchedulingIgnoredDuringExecution": true,
-		"tolerations": true},
-	{"metadata": true, "finalizers": true, "ownerReferences": true},
-	{"imagePullSecrets": true, "schedulingGates": true, "nodeSelector": true},
-}
-
-// template generates a runtime's template.
-func (s *source) template() *trainer.JobSetTemplateSpec {
-	t := &trainer.JobSetTemplateSpec{}
-	s.inTemplate = true
-	defer func() { s.inTemplate = false }()
-	s.value(of(&t.ObjectMeta), site{})
-	s.value(of(&t.Spec), site{})
-	for i := range t.Spec.ReplicatedJobs {
-		s.nameContainers(&t.Spec.ReplicatedJobs[i])
+// fieldsByPath finds a field by its path.
+var fieldsByPath = sync.OnceValue(func() map[string]*node {
+	fields := map[string]*node{}
+	for _, n := range fieldsOfTypes().all {
+		fields[n.path] = n
 	}
-	return t
-}
+	return fields
+})
 
-// nameContainers gives init containers and containers distinct names, as the API server requires.
-// Without the check it sometimes lets them clash.
-func (s *source) nameContainers(job *jobset.ReplicatedJob) {
-	spec := &job.Template.Spec.Template.Spec
-	if !s.checked && s.chance(0.1) {
-		return
-	}
-	for i := range spec.InitContainers {
-		if c := &spec.InitContainers[i]; c.Name != "" && !strings.HasPrefix(c.Name, "init-") {
-			c.Name = "init-" + c.Name
+// mergedFields are the acceptable fields of templates and of patches.
+var mergedFields = sync.OnceValue(func() (fields [2][]*node) {
+	for _, n := range acceptableFields() {
+		for i, within := range []string{"runtime:spec.template.", "trainJob:spec.runtimePatches[]."} {
+			if strings.HasPrefix(n.path, within) {
+				fields[i] = append(fields[i], n)
+			}
 		}
 	}
-}
+	return fields
+})
 
-// patches generates the patches of some managers for the template.
-func (s *source) patches(t *trainer.JobSetTemplateSpec) []trainer.RuntimePatch {
+const (
+	podsOfRuntime = "runtime:spec.template.spec.replicatedJobs[].template.spec.template.spec."
+	podsOfPatch   = "trainJob:spec.runtimePatches[].trainingRuntimeSpec.template.spec." +
+		"replicatedJobs[].template.spec.template.spec."
+)
+
+// mergeFrom makes a template, and patches of which most are another one with changes. So managers
+// meet in many fields.
+func mergeFrom(choices rand.Source, opts Options) *Case {
+	g := &generator{rng: rand.New(choices), opts: DocumentOptions{Policies: []Policy{Plain}},
+		wanted: map[*node]bool{}, hints: map[string]int{}, policy: Plain}
+	for range 1 + g.rng.IntN(2) {
+		for i, within := range []string{podsOfPatch, podsOfRuntime} {
+			meeting := strings.TrimSuffix(meetings[g.hint("meeting")%len(meetings)], "[]")
+			if n := fieldsByPath()[within+meeting]; n != nil && (i == 0 || g.chance(0.6)) {
+				g.want(n)
+			}
+		}
+		delete(g.hints, "meeting")
+	}
+	for range 8 {
+		for _, fields := range mergedFields() {
+			g.want(pickOf(g.rng, fields...))
+		}
+	}
+	f := fieldsOfTypes()
+	template := g.value(f.runtime.child("spec").child("template"))
+	g.job = g.jobs[0]
+	field := f.trainJob.child("spec").child("runtimePatches").item
 	most := len(managerNames)
-	if s.most > 0 {
-		most = min(s.most, most)
+	if opts.Most > 0 {
+		most = min(opts.Most, most)
 	}
-	n := min(most, max(s.least, s.weighted(2, 20, 46, 26, 6, 1)))
-	if n == 0 && s.chance(0.5) {
-		return nil
-	}
-	patches := make([]trainer.RuntimePatch, 0, n)
+	n := min(most, max(opts.Least, pickOf(g.rng, 0, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5)))
+	patches := []any{}
 	for i := range n {
-		var p trainer.RuntimePatch
-		s.value(of(&p), site{})
-		p.Manager = managerNames[i]
-		if !s.tidy && s.chance(0.03) {
-			p.Manager = pick(s, "", managerNames[0], "no-domain")
+		var patch object
+		if i == 0 || g.chance(0.15) {
+			patch = g.structure(field)
+		} else {
+			patch = g.vary(field, copyValue(patches[g.rng.IntN(i)])).(object)
 		}
-		s.aim(&p, t)
-		patches = append(patches, p)
+		patch["manager"] = managerNames[i]
+		patches = append(patches, patch)
 	}
-	s.rng.Shuffle(len(patches), func(i, j int) { patches[i], patches[j] = patches[j], patches[i] })
-	return patches
+	if !opts.Checked {
+		w := &wrecker{generator: g, tidy: opts.Tidy, directs: opts.Directives && g.chance(0.3)}
+		w.value(f.runtime.child("spec").child("template"), template)
+		for i := range patches {
+			w.value(field, patches[i])
+		}
+	}
+	if opts.Checked || opts.Tidy {
+		template, patches = tidy(template), tidy(patches).([]any)
+	}
+	g.rng.Shuffle(len(patches), func(i, j int) { patches[i], patches[j] = patches[j], patches[i] })
+	c := &Case{Template: &trainer.JobSetTemplateSpec{}}
+	decode(template, c.Template)
+	decode(patches, &c.Patches)
+	return c
 }
 
 var managerNames = [...]string{"b.example/sdk", "a.example/queue", "d.example/webhook",
 	"c.example/platform", "e.example/late"}
-
-// aim replaces most names in the patch by names in the template, since a patch without a target
-// tests little. It removes the fields that the check always rejects.
-func (s *source) aim(p *trainer.RuntimePatch, t *trainer.JobSetTemplateSpec) {
-	miss := 0.08
-	if s.checked {
-		miss = 0
-	}
-	if p.TrainingRuntimeSpec == nil || p.TrainingRuntimeSpec.Template == nil ||
-		p.TrainingRuntimeSpec.Template.Spec == nil {
-		return
-	}
-	spec := p.TrainingRuntimeSpec.Template.Spec
-	if len(t.Spec.ReplicatedJobs) == 0 && s.checked {
-		spec.ReplicatedJobs = nil
-	}
-	for i := range spec.ReplicatedJobs {
-		job := &spec.ReplicatedJobs[i]
-		var target *corev1.PodSpec
-		if len(t.Spec.ReplicatedJobs) > 0 && !s.chance(miss) {
-			at := &t.Spec.ReplicatedJobs[s.early(len(t.Spec.ReplicatedJobs))]
-			job.Name, target = at.Name, &at.Template.Spec.Template.Spec
-		}
-		if job.Template == nil || job.Template.Spec == nil || job.Template.Spec.Template == nil ||
-			job.Template.Spec.Template.Spec == nil || target == nil {
-			continue
-		}
-		pod := job.Template.Spec.Template.Spec
-		pod.Containers = s.aimContainers(pod.Containers, target.Containers, miss, true)
-		pod.InitContainers = s.aimContainers(pod.InitContainers, target.InitContainers, miss, false)
-	}
-	spec.ReplicatedJobs = unique(s, spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) string {
-		return j.Name
-	})
-}
-
-// early returns an index below n, mostly a small one: managers meet there.
-func (s *source) early(n int) int {
-	if s.theme != nil && s.chance(0.8) {
-		return 0
-	}
-	return min(s.rng.IntN(n), s.rng.IntN(n))
-}
-
-func (s *source) aimContainers(patches []trainer.ContainerPatch, targets []corev1.Container,
-	miss float64, main bool) []trainer.ContainerPatch {
-	if len(targets) == 0 && s.checked {
-		return nil
-	}
-	for i := range patches {
-		if len(targets) > 0 && !s.chance(miss) {
-			patches[i].Name = targets[s.early(len(targets))].Name
-		}
-		if s.checked && main && reserved(patches[i].Name) {
-			patches[i].Env = nil
-		}
-	}
-	return unique(s, patches, func(c trainer.ContainerPatch) string { return c.Name })
-}
 
 // reserved reports whether the webhook rejects an env patch for a container of this name.
 func reserved(container string) bool {
@@ -242,16 +184,171 @@ func reserved(container string) bool {
 		container == "model-initializer"
 }
 
-// unique removes the later of two items with one key. Without tidiness it keeps a few.
-func unique[T any](s *source, items []T, key func(T) string) []T {
-	if !s.tidy && s.chance(0.05) {
-		return items
+// enter takes the facts about a job where an object is one, or a patch of one.
+func (g *generator) enter(n *node, o object) {
+	for _, job := range g.jobs {
+		if strings.Contains(typeName(n.typ), "ReplicatedJob") && o["name"] == job.name {
+			g.job = job
+		}
 	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(items, func(item T) bool {
-		k := key(item)
-		again := seen[k]
-		seen[k] = true
-		return again
-	})
+}
+
+// vary changes some of a value: it leaves parts out, and draws others again.
+func (g *generator) vary(n *node, v any) any {
+	switch v := v.(type) {
+	case object:
+		g.enter(n, v)
+		for range g.rng.IntN(2*min(1, len(n.fields)) + 1) {
+			f := pickOf(g.rng, n.fields...)
+			if _, has := v[f.name]; !has && f.rejected == "" &&
+				!strings.HasSuffix(f.name, "ontainers") && f.name != "replicatedJobs" {
+				v[f.name] = g.value(f)
+			}
+		}
+		for name := range sortedKeys(v) {
+			f := n.child(name)
+			switch {
+			case f == nil && n.item != nil && g.chance(0.3):
+				v[name] = g.value(n.item)
+			case f == nil && g.chance(0.2), f != nil && !isIdentity(f) && g.chance(0.1),
+				f != nil && !f.optional && !isScalar(f.typ) && g.chance(0.45):
+				delete(v, name)
+			case f != nil && (!isIdentity(f) || g.chance(0.03)):
+				v[name] = g.vary(f, v[name])
+			}
+		}
+		if n.item == nil {
+			g.fix(n, v)
+		}
+	case []any:
+		v = slices.DeleteFunc(v, func(any) bool { return g.chance(0.08) })
+		for i := range v {
+			v[i] = g.vary(n.item, v[i])
+		}
+		return v
+	case nil:
+	default:
+		if g.chance(0.6) {
+			return g.value(n)
+		}
+	}
+	return v
+}
+
+// identities are the fields by which strategic merge finds the items of lists.
+// The name is one where there is no other.
+var identities = []string{"mountPath", "devicePath", "uid", "containerPort", "ip", "topologyKey",
+	"manager", "conditionType", "jobName", "resourceName", "name"}
+
+func isIdentity(n *node) bool {
+	return n.up != nil && n.up.name == "" && slices.Contains(identities, n.name)
+}
+
+// tidy drops the later of two items of a list with one identity.
+func tidy(v any) any {
+	switch v := v.(type) {
+	case object:
+		for name, field := range v {
+			v[name] = tidy(field)
+		}
+	case []any:
+		seen := map[any]bool{}
+		return slices.DeleteFunc(v, func(item any) bool {
+			o, _ := tidy(item).(object)
+			for _, name := range identities {
+				if id, has := o[name]; has {
+					again := seen[id]
+					seen[id] = true
+					return again
+				}
+			}
+			return false
+		})
+	}
+	return v
+}
+
+// wrecker makes values that the checks reject, and directives. If tidy, items keep their identity.
+type wrecker struct {
+	*generator
+	tidy, directs bool
+}
+
+func (w *wrecker) value(n *node, v any) {
+	switch v := v.(type) {
+	case object:
+		w.enter(n, v)
+		for name := range sortedKeys(v) {
+			f := n.child(name)
+			if f == nil {
+				f = n.item
+			}
+			if f == nil {
+				continue
+			}
+			w.value(f, v[name])
+			if list, ok := v[name].([]any); ok && len(list) > 0 && !w.tidy && w.chance(0.04) {
+				v[name] = append(list, copyValue(pickOf(w.rng, list...)))
+			}
+			if odd, ok := w.odd(f); ok {
+				v[name] = odd
+			}
+		}
+		if len(n.fields) > 0 && w.chance(0.06) {
+			if f := pickOf(w.rng, n.fields...); !isIdentity(f) && n.name != "spec" {
+				v[f.name] = w.generator.value(f)
+			}
+		}
+		if u, ok := known().Unions[typeName(n.typ)]; ok && w.chance(0.1) {
+			name := pickOf(w.rng, u.members(n)...)
+			v[name] = w.generator.value(n.child(name))
+		}
+		if w.directs && n.item != nil && n.item.typ.Kind().String() == "string" && w.chance(0.4) {
+			w.direct(v)
+		}
+	case []any:
+		for _, item := range v {
+			w.value(n.item, item)
+		}
+	}
+}
+
+// odd returns another value of a scalar field, which few documents have.
+func (w *wrecker) odd(n *node) (any, bool) {
+	kind := n.typ.Kind().String()
+	switch {
+	case !isScalar(n.typ) || w.tidy && isIdentity(n) || !w.chance(0.02):
+		return nil, false
+	case kind == "string" && (n.name == "" || n.optional || isIdentity(n)):
+		return pickOf(w.rng, "", "x", "ghost"), true
+	case strings.HasPrefix(kind, "int"):
+		return pickOf[any](w.rng, int64(0), int64(-1), int64(math.MaxInt32)), true
+	}
+	return nil, false
+}
+
+// direct puts a directive of strategic merge among the entries of a map.
+func (w *wrecker) direct(m object) {
+	key := "app"
+	for name := range sortedKeys(m) {
+		key = name
+	}
+	switch w.rng.IntN(7) {
+	case 0, 1:
+		m["$patch"] = "replace"
+	case 2, 3:
+		m["$patch"] = "delete"
+	case 4:
+		m["$patch"] = pickOf(w.rng, "merge", "", "x")
+	case 5:
+		name, value := "$retainKeys", key
+		if w.chance(0.5) {
+			name, value = pickOf(w.rng, "$setElementOrder/"+key, "$deleteFromPrimitiveList"), "x"
+		}
+		m[name] = value
+	case 6:
+		// Next to the key that it names, upstream's result would depend on the order of a Go map.
+		delete(m, key)
+		m["$deleteFromPrimitiveList/"+key] = pickOf(w.rng, "x", "y")
+	}
 }

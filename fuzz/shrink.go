@@ -167,5 +167,5 @@ func keysOf(m reflect.Value) []reflect.Value {
 // isKey reports whether the field identifies the items of a list: without it they are other items.
 func isKey(t reflect.Type, field int) bool {
 	name, _, _ := strings.Cut(t.Field(field).Tag.Get("json"), ",")
-	return mergeKeys[t] != "" && mergeKeys[t] == name
+	return slices.Contains(identities, name)
 }
