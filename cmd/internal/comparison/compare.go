@@ -205,7 +205,7 @@ func (c *Comparison) object(job string, old, new *Object) (*ObjectDiff, error) {
 		o.State, o.old = stateRemoved, old.Object
 	default:
 		if o.old, o.new = old.Object, new.Object; reflect.DeepEqual(o.old, o.new) {
-			return nil, nil
+			return nil, nil // before the owners are asked for
 		}
 	}
 	var err error

@@ -127,6 +127,9 @@ type Options struct {
 // It returns an error for a nil object, for two different types, and for an object without an
 // encoding. An object on one side only is created or removed, so there is nothing to compare.
 func Compare(old, new any, opts Options) (Changes, error) {
+	if typeOf(old) != nil && reflect.DeepEqual(old, new) {
+		return nil, nil
+	}
 	s, err := newSides(old, new, opts)
 	if err != nil {
 		return nil, err

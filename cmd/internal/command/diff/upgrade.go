@@ -186,6 +186,10 @@ func (u *upgrade) attribute(ctx context.Context, before, after *version) {
 // decodes them otherwise than that of the last step.
 func (u *upgrade) render(ctx context.Context, s, last *step, all map[fieldpath.Object]*attribution) {
 	s.setOptions(u.flags, u.opts)
+	s.accepts = map[fieldpath.Object]bool{}
+	for id, a := range all {
+		s.accepts[id] = a.was.Rejected == nil && a.new.Rejected == nil
+	}
 	if r := s.release; last != nil && last.release.Schema == r.Schema &&
 		last.release.JobSetSchema == r.JobSetSchema && last.release.Stock == r.Stock &&
 		last.release.RuntimeRead == r.RuntimeRead {

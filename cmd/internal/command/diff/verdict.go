@@ -27,9 +27,12 @@ func (v *version) judge(ctx context.Context, j workspace.Job) (finding.List, pip
 	if v.release == nil {
 		return found, made
 	}
-	errs := v.admissionErrors(ctx, j)
-	if errs == nil && made.JobSet == nil {
-		errs = rejections(v.release, found)
+	var errs finding.List
+	if !v.accepts[render.ObjectOf(j.TrainJob)] {
+		errs = v.admissionErrors(ctx, j)
+		if errs == nil && made.JobSet == nil {
+			errs = rejections(v.release, found)
+		}
 	}
 	return append(found.Where(func(f finding.Finding) bool { return !isError(f) }), errs...), made
 }

@@ -37,9 +37,10 @@ type version struct {
 	comparison.Version
 	side    revision.Side
 	source  workspace.Source
-	flags   workspace.Flags  // of the side, and those that the output needs
-	root    string           // OLD or NEW, or ""
-	release *release.Release // whose verdicts the version has, or nil
+	flags   workspace.Flags           // of the side, and those that the output needs
+	root    string                    // OLD or NEW, or ""
+	release *release.Release          // whose verdicts the version has, or nil
+	accepts map[fieldpath.Object]bool // TrainJobs that need no verdict
 
 	in          *workspace.Input
 	opts        render.Options     // of the rendering
