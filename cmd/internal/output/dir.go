@@ -15,9 +15,8 @@ import (
 // Dir is a directory for the output files.
 type Dir struct {
 	Path string
-	// Listed adds the files to the directory's list of its own files, if it has one.
-	Listed bool
-	// Prune removes files that an earlier run wrote and this run does not.
+	// Prune removes files that an earlier run wrote and this run does not, by the directory's list of
+	// its own files. Without Prune, a list that is there stays true.
 	Prune bool
 	// Step receives the progress.
 	Step func(verb string, done, total int)
@@ -39,19 +38,23 @@ func (d Dir) Write(files []wholefile.File, interrupted func() error) (made Outco
 		return made, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	changes, list, edited, err := d.changes(dir, files, interrupted)
+	changes := wholefile.Changes{Dir: dir}
+	changes.Write, err = dir.Changed(files, interrupted, func(done, total int) {
+		d.Step("compared", done, total)
+	})
+	var all []wholefile.Changes
+	var edited []string
+	if err == nil {
+		all, edited, err = d.listed(changes, files)
+	}
 	if err != nil {
 		return made, fmt.Errorf("%w; nothing was changed", err)
-	}
-	all := []wholefile.Changes{changes}
-	if list != nil { // the last one, so that it lists no file that a run did not write
-		all = append(all, wholefile.Changes{Dir: dir, Write: []wholefile.File{*list}})
 	}
 	err = wholefile.Write(all, interrupted, func(done, total int) { d.Step("wrote", done, total) })
 	if err != nil {
 		return made, err
 	}
-	made.Removed, made.Edited = slices.Sorted(maps.Keys(changes.Remove)), edited
+	made.Removed, made.Edited = slices.Sorted(maps.Keys(all[0].Remove)), edited
 	for _, c := range all {
 		for _, f := range c.Write {
 			made.Wrote = append(made.Wrote, f.Name)
@@ -70,40 +73,25 @@ func openOutput(dir string) (*wholefile.Dir, error) {
 	return wholefile.Open(dir)
 }
 
-// changes returns the changed files and the changes to files of earlier runs, and the list if it
-// changes.
-func (d Dir) changes(dir *wholefile.Dir, files []wholefile.File,
-	interrupted func() error) (c wholefile.Changes, list *wholefile.File, edited []string,
-	err error) {
-	c.Dir = dir
-	var own ownFiles
-	if d.Listed {
-		if own, err = readOwnFiles(dir, d.Path); err != nil {
-			return c, nil, nil, err
-		}
-	}
-	sums := make([]string, len(files))
-	look := func(i int, text []byte) {
-		if own != nil || d.Prune {
-			sums[i] = wholefile.Sum(text)
-		}
-	}
-	c.Write, err = dir.Changed(files, look, interrupted, func(done, total int) {
-		d.Step("compared", done, total)
-	})
+// listed adds the removal of files of earlier runs to the changes, and the list if it changes. It
+// comes last, so that it lists no file that a run did not write.
+func (d Dir) listed(changes wholefile.Changes,
+	files []wholefile.File) (all []wholefile.Changes, edited []string, err error) {
+	own, err := readOwnFiles(changes.Dir, d.Path)
 	if err != nil || own == nil && !d.Prune {
-		return c, nil, nil, err
+		return []wholefile.Changes{changes}, nil, err
 	}
 	made := ownFiles{}
-	for i, f := range files {
-		made[f.Name] = sums[i]
+	for _, f := range files {
+		made[f.Name] = wholefile.Sum(f.Text)
 	}
 	var record ownFiles
-	record, c.Remove, edited = own.next(dir, made, d.Prune)
+	record, changes.Remove, edited = own.next(changes.Dir, made, d.Prune)
+	all = []wholefile.Changes{changes}
 	if text := record.text(); !bytes.Equal(text, own.text()) || own == nil {
-		list = &wholefile.File{Name: OwnFilesName, Text: func() ([]byte, error) {
-			return text, nil
-		}}
+		list := wholefile.Changes{Dir: changes.Dir}
+		list.Put(OwnFilesName, text)
+		all = append(all, list)
 	}
-	return c, list, edited, nil
+	return all, edited, nil
 }

@@ -39,8 +39,7 @@ import (
 type File struct {
 	// Name is its slash-separated path below the directory.
 	Name string
-	// Text returns its content. It may be called several times.
-	Text func() ([]byte, error)
+	Text []byte
 }
 
 // Changes are the changes to one directory.
@@ -53,7 +52,7 @@ type Changes struct {
 
 // Put adds a file to write.
 func (c *Changes) Put(name string, text []byte) {
-	c.Write = append(c.Write, File{name, func() ([]byte, error) { return text, nil }})
+	c.Write = append(c.Write, File{name, text})
 }
 
 // Delete adds a regular file to remove. The file stays if it changes before the removal.
@@ -119,22 +118,16 @@ func (d *Dir) Sum(name string) string {
 	return Sum(text)
 }
 
-// Changed returns the files whose content differs. It calls look with the index and the content of
-// each file, from several goroutines.
-func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted func() error,
+// Changed returns the files whose content differs.
+func (d *Dir) Changed(files []File, interrupted func() error,
 	step func(done, total int)) ([]File, error) {
 	same := make([]bool, len(files))
 	err := concurrently(len(files), func(i int) error {
 		if err := interrupted(); err != nil {
 			return err
 		}
-		text, err := files[i].Text()
-		if err != nil {
-			return err
-		}
-		look(i, text)
 		old, err := d.ReadFile(files[i].Name)
-		same[i] = err == nil && bytes.Equal(old, text)
+		same[i] = err == nil && bytes.Equal(old, files[i].Text)
 		return nil
 	}, func(done int) { step(done, len(files)) })
 	var changed []File
@@ -228,11 +221,7 @@ func (r *run) change(c Changes, interrupted func() error, step func(done, total 
 		if err := interrupted(); err != nil {
 			return err
 		}
-		text, err := files[i].Text()
-		if err != nil {
-			return err
-		}
-		if err := c.Dir.write(files[i].Name, files[i].Name+suffix, text); err != nil {
+		if err := c.Dir.write(files[i].Name, files[i].Name+suffix, files[i].Text); err != nil {
 			return err
 		}
 		r.note(c.Dir, files[i].Name)

@@ -25,16 +25,15 @@ func (r *renderRun) writeDir(all []rendered) (output.Outcome, error) {
 	files := make([]wholefile.File, len(all))
 	folders := foldersOf(all)
 	for i, m := range all {
-		files[i] = wholefile.File{Name: r.fileOf(m, folders), Text: func() ([]byte, error) {
-			var b bytes.Buffer
-			out := output.Framing{W: &b, Format: r.format}
-			err := errors.Join(out.Add(m.texts...), out.Close())
-			return b.Bytes(), err
-		}}
+		var b bytes.Buffer
+		out := output.Framing{W: &b, Format: r.format}
+		_ = errors.Join(out.Add(m.texts...), out.Close()) // a buffer takes all
+		files[i] = wholefile.File{Name: r.fileOf(m, folders), Text: b.Bytes()}
+		all[i].texts = nil // a file has them now
 	}
 	interrupted, end := r.p.Listen()
 	defer end()
-	dir := output.Dir{Path: r.flags.OutputDir, Listed: true, Prune: r.flags.Prune,
+	dir := output.Dir{Path: r.flags.OutputDir, Prune: r.flags.Prune,
 		Step: r.progress.Step}
 	made, err := dir.Write(files, interrupted)
 	if err != nil {
