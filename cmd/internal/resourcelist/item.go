@@ -162,13 +162,10 @@ func (i *Item) KeepInstructions(of *Item) (differed []string) {
 		if !isInstruction(name) || has == had && is == was {
 			continue
 		}
-		differed = append(differed, name)
-		if had {
+		if differed = append(differed, name); had {
 			i.annotate(name, was)
-		} else if annotations := i.annotations(); len(annotations.Content) > 2 {
-			removeField(annotations, name)
 		} else {
-			removeField(resolveAlias(field(i.node, "metadata")), "annotations")
+			i.dropAnnotation(name)
 		}
 	}
 	return differed
@@ -177,22 +174,21 @@ func (i *Item) KeepInstructions(of *Item) (differed []string) {
 // DropInstructions removes the annotations by which orchestrators place, run or merge an object,
 // and returns their names.
 func (i *Item) DropInstructions() (dropped []string) {
-	annotations := i.annotations()
-	if annotations == nil || annotations.Kind != yaml.MappingNode {
-		return nil
-	}
-	var kept []*yaml.Node
-	for f := 0; f+1 < len(annotations.Content); f += 2 {
-		if isInstruction(annotations.Content[f].Value) {
-			dropped = append(dropped, annotations.Content[f].Value)
-		} else {
-			kept = append(kept, annotations.Content[f:f+2]...)
+	for name := range i.Strings("annotations") {
+		if isInstruction(name) {
+			i.dropAnnotation(name)
+			dropped = append(dropped, name)
 		}
 	}
-	if annotations.Content = kept; kept == nil {
+	return dropped
+}
+
+// dropAnnotation removes an annotation, and the map of annotations with the last one.
+func (i *Item) dropAnnotation(name string) {
+	annotations := i.annotations()
+	if removeField(annotations, name); len(annotations.Content) == 0 {
 		removeField(resolveAlias(field(i.node, "metadata")), "annotations")
 	}
-	return dropped
 }
 
 // Annotation returns the value of an annotation, or "".
