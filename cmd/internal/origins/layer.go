@@ -66,15 +66,24 @@ func (l *layer) isOneBase(r *run) bool {
 // rest returns the keys of a kustomization that the kustomization with all known operations lacks,
 // besides the order of the output, and the schema, which counts from the beginning.
 func (l *layer) rest(part *types.Kustomization) (keys []string) {
-	has, done := reflect.ValueOf(l.Kustomization), reflect.ValueOf(*part)
-	for i, f := range slices.Collect(has.Type().Fields()) {
+	for f := range reflect.TypeFor[types.Kustomization]().Fields() {
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if key != "" && !slices.Contains([]string{"metadata", "sortOptions", "openapi"}, key) &&
-			!reflect.DeepEqual(has.Field(i).Interface(), done.Field(i).Interface()) {
+			!reflect.DeepEqual(valueOf(&l.Kustomization, key).Interface(),
+				valueOf(part, key).Interface()) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
+}
+
+// valueOf returns the field of a kustomization for a key, which it must have.
+func valueOf(k *types.Kustomization, key string) reflect.Value {
+	return reflect.ValueOf(k).Elem().FieldByNameFunc(func(name string) bool {
+		f, _ := reflect.TypeFor[types.Kustomization]().FieldByName(name)
+		json, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return json == key
+	})
 }
 
 // An operation is one step of a kustomization.
@@ -113,21 +122,32 @@ func (p *plan) listed(keys ...string) []*yaml.Node {
 	return all
 }
 
-// one adds an operation if the kustomization has it.
-func (p *plan) one(has bool, o operation) {
-	if has {
-		p.all = append(p.all, &o)
+// one adds an operation that takes over the values of keys, if the kustomization has one of them.
+func (p *plan) one(o operation, keys ...string) {
+	has := func(key string) bool { return !valueOf(&p.Kustomization, key).IsZero() }
+	if !slices.ContainsFunc(keys, has) {
+		return
 	}
+	if o.at.File == "" {
+		o.at = p.key(keys...)
+	}
+	o.name = keys[0]
+	o.include = func(k *types.Kustomization) {
+		for _, key := range keys {
+			valueOf(k, key).Set(valueOf(&p.Kustomization, key))
+		}
+	}
+	p.all = append(p.all, &o)
 }
 
-// each adds an operation for each item of a list.
-func (p *plan) each(name string, n int, make func(i int, n *yaml.Node) operation) {
+// each adds an operation for each item of a list, which takes over the items up to this one.
+func (p *plan) each(name string, make func(i int, n *yaml.Node) operation) {
 	keys := []string{name}
 	if name == "images" {
 		keys = append(keys, "imageTags") // kustomize appends those of the old key
 	}
-	nodes := p.listed(keys...)
-	for i := range n {
+	nodes, all := p.listed(keys...), valueOf(&p.Kustomization, name)
+	for i := range all.Len() {
 		var node *yaml.Node
 		if i < len(nodes) {
 			node = nodes[i]
@@ -137,14 +157,14 @@ func (p *plan) each(name string, n int, make func(i int, n *yaml.Node) operation
 		if o.at.File == "" {
 			o.at = p.source.at(node)
 		}
+		o.include = func(k *types.Kustomization) { valueOf(k, name).Set(all.Slice(0, i+1)) }
 		p.all = append(p.all, &o)
 	}
 }
 
 // configured adds an operation for each document of the configurations of generators or
 // transformers, which a kustomization holds or names.
-func (p *plan) configured(read func(string) ([]byte, error), name string, all []string,
-	set func(k *types.Kustomization, some []string)) {
+func (p *plan) configured(read func(string) ([]byte, error), name string, all []string) {
 	nodes := p.listed(name)
 	for i, config := range all {
 		if i >= len(nodes) {
@@ -166,7 +186,7 @@ func (p *plan) configured(read func(string) ([]byte, error), name string, all []
 			}
 			p.all = append(p.all, &operation{name: fmt.Sprintf("%s[%d]", name, i),
 				at:      s.at(s.documents[j]),
-				include: func(k *types.Kustomization) { set(k, some) }})
+				include: func(k *types.Kustomization) { valueOf(k, name).Set(reflect.ValueOf(some)) }})
 		}
 	}
 }
@@ -174,77 +194,50 @@ func (p *plan) configured(read func(string) ([]byte, error), name string, all []
 // operations returns the operations of a kustomization in the order of kustomize.
 func (r *run) operations(l *layer) []*operation {
 	p := &plan{layer: l}
-	p.one(len(l.Resources) > 0, operation{
-		name: "resources", at: p.key("resources", "bases"), adds: l.Resources,
-		include: func(k *types.Kustomization) { k.Resources = l.Resources }})
-	p.one(len(l.Configurations)+len(l.Crds) > 0, operation{
-		name: "configurations", at: p.key("configurations", "crds"),
-		include: func(k *types.Kustomization) {
-			k.Configurations, k.Crds = l.Configurations, l.Crds
-		}})
-	p.each("configMapGenerator", len(l.ConfigMapGenerator), func(i int, n *yaml.Node) operation {
-		return operation{writes: r.generated(l, n), makes: l.ConfigMapGenerator[i].Name,
-			include: func(k *types.Kustomization) {
-				k.ConfigMapGenerator = l.ConfigMapGenerator[:i+1]
-			}}
+	p.one(operation{at: p.key("resources", "bases"), adds: l.Resources}, "resources")
+	p.one(operation{}, "configurations", "crds")
+	p.each("configMapGenerator", func(i int, n *yaml.Node) operation {
+		return operation{writes: r.generated(l, n), makes: l.ConfigMapGenerator[i].Name}
 	})
-	p.each("secretGenerator", len(l.SecretGenerator), func(i int, n *yaml.Node) operation {
-		return operation{writes: r.generated(l, n), makes: l.SecretGenerator[i].Name,
-			include: func(k *types.Kustomization) { k.SecretGenerator = l.SecretGenerator[:i+1] }}
+	p.each("secretGenerator", func(i int, n *yaml.Node) operation {
+		return operation{writes: r.generated(l, n), makes: l.SecretGenerator[i].Name}
 	})
-	p.configured(r.Read, "generators", l.Generators,
-		func(k *types.Kustomization, some []string) { k.Generators = some })
-	p.each("components", len(l.Components), func(i int, _ *yaml.Node) operation {
-		return operation{component: filepath.Join(l.dir, l.Components[i]),
-			include: func(k *types.Kustomization) { k.Components = l.Components[:i+1] }}
+	p.configured(r.Read, "generators", l.Generators)
+	p.each("components", func(i int, _ *yaml.Node) operation {
+		return operation{component: filepath.Join(l.dir, l.Components[i])}
 	})
 	r.transformers(p)
-	p.configured(r.Read, "transformers", l.Transformers,
-		func(k *types.Kustomization, some []string) { k.Transformers = some })
-	p.configured(r.Read, "validators", l.Validators,
-		func(k *types.Kustomization, some []string) { k.Validators = some })
-	//lint:ignore SA1019 repositories still have the field
-	vars := l.Vars
-	p.each("vars", len(vars), func(i int, n *yaml.Node) operation {
-		//lint:ignore SA1019 repositories still have the field
-		return operation{include: func(k *types.Kustomization) { k.Vars = vars[:i+1] }}
-	})
+	p.configured(r.Read, "transformers", l.Transformers)
+	p.configured(r.Read, "validators", l.Validators)
+	p.each("vars", func(int, *yaml.Node) operation { return operation{} })
 	return p.all
 }
 
 // transformers adds the operations on objects that are there.
 func (r *run) transformers(p *plan) {
 	l := p.layer
-	//lint:ignore SA1019 repositories still have the field
+	//lint:ignore SA1019 repositories still have these fields
 	merges, changes := l.PatchesStrategicMerge, l.PatchesJson6902
-	p.each("patchesStrategicMerge", len(merges), func(i int, n *yaml.Node) operation {
+	p.each("patchesStrategicMerge", func(i int, n *yaml.Node) operation {
 		patch := types.Patch{Path: string(merges[i])}
 		if _, err := r.Read(filepath.Join(l.dir, patch.Path)); err != nil {
 			patch = types.Patch{Patch: string(merges[i])}
 		}
-		return operation{writes: r.patched(l, patch, n),
-			//lint:ignore SA1019 repositories still have the field
-			include: func(k *types.Kustomization) { k.PatchesStrategicMerge = merges[:i+1] }}
+		return operation{writes: r.patched(l, patch, n)}
 	})
-	p.each("patches", len(l.Patches), func(i int, n *yaml.Node) operation {
-		return operation{writes: r.patched(l, l.Patches[i], n),
-			include: func(k *types.Kustomization) { k.Patches = l.Patches[:i+1] }}
+	p.each("patches", func(i int, n *yaml.Node) operation {
+		return operation{writes: r.patched(l, l.Patches[i], n)}
 	})
-	p.one(l.Namespace != "", operation{name: "namespace", at: p.key("namespace"),
-		writes: func(_ *object, after any) map[string]write {
-			field := "namespace"
-			if fields, _ := after.(map[string]any); fields["kind"] == "Namespace" {
-				field = "name" // which kustomize sets instead
-			}
-			return map[string]write{
-				pathOf("metadata", field): {at: p.key("namespace"), sure: true}}
-		},
-		include: func(k *types.Kustomization) { k.Namespace = l.Namespace }})
-	p.one(l.NamePrefix != "", operation{name: "namePrefix", at: p.key("namePrefix"),
-		include: func(k *types.Kustomization) { k.NamePrefix = l.NamePrefix }})
-	p.one(l.NameSuffix != "", operation{name: "nameSuffix", at: p.key("nameSuffix"),
-		include: func(k *types.Kustomization) { k.NameSuffix = l.NameSuffix }})
-	p.each("labels", len(l.Labels), func(i int, n *yaml.Node) operation {
+	p.one(operation{writes: func(_ *object, after any) map[string]write {
+		field := "namespace"
+		if fields, _ := after.(map[string]any); fields["kind"] == "Namespace" {
+			field = "name" // which kustomize sets instead
+		}
+		return map[string]write{pathOf("metadata", field): {at: p.key("namespace"), sure: true}}
+	}}, "namespace")
+	p.one(operation{}, "namePrefix")
+	p.one(operation{}, "nameSuffix")
+	p.each("labels", func(i int, n *yaml.Node) operation {
 		reach := []string{}
 		switch {
 		case l.Labels[i].IncludeSelectors:
@@ -253,38 +246,24 @@ func (r *run) transformers(p *plan) {
 			reach = []string{"labels"}
 		}
 		_, named := Entry(n, "pairs")
-		return operation{writes: keyed(l.source, named, "labels", reach),
-			include: func(k *types.Kustomization) { k.Labels = l.Labels[:i+1] }}
+		return operation{writes: keyed(l.source, named, "labels", reach)}
 	})
-	//lint:ignore SA1019 repositories still have the field
-	common := l.CommonLabels
-	p.one(len(common) > 0, operation{name: "commonLabels", at: p.key("commonLabels"),
-		writes: keyed(l.source, within(l.root, "commonLabels"), "labels",
-			[]string{"labels", "matchLabels", "selector"}),
-		//lint:ignore SA1019 repositories still have the field
-		include: func(k *types.Kustomization) { k.CommonLabels = common }})
-	p.one(len(l.CommonAnnotations) > 0, operation{name: "commonAnnotations",
-		at: p.key("commonAnnotations"),
-		writes: keyed(l.source, within(l.root, "commonAnnotations"), "annotations",
-			[]string{"annotations"}),
-		include: func(k *types.Kustomization) { k.CommonAnnotations = l.CommonAnnotations }})
-	p.each("patchesJson6902", len(changes), func(i int, n *yaml.Node) operation {
-		return operation{writes: r.patched(l, changes[i], n),
-			//lint:ignore SA1019 repositories still have the field
-			include: func(k *types.Kustomization) { k.PatchesJson6902 = changes[:i+1] }}
+	p.one(operation{writes: keyed(l.source, within(l.root, "commonLabels"), "labels",
+		[]string{"labels", "matchLabels", "selector"})}, "commonLabels")
+	p.one(operation{writes: keyed(l.source, within(l.root, "commonAnnotations"), "annotations",
+		[]string{"annotations"})}, "commonAnnotations")
+	p.each("patchesJson6902", func(i int, n *yaml.Node) operation {
+		return operation{writes: r.patched(l, changes[i], n)}
 	})
-	p.each("replicas", len(l.Replicas), func(i int, n *yaml.Node) operation {
+	p.each("replicas", func(i int, n *yaml.Node) operation {
 		at := p.source.at(keyOf(n, "count"))
-		return operation{at: at, writes: named(l.Replicas[i].Name, sets(at, "spec", "replicas")),
-			include: func(k *types.Kustomization) { k.Replicas = l.Replicas[:i+1] }}
+		return operation{at: at, writes: named(l.Replicas[i].Name, sets(at, "spec", "replicas"))}
 	})
-	p.each("images", len(l.Images), func(i int, n *yaml.Node) operation {
+	p.each("images", func(i int, n *yaml.Node) operation {
 		at := p.source.at(keyOf(n, "digest", "newTag", "newName"))
-		return operation{at: at, writes: imaged(at, l.Images[i]),
-			include: func(k *types.Kustomization) { k.Images = l.Images[:i+1] }}
+		return operation{at: at, writes: imaged(at, l.Images[i])}
 	})
-	p.each("replacements", len(l.Replacements), func(i int, n *yaml.Node) operation {
-		return operation{writes: r.replaced(l, n),
-			include: func(k *types.Kustomization) { k.Replacements = l.Replacements[:i+1] }}
+	p.each("replacements", func(_ int, n *yaml.Node) operation {
+		return operation{writes: r.replaced(l, n)}
 	})
 }
