@@ -85,10 +85,9 @@ func (j *Job) IsSuspended() bool {
 type Object struct {
 	Key    Key
 	Object any
-	// Owners returns the owners of its fields. It is a function because most objects do not differ.
+	// Owners returns the owners of its fields, which nothing else has. It is a function because most
+	// objects do not differ.
 	Owners func() (*diff.Owners, error)
-	// Locate returns a claim with its position.
-	Locate func(merge.Claim) merge.Claim
 	// Causes are the causes of changed fields in place of their owners; nil without any.
 	Causes *diff.Owners
 }
@@ -98,13 +97,11 @@ func (o *Object) owners() (*diff.Owners, error) {
 	if o == nil {
 		return nil, nil
 	}
-	known, err := o.Owners()
-	if err != nil {
-		return nil, err
+	owners, err := o.Owners()
+	if err == nil {
+		owners.Causes = o.Causes
 	}
-	owners := *known
-	owners.Locate, owners.Causes = o.Locate, o.Causes
-	return &owners, nil
+	return owners, err
 }
 
 // Key identifies an object of a TrainJob. Pods of a Job may share the prefix of their names, and

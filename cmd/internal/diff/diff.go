@@ -46,39 +46,20 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Kind is the kind of a change. The zero Kind is invalid.
-type Kind uint8
+// Kind is the kind of a change.
+type Kind string
 
 const (
 	// Added fields are in the new object only.
-	Added Kind = iota + 1
+	Added Kind = "added"
 	// Removed fields are in the old object only.
-	Removed
+	Removed Kind = "removed"
 	// Changed fields have another value.
-	Changed
+	Changed Kind = "changed"
 	// Moved items have another position among the common items of both lists. Changes within such
 	// an item are separate changes.
-	Moved
+	Moved Kind = "moved"
 )
-
-// String returns "added", "removed", "changed" or "moved".
-func (k Kind) String() string {
-	switch k {
-	case Added:
-		return "added"
-	case Removed:
-		return "removed"
-	case Changed:
-		return "changed"
-	case Moved:
-		return "moved"
-	default:
-		return fmt.Sprintf("Kind(%d)", uint8(k))
-	}
-}
-
-// MarshalText returns String as bytes.
-func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // NoItem is the position of a value outside the list, or of a field that is not an item.
 const NoItem = -1

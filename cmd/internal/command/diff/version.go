@@ -261,31 +261,34 @@ func (v *version) at(p fieldpath.Position) fieldpath.Position {
 	return p
 }
 
-// locator returns a function that returns a TrainJob's claims with their positions.
-func (v *version) locator(j workspace.Job) func(merge.Claim) merge.Claim {
-	return func(c merge.Claim) merge.Claim {
-		c = v.in.Claim(j, c)
-		c.Position = v.at(c.Position)
-		return c
+// located returns a function that returns owners of a TrainJob's object, whose claims have their
+// positions.
+func (v *version) located(j workspace.Job,
+	owners func() (*diff.Owners, error)) func() (*diff.Owners, error) {
+	return func() (*diff.Owners, error) {
+		of, err := owners()
+		if err == nil {
+			of.Locate = func(c merge.Claim) merge.Claim {
+				c = v.in.Claim(j, c)
+				c.Position = v.at(c.Position)
+				return c
+			}
+		}
+		return of, err
 	}
 }
 
 // jobSetOf returns the JobSet and its companions.
 func (v *version) jobSetOf(j workspace.Job, out pipeline.Made) []comparison.Object {
-	locate := v.locator(j)
-	objects := []comparison.Object{{
-		Key: keyOf(out.JobSet), Object: out.JobSet,
-		Owners: func() (*diff.Owners, error) {
+	objects := []comparison.Object{{Key: keyOf(out.JobSet), Object: out.JobSet,
+		Owners: v.located(j, func() (*diff.Owners, error) {
 			return diff.OwnersOf(out.History), nil
-		}, Locate: locate,
-	}}
+		})}}
 	for _, companion := range out.Companions {
-		objects = append(objects, comparison.Object{
-			Key: keyOf(companion), Object: companion, Locate: locate,
-			Owners: func() (*diff.Owners, error) {
+		objects = append(objects, comparison.Object{Key: keyOf(companion), Object: companion,
+			Owners: v.located(j, func() (*diff.Owners, error) {
 				return diff.OwnedBy(v.companionClaim(j, companion)), nil
-			},
-		})
+			})})
 	}
 	return objects
 }
@@ -313,7 +316,6 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made,
 	if f.Objects == nil {
 		return nil, f.Findings
 	}
-	locate := v.locator(j)
 	owners := owned.Children(out.JobSet, out.History, opts.JobsOptions)
 	var objects []comparison.Object
 	seen := map[comparison.Key]int{}
@@ -325,12 +327,11 @@ func (v *version) childrenOf(j workspace.Job, out pipeline.Made,
 				Remedy: finding.Remedy{Text: "fix the JobSet"},
 			})
 		}
-		o := comparison.Object{Key: keyOf(object), Object: object, Locate: locate}
-		n := seen[o.Key]
-		seen[o.Key]++
-		o.Key.Number = n
-		o.Owners = func() (*diff.Owners, error) { return owners(object) }
-		objects = append(objects, o)
+		key := keyOf(object)
+		seen[key]++
+		key.Number = seen[key] - 1
+		objects = append(objects, comparison.Object{Key: key, Object: object,
+			Owners: v.located(j, func() (*diff.Owners, error) { return owners(object) })})
 	}
 	return objects, f.Findings
 }
