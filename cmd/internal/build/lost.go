@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,24 +58,28 @@ func (b *Builder) lostPatches(built *workspace.Built) finding.List {
 	if at == nil || removes {
 		return nil
 	}
+	var bases [][]byte
+	for _, dir := range top.dirs {
+		if k := b.known.in(dir); k != nil && k.Kind != types.ComponentKind {
+			bases = append(bases, b.bases.Of(dir, func() []byte {
+				made, err := b.made(request{SetsSchema: setsSchema(b.closure(k))}, dir)
+				if err != nil {
+					return nil
+				}
+				return made.Text
+			}))
+		}
+	}
+	if !hasFewer(built.Text, bases) {
+		return nil
+	}
 	trace, err := built.Trace("")
 	if err != nil {
 		return nil
 	}
 	all := strings.Join(texts, "\n")
 	var found finding.List
-	for _, dir := range top.dirs {
-		k := b.known.in(dir)
-		if k == nil || k.Kind == types.ComponentKind {
-			continue
-		}
-		base := b.bases.Of(dir, func() []byte {
-			made, err := b.made(request{SetsSchema: setsSchema(b.closure(k))}, dir)
-			if err != nil {
-				return nil
-			}
-			return made.Text
-		})
+	for _, base := range bases {
 		for _, before := range trainJobs(base) {
 			for i, now := range trainJobs(built.Text) {
 				s, o := b.flags.Selector, trace.Objects[i]
@@ -95,6 +100,24 @@ func (b *Builder) lostPatches(built *workspace.Built) finding.List {
 	}
 	found.Sort()
 	return found
+}
+
+// hasFewer reports whether an output has fewer patches of a manager than the bases. Only then is it
+// worth a trace, which takes as long as many builds.
+func hasFewer(text []byte, bases [][]byte) bool {
+	missing := map[string]int{}
+	count := func(text []byte, by int) {
+		for _, job := range trainJobs(text) {
+			for _, patch := range job.Spec.RuntimePatches {
+				missing[patch.Manager] += by
+			}
+		}
+	}
+	count(text, -1)
+	for _, base := range bases {
+		count(base, 1)
+	}
+	return slices.Max(append(slices.Collect(maps.Values(missing)), 0)) > 0
 }
 
 func (b *Builder) lost(
