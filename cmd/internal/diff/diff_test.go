@@ -98,34 +98,6 @@ func TestCompare_Invalid(t *testing.T) {
 	}
 }
 
-// TestApply_Invalid holds that changes are not applied to another object.
-func TestApply_Invalid(t *testing.T) {
-	old, new := pod(t, `containers: [{name: a, image: x}, {name: b}]`),
-		pod(t, `containers: [{name: c}, {name: a, image: w}]`)
-	changes, err := diff.Compare(old, new, diff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tc := range []struct{ spec, reason string }{
-		{`containers: [{name: a, image: z}, {name: b}]`, "another image"},
-		{`containers: [{name: b}]`, "no container a"},
-		{`containers: [{name: a, image: x}, {name: b}, {name: c}]`, "c is there already"},
-		{`containers: [{name: a, image: x}, {name: b}, {name: b}]`, "two of one name"},
-		{`containers: [{name: a, image: x}, {name: b, image: x}]`, "b is not what was removed"},
-	} {
-		if made, err := changes.Apply(pod(t, tc.spec)); err == nil {
-			t.Errorf("%s: the changes were applied, to %s", tc.reason, encoded(made))
-		}
-	}
-	if _, err := changes.Apply(nil); err == nil {
-		t.Error("the changes were applied to nothing")
-	}
-	made, err := changes.Apply(*old)
-	if got, ok := made.(corev1.Pod); err != nil || !ok || encoded(got) != encoded(new) {
-		t.Errorf("of a value a value is made: got a %T, %v", made, err)
-	}
-}
-
 // TestUnstructured compares what has no Go type field by field, with every list as one value.
 func TestUnstructured(t *testing.T) {
 	object := func(text string) *unstructured.Unstructured {

@@ -7,11 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -133,107 +128,4 @@ func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []me
 		t.Errorf("%s: %s %s: the value %s is %v, and the claim of %s says %v", dir, c.Kind, c.Path,
 			when, value, claims[0].Owner, got)
 	}
-}
-
-// TestChildrenNameWhoSetTheirTemplate attributes the changes of a Job and of a Pod.
-func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
-	job := &trainer.TrainJob{}
-	job.Name, job.Namespace = "llm", "team-a"
-	before := renderOwned(t, job, "train:1")
-	job = job.DeepCopy()
-	nodes := int32(2)
-	job.Spec.Trainer = &trainer.Trainer{
-		NumNodes: &nodes, Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}
-	service := "sa"
-	job.Spec.RuntimePatches = []trainer.RuntimePatch{
-		{Manager: "a.io/b", TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{
-			Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
-				ReplicatedJobs: []trainer.ReplicatedJobPatch{
-					{Name: "node",
-						Template: &trainer.JobTemplatePatch{
-							Spec: &trainer.JobSpecPatch{
-								Template: &trainer.PodTemplatePatch{
-									Spec: &trainer.PodSpecPatch{ServiceAccountName: &service}}}}}},
-			}}}}}
-	after := renderOwned(t, job, "train:2")
-	children := func(out *render.Objects) *render.ChildOwners {
-		owners, err := render.OwnersOfChildren(out.JobSet, out.History,
-			render.JobsOptions{Stored: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return owners
-	}
-	owned := ownersOf(t)
-
-	jobs := func(out *render.Objects) *batchv1.Job {
-		made, err := render.Jobs(out.JobSet, render.JobsOptions{Stored: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return made.Jobs[0].Job
-	}
-	a, b := jobs(before), jobs(after)
-	compare(t, "Job", a, b, owned(children(before).Job(a)), owned(children(after).Job(b)), []string{
-		`.spec.completions: policy/plain -> trainjob`,
-		`.spec.parallelism: policy/plain -> trainjob`,
-		`.spec.template.spec.containers[name="node"].env[name="LR"]:  -> trainjob`,
-		`.spec.template.spec.containers[name="node"].image: runtime -> runtime`,
-		`.spec.template.spec.serviceAccountName:  -> manager/a.io/b`,
-	})
-
-	pods := func(out *render.Objects) *corev1.Pod {
-		for pod, err := range render.Pods(
-			out.JobSet, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			return pod
-		}
-		return nil
-	}
-	c, d := pods(before), pods(after)
-	compare(t, "Pod", c, d, owned(children(before).Pod(c)), owned(children(after).Pod(d)), []string{
-		`.spec.containers[name="node"].env[name="LR"]:  -> trainjob`,
-		`.spec.containers[name="node"].image: runtime -> runtime`,
-		`.spec.serviceAccountName:  -> manager/a.io/b`,
-	})
-	compare(t, "Pod of unknown owners", c, d, nil, nil, []string{
-		`.spec.containers[name="node"].env[name="LR"]:  -> `,
-		`.spec.containers[name="node"].image:  -> `,
-		`.spec.serviceAccountName:  -> `,
-	})
-}
-
-func renderOwned(t *testing.T, job *trainer.TrainJob, image string) *render.Objects {
-	t.Helper()
-	out, err := render.JobSet(inputOf(job, image), render.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func compare(t *testing.T, what string, old, new any, before, after *diff.Owners, want []string) {
-	t.Helper()
-	changes, err := diff.Compare(old, new, diff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes.Attribute(before, after)
-	var got []string
-	for _, c := range changes {
-		got = append(got, c.Path.String()+": "+layers(c.Before)+" -> "+layers(c.After))
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", what, d)
-	}
-}
-
-func layers(claims []merge.Claim) string {
-	var names []string
-	for _, c := range claims {
-		names = append(names, string(c.Owner))
-	}
-	return strings.Join(names, ",")
 }
