@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,12 +13,12 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/internal/roundrobin"
@@ -186,6 +187,20 @@ func benchJobs(n int) []string {
 	return names[:n]
 }
 
+// fixture decodes a file of testdata with other words in place of some.
+func fixture[T any](file string, words ...string) T {
+	var value T
+	text, err := os.ReadFile("testdata/" + file)
+	if err == nil {
+		err = yaml.UnmarshalStrict([]byte(strings.NewReplacer(words...).Replace(string(text))),
+			&value)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // benchTemplate is a runtime whose jobs have three containers each.
 func benchTemplate(jobs int) *trainer.JobSetTemplateSpec {
 	t := &trainer.JobSetTemplateSpec{ObjectMeta: metav1.ObjectMeta{
@@ -193,86 +208,14 @@ func benchTemplate(jobs int) *trainer.JobSetTemplateSpec {
 		Annotations: map[string]string{"docs": "https://example.com/runtimes"},
 	}}
 	for _, name := range benchJobs(jobs) {
-		job := jobset.ReplicatedJob{Name: name, GroupName: "default", Replicas: 1}
-		job.Template.Labels = map[string]string{"trainer.kubeflow.org/trainjob-ancestor-step": name}
-		pod := &job.Template.Spec.Template
-		pod.Labels = map[string]string{"app": name, "part-of": "training"}
-		pod.Annotations = map[string]string{"prometheus.io/scrape": "true"}
-		pod.Spec = benchPod(name)
-		t.Spec.ReplicatedJobs = append(t.Spec.ReplicatedJobs, job)
+		t.Spec.ReplicatedJobs = append(t.Spec.ReplicatedJobs,
+			fixture[jobset.ReplicatedJob]("bench-job.yaml", "JOB", name))
 	}
 	return t
 }
 
-func benchPod(job string) corev1.PodSpec {
-	seconds := int64(300)
-	pod := corev1.PodSpec{
-		ServiceAccountName: "trainer",
-		NodeSelector:       map[string]string{"pool": "gpu", "zone": "a"},
-		Tolerations: []corev1.Toleration{
-			{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists,
-				Effect: corev1.TaintEffectNoSchedule},
-			{Key: "spot", Operator: corev1.TolerationOpEqual, Value: "true",
-				Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
-		},
-		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-					MatchExpressions: []corev1.NodeSelectorRequirement{
-						{Key: "gpu", Operator: corev1.NodeSelectorOpIn,
-							Values: []string{"a100", "h100"}}},
-				}}},
-		}},
-		ImagePullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
-		RestartPolicy:    corev1.RestartPolicyNever,
-		Volumes: []corev1.Volume{
-			{Name: "workspace",
-				VolumeSource: corev1.VolumeSource{
-					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
-						ClaimName: "workspace"}}},
-			{Name: "shm",
-				VolumeSource: corev1.VolumeSource{
-					EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
-			{Name: "config",
-				VolumeSource: corev1.VolumeSource{
-					ConfigMap: &corev1.ConfigMapVolumeSource{
-						LocalObjectReference: corev1.LocalObjectReference{Name: "config"}}}},
-		},
-	}
-	for _, name := range []string{job, "metrics", "sync"} {
-		c := corev1.Container{
-			Name: name, Image: "registry.example.com/training/" + name + ":1.4",
-			Command: []string{"/bin/run", "--config=/etc/config/run.yaml"},
-			Resources: corev1.ResourceRequirements{
-				Limits: corev1.ResourceList{
-					"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi")},
-				Requests: corev1.ResourceList{
-					"cpu": resource.MustParse("2"), "memory": resource.MustParse("8Gi")},
-			},
-			VolumeMounts: []corev1.VolumeMount{
-				{Name: "workspace", MountPath: "/workspace"}, {Name: "shm", MountPath: "/dev/shm"},
-				{Name: "config", MountPath: "/etc/config", ReadOnly: true},
-			},
-		}
-		for i := range 5 {
-			c.Env = append(
-				c.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i),
-					Value: fmt.Sprintf("value-%d", i)})
-		}
-		c.Env = append(
-			c.Env, corev1.EnvVar{
-				Name: "POD_NAME",
-				ValueFrom: &corev1.EnvVarSource{
-					FieldRef: &corev1.ObjectFieldSelector{
-						APIVersion: "v1", FieldPath: "metadata.name"}}})
-		pod.Containers = append(pod.Containers, c)
-	}
-	return pod
-}
-
-// benchPatches returns patches as managers send them. They set labels, a node selector, a volume
-// with its mount, a variable and a scheduling gate. Some also set tolerations and affinity. No two
-// managers disagree.
+// benchPatches returns patches as managers send them. Some also set tolerations. No two managers
+// disagree.
 func benchPatches(managers, jobs int) []trainer.RuntimePatch {
 	patches := make([]trainer.RuntimePatch, managers)
 	for i := range patches {
@@ -282,43 +225,18 @@ func benchPatches(managers, jobs int) []trainer.RuntimePatch {
 				Labels: map[string]string{own + ".example.com/queue": "research"}},
 			Spec: &trainer.JobSetSpecPatch{},
 		}
-		for _, job := range benchJobs(jobs) {
-			user := int64(1000)
-			pod := &trainer.PodSpecPatch{
-				NodeSelector: map[string]string{own + ".example.com/flavor": "on-demand",
-					"pool": "gpu-large"},
-				SchedulingGates: []corev1.PodSchedulingGate{{Name: own + ".example.com/topology"}},
-				SecurityContext: &corev1.PodSecurityContext{FSGroup: &user},
-				Volumes: []corev1.Volume{{Name: own, VolumeSource: corev1.VolumeSource{
-					Secret: &corev1.SecretVolumeSource{SecretName: own + "-token"},
-				}}},
-				Containers: []trainer.ContainerPatch{{
-					Name: "sync",
-					Env: []corev1.EnvVar{
-						{Name: strings.ToUpper(own) + "_ENDPOINT",
-							Value: "https://" + own + ".example.com"}},
-					VolumeMounts: []corev1.VolumeMount{
-						{Name: own, MountPath: "/var/run/" + own, ReadOnly: true}},
-				}},
-			}
+		for _, name := range benchJobs(jobs) {
+			job := fixture[trainer.ReplicatedJobPatch]("bench-patch.yaml", "JOB", name,
+				"OWN_ENDPOINT", strings.ToUpper(own)+"_ENDPOINT", "OWN", own)
 			if i%4 == 0 {
-				pod.Tolerations = []corev1.Toleration{
+				job.Template.Spec.Template.Spec.Tolerations = []corev1.Toleration{
 					{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists,
 						Effect: corev1.TaintEffectNoSchedule},
 					{Key: "reserved", Operator: corev1.TolerationOpEqual, Value: "training",
 						Effect: corev1.TaintEffectNoSchedule},
 				}
 			}
-			patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs,
-				trainer.ReplicatedJobPatch{
-					Name: job,
-					Template: &trainer.JobTemplatePatch{
-						Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
-							Metadata: &metav1.ObjectMeta{
-								Labels: map[string]string{own + ".example.com/pod-set": job}},
-							Spec: pod,
-						}}},
-				})
+			patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs, job)
 		}
 		patches[i] = trainer.RuntimePatch{
 			Manager:             own + ".example.com/manager",
