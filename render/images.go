@@ -5,13 +5,13 @@ import (
 	"strings"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -27,31 +27,25 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 // the last claim on its image if the owners are not nil.
 func Images(js *jobset.JobSet, owners *merge.History) finding.List {
 	var found finding.List
-	for i := range js.Spec.ReplicatedJobs {
-		job := &js.Spec.ReplicatedJobs[i]
-		pod := &job.Template.Spec.Template.Spec
-		at := fieldpath.Fields("spec", "replicatedJobs").
-			Append(fieldpath.Item("name", job.Name)).
-			Append(fieldpath.Fields("template", "spec", "template", "spec")...)
-		check := func(image string, path fieldpath.Path) {
-			if f := unpullable(image); f != nil {
-				f.Object = fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
-				f.Path = path
-				found = append(found, *f)
-			}
+	check := func(image string, path fieldpath.Path) {
+		if f := unpullable(image); f != nil {
+			f.Object = fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
+			f.Path = path
+			found = append(found, *f)
 		}
-		containers := func(list string, all []corev1.Container) {
-			for i := range all {
-				item := at.Append(fieldpath.Field(list), fieldpath.Item("name", all[i].Name))
-				check(all[i].Image, item.Append(fieldpath.Field("image")))
-			}
+	}
+	jobs := js.Spec.ReplicatedJobs
+	for i := range jobs {
+		for c := range patched.Containers(jobs[i : i+1]) {
+			check(c.Image, c.Path().Append(fieldpath.Field("image")))
 		}
-		containers("initContainers", pod.InitContainers)
-		containers("containers", pod.Containers)
-		for i := range pod.Volumes {
-			if v := &pod.Volumes[i]; v.Image != nil {
-				item := at.Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name))
-				check(v.Image.Reference, item.Append(fieldpath.Fields("image", "reference")...))
+		for _, v := range jobs[i].Template.Spec.Template.Spec.Volumes {
+			if v.Image != nil {
+				check(v.Image.Reference, fieldpath.Fields("spec", "replicatedJobs").
+					Append(fieldpath.Item("name", jobs[i].Name)).
+					Append(fieldpath.Fields("template", "spec", "template", "spec", "volumes")...).
+					Append(fieldpath.Item("name", v.Name)).
+					Append(fieldpath.Fields("image", "reference")...))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -69,32 +70,16 @@ func permutations(names []string) func(func([]string) bool) {
 // each container.
 func sameOrder(a, b *jobset.JobSet) bool {
 	others := map[[2]string][]corev1.EnvVar{}
-	for job, c := range containersOf(b) {
-		others[[2]string{job, c.Name}] = c.Env
+	for c := range patched.Containers(b.Spec.ReplicatedJobs) {
+		others[[2]string{c.Job.Name, c.Name}] = c.Env
 	}
-	for job, c := range containersOf(a) {
-		if other := others[[2]string{job, c.Name}]; !slices.Equal(common(c.Env, other),
+	for c := range patched.Containers(a.Spec.ReplicatedJobs) {
+		if other := others[[2]string{c.Job.Name, c.Name}]; !slices.Equal(common(c.Env, other),
 			common(other, c.Env)) {
 			return false
 		}
 	}
 	return true
-}
-
-func containersOf(js *jobset.JobSet) func(func(string, *corev1.Container) bool) {
-	return func(yield func(string, *corev1.Container) bool) {
-		for i := range js.Spec.ReplicatedJobs {
-			job := &js.Spec.ReplicatedJobs[i]
-			pod := &job.Template.Spec.Template.Spec
-			for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
-				for c := range list {
-					if !yield(job.Name, &list[c]) {
-						return
-					}
-				}
-			}
-		}
-	}
 }
 
 // common returns the names of the variables that another list has as well, in their order.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/mlpolicy"
 )
 
@@ -46,37 +46,18 @@ func (r *Runtime) WithoutImage() finding.List {
 		return nil
 	}
 	var found finding.List
-	jobs := r.spec.Template.Spec.ReplicatedJobs
-	for i := range jobs {
-		job := &jobs[i]
-		pod := &job.Template.Spec.Template.Spec
-		at := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(
-			fieldpath.Item("name", job.Name)).Append(
-			fieldpath.Fields("template", "spec", "template", "spec")...)
-		found = append(
-			found, r.withoutImage(pod.InitContainers, at.Append(fieldpath.Field("initContainers")),
-				false)...)
-		found = append(
-			found, r.withoutImage(pod.Containers, at.Append(fieldpath.Field("containers")),
-				isTrainer(*job))...)
-	}
-	return found
-}
-
-func (r *Runtime) withoutImage(containers []corev1.Container, list fieldpath.Path,
-	trainer bool) finding.List {
-	var found finding.List
-	for _, c := range containers {
+	for c := range patched.Containers(r.spec.Template.Spec.ReplicatedJobs) {
 		if c.Image != "" {
 			continue
 		}
 		f := finding.Finding{
 			Code: codes.RuntimeImage, Severity: finding.Error, Object: r.id,
-			Path:    list.Append(fieldpath.Item("name", c.Name), fieldpath.Field("image")),
+			Path: fieldpath.Fields("spec", "template").Append(c.Path()...).
+				Append(fieldpath.Field("image")),
 			Message: fmt.Sprintf("container %q has no image, and no TrainJob can set it", c.Name),
 			Remedy:  finding.Remedy{Text: "set the image in the runtime"},
 		}
-		if trainer && c.Name == mlpolicy.Node {
+		if c.List == "containers" && c.Name == mlpolicy.Node && isTrainer(*c.Job) {
 			f.Severity = finding.Warning
 			f.Message = fmt.Sprintf(
 				"container %q has no image: a TrainJob without spec.trainer.image cannot run",

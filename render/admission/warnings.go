@@ -72,30 +72,16 @@ func orNone(ancestor string) string {
 // and runc refuses it, since the OCI runtime specification demands an absolute path. A path of
 // Windows begins with a drive.
 func (c *checker) relativeDirs() {
-	for i := range c.merged.Template.Spec.ReplicatedJobs {
-		job := &c.merged.Template.Spec.ReplicatedJobs[i]
-		pod := &job.Template.Spec.Template.Spec
-		if pod.OS != nil && pod.OS.Name == corev1.Windows {
+	for in := range patched.Containers(c.merged.Template.Spec.ReplicatedJobs) {
+		os, dir := in.Job.Template.Spec.Template.Spec.OS, in.WorkingDir
+		if dir == "" || path.IsAbs(dir) || os != nil && os.Name == corev1.Windows {
 			continue
 		}
-		c.relativeDirsOf(job.Name, "initContainers", pod.InitContainers)
-		c.relativeDirsOf(job.Name, "containers", pod.Containers)
-	}
-}
-
-func (c *checker) relativeDirsOf(job, list string, containers []corev1.Container) {
-	for i := range containers {
-		dir := containers[i].WorkingDir
-		if dir == "" || path.IsAbs(dir) {
-			continue
-		}
-		claim := c.origin(jobPath(job).Append(
-			fieldpath.Fields("template", "spec", "template", "spec", list)...).Append(
-			fieldpath.Item("name", containers[i].Name), fieldpath.Field("workingDir")))
+		claim := c.origin(in.Path().Append(fieldpath.Field("workingDir")))
 		f := finding.Finding{
 			Code: codes.RelativeDir, Severity: finding.Warning, Object: c.job.id, Path: claim.At,
 			Message: fmt.Sprintf("the working directory %q of container %q is no absolute path: "+
-				"the container does not start", dir, containers[i].Name),
+				"the container does not start", dir, in.Name),
 			Remedy: finding.Remedy{Text: fmt.Sprintf(
 				"set an absolute path, such as %q, or remove the field", path.Join("/", dir))},
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/internal/patched"
 )
 
 // Warnings returns findings about a merge other than conflicts between managers. It returns a note
@@ -98,26 +99,14 @@ type expansion struct {
 // expansionsIn returns the references in the Pods of a template.
 func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
 	var found []expansion
-	in := func(job, list string, containers []corev1.Container) {
-		for i := range containers {
-			at := variablesAt(containers[i].Env)
-			for j, e := range containers[i].Env {
-				for to, expands := range references(containers[i].Env, at, j) {
-					path := fieldpath.Fields("spec", "replicatedJobs").Append(
-						fieldpath.Item("name", job)).
-						Append(fieldpath.Fields("template", "spec", "template", "spec", list)...).
-						Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"),
-							fieldpath.Item("name", e.Name))
-					found = append(found, expansion{path, e.Name, to, expands})
-				}
+	for c := range patched.Containers(template.Spec.ReplicatedJobs) {
+		at := variablesAt(c.Env)
+		for i, e := range c.Env {
+			for to, expands := range references(c.Env, at, i) {
+				path := c.Path().Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name))
+				found = append(found, expansion{path, e.Name, to, expands})
 			}
 		}
-	}
-	for i := range template.Spec.ReplicatedJobs {
-		job := &template.Spec.ReplicatedJobs[i]
-		pod := &job.Template.Spec.Template.Spec
-		in(job.Name, "initContainers", pod.InitContainers)
-		in(job.Name, "containers", pod.Containers)
 	}
 	return found
 }

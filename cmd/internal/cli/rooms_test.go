@@ -68,7 +68,7 @@ var library = []string{
 	"schema", "merge", "finding", "conflict",
 	"render/nearest", "render/codes", "render/release/minor", "render/release",
 	"render/internal/items",
-	"render/runtimepatch", "render/internal/patched", "render/check", "render/legacy",
+	"render/internal/patched", "render/runtimepatch", "render/check", "render/legacy",
 	"render/manifest/internal/encode", "render/manifest/internal/source", "render/manifest",
 	"render/mlpolicy", "render/internal/defaults", "render/internal/children",
 	"render/internal/migration", "render",

@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/internal/patched"
 )
 
 // lostEndpoints reports addresses of Pods that the JobSet does not have. It checks the coordinator,
@@ -59,41 +60,26 @@ func (f *Family) lostEndpoints() finding.List {
 			report(jobSet, fieldpath.Fields("spec", "coordinator"), "the coordinator", why)
 		}
 	}
-	for _, members := range f.Members {
-		pod := &members.Template.Spec.Template.Spec
-		scanContainers := func(list string, containers []corev1.Container) {
-			for i := range containers {
-				c := &containers[i]
-				within := func(steps ...fieldpath.Step) fieldpath.Path {
-					at := members.path().Append(
-						fieldpath.Fields("template", "spec", "template", "spec")...)
-					return at.Append(fieldpath.Field(list), fieldpath.Item("name", c.Name)).Append(
-						steps...)
+	for c := range patched.Containers(f.Spec.ReplicatedJobs) {
+		scanWords := func(list string, words []string) {
+			for i, word := range words {
+				option, _, joined := strings.Cut(word, "=")
+				if !joined && i > 0 {
+					option = words[i-1]
 				}
-				scanWords := func(list string, words []string) {
-					for i, word := range words {
-						option, _, joined := strings.Cut(word, "=")
-						if !joined && i > 0 {
-							option = words[i-1]
-						}
-						meet(func() fieldpath.Path {
-							return within(fieldpath.Field(list), fieldpath.Index(i))
-						}, "the container's "+list, option, word)
-					}
-				}
-				scanWords("command", c.Command)
-				scanWords("args", c.Args)
-				for _, env := range c.Env {
-					meet(func() fieldpath.Path {
-						return within(fieldpath.Field("env"), fieldpath.Item("name", env.Name),
-							fieldpath.Field("value"))
-					},
-						"the variable "+env.Name, env.Name, env.Value)
-				}
+				meet(func() fieldpath.Path {
+					return c.Path().Append(fieldpath.Field(list), fieldpath.Index(i))
+				}, "the container's "+list, option, word)
 			}
 		}
-		scanContainers("initContainers", pod.InitContainers)
-		scanContainers("containers", pod.Containers)
+		scanWords("command", c.Command)
+		scanWords("args", c.Args)
+		for _, env := range c.Env {
+			meet(func() fieldpath.Path {
+				return c.Path().Append(fieldpath.Field("env"), fieldpath.Item("name", env.Name),
+					fieldpath.Field("value"))
+			}, "the variable "+env.Name, env.Name, env.Value)
+		}
 	}
 	for _, companion := range f.opts.Companions {
 		config, ok := companion.(*corev1.ConfigMap)

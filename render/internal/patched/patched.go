@@ -1,10 +1,14 @@
-// Package patched finds the parts of a runtime that patches name.
+// Package patched finds the containers of a runtime, and the parts that patches name.
 package patched
 
 import (
+	"iter"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // Jobs returns the patches of replicated jobs in a manager's patch.
@@ -22,6 +26,40 @@ func Pod(job *trainer.ReplicatedJobPatch) *trainer.PodSpecPatch {
 		return nil
 	}
 	return job.Template.Spec.Template.Spec
+}
+
+// Container is a container or init container of a replicated job.
+type Container struct {
+	*corev1.Container
+	Job  *jobset.ReplicatedJob
+	List string
+}
+
+// Path returns the container's path in the JobSet.
+func (c Container) Path() fieldpath.Path {
+	return fieldpath.Fields("spec", "replicatedJobs").
+		Append(fieldpath.Item("name", c.Job.Name)).
+		Append(fieldpath.Fields("template", "spec", "template", "spec", c.List)...).
+		Append(fieldpath.Item("name", c.Name))
+}
+
+// Containers yields the init containers and then the containers of each job.
+func Containers(jobs []jobset.ReplicatedJob) iter.Seq[Container] {
+	return func(yield func(Container) bool) {
+		for i := range jobs {
+			pod := &jobs[i].Template.Spec.Template.Spec
+			for j := range pod.InitContainers {
+				if !yield(Container{&pod.InitContainers[j], &jobs[i], "initContainers"}) {
+					return
+				}
+			}
+			for j := range pod.Containers {
+				if !yield(Container{&pod.Containers[j], &jobs[i], "containers"}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Skeleton returns a template with the jobs and containers that the patches name. With it, no
