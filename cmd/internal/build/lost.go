@@ -77,22 +77,33 @@ func (b *Builder) lostPatches(built *workspace.Built) finding.List {
 	if err != nil {
 		return nil
 	}
+	type overlaid struct {
+		*trainer.TrainJob
+		namespaces []string // that it had
+	}
+	named := map[string][]overlaid{} // by the names that they had
+	for i, job := range trainJobs(built.Text) {
+		if s := b.flags.Selector; s != nil && !s.Matches(labels.Set(job.Labels)) {
+			continue
+		}
+		o := overlaid{job, trace.Objects[i].Had("namespace")}
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(trace.Objects[i].Names()))) {
+			named[name] = append(named[name], o)
+		}
+	}
 	all := strings.Join(texts, "\n")
 	var found finding.List
 	for _, base := range bases {
 		for _, before := range trainJobs(base) {
-			for i, now := range trainJobs(built.Text) {
-				s, o := b.flags.Selector, trace.Objects[i]
-				if !slices.Contains(o.Had("name"), before.Name) || before.Namespace != "" &&
-					!slices.Contains(o.Had("namespace"), before.Namespace) ||
-					s != nil && !s.Matches(labels.Set(now.Labels)) {
+			for _, now := range named[before.Name] {
+				if before.Namespace != "" && !slices.Contains(now.namespaces, before.Namespace) {
 					continue
 				}
 				for _, patch := range before.Spec.RuntimePatches {
 					if !strings.Contains(all, patch.Manager) && !slices.ContainsFunc(
 						now.Spec.RuntimePatches,
 						func(p trainer.RuntimePatch) bool { return p.Manager == patch.Manager }) {
-						found = append(found, b.lost(now, patch.Manager, *at))
+						found = append(found, b.lost(now.TrainJob, patch.Manager, *at))
 					}
 				}
 			}
