@@ -3,7 +3,7 @@ package workspace_test
 import (
 	"io"
 	"io/fs"
-	"os"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/release"
@@ -53,7 +54,7 @@ func TestReleases(t *testing.T) {
 	in := workspace.Read(source(files), workspace.Flags{Files: []string{"."}, Recursive: true})
 	want := map[string]string{"a": "2.0.1", "b": "2.0.1", "c": "2.1.0", "e": "2.1.0", "f": "",
 		"g": "2.0.1", "h": "2.0.1", "i": "2.0.1"}
-	if got := jobsOf(in); !equal(got, want) || in.Findings.Err() != nil {
+	if got := jobsOf(in); !maps.Equal(got, want) || in.Findings.Err() != nil {
 		t.Errorf("got %v, want %v: %v", got, want, in.Findings)
 	}
 	var used []string
@@ -65,31 +66,19 @@ func TestReleases(t *testing.T) {
 	}
 	latest := workspace.Read(source(files),
 		workspace.Flags{Files: []string{"c"}, Release: release.Latest()})
-	if got := jobsOf(latest); !equal(got, map[string]string{"c": release.Latest().Version}) {
+	if got := jobsOf(latest); !maps.Equal(got, map[string]string{"c": release.Latest().Version}) {
 		t.Errorf("the flag does not win: %v", got)
 	}
 	any := workspace.Read(source(files), workspace.Flags{Files: []string{"c"}, AnyRelease: true})
-	if got := jobsOf(any); !equal(got, map[string]string{"c": ""}) {
+	if got := jobsOf(any); !maps.Equal(got, map[string]string{"c": ""}) {
 		t.Errorf("any release is one: %v", got)
 	}
 	piped := workspace.Read(streamed{source(files), strings.NewReader(plainJob)},
 		workspace.Flags{Files: []string{"-"}})
-	if got := jobsOf(piped); !equal(got, map[string]string{"NAME": "2.0.1"}) {
+	if got := jobsOf(piped); !maps.Equal(got, map[string]string{"NAME": "2.0.1"}) {
 		t.Errorf("standard input has the releases %v, want the release of the working directory",
 			got)
 	}
-}
-
-func equal(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range b {
-		if got, ok := a[k]; !ok || got != v {
-			return false
-		}
-	}
-	return true
 }
 
 type streamed struct {
@@ -107,13 +96,7 @@ func TestReleases_AboveTheWorkingDirectory(t *testing.T) {
 		"trainweld.yaml": "trainerVersion: 2.1\n", "repo/.git/HEAD": "",
 		"repo/jobs/x/job.yaml": plainJob, "plain/jobs/x/job.yaml": plainJob,
 	} {
-		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.WriteIn(t, root, name, text)
 	}
 	for dir, want := range map[string]string{"plain/jobs/x": "2.1.0", "plain/jobs": "2.1.0",
 		"repo/jobs/x": "", "repo": ""} {
@@ -122,7 +105,7 @@ func TestReleases_AboveTheWorkingDirectory(t *testing.T) {
 			for _, path := range []string{".", filepath.Join(root, dir)} {
 				in := workspace.Read(&host.Program{Files: host.Files{}},
 					workspace.Flags{Files: []string{path}, Recursive: true})
-				if got := jobsOf(in); !equal(got, map[string]string{"NAME": want}) {
+				if got := jobsOf(in); !maps.Equal(got, map[string]string{"NAME": want}) {
 					t.Errorf("%s: got %v, want %q", path, got, want)
 				}
 			}

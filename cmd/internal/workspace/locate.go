@@ -257,17 +257,11 @@ func (l *Locator) jobPlace(j Job, path fieldpath.Path) (*manifest.Document, fiel
 	if i, ok := path[2].Index(); ok {
 		at = i - own
 	} else if _, manager, ok := path[2].Item(); ok {
-		for i := range own {
-			if j.Spec.RuntimePatches[i].Manager == manager {
-				return j.Document, path
-			}
+		isOwn := func(p trainer.RuntimePatch) bool { return p.Manager == manager }
+		if slices.ContainsFunc(j.Spec.RuntimePatches, isOwn) {
+			return j.Document, path
 		}
-		for i := range further {
-			if further[i].Patch.Manager == manager {
-				at = i
-				break
-			}
-		}
+		at = slices.IndexFunc(further, func(p manifest.Patch) bool { return isOwn(p.Patch) })
 	}
 	if at < 0 || at >= len(further) {
 		return j.Document, path

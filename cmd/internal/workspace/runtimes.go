@@ -320,22 +320,15 @@ func (c *Catalog) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
 	return spec
 }
 
-// AddRuntime adds a runtime or a snapshot for a rendering, and returns its source, or nil for any
-// other object. It reports a duplicate and does not keep it.
-func (c *Catalog) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept bool) {
-	id, source := c.read(d)
-	if source.spec == nil {
-		return nil, false
-	}
-	if source.Snapshot == nil {
-		c.setDefaults(source.spec, d.Sets)
-	}
-	return source, c.put(id, source, false)
-}
+// AddRuntime adds a runtime or a snapshot for a rendering. It reports a duplicate and does not keep
+// it.
+func (c *Catalog) AddRuntime(d *manifest.Document) { c.add(d, false) }
 
 // AddLast adds a runtime or a snapshot for a rendering. It replaces an earlier one of its name, as
 // after kubectl apply.
-func (c *Catalog) AddLast(d *manifest.Document) {
+func (c *Catalog) AddLast(d *manifest.Document) { c.add(d, true) }
+
+func (c *Catalog) add(d *manifest.Document, last bool) {
 	id, source := c.read(d)
 	if source.spec == nil {
 		return
@@ -343,13 +336,12 @@ func (c *Catalog) AddLast(d *manifest.Document) {
 	if source.Snapshot == nil {
 		c.setDefaults(source.spec, d.Sets)
 	}
-	c.put(id, source, true)
+	c.put(id, source, last)
 }
 
 // AddText adds a runtime or a snapshot for its text, without the decoded object. It also counts a
-// runtime that cannot be decoded. If last is set, a later runtime replaces an earlier one of its
-// name, as after kubectl apply.
-func (c *Catalog) AddText(d *manifest.Document, last bool) (source *RuntimeSource, kept bool) {
+// runtime that cannot be decoded.
+func (c *Catalog) AddText(d *manifest.Document) (source *RuntimeSource, kept bool) {
 	switch id, source := c.read(d); {
 	case source.spec == nil && !IsRuntime(id):
 		return nil, false
@@ -357,7 +349,7 @@ func (c *Catalog) AddText(d *manifest.Document, last bool) (source *RuntimeSourc
 		return source, false // no TrainJob can reference it
 	default:
 		source.spec = &trainer.TrainingRuntimeSpec{}
-		return source, c.put(id, source, last)
+		return source, c.put(id, source, false)
 	}
 }
 

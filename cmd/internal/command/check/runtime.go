@@ -61,7 +61,7 @@ func (h *admittedRuntimes) of(source *workspace.RuntimeSource) *admittedRuntime 
 // runtime records a runtime or a snapshot. It judges a runtime itself, unless it was named only for
 // TrainJobs. A snapshot is judged with its TrainJob.
 func (j *runner) runtime(d *manifest.Document, all bool) {
-	source, kept := j.in.AddText(d, false)
+	source, kept := j.in.AddText(d)
 	if source == nil {
 		return
 	}
