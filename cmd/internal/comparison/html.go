@@ -107,22 +107,10 @@ func (b *htmlWriter) spans(spans []span) {
 	}
 }
 
-// hunkClass returns the class of a line with a mark.
-func hunkClass(mark byte) string {
-	switch mark {
-	case '-':
-		return "del"
-	case '+':
-		return "add"
-	case '@':
-		return "at"
-	case 'a', 'b', '!':
-		return "head"
-	case '#':
-		return "effect"
-	default:
-		return ""
-	}
+// classOf returns the class of a line with a mark.
+func classOf(mark byte) string {
+	return map[byte]string{'-': "del", '+': "add", '@': "at", 'a': "head", 'b': "head", '!': "head",
+		'#': "effect"}[mark]
 }
 
 // group appends the unified diff of a group with a margin for the layers. A cause follows its line.
@@ -135,7 +123,7 @@ func (b *htmlWriter) group(number int, g *changeGroup, open bool) {
 	b.Open("ol", page.Class("diff"))
 	for _, l := range g.lines {
 		text, class := l.text,
-			strings.TrimSpace(hunkClass(l.mark)+" "+b.layers.Class(string(l.layer)))
+			strings.TrimSpace(classOf(l.mark)+" "+b.layers.Class(string(l.layer)))
 		if l.mark == '-' || l.mark == '+' || l.mark == ' ' {
 			text = string(l.mark) + text
 		}

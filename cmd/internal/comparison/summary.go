@@ -14,9 +14,9 @@ import (
 // summary counts the changes and their causes over all TrainJobs.
 func (c *Comparison) summary() summary {
 	s := summary{Same: c.same, Causes: []*cause{}}
-	known := map[string]*cause{}
+	known, counts := map[string]*cause{}, s.counts()
 	for _, j := range c.jobs {
-		if n := s.count(j.State); n != nil {
+		if n := counts[j.State]; n != nil {
 			*n++
 		}
 		// A release also rejects some TrainJobs that it renders.
@@ -71,22 +71,10 @@ func (f *fieldChange) by() []setter {
 	return f.Before
 }
 
-// count returns the number of TrainJobs in a state; nil for the broken ones.
-func (s *summary) count(of state) *int {
-	switch of {
-	case stateChanged:
-		return &s.Changed
-	case stateCreated:
-		return &s.Created
-	case stateRemoved:
-		return &s.Removed
-	case stateRejected:
-		return &s.Rejected
-	case stateAccepted:
-		return &s.Accepted
-	default:
-		return nil
-	}
+// counts returns the numbers of TrainJobs by state. The broken ones differ in nothing.
+func (s *summary) counts() map[state]*int {
+	return map[state]*int{stateChanged: &s.Changed, stateCreated: &s.Created,
+		stateRemoved: &s.Removed, stateRejected: &s.Rejected, stateAccepted: &s.Accepted}
 }
 
 // add returns the cause that a claim names, with the TrainJob and the file.
@@ -128,10 +116,10 @@ func (c *Comparison) withoutOld(files []string) []string {
 // headline counts the differing TrainJobs by state.
 func (c *Comparison) headline(s summary) string {
 	var parts []string
-	differing := 0
+	differing, counts := 0, s.counts()
 	for _, of := range []state{stateChanged, stateCreated, stateRemoved, stateRejected,
 		stateAccepted} {
-		if n := *s.count(of); n > 0 {
+		if n := *counts[of]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, of))
 			differing += n
 		}

@@ -36,7 +36,6 @@
 package diff
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -105,20 +104,15 @@ type Options struct {
 // pointers to them. Examples are a JobSet, a Job, a Pod, a Service, a volume claim and a ConfigMap.
 // An unstructured object is also valid; each of its lists is one value.
 //
-// It returns an error for a nil object, for two different types, and for an object without an
-// encoding. An object on one side only is created or removed, so there is nothing to compare.
+// An object on one side only is nil on the other, and one change: of the root. Compare returns an
+// error for two different types, and for an object without an encoding.
 func Compare(old, new any, opts Options) (Changes, error) {
-	if typeOf(old) != nil && reflect.DeepEqual(old, new) {
+	if reflect.DeepEqual(old, new) {
 		return nil, nil
 	}
 	s, err := newSides(old, new, opts)
 	if err != nil {
 		return nil, err
-	}
-	if s.old == nil || s.new == nil {
-		return nil, fmt.Errorf(
-			"diff: there is no %s object to compare with; an object that is on one side only is "+
-				"created or removed", s.missing())
 	}
 	c := comparison{}
 	c.value(s.typ, nil, s.old, s.new, NoItem, NoItem)

@@ -47,14 +47,6 @@ func newSides(old, new any, opts Options) (sides, error) {
 	return s, nil
 }
 
-// missing returns the name of the side without an object.
-func (s sides) missing() string {
-	if s.old == nil {
-		return "old"
-	}
-	return "new"
-}
-
 // typeOf returns the type of an object, or nil for a missing one.
 func typeOf(object any) reflect.Type {
 	v := reflect.ValueOf(object)

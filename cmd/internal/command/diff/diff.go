@@ -252,13 +252,8 @@ func isConflict(f finding.Finding) bool {
 
 // isForReview reports whether a finding is about the patches that a policy or an overlay wants.
 func isForReview(f finding.Finding) bool {
-	switch f.Code {
-	case codes.UnlistedManager, codes.PatchOrder, codes.ForbiddenField, codes.MissingManager,
-		codes.LostPatch:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]finding.Code{codes.UnlistedManager, codes.PatchOrder,
+		codes.ForbiddenField, codes.MissingManager, codes.LostPatch}, f.Code)
 }
 
 // options parses the flags with a fixed set of values.

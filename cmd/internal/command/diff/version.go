@@ -104,19 +104,18 @@ func (v *version) render(ctx context.Context, flags diffFlags) {
 	for _, f := range read {
 		errsOf[f.Object] = append(errsOf[f.Object], f)
 	}
-	known := map[fieldpath.Object]bool{} // the TrainJobs
+	isRejected := map[fieldpath.Object]bool{} // of each TrainJob
 	var rejected []comparison.Job
 	add := func(j comparison.Job, found finding.List) {
 		found = v.labeled(found)
 		v.findings = append(v.findings, found...)
 		errs := append(found.Where(isError), errsOf[j.ID]...)
-		delete(errsOf, j.ID)
-		known[j.ID] = true
-		if len(errs) > 0 {
+		if len(errs) > 0 && !isRejected[j.ID] { // else there are two of its name
 			rejected = append(rejected, v.rejected(j.ID, j.Source, errs))
-		} else if j.Objects != nil {
+		} else if len(errs) == 0 && j.Objects != nil {
 			v.Jobs = append(v.Jobs, j)
 		}
+		isRejected[j.ID] = isRejected[j.ID] || len(errs) > 0
 	}
 	type made struct {
 		found finding.List
@@ -134,7 +133,10 @@ func (v *version) render(ctx context.Context, flags diffFlags) {
 	for _, d := range v.in.Rejected {
 		add(comparison.Job{ID: v.in.ID(d), Source: workspace.Job{Document: d}}, nil)
 	}
-	v.otherErrors = read.Where(func(f finding.Finding) bool { return !known[f.Object] })
+	v.otherErrors = read.Where(func(f finding.Finding) bool {
+		_, isTrainJob := isRejected[f.Object]
+		return !isTrainJob
+	})
 	for _, js := range v.in.JobSets {
 		if flags.to == "jobset" {
 			break
