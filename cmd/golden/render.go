@@ -127,9 +127,6 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 				return diff.OwnersOf(out.History), nil
 			}, place}}
 		for _, companion := range out.Companions {
-			if companion.GetObjectKind().GroupVersionKind().Kind == "Secret" {
-				continue // never written, and not made without a source of randomness
-			}
 			layer, _ := owned.Companion(spec, companion)
 			objects = append(objects, renderedObject{companion, func() (*diff.Owners, error) {
 				return diff.OwnedBy(merge.Claim{Owner: layer}), nil

@@ -14,7 +14,7 @@ import (
 )
 
 // mostFlags is the most flags of all commands together.
-const mostFlags = 153
+const mostFlags = 138
 
 // TestFlags counts the flags of each command, hidden ones as well, without help. A flag that all
 // commands below one share counts there. A command without a row in the table has none.

@@ -167,13 +167,9 @@ func (c Cost) IsTooHigh() bool {
 type Rejection struct{ Expression, Message string }
 
 // Validate validates a request. before is the object that an update replaces, or nil. Both are as
-// the API server stores them. An expression that cannot be evaluated rejects the object. A nil e
-// rejects nothing.
+// the API server stores them. An expression that cannot be evaluated rejects the object.
 func (e *Expressions) Validate(ctx context.Context, object, before map[string]any,
 	user string) (v Verdict) {
-	if e == nil {
-		return v
-	}
 	v.Skipped = len(e.policies) > 0
 	for _, p := range e.policies {
 		one := p.validate(ctx, object, before, user)
