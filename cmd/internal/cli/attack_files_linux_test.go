@@ -17,15 +17,15 @@ import (
 // special makes a file of a kind that attack describes.
 func special(t *testing.T, file, text string) {
 	t.Helper()
-	err := os.MkdirAll(filepath.Dir(file), 0o777)
-	target, isLink := strings.CutPrefix(text, "-> ")
+	err, kind := os.MkdirAll(filepath.Dir(file), 0o777), strings.TrimSpace(text)
+	target, isLink := strings.CutPrefix(kind, "-> ")
 	switch {
 	case err != nil:
 	case isLink:
 		err = os.Symlink(target, file)
-	case text == "fifo":
+	case kind == "fifo":
 		err = unix.Mkfifo(file, 0o666)
-	case text == "sparse":
+	case kind == "sparse":
 		if err = os.WriteFile(file, nil, 0o666); err == nil {
 			err = os.Truncate(file, 3<<40)
 		}

@@ -28,9 +28,6 @@ const (
 func (a attack) run(t *testing.T, dir, line string) {
 	t.Helper()
 	words := strings.Fields(line)
-	for i := range words {
-		words[i] = strings.ReplaceAll(words[i], "~", " ")
-	}
 	var out, in bytes.Buffer
 	if name, isInput := strings.CutPrefix(words[len(words)-1], "<"); isInput {
 		text, err := os.ReadFile(filepath.Join(dir, name))

@@ -11,6 +11,17 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
+// foreignList is a list of a function that merges a patch into a Deployment, which ends the text.
+const foreignList = `apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+functionConfig:
+  apiVersion: trainweld.github.io/v1alpha1
+  kind: MergePatches
+  patches:
+  - {manager: a, target: {kind: Deployment}, patch: {spec: {template: {spec: {containers: [{name: c0, env: [{name: A, value: MARK}, {name: A, value: 5}]}]}}}}}
+items:
+- `
+
 func inUTF16(text string) string {
 	b := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(text)) {
@@ -47,13 +58,9 @@ func TestForeignFiles(t *testing.T) {
 	files = append(files, txtar.File{Name: "UTF-16", Data: []byte(inUTF16("password: MARK\n"))})
 	for _, f := range files {
 		if text := string(f.Data); strings.HasPrefix(strings.ToLower(text), "env:") {
-			files = append(files, txtar.File{Name: "fn " + f.Name, Data: []byte(mergeList(
-				"{manager: a, target: {kind: Deployment}, patch: {spec: {template: {spec: "+
-					"{containers: [{name: c0, env: [{name: A, value: MARK}, {name: A, value: "+
-					"5}]}]}}}}}", func(int) string {
-					return "- " + indented("  ", deployment("name: c0")(1)+indented("        ",
-						"\n"+text))
-				})(1))})
+			files = append(files, txtar.File{Name: "fn " + f.Name, Data: []byte(
+				foreignList + indented("  ", workDeployment+"      - name: c0"+
+					indented("        ", "\n"+text)) + "\n")})
 		}
 	}
 	every, first := uint64(testenv.Every(20)), testenv.Seed(t)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -29,24 +28,40 @@ type run struct {
 	args       []string
 }
 
-// growing returns the command lines of testdata/growth.txt, which explains their input.
-func growing(t *testing.T) (all []growth) {
+// inputs are files with the command lines that read them.
+type inputs struct {
+	name  string
+	lines []string
+	files []txtar.File
+}
+
+// inputsOf returns the inputs of a file in testdata. "== NAME" begins each.
+func inputsOf(t *testing.T, file string) (all []inputs) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/growth.txt")
+	text, err := os.ReadFile("testdata/" + file + ".txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, section := range strings.Split(string(text), "\n== ")[1:] {
 		input := txtar.Parse([]byte(section))
-		name, lines, _ := strings.Cut(strings.TrimSpace(string(input.Comment)), "\n")
-		for line := range strings.SplitSeq(lines, "\n") {
+		lines := strings.Split(strings.TrimSpace(string(input.Comment)), "\n")
+		all = append(all, inputs{lines[0], lines[1:], input.Files})
+	}
+	return all
+}
+
+// growing returns the command lines of testdata/growth.txt, which explains their input.
+func growing(t *testing.T) (all []growth) {
+	t.Helper()
+	for _, in := range inputsOf(t, "growth") {
+		for _, line := range in.lines {
 			number, args, _ := strings.Cut(line, " ")
 			n, err := strconv.Atoi(number)
 			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("%s: %v", in.name, err)
 			}
-			all = append(all, growth{name + ": " + args, args, n, strings.HasSuffix(name, "; git"),
-				input.Files})
+			all = append(all, growth{in.name + ": " + args, args, n,
+				strings.HasSuffix(in.name, "; git"), in.files})
 		}
 	}
 	return all
@@ -89,7 +104,7 @@ func sized(text string, n int) string {
 		{`runtime (\S+)`, strings.Replace(workRuntime, "name: torch", "name: $1", 1)},
 		{`patch (\S+) (.*)`, "  - {manager: $1, trainingRuntimeSpec: {template: {spec: " +
 			"{replicatedJobs: [{name: node, template: {spec: {template: {$2}}}}]}}}}\n"},
-		{"deployment", deployment("")(0)},
+		{"deployment", workDeployment},
 	} {
 		text = regexp.MustCompile("#"+object.name+"\n").ReplaceAllString(text, object.text)
 	}
@@ -128,45 +143,19 @@ spec:
           spec: {template: {spec: {containers: [{name: node, image: a}]}}}
 `
 
+const workDeployment = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      containers:
+`
+
 // trainJob is a TrainJob whose spec.trainer, the last of its fields, goes on with the text.
 func trainJob(name, text string) string {
 	return "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: " + name +
 		"}\nspec:\n  runtimeRef: {name: torch}\n  trainer:\n    numNodes: 2\n" + text
-}
-
-// deployment is a Deployment with n containers, or a patch of it.
-func deployment(container string) func(n int) string {
-	return func(n int) string {
-		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n " +
-			"   spec:\n      containers:\n" + times(n, "      - "+container+"\n")
-	}
-}
-
-// times returns n times a format, with the numbers from 0.
-func times(n int, format string) string {
-	var b strings.Builder
-	for i := range n {
-		if strings.Contains(format, "%") {
-			fmt.Fprintf(&b, format, i)
-		} else {
-			b.WriteString(format)
-		}
-	}
-	return b.String()
-}
-
-// mergeList is the input of a function that merges patches into items.
-func mergeList(patches string, items func(n int) string) func(n int) string {
-	return func(n int) string {
-		return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: " +
-			"{apiVersion: trainweld.github.io/v1alpha1, kind: MergePatches, patches: [" + patches +
-			"]}\nitems:\n" + items(n)
-	}
-}
-
-// configMaps are n items of a list.
-func configMaps(n int) string {
-	return times(n, "- {apiVersion: v1, kind: ConfigMap, metadata: {name: d%d}, data: {}}\n")
 }
 
 // pyTorchJob is a job of the training operator, whose container goes on.
