@@ -65,9 +65,9 @@ func TestPerformance(t *testing.T) {
 	if len(tests) < 10 {
 		t.Fatalf("performance.md names %d tests: the test reads the wrong text", len(tests))
 	}
-	declared := declaredTests(t)
+	names := declared(t)
 	for _, match := range tests {
-		if !declared[match[1]] {
+		if !names[match[1]] {
 			t.Errorf("no test is called %s", match[1])
 		}
 	}
@@ -100,23 +100,19 @@ func TestDependencies(t *testing.T) {
 	}
 	need("../Makefile", regexp.MustCompile(`(?m)^(?:GORELEASER|KO) := (\S+)@v`))
 	need("../Makefile", regexp.MustCompile(`(?m)^CYCLONEDX := (\S+)/cmd/\S+@v`))
-	err = filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && isBuilt(entry) {
-			return fs.SkipDir
-		}
-		if err == nil && entry.Name() == "go.mod" {
+	eachFile(t, func(file, _ string) {
+		if filepath.Base(file) == "go.mod" {
 			need(file, regexp.MustCompile(
 				`(?m)^(?:\t|require )([\w-]+(?:\.[\w-]+)+/[\w./-]+) v\S+$`))
 		}
-		return err
 	})
 	for name, isRequired := range named {
 		if !isRequired {
 			t.Errorf("dependencies.md has %s, which nothing requires", name)
 		}
 	}
-	if err != nil || len(named) < 30 {
-		t.Errorf("%d modules, %v: the test reads the wrong text", len(named), err)
+	if len(named) < 30 {
+		t.Errorf("%d modules: the test reads the wrong text", len(named))
 	}
 }
 
@@ -131,12 +127,11 @@ func TestSecurity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared := declaredTests(t)
+	names := declared(t)
 	for _, target := range regexp.MustCompile(`(?m)^(\w+):`).FindAllStringSubmatch(string(makefile),
 		-1) {
-		declared["make "+target[1]] = true
+		names["make "+target[1]] = true
 	}
-	functions := declaredFunctions(t)
 	guarding, named := regexp.MustCompile("`([a-z]+\\.[A-Za-z]+)`"),
 		regexp.MustCompile("`(Test\\w+|make \\w+|[a-z_]+)`")
 	rows := regexp.MustCompile(
@@ -148,7 +143,7 @@ func TestSecurity(t *testing.T) {
 	guards := 0
 	for _, row := range rows {
 		for _, guard := range guarding.FindAllStringSubmatch(row[2], -1) {
-			if guards++; !functions[guard[1]] {
+			if guards++; !names[guard[1]] {
 				t.Errorf("no function is called %s", guard[1])
 			}
 		}
@@ -159,7 +154,7 @@ func TestSecurity(t *testing.T) {
 		for _, holder := range holders {
 			name := holder[1]
 			_, err := os.Stat("../cmd/trainweld/testdata/script/" + name + ".txtar")
-			if !declared[name] && err != nil {
+			if !names[name] && err != nil {
 				t.Errorf("no test, target or script is called %s", name)
 			}
 		}
@@ -169,56 +164,47 @@ func TestSecurity(t *testing.T) {
 	}
 }
 
-// declaredFunctions returns the functions and methods of all packages, as folder.Name.
-func declaredFunctions(t *testing.T) map[string]bool {
+// declared returns the functions and methods of all packages, as folder.Name, and the names of all
+// tests and benchmarks.
+func declared(t *testing.T) map[string]bool {
 	t.Helper()
-	declared, declaration := map[string]bool{}, regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?(\w+)`)
-	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && isBuilt(entry) {
-			return fs.SkipDir
+	names, declaration := map[string]bool{}, regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?(\w+)`)
+	eachFile(t, func(file, text string) {
+		isTest := strings.HasSuffix(file, "_test.go")
+		if filepath.Ext(file) != ".go" {
+			return
 		}
-		if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+		for _, match := range declaration.FindAllStringSubmatch(text, -1) {
+			name := match[1]
+			if !isTest {
+				name = filepath.Base(filepath.Dir(file)) + "." + name
+			}
+			names[name] = true
+		}
+	})
+	return names
+}
+
+// eachFile calls use for each file of Go and each go.mod, but not for those of folders that targets
+// of the Makefile build or fetch.
+func eachFile(t *testing.T, use func(file, text string)) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
+		case entry.IsDir() && slices.Contains([]string{"bin", "dist", "node_modules"}, entry.Name()):
+			return fs.SkipDir
+		case filepath.Ext(file) != ".go" && entry.Name() != "go.mod":
+			return nil
 		}
 		text, err := os.ReadFile(file)
-		for _, match := range declaration.FindAllStringSubmatch(string(text), -1) {
-			declared[filepath.Base(filepath.Dir(file))+"."+match[1]] = true
-		}
+		use(file, string(text))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return declared
-}
-
-// isBuilt reports whether a folder holds what targets of the Makefile build or fetch.
-func isBuilt(entry fs.DirEntry) bool {
-	return entry.IsDir() && slices.Contains([]string{"bin", "dist", "node_modules"}, entry.Name())
-}
-
-// declaredTests are the names of all tests and benchmarks of the project.
-func declaredTests(t *testing.T) map[string]bool {
-	t.Helper()
-	declared, declaration := map[string]bool{},
-		regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
-	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && isBuilt(entry) {
-			return fs.SkipDir
-		}
-		if err != nil || !strings.HasSuffix(file, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(file)
-		for _, match := range declaration.FindAllStringSubmatch(string(text), -1) {
-			declared[match[1]] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return declared
 }
 
 // TestPicture holds that the picture is well-formed, and loads nothing.
@@ -275,25 +261,18 @@ func TestGoVersion(t *testing.T) {
 		t.Fatal("cmd/go.mod states no version")
 	}
 	modules := 0
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && isBuilt(entry) {
-			return fs.SkipDir
-		}
-		if err != nil || entry.Name() != "go.mod" || strings.Contains(path, "testdata") {
-			return err
+	eachFile(t, func(file, text string) {
+		if filepath.Base(file) != "go.mod" || strings.Contains(file, "testdata") {
+			return
 		}
 		modules++
-		file, _ := filepath.Rel(root, path)
-		if file == "go.mod" {
-			return nil
-		}
-		if got := stated.FindStringSubmatch(read(file)); got == nil || got[0] != want[0] {
+		if got := stated.FindStringSubmatch(text); file != filepath.Join(root, "go.mod") &&
+			(got == nil || got[0] != want[0]) {
 			t.Errorf("%s states %q, and cmd/go.mod %q", file, got, want[0])
 		}
-		return nil
 	})
-	if err != nil || modules < 8 {
-		t.Errorf("found %d modules: %v", modules, err)
+	if modules < 8 {
+		t.Errorf("found %d modules", modules)
 	}
 	for _, page := range []string{"README.md", "docs/CONTRIBUTING.md"} {
 		if !strings.Contains(read(page), "Go "+want[1]+" ") {

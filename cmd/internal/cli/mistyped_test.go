@@ -15,6 +15,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -223,8 +224,8 @@ func mistakesIn(root reflect.Type, base any, values func(reflect.Type) []any) []
 		for _, value := range of {
 			all = append(all, mistake{
 				path: strings.Trim(fmt.Sprint(steps), "[]"), value: value,
-				with:    with(copied(base), root, steps, value),
-				without: with(copied(base), root, steps, nil),
+				with:    with(runtime.DeepCopyJSONValue(base), root, steps, value),
+				without: with(runtime.DeepCopyJSONValue(base), root, steps, nil),
 			})
 		}
 	})
@@ -348,24 +349,6 @@ func filled(t reflect.Type) any {
 		return m
 	}
 	return nil
-}
-
-func copied(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		m := map[string]any{}
-		for name, field := range v {
-			m[name] = copied(field)
-		}
-		return m
-	case []any:
-		items := make([]any, len(v))
-		for i := range v {
-			items[i] = copied(v[i])
-		}
-		return items
-	}
-	return v
 }
 
 // scalarOf names the type of what JSON writes as one value, "" for any other.
