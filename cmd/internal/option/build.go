@@ -20,28 +20,24 @@ func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
 			"other files")
 }
 
-// Forced collects which managers of a flag, such as --force-manager, the parts of a run know. Some
-// parts may lack a manager.
+// Forced collects which managers of --force-manager the parts of a run know. Some parts may lack a
+// manager.
 type Forced struct {
-	flag   string
-	names  []string
-	known  map[string]bool
-	failed map[string]error
+	names   []string
+	known   map[string]bool
+	unknown map[string]error
 }
 
-// NewForced returns a collection for the managers of a flag.
-func NewForced(flag string, names []string) *Forced {
-	return &Forced{flag, names, map[string]bool{}, map[string]error{}}
+// NewForced returns a collection for the managers of the flag.
+func NewForced(names []string) *Forced {
+	return &Forced{names, map[string]bool{}, map[string]error{}}
 }
 
-// Take takes the managers of a part. A nil Forced takes none.
+// Take takes the managers of a part.
 func (f *Forced) Take(in *workspace.Input) {
-	if f == nil {
-		return
-	}
 	for _, name := range f.names {
-		if err := UnknownManager(in, f.flag, []string{name}); err != nil {
-			f.failed[name] = err
+		if err := UnknownManager(in, []string{name}); err != nil {
+			f.unknown[name] = err
 		} else {
 			f.known[name] = true
 		}
@@ -50,12 +46,9 @@ func (f *Forced) Take(in *workspace.Input) {
 
 // Err returns an error for a manager that every part lacks.
 func (f *Forced) Err() error {
-	if f == nil {
-		return nil
-	}
 	for _, name := range f.names {
-		if !f.known[name] && f.failed[name] != nil {
-			return f.failed[name]
+		if !f.known[name] && f.unknown[name] != nil {
+			return f.unknown[name]
 		}
 	}
 	return nil

@@ -115,15 +115,9 @@ func Releases(of []release.Release) string {
 // format defines another. It returns an error for an unknown format, before it writes, and the
 // errors of w.
 //
-// In the format text, a Receiver also gets the findings. A report holds at most MaxFindings
-// findings. Formats for people show findings with one cause as a group. They show at most MaxShown
-// causes of one code in one file. Both count the rest.
+// A report holds at most MaxFindings findings. Formats for people show findings with one cause as a
+// group. They show at most MaxShown causes of one code in one file. Both count the rest.
 func Write(w io.Writer, format string, findings finding.List, opts Options) error {
-	if r, ok := w.(Receiver); ok && format == "text" {
-		if err := r.Receive(findings, opts); err != nil {
-			return err
-		}
-	}
 	for _, f := range formats {
 		if f.name == format {
 			return f.write(w, limitFindings(opts.Shown(findings)), opts)
@@ -186,14 +180,8 @@ func (o Options) Shown(findings finding.List) finding.List {
 	}))
 }
 
-// Receiver is a writer for people that also takes their findings as data.
-type Receiver interface {
-	io.Writer
-	// Receive takes the findings of a report before their text, and the options of both.
-	Receive(findings finding.List, opts Options) error
-}
-
-// WriteBeside writes findings and their summary as text, and what the releases rest on. Use it on standard error, with objects on standard output.
+// WriteBeside writes findings and their summary as text, and what the releases rest on. It is for
+// standard error, beside objects on standard output.
 func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	const format = "text"
 	findings = codes.JoinBuilds(findings)

@@ -56,7 +56,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blameview.Blamed, finding.Li
 	var objects []blameview.Blamed
 	var held []string
 	jobs := 0
-	forced := option.NewForced(option.ForceFlag, flags.Force)
+	forced := option.NewForced(flags.Force)
 	err = build.Parts(p, shared.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)

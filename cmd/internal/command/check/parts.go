@@ -40,7 +40,7 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags,
 		all.parts = append(all.parts, partResults{found, in.Order})
 		all.lines.AddPart(in)
 	}
-	forced := option.NewForced(option.ForceFlag, flags.force)
+	forced := option.NewForced(flags.force)
 	failed := false
 	if flags.Builds() {
 		flags.counted = &counted{objects: map[objectID]bool{}}

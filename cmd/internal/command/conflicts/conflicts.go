@@ -108,7 +108,7 @@ func conflictsOfAll(p *host.Program,
 	flags conflictsFlags) (found finding.List, all *workspace.Input, of string, err error) {
 	jobs := 0
 	all = workspace.New(flags.Flags)
-	forced, built := option.NewForced(option.ForceFlag, flags.force), 0
+	forced, built := option.NewForced(flags.force), 0
 	err = build.Parts(p, flags.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)

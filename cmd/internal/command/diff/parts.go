@@ -29,7 +29,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 	jobs, updates, upgrade := 0, &updates{flags: flags, opts: opts,
 		admitter: admitter{opts: last, namespace: flags.Namespace}},
 		newUpgrade(flags, opts, old, new)
-	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
+	forced := option.NewForced(flags.force) // one version may lack a manager
 	err := revision.Pairs(p, old.builds(), new.builds(),
 		func(oldPart, newPart workspace.Flags) error {
 			before, after := old.with(oldPart), new.with(newPart)

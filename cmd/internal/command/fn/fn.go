@@ -115,7 +115,7 @@ func run(p *host.Program) error {
 		return rejectOptions(p, list, wrong)
 	}
 	f := newFunction(p, list, opts)
-	if err := option.UnknownManager(f.in, option.ForceFlag, opts.Force); err != nil {
+	if err := option.UnknownManager(f.in, opts.Force); err != nil {
 		return rejectOptions(
 			p, list, []misuse{
 				{opts.at + "forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})

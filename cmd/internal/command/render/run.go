@@ -152,7 +152,7 @@ func (r *renderRun) toDir(all []rendered, found finding.List, shown report.Optio
 // render reads and renders all inputs, one part after the other, and returns the findings.
 func (r *renderRun) render() (finding.List, error) {
 	go runtimepatch.JobSetTemplate() // makes the plan of the merge while the first file is read
-	forced := option.NewForced(option.ForceFlag, r.flags.Force)
+	forced := option.NewForced(r.flags.Force)
 	var read finding.List
 	err := build.Parts(r.p, r.flags.Flags, func(part workspace.Flags) error {
 		read = append(read, r.part(part)...)
