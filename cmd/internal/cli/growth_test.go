@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed"
 	"os"
 	"os/exec"
 	"regexp"
@@ -127,30 +128,11 @@ func indexed(text string, i int) string {
 	return strings.NewReplacer("%d", strconv.Itoa(i), "%p", strconv.Itoa(i-1)).Replace(text)
 }
 
-const workRuntime = `
----
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: torch, labels: {trainer.kubeflow.org/framework: torch}}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: a}]}}}
-`
+//go:embed testdata/inputs/torch.yaml
+var workRuntime string
 
-const workDeployment = `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: a}
-spec:
-  template:
-    spec:
-      containers:
-`
+//go:embed testdata/inputs/deployment.yaml
+var workDeployment string
 
 // trainJob is a TrainJob whose spec.trainer, the last of its fields, goes on with the text.
 func trainJob(name, text string) string {
@@ -159,19 +141,9 @@ func trainJob(name, text string) string {
 }
 
 // pyTorchJob is a job of the training operator, whose container goes on.
-const pyTorchJob = `---
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata: {name: p}
-spec:
-  pytorchReplicaSpecs:
-    Worker:
-      template:
-        spec:
-          containers:
-          - name: pytorch
-            image: i
-`
+//
+//go:embed testdata/inputs/pytorch.yaml
+var pyTorchJob string
 
 // gitIn runs git in a directory, and returns what it prints.
 func gitIn(t *testing.T, dir, stdin string, args ...string) string {

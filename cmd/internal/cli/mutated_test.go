@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed"
 	"math/rand/v2"
 	"strings"
 
@@ -9,94 +10,11 @@ import (
 
 const mutatedSecret = "hunter2SECRET"
 
-const mutatedJob = `apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata:
-  name: job
-  labels: {a: b}
-  annotations:
-    kubectl.kubernetes.io/last-applied-configuration: "hunter2SECRET"
-spec:
-  runtimeRef: {name: rt}
-  trainer:
-    numNodes: 2
-    image: "img:1"
-    command: [a, b]
-    resourcesPerNode:
-      limits: {cpu: 4, nvidia.com/gpu: "1"}
-    env:
-    - name: TOKEN
-      value: hunter2SECRET
-    - {name: OTHER, value: "hunter2SECRET"}
-    - name: BLOCK
-      value: |
-        hunter2SECRET
-        and hunter2SECRET
-  runtimePatches:
-  - manager: a.io/b
-    trainingRuntimeSpec:
-      template:
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                template:
-                  spec:
-                    nodeSelector: &s {x: q}
-                    containers:
-                    - name: side
-                      env:
-                      - &e {name: P, value: hunter2SECRET}
-                      volumeMounts:
-                      - {name: v, mountPath: /v}
-                    volumes:
-                    - name: v
-                      emptyDir: {sizeLimit: 1Gi}
-  - manager: c.io/d
-    trainingRuntimeSpec:
-      template:
-        spec:
-          replicatedJobs:
-          - name: node
-            template:
-              spec:
-                template:
-                  spec:
-                    nodeSelector: {x: z}
-                    containers:
-                    - name: side
-                      env: [{name: P, value: hunter2SECRET-2}]
-`
+//go:embed testdata/inputs/job.yaml
+var mutatedJob string
 
-const mutatedRuntime = `apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rt}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec:
-            template:
-              spec:
-                containers:
-                - name: node
-                  image: pytorch
-                  env:
-                  - {name: R, value: hunter2SECRET}
-                  resources: {limits: {cpu: 500m}}
-                - name: side
-                  image: side
----
-apiVersion: v1
-kind: Secret
-metadata: {name: s}
-stringData: {p: hunter2SECRET}
-`
+//go:embed testdata/inputs/runtime.yaml
+var mutatedRuntime string
 
 // mutate changes a text in a few places.
 func mutate(r *rand.Rand, text string) string {

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -22,78 +23,15 @@ import (
 
 // pairedObjects follow mutatedJob in a dump, and end it with a status: what the cluster made of the
 // TrainJob, some of it with owners.
-const pairedObjects = `status:
-  conditions: [{type: Suspended, status: "False", reason: Resumed, message: m, lastTransitionTime: "2026-11-20T09:00:00Z"}]
-  jobsStatus: [{name: node, ready: 1, succeeded: 0, failed: 0, active: 2, suspended: 0}]
----
-apiVersion: jobset.x-k8s.io/v1alpha2
-kind: JobSet
-metadata:
-  name: job
-  namespace: default
-  uid: a-b
-  generation: 1
-  labels: {a: b}
-  ownerReferences: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: job, uid: c-d, controller: true}]
-  managedFields:
-  - apiVersion: jobset.x-k8s.io/v1alpha2
-    fieldsType: FieldsV1
-    fieldsV1: {f:metadata: {f:labels: {f:a: {}}}, f:spec: {f:replicatedJobs: {'k:{"name":"node"}': {.: {}, f:name: {}}}}}
-    manager: trainer
-    operation: Apply
-    time: "2026-11-20T09:00:00Z"
-spec:
-  suspend: false
-  replicatedJobs:
-  - name: node
-    replicas: 1
-    template:
-      metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-      spec:
-        completions: 2
-        parallelism: 2
-        template: {spec: {nodeSelector: {x: q}, containers: [{name: node, image: "img:1"}, {name: side, image: side}]}}
-status:
-  restarts: 0
-  replicatedJobsStatus: [{name: node, ready: 1, succeeded: 0, failed: 0, active: 2, suspended: 0}]
----
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: job-node-0
-  namespace: default
-  labels: {jobset.sigs.k8s.io/jobset-name: job, jobset.sigs.k8s.io/replicatedjob-name: node}
-  ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: job, uid: a-b, controller: true}]
-spec:
-  completions: 2
-  parallelism: 2
-  template: {spec: {restartPolicy: Never, containers: [{name: node, image: "img:1"}, {name: side, image: side}]}}
-status: {active: 2, ready: 1, startTime: "2026-11-20T09:00:00Z"}
-`
+//
+//go:embed testdata/inputs/cluster.yaml
+var pairedObjects string
 
-var (
-	// pairedRuntime is the runtime alone, and pairedTrainingJob a job of the Training Operator.
-	pairedRuntime, _, _ = strings.Cut(mutatedRuntime, "---\n")
-	pairedTrainingJob   = `apiVersion: kubeflow.org/v1
-kind: MPIJob
-metadata: {name: v1, labels: {a: b}}
-spec:
-  slotsPerWorker: 2
-  runPolicy: {cleanPodPolicy: Running, suspend: true}
-  mpiReplicaSpecs:
-    Launcher:
-      replicas: 1
-      template: {spec: {containers: [{name: launcher, image: "img:1", command: [mpirun, a]}]}}
-    Worker:
-      replicas: 2
-      template:
-        metadata: {labels: {a: b}}
-        spec:
-          nodeSelector: {x: q}
-          containers: [{name: worker, image: "img:1", env: [{name: A, value: b}], volumeMounts: [{name: v, mountPath: /v}], resources: {limits: {cpu: 1}}}]
-          volumes: [{name: v, emptyDir: {}}]
-`
-)
+// pairedRuntime is the runtime alone, and pairedTrainingJob a job of the Training Operator.
+var pairedRuntime, _, _ = strings.Cut(mutatedRuntime, "---\n")
+
+//go:embed testdata/inputs/mpijob.yaml
+var pairedTrainingJob string
 
 // altered changes a few values of a stream, and keeps its form: most results render.
 func altered(r *rand.Rand, text string) string {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	_ "embed"
 	"os"
 	"slices"
 	"strings"
@@ -17,25 +18,9 @@ import (
 const marker = "m4rk3r"
 
 // valuesRuntime holds a marker as the value of every variable.
-const valuesRuntime = `
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: rt}
-spec:
-  mlPolicy: {torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec:
-            template:
-              spec:
-                containers:
-                - {name: node, image: i, env: [{name: T, value: MARK-0}]}
-                - {name: sidecar, image: i, env: [{name: DISPUTED, value: MARK-0}, {name: BOTH, value: MARK-0}]}
-`
+//
+//go:embed testdata/inputs/values.yaml
+var valuesRuntime string
 
 // ran runs a command line in this process.
 func ran(stdin string, args ...string) (status int, stdout, stderr string) {
