@@ -14,20 +14,14 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Apply returns the object after the changes. The changes from old to new turn old into an object
-// with the encoding of new. This includes the order of lists, and excludes nulls. The result has
-// the type of the argument, and is a pointer if the argument is one. They share no memory.
-//
-// It returns an error if the object differs from the compared one, as far as the changes can tell.
-// Each field must have the change's old value, so Apply rejects masked changes.
+// Apply returns the object after the changes, of the type to which old points. The changes from old
+// to new turn old into an object with the encoding of new. This includes the order of lists, and
+// excludes nulls. It returns an error if a field lacks the change's old value.
 func (cs Changes) Apply(old any) (any, error) {
 	t := typeOf(old)
-	if t == nil {
-		return nil, fmt.Errorf("diff: there is no object to apply changes to")
-	}
 	value, err := decode(old, t)
 	if err != nil {
-		return nil, fmt.Errorf("diff: the object: %w", err)
+		return nil, err
 	}
 	root := &edit{}
 	for i := range cs {
@@ -47,16 +41,16 @@ func (cs Changes) Apply(old any) (any, error) {
 	}
 	data, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("diff: the changed object: %w", err)
+		return nil, err
 	}
 	made := reflect.New(t)
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, made.Interface()); err != nil {
-		return nil, fmt.Errorf("diff: the changed object: %w", err)
-	}
-	if reflect.TypeOf(old).Kind() == reflect.Pointer {
-		return made.Interface(), nil
-	}
-	return made.Elem().Interface(), nil
+	err = kjson.UnmarshalCaseSensitivePreserveInts(data, made.Interface())
+	return made.Interface(), err
+}
+
+// notComparedError says that an object is not the one that was compared.
+func notComparedError(path fieldpath.Path) error {
+	return fmt.Errorf("%s is not what it was when the objects were compared", path)
 }
 
 // edit holds the changes to one field and to the fields within it.
@@ -84,9 +78,7 @@ func (e *edit) child(step fieldpath.Step) *edit {
 func (e *edit) apply(t *schema.Type, path fieldpath.Path, value any) (any, error) {
 	if c := e.change; c != nil {
 		if !reflect.DeepEqual(value, c.Old) {
-			return nil, fmt.Errorf(
-				"diff: %s is not what it was when the objects were compared; apply changes to "+
-					"the object that they were made of, unmasked", c.Path)
+			return nil, notComparedError(c.Path)
 		}
 		return c.New, nil
 	}
@@ -132,9 +124,7 @@ func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error)
 	items := slices.Clone(asList(value))
 	keys := itemSteps(t, items)
 	if keys == nil {
-		return nil, fmt.Errorf(
-			"diff: %s has two items of one key; apply changes to the object that they were made of",
-			path)
+		return nil, notComparedError(path)
 	}
 	at := indexByKey(keys)
 	type placed struct {
@@ -158,9 +148,7 @@ func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error)
 		case added && !found:
 			place = append(place, placed{child.change.To, made})
 		case !found || added:
-			return nil, fmt.Errorf(
-				"diff: %s is not what it was when the objects were compared; apply changes to "+
-					"the object that they were made of", path.Append(child.step))
+			return nil, notComparedError(path.Append(child.step))
 		case made == nil:
 			gone[i] = true
 		case child.move != nil:
@@ -181,9 +169,7 @@ func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error)
 	for _, p := range place {
 		n := p.to - len(all)
 		if n > len(made) {
-			return nil, fmt.Errorf(
-				"diff: %s has fewer items than when the objects were compared; apply changes to "+
-					"the object that they were made of", path)
+			return nil, notComparedError(path)
 		}
 		if n > 0 {
 			all = append(all, made[:n]...)
