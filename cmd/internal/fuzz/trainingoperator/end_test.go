@@ -19,7 +19,7 @@ import (
 func TestEnd(t *testing.T) {
 	compared := map[string]int{}
 	for number := range uint64(300) {
-		job := newGenerator(number).job()
+		job := newJob(number)
 		result, _ := trainingjob.Convert(job, trainingjob.Options{})
 		if result == nil {
 			continue

@@ -24,7 +24,7 @@ func TestGenerated(t *testing.T) {
 	}
 	migrated, failed := map[string]int{}, 0
 	for number := first; number < first+count && failed < 3; number++ {
-		job := newGenerator(number).job()
+		job := newJob(number)
 		kind, problem := generated(t, job)
 		if problem != "" {
 			failed++
