@@ -54,7 +54,7 @@ func (g *generator) odd(n *node, at object) (value any, drop bool) {
 		return g.oddMap(n, was), false
 	}
 	// Add another member, or remove all members.
-	o, ok := copyValue(was).(object)
+	o, ok := Copy(was).(object)
 	if !ok || g.chance(0.4) || len(n.fields) == 0 {
 		return object{}, false
 	}
@@ -73,7 +73,7 @@ func (g *generator) oddList(n *node, was any) any {
 		return []any{nil}
 	case 2:
 		if len(list) > 0 {
-			return append(list, copyValue(list[0]))
+			return append(list, Copy(list[0]))
 		}
 	case 3:
 		if n.item.fields != nil {
@@ -94,7 +94,7 @@ func (g *generator) oddList(n *node, was any) any {
 }
 
 func (g *generator) oddMap(n *node, was any) any {
-	o, _ := copyValue(was).(object)
+	o, _ := Copy(was).(object)
 	if o == nil {
 		o = object{}
 	}

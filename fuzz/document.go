@@ -51,8 +51,8 @@ func (d *Documents) YAML() []byte {
 
 // Clone returns a copy that shares no memory with d.
 func (d *Documents) Clone() *Documents {
-	return &Documents{Seed: d.Seed, Runtime: copyValue(d.Runtime).(object),
-		TrainJob: copyValue(d.TrainJob).(object), Changes: slices.Clone(d.Changes)}
+	return &Documents{Seed: d.Seed, Runtime: Copy(d.Runtime).(object),
+		TrainJob: Copy(d.TrainJob).(object), Changes: slices.Clone(d.Changes)}
 }
 
 type object = map[string]any
@@ -461,21 +461,3 @@ func items(o object, name string) (found []object) {
 }
 
 func pickOf[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
-
-func copyValue(v any) any {
-	switch v := v.(type) {
-	case object:
-		out := make(object, len(v))
-		for key, field := range v {
-			out[key] = copyValue(field)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = copyValue(v[i])
-		}
-		return out
-	}
-	return v
-}

@@ -68,7 +68,7 @@ var known = sync.OnceValue(func() (k knowledge) {
 func (g *generator) draw(v values) any {
 	switch {
 	case v.list != nil:
-		return copyValue(pickOf(g.rng, v.list...))
+		return Copy(pickOf(g.rng, v.list...))
 	case g.chance(0.05):
 		return g.rng.Int64N(2)*(v.high-v.low) + v.low
 	}

@@ -158,26 +158,10 @@ func twoOutcomes(template *trainer.JobSetTemplateSpec,
 		other = outcome
 		return one == other
 	}
-	if permute(slices.Clone(patches), 0, try) {
+	if fuzz.Permute(slices.Clone(patches), try) {
 		return "", "", nil
 	}
 	return one, other, err
-}
-
-// permute calls try with every order of the patches until it says false.
-func permute(patches []trainer.RuntimePatch, fixed int,
-	try func([]trainer.RuntimePatch) bool) bool {
-	if fixed >= len(patches)-1 {
-		return try(patches)
-	}
-	for i := fixed; i < len(patches); i++ {
-		patches[fixed], patches[i] = patches[i], patches[fixed]
-		if !permute(patches, fixed+1, try) {
-			return false
-		}
-		patches[fixed], patches[i] = patches[i], patches[fixed]
-	}
-	return true
 }
 
 // claimedTwice returns the paths on which the patches disagree. Two managers claim them with

@@ -153,7 +153,7 @@ func mergeFrom(choices rand.Source, opts Options) *Case {
 		if i == 0 || g.chance(0.15) {
 			patch = g.structure(field)
 		} else {
-			patch = g.vary(field, copyValue(patches[g.rng.IntN(i)])).(object)
+			patch = g.vary(field, Copy(patches[g.rng.IntN(i)])).(object)
 		}
 		patch["manager"] = managerNames[i]
 		patches = append(patches, patch)
@@ -288,7 +288,7 @@ func (w *wrecker) value(n *node, v any) {
 			}
 			w.value(f, v[name])
 			if list, ok := v[name].([]any); ok && len(list) > 0 && !w.tidy && w.chance(0.04) {
-				v[name] = append(list, copyValue(pickOf(w.rng, list...)))
+				v[name] = append(list, Copy(pickOf(w.rng, list...)))
 			}
 			if odd, ok := w.odd(f); ok {
 				v[name] = odd

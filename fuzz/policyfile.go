@@ -158,7 +158,7 @@ func PolicyRequest(r *rand.Rand) map[string]any {
 // PolicyUpdate returns an update of a TrainJob: of its patches, its labels, both or neither. The
 // old TrainJob stays as it is.
 func PolicyUpdate(r *rand.Rand, before map[string]any) map[string]any {
-	after := copyValue(before).(map[string]any)
+	after := Copy(before).(map[string]any)
 	spec := after["spec"].(map[string]any)
 	patches, _ := spec["runtimePatches"].([]any)
 	switch r.IntN(6) {

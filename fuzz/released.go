@@ -134,7 +134,7 @@ var switchTwists = []func(s *switcher){
 	},
 	func(s *switcher) { // a second job of the trainer, with counts of its own
 		jobs := jobsOf(s.d)
-		second := copyValue(jobs[s.rng.IntN(len(jobs))]).(object)
+		second := Copy(jobs[s.rng.IntN(len(jobs))]).(object)
 		second["name"] = "second"
 		delete(second, "dependsOn")
 		child(second, "template", "metadata", "labels")[ancestorLabel] = "trainer"

@@ -57,8 +57,7 @@ func rewrite(t *testing.T, seed uint64) (done bool, broken string) {
 	if m.TrainJob == nil {
 		return false, ""
 	}
-	objects := []manifest.Rewriting{
-		{Document: d, Changes: d.Migration(m.TrainJob.Spec.RuntimePatches)}}
+	objects := []manifest.Rewriting{d.Migration(m.TrainJob.Spec.RuntimePatches)}
 	edits, err := manifest.Rewrite(objects), objects[0].Err
 	if err != nil {
 		return false, fmt.Sprintf("%v\n%s", err, text)

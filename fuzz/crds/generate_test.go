@@ -2,8 +2,11 @@ package crds_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -271,7 +274,7 @@ func twice(g *generator, v any) {
 	object, _ := v.(map[string]any)
 	for _, name := range sorted(object) {
 		if list, ok := object[name].([]any); ok && len(list) > 0 && g.chance(0.5) {
-			object[name] = append(list, copyOf(list[g.IntN(len(list))]))
+			object[name] = append(list, fuzz.Copy(list[g.IntN(len(list))]))
 		} else {
 			twice(g, object[name])
 		}
@@ -283,15 +286,4 @@ func twice(g *generator, v any) {
 	}
 }
 
-func sorted[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	for i := range names {
-		for j := i; j > 0 && names[j] < names[j-1]; j-- {
-			names[j], names[j-1] = names[j-1], names[j]
-		}
-	}
-	return names
-}
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
 
+	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -106,7 +108,7 @@ func at(v any, pointer string) any {
 			return nil
 		}
 	}
-	return copyOf(v)
+	return fuzz.Copy(v)
 }
 
 // apply applies a patch as the API server does, and reports whether that panics. The library panics
@@ -120,9 +122,9 @@ func apply(patch jsonpatch.Patch, document string) (out []byte, panics bool, err
 // TestJSONPatch compares JSON patches with the library of the API server: the objects, and which
 // patches fail.
 func TestJSONPatch(t *testing.T) {
-	p := &patcher{generator{Rand: rand.New(rand.NewPCG(number(t, "TRAINWELD_SEED", 1), 2))}}
+	p := &patcher{generator{Rand: rand.New(rand.NewPCG(testenv.NumberOr(t, "TRAINWELD_SEED", 1), 2))}}
 	applied := 0
-	cases := int(number(t, "TRAINWELD_PATCHES", 20000))
+	cases := int(testenv.NumberOr(t, "TRAINWELD_PATCHES", 20000))
 	for range cases {
 		document := map[string]any{"a": p.json(3), "b": p.json(2)}
 		patch := p.patch(document)
@@ -168,7 +170,7 @@ func TestJSONPatch(t *testing.T) {
 		if w, g := canonical(object), canonical(result.Value); w != g {
 			t.Fatalf("%s\npatch %s\nupstream\n%s\nwe\n%s", canonical(document), text, w, g)
 		}
-		scribble(result.Value)
+		fuzz.Scribble(result.Value)
 		if now := canonical([]any{document, parsed}); now != before {
 			t.Fatalf("%s\npatch %s\nshares memory with its result", before, text)
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/openapi/openapitest"
 	"k8s.io/kube-openapi/pkg/spec3"
 
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -73,7 +74,7 @@ func builtIn(t testing.TB, of runtimeschema.GroupVersion, data []byte) (all []*d
 // TestServerSideApplyOfBuiltInKinds is TestServerSideApply for the kinds of Kubernetes itself, by
 // the documents of an API server.
 func TestServerSideApplyOfBuiltInKinds(t *testing.T) {
-	seed := number(t, "TRAINWELD_SEED", 1)
+	seed := testenv.NumberOr(t, "TRAINWELD_SEED", 1)
 	kinds := 0
 	for of, data := range documents(t) {
 		for _, d := range builtIn(t, of, data) {
@@ -82,7 +83,7 @@ func TestServerSideApplyOfBuiltInKinds(t *testing.T) {
 				t.Parallel()
 				g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(len(d.name)))), root: d.typ}
 				merged := 0
-				cases := int(number(t, "TRAINWELD_OBJECTS", 1500)) / 50
+				cases := int(testenv.NumberOr(t, "TRAINWELD_OBJECTS", 1500)) / 50
 				for range cases {
 					if d.compare(t, g.pair()) {
 						merged++
@@ -102,7 +103,7 @@ func TestServerSideApplyOfBuiltInKinds(t *testing.T) {
 // TestServerSideApplyOfServedDefinitions is TestServerSideApply for definitions by the documents
 // that the API server makes of them.
 func TestServerSideApplyOfServedDefinitions(t *testing.T) {
-	seed := number(t, "TRAINWELD_SEED", 1)
+	seed := testenv.NumberOr(t, "TRAINWELD_SEED", 1)
 	all := files(t)
 	for name, data := range all {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +117,7 @@ func TestServerSideApplyOfServedDefinitions(t *testing.T) {
 			}
 			d.nullable, d.types = d.typ, nil
 			g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(len(data)))), root: d.typ}
-			for range int(number(t, "TRAINWELD_OBJECTS", 1500)) / len(all) {
+			for range int(testenv.NumberOr(t, "TRAINWELD_OBJECTS", 1500)) / len(all) {
 				d.compare(t, g.pair())
 			}
 		})

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -309,7 +310,7 @@ func (d *definition) sequence(t testing.TB, g *generator, count *tally) (steps i
 // TestManaged compares sequences of applies and updates with an API server's field manager: the
 // object, and its managed fields.
 func TestManaged(t *testing.T) {
-	seed := number(t, "TRAINWELD_SEED", 1)
+	seed := testenv.NumberOr(t, "TRAINWELD_SEED", 1)
 	var kinds []*definition
 	for of, data := range documents(t) {
 		kinds = append(kinds, builtIn(t, of, data)...)
@@ -321,7 +322,7 @@ func TestManaged(t *testing.T) {
 		}
 		kinds = append(kinds, d)
 	}
-	sequences := int(number(t, "TRAINWELD_SEQUENCES", 200))/len(kinds) + 1
+	sequences := int(testenv.NumberOr(t, "TRAINWELD_SEQUENCES", 200))/len(kinds) + 1
 	count := &tally{}
 	t.Cleanup(func() {
 		t.Logf("seed %d: %d merges, %d conflicts alike, %d missed, %d that upstream does not report",

@@ -4,30 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/origins"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
-
-// number is the number that a variable of the environment holds, or another.
-func number(t testing.TB, variable string, otherwise uint64) uint64 {
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s=%s: want a number: %v", variable, text, err)
-	}
-	return n
-}
 
 // compare compares the outcomes of a pair, and reports whether both sides merge it.
 func (d *definition) compare(t testing.TB, p pair) bool {
@@ -88,7 +75,7 @@ func (d *definition) laws(t testing.TB, p pair, result *merge.Result[merge.Objec
 		t.Fatalf("of %s:\nbase %s\npatches %s\n%s", d.name, canonical(base), canonical(p.patches),
 			strings.Join(wrong, "\n"))
 	}
-	scribble(again.Value)
+	fuzz.Scribble(again.Value)
 	if now := canonical([]any{base, p.patches}); now != inputs {
 		t.Fatalf("of %s: the result shares memory with\n%s", d.name, inputs)
 	}
@@ -118,22 +105,6 @@ func (d *definition) whole(base merge.Object) merge.Object {
 	base = deepCopy(base)
 	base["apiVersion"], base["kind"] = d.kind.GroupVersion().String(), d.kind.Kind
 	return base
-}
-
-// scribble writes over all of a value.
-func scribble(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, value := range v {
-			scribble(value)
-		}
-		v["scribble"] = true
-	case []any:
-		for i, value := range v {
-			scribble(value)
-			v[i] = "scribble"
-		}
-	}
 }
 
 // unordered is a value whose list-maps and sets are sorted.
@@ -179,9 +150,9 @@ func unordered(t *schema.Type, v any) any {
 // TestServerSideApplyOfRandomSchemas is TestServerSideApply for schemas that nobody has written
 // yet.
 func TestServerSideApplyOfRandomSchemas(t *testing.T) {
-	seed := number(t, "TRAINWELD_SEED", 1)
+	seed := testenv.NumberOr(t, "TRAINWELD_SEED", 1)
 	s := &schemas{Rand: rand.New(rand.NewPCG(seed, 1))}
-	for i := range number(t, "TRAINWELD_SCHEMAS", 2000) / 100 {
+	for i := range testenv.NumberOr(t, "TRAINWELD_SCHEMAS", 2000) / 100 {
 		data := wrapped(s.root())
 		if isRefused(data) {
 			continue // the default of a key is not of its type
@@ -200,9 +171,9 @@ func TestServerSideApplyOfRandomSchemas(t *testing.T) {
 // TestServerSideApply compares forced applies: the object, the fields of each manager, and the
 // rejected patches.
 func TestServerSideApply(t *testing.T) {
-	seed := number(t, "TRAINWELD_SEED", 1)
+	seed := testenv.NumberOr(t, "TRAINWELD_SEED", 1)
 	all := files(t)
-	cases := int(number(t, "TRAINWELD_OBJECTS", 1500)) / len(all)
+	cases := int(testenv.NumberOr(t, "TRAINWELD_OBJECTS", 1500)) / len(all)
 	for name, data := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/release"
 	"github.com/trainweld/trainweld/schema"
@@ -296,23 +297,4 @@ func canonical(v any) string {
 	return b.String()
 }
 
-func deepCopy(o merge.Object) merge.Object { return copyOf(o).(map[string]any) }
-
-func copyOf(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, value := range v {
-			out[key] = copyOf(value)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, value := range v {
-			out[i] = copyOf(value)
-		}
-		return out
-	default:
-		return v
-	}
-}
+func deepCopy(o merge.Object) merge.Object { return fuzz.Copy(o).(map[string]any) }

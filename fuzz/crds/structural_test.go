@@ -13,6 +13,8 @@ import (
 	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 
+	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -278,8 +280,8 @@ func isRefused(data []byte) bool {
 // TestLenient reads schemas that apiextensions refuses in a few places, and merges objects by them.
 // It takes random schemas, and real ones with flaws. No schema is an error, and no merge panics.
 func TestLenient(t *testing.T) {
-	g := &schemas{Rand: rand.New(rand.NewPCG(number(t, "TRAINWELD_SEED", 1), 0))}
-	cases := int(number(t, "TRAINWELD_SCHEMAS", 2000))
+	g := &schemas{Rand: rand.New(rand.NewPCG(testenv.NumberOr(t, "TRAINWELD_SEED", 1), 0))}
+	cases := int(testenv.NumberOr(t, "TRAINWELD_SCHEMAS", 2000))
 	var roots []map[string]any
 	for _, data := range files(t) {
 		var crd struct {
@@ -301,7 +303,7 @@ func TestLenient(t *testing.T) {
 		g.flaws = []float64{0.01, 0.05, 0.2}[i%3]
 		root := g.root()
 		if i%100 == 99 {
-			root = copyOf(roots[g.IntN(len(roots))]).(map[string]any)
+			root = fuzz.Copy(roots[g.IntN(len(roots))]).(map[string]any)
 			for range 1 + g.IntN(3) {
 				at := g.somewhere(root)
 				g.flaws = 1

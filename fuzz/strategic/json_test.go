@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/origins"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
@@ -140,12 +141,13 @@ func TestJSONMerge(t *testing.T) {
 		}
 		found := conflict.Find(result.History)
 		differs := false
-		permuteInts(order, func(order []int) {
+		fuzz.Permute(order, func(order []int) bool {
 			other, err := m.apply(order)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			differs = differs || !reflect.DeepEqual(other.Value, result.Value)
+			return true
 		})
 		if differs != (len(found) > 0) {
 			t.Fatalf("seed %d: %s\nthe order decides: %v, and the overlaps are %v", seed, before,
@@ -200,23 +202,6 @@ func upstreamJSON(t *testing.T, m jsonMerging) merge.Object {
 		t.Fatal(err)
 	}
 	return merged
-}
-
-func permuteInts(of []int, try func([]int)) {
-	var permute func(n int)
-	order := slices.Clone(of)
-	permute = func(n int) {
-		if n == len(order) {
-			try(order)
-			return
-		}
-		for i := n; i < len(order); i++ {
-			order[n], order[i] = order[i], order[n]
-			permute(n + 1)
-			order[n], order[i] = order[i], order[n]
-		}
-	}
-	permute(0)
 }
 
 // jsonAt is the value at a path of keys.

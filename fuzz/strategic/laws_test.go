@@ -69,7 +69,7 @@ func (c *tally) overlapIsOrder(m *Case, history *merge.History) string {
 		return c.Kind != conflict.Overlap
 	})
 	one, other := "", ""
-	permute(m.Patches, func(order []any) bool {
+	fuzz.Permute(slices.Clone(m.Patches), func(order []any) bool {
 		outcome := "it cannot be merged"
 		if again, err := apply(&Case{Type: m.Type, Base: m.Base, Patches: order}); err == nil {
 			outcome = unordered(m.Type, again.Value)
@@ -130,24 +130,6 @@ func TestIdenticalPatches(t *testing.T) {
 		}
 		return ""
 	})
-}
-
-// permute tries every order of the patches until one is told to be enough.
-func permute(patches []any, try func([]any) bool) bool {
-	var place func(order []any, left []any) bool
-	place = func(order, left []any) bool {
-		if len(left) == 0 {
-			return try(order)
-		}
-		for i := range left {
-			if !place(append(slices.Clone(order), left[i]),
-				slices.Delete(slices.Clone(left), i, i+1)) {
-				return false
-			}
-		}
-		return true
-	}
-	return place(nil, patches)
 }
 
 // unordered is a value's JSON, its list-maps and sets sorted.

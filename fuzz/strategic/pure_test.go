@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -28,7 +29,7 @@ func pure(m *Case) string {
 	if err != nil {
 		return fmt.Sprintf("the same merge without owners fails: %v", err)
 	}
-	scribble(reflect.ValueOf(again.Value))
+	fuzz.Scribble(again.Value)
 	if !bytes.Equal(inputs(), before) {
 		return "a change of the result changed the inputs"
 	}
@@ -40,9 +41,9 @@ func pure(m *Case) string {
 			kept.Patches = append(kept.Patches, copyOf(m.Type, patch))
 		}
 	}
-	scribble(reflect.ValueOf(m.Base))
+	fuzz.Scribble(m.Base)
 	for _, patch := range m.Patches {
-		scribble(reflect.ValueOf(patch))
+		fuzz.Scribble(patch)
 	}
 	*m = *kept // for the report
 	if !bytes.Equal(Encode(merged.Value), value) {
@@ -74,33 +75,4 @@ func ownersText(o *merge.History) string {
 		s.WriteByte('\n')
 	}
 	return s.String()
-}
-
-// scribble changes whatever can be reached from a value, except what its type hides.
-func scribble(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			scribble(v.Elem())
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			scribble(v.Index(i))
-			v.Index(i).SetZero()
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			scribble(v.MapIndex(key))
-			v.SetMapIndex(key, reflect.Value{})
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanInterface() {
-				scribble(v.Field(i))
-			}
-		}
-	}
-	if v.CanSet() && v.Kind() != reflect.Struct {
-		v.SetZero()
-	}
 }

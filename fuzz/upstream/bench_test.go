@@ -1,14 +1,14 @@
 package upstream_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -24,6 +24,8 @@ import (
 	framework "github.com/kubeflow/trainer/v2/pkg/runtime/framework/core"
 	"github.com/kubeflow/trainer/v2/pkg/runtime/framework/plugins"
 
+	"github.com/trainweld/trainweld/fuzz/oracle"
+	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/check"
@@ -37,7 +39,7 @@ import (
 func BenchmarkJobSet(b *testing.B) {
 	for _, managers := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", managers), func(b *testing.B) {
-			job, spec := benchInput(managers)
+			job, spec := benchInput(b, managers)
 			ours, theirs := &roundrobin.Side{Name: "render.JobSet", Run: func() error {
 				_, err := render.JobSet(render.Input{TrainJob: job, Runtime: spec},
 					render.Options{OwnerReferences: true})
@@ -110,88 +112,21 @@ func (anyIndexer) IndexField(context.Context, client.Object, string, client.Inde
 	return nil
 }
 
-// benchInput returns a PyTorch job on two nodes. Its runtime has three jobs of three containers,
-// and its patches agree.
-func benchInput(managers int) (*trainer.TrainJob, *trainer.TrainingRuntimeSpec) {
-	jobs := []string{"dataset-initializer", "model-initializer", "node"}
-	nodes := int32(2)
-	spec := &trainer.TrainingRuntimeSpec{
-		MLPolicy: &trainer.MLPolicy{
-			NumNodes:       &nodes,
-			MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}}
-	spec.Template.Labels = map[string]string{"team": "platform"}
-	for _, name := range jobs {
-		job := jobset.ReplicatedJob{Name: name, GroupName: "default", Replicas: 1}
-		if name == "node" {
-			job.Template.Labels = map[string]string{
-				"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
-		}
-		pod := &job.Template.Spec.Template
-		pod.Labels = map[string]string{"app": name}
-		pod.Spec.NodeSelector = map[string]string{"pool": "gpu"}
-		pod.Spec.Volumes = []corev1.Volume{
-			{Name: "shm",
-				VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
-		for _, container := range []string{name, "metrics", "sync"} {
-			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
-				Name: container, Image: "registry.example.com/" + container + ":1.4",
-				Env: []corev1.EnvVar{
-					{Name: "LEVEL", Value: "info"}, {Name: "REGION", Value: "a"}},
-				VolumeMounts: []corev1.VolumeMount{{Name: "shm", MountPath: "/dev/shm"}},
-				Resources: corev1.ResourceRequirements{
-					Limits: corev1.ResourceList{
-						"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi")}},
-			})
-		}
-		spec.Template.Spec.ReplicatedJobs = append(spec.Template.Spec.ReplicatedJobs, job)
-	}
-	trainJob := &trainer.TrainJob{
-		ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "default",
-			UID: "00000000-0000-0000-0000-000000000001"}}
-	kind, group, image := trainer.TrainingRuntimeKind, trainer.GroupVersion.Group,
-		"registry.example.com/train:2"
-	trainJob.Spec.RuntimeRef = trainer.RuntimeRef{Name: "torch", Kind: &kind, APIGroup: &group}
-	trainJob.Spec.Trainer = &trainer.Trainer{
-		Image: &image, Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}
+// benchInput returns the job of testdata/bench.yaml, with the patches of managers that agree.
+func benchInput(b *testing.B, managers int) (*trainer.TrainJob, *trainer.TrainingRuntimeSpec) {
+	b.Helper()
+	all := readTemplate("testdata/bench.yaml").(upstream.Object)
+	job, spec := &trainer.TrainJob{}, &trainer.TrainingRuntimeSpec{}
+	patch, err := json.Marshal(all["patch"])
+	err = errors.Join(err, oracle.Convert(all["job"], job), oracle.Convert(all["runtime"], spec))
 	for i := range managers {
-		own := fmt.Sprintf("m%d", i)
-		patch := &trainer.JobSetTemplatePatch{
-			Metadata: &metav1.ObjectMeta{
-				Labels: map[string]string{own + ".example.com/queue": "research"}},
-			Spec: &trainer.JobSetSpecPatch{},
-		}
-		for _, name := range jobs {
-			patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs,
-				trainer.ReplicatedJobPatch{
-					Name: name,
-					Template: &trainer.JobTemplatePatch{
-						Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
-							Metadata: &metav1.ObjectMeta{
-								Labels: map[string]string{own + ".example.com/pod-set": name}},
-							Spec: &trainer.PodSpecPatch{
-								NodeSelector: map[string]string{
-									own + ".example.com/flavor": "on-demand"},
-								SchedulingGates: []corev1.PodSchedulingGate{
-									{Name: own + ".example.com/topology"}},
-								Volumes: []corev1.Volume{
-									{Name: own, VolumeSource: corev1.VolumeSource{
-										Secret: &corev1.SecretVolumeSource{SecretName: own}}}},
-								Containers: []trainer.ContainerPatch{{
-									Name: "sync",
-									Env: []corev1.EnvVar{
-										{Name: "ENDPOINT_" + fmt.Sprint(i),
-											Value: "https://" + own + ".example.com"}},
-									VolumeMounts: []corev1.VolumeMount{
-										{Name: own, MountPath: "/var/run/" + own, ReadOnly: true}},
-								}},
-							},
-						}}},
-				})
-		}
-		trainJob.Spec.RuntimePatches = append(trainJob.Spec.RuntimePatches, trainer.RuntimePatch{
-			Manager:             own + ".example.com/manager",
-			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: patch},
-		})
+		of := trainer.RuntimePatch{}
+		err = errors.Join(err, json.Unmarshal(
+			bytes.ReplaceAll(patch, []byte("OWN"), fmt.Appendf(nil, "m%d", i)), &of))
+		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, of)
 	}
-	return trainJob, spec
+	if err != nil {
+		b.Fatal(err)
+	}
+	return job, spec
 }

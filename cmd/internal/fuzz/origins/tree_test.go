@@ -1,6 +1,7 @@
 package origins_test
 
 import (
+	"embed"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -70,80 +71,23 @@ func (g *generator) word(kind string) string {
 	return fmt.Sprintf("%s%d", kind, g.count)
 }
 
-const deployment = `apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-  labels: {app: web, tier: %s}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers:
-      - name: web
-        image: registry.example.com/web:1
-        args: [a, %s, $(SERVICE)]
-        env:
-        - {name: A, value: %s}
-        - name: B
-          valueFrom: {configMapKeyRef: {name: settings, key: mode}}
-        ports: [{name: http, containerPort: 8080}]
-      - {name: log, image: "log:2"}
-      volumes:
-      - name: config
-        configMap: {name: settings}
-      - {name: plain, configMap: {name: plain}}
-`
+// files are parts of generated trees. The file crd.json says that a Thing names a ConfigMap, and
+// schema.json merges the list of a Thing by names.
+//
+//go:embed testdata
+var files embed.FS
 
-const others = `apiVersion: v1
-kind: Service
-metadata: {name: web}
-spec:
-  selector: {app: web}
-  ports: [{name: http, port: 80}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: plain, annotations: {owner: %s}}
-data:
-  a: %s
-  long: |
-    one
-    two
----
-apiVersion: example.com/v1
-kind: Thing
-metadata: {name: thing}
-spec:
-  list: [{name: x, value: %s}, {name: y, value: b}]
-  free: {k: %s}
-  ref: plain
-  other: {name: plain}
-`
-
-// crd says that a Thing names a ConfigMap.
-const crd = `{
-  "example.com/v1.Thing": {"Schema": {"properties": {"apiVersion": {"type": "string"},
-    "kind": {"type": "string"}, "spec": {"$ref": "example.com/v1.Spec"}}}},
-  "example.com/v1.Spec": {"Schema": {"properties": {"other": {"$ref": "example.com/v1.Other",
-    "x-kubernetes-object-ref-api-version": "v1", "x-kubernetes-object-ref-kind": "ConfigMap"}}}},
-  "example.com/v1.Other": {"Schema": {"properties": {"name": {"type": "string"}}}}
+func text(name string) string {
+	data, err := files.ReadFile("testdata/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
 }
-`
-
-// schema merges the list of a Thing by names.
-const schema = `{"definitions": {"v1.Thing": {"type": "object",
-  "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Thing"}],
-  "properties": {"spec": {"type": "object", "properties": {"list": {"type": "array",
-    "x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge",
-    "items": {"type": "object"}}}}}}}}
-`
 
 func (g *generator) base(dir string) {
-	g.files[dir+"/web.yaml"] = fmt.Sprintf(deployment, g.word("t"), g.word("arg"), g.word("v"))
-	g.files[dir+"/others.yaml"] = fmt.Sprintf(others, g.word("o"), g.word("a"), g.word("x"),
+	g.files[dir+"/web.yaml"] = fmt.Sprintf(text("deployment.yaml"), g.word("t"), g.word("arg"), g.word("v"))
+	g.files[dir+"/others.yaml"] = fmt.Sprintf(text("others.yaml"), g.word("o"), g.word("a"), g.word("x"),
 		g.word("k"))
 	g.files[dir+"/app.conf"] = "hello\n"
 	g.files[dir+"/some.env"] = "# a comment\nFIRST=1\nSECOND=2\n"
@@ -177,7 +121,7 @@ func (g *generator) overlay(dir, base, component string) {
 			"  literals:", "  - mode="+g.word("m"), "  - extra="+g.word("e"))
 	}
 	if g.schemas && strings.HasSuffix(dir, "top") {
-		g.files[dir+"/schema.json"] = schema
+		g.files[dir+"/schema.json"] = text("schema.json")
 		lines = append(lines, "openapi: {path: schema.json}")
 	}
 	g.write(dir, append(lines, g.operations(dir)...))
@@ -225,7 +169,7 @@ func (g *generator) operations(dir string) []string {
 	}
 	g.files[dir+"/config.yaml"] = "nameReference:\n- kind: ConfigMap\n  fieldSpecs:\n" +
 		"  - {kind: Thing, path: spec/ref}\n"
-	g.files[dir+"/crd.json"] = crd
+	g.files[dir+"/crd.json"] = text("crd.json")
 	var lines []string
 	for _, text := range all {
 		key, _, _ := strings.Cut(text, ":")
@@ -241,25 +185,7 @@ func (g *generator) operations(dir string) []string {
 // patches returns patches of each form: merges and operations, in the kustomization and in files.
 func (g *generator) patches(dir string) string {
 	file := g.word("patch") + ".yaml"
-	g.files[dir+"/"+file] = fmt.Sprintf(`apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, annotations: {note: %s}}
-spec:
-  replicas: %d
-  template:
-    spec:
-      containers:
-      - name: side
-        image: side:1
-      - name: web
-        args: [%s]
-        env:
-        - {name: C, value: %s}
-        - name: A
-          value: %s
-      volumes:
-      - {name: plain, $patch: delete}
-`, g.word("n"), g.IntN(90)+100, g.word("arg"), g.word("v"), g.word("v"))
+	g.files[dir+"/"+file] = fmt.Sprintf(text("patch.yaml"), g.word("n"), g.IntN(90)+100, g.word("arg"), g.word("v"), g.word("v"))
 	all := []string{
 		"- path: " + file,
 		"- target: {kind: ConfigMap, name: plain}\n  patch: |\n    - op: add\n      path: /data/" +
