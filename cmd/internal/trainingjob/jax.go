@@ -27,7 +27,7 @@ func (c *conversion) jax(job *kubeflow.JAXJob) {
 		return []corev1.EnvVar{
 			unbuffered(),
 			number("COORDINATOR_PORT", c.portOf(r.replica)),
-			envVar("COORDINATOR_ADDRESS", c.mustHost(r.replica, 0)),
+			envVar("COORDINATOR_ADDRESS", c.hostOf(r.replica, 0)),
 			number("NUM_PROCESSES", c.total()),
 			c.rank(r, "PROCESS_ID"),
 		}

@@ -78,7 +78,7 @@ func (c *conversion) paddleEnv(r *role) []corev1.EnvVar {
 	} else {
 		env = append(
 			env, envVar("PADDLE_MASTER",
-				fmt.Sprintf("%s:%d", c.mustHost(first, 0), c.portOf(first))))
+				fmt.Sprintf("%s:%d", c.hostOf(first, 0), c.portOf(first))))
 	}
 	switch {
 	case c.replica(kubeflow.PaddleJobReplicaTypeMaster) == nil:

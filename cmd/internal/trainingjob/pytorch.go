@@ -78,7 +78,7 @@ func (p *pyTorch) basics(r *role) []corev1.EnvVar {
 	}
 	return append(env,
 		number("MASTER_PORT", p.portOf(p.master)),
-		envVar("MASTER_ADDR", p.mustHost(p.master, 0)),
+		envVar("MASTER_ADDR", p.hostOf(p.master, 0)),
 		number("WORLD_SIZE", int(p.total())*p.procsForWorld()),
 		p.rank(r, "RANK"),
 	)
@@ -90,7 +90,7 @@ func (p *pyTorch) allVariables(r *role) []corev1.EnvVar {
 	if p.master != nil {
 		env = append(env,
 			number("PET_MASTER_PORT", p.portOf(p.master)),
-			envVar("PET_MASTER_ADDR", p.mustHost(p.master, 0)),
+			envVar("PET_MASTER_ADDR", p.hostOf(p.master, 0)),
 			p.rank(r, "PET_NODE_RANK"),
 		)
 	}
@@ -107,7 +107,7 @@ func (p *pyTorch) allVariables(r *role) []corev1.EnvVar {
 func (p *pyTorch) elastic() []corev1.EnvVar {
 	policy := p.spec.ElasticPolicy
 	worker := p.replica(kubeflow.PyTorchJobReplicaTypeWorker)
-	host, port := p.mustHost(worker, 0), ptr.Deref(policy.RDZVPort, p.portOf(worker))
+	host, port := p.hostOf(worker, 0), ptr.Deref(policy.RDZVPort, p.portOf(worker))
 	if policy.RDZVHost != nil {
 		host = p.replaceHosts(*policy.RDZVHost)
 	}

@@ -85,41 +85,31 @@ func (c *conversion) host(r *role, index int32) string {
 	return fmt.Sprintf("%s-%s-%d-%d.%s", c.meta.Name, r.name, job, pod, c.meta.Name)
 }
 
-// hostOf returns the new address of an old Pod, and whether it exists.
-func (c *conversion) hostOf(replica *replica, index int32) (string, bool) {
+// hostOf returns the new address of an old Pod, or "" if there is no such Pod.
+func (c *conversion) hostOf(replica *replica, index int32) string {
 	for _, r := range c.roles {
 		before := int32(0)
 		for _, m := range r.members {
 			if m.replica == replica && index >= m.first && index < m.first+m.count {
-				return c.host(r, before+index-m.first), true
+				return c.host(r, before+index-m.first)
 			}
 			before += m.count
 		}
 	}
-	return "", false
+	return ""
 }
 
-// mustHost is hostOf for an existing Pod.
-func (c *conversion) mustHost(replica *replica, index int32) string {
-	host, _ := c.hostOf(replica, index)
-	return host
-}
-
-// oldHost matches the addresses of the old controller's Pods and Services: the job's name, the
+// oldHosts matches the addresses of the old controller's Pods and Services: the job's name, the
 // replica type and an index. MPI's launcher has no index.
-func (c *conversion) oldHost() *regexp.Regexp {
-	if c.hosts == nil {
-		c.hosts = regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(c.meta.Name) +
-			`-([a-z]+)(?:-([0-9]+))?(?:$|[^A-Za-z0-9_-])`)
-	}
-	return c.hosts
+func oldHosts(job string) *regexp.Regexp {
+	return regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(job) +
+		`-([a-z]+)(?:-([0-9]+))?(?:$|[^A-Za-z0-9_-])`)
 }
 
 // replaceHosts replaces old addresses of Pods by new ones.
 func (c *conversion) replaceHosts(text string) string {
-	pattern := c.oldHost()
 	for at := 0; at < len(text); {
-		m := pattern.FindStringSubmatchIndex(text[at:])
+		m := c.hosts.FindStringSubmatchIndex(text[at:])
 		if m == nil {
 			break
 		}
@@ -134,7 +124,7 @@ func (c *conversion) replaceHosts(text string) string {
 			if replica.lower() != typ || indexed == (replica.lower() == launcherJob) {
 				continue
 			}
-			if host, ok := c.hostOf(replica, int32(index)); ok {
+			if host := c.hostOf(replica, int32(index)); host != "" {
 				text = text[:start] + host + text[end:]
 				at = start + len(host)
 			}

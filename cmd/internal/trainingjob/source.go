@@ -45,7 +45,7 @@ type conversion struct {
 	meta     metav1.ObjectMeta
 	run      kubeflow.RunPolicy
 	replicas []*replica
-	hosts    *regexp.Regexp // see oldHost
+	hosts    *regexp.Regexp // see oldHosts
 
 	// The decisions of the job's kind.
 
@@ -85,6 +85,7 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 	c.framework, c.meta, c.run = f, meta, run
 	c.object = fieldpath.Object{Kind: f.kind, Namespace: meta.Namespace, Name: meta.Name}
 	c.checkName()
+	c.hosts = oldHosts(meta.Name)
 	specsPath := fieldpath.Fields("spec", f.specs)
 	if len(specs) == 0 {
 		c.report("noReplicaType", specsPath, joinReplicaTypes(f.types))

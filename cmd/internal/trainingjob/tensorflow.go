@@ -79,7 +79,7 @@ func (c *conversion) tensorFlowEnv(r *role, container string) []corev1.EnvVar {
 	for _, replica := range c.replicas {
 		hosts := []string{}
 		for i := range replica.count() {
-			hosts = append(hosts, fmt.Sprintf("%s:%d", c.mustHost(replica, i), c.portOf(replica)))
+			hosts = append(hosts, fmt.Sprintf("%s:%d", c.hostOf(replica, i), c.portOf(replica)))
 		}
 		cluster[replica.lower()] = hosts
 	}

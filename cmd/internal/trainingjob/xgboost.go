@@ -49,7 +49,7 @@ func (c *conversion) xgBoost(job *kubeflow.XGBoostJob) {
 func (c *conversion) xgBoostEnv(r *role, master, worker *replica) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		number("MASTER_PORT", c.portOf(master)),
-		envVar("MASTER_ADDR", c.mustHost(master, 0)),
+		envVar("MASTER_ADDR", c.hostOf(master, 0)),
 		number("WORLD_SIZE", c.total()),
 		c.rank(r, "RANK"),
 		unbuffered(),
@@ -59,7 +59,7 @@ func (c *conversion) xgBoostEnv(r *role, master, worker *replica) []corev1.EnvVa
 	}
 	var hosts []string
 	for i := range worker.count() {
-		hosts = append(hosts, c.mustHost(worker, i))
+		hosts = append(hosts, c.hostOf(worker, i))
 	}
 	return append(env, number("WORKER_PORT", c.portOf(worker)),
 		envVar("WORKER_ADDRS", strings.Join(hosts, ",")))
