@@ -75,16 +75,3 @@ func Each(objects []any) iter.Seq2[any, error] {
 		}
 	}
 }
-
-// Chain yields the objects of several streams in order.
-func Chain(streams []iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
-		for _, stream := range streams {
-			for o, err := range stream {
-				if !yield(o, err) {
-					return
-				}
-			}
-		}
-	}
-}

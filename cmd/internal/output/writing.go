@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,18 +109,13 @@ type Rewritten struct {
 // Changed reports whether the content differs.
 func (r Rewritten) Changed() bool { return !bytes.Equal(r.Old, r.New) }
 
-// WriteDiffs writes the changes of the files as unified diffs.
-func WriteDiffs(w io.Writer, files []Rewritten) error {
-	var out bytes.Buffer
-	for _, f := range files {
-		if f.Changed() {
-			for line := range strings.Lines(
-				string(diff.Diff(printable.Name(f.Name+".orig"), f.Old, printable.Name(f.Name),
-					f.New))) {
-				fmt.Fprintln(&out, report.PrintableTabs(strings.TrimSuffix(line, "\n")))
-			}
-		}
+// WriteDiff writes the change of a file as a unified diff.
+func (r Rewritten) WriteDiff(out *bytes.Buffer) {
+	if !r.Changed() {
+		return
 	}
-	_, err := w.Write(out.Bytes())
-	return err
+	for line := range strings.Lines(string(diff.Diff(printable.Name(r.Name+".orig"), r.Old,
+		printable.Name(r.Name), r.New))) {
+		fmt.Fprintln(out, report.PrintableTabs(strings.TrimSuffix(line, "\n")))
+	}
 }

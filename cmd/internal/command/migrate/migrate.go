@@ -233,7 +233,7 @@ func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags
 				fmt.Fprintln(&out, printable.Line(printable.Name(f.Name)))
 			}
 			if flags.diff {
-				_ = output.WriteDiffs(&out, []output.Rewritten{f}) // a buffer takes all
+				f.WriteDiff(&out)
 			}
 		case !flags.inPlace:
 			writeSeparator(&out, f.New)

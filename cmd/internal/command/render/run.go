@@ -358,14 +358,19 @@ func (r *renderRun) store(o renderedJob) {
 // write writes all objects as one stream.
 func (r *renderRun) write(w io.Writer, all []rendered) error {
 	if r.flags.To == "pods" || r.flags.Format == option.NameFormat {
-		streams := make([]iter.Seq2[any, error], len(all))
-		for i := range all {
-			streams[i] = all[i].streamed
+		objects := func(yield func(any, error) bool) {
+			for _, m := range all {
+				for o, err := range m.streamed {
+					if !yield(o, err) {
+						return
+					}
+				}
+			}
 		}
 		if r.flags.Format == option.NameFormat {
-			return output.WriteNames(w, output.Chain(streams))
+			return output.WriteNames(w, objects)
 		}
-		return output.Encode(w, r.format, output.Chain(streams))
+		return output.Encode(w, r.format, objects)
 	}
 	out := output.NewStream(w, r.format)
 	for _, m := range all {
