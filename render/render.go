@@ -21,8 +21,7 @@
 //	pods.go              the Job controller's Pods
 //	owners.go            the layers that set the fields of Jobs and Pods
 //
-// A TrainJob of Trainer 2.1 comes with its layers (layers.go). Migrate converts it to today's API
-// (migrate.go).
+// A TrainJob of Trainer 2.1 comes with its layers. Migrate converts it to today's API (migrate.go).
 //
 // Package internal/children makes the Jobs, the Service and the Pods. Package internal/migration
 // makes the patch of Migrate. Package internal/patched finds the parts of a runtime that patches
@@ -185,15 +184,42 @@ func (r *renderer) resolvePatches(opts Options) (patches, left []trainer.Runtime
 	decisions []conflict.Decision, ok bool) {
 	patches = r.patches()
 	if l := r.in.Layers; l != nil {
+		if len(patches) > 0 {
+			f := l.Beside(len(r.in.TrainJob.Spec.RuntimePatches) > 0)
+			f.Object = r.trainJob()
+			r.report(f)
+		}
 		return l.Patches(), l.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil,
-			!r.rejectBeside(patches)
+			len(patches) == 0
 	}
 	if len(patches) > 0 && r.release.Overrides != release.RuntimePatches {
-		r.rejectFurther()
+		r.report(finding.Finding{
+			Code: codes.TwoAPIs, Severity: finding.Error, Object: r.trainJob(),
+			Path: fieldpath.Fields("spec"),
+			Message: fmt.Sprintf(
+				"patches cannot be applied to the TrainJob: Trainer %s reads spec.%s instead",
+				r.release.Name, r.release.Overrides),
+			Remedy: finding.Remedy{
+				Text: "remove the patches, or render for a release with spec.runtimePatches"},
+		})
 		return nil, nil, nil, false
 	}
 	left, decisions = r.force(prune(patches), opts.ForceManagers)
 	return patches, left, decisions, true
+}
+
+// checkLayers reports the problems of the layers that do not depend on the runtime.
+func (r *renderer) checkLayers() {
+	if r.in.Layers == nil {
+		return
+	}
+	for _, f := range r.in.Layers.Check() {
+		if f.Code == codes.DuplicateItem && !r.release.Rules.Has(release.PatchedOnce) {
+			continue // a job that is a target twice
+		}
+		f.Object = r.trainJob()
+		r.report(f)
+	}
 }
 
 // force lets managers win, and returns the remaining patches. If it fails, it returns the patches
