@@ -2,6 +2,7 @@ package fuzz_test
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -62,18 +63,14 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// manyKinds is a definition in which a field of each kind stands within the others.
-const manyKinds = `{"type": "object", "properties": {"spec": {"type": "object", "properties": {
-	"n": {"type": "integer"}, "s": {"type": "string"}, "b": {"type": "boolean"}, "i": {"x-kubernetes-int-or-string": true},
-	"m": {"type": "object", "additionalProperties": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "integer"}}},
-	"a": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "string"}}}},
-	"o": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"x": {"type": "string"}}},
-	"u": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {"x": {"type": "string"}}},
-	"e": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-embedded-resource": true},
-	"l": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "p"], "items": {"type": "object", "required": ["k"],
-		"properties": {"k": {"type": "string"}, "p": {"type": "integer", "default": 80}, "v": {"type": "string"}, "l": {"type": "array",
-			"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {"type": "object", "required": ["k"], "properties": {"k": {"x-kubernetes-int-or-string": true}}}}}}}
-}}}}`
+// The file many-kinds.json is a definition in which a field of each kind stands within the others,
+// and openapi.json an OpenAPI document with a kind that refers to itself.
+//
+//go:embed testdata/many-kinds.json
+var manyKinds string
+
+//go:embed testdata/openapi.json
+var apiDocument string
 
 // jobSetDefinition is the definition that this module embeds.
 func jobSetDefinition(t testing.TB) []byte {
@@ -84,14 +81,6 @@ func jobSetDefinition(t testing.TB) []byte {
 	}
 	return data
 }
-
-// apiDocument is an OpenAPI document with a kind that refers to itself.
-const apiDocument = `{"openapi": "3.0.0", "components": {"schemas": {"A": {"type": "object",
-	"x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "A"}], "properties": {
-		"kind": {"type": "string"}, "metadata": {"allOf": [{"$ref": "#/components/schemas/M"}]}, "a": {"$ref": "#/components/schemas/A"},
-		"w": {"allOf": [{"$ref": "#/components/schemas/A"}], "x-kubernetes-map-type": "atomic"},
-		"l": {"type": "array", "items": {"$ref": "#/components/schemas/M"}, "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "name"}}},
-	"M": {"type": "object", "properties": {"name": {"type": "string"}, "labels": {"type": "object", "additionalProperties": {"type": "string"}}}}}}}`
 
 // FuzzParseOpenAPI reads definitions and documents. One that is read merges objects.
 func FuzzParseOpenAPI(f *testing.F) {

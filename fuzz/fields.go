@@ -64,7 +64,7 @@ var known = sync.OnceValue(func() (k knowledge) {
 	return k
 })
 
-// draw draws one of the values. Of a range, it mostly draws small numbers, and sometimes the bounds.
+// draw draws one of the values. Of a range, it mostly draws small numbers, and sometimes a bound.
 func (g *generator) draw(v values) any {
 	switch {
 	case v.list != nil:

@@ -26,8 +26,8 @@ func Copy(v any) any {
 	return v
 }
 
-// Permute calls try with every order of the items until it returns false. It reports whether it never
-// did. The list is the same each time.
+// Permute calls try with every order of the items until it returns false, and reports whether it
+// never did. The list is the same each time.
 func Permute[T any](items []T, try func([]T) bool) bool {
 	var permute func(fixed int) bool
 	permute = func(fixed int) bool {
@@ -46,8 +46,8 @@ func Permute[T any](items []T, try func([]T) bool) bool {
 	return permute(0)
 }
 
-// Scribble changes everything that can be reached through a pointer, a list or a map, in place, except
-// what its type hides.
+// Scribble changes everything that can be reached through a pointer, a list or a map, in place,
+// except what its type hides.
 func Scribble(value any) { scribble(reflect.ValueOf(value)) }
 
 func scribble(v reflect.Value) {

@@ -64,8 +64,8 @@ func Expand(r *rand.Rand, template any) any {
 // none is the choice of no value.
 const none = "$none"
 
-// Overlay sets the fields of an expanded template in an object, and makes the objects around them. A
-// null takes a field out. {$new: x} replaces a field that is an object. It reports whether each
+// Overlay sets the fields of an expanded template in an object, and makes the objects around them.
+// A null takes a field out. {$new: x} replaces a field that is an object. It reports whether each
 // field has a place.
 func Overlay(o, fields map[string]any) bool {
 	placed := true

@@ -1,65 +1,42 @@
 package crds_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/internal/roundrobin"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/admission/serverside"
 )
 
-// jobSet is an object of a size that people have: three replicated jobs of two containers each.
-func jobSet(t testing.TB) merge.Object {
-	container := func(name string) string {
-		return fmt.Sprintf(
-			`{"name": %q, "image": "registry.example.com/train:1", "command": ["python", "train.py"], "env": [
-			{"name": "A", "value": "1"}, {"name": "B", "value": "2"}, {"name": "C", "value": "3"}],
-			"resources": {"limits": {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": 8}, "requests": {"cpu": "8", "memory": "64Gi"}},
-			"ports": [{"containerPort": 80}, {"containerPort": 8080, "protocol": "TCP", "name": "metrics"}],
-			"volumeMounts": [{"name": "data", "mountPath": "/data"}, {"name": "shm", "mountPath": "/dev/shm"}]}`, name)
-	}
-	jobs := ""
-	for i, name := range []string{"dataset", "model", "node"} {
-		if i > 0 {
-			jobs += ","
+// benchInput returns the JobSet of testdata/bench.yaml, and what some managers say of it.
+func benchInput(b *testing.B, managers int) (jobSet merge.Object, patches []merge.Object) {
+	b.Helper()
+	text, err := os.ReadFile("testdata/bench.yaml")
+	for i := range managers {
+		var all struct{ JobSet, Patch json.RawMessage }
+		of := bytes.ReplaceAll(text, []byte("MANAGER"), fmt.Append(nil, i))
+		if err = errors.Join(err, yaml.Unmarshal(of, &all)); err != nil {
+			b.Fatal(err)
 		}
-		jobs += fmt.Sprintf(
-			`{"name": %q, "replicas": 1, "template": {"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {
-			"backoffLimit": 0, "completions": 4, "parallelism": 4, "completionMode": "Indexed",
-			"template": {"metadata": {"labels": {"app": "train", "tier": "x"}, "annotations": {"x": "y"}}, "spec": {
-				"restartPolicy": "Never", "nodeSelector": {"pool": "gpu", "zone": "a"}, "serviceAccountName": "train",
-				"containers": [%s, %s], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}, {"name": "shm", "emptyDir": {"medium": "Memory"}}],
-				"tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}]}}}}}`, name, container("main"), container("sidecar"))
+		jobSet, patches = read(b, all.JobSet), append(patches, read(b, all.Patch))
 	}
-	return read(t,
-		`{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "train", "labels": {"x": "1"}}, "spec": {
-		"network": {"enableDNSHostnames": true}, "successPolicy": {"operator": "All", "targetReplicatedJobs": ["node"]}, "replicatedJobs": [`+jobs+`]}}`)
+	return jobSet, patches
 }
 
-// patches are what some managers say of it.
-func patches(t testing.TB, n int) []merge.Object {
-	all := make([]merge.Object, n)
-	for i := range all {
-		all[i] = read(
-			t, fmt.Sprintf(
-				`{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "train", "labels": {"team-%d": "x"}}, "spec": {
-			"replicatedJobs": [{"name": "node", "template": {"spec": {"parallelism": %d, "template": {"metadata": {"labels": {"tier": "t%d"}}, "spec": {
-				"nodeSelector": {"zone": "z%d"}, "containers": [{"name": "main", "env": [{"name": "A", "value": "%d"}, {"name": "N%d", "value": "1"}]}],
-				"volumes": [{"name": "extra-%d", "emptyDir": {}}]}}}}}]}}`, i, i+4, i, i, i, i, i))
-	}
-	return all
-}
-
-func read(t testing.TB, text string) merge.Object {
+func read(b *testing.B, text []byte) merge.Object {
 	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON([]byte(text)); err != nil {
-		t.Fatal(err)
+	if err := u.UnmarshalJSON(text); err != nil {
+		b.Fatal(err)
 	}
 	return u.Object
 }
@@ -110,10 +87,9 @@ func BenchmarkObject(b *testing.B) {
 	s := &server{
 		d, serverside.Of(fieldpath.APIVersion(d.kind.GroupVersion().String()), d.kind.Kind,
 			d.converter)}
-	base := jobSet(b)
 	for _, n := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", n), func(b *testing.B) {
-			patches := patches(b, n)
+			base, patches := benchInput(b, n)
 			layers := make([]merge.Patch, n)
 			for i := range layers {
 				layers[i] = merge.Patch{Manager: manager(i), Value: &patches[i]}

@@ -31,8 +31,8 @@ var breaks = sync.OnceValue(func() upstream.Object {
 	return readTemplate("testdata/breaks.yaml").(upstream.Object)
 })
 
-// edit makes a change of a section. It returns what the change aims at, and reports whether it found
-// its places.
+// edit makes a change of a section. It returns what the change aims at, and reports whether it
+// found its places.
 func (m mutator) edit(section string, job, runtime upstream.Object) (aim string, placed bool) {
 	e := m.expand(section)
 	aim, _ = e["aim"].(string)

@@ -86,9 +86,10 @@ func text(name string) string {
 }
 
 func (g *generator) base(dir string) {
-	g.files[dir+"/web.yaml"] = fmt.Sprintf(text("deployment.yaml"), g.word("t"), g.word("arg"), g.word("v"))
-	g.files[dir+"/others.yaml"] = fmt.Sprintf(text("others.yaml"), g.word("o"), g.word("a"), g.word("x"),
-		g.word("k"))
+	g.files[dir+"/web.yaml"] = fmt.Sprintf(text("deployment.yaml"),
+		g.word("t"), g.word("arg"), g.word("v"))
+	g.files[dir+"/others.yaml"] = fmt.Sprintf(text("others.yaml"),
+		g.word("o"), g.word("a"), g.word("x"), g.word("k"))
 	g.files[dir+"/app.conf"] = "hello\n"
 	g.files[dir+"/some.env"] = "# a comment\nFIRST=1\nSECOND=2\n"
 	lines := []string{"resources: [web.yaml, others.yaml]", "configMapGenerator:",
@@ -185,7 +186,8 @@ func (g *generator) operations(dir string) []string {
 // patches returns patches of each form: merges and operations, in the kustomization and in files.
 func (g *generator) patches(dir string) string {
 	file := g.word("patch") + ".yaml"
-	g.files[dir+"/"+file] = fmt.Sprintf(text("patch.yaml"), g.word("n"), g.IntN(90)+100, g.word("arg"), g.word("v"), g.word("v"))
+	g.files[dir+"/"+file] = fmt.Sprintf(text("patch.yaml"),
+		g.word("n"), g.IntN(90)+100, g.word("arg"), g.word("v"), g.word("v"))
 	all := []string{
 		"- path: " + file,
 		"- target: {kind: ConfigMap, name: plain}\n  patch: |\n    - op: add\n      path: /data/" +
