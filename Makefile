@@ -18,7 +18,7 @@ VERDICTS ?= 300
 JOBSETS ?= 100
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
-GORELEASER := github.com/goreleaser/goreleaser/v2@v2.17.0
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
 CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 KO := github.com/google/ko@v0.19.1
 
