@@ -16,6 +16,9 @@
 // without a change here. The alphabets are deliberately small. Names collide between the template
 // and the patches and between the managers. Equal values are as likely as different ones.
 //
+// What the types do not say of a field is in fields.yaml: its values, and whether its object needs
+// it. What a comparison draws besides is a template: see [Expand].
+//
 // The package's tests hold the laws of the packages merge and conflict against upstream's own
 // strategic merge. A failure names the seed and the broken law. It prints the smallest case that
 // still breaks the law, and the command to repeat it:
