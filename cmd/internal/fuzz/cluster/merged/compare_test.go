@@ -71,10 +71,11 @@ func (m *mergeCase) compare(t *testing.T) (outcome, finding.List, []string) {
 }
 
 // isKeyless reports whether all errors are on items without their merge keys in a JobSet that
-// another controller manages. The webhook gives them the empty key: docs/differences.md has it.
+// another controller manages, since the base or a patch says so. The webhook gives them the empty
+// key: docs/differences.md has it.
 func (m *mergeCase) isKeyless(found finding.List) bool {
-	spec, _ := m.base["spec"].(map[string]any)
-	return m.base["kind"] == "JobSet" && spec["managedBy"] != nil &&
+	isManaged := strings.Contains(fmt.Sprint(m.base, m.patches), "managedBy")
+	return m.base["kind"] == "JobSet" && isManaged &&
 		!slices.ContainsFunc(found, func(f finding.Finding) bool {
 			return f.Severity == finding.Error &&
 				!strings.HasPrefix(f.Message, "an item without its merge key")
