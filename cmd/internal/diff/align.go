@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"slices"
+
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -24,21 +26,33 @@ func align(t *schema.Type, oldItems, newItems []any) []pair {
 		return nil
 	}
 	inOld, inNew := indexByKey(old), indexByKey(new)
-	pairs := common(old, new)
-	for i := range pairs {
-		switch p := &pairs[i]; {
-		case p.new == NoItem:
-			p.step = old[p.old]
-			_, p.moved = inNew[p.step]
-		case p.old == NoItem:
-			p.step = new[p.new]
-			if p.old, p.moved = inOld[p.step]; !p.moved {
-				p.old = NoItem
-			}
-		default:
-			p.step = old[p.old]
+	var common []int // positions in the old list, in the new list's order
+	for _, key := range new {
+		if i, ok := inOld[key]; ok {
+			common = append(common, i)
 		}
 	}
+	pairs := make([]pair, 0, max(len(old), len(new)))
+	i, j := 0, 0
+	upTo := func(oldEnd, newEnd int) {
+		for ; i < oldEnd; i++ {
+			_, moved := inNew[old[i]]
+			pairs = append(pairs, pair{step: old[i], old: i, new: NoItem, moved: moved})
+		}
+		for ; j < newEnd; j++ {
+			from, moved := inOld[new[j]]
+			if !moved {
+				from = NoItem
+			}
+			pairs = append(pairs, pair{step: new[j], old: from, new: j, moved: moved})
+		}
+	}
+	for _, at := range longestIncreasing(common) {
+		upTo(at, inNew[old[at]])
+		pairs = append(pairs, pair{step: old[at], old: at, new: j})
+		i, j = i+1, j+1
+	}
+	upTo(len(old), len(new))
 	return pairs
 }
 
@@ -48,6 +62,34 @@ func indexByKey(keys []fieldpath.Step) map[fieldpath.Step]int {
 		at[key] = i
 	}
 	return at
+}
+
+// longestIncreasing returns a longest increasing subsequence. The result is deterministic.
+func longestIncreasing(numbers []int) []int {
+	previous := make([]int, len(numbers))
+	var ends []int // for each length, the end of the subsequence with the smallest last number
+	for i, n := range numbers {
+		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int {
+			return numbers[end] - n
+		})
+		previous[i] = -1
+		if length > 0 {
+			previous[i] = ends[length-1]
+		}
+		if length == len(ends) {
+			ends = append(ends, i)
+		} else {
+			ends[length] = i
+		}
+	}
+	rising := make([]int, len(ends))
+	if len(ends) > 0 {
+		at := ends[len(ends)-1]
+		for i := len(ends) - 1; i >= 0; i-- {
+			rising[i], at = numbers[at], previous[at]
+		}
+	}
+	return rising
 }
 
 // itemSteps returns the steps to a list's items, or nil if an item has none or the one of another
@@ -63,68 +105,4 @@ func itemSteps(t *schema.Type, items []any) []fieldpath.Step {
 		keys[i], seen[step] = step, true
 	}
 	return keys
-}
-
-// mostCells is the maximum size of the table for comparing lists. In a larger one, all values
-// between the common start and end count as replaced, or as moved.
-const mostCells = 1 << 20
-
-// common matches as many equal values of two lists as possible without changing their order. Of the
-// values between two matches, the old ones come first.
-func common[T comparable](old, new []T) []pair {
-	head := 0
-	for head < len(old) && head < len(new) && old[head] == new[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(old)-head && tail < len(new)-head &&
-		old[len(old)-1-tail] == new[len(new)-1-tail] {
-		tail++
-	}
-	a, b := old[head:len(old)-tail], new[head:len(new)-tail]
-	if (len(a)+1)*(len(b)+1) > mostCells {
-		a, b = nil, nil
-	}
-	// longest[i][j] is the length of the longest match of a[i:] with b[j:].
-	longest := make([][]int32, len(a)+1)
-	for i := range longest {
-		longest[i] = make([]int32, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				longest[i][j] = longest[i+1][j+1] + 1
-			} else {
-				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
-			}
-		}
-	}
-	pairs := make([]pair, 0, max(len(old), len(new)))
-	for i := range head {
-		pairs = append(pairs, pair{old: i, new: i})
-	}
-	i, j := 0, 0
-	for i < len(a) && j < len(b) {
-		switch {
-		case a[i] == b[j]:
-			pairs = append(pairs, pair{old: head + i, new: head + j})
-			i, j = i+1, j+1
-		case longest[i+1][j] >= longest[i][j+1]:
-			pairs = append(pairs, pair{old: head + i, new: NoItem})
-			i++
-		default:
-			pairs = append(pairs, pair{old: NoItem, new: head + j})
-			j++
-		}
-	}
-	for k := head + i; k < len(old)-tail; k++ {
-		pairs = append(pairs, pair{old: k, new: NoItem})
-	}
-	for k := head + j; k < len(new)-tail; k++ {
-		pairs = append(pairs, pair{old: NoItem, new: k})
-	}
-	for k := tail; k > 0; k-- {
-		pairs = append(pairs, pair{old: len(old) - k, new: len(new) - k})
-	}
-	return pairs
 }

@@ -2,6 +2,7 @@ package diff_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,6 +71,29 @@ func told(changes diff.Changes) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// TestCompare_LongList moves no item of a long list between two that are new.
+func TestCompare_LongList(t *testing.T) {
+	container := func(names ...string) *corev1.Container {
+		c := &corev1.Container{Name: "c"}
+		for _, name := range names {
+			c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: "v"})
+		}
+		return c
+	}
+	var names []string
+	for i := range 2000 {
+		names = append(names, fmt.Sprint("V", i))
+	}
+	changes, err := diff.Compare(container(names...),
+		container(slices.Concat([]string{"first"}, names, []string{"last"})...), diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) != 2 || changes[0].Kind != diff.Added || changes[1].Kind != diff.Added {
+		t.Errorf("%d changes, want the two items that are new: %.200v", len(changes), told(changes))
+	}
 }
 
 // TestCompare_Invalid names what cannot be compared.
