@@ -63,6 +63,7 @@ type generator struct {
 	opts DocumentOptions
 	// wanted are the fields that this case is about, and the fields that contain them.
 	wanted map[*node]bool
+	sure   float64 // the probability of a wanted field
 	hints  map[string]int
 	policy Policy
 	jobs   []*madeJob
@@ -136,7 +137,7 @@ func newGenerator(seed uint64, opts DocumentOptions) *generator {
 		opts.Policies = []Policy{Plain, Torch, JAX, XGBoost, MPI, Flux, Coscheduling, Volcano}
 	}
 	g := &generator{rng: rand.New(rand.NewPCG(seed, 21)), opts: opts, wanted: map[*node]bool{},
-		hints: map[string]int{}}
+		sure: 0.9, hints: map[string]int{}}
 	acceptable := acceptableFields()
 	g.want(acceptable[seed%uint64(len(acceptable))])
 	for range aims - 1 {
@@ -254,7 +255,7 @@ func (g *generator) includes(n, f *node) bool {
 	case f.key == "TrainJobSpec.runtimePatches" && g.opts.Managers > 0:
 		return true
 	case g.wanted[f]:
-		return g.chance(0.9)
+		return g.chance(g.sure)
 	case f.rejected != "" || known().Rare.has(f):
 		return false
 	}

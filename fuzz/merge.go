@@ -101,9 +101,9 @@ var fieldsByPath = sync.OnceValue(func() map[string]*node {
 	return fields
 })
 
-// mergedFields are the acceptable fields of templates and of patches.
+// mergedFields are the fields of templates and of patches, also those that clusters reject.
 var mergedFields = sync.OnceValue(func() (fields [2][]*node) {
-	for _, n := range acceptableFields() {
+	for _, n := range fieldsOfTypes().all {
 		for i, within := range []string{"runtime:spec.template.", "trainJob:spec.runtimePatches[]."} {
 			if strings.HasPrefix(n.path, within) {
 				fields[i] = append(fields[i], n)
@@ -123,7 +123,7 @@ const (
 // meet in many fields.
 func mergeFrom(choices rand.Source, opts Options) *Case {
 	g := &generator{rng: rand.New(choices), opts: DocumentOptions{Policies: []Policy{Plain}},
-		wanted: map[*node]bool{}, hints: map[string]int{}, policy: Plain}
+		wanted: map[*node]bool{}, sure: 0.98, hints: map[string]int{}, policy: Plain}
 	for range 1 + g.rng.IntN(2) {
 		for i, within := range []string{podsOfPatch, podsOfRuntime} {
 			meeting := strings.TrimSuffix(meetings[g.hint("meeting")%len(meetings)], "[]")
@@ -146,11 +146,11 @@ func mergeFrom(choices rand.Source, opts Options) *Case {
 	if opts.Most > 0 {
 		most = min(opts.Most, most)
 	}
-	n := min(most, max(opts.Least, pickOf(g.rng, 0, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5)))
+	n := min(most, max(opts.Least, pickOf(g.rng, 0, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5)))
 	patches := []any{}
 	for i := range n {
 		var patch object
-		if i == 0 || g.chance(0.15) {
+		if i == 0 || g.chance(0.1) {
 			patch = g.structure(field)
 		} else {
 			patch = g.vary(field, Copy(patches[g.rng.IntN(i)])).(object)
@@ -159,7 +159,7 @@ func mergeFrom(choices rand.Source, opts Options) *Case {
 		patches = append(patches, patch)
 	}
 	if !opts.Checked {
-		w := &wrecker{generator: g, tidy: opts.Tidy, directs: opts.Directives && g.chance(0.3)}
+		w := &wrecker{generator: g, tidy: opts.Tidy, directs: opts.Directives && g.chance(0.4)}
 		w.value(f.runtime.child("spec").child("template"), template)
 		for i := range patches {
 			w.value(field, patches[i])
@@ -193,6 +193,11 @@ func (g *generator) enter(n *node, o object) {
 	}
 }
 
+// encodesNull reports whether a Go value without the field encodes it as null.
+func encodesNull(n *node) bool {
+	return !n.optional && (!isScalar(n.typ) || n.name == "apiGroup")
+}
+
 // vary changes some of a value: it leaves parts out, and draws others again.
 func (g *generator) vary(n *node, v any) any {
 	switch v := v.(type) {
@@ -210,8 +215,8 @@ func (g *generator) vary(n *node, v any) any {
 			switch {
 			case f == nil && n.item != nil && g.chance(0.3):
 				v[name] = g.value(n.item)
-			case f == nil && g.chance(0.2), f != nil && !isIdentity(f) && g.chance(0.1),
-				f != nil && !f.optional && !isScalar(f.typ) && g.chance(0.45):
+			case f == nil && g.chance(0.2), f != nil && !isIdentity(f) && g.chance(0.04),
+				f != nil && encodesNull(f) && g.chance(0.5):
 				delete(v, name)
 			case f != nil && (!isIdentity(f) || g.chance(0.03)):
 				v[name] = g.vary(f, v[name])
@@ -228,7 +233,10 @@ func (g *generator) vary(n *node, v any) any {
 		return v
 	case nil:
 	default:
-		if g.chance(0.6) {
+		if n.owner == "ObjectMeta" && typeName(n.typ) == "Time" && g.chance(0.5) {
+			return "0001-01-01T00:00:00Z" // a Go pointer to it encodes as null
+		}
+		if g.chance(0.85) {
 			return g.value(n)
 		}
 	}
@@ -317,7 +325,7 @@ func (w *wrecker) value(n *node, v any) {
 func (w *wrecker) odd(n *node) (any, bool) {
 	kind := n.typ.Kind().String()
 	switch {
-	case !isScalar(n.typ) || w.tidy && isIdentity(n) || !w.chance(0.02):
+	case !isScalar(n.typ) || w.tidy && isIdentity(n) || !w.chance(0.04):
 		return nil, false
 	case kind == "string" && (n.name == "" || n.optional || isIdentity(n)):
 		return pickOf(w.rng, "", "x", "ghost"), true
