@@ -65,7 +65,7 @@ func readFields(data []byte) (*owned.Set, error) {
 	set := &owned.Set{}
 	if err := set.FromJSON(bytes.NewReader(data)); err != nil {
 		message, _, _ := strings.Cut(err.Error(), ", error found in #") // the rest quotes the input
-		return nil, errors.New(shortened(message))
+		return nil, errors.New("must be a set of fields: " + shortened(message))
 	}
 	return set, nil
 }
