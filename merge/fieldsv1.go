@@ -124,25 +124,73 @@ func elementOf(step fieldpath.Step) owned.PathElement {
 	return owned.KeyElement(keys...)
 }
 
-// insert adds a field to a set. For an item by one key, it also adds the field of the merge key.
-func insert(set *owned.Set, path fieldpath.Path) {
+// element returns the step as elementOf does, without a detour by its path.
+func (s *objectStep) element() owned.PathElement {
+	if s.field != nil {
+		return owned.PathElement{FieldName: &s.field.Name}
+	}
+	if !s.parent.HasItems() {
+		return owned.FieldNameElement(s.key)
+	}
+	key, isTyped := typedOf(s.key)
+	if !isTyped {
+		key = s.key
+	}
+	if s.parent.Kind == schema.Set {
+		return owned.ValueElement(value.NewValueInterface(key))
+	}
+	keys, areSeveral := key.(Object)
+	if !areSeveral {
+		return owned.KeyElement(value.Field{Name: s.parent.Key, Value: value.NewValueInterface(key)})
+	}
+	fields := make(value.FieldList, 0, len(keys))
+	for name, of := range keys {
+		fields = append(fields, value.Field{Name: name, Value: value.NewValueInterface(of)})
+	}
+	fields.Sort()
+	return owned.KeyElement(fields...)
+}
+
+// A fieldSet is the set of fields of one layer. It keeps the parts of the set around the field that
+// came last, since a walk inserts the fields of an object one after the other.
+type fieldSet struct {
+	all    owned.Set
+	around []setPart
+}
+
+// A setPart is what a set has within a step.
+type setPart struct {
+	step   objectStep
+	within *owned.Set
+}
+
+// insert adds a field of an object.
+func (s *fieldSet) insert(steps []objectStep) {
+	n, last := 0, len(steps)-1
+	for n < min(len(s.around), last) && s.around[n].step == steps[n] {
+		n++
+	}
+	set := &s.all
+	if s.around = s.around[:n]; n > 0 {
+		set = s.around[n-1].within
+	}
+	for _, step := range steps[n:last] {
+		set = set.Children.Descend(step.element())
+		s.around = append(s.around, setPart{step, set})
+	}
+	set.Members.Insert(steps[last].element())
+}
+
+// insertPath adds a field. For an item by one key, it also adds the field of the merge key.
+func (s *fieldSet) insertPath(path fieldpath.Path) {
 	elements := make(owned.Path, len(path), len(path)+1)
 	for i := range path {
 		elements[i] = elementOf(path[i])
 	}
-	set.Insert(elements)
+	s.all.Insert(elements)
 	if key, _, ok := path[len(path)-1].Item(); ok {
-		set.Insert(append(elements, owned.FieldNameElement(key)))
+		s.all.Insert(append(elements, owned.FieldNameElement(key)))
 	}
-}
-
-// newSets returns empty sets.
-func newSets(n int) []*owned.Set {
-	sets := make([]*owned.Set, n)
-	for i := range sets {
-		sets[i] = &owned.Set{}
-	}
-	return sets
 }
 
 // longestQuote limits the input that an error repeats, in bytes.

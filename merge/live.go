@@ -277,7 +277,7 @@ func (n *node) holds(layer int32) bool {
 // replaced keeps its time. A replaced entry has no time. It comes after the entries with a time, as
 // if it had the time of the merge.
 func (m *objects) managedFields(o *History, patches []layered, version string) ([]any, error) {
-	sets := newSets(len(m.log.layers))
+	sets := make([]fieldSet, len(m.log.layers))
 	o.objectFields(sets, nil)
 	entries, order := map[int32]Object{},
 		[]string{"operation", "time", "manager", "apiVersion", "subresource"}
@@ -305,11 +305,11 @@ func (m *objects) managedFields(o *History, patches []layered, version string) (
 	var list []any
 	for id := range m.log.layers {
 		entry, ok := entries[int32(id)]
-		if !ok || sets[id].Empty() {
+		if !ok || sets[id].all.Empty() {
 			continue
 		}
 		var fields Object
-		text, err := sets[id].ToJSON()
+		text, err := sets[id].all.ToJSON()
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
-	owned "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // objectWalk walks an object and its log side by side, in the order of the document. It visits each
@@ -18,7 +17,6 @@ type objectWalk struct {
 	// reached the field.
 	visit         func(at *node, kind valueKind, value any) bool
 	steps         []objectStep // to the field
-	elements      owned.Path   // the known steps in the form of structured-merge-diff
 	visitsMissing bool         // whether to visit fields that the object lacks
 }
 
@@ -96,17 +94,7 @@ func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at *node
 		return false
 	}
 	w.steps = w.steps[:len(w.steps)-1]
-	w.elements = w.elements[:min(len(w.elements), len(w.steps))]
 	return true
-}
-
-// named returns the steps to the current field, within the part, in the form of
-// structured-merge-diff.
-func (w *objectWalk) named(part fieldpath.Path) owned.Path {
-	for i := len(w.elements); i < len(w.steps); i++ {
-		w.elements = append(w.elements, elementOf(w.steps[i].step()))
-	}
-	return w.elements[len(part):]
 }
 
 // missingValue is the value of a field that the object lacks.
@@ -178,7 +166,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at *node) bool {
 
 // objectFields fills the sets with the fields that each layer owns in an object. A layer's number
 // is the index of its set.
-func (o *History) objectFields(sets []*owned.Set, ignored func(fieldpath.Path) bool) {
+func (o *History) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
 	object := o.tree()
 	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
 	w.visit = func(at *node, kind valueKind, _ any) bool {
@@ -189,13 +177,13 @@ func (o *History) objectFields(sets []*owned.Set, ignored func(fieldpath.Path) b
 		}
 		if len(at.made()) == 0 || at.ruling != nil {
 			if !w.live {
-				sets[baseLayer].Insert(w.named(o.within))
+				sets[baseLayer].insert(w.steps[len(o.within):])
 			}
 			return true
 		}
 		for _, c := range at.claims {
 			if c.number >= at.active && c.kind != unlistedPresence {
-				sets[c.layer].Insert(w.named(o.within))
+				sets[c.layer].insert(w.steps[len(o.within):])
 			}
 		}
 		return true
@@ -283,14 +271,14 @@ func (o *History) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Owner, [
 	return func(yield func(Owner, []byte) bool) {
 		o := o.orEmpty()
 		names := o.Owners()
-		sets := newSets(len(names))
+		sets := make([]fieldSet, len(names))
 		if o.isObject() {
 			o.objectFields(sets, ignored)
 		} else {
 			o.valueFields(sets, names, ignored)
 		}
 		for i, name := range names {
-			text, _ := sets[i].ToJSON() // to memory
+			text, _ := sets[i].all.ToJSON() // to memory
 			if !yield(name, text) {
 				return
 			}
@@ -299,7 +287,7 @@ func (o *History) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Owner, [
 }
 
 // valueFields fills the sets of a value of a Go type. A layer's number is the index of its set.
-func (o *History) valueFields(sets []*owned.Set, names []Owner, ignored func(fieldpath.Path) bool) {
+func (o *History) valueFields(sets []fieldSet, names []Owner, ignored func(fieldpath.Path) bool) {
 	w := walk{log: o.log}
 	w.yield = func(path fieldpath.Path, claims []Claim) bool {
 		path = o.rest(path)
@@ -314,7 +302,7 @@ func (o *History) valueFields(sets []*owned.Set, names []Owner, ignored func(fie
 		for i := len(claims) - 1; i >= 0 && owned; i-- {
 			if layer := slices.Index(names, claims[i].Owner); layer >= 0 &&
 				(!w.decided || SameValue(claims[i].Value, last.Value)) {
-				insert(sets[layer], path)
+				sets[layer].insertPath(path)
 			}
 			owned = i > 0 && (w.decided || SameValue(claims[i-1].Value, claims[i].Value))
 		}
