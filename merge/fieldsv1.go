@@ -156,6 +156,9 @@ func (s *objectStep) element() owned.PathElement {
 type fieldSet struct {
 	all    owned.Set
 	around []setPart
+	// the last step of the field that came last, which may be around the next one
+	last    objectStep
+	element owned.PathElement
 }
 
 // A setPart is what a set has within a step.
@@ -175,10 +178,14 @@ func (s *fieldSet) insert(steps []objectStep) {
 		set = s.around[n-1].within
 	}
 	for _, step := range steps[n:last] {
-		set = set.Children.Descend(step.element())
+		if step != s.last {
+			s.last, s.element = step, step.element()
+		}
+		set = set.Children.Descend(s.element)
 		s.around = append(s.around, setPart{step, set})
 	}
-	set.Members.Insert(steps[last].element())
+	s.last, s.element = steps[last], steps[last].element()
+	set.Members.Insert(s.element)
 }
 
 // insertPath adds a field. For an item by one key, it also adds the field of the merge key.
