@@ -332,7 +332,9 @@ func (d *disputes) report() []Dispute {
 			isFound[one.Path.String()], found = true, append(found, one)
 		}
 	}
-	return found
+	return slices.DeleteFunc(found, func(one Dispute) bool { // a later one may be around it
+		return len(one.Path) > 0 && anyAround(one.Path[:len(one.Path)-1], isFound)
+	})
 }
 
 // gather gathers what the orders and the patches say of the fields.
