@@ -1,213 +1,141 @@
 package merge
 
 import (
-	"bytes"
-	"errors"
-	"iter"
-	"math"
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/schema"
-	owned "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// This file converts paths to those of structured-merge-diff, whose sets of fields the API server
-// keeps in metadata.managedFields.
-
-// FieldsV1Paths returns the fields that one entry of metadata.managedFields names. The input is its
-// fieldsV1, a JSON object, as fieldpath.Set.FromJSON of structured-merge-diff v6 reads it:
-//
-//	f:NAME                  a field, or a key of a map
-//	k:{"KEY":VALUE,...}     an item of a list-map
-//	v:VALUE                 an element of a set
-//	i:N                     a position
-//	.                       the field around it
-//
-// An empty object names its field as well. History.FieldsV1 writes this format.
-//
-// The fields of an object come sorted, and before the fields within them. FieldsV1 does not
-// distinguish a field from a key of a map. A name of letters, digits, "-", "_" and "$" becomes a
-// fieldpath.Field, any other name a fieldpath.Key. The value itself has no path. Each path is valid
-// until the next one; path.Append() copies it.
-//
-// An invalid input ends with a nil path and an error.
-func FieldsV1Paths(data []byte) iter.Seq2[fieldpath.Path, error] {
-	return func(yield func(fieldpath.Path, error) bool) {
-		set, err := readFields(data)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		yieldPaths(set, nil, func(path fieldpath.Path) bool { return yield(path, nil) })
-	}
-}
-
-// yieldPaths yields the fields of a set, and reports whether to go on.
-func yieldPaths(set *owned.Set, path fieldpath.Path, yield func(fieldpath.Path) bool) bool {
-	for element := range set.Members.All() {
-		if !yield(append(path, stepOf(element))) {
-			return false
-		}
-	}
-	for element := range set.Children.All() {
-		within, _ := set.Children.Get(element)
-		if !yieldPaths(within, append(path, stepOf(element)), yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// readFields reads the set of fields of an entry.
-func readFields(data []byte) (*owned.Set, error) {
-	set := &owned.Set{}
-	if err := set.FromJSON(bytes.NewReader(data)); err != nil {
-		message, _, _ := strings.Cut(err.Error(), ", error found in #") // the rest quotes the input
-		return nil, errors.New("must be a set of fields: " + shortened(message))
-	}
-	return set, nil
-}
-
-// stepOf returns the step that an element of a path means.
-func stepOf(element owned.PathElement) fieldpath.Step {
-	switch {
-	case element.FieldName != nil:
-		return (*schema.Type)(nil).Step(*element.FieldName)
-	case element.Key != nil:
-		keys := make([]fieldpath.ItemKey, len(*element.Key))
-		for i, key := range *element.Key {
-			keys[i] = fieldpath.ItemKey{Name: key.Name, Value: withIntegers(key.Value.Unstructured())}
-		}
-		return fieldpath.ItemBy(keys...)
-	case element.Value != nil:
-		return fieldpath.ElementOf(withIntegers((*element.Value).Unstructured()))
-	}
-	return fieldpath.Index(*element.Index)
-}
-
-// withIntegers returns JSON with each whole number as an int64. The sets have read them as floats.
-func withIntegers(v any) any {
-	switch v := v.(type) {
-	case float64:
-		if i := int64(v); v == math.Trunc(v) && float64(i) == v && v < math.MaxInt64 {
-			return i
-		}
-	case []any:
-		for i := range v {
-			v[i] = withIntegers(v[i])
-		}
-	case Object:
-		for name := range v {
-			v[name] = withIntegers(v[name])
-		}
-	}
-	return v
-}
-
-// elementOf returns a step as an element of a path in a set.
-func elementOf(step fieldpath.Step) owned.PathElement {
-	if name, isName := step.Name(); isName {
-		return owned.FieldNameElement(name)
-	}
-	if element, isElement := step.ElementValue(); isElement {
-		return owned.ValueElement(value.NewValueInterface(element))
-	}
-	if position, isPosition := step.Index(); isPosition {
-		return owned.IndexElement(position)
-	}
-	var keys value.FieldList
-	for _, key := range step.Keys() {
-		keys = append(keys, value.Field{Name: key.Name, Value: value.NewValueInterface(key.Value)})
-	}
-	return owned.KeyElement(keys...)
-}
-
-// element returns the step as elementOf does, without a detour by its path.
-func (s *objectStep) element() owned.PathElement {
-	if s.field != nil {
-		return owned.PathElement{FieldName: &s.field.Name}
-	}
-	if !s.parent.HasItems() {
-		return owned.FieldNameElement(s.key)
-	}
-	key, isTyped := typedOf(s.key)
-	if !isTyped {
-		key = s.key
-	}
-	if s.parent.Kind == schema.Set {
-		return owned.ValueElement(value.NewValueInterface(key))
-	}
-	keys, areSeveral := key.(Object)
-	if !areSeveral {
-		return owned.KeyElement(value.Field{Name: s.parent.Key, Value: value.NewValueInterface(key)})
-	}
-	fields := make(value.FieldList, 0, len(keys))
-	for name, of := range keys {
-		fields = append(fields, value.Field{Name: name, Value: value.NewValueInterface(of)})
-	}
-	fields.Sort()
-	return owned.KeyElement(fields...)
-}
-
-// A fieldSet is the set of fields of one layer. It keeps the parts of the set around the field that
-// came last, since a walk inserts the fields of an object one after the other.
+// fieldSet is a set of fields, as a tree of path steps. Fields are inserted in the order of the
+// document: the fields within a field follow it directly.
 type fieldSet struct {
-	all    owned.Set
-	around []setPart
-	// the last step of the field that came last, which may be around the next one
-	last    objectStep
-	element owned.PathElement
+	nodes []setNode // the first node is the whole object
 }
 
-// A setPart is what a set has within a step.
-type setPart struct {
-	step   objectStep
-	within *owned.Set
+type setNode struct {
+	setStep
+	member            bool
+	first, tail, next int32 // the first and last child, and the next sibling; 0 for none
 }
 
-// insert adds a field of an object.
-func (s *fieldSet) insert(steps []objectStep) {
-	n, last := 0, len(steps)-1
-	for n < min(len(s.around), last) && s.around[n].step == steps[n] {
-		n++
+// setStep is a path step in FieldsV1, before and after the colon. A field or an entry is f:NAME. An
+// item is k:JSON by its merge keys, an element v:JSON, and a position i:NUMBER.
+type setStep struct {
+	kind byte
+	text string
+}
+
+func (s setStep) compare(other setStep) int {
+	return cmp.Or(cmp.Compare(s.kind, other.kind), strings.Compare(s.text, other.text))
+}
+
+func (s *fieldSet) insert(steps []setStep) {
+	if s.nodes == nil {
+		s.nodes = make([]setNode, 1, 64)
 	}
-	set := &s.all
-	if s.around = s.around[:n]; n > 0 {
-		set = s.around[n-1].within
-	}
-	for _, step := range steps[n:last] {
-		if step != s.last {
-			s.last, s.element = step, step.element()
+	at := int32(0)
+	for _, step := range steps {
+		if tail := s.nodes[at].tail; tail != 0 && s.nodes[tail].setStep == step {
+			at = tail
+		} else {
+			at = s.add(at, step)
 		}
-		set = set.Children.Descend(s.element)
-		s.around = append(s.around, setPart{step, set})
 	}
-	s.last, s.element = steps[last], steps[last].element()
-	set.Members.Insert(s.element)
+	s.nodes[at].member = true
 }
 
-// insertPath adds a field. For an item by one key, it also adds the field of the merge key.
+func (s *fieldSet) add(parent int32, step setStep) int32 {
+	child := int32(len(s.nodes))
+	s.nodes = append(s.nodes, setNode{setStep: step})
+	if tail := s.nodes[parent].tail; tail != 0 {
+		s.nodes[tail].next = child
+	} else {
+		s.nodes[parent].first = child
+	}
+	s.nodes[parent].tail = child
+	return child
+}
+
+// insertPath adds a field. For an item, it also adds the field of the merge key.
 func (s *fieldSet) insertPath(path fieldpath.Path) {
-	elements := make(owned.Path, len(path), len(path)+1)
+	steps := make([]setStep, len(path), len(path)+1)
 	for i := range path {
-		elements[i] = elementOf(path[i])
+		steps[i] = setStepOf(path[i])
 	}
-	s.all.Insert(elements)
+	s.insert(steps)
 	if key, _, ok := path[len(path)-1].Item(); ok {
-		s.all.Insert(append(elements, owned.FieldNameElement(key)))
+		s.insert(append(steps, setStep{'f', key}))
 	}
 }
 
-// longestQuote limits the input that an error repeats, in bytes.
-const longestQuote = 128
-
-// shortened removes the middle of a long string.
-func shortened(text string) string {
-	if len(text) <= longestQuote {
-		return text
+// encode returns the set as JSON. A member that has members within it holds "." for itself.
+func (s *fieldSet) encode() []byte {
+	if s.nodes == nil {
+		return []byte("{}")
 	}
-	return strings.ToValidUTF8(text[:longestQuote/2], "") + "…" +
-		strings.ToValidUTF8(text[len(text)-longestQuote/2:], "")
+	return s.appendTo(make([]byte, 0, 24*len(s.nodes)), 0)
+}
+
+func (s *fieldSet) appendTo(b []byte, at int32) []byte {
+	n := &s.nodes[at]
+	b = append(b, '{')
+	if n.member && n.first != 0 {
+		b = append(b, `".":{},`...)
+	}
+	sorted := true
+	for child := n.first; child != 0; child = s.nodes[child].next {
+		next := s.nodes[child].next
+		sorted = sorted && (next == 0 || s.nodes[child].compare(s.nodes[next].setStep) < 0)
+	}
+	if sorted {
+		for child := n.first; child != 0; child = s.nodes[child].next {
+			b = s.appendChild(b, child)
+		}
+	} else {
+		var within []int32
+		for child := n.first; child != 0; child = s.nodes[child].next {
+			within = append(within, child)
+		}
+		slices.SortFunc(within, func(i, j int32) int {
+			return s.nodes[i].compare(s.nodes[j].setStep)
+		})
+		for _, child := range within {
+			b = s.appendChild(b, child)
+		}
+	}
+	if n.first != 0 {
+		b = b[:len(b)-1] // the comma
+	}
+	return append(b, '}')
+}
+
+func (s *fieldSet) appendChild(b []byte, child int32) []byte {
+	b = append(b, '"', s.nodes[child].kind, ':')
+	b = append(appendEscaped(b, s.nodes[child].text), '"', ':')
+	return append(s.appendTo(b, child), ',')
+}
+
+// setStepOf converts a step of a path to FieldsV1.
+func setStepOf(step fieldpath.Step) setStep {
+	if name, ok := step.Field(); ok {
+		return setStep{'f', name}
+	}
+	if key, ok := step.Key(); ok {
+		return setStep{'f', key}
+	}
+	if key, name, ok := step.Item(); ok {
+		value := quoted(name)
+		if _, isText := step.Keys()[0].Value.(string); !isText {
+			value = name
+		}
+		return setStep{'k', "{" + quoted(key) + ":" + value + "}"}
+	}
+	if element, ok := step.Element(); ok {
+		return setStep{'v', quoted(element)}
+	}
+	position, _ := step.Index()
+	return setStep{'i', strconv.Itoa(position)}
 }

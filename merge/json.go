@@ -218,6 +218,11 @@ func (o byName) all(yield func(string, any) bool) {
 	}
 }
 
+// quoted returns a string as JSON.
+func quoted(text string) string {
+	return string(append(appendEscaped(append(make([]byte, 0, len(text)+2), '"'), text), '"'))
+}
+
 // appendEscaped appends a string as JSON, without the quotes.
 func appendEscaped(b []byte, text string) []byte {
 	for i := range len(text) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
-	owned "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // This file reads metadata.managedFields of a live object and writes them after a merge, as an API
@@ -93,77 +92,71 @@ func (m *objects) claimOwners(t *schema.Type, object Object) error {
 			return ownersError(i, "fieldsV1", "must be an object, and is %s",
 				jsonName(entry["fieldsV1"]))
 		}
-		text, err := json.Marshal(fields)
-		if err != nil {
+		if err := m.recordEntry(t, object, fields, m.log.top, known); err != nil {
 			return ownersError(i, "fieldsV1", "%w", err)
 		}
-		set, err := readFields(text)
-		if err != nil {
-			return ownersError(i, "fieldsV1", "%w", err)
-		}
-		m.recordEntry(t, object, set, m.log.top, known)
 	}
 	return nil
 }
 
-// eachOf yields the parts that a set names, whether it names the part itself, and what it names
-// within the part.
-func eachOf(set *owned.Set, yield func(step fieldpath.Step, itself bool, within *owned.Set)) {
-	for element := range set.Members.All() {
-		within, isThere := set.Children.Get(element)
-		if !isThere {
-			within = &owned.Set{}
-		}
-		yield(stepOf(element), true, within)
-	}
-	for element := range set.Children.All() {
-		if within, _ := set.Children.Get(element); !set.Members.Has(element) {
-			yield(stepOf(element), false, within)
-		}
-	}
-}
-
 // recordEntry records the fields of an object or a list that one entry names. Fields that the
 // object lacks keep their owners. The entries share the known parts of the object's fields.
-func (m *objects) recordEntry(t *schema.Type, v any, set *owned.Set, at *node,
-	known map[*node]map[string]part) {
+func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at *node,
+	known map[*node]map[string]part) error {
 	parts := known[at]
 	if parts == nil {
 		parts = map[string]part{}
 		partsOf(parts, t, v, true)
 		known[at] = parts
 	}
-	eachOf(set, func(step fieldpath.Step, itself bool, within *owned.Set) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		within, ok := fields[name].(Object)
+		if !ok {
+			return fmt.Errorf("the value of %q must be an object", shortened(name))
+		}
+		if name == "." {
+			continue
+		}
+		step, err := stepOf(name)
+		if err != nil {
+			return fmt.Errorf("invalid key %q: %w", shortened(name), err)
+		}
 		key, isItem := keyOfStep(t, step)
 		if !isItem {
-			key, _ = step.Name()
+			key = name[2:]
 		}
 		p, has := parts[key]
-		switch {
-		case isItem != t.HasItems():
-			return
-		case !has:
-			m.recordAbsent(t, step, itself, within, at)
-			return
+		if isItem != t.HasItems() {
+			continue
+		}
+		if !has {
+			if err := m.recordAbsent(t, step, within, at); err != nil {
+				return err
+			}
+			continue
 		}
 		child := m.log.child(at, p.field, key)
+		_, itself := within["."]
 		of := filledOf(p.typ, p.now)
-		if itself || of == nil && !isEmpty(p.now) {
+		if itself || len(within) == 0 || of == nil && !isEmpty(p.now) {
 			m.claimNow(child, p.typ, p.now)
 		}
 		switch {
 		case of != nil:
-			m.recordEntry(of, p.now, within, child, known)
+			err = m.recordEntry(of, p.now, within, child, known)
 		case isEmpty(p.now):
-			m.recordAbsentIn(p.typ, within, child)
+			err = m.recordAbsentIn(p.typ, within, child)
 		}
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // recordAbsent records an owner of a field that the object lacks, such as a list that was applied
 // empty and is not stored.
-func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, itself bool,
-	within *owned.Set, at *node) {
+func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, within Object, at *node) error {
 	key, isItem := keyOfStep(t, step)
 	var field *schema.StructField
 	of := t.Elem
@@ -171,24 +164,39 @@ func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, itself bool,
 		var err error
 		key, _ = step.Name()
 		if field, of, err = fieldOf(t, key); err != nil {
-			return // a field of an earlier definition
+			return nil // a field of an earlier definition
 		}
 	}
 	child := m.log.child(at, field, key)
-	if itself {
+	if _, itself := within["."]; itself || len(within) == 0 {
 		m.claimValue(child, absentValue, nil)
 	}
-	m.recordAbsentIn(of, within, child)
+	return m.recordAbsentIn(of, within, child)
 }
 
 // recordAbsentIn records the owners of the fields in an object or a list that the object lacks.
-func (m *objects) recordAbsentIn(t *schema.Type, set *owned.Set, at *node) {
+func (m *objects) recordAbsentIn(t *schema.Type, fields Object, at *node) error {
 	t = granular(t)
-	eachOf(set, func(step fieldpath.Step, itself bool, within *owned.Set) {
-		if _, isItem := keyOfStep(t, step); isItem == t.HasItems() {
-			m.recordAbsent(t, step, itself, within, at)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		within, ok := fields[name].(Object)
+		if !ok {
+			return fmt.Errorf("the value of %q must be an object", shortened(name))
 		}
-	})
+		if name == "." {
+			continue
+		}
+		step, err := stepOf(name)
+		if err != nil {
+			return fmt.Errorf("invalid key %q: %w", shortened(name), err)
+		}
+		if _, isItem := keyOfStep(t, step); isItem != t.HasItems() {
+			continue
+		}
+		if err := m.recordAbsent(t, step, within, at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // claimNow records a claim on a field with its value, or on its presence.
@@ -305,14 +313,11 @@ func (m *objects) managedFields(o *History, patches []layered, version string) (
 	var list []any
 	for id := range m.log.layers {
 		entry, ok := entries[int32(id)]
-		if !ok || sets[id].all.Empty() {
+		text := sets[id].encode()
+		if !ok || string(text) == "{}" {
 			continue
 		}
 		var fields Object
-		text, err := sets[id].all.ToJSON()
-		if err != nil {
-			return nil, err
-		}
 		if err := json.Unmarshal(text, &fields); err != nil {
 			return nil, err
 		}

@@ -212,9 +212,9 @@ func TestManaged_Invalid(t *testing.T) {
 		"fields": {`{"f:spec": {"f:paused": {}}}`, `3`,
 			`.metadata.managedFields[2].fieldsV1: must be an object, and is a number`},
 		"a key": {
-			`"f:paused"`, `"paused"`, `.metadata.managedFields[0].fieldsV1: must be a set of fields: `},
+			`"f:paused"`, `"paused"`, `.metadata.managedFields[0].fieldsV1: invalid key "paused"`},
 		"a value": {`"f:paused": {}`, `"f:paused": 1`,
-			`.metadata.managedFields[0].fieldsV1: must be a set of fields: `},
+			`.metadata.managedFields[0].fieldsV1: the value of "f:paused" must be an object`},
 		"an entry": {"- {manager: team, operation: Apply",
 			"- 3\n  - {manager: team, operation: Apply",
 			`.metadata.managedFields[0]: must be an object, and is a number`},

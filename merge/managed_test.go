@@ -1,6 +1,8 @@
 package merge_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -33,18 +35,76 @@ func TestFieldsV1Paths(t *testing.T) {
 	}
 }
 
-// TestFieldsV1Paths_Invalid wants an error for what structured-merge-diff refuses, which does not
-// repeat a long input.
+// TestFieldsV1Paths_Invalid wants the place and the reason in the error of an invalid FieldsV1.
 func TestFieldsV1Paths_Invalid(t *testing.T) {
-	for _, fields := range []string{
-		`[]`, `{"f:a":{"f:b":"x"}}`, `{"f:a":{"f:b":{}`, `{"f:a":{,}}`, `{"f:a":{}} {}`, `{}]`,
-		`{"name":{}}`, `{"f":{}}`, `{"k:name":{}}`, `{"k:{\"a\":1}x":{}}`, `{"v:":{}}`,
-		`{"v:1 2":{}}`, `{"i:":{}}`, `{"` + strings.Repeat("é", 1000) + `":{}}`,
-		strings.Repeat(`{"f:a":`, 1_000_000) + "{}" + strings.Repeat("}", 1_000_000),
+	deep := func(levels int) string {
+		return strings.Repeat(`{"f:a":`, levels) + "{}" + strings.Repeat("}", levels)
+	}
+	for _, tc := range []struct{ name, fields, want string }{
+		{"nothing", ``, `byte 0: invalid JSON: unexpected end`},
+		{"null", `null`, `byte 4: must be an object`},
+		{"a list", `[]`, `byte 1: must be an object`},
+		{"a string for a field", `{"f:a":{"f:b":"x"}}`, `byte 17 in .a.b: must be an object`},
+		{"null for a field", `{"f:a":null}`, `byte 11 in .a: must be an object`},
+		{"no end", `{"f:a":{"f:b":{}`, `byte 16 in .a: invalid JSON: unexpected end`},
+		{"no JSON", `{"f:a":{,}}`, `byte 8 in .a: invalid JSON: `},
+		{"text after it", `{"f:a":{}} {}`, `unexpected text after the value`},
+		{"a bracket after it", `{}]`, `unexpected text after the value`},
+		{"an unknown prefix", `{"f:a":{"x:b":{}}}`,
+			`byte 13 in .a: invalid key "x:b": must start with "f:", "k:", "v:" or "i:"`},
+		{"no prefix", `{"name":{}}`,
+			`byte 7: invalid key "name": must start with "f:", "k:", "v:" or "i:"`},
+		{"half a prefix", `{"f":{}}`, `invalid key "f": must start with`},
+		{"an empty key", `{"":{}}`, `invalid key "": must start with`},
+		{"a long prefix", `{"ff:a":{}}`, `invalid key "ff:a": must start with`},
+		{"a duplicate", `{"f:a":{},"f:b":{},"f:a":{}}`, `byte 24: duplicate key "f:a"`},
+		{"a duplicate of a later field", `{"f:a":{},"f:b":{},"f:b":{}}`,
+			`byte 24: duplicate key "f:b"`},
+		{"a duplicate in other words", `{"k:{\"a\":1,\"b\":2}":{},"k:{\"b\":2.0,\"a\":1}":{}}`,
+			`duplicate key "k:{\"b\":2.0,\"a\":1}"`},
+		{"presence twice", `{"f:a":{".":{},".":{}}}`, `in .a: duplicate key "."`},
+		{"presence with a value", `{"f:a":{".":true}}`, `in .a: invalid value of ".": must be {}`},
+		{"presence with fields", `{"f:a":{".":{"f:b":{}}}}`,
+			`in .a: invalid value of ".": must be {}`},
+		{"an item without keys", `{"k:{}":{}}`, `must have at least one merge key after "k:"`},
+		{"an item of text", `{"k:name":{}}`, `invalid key "k:name": invalid JSON`},
+		{"an item of a string", `{"k:\"a\"":{}}`, `must be an object after "k:"`},
+		{"an item with a list as its key", `{"k:{\"a\":[1]}":{}}`,
+			`the value of merge key "a" must be a scalar`},
+		{"an item with an empty key", `{"k:{\"\":1}":{}}`,
+			`the name of a merge key must not be empty`},
+		{"an item with a duplicate key", `{"k:{\"a\":1,\"a\":2}":{}}`, `duplicate merge key "a"`},
+		{"an item with a huge number", `{"k:{\"a\":1e999}":{}}`, `the number is out of range`},
+		{"an item with text after it", `{"k:{\"a\":1}x":{}}`, `unexpected text after the value`},
+		{"an item without an end", `{"k:{\"a\":1":{}}`, `invalid JSON: unexpected end`},
+		{"an element of nothing", `{"v:":{}}`, `invalid key "v:": invalid JSON after "v:"`},
+		{"an element with a huge number in it", `{"v:[{\"a\":1e999}]":{}}`,
+			`the number is out of range`},
+		{"an element with text after it", `{"v:1 2":{}}`, `unexpected text after the value`},
+		{"no position", `{"i:":{}}`, `must be a position after "i:"`},
+		{"a negative position", `{"i:-1":{}}`, `must be a position after "i:"`},
+		{"a long key", `{"` + strings.Repeat("é", 1000) + `":{}}`, `éé…éé`},
+		{"a key of 128 bytes", `{"` + strings.Repeat("x", 128) + `":{}}`,
+			`invalid key "` + strings.Repeat("x", 128) + `"`},
+		{"10,000 levels", deep(10_000), `must be at most 10000 levels deep`},
+		{"a million levels", deep(1_000_000), `must be at most 10000 levels deep`},
 	} {
-		paths, err := pathsOf(fields)
-		if err == nil || len(err.Error()) > 300 {
-			t.Errorf("FieldsV1Paths(%.100s) = %.100v, %v; want a short error", fields, paths, err)
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := pathsOf(tc.fields)
+			var invalid *merge.FieldsV1Error
+			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), tc.want) ||
+				len(err.Error()) > 1000 {
+				t.Errorf("FieldsV1Paths = %v, want a FieldsV1Error with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestFieldsV1Error formats an error that states nothing.
+func TestFieldsV1Error(t *testing.T) {
+	for _, err := range []*merge.FieldsV1Error{nil, {}} {
+		if err.Error() != "no error" || err.Unwrap() != nil {
+			t.Errorf("%#v: Error = %q, Unwrap = %v", err, err.Error(), err.Unwrap())
 		}
 	}
 }
@@ -77,7 +137,7 @@ func TestFieldsV1Paths_Large(t *testing.T) {
 
 // TestFieldsV1Paths_Stop ends the iteration early.
 func TestFieldsV1Paths_Stop(t *testing.T) {
-	for path, err := range merge.FieldsV1Paths([]byte(`{"f:a":{".":{},"f:b":{}},"f:x":{}}`)) {
+	for path, err := range merge.FieldsV1Paths([]byte(`{"f:a":{".":{},"f:b":{}},"x":{}}`)) {
 		if err != nil || path.String() != ".a" {
 			t.Errorf("the first path is %s, %v, want .a", path, err)
 		}
@@ -142,7 +202,8 @@ func randomSpec(next *rand.Rand) map[string]any {
 	return map[string]any{"spec": spec}
 }
 
-// readsBack wants each path of a layer among its claims, and returns their number.
+// readsBack compares the paths of each layer with the history. Written again, they must equal
+// the input. It returns their number.
 func readsBack(t *testing.T, owners *merge.History) (paths int) {
 	t.Helper()
 	claimed := map[string]bool{}
@@ -156,10 +217,20 @@ func readsBack(t *testing.T, owners *merge.History) (paths int) {
 		if err != nil {
 			t.Fatalf("FieldsV1Paths(%s): %v", data, err)
 		}
+		paths += len(got)
+		again := map[string]any{}
 		for _, path := range got {
-			if paths++; !claimed[string(layer)+path.String()] && !isMergeKey(path) {
+			if !claimed[string(layer)+path.String()] && !isMergeKey(path) {
 				t.Errorf("%s owns %s, which it never claimed", layer, path)
 			}
+			insert(again, path)
+		}
+		var want any
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(canonical(t, want), any(again)); diff != "" {
+			t.Fatalf("the fields of %s, read and written again (-want +got):\n%s", layer, diff)
 		}
 	}
 	return paths
@@ -175,6 +246,68 @@ func isMergeKey(path fieldpath.Path) bool {
 	return slices.ContainsFunc(path[len(path)-2].Keys(), func(k fieldpath.ItemKey) bool {
 		return k.Name == name
 	})
+}
+
+// insert adds a path to a FieldsV1 value.
+func insert(fields map[string]any, path fieldpath.Path) {
+	for _, step := range path {
+		key := elementText(step)
+		if fields[key] == nil {
+			fields[key] = map[string]any{}
+		}
+		fields = fields[key].(map[string]any)
+	}
+	fields["."] = map[string]any{}
+}
+
+// elementText is a step as FieldsV1 spells it, with sorted keys.
+func elementText(step fieldpath.Step) string {
+	if name, ok := step.Field(); ok {
+		return "f:" + name
+	}
+	if name, ok := step.Key(); ok {
+		return "f:" + name
+	}
+	if i, ok := step.Index(); ok {
+		return fmt.Sprintf("i:%d", i)
+	}
+	var value any
+	kind := "k:"
+	if keys := step.Keys(); keys != nil {
+		byName := map[string]any{}
+		for _, key := range keys {
+			byName[key.Name] = key.Value
+		}
+		value = byName
+	} else {
+		kind = "v:"
+		value, _ = step.ElementValue()
+	}
+	data, _ := json.Marshal(value)
+	return kind + string(data)
+}
+
+// canonical spells the keys of a FieldsV1 value as elementText does, with "." in every field that
+// is named.
+func canonical(t *testing.T, fields any) any {
+	t.Helper()
+	in, out := fields.(map[string]any), map[string]any{}
+	for key, value := range in {
+		if strings.HasPrefix(key, "k:") || strings.HasPrefix(key, "v:") {
+			var element any
+			if err := json.Unmarshal([]byte(key[2:]), &element); err != nil {
+				t.Fatal(err)
+			}
+			data, _ := json.Marshal(element)
+			key = key[:2] + string(data)
+		}
+		if inner := canonical(t, value).(map[string]any); key != "." && len(inner) == 0 {
+			out[key] = map[string]any{".": map[string]any{}}
+		} else {
+			out[key] = inner
+		}
+	}
+	return out
 }
 
 // inFields spells a path as FieldsV1Paths does, which cannot tell the keys of maps from fields.

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -17,6 +18,7 @@ type objectWalk struct {
 	// reached the field.
 	visit         func(at *node, kind valueKind, value any) bool
 	steps         []objectStep // to the field
+	names         []setStep    // the known steps in the form of FieldsV1
 	visitsMissing bool         // whether to visit fields that the object lacks
 }
 
@@ -94,7 +96,16 @@ func (w *objectWalk) visitField(step objectStep, t *schema.Type, v any, at *node
 		return false
 	}
 	w.steps = w.steps[:len(w.steps)-1]
+	w.names = w.names[:min(len(w.names), len(w.steps))]
 	return true
+}
+
+// named returns the steps to the current field in the form of FieldsV1.
+func (w *objectWalk) named() []setStep {
+	for i := len(w.names); i < len(w.steps); i++ {
+		w.names = append(w.names, w.steps[i].set())
+	}
+	return w.names
 }
 
 // missingValue is the value of a field that the object lacks.
@@ -177,13 +188,13 @@ func (o *History) objectFields(sets []fieldSet, ignored func(fieldpath.Path) boo
 		}
 		if len(at.made()) == 0 || at.ruling != nil {
 			if !w.live {
-				sets[baseLayer].insert(w.steps[len(o.within):])
+				sets[baseLayer].insert(w.named()[len(o.within):])
 			}
 			return true
 		}
 		for _, c := range at.claims {
 			if c.number >= at.active && c.kind != unlistedPresence {
-				sets[c.layer].insert(w.steps[len(o.within):])
+				sets[c.layer].insert(w.named()[len(o.within):])
 			}
 		}
 		return true
@@ -210,6 +221,23 @@ func serverKeeps(steps []objectStep) bool {
 		return true
 	}
 	return false
+}
+
+// set returns the step in the form of FieldsV1.
+func (s *objectStep) set() setStep {
+	text, typed := strings.CutPrefix(s.key, typedMark)
+	switch {
+	case s.field != nil || !s.parent.HasItems():
+		return setStep{'f', s.key}
+	case s.parent.Kind == schema.Set && typed:
+		return setStep{'v', text}
+	case s.parent.Kind == schema.Set:
+		return setStep{'v', quoted(s.key)}
+	case typed:
+		return setStep{'k', text}
+	default:
+		return setStep{'k', "{" + quoted(s.parent.Key) + ":" + quoted(s.key) + "}"}
+	}
 }
 
 // All yields every field that a layer set, with its claims in the order of writing. The last claim
@@ -278,8 +306,7 @@ func (o *History) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Owner, [
 			o.valueFields(sets, names, ignored)
 		}
 		for i, name := range names {
-			text, _ := sets[i].all.ToJSON() // to memory
-			if !yield(name, text) {
+			if !yield(name, sets[i].encode()) {
 				return
 			}
 		}

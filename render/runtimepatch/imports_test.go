@@ -24,13 +24,10 @@ var typesModules = strings.Fields(`
 	google.golang.org/protobuf gopkg.in/inf.v0 gopkg.in/yaml.v3`)
 
 // coreModules are the modules that the core brings along whatever type it merges. They have
-// quantities, the paths of errors of the API server, the YAML of definitions, and the sets of
-// fields in managed fields, which all API types bring along too.
+// quantities, the paths of errors of the API server, and the YAML of definitions.
 var coreModules = strings.Fields(`
 	k8s.io/apimachinery k8s.io/klog/v2 k8s.io/utils sigs.k8s.io/json sigs.k8s.io/yaml go.yaml.in/yaml/v2
-	github.com/fxamacker/cbor/v2 github.com/go-logr/logr github.com/x448/float16 gopkg.in/inf.v0
-	sigs.k8s.io/structured-merge-diff/v6 github.com/json-iterator/go github.com/modern-go/concurrent
-	github.com/modern-go/reflect2`)
+	github.com/fxamacker/cbor/v2 github.com/go-logr/logr github.com/x448/float16 gopkg.in/inf.v0`)
 
 // TestCoreBudget limits the modules that a controller links with the core for types of its own.
 // They have nothing of TrainJobs and JobSets, and no API types at all.

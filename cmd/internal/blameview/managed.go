@@ -3,6 +3,7 @@ package blameview
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -132,9 +133,14 @@ func (m *Managed) entry(i int, value any) {
 	}
 	var paths []fieldpath.Path
 	for path, err := range merge.FieldsV1Paths(data) {
+		var invalid *merge.FieldsV1Error
 		switch {
-		case err != nil:
-			m.report(codes.BadValue, at, "invalid value: "+err.Error(), readManaged)
+		case errors.As(err, &invalid):
+			message := "invalid value: " + invalid.Err.Error()
+			if where := invalid.Path.String(); where != "" && len(where) <= 256 {
+				message = "invalid value in " + where + ": " + invalid.Err.Error()
+			}
+			m.report(codes.BadValue, at, message, readManaged)
 			return
 		case !m.reserve(at, 16*len(path)):
 			return
