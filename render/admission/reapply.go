@@ -165,8 +165,8 @@ func isLive(object map[string]any) bool {
 	return uid != ""
 }
 
-// withoutDefaulted drops from the live state of an object the fields that defaulting would set again
-// anyway. The manager never applied them, so another apply leaves them alone.
+// withoutDefaulted drops from the live state of an object the fields that defaulting would set
+// again anyway. The manager never applied them, so another apply leaves them alone.
 func withoutDefaulted(live, now, created map[string]any) map[string]any {
 	applied := make(map[string]any, len(live))
 	for name, value := range live {

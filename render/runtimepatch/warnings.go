@@ -21,7 +21,8 @@ import (
 // that a patch omits and so removes. It also warns of each variable that refers to another one that
 // the merge put after it.
 //
-// The template is the base of the merge, and r its result; nil has no warnings. The caller sets the object of the findings.
+// The template is the base of the merge, and r its result; nil has no warnings. The caller sets the
+// object of the findings.
 func Warnings(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	if r == nil {
 		return nil

@@ -33,8 +33,8 @@ var attackLines = []string{
 	"render -f job.yaml -r rt.yaml --output-dir S --exit-code", "check -k top --git HEAD",
 }
 
-// attacks returns the repositories of testdata/attacks.txt, and those that need more than files. Each
-// is one of a class: others of the class are in the tests of the guards.
+// attacks returns the repositories of testdata/attacks.txt, and those that need more than files.
+// Each is one of a class: others of the class are in the tests of the guards.
 func attacks(t *testing.T) map[string]attack {
 	t.Helper()
 	const run = "touch SENTINEL"

@@ -13,7 +13,8 @@ import (
 //go:embed removed.txt
 var removed string
 
-// Removals yields the verbs and flags that are gone, such as "diff --live", and what to use instead.
+// Removals yields the verbs and flags that are gone, such as "diff --live", and what to use
+// instead.
 func Removals() iter.Seq2[string, string] {
 	return func(yield func(name, instead string) bool) {
 		for line := range strings.Lines(removed) {

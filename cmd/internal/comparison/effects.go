@@ -87,8 +87,8 @@ func askEffects(jobs []*JobDiff, isObserved bool, effect func(old, new *Job) Upd
 	}
 }
 
-// take takes an effect, and marks the changes that the update does not bring. An update that changes
-// no object has an effect only if the cluster rejects it.
+// take takes an effect, and marks the changes that the update does not bring. An update that
+// changes no object has an effect only if the cluster rejects it.
 func (j *JobDiff) take(e UpdateEffect) {
 	j.UpdateEffect = e
 	if len(j.Objects) == 0 {

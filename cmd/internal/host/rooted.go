@@ -5,8 +5,8 @@ import (
 )
 
 // Rooted returns a function that returns the path of a file from the root of its repository. That
-// is the repository of the working directory or, for a file outside of it, the repository that holds
-// the file. The function returns the name of standard input, and of a file in no repository,
+// is the repository of the working directory or, for a file outside of it, the repository that
+// holds the file. The function returns the name of standard input, and of a file in no repository,
 // unchanged.
 func Rooted() func(file string) string {
 	here, err := Files{}.Real(".")

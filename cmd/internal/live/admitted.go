@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Admitted lets the defaults of different images look alike in a live Job and the rendered one. Both
-// are results of [Plain].
+// Admitted lets the defaults of different images look alike in a live Job and the rendered one.
+// Both are results of [Plain].
 func Admitted(live, rendered metav1.Object) {
 	l, isJob := live.(*batchv1.Job)
 	if r, isToo := rendered.(*batchv1.Job); isJob && isToo {

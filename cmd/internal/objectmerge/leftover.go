@@ -134,8 +134,8 @@ type keeper struct {
 	path fieldpath.Path
 }
 
-// keep returns the managers that keep an item from being removed: those that own fields of it or, if
-// there are none, those that own only its keys.
+// keep returns the managers that keep an item from being removed: those that own fields of it or,
+// if there are none, those that own only its keys.
 func (k *keepers) keep(item fieldpath.Path) []keeper {
 	if k.within == nil {
 		k.read()

@@ -38,8 +38,8 @@ func CompleteManagers(p *host.Program, flags *workspace.Flags) cobra.CompletionF
 // ForceFlag is the flag of forced managers.
 const ForceFlag = "--force-manager"
 
-// UnknownManager returns a usage error for a forced manager without a patch. It returns nil after an
-// error in reading: the patch may stand in the unread part.
+// UnknownManager returns a usage error for a forced manager without a patch. It returns nil after
+// an error in reading: the patch may stand in the unread part.
 func UnknownManager(in *workspace.Input, names []string) error {
 	if err := in.UnknownManager(names); err != nil {
 		return exit.Usage(fmt.Errorf("%s: %w", ForceFlag, err))

@@ -150,8 +150,8 @@ func isInstruction(name string) bool {
 	})
 }
 
-// KeepInstructions gives the item the annotations of orchestrators that another one has, and returns
-// the names of those that differed.
+// KeepInstructions gives the item the annotations of orchestrators that another one has, and
+// returns the names of those that differed.
 func (i *Item) KeepInstructions(of *Item) (differed []string) {
 	now, before := i.Strings("annotations"), of.Strings("annotations")
 	names := slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(before))

@@ -316,7 +316,8 @@ func (d *Dir) named(err error) error {
 	return err
 }
 
-// replaces returns an error unless a file may take the place of what has its name: a file or a link.
+// replaces returns an error unless a file may take the place of what has its name: a file or a
+// link.
 func (d *Dir) replaces(name string, old fs.FileInfo) error {
 	if old.Mode().IsRegular() || old.Mode()&fs.ModeSymlink != 0 {
 		return nil

@@ -192,7 +192,8 @@ func (l *Locator) History(j Job, c merge.Claim) []merge.Claim {
 	return history
 }
 
-// asText returns a value as JSON without quotes: a variable of the environment has a number as text.
+// asText returns a value as JSON without quotes: a variable of the environment has a number as
+// text.
 func asText(value any) string {
 	text, _ := json.Marshal(value)
 	return strings.Trim(string(text), `"`)

@@ -74,8 +74,8 @@ func (all liveObjects) of(id fieldpath.Object) *liveObject {
 	return nil
 }
 
-// beside returns the live object as decoded JSON, reduced to what compares with the built object. It
-// drops the status, the managed fields, kubectl's record of its last apply, and every field that
+// beside returns the live object as decoded JSON, reduced to what compares with the built object.
+// It drops the status, the managed fields, kubectl's record of its last apply, and every field that
 // neither the build nor a manager sets. It spells quantities as the build does.
 func (o *liveObject) beside(built map[string]any) (map[string]any, error) {
 	text, err := json.Marshal(o.Object)

@@ -184,7 +184,8 @@ func (u *upgrade) attribute(ctx context.Context, before, after *version) {
 
 // render renders the TrainJobs that differ as a step does. It reads the inputs again if the release
 // decodes them otherwise than that of the last step.
-func (u *upgrade) render(ctx context.Context, s, last *step, all map[fieldpath.Object]*attribution) {
+func (u *upgrade) render(ctx context.Context, s, last *step,
+	all map[fieldpath.Object]*attribution) {
 	s.setOptions(u.flags, u.opts)
 	s.accepts = map[fieldpath.Object]bool{}
 	for id, a := range all {

@@ -13,8 +13,8 @@ import (
 )
 
 // overrides returns the change that rewrites a TrainJob of Trainer 2.1 for today's API: as the
-// patch of a manager. It leaves a TrainJob that it cannot rewrite, and the findings give the reason.
-// A finding also tells if the runtime is missing: then the two forms are not compared.
+// patch of a manager. It leaves a TrainJob that it cannot rewrite, and the findings give the
+// reason. A finding also tells if the runtime is missing: then the two forms are not compared.
 func (m *migration) overrides(d *manifest.Document) manifest.Rewriting {
 	unchanged := manifest.Rewriting{Document: d}
 	at := slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })

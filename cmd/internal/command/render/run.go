@@ -30,7 +30,8 @@ import (
 )
 
 // renderRun is one run of render. It renders and encodes on all cores, in order, and writes the
-// result only without errors. To save memory, nothing remains of a TrainJob but its encoded objects.
+// result only without errors. To save memory, nothing remains of a TrainJob but its encoded
+// objects.
 type renderRun struct {
 	p        *host.Program
 	flags    option.Render

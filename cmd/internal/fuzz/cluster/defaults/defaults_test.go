@@ -33,8 +33,8 @@ var (
 	seed  = flag.Uint64("seed", 1, "seed of the first object")
 )
 
-// TestPlain compares random Jobs with the same Jobs after Kubernetes' defaults and conversions: Plain
-// makes them equal.
+// TestPlain compares random Jobs with the same Jobs after Kubernetes' defaults and conversions:
+// Plain makes them equal.
 func TestPlain(t *testing.T) {
 	for i := range uint64(*cases) {
 		f := filler{rand.New(rand.NewPCG(*seed+i, 0))}
