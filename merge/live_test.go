@@ -349,10 +349,12 @@ func TestJSONPatch_Invalid(t *testing.T) {
 	}
 }
 
-// TestJSONPatch_Limits applies patches that reach a limit of the API server.
+// TestJSONPatch_Limits applies patches that reach a limit of the API server, and one that exceeds
+// it.
 func TestJSONPatch_Limits(t *testing.T) {
 	base := merge.Object{
-		"spec": merge.Object{"labels": merge.Object{"a": strings.Repeat("x", 1<<20-len(`""`))}}}
+		"spec": merge.Object{"labels": merge.Object{"a": strings.Repeat("x", 1<<20-len(`""`)),
+			"empty": ""}}}
 	copies := make([]merge.Operation, 3)
 	for i := range copies {
 		copies[i] = merge.Operation{Op: "copy", From: "/spec/labels/a",
@@ -366,6 +368,13 @@ func TestJSONPatch_Limits(t *testing.T) {
 			&base, []merge.Patch{{Manager: "a", Value: patch}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	copies = append(copies, merge.Operation{Op: "copy", From: "/spec/labels/empty",
+		Path: "/spec/labels/further"})
+	if _, err := webPlan().Apply(
+		&base, []merge.Patch{{Manager: "a", Value: copies}}); err == nil ||
+		!strings.Contains(err.Error(), "copies more than 3145728 bytes") {
+		t.Errorf("an empty string behind 3 MiB copied: %v", err)
 	}
 }
 

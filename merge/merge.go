@@ -77,8 +77,9 @@ type Result[T any] struct {
 // struct.
 //
 // The error is a [*PatchError], which names the manager and the field at which a patch cannot be
-// merged. There is then no result. If several patches cannot be merged, the error names the first.
-// It is an [*OptionError] for options that do not go together.
+// merged. There is then no result. If several patches cannot be merged, the error names the first
+// in the order of the merge: with First or Prefer, the winner is merged last. It is an
+// [*OptionError] for options that do not go together.
 func Strategic[T any](base *T, patches []Patch, options ...Option) (*Result[T], error) {
 	result := new(Result[T])
 	value, of := any(base), reflect.TypeFor[T]()

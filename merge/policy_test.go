@@ -292,6 +292,46 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// TestPrecedence_SeveralPatches: a precedence orders managers. The patches of one manager stay in
+// their order, so the last of them wins over the others, and an error names the first that cannot
+// be merged in that order.
+func TestPrecedence_SeveralPatches(t *testing.T) {
+	for _, c := range []struct {
+		managers, fails string // of the patches in their order, and of those that cannot be merged
+		option          merge.Option
+		want            string
+	}{
+		{"a b a", "", merge.First(), "a2"},
+		{"b a b a", "", merge.First(), "b2"},
+		{"a b c", "", merge.First(), "a0"},
+		{"a b a", "", merge.Prefer("b"), "b1"},
+		{"b a b a", "", merge.Prefer("b", "a"), "b2"},
+		{"a b c a b c", "", merge.Prefer("a", "c"), "a3"},
+		{"c c c c c c c c c c c c a b", "", merge.Prefer("b", "c"), "b13"},
+		{"c c c c c c c c c c c c c a", "", merge.Prefer("c"), "c12"},
+		{"a b", "a b", merge.KeepOrder(), "patch of manager/a"},
+		{"a b", "a b", merge.First(), "patch of manager/b"},
+		{"a b", "a b", merge.Prefer("b"), "patch of manager/a"},
+	} {
+		var patches []merge.Patch
+		for i, name := range strings.Fields(c.managers) {
+			patch := merge.Object{"text": fmt.Sprint(name, i)}
+			if strings.Contains(c.fails, name) {
+				patch["text"] = int64(i)
+			}
+			patches = append(patches, merge.Patch{Manager: name, Value: patch})
+		}
+		result, err := merge.Strategic[written](nil, patches, c.option)
+		if c.fails != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%s: error %v, want %s", c.managers, err, c.want)
+			}
+		} else if err != nil || result.Value.Text != c.want {
+			t.Errorf("%s: %v, %v, want %s", c.managers, result, err, c.want)
+		}
+	}
+}
+
 // TestFind_Policies: the conflicts do not depend on a policy, and a policy hides none. The owners
 // of a field tell its value.
 func TestFind_Policies(t *testing.T) {
