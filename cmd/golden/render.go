@@ -12,9 +12,10 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
+	"github.com/trainweld/trainweld/cmd/internal/output"
 	"github.com/trainweld/trainweld/cmd/internal/outputname"
 	"github.com/trainweld/trainweld/cmd/internal/owned"
-	"github.com/trainweld/trainweld/cmd/internal/ports"
+	"github.com/trainweld/trainweld/cmd/internal/pipeline"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -22,8 +23,6 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/manifest"
-	"github.com/trainweld/trainweld/render/release"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // renderedObject is one rendered object and its owners.
@@ -110,36 +109,38 @@ func (in *caseInput) renderJob(j workspace.Job) ([]renderedObject, finding.List)
 		}
 		return nil, found
 	}
-	opts := in.jobSet
-	opts.Release = j.Release()
-	// The error repeats the findings.
-	out, _ := render.JobSet(
-		render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j),
-			Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
-	found = append(append(found, in.ReleaseFindings(j, opts.OnConflict)...), out.Findings...)
-	if out.JobSet == nil || found.Err() != nil {
+	ofJob, made := pipeline.TrainJob(in.Input, j, in.jobSet)
+	if found = append(found, ofJob...); made.JobSet == nil || found.Err() != nil {
 		return nil, found
 	}
-	place := func(c merge.Claim) merge.Claim { return in.Claim(j, c) }
-	if in.opts.To == "jobset" {
-		objects := []renderedObject{
-			{out.JobSet, func() (*diff.Owners, error) {
-				return diff.OwnersOf(out.History), nil
-			}, place}}
-		for _, companion := range out.Companions {
-			layer, _ := owned.Companion(spec, companion)
-			objects = append(objects, renderedObject{companion, func() (*diff.Owners, error) {
-				return diff.OwnedBy(merge.Claim{Owner: layer}), nil
-			}, place})
+	objects, owners := output.Each(made.Objects()), func(object any) (*diff.Owners, error) {
+		if object == any(made.JobSet) {
+			return diff.OwnersOf(made.History), nil
 		}
-		return objects, found
+		layer, _ := owned.Companion(spec, object.(runtime.Object))
+		return diff.OwnedBy(merge.Claim{Owner: layer}), nil
 	}
-	before := out.JobSet.Spec.DeepCopy()
-	ports.Spell(out.JobSet, spec)
-	out.History.Within(fieldpath.Fields("spec")).Record(runtimepatch.DefaultLayer, *before,
-		out.JobSet.Spec, nil)
-	objects, more := in.children(out, opts.Release, place)
-	return objects, append(found, more...)
+	if in.opts.To != "jobset" {
+		opts := in.opts.Pods()
+		opts.Release = j.Release()
+		family := pipeline.Children(made.History, made.JobSet, made.Companions, in.opts.Render, opts)
+		found, objects = append(found, family.Findings...), family.Objects
+		opts.Companions = made.Companions
+		owners = owned.Children(made.JobSet, made.History, opts.JobsOptions)
+	}
+	var all []renderedObject
+	if objects == nil {
+		return nil, found
+	}
+	for object, err := range objects {
+		if err != nil {
+			return nil, append(found, noChildren(made.JobSet, err))
+		}
+		all = append(all, renderedObject{object,
+			func() (*diff.Owners, error) { return owners(object) },
+			func(c merge.Claim) merge.Claim { return in.Claim(j, c) }})
+	}
+	return all, found
 }
 
 // foundAbove returns the findings in files above that concern a case. They are those on its
@@ -156,58 +157,6 @@ func (in *caseInput) foundAbove(runtime fieldpath.Object, missing bool) finding.
 	return found
 }
 
-// children returns the Jobs with the Service and the claims, or the Pods.
-func (in *caseInput) children(out *render.Objects, r *release.Release,
-	place func(merge.Claim) merge.Claim) ([]renderedObject, finding.List) {
-	opts := in.opts.Pods()
-	opts.Release, opts.Companions = r, out.Companions
-	made, err := render.Jobs(out.JobSet, opts.JobsOptions)
-	if err != nil {
-		return nil, made.Findings // a TrainJob without a name never gets here
-	}
-	owners := owned.Children(out.JobSet, out.History, opts.JobsOptions)
-	var objects []renderedObject
-	add := func(child any) {
-		objects = append(objects, renderedObject{child, func() (*diff.Owners, error) {
-			return owners(child)
-		}, place})
-	}
-	if in.opts.To == "jobs" {
-		for _, child := range made.Jobs {
-			add(child.Job)
-		}
-		if made.Service != nil {
-			add(made.Service)
-		}
-		for _, claim := range made.Claims {
-			add(claim)
-		}
-		if !opts.Stored || !render.HasEphemeralVolumes(out.JobSet) {
-			return objects, made.Findings
-		}
-	}
-	count, err := render.CountPods(out.JobSet, opts)
-	if err != nil {
-		return nil, append(made.Findings, noChildren(out.JobSet, err))
-	}
-	if found := render.TooManyPods(out.JobSet, out.History, count, render.MaxPods); found != nil {
-		return nil, append(made.Findings, found...)
-	}
-	for pod, err := range render.Pods(out.JobSet, opts) {
-		if err != nil {
-			return nil, append(made.Findings, noChildren(out.JobSet, err))
-		}
-		if in.opts.To == "pods" {
-			add(pod)
-			continue
-		}
-		for _, claim := range render.EphemeralClaims(pod, randomSuffix) {
-			add(claim)
-		}
-	}
-	return objects, made.Findings
-}
-
 // noChildren returns the finding on a JobSet whose Jobs and Pods cannot be made.
 func noChildren(js *jobset.JobSet, err error) finding.Finding {
 	return finding.Finding{
@@ -217,10 +166,6 @@ func noChildren(js *jobset.JobSet, err error) finding.Finding {
 		Remedy:  finding.Remedy{Text: "fix the job and the index of options.yaml"},
 	}
 }
-
-// randomSuffix replaces the end of a Pod's name, which only a cluster knows, as in trainweld
-// render.
-const randomSuffix = "RAND"
 
 // objectKeyOf returns the kind and the name of an object, or the prefix of its name.
 func objectKeyOf(value any) objectKey {

@@ -23,14 +23,14 @@ var rooms = []string{
 	"cmd/internal/exit", "cmd/internal/process", "cmd/internal/host", "cmd/internal/parallel",
 	"cmd/internal/page", "cmd/internal/report", "cmd/internal/commandline",
 	"cmd/internal/origins", "cmd/internal/workspace", "cmd/internal/build", "cmd/internal/revision", "cmd/internal/option",
-	"cmd/internal/output", "cmd/internal/pipeline", "cmd/internal/objectmerge",
+	"cmd/internal/output", "cmd/internal/pipeline", "cmd/internal/podgroups", "cmd/internal/objectmerge",
 	"cmd/internal/blameview", "cmd/internal/live", "cmd/internal/comparison",
 	"cmd/internal/resourcelist",
 }
 
 // TestRooms holds that imports point one way: rooms, commands, this package, the program. No
-// command imports another, and the library imports none of them, except that a golden case is a
-// workspace with the options of render.
+// command imports another, and the library imports none of them, except that a golden case is
+// rendered as the command render does.
 func TestRooms(t *testing.T) {
 	const commands, program = "cmd/internal/command/", "cmd/trainweld"
 	seen := 0
@@ -43,9 +43,10 @@ func TestRooms(t *testing.T) {
 			switch usedRank := slices.Index(rooms, used); {
 			case usedRank >= 0 && rank >= 0 && usedRank > rank:
 				t.Errorf("%s imports %s, which comes after it", name, used)
-			// its cases are workspaces of a bounded tree, with options of render
+			// its cases are workspaces of a bounded tree, rendered with options of render
 			case name == "cmd/golden" && slices.Contains([]string{"cmd/internal/workspace",
-				"cmd/internal/host", "cmd/internal/option"}, used):
+				"cmd/internal/host", "cmd/internal/option", "cmd/internal/output",
+				"cmd/internal/pipeline"}, used):
 			case usedRank >= 0 && rank < 0 && name != "cmd/internal/cli" &&
 				!strings.HasPrefix(name, commands):
 				t.Errorf("%s imports %s; only commands may", name, used)

@@ -5,8 +5,6 @@ package pipeline
 
 import (
 	"cmp"
-	"context"
-	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,8 +16,6 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
@@ -88,31 +84,6 @@ func Reordered(in *workspace.Input, j workspace.Job, opts render.Options, js,
 	}
 	opts.Release = cmp.Or(opts.Release, j.Release())
 	return render.Reordered(input, opts, js, existing)
-}
-
-// PodGroups returns the findings on the PodGroups of a rendered TrainJob that their definitions
-// reject. The controller then makes no object.
-func PodGroups(in *workspace.Input, j workspace.Job, opts render.Options, made Made,
-	found finding.List) finding.List {
-	if made.JobSet == nil || found.Err() != nil {
-		return nil
-	}
-	origin := func(path fieldpath.Path) merge.Claim {
-		for at, claims := range made.History.All() {
-			if slices.Equal(at, path) {
-				return claims[len(claims)-1]
-			}
-		}
-		return merge.Claim{}
-	}
-	rejected := admission.PodGroups(context.Background(), cmp.Or(opts.Release, j.Release()),
-		j.TrainJob, made.Companions, origin)
-	if found.Of(codes.ManagedByOther) != nil {
-		for i := range rejected {
-			rejected[i].Severity = finding.Warning
-		}
-	}
-	return in.Locate(j, rejected)
 }
 
 // inputOf returns the input of rendering a TrainJob. Without a runtime, it returns the findings on

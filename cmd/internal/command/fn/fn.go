@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/output"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/podgroups"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -249,7 +250,7 @@ func (f *function) run() []*resourcelist.Item {
 		renamed.updateReference(j, f.in)
 		podOpts.Release = j.Release()
 		found, out := pipeline.TrainJob(f.in, j, opts)
-		found = append(found, pipeline.PodGroups(f.in, j, opts, out, found)...)
+		found = append(found, podgroups.Rejected(f.in, j, opts, out, found)...)
 		if flags.For == option.ForApply && out.JobSet != nil {
 			found = pipeline.ForApply(f.in, j, out, found, false)
 		}

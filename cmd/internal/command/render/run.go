@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/outputname"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/pipeline"
+	"github.com/trainweld/trainweld/cmd/internal/podgroups"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -265,7 +266,7 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 		images := render.Images(out.JobSet, out.History)
 		found = append(found, r.in.Locate(j, images)...)
 	}
-	found = append(found, pipeline.PodGroups(r.in, j, r.opts, out, found)...)
+	found = append(found, podgroups.Rejected(r.in, j, r.opts, out, found)...)
 	if r.flags.For == option.ForApply && out.JobSet != nil {
 		found = pipeline.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
