@@ -129,14 +129,23 @@ func (c *checker) validate() bool {
 		return false
 	}
 	if !c.in.IsAccepted && c.in.Runtime.findings.Err() != nil {
-		c.report(codes.RuntimeRejected, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
-			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it",
-				c.in.Runtime.id), "fix the runtime, or reference another one")
+		c.Add(RejectedRuntime(c.job.id, c.in.Runtime.id))
 	}
 	if c.merge(); c.merged != nil {
 		c.webhook()
 	}
 	return true
+}
+
+// RejectedRuntime returns the finding on a TrainJob whose runtime the cluster rejects.
+func RejectedRuntime(job, runtime fieldpath.Object) finding.Finding {
+	return finding.Finding{
+		Code: codes.RuntimeRejected, Severity: finding.Error, Object: job,
+		Path: fieldpath.Fields("spec", "runtimeRef"),
+		Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it",
+			runtime),
+		Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},
+	}
 }
 
 // make applies the controllers.

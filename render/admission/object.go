@@ -22,7 +22,6 @@ import (
 	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apimachinery "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -65,7 +64,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		})
 		o.fields["apiVersion"] = d.apiVersion
 	}
-	metadata, unknown, err := o.decodeMetadata()
+	metadata, unknown, err := o.storedMetadata()
 	if err != nil {
 		o.undecodable = true
 		found.reject(codes.WrongType, o.id, fieldpath.Fields("metadata"),
@@ -74,22 +73,8 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		return o
 	}
 	if metadata != nil {
-		// The API server takes the namespace from the request, and drops it for a cluster-scoped
-		// kind.
-		metadata.Namespace = o.id.Namespace
-		// The API server maintains these fields and ignores them in a request.
-		metadata.Generation, metadata.ManagedFields = 0, nil
-		metadata.DeletionTimestamp, metadata.DeletionGracePeriodSeconds = nil, nil
-		if metadata.Name == "" && metadata.GenerateName != "" {
-			metadata.Name = generatedName(metadata.GenerateName)
-			found.Add(finding.Finding{
-				Code: codes.NoName, Severity: finding.Error, Object: o.id,
-				Path: fieldpath.Fields("metadata", "name"),
-				Message: "metadata.generateName gives a different name on every create; " +
-					"dependent objects cannot be rendered",
-				Remedy: finding.Remedy{Do: finding.SetValue, Text: "set metadata.name"},
-			})
-		}
+		o.fields["metadata"] = metadata
+		o.generateName(metadata, found)
 	}
 	if !isFilled {
 		unknown = append(
@@ -103,11 +88,6 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, d.schema)
 		if err := structuralobjectmeta.Coerce(nil, o.fields, d.schema, false, false); err != nil {
 			found.Add(o.schemaFinding(err))
-		}
-	}
-	if metadata != nil {
-		if err := structuralobjectmeta.SetObjectMeta(o.fields, metadata); err != nil {
-			o.undecodable = true
 		}
 	}
 	if !isFilled {
@@ -133,17 +113,6 @@ func Stored(r *release.Release, fields map[string]any, namespace string) (map[st
 	}
 	o := d.decode(fields, namespace, found)
 	return o.fields, !o.undecodable
-}
-
-// decodeMetadata returns the metadata, or nil for an object without metadata, and the paths of
-// unknown fields.
-func (o *object) decodeMetadata() (metadata *metav1.ObjectMeta, unknown []string, err error) {
-	if metadata = new(metav1.ObjectMeta); tree.Decode(o.fields["metadata"], metadata) {
-		return metadata, nil, nil
-	}
-	metadata, _, unknown, err = structuralobjectmeta.GetObjectMetaWithOptions(
-		o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
-	return metadata, unknown, err
 }
 
 // unknownField returns the finding on a field that the definition lacks. If the caller named a
@@ -191,13 +160,6 @@ func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 
 // definedFields are the fields of all releases, for messages.
 var definedFields release.Definitions
-
-// generatedName returns a name like the names that an API server generates before all other checks
-// (apiserver v0.36.3 pkg/storage/names).
-func generatedName(prefix string) string {
-	const longest, suffix = 63, "xxxxx"
-	return prefix[:min(len(prefix), longest-len(suffix))] + suffix
-}
 
 // as decodes the object into a value of its Go type, as controllers and webhooks do.
 func (o *object) as(into any) error {

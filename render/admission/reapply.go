@@ -259,22 +259,21 @@ func frozen(old, new *jobset.JobSet) []fieldpath.Path {
 }
 
 // update returns the API server's errors on a new state of a stored JobSet, and the changed
-// immutable fields. It drops an error on a null that belongs to such a change.
+// immutable fields. Such a change explains an error on the null that it leaves.
 func (o *object) update(ctx context.Context, stored *object) (finding.List, []fieldpath.Path) {
-	found := &findings{}
-	o.validate(ctx, stored, found)
+	var changed []fieldpath.Path
 	var old, new jobset.JobSet
-	if stored.as(&old) != nil || o.as(&new) != nil {
-		return found.List(), nil
+	if stored.as(&old) == nil && o.as(&new) == nil {
+		changed = frozen(&old, &new)
 	}
-	changed := frozen(&old, &new)
-	rejected := slices.DeleteFunc(found.List(), func(f finding.Finding) bool {
+	found := &findings{*codes.NewReport(nil, func(f finding.Finding) bool {
 		return f.Code == codes.WrongType &&
 			slices.ContainsFunc(changed, func(path fieldpath.Path) bool {
 				return path.HasPrefix(f.Path)
 			})
-	})
-	return rejected, slices.DeleteFunc(changed, func(path fieldpath.Path) bool {
+	})}
+	o.validate(ctx, stored, found)
+	return found.List(), slices.DeleteFunc(changed, func(path fieldpath.Path) bool {
 		return found.HasError(o.id, path, codes.Immutable)
 	})
 }

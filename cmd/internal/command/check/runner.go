@@ -271,15 +271,8 @@ func (j *runner) trainJob(ctx context.Context, d *manifest.Document) finding.Lis
 			j.lacking.Store(render.RuntimeOf(job.TrainJob).Name, true)
 		}
 	case in.Runtime == nil || admitted.Document.Broken:
-		if found.Of(codes.RuntimeRejected) == nil {
-			found = append(found, finding.Finding{
-				Code: codes.RuntimeRejected, Severity: finding.Error,
-				Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
-				Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it",
-					render.RuntimeOf(job.TrainJob)),
-				Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},
-			})
-		}
+		found = append(found, admission.RejectedRuntime(render.ObjectOf(job.TrainJob),
+			render.RuntimeOf(job.TrainJob)))
 	}
 	further := d.Report()
 	further.Add(j.in.Locate(job, found)...)
