@@ -20,10 +20,10 @@ import (
 	"unicode/utf8"
 )
 
-// String makes text safe for a terminal and for a line of a log. It writes control characters,
-// invisible ones, line ends and characters that change the writing direction as Go escapes. It
-// writes invalid UTF-8 as U+FFFD. It breaks the marks that workflow runners recognize anywhere in a
-// line.
+// String makes text safe for a terminal and for a line of a log. It writes each character that
+// [Shows] rejects as a Go escape, such as line ends and characters that change the writing
+// direction. It writes invalid UTF-8 as U+FFFD. It breaks the marks that workflow runners recognize
+// anywhere in a line.
 func String(text string) string {
 	if !isPrintable(text) {
 		var b strings.Builder
@@ -116,8 +116,12 @@ func isPrintable(text string) bool {
 	}) < 0
 }
 
-// Shows reports whether a character may be written unchanged.
-func Shows(r rune) bool { return unicode.IsGraphic(r) }
+// Shows reports whether a character may be written unchanged. It rejects what Unicode does not count
+// as graphic, and letters without a form, such as the Hangul filler: two names that differ in one
+// look the same. Spaces of any width, and marks that belong to the character before, are shown.
+func Shows(r rune) bool {
+	return unicode.IsGraphic(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+}
 
 func escape(r rune) string {
 	switch {

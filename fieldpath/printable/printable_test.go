@@ -13,8 +13,9 @@ import (
 func TestString(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain é 日本": "plain é 日本", "a\nb\tc\r": `a\nb\tc\r`, "\x1b[31m": `\x1b[31m`,
-		"\u202e\u2028": `\u202e\u2028`,
-		"\U000e0001":   `\U000e0001`, "\uffff": `\uffff`, "a\xffb": "a\ufffdb",
+		"\u202e\u2028": `\u202e\u2028`, "a\u3164\u115f\u034f\u00ad": `a\u3164\u115f\u034f\xad`,
+		"❤️\u00a0e\u0301": "❤️\u00a0e\u0301",
+		"\U000e0001":      `\U000e0001`, "\uffff": `\uffff`, "a\xffb": "a\ufffdb",
 		"##[error]": `#\x23[error]`, "::error::x": "::error::x",
 	} {
 		if got := printable.String(text); got != want {
