@@ -11,10 +11,15 @@
 //
 // # Kinds of conflicts
 //
-// In an Overlap, the order of the patches decides the outcome: Find reports no overlap if and only
-// if all orders of the patches give the same result. The order inside list-maps and sets does not
-// count. Mostly two managers set one field to different values, or one manager's null empties a
-// field that another sets in part.
+// In an Overlap, the order of the managers decides the outcome: Find reports no overlap if and only
+// if all orders of the managers give the same result. In such an order, the patches of one manager
+// follow each other. The order inside list-maps and sets does not count. Mostly two managers set
+// one field to different values, or one manager's null empties a field that another sets in part.
+//
+// Find does not try all orders: [merge.History.Disputes] lists those that it tries. Where a patch
+// acts on others, for example by a directive, only tests with random patches show that they
+// suffice. In a merge into a live object, an overlap is a field that a patch takes from another
+// owner, as an API server reports it for an apply without force.
 //
 // In a Union, two managers claim different members of one union. The merge keeps both in any order,
 // and the cluster then rejects the object.
@@ -66,7 +71,7 @@ func (k Kind) String() string {
 
 // Conflict is one disagreement between managers.
 type Conflict struct {
-	// Kind states whether the order of the patches decides.
+	// Kind states whether the order of the managers decides.
 	Kind Kind
 	// Path is the contested field of the template, or the object that holds the union.
 	Path fieldpath.Path

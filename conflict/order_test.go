@@ -12,15 +12,16 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestFind_Orders merges patches in every order. An overlap is reported if and only if two orders
-// give different values, or one cannot be merged. The order inside list-maps and sets does not
-// count. A patch with a directive, with several items of one key or without one, or with a null in
-// free data may act on another one where it claims nothing.
+// TestFind_Orders merges patches in every order of their managers. An overlap is reported if and
+// only if two orders give different values, or one cannot be merged. The order inside list-maps and
+// sets does not count. A patch with a directive, with several items of one key or without one, or
+// with a null in free data may act on another one where it claims nothing. Each patch has a manager
+// of its own unless the case names them.
 func TestFind_Orders(t *testing.T) {
 	for _, tc := range casefile.Table[struct {
-		Name, Base string
-		Patches    []string
-		Want       string // the fields that managers overlap on
+		Name, Base, Managers string
+		Patches              []string
+		Want                 string // the fields that managers overlap on
 	}](t, "testdata/orders.yaml") {
 		rules := merge.Rules(schema.Rules{AllowDuplicateKeys: true})
 		var base podLike
@@ -28,6 +29,9 @@ func TestFind_Orders(t *testing.T) {
 			t.Fatal(err)
 		}
 		patches := objectPatches(t, tc.Patches...)
+		for i, name := range strings.Fields(tc.Managers) {
+			patches[i].Manager = name
+		}
 		given, err := merge.Strategic(&base, patches, rules)
 		if err != nil {
 			t.Fatal(err)
@@ -54,15 +58,28 @@ func TestFind_Orders(t *testing.T) {
 	}
 }
 
-// everyOrder calls try with every order of the patches.
+// everyOrder calls try with every order of the managers. The patches of one follow each other.
 func everyOrder(patches []merge.Patch, try func([]merge.Patch)) {
 	var place func(order, left []merge.Patch)
 	place = func(order, left []merge.Patch) {
 		if len(left) == 0 {
 			try(order)
 		}
-		for i := range left {
-			place(append(slices.Clone(order), left[i]), slices.Delete(slices.Clone(left), i, i+1))
+		tried := map[string]bool{}
+		for _, first := range left {
+			if tried[first.Manager] {
+				continue
+			}
+			tried[first.Manager] = true
+			longer, others := slices.Clone(order), []merge.Patch(nil)
+			for _, p := range left {
+				if p.Manager == first.Manager {
+					longer = append(longer, p)
+				} else {
+					others = append(others, p)
+				}
+			}
+			place(longer, others)
 		}
 	}
 	place(nil, patches)
