@@ -353,8 +353,8 @@ func TestJSONPatch_Invalid(t *testing.T) {
 // it.
 func TestJSONPatch_Limits(t *testing.T) {
 	base := merge.Object{
-		"spec": merge.Object{"labels": merge.Object{"a": strings.Repeat("x", 1<<20-len(`""`)),
-			"empty": ""}}}
+		"spec": merge.Object{"replicas": int64(1),
+			"labels": merge.Object{"a": strings.Repeat("x", 1<<20-len(`""`))}}}
 	copies := make([]merge.Operation, 3)
 	for i := range copies {
 		copies[i] = merge.Operation{Op: "copy", From: "/spec/labels/a",
@@ -369,12 +369,12 @@ func TestJSONPatch_Limits(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	copies = append(copies, merge.Operation{Op: "copy", From: "/spec/labels/empty",
-		Path: "/spec/labels/further"})
+	copies = append(copies, merge.Operation{Op: "copy", From: "/spec/replicas",
+		Path: "/spec/replicas"})
 	if _, err := webPlan().Apply(
 		&base, []merge.Patch{{Manager: "a", Value: copies}}); err == nil ||
 		!strings.Contains(err.Error(), "copies more than 3145728 bytes") {
-		t.Errorf("an empty string behind 3 MiB copied: %v", err)
+		t.Errorf("one more byte copied: %v", err)
 	}
 }
 

@@ -26,7 +26,7 @@ func written(t *testing.T, d page.Document, body *page.Body) string {
 }
 
 // TestWrite_Policy holds that the policy of a page allows exactly the styles and the script that it
-// has.
+// has. The script has at most 150 lines, so that people can read it.
 func TestWrite_Policy(t *testing.T) {
 	var layers page.Layers
 	var body page.Body
@@ -48,6 +48,9 @@ func TestWrite_Policy(t *testing.T) {
 		script := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindAllStringSubmatch(text, -1)
 		if len(script) != 1 {
 			t.Fatalf("%s: %d scripts, want 1", name, len(script))
+		}
+		if lines := strings.Count(script[0][1], "\n"); lines > 150 {
+			t.Errorf("%s: the script has %d lines, want at most 150", name, lines)
 		}
 		want += "; script-src " + hash(script[0][1]) + "; base-uri 'none'; form-action 'none'"
 		if policy[1] != want {

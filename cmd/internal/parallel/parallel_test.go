@@ -1,7 +1,10 @@
 package parallel
 
 import (
+	"fmt"
 	"runtime"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -28,6 +31,53 @@ func TestOrdered(t *testing.T) {
 		})
 		if next != int64(n) {
 			t.Errorf("%d results of %d", next, n)
+		}
+	}
+}
+
+// TestMapInOrder_Panic panics in one piece of work. The caller gets the panic with the stack of the
+// work, behind the results before it and before the others.
+func TestMapInOrder_Panic(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // one worker runs in the caller
+	taken := 0
+	defer func() {
+		text := fmt.Sprint(recover())
+		if !strings.HasPrefix(text, "piece 5\n") || !strings.Contains(text, "failingWork") ||
+			taken != 5 {
+			t.Errorf("after %d results: %s", taken, text)
+		}
+	}()
+	Ordered(20, failingWork, func(int, int) { taken++ })
+}
+
+func failingWork(i int) int {
+	if i == 5 {
+		panic(fmt.Sprint("piece ", i))
+	}
+	return i
+}
+
+// TestOnce makes the value of each key once, however many callers ask for it at once.
+func TestOnce(t *testing.T) {
+	var once Once[int, string]
+	var made [3]atomic.Int32
+	var all sync.WaitGroup
+	for i := range 60 {
+		all.Go(func() {
+			got := once.Of(i%3, func() string {
+				runtime.Gosched() // so that others ask meanwhile
+				made[i%3].Add(1)
+				return fmt.Sprint(i % 3)
+			})
+			if got != fmt.Sprint(i%3) {
+				t.Errorf("the value of %d is %s", i%3, got)
+			}
+		})
+	}
+	all.Wait()
+	for key := range made {
+		if n := made[key].Load(); n != 1 {
+			t.Errorf("the value of %d is made %d times", key, n)
 		}
 	}
 }

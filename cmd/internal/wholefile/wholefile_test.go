@@ -170,14 +170,15 @@ func TestIsName(t *testing.T) {
 }
 
 // TestDir reads, compares and changes files of one directory: it keeps permissions, replaces links,
-// and follows none.
+// and follows none. Another hard link of a changed file keeps the old content.
 func TestDir(t *testing.T) {
 	work := t.TempDir()
 	dir, outside := filepath.Join(work, "dir"), filepath.Join(work, "outside")
 	if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(outside, []byte("outside"), 0o666),
 		os.WriteFile(filepath.Join(dir, "run"), []byte("old"), 0o666),
 		os.Chmod(filepath.Join(dir, "run"), 0o777),
-		os.Mkdir(filepath.Join(dir, "folder"), 0o777)); err != nil {
+		os.Mkdir(filepath.Join(dir, "folder"), 0o777),
+		os.Link(filepath.Join(dir, "run"), filepath.Join(work, "run-too"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"link", "gone"} {
@@ -216,7 +217,8 @@ func TestDir(t *testing.T) {
 		d.Close()); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"outside": "outside", "dir": "d---------", "dir/run": "run",
+	want := map[string]string{"outside": "outside", "run-too": "old", "dir": "d---------",
+		"dir/run": "run",
 		"dir/new": "new", "dir/empty": "", "dir/link": "outside", "dir/gone": "L---------",
 		"dir/folder": "d---------"}
 	if diff := cmp.Diff(want, tree(t, work)); diff != "" {
