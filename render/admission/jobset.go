@@ -49,21 +49,6 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 	return js
 }
 
-// hasNull reports whether a decoded JSON value has a null.
-func hasNull(value any) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		for _, field := range v {
-			if hasNull(field) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, hasNull)
-	}
-	return value == nil
-}
-
 // claimAsPrinted returns the path of a JobSet field as the webhook prints it. It differs for the
 // names of claims.
 func claimAsPrinted(path fieldpath.Path) fieldpath.Path {

@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"slices"
+
 	structuralobjectmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -68,6 +70,21 @@ func isPlain(metadata any) bool {
 		}
 	}
 	return true
+}
+
+// hasNull reports whether a decoded JSON value has a null.
+func hasNull(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, field := range v {
+			if hasNull(field) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasNull)
+	}
+	return value == nil
 }
 
 // withoutEmpty returns metadata without empty texts, maps and lists.
