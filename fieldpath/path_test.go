@@ -127,6 +127,10 @@ func TestPathAppendSharesNothing(t *testing.T) {
 		fieldpath.Field("x")).String() != ".spec.x" || full.String() != ".spec.a" {
 		t.Errorf("appending wrote into the path that it was cut from: %v", full)
 	}
+	copied := base.Append()
+	if base[0] = fieldpath.Field("other"); copied.String() != ".spec" {
+		t.Errorf("a copy changed with its original: %v", copied)
+	}
 }
 
 // patchPath is the path of a manager's entry in a list.

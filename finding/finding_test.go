@@ -92,13 +92,19 @@ func TestFindingsSort(t *testing.T) {
 			Path: fieldpath.Fields("a"), Code: "1", Message: "second"},
 		{Code: "0"},
 	}
+	want := "01first1second23456"
+	for i := range 20 { // enough for a sort that is not stable
+		findings = append(findings,
+			finding.Finding{Position: at("c", 1, 1), Code: "7", Message: string(rune('a' + i))})
+		want += "7" + string(rune('a'+i))
+	}
 	findings.Sort()
 	got := ""
 	for _, f := range findings {
 		got += string(f.Code) + f.Message
 	}
-	if got != "01first1second23456" {
-		t.Error(got)
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -139,9 +139,9 @@ func (of runner) run(t *testing.T, c *Case) {
 }
 
 // Update writes the changes of a result below the searched folder, so that want has the rendered
-// files. An error before all new files are complete leaves everything as it was. It does not touch
-// unchanged files, or files of other cases. A killed run may have changed some files, each one
-// completely.
+// files. It does not touch unchanged files, or files of other cases. Each file is whole at every
+// moment. An error, or the end of the program, may come between two files; an error names the files
+// that were changed before it.
 //
 // It follows no links below the folder. It replaces a link in the place of a file. A link in the
 // place of want is an error.

@@ -37,7 +37,7 @@
 // including its expanded aliases. That is the limit of an API server for a request. A List may be
 // larger, as JSON or with items on lines of their own. Then each item has the limit. Values may
 // nest 1000 levels deep. Input must be text. A file may have 20,000 findings and 100,000 objects.
-// Beyond these, a last finding reports that the rest was not read.
+// Beyond these, one more finding reports that the rest was not read.
 //
 // The package does not access the machine: callers pass readers and file systems.
 //

@@ -39,16 +39,24 @@ func TestConcurrently(t *testing.T) {
 			}
 		}
 	}
-	both := make(chan bool)
-	if err := concurrently(2, func(i int) error {
-		if i == 0 {
-			<-both
-		} else {
-			close(both)
+	for early := range 2 { // both run at once, and each may fail before the other
+		begun, told := make(chan bool), make(chan bool)
+		err := concurrently(2, func(i int) error {
+			if i == early {
+				<-begun
+			} else {
+				close(begun)
+				<-told
+			}
+			return fmt.Errorf("piece %d", i)
+		}, func(done int) {
+			if done == 1 {
+				close(told)
+			}
+		})
+		if err == nil || err.Error() != "piece 0" {
+			t.Errorf("piece %d fails before the other: %v, want piece 0", early, err)
 		}
-		return nil
-	}, func(int) {}); err != nil {
-		t.Error(err)
 	}
 	count := atomic.Int32{}
 	err := concurrently(1000, func(int) error {
