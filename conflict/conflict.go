@@ -11,14 +11,15 @@
 //
 // # Kinds of conflicts
 //
-// In an Overlap, the order of the managers decides the outcome: Find reports no overlap if and only
-// if all orders of the managers give the same result. In such an order, the patches of one manager
-// follow each other. The order inside list-maps and sets does not count. Mostly two managers set
-// one field to different values, or one manager's null empties a field that another sets in part.
+// In an Overlap, the order of the managers decides the outcome. If each manager has one patch, Find
+// reports no overlap if and only if all orders of the patches give the same result. The order
+// inside list-maps and sets does not count. Mostly two managers set one field to different values,
+// or one manager's null empties a field that another sets in part.
 //
 // Find does not try all orders: [merge.History.Disputes] lists those that it tries. Where a patch
 // acts on others, for example by a directive, only tests with random patches show that they
-// suffice. In a merge into a live object, an overlap is a field that a patch takes from another
+// suffice. Of a manager with several patches, Find tries no order that separates them, and may miss
+// an overlap. In a merge into a live object, an overlap is a field that a patch takes from another
 // owner, as an API server reports it for an apply without force.
 //
 // In a Union, two managers claim different members of one union. The merge keeps both in any order,

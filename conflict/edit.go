@@ -169,7 +169,7 @@ func (p *edited) removeInItems(parent merge.Object, list place, winner any,
 	name, _ := path[0].Name()
 	items, _ := parent[name].([]any)
 	if len(path) == 2 {
-		left := slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+		left := slices.DeleteFunc(items, func(item any) bool {
 			return keyOf(item, key) == text
 		})
 		parent[name] = left

@@ -15,7 +15,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestForce_Object holds the remaining patches and decisions for patches that are objects.
+// TestForce_Object holds the remaining patches and decisions for patches that are objects, or every
+// other one a pointer to one.
 func TestForce_Object(t *testing.T) {
 	for _, tc := range casefile.Table[struct {
 		Name      string
@@ -26,6 +27,11 @@ func TestForce_Object(t *testing.T) {
 	}](t, "testdata/forced.yaml") {
 		t.Run(tc.Name, func(t *testing.T) {
 			patches := objectPatches(t, tc.Patches...)
+			for i := range patches {
+				if object, isPointer := patches[i].Value.(*merge.Object); isPointer && i%2 == 0 {
+					patches[i].Value = *object
+				}
+			}
 			before := textsOf(patches)
 			left, decisions, err := conflict.Force(merging(&boxed{}), patches, tc.Force...)
 			if err != nil {
