@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/blame"
+	"github.com/trainweld/trainweld/cmd/internal/lookup"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
@@ -39,8 +40,7 @@ type Managed struct {
 	fields    []*managedField
 	byPath    map[string]*managedField
 	remaining *int
-	lists     map[managedList]map[fieldpath.Step]int32
-	indexes   map[*any]int // how many lists has of each list
+	lists     lookup.Lists
 	// The owners of a place with its fields, and of a field as one value; nil before the first use.
 	ownersWithin, atomicOwners map[string]map[merge.Owner]bool
 }
@@ -207,16 +207,6 @@ func (m *Managed) History() iter.Seq2[fieldpath.Path, []merge.Claim] {
 	}
 }
 
-// maxIndexes limits the sets of merge keys by which one list is indexed. A list of a cluster has
-// one.
-const maxIndexes = 8
-
-// managedList names an index of a list by its first item and its merge keys.
-type managedList struct {
-	first *any
-	keys  string
-}
-
 // place is what the path of a field leads to in the object.
 type place struct {
 	positions []int32  // of the items on the way; 0 for a field
@@ -225,7 +215,7 @@ type place struct {
 	exists    bool
 }
 
-// walk follows a path. A merge key matches as text or as a number.
+// walk follows a path.
 func (m *Managed) walk(path fieldpath.Path) place {
 	p := place{value: m.Object, exists: true}
 	for _, step := range path {
@@ -235,75 +225,19 @@ func (m *Managed) walk(path fieldpath.Path) place {
 			key, _ = step.Name()
 			p.value, p.exists = v[key]
 		case []any:
-			position, p.exists = m.item(v, step)
-			key, p.value = strconv.Itoa(int(position)), nil
-			if p.exists {
-				p.value = v[position]
+			i := len(v) // behind the list
+			if at, ok := m.lists.Position(v, step); ok {
+				i, p.value, p.exists = at, v[at], true
+			} else {
+				p.value, p.exists = nil, false
 			}
+			position, key = int32(i), strconv.Itoa(i)
 		default:
 			p.value, p.exists = nil, false
 		}
 		p.positions, p.keys = append(p.positions, position), append(p.keys, key)
 	}
 	return p
-}
-
-// item returns the position of an item, or that behind the list.
-func (m *Managed) item(list []any, step fieldpath.Step) (int32, bool) {
-	if i, ok := m.positionOf(list, step); ok {
-		return i, true
-	}
-	key, text, isItem := step.Item()
-	if number, err := strconv.ParseInt(text, 10, 64); isItem && err == nil {
-		if i, ok := m.positionOf(
-			list, fieldpath.ItemBy(fieldpath.ItemKey{Name: key, Value: number})); ok {
-			return i, true
-		}
-	}
-	return int32(len(list)), false
-}
-
-// positionOf returns the position of an item.
-func (m *Managed) positionOf(list []any, step fieldpath.Step) (int32, bool) {
-	if i, ok := step.Index(); ok {
-		return int32(i), i < len(list)
-	}
-	if len(list) == 0 {
-		return 0, false
-	}
-	keys := step.Keys()
-	of := managedList{first: &list[0]}
-	for _, key := range keys {
-		of.keys += strconv.Quote(key.Name)
-	}
-	index := m.lists[of]
-	if index == nil {
-		if m.indexes[of.first] == maxIndexes {
-			return 0, false
-		}
-		index = make(map[fieldpath.Step]int32, len(list))
-		for i, item := range list {
-			at := fieldpath.ElementOf(item)
-			if keys != nil {
-				fields, _ := item.(map[string]any)
-				itemKeys := slices.Clone(keys)
-				for k := range itemKeys {
-					itemKeys[k].Value = fields[itemKeys[k].Name]
-				}
-				at = fieldpath.ItemBy(itemKeys...)
-			}
-			if _, duplicate := index[at]; !duplicate {
-				index[at] = int32(i)
-			}
-		}
-		if m.lists == nil {
-			m.lists, m.indexes = map[managedList]map[fieldpath.Step]int32{}, map[*any]int{}
-		}
-		m.lists[of] = index
-		m.indexes[of.first]++
-	}
-	place, ok := index[step]
-	return place, ok
 }
 
 // IsWhole reports whether a field is owned as one value and holds others, as an atomic map does.

@@ -45,7 +45,8 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	var found finding.List
 	if m.typ == option.StrategicType {
 		base, _ := m.base.Fields() // an error is that of the merge
-		found = itemCheck{m, base, lookup{}}.items(out.Type, out.Fields, nil)
+		check := itemCheck{Object: m, base: base}
+		found = check.items(out.Type, out.Fields, nil)
 	}
 	for _, note := range out.Notes {
 		f := finding.Finding{Severity: finding.Error, Object: m.ID, Path: note.Path,

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trainweld/trainweld/cmd/internal/lookup"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
@@ -68,11 +69,11 @@ func duplicateSeverity(item reflect.Type) finding.Severity {
 type itemCheck struct {
 	*Object
 	base   any
-	values lookup
+	values lookup.Lists
 }
 
 // items reports items with the same keys, and items that the merge has dropped, if a patch has one.
-func (c itemCheck) items(t *schema.Type, value any, path fieldpath.Path) (found finding.List) {
+func (c *itemCheck) items(t *schema.Type, value any, path fieldpath.Path) (found finding.List) {
 	if list, ok := value.([]any); ok && t.KeyField() != nil {
 		found = c.list(t, list, path)
 	}
@@ -114,7 +115,7 @@ type patchItem struct {
 }
 
 // list checks one list.
-func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found finding.List) {
+func (c *itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found finding.List) {
 	merged, double := map[string]bool{}, []merge.Object(nil)
 	for _, item := range list {
 		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
@@ -137,14 +138,14 @@ func (c itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found 
 		key := mergeKeyOf(t, object)
 		objects, places[key] = append(objects, object), append(places[key], len(objects))
 	}
-	items, _ := c.values.at(c.base, path).([]any)
+	items, _ := c.values.At(c.base, path).([]any)
 	for _, item := range items {
 		if object, ok := item.(merge.Object); ok && object[t.Key] != nil {
 			add(object)
 		}
 	}
 	for p := range c.patches {
-		items, _ := c.values.at(c.patches[p].fields, path).([]any)
+		items, _ := c.values.At(c.patches[p].fields, path).([]any)
 		for n, item := range items {
 			object, ok := item.(merge.Object)
 			switch {
@@ -361,85 +362,4 @@ func (m *Object) twoMembers(t *schema.Type, u schema.Union, path fieldpath.Path,
 		}
 	}
 	return f
-}
-
-// lookup finds values by their path. It remembers the items of lists by their keys.
-type lookup map[keyedList]map[string]int
-
-// keyedList is a list, by its first item, and the names of keys.
-type keyedList struct {
-	list *any
-	keys string
-}
-
-// at returns the value at a path, or nil. An item is the first of its key.
-func (l lookup) at(value any, path fieldpath.Path) any {
-	for _, step := range path {
-		switch in := value.(type) {
-		case merge.Object:
-			name, _ := step.Name()
-			value = in[name]
-		case []any:
-			i, ok := l.position(in, step)
-			if !ok {
-				return nil
-			}
-			value = in[i]
-		default:
-			return nil
-		}
-	}
-	return value
-}
-
-// position returns where a step leads to in a list. An item may omit one of several keys, which
-// then has its default.
-func (l lookup) position(list []any, step fieldpath.Step) (int, bool) {
-	if i, ok := step.Index(); ok {
-		return i, i < len(list)
-	}
-	keys := step.Keys()
-	if keys == nil || len(list) == 0 {
-		return 0, false
-	}
-	names, values := make([]string, len(keys)), make([]string, len(keys))
-	for i, key := range keys {
-		names[i], values[i] = key.Name, fmt.Sprint(key.Value)
-	}
-	first := l.index(list, names)
-	at, ok := first[strings.Join(values, and)]
-	for i := 0; !ok && len(keys) > 1 && i < len(keys); i++ {
-		value := values[i]
-		values[i] = ""
-		at, ok = first[strings.Join(values, and)]
-		values[i] = value
-	}
-	return at, ok
-}
-
-// and separates the values of several keys.
-const and = "\x00"
-
-// index returns the first item of each key in a list.
-func (l lookup) index(list []any, names []string) map[string]int {
-	at := keyedList{&list[0], strings.Join(names, and)}
-	if l[at] == nil {
-		first := map[string]int{}
-		for i, item := range slices.Backward(list) {
-			object, ok := item.(merge.Object)
-			values := make([]string, len(names))
-			for n, name := range names {
-				if object[name] != nil {
-					values[n] = fmt.Sprint(object[name])
-				} else if len(names) == 1 {
-					ok = false
-				}
-			}
-			if ok {
-				first[strings.Join(values, and)] = i
-			}
-		}
-		l[at] = first
-	}
-	return l[at]
 }

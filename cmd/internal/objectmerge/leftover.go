@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/lookup"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
@@ -18,7 +19,7 @@ import (
 type leftovers struct {
 	*Object
 	before, after merge.Object
-	values        lookup
+	values        lookup.Lists
 	explained     paths
 	found         finding.List
 }
@@ -32,7 +33,7 @@ func (m *Object) Leftovers(merged *Result, others finding.List) finding.List {
 	if !m.managed || err != nil {
 		return nil
 	}
-	l := leftovers{Object: m, before: base, after: merged.Fields, values: lookup{},
+	l := leftovers{Object: m, before: base, after: merged.Fields,
 		explained: newPaths(others)}
 	l.required(m.schema, base, merged.Fields, nil)
 	k := keepers{of: merged.managed}
@@ -88,11 +89,11 @@ func (l *leftovers) required(t *schema.Type, before, after any, path fieldpath.P
 // name names in an error the managers that keep an object or an item from which an apply has taken
 // the field of the error.
 func (l *leftovers) name(f *finding.Finding, k *keepers) {
-	if l.values.at(l.before, f.Path) == nil || l.values.at(l.after, f.Path) != nil {
+	if l.values.At(l.before, f.Path) == nil || l.values.At(l.after, f.Path) != nil {
 		return
 	}
 	item := f.Path[:len(f.Path)-1]
-	for len(item) > 0 && l.values.at(l.after, item) == nil {
+	for len(item) > 0 && l.values.At(l.after, item) == nil {
 		item = item[:len(item)-1]
 	}
 	patch := slices.IndexFunc(l.patches, func(p Patch) bool {
@@ -110,7 +111,7 @@ func (l *leftovers) name(f *finding.Finding, k *keepers) {
 	for _, o := range found {
 		managers = append(managers, o.name)
 		f.Claims = append(f.Claims, merge.Claim{Owner: merge.Manager(o.name),
-			Value: l.values.at(l.after, o.path), At: o.path, Position: l.base.Position(o.path)})
+			Value: l.values.At(l.after, o.path), At: o.path, Position: l.base.Position(o.path)})
 	}
 	verb, names := "owns", strings.Join(managers, " and ")
 	if len(managers) > 1 {

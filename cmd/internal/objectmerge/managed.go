@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/trainweld/trainweld/cmd/internal/lookup"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
@@ -49,16 +50,16 @@ func (m *Object) All(merged *Result) iter.Seq2[fieldpath.Path, []merge.Claim] {
 	}
 	base, _ := m.base.Fields() // Apply has read them
 	return func(yield func(fieldpath.Path, []merge.Claim) bool) {
-		values := lookup{}
+		var values lookup.Lists
 		for path, claims := range merged.History.All() {
 			if first := claims[0]; first.Owner == merge.BaseLayer && isEmpty(first.Value) &&
-				values.at(base, path) == nil {
+				values.At(base, path) == nil {
 				claims = claims[1:]
 			}
 			isUnset := !slices.ContainsFunc(claims, func(c merge.Claim) bool {
 				return c.Value == nil || !isEmpty(c.Value)
 			})
-			if len(claims) > 0 && (!isUnset || values.at(merged.Fields, path) != nil) &&
+			if len(claims) > 0 && (!isUnset || values.At(merged.Fields, path) != nil) &&
 				!yield(path, claims) {
 				return
 			}
@@ -75,13 +76,13 @@ func isEmpty(value any) bool {
 // fields is omitted.
 func (m *Object) FieldsV1(merged *Result) iter.Seq2[merge.Owner, []byte] {
 	return func(yield func(merge.Owner, []byte) bool) {
-		values := lookup{}
+		var values lookup.Lists
 		ignored := func(path fieldpath.Path) bool {
 			if _, isElement := path[len(path)-1].Element(); isElement ||
 				m.typ != option.StrategicType {
 				return isIdentity(path)
 			}
-			return isIdentity(path) || values.at(merged.Fields, path) == nil
+			return isIdentity(path) || values.At(merged.Fields, path) == nil
 		}
 		for layer, data := range merged.History.FieldsV1(ignored) {
 			if string(data) != "{}" && !yield(layer, data) {

@@ -7,6 +7,7 @@ import (
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/cmd/internal/lookup"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
@@ -27,12 +28,13 @@ func (m *Object) Rejected(merged *Result, others finding.List) (found finding.Li
 	if !ok {
 		return nil
 	}
-	values, explained, seen := lookup{}, newPaths(others), map[codes.Key]bool{}
+	var values lookup.Lists
+	explained, seen := newPaths(others), map[codes.Key]bool{}
 	for _, f := range errs {
 		if ofBase.Has(codes.KeyOf(f)) {
 			continue // a field that is dropped from the base as well
 		}
-		f.Object, f.Path = m.ID, values.pathIn(merged.Type, merged.Fields, f.Path)
+		f.Object, f.Path = m.ID, pathIn(&values, merged.Type, merged.Fields, f.Path)
 		// two items may have one key
 		if key := codes.KeyOf(f); !explained.near(f.Path) && !seen[key] {
 			seen[key] = true
@@ -107,7 +109,7 @@ func (m *Object) ofBase() (warnings codes.Report, ok bool) {
 
 // pathIn returns a path of the API server in the form of the type. There, the keys of a list name
 // its items.
-func (l lookup) pathIn(t *schema.Type, value any, path fieldpath.Path) fieldpath.Path {
+func pathIn(lists *lookup.Lists, t *schema.Type, value any, path fieldpath.Path) fieldpath.Path {
 	out := make(fieldpath.Path, 0, len(path))
 	for i, step := range path {
 		switch in := value.(type) {
@@ -118,7 +120,7 @@ func (l lookup) pathIn(t *schema.Type, value any, path fieldpath.Path) fieldpath
 			}
 			value = in[name]
 		case []any:
-			at, ok := l.position(in, step)
+			at, ok := lists.Position(in, step)
 			if !ok {
 				return append(out, path[i:]...)
 			}
@@ -141,7 +143,7 @@ func (l lookup) pathIn(t *schema.Type, value any, path fieldpath.Path) fieldpath
 type culprits struct {
 	*Object
 	merged *Result
-	values lookup
+	values lookup.Lists
 	last   map[string]merge.Claim   // on each field
 	claims map[claimKey]merge.Claim // the first one of a layer at a path or within it
 	errors map[int]map[string]bool  // of the object with so many patches only
@@ -154,8 +156,8 @@ type claimKey struct {
 }
 
 func newCulprits(m *Object, merged *Result) *culprits {
-	c := &culprits{m, merged, lookup{}, map[string]merge.Claim{}, map[claimKey]merge.Claim{},
-		map[int]map[string]bool{}}
+	c := &culprits{Object: m, merged: merged, last: map[string]merge.Claim{},
+		claims: map[claimKey]merge.Claim{}, errors: map[int]map[string]bool{}}
 	for at, claims := range merged.History.All() {
 		if len(claims) > 0 {
 			c.last[at.String()] = claims[len(claims)-1]
@@ -248,7 +250,7 @@ func (c *culprits) errorsWith(n int) map[string]bool {
 // nearest returns the claim of a layer on the field of a path, or on the nearest one around it. Of
 // several, it is one with the value of the path. A claim elsewhere in the object is none.
 func (c *culprits) nearest(layer merge.Owner, path fieldpath.Path) (merge.Claim, bool) {
-	value := textOf(c.values.at(c.merged.Fields, path))
+	value := textOf(c.values.At(c.merged.Fields, path))
 	for n := len(path); n > 0; n-- {
 		for _, value := range []string{value, ""} {
 			if claim, ok := c.claims[claimKey{layer, path[:n].String(), value}]; ok {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
+	"github.com/trainweld/trainweld/cmd/internal/lookup"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/tree"
@@ -96,13 +97,7 @@ func inChildren(path fieldpath.Path) []fieldpath.Path {
 type remains struct {
 	fields   map[string]any
 	isCopied bool
-	places   map[list]map[string]int // of the items of lists by a key, the first of each
-}
-
-// list is a list of the fields by the address of its first item, and a key of its items.
-type list struct {
-	first *any
-	key   string
+	places   lookup.Lists
 }
 
 // remove removes the value at a path, or replaces it by its text. It returns false for a value
@@ -116,7 +111,7 @@ func (r *remains) remove(path fieldpath.Path, isText bool) bool {
 		}
 	}
 	if !r.isCopied {
-		r.fields, r.isCopied, r.places = tree.Copy(r.fields), true, map[list]map[string]int{}
+		r.fields, r.isCopied = tree.Copy(r.fields), true
 	}
 	var value any = r.fields
 	for i, step := range path {
@@ -135,8 +130,8 @@ func (r *remains) remove(path fieldpath.Path, isText bool) bool {
 			}
 			value = old
 		case []any:
-			at := r.place(in, step)
-			if at < 0 {
+			at, isThere := r.places.Position(in, step)
+			if !isThere {
 				return false
 			}
 			if isLast {
@@ -152,30 +147,6 @@ func (r *remains) remove(path fieldpath.Path, isText bool) bool {
 		}
 	}
 	return len(path) > 0
-}
-
-// place returns the place of an item of a list, or -1.
-func (r *remains) place(in []any, step fieldpath.Step) int {
-	if at, isIndex := step.Index(); isIndex && at >= 0 && at < len(in) {
-		return at
-	}
-	key, name, isItem := step.Item()
-	if !isItem || len(in) == 0 {
-		return -1
-	}
-	of := list{&in[0], key}
-	if r.places[of] == nil {
-		r.places[of] = map[string]int{}
-		for i, item := range slices.Backward(in) {
-			if fields, _ := item.(map[string]any); fields[key] != nil {
-				r.places[of][fmt.Sprint(fields[key])] = i
-			}
-		}
-	}
-	if at, isThere := r.places[of][name]; isThere {
-		return at
-	}
-	return -1
 }
 
 // textOf returns the text of a scalar.
