@@ -288,6 +288,20 @@ func (s Step) reads(t Step) bool {
 	return s == t
 }
 
+// Matches reports whether a pattern names the field or one that contains it. Any in a pattern
+// matches each step.
+func (p Path) Matches(pattern Path) bool {
+	if len(pattern) > len(p) {
+		return false
+	}
+	for i, step := range pattern {
+		if step != p[i] && step != Any() {
+			return false
+		}
+	}
+	return true
+}
+
 // String returns the path in the syntax of ParsePath. The empty path is "".
 func (p Path) String() string {
 	var b strings.Builder

@@ -98,10 +98,14 @@ func (p *Policy) CheckField(manager string, path fieldpath.Path) *finding.Findin
 		f.Code, f.Message, f.Remedy = codes.UnlistedManager,
 			fmt.Sprintf("%s lists no manager %q", p.file, manager), p.unlisted(manager, nil)
 		f.Remedy.IsCertain = false
-	case p.managers[n].paths == nil ||
-		path.HasPrefix(template) && p.managers[n].maySet(path[len(template):]):
+	case p.managers[n].paths == nil:
 		return nil
 	default:
+		if path.HasPrefix(template) {
+			if maySet, _ := p.managers[n].patterns.find(path[len(template):]); maySet {
+				return nil
+			}
+		}
 		f.Message, f.Remedy.Text = forbiddenBy(p.managers[n]), forbiddenHelp
 	}
 	return f
@@ -185,23 +189,16 @@ func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Pat
 		item = nil
 		claim := claims[len(claims)-1]
 		_, isManager := claim.Owner.Manager()
+		maySet, goesOn := m.patterns.find(path)
 		switch {
-		case !isManager || m.maySet(path):
+		case !isManager || maySet:
 		case claim.Value != (merge.Presence{}):
 			report(path, claim)
-		case !m.paths.HasWithin(path):
+		case !goesOn:
 			item, named = path, claim
 		}
 	}
 	if item != nil {
 		report(item, named)
 	}
-}
-
-// maySet reports whether the manager may set a field.
-func (m manager) maySet(path fieldpath.Path) bool {
-	for range m.paths.Matching(path) {
-		return true
-	}
-	return false
 }

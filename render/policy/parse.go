@@ -226,7 +226,8 @@ func (r *reader) managers(entries []managerEntry) {
 	r.policy.indexes = map[string]int{}
 	for i, e := range entries {
 		at := list.Append(fieldpath.Index(i))
-		m := manager{name: e.Name, required: e.Required, position: r.document.Position(at)}
+		m := manager{name: e.Name, required: e.Required, position: r.document.Position(at),
+			patterns: &patterns{}}
 		r.managerName(e.Name, at)
 		if _, isKnown := r.policy.indexes[e.Name]; !isKnown {
 			r.policy.indexes[e.Name] = i
@@ -247,11 +248,9 @@ func (r *reader) managers(entries []managerEntry) {
 		r.paths += len(e.Paths)
 		for n, text := range e.Paths[:min(len(e.Paths), mostPaths)] {
 			if pattern := r.field(text, paths.Append(fieldpath.Index(n))).Path; pattern != nil {
-				m.patterns = append(m.patterns, pattern)
+				m.paths = append(m.paths, pattern)
+				m.patterns.add(pattern)
 			}
-		}
-		if m.patterns != nil {
-			m.paths = fieldpath.NewPatterns(m.patterns)
 		}
 		m.users = r.users(e, at)
 		r.policy.managers = append(r.policy.managers, m)

@@ -45,10 +45,10 @@ type Policy struct {
 type manager struct {
 	name     string
 	required bool
-	of       selector            // the TrainJobs that require it
-	paths    *fieldpath.Patterns // the fields that it may set; nil for all
-	patterns []fieldpath.Path    // those of paths
-	users    []string            // who may change its patch in the cluster; nil for all
+	of       selector         // the TrainJobs that require it
+	paths    []fieldpath.Path // the fields that it may set; nil for all
+	patterns *patterns        // those of paths
+	users    []string         // who may change its patch in the cluster; nil for all
 	position fieldpath.Position
 }
 

@@ -288,7 +288,7 @@ func (w *vapWriter) managers() {
 			for n, part := range chunks(
 				m.forbiddenFields(runtimepatch.JobSetTemplate(),
 					place{at: "variables.entries[?" + celString(m.name) + "]",
-						patterns: m.patterns}), mostLetters) {
+						patterns: m.paths}), mostLetters) {
 				w.unit("the paths of " + m.name)
 				own()
 				w.empty(checkRule,

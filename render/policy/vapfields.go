@@ -69,8 +69,8 @@ func (m manager) forbiddenFields(t *schema.Type, p place) (fields []string) {
 	var set, lists []string
 	for _, f := range t.Patchable() {
 		below := p.field(f.Name)
-		switch within := m.paths.HasWithin(below.path); {
-		case !isStored(p.path, f) || m.maySet(below.path):
+		switch maySet, within := m.patterns.find(below.path); {
+		case !isStored(p.path, f) || maySet:
 		case f.Type.Kind == schema.Struct && (within || isFrame(below.path)):
 			fields = append(fields, m.forbiddenFields(f.Type, below)...)
 		case within && f.Type.Kind != schema.Scalar:
@@ -145,9 +145,10 @@ func (m manager) forbiddenItems(t *schema.Type, p place) (fields []string) {
 		if i < len(names) {
 			among, patterns = key+" == "+celString(names[i]), slices.Concat(patterns, within[step])
 		}
-		switch below := p.path.Append(step); {
-		case m.maySet(below):
-		case t.KeyField() == nil || !m.paths.HasWithin(below):
+		below := p.path.Append(step)
+		switch maySet, goesOn := m.patterns.find(below); {
+		case maySet:
+		case t.KeyField() == nil || !goesOn:
 			fields = append(
 				fields, fmt.Sprintf("(%s.orValue(%s).exists(%s, %s) ? [%s] : [])", p.at, none, y,
 					among, celString(below.String())))
