@@ -31,8 +31,7 @@
 // # Resolving a conflict
 //
 // The cluster lets the last patch win an overlap, and rejects the object of a union. [Force] lets a
-// manager win instead: it removes the opposing fields from the other patches. [Conflicts.ErrorList]
-// returns the errors for a validating webhook.
+// manager win instead: it removes the opposing fields from the other patches.
 //
 // Its first file to read is conflict.go.
 package conflict

@@ -16,7 +16,7 @@ import (
 )
 
 func TestErrorList(t *testing.T) {
-	const node = `trainingRuntimeSpec.template.spec.replicatedJobs[name=node].template.spec.template.spec.`
+	const node = `trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.`
 	for _, tc := range []struct {
 		patches []says
 		root    *field.Path
@@ -26,27 +26,27 @@ func TestErrorList(t *testing.T) {
 		{
 			[]says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}, nil,
 			[]string{`spec.runtimePatches[queue.example/admission].` + node +
-				`nodeSelector[pool]: Invalid value: "b": managers set different values: sdk.example/user sets "a", queue.example/admission sets "b"`},
+				`nodeSelector["pool"]: Invalid value: managers set different values: sdk.example/user sets "a", queue.example/admission sets "b"`},
 			"the last patch is the one to look at",
 		},
 		{
 			[]says{{sdk, `volumes: [{name: d, emptyDir: {}}]`},
 				{queue, `volumes: [{name: d, configMap: {name: c}}]`}}, field.NewPath("patches"),
 			[]string{`patches[queue.example/admission].` + node +
-				`volumes[name=d].configMap: Invalid value: "c": managers set different members of one union; the merge keeps both, and the cluster rejects the object: sdk.example/user sets .emptyDir to present, queue.example/admission sets .configMap to "c"`},
+				`volumes[name="d"].configMap: Invalid value: managers set different members of one union; the merge keeps both, and the cluster rejects the object: sdk.example/user sets .emptyDir to present, queue.example/admission sets .configMap to "c"`},
 			"the list of patches may stand elsewhere",
 		},
 		{
 			[]says{{sdk, `containers: [{name: side, env: [{name: A, value: s3cret}]}]`},
 				{queue, `containers: [{name: side, env: [{name: A, value: hidden}]}]`}}, nil,
 			[]string{`spec.runtimePatches[queue.example/admission].` + node +
-				`containers[name=side].env[name=A].value: Invalid value: managers set different values: sdk.example/user sets *** (6 characters), queue.example/admission sets *** (6 characters)`},
+				`containers[name="side"].env[name="A"].value: Invalid value: managers set different values: sdk.example/user sets *** (6 characters), queue.example/admission sets *** (6 characters)`},
 			"values of variables may be secrets",
 		},
 		{
 			[]says{{sdk, `volumes: [{name: d, scaleIO: {secretRef: {name: s}, system: x, gateway: g}}]`}, {queue, `volumes: [{name: d, scaleIO: {system: x, gateway: g}}]`}}, nil,
 			[]string{`spec.runtimePatches[queue.example/admission].` + node +
-				`volumes[name=d].scaleIO.secretRef: Invalid value: null: one manager empties what another sets: sdk.example/user sets .name to "s", queue.example/admission sets null`},
+				`volumes[name="d"].scaleIO.secretRef: Invalid value: one manager empties what another sets: sdk.example/user sets .name to "s", queue.example/admission sets null`},
 			"a null is also a value",
 		},
 		{[]says{{sdk, `nodeSelector: {pool: a}`}}, nil, nil, "no conflict, no error"},
@@ -61,7 +61,7 @@ func TestErrorList(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, e := range conflict.Find(result.History).ErrorList(tc.root) {
+		for _, e := range runtimepatch.ErrorList(conflict.Find(result.History), tc.root) {
 			got = append(got, e.Error())
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -41,7 +41,8 @@ func Example_webhook() {
 				field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 		}
 		if conflicts := conflict.Find(result.History); len(conflicts) > 0 {
-			return apierrors.NewInvalid(kind, job.Name, conflicts.ErrorList(at))
+			return apierrors.NewInvalid(kind, job.Name,
+				runtimepatch.ErrorList(conflicts, at))
 		}
 		return nil
 	}
@@ -109,7 +110,7 @@ func Example_webhook() {
 		pool("queue.example.com/admission", "spot")).Allowed)
 	// Output:
 	// false 422
-	// spec.runtimePatches[queue.example.com/admission].trainingRuntimeSpec.template.spec.replicatedJobs[name=node].template.spec.template.spec.nodeSelector[pool]
-	// Invalid value: "spot": managers set different values: sdk.example.com/user sets "reserved", queue.example.com/admission sets "spot"
+	// spec.runtimePatches[queue.example.com/admission].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]
+	// Invalid value: managers set different values: sdk.example.com/user sets "reserved", queue.example.com/admission sets "spot"
 	// true
 }

@@ -105,7 +105,7 @@ func (v validator) review(ctx context.Context, before []trainer.RuntimePatch,
 		findings = append(findings, v.rated(finding.List{f})...)
 	}
 	if len(conflicts) > 0 {
-		return nil, invalid(job, conflicts.ErrorList(at))
+		return nil, invalid(job, runtimepatch.ErrorList(conflicts, at))
 	}
 	findings = append(findings, v.rated(runtimepatch.Warnings(template, result))...)
 	if err := findings.Err(); err != nil {

@@ -30,7 +30,7 @@ import (
 // TestWebhook sends TrainJobs over HTTPS, as the API server does, to the webhook as it is
 // registered.
 func TestWebhook(t *testing.T) {
-	const selector = "trainingRuntimeSpec.template.spec.replicatedJobs[name=node].template.spec.template.spec.nodeSelector[pool]"
+	const selector = `trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]`
 	for _, tc := range []struct {
 		name     string
 		old, job func(*trainer.TrainJob)
