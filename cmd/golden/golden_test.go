@@ -18,7 +18,6 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/golden"
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -130,7 +129,7 @@ func TestFind_Links(t *testing.T) {
 			t.Skip("needs symbolic links: ", err)
 		}
 		if cases, err := golden.Find(
-			host.Bounded(ownfile.Dir(filepath.Join(dir, "repository/cases"))), ""); !errors.Is(
+			host.BoundedFolder(filepath.Join(dir, "repository/cases")), ""); !errors.Is(
 			err, want) || want == nil && len(cases) != 1 {
 			t.Errorf("Find() with a link to %s = %v, %v", to, cases, err)
 		}

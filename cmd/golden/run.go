@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
-	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/wholefile"
 )
 
@@ -60,7 +59,7 @@ func Run(t *testing.T, dir string, opts ...Options) {
 	if len(opts) > 1 {
 		t.Fatal("golden.Run takes at most one Options")
 	}
-	cases, err := Find(host.Bounded(ownfile.Dir(dir)), filepath.ToSlash(dir))
+	cases, err := Find(host.BoundedFolder(dir), filepath.ToSlash(dir))
 	if err != nil {
 		t.Fatalf("%s: %v", dir, err)
 	}

@@ -20,16 +20,18 @@ var ErrOutside = errors.New("is outside of the repository")
 // the trees. A revision has these bounds already, and so do files of another kind: Bounded returns
 // them as they are.
 func Bounded(fsys fs.FS, names ...string) fs.FS {
-	b := &bounded{}
-	switch files := fsys.(type) {
-	case Files:
-		b.Tree = files
-	case ownfile.Dir:
-		b.Tree, b.folder = Files{}, string(files)
-		names = []string{b.folder}
-	default:
-		return fsys
+	if files, ok := fsys.(Files); ok {
+		return boundedBy(files, "", names)
 	}
+	return fsys
+}
+
+// BoundedFolder returns the files of a folder, by their names below it, with the bounds of Bounded.
+// Unlike with [os.DirFS], the names need not be UTF-8.
+func BoundedFolder(dir string) fs.FS { return boundedBy(Files{}, dir, []string{dir}) }
+
+func boundedBy(files Files, folder string, names []string) *bounded {
+	b := &bounded{Tree: files, folder: folder}
 	for _, name := range names {
 		if root, err := treeOf(name); err == nil {
 			b.roots = append(b.roots, root)
@@ -160,9 +162,11 @@ func holds(root, real string) bool {
 // locate returns a file without links, and the root of its tree.
 func (b *bounded) locate(name string) (dir, real string, err error) {
 	if b.folder != "" {
-		if name, err = ownfile.Dir(b.folder).At("open", name); err != nil {
-			return "", "", err
+		local := filepath.FromSlash(name)
+		if !filepath.IsLocal(local) {
+			return "", "", &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 		}
+		name = filepath.Join(b.folder, local)
 	}
 	if real, err = b.Tree.Real(name); err != nil {
 		return "", "", err

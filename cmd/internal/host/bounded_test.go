@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 	"testing/fstest"
-
-	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 )
 
 // TestBounded_Swapped replaces a folder by a link out of the tree after its path was found to be
@@ -153,7 +151,7 @@ func TestBounded(t *testing.T) {
 		t.Error("a link leads out of a folder that is not a repository")
 	}
 	t.Chdir(dir)
-	folder := Bounded(ownfile.Dir(filepath.Join(dir, "plain")))
+	folder := BoundedFolder(filepath.Join(dir, "plain"))
 	for name, want := range map[string]error{"a": nil, "sub/a": nil, "../outside": fs.ErrInvalid,
 		"missing": fs.ErrNotExist} {
 		if _, err := fs.ReadFile(folder, name); !errors.Is(err, want) {
@@ -163,5 +161,31 @@ func TestBounded(t *testing.T) {
 	if memory := (fstest.MapFS{"a": {Data: []byte("a")}}); len(
 		Bounded(memory).(fstest.MapFS)) != 1 {
 		t.Error("files of another kind are not returned as they are")
+	}
+}
+
+// TestBoundedFolder opens files below its folder, and no other ones.
+func TestBoundedFolder(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"outside", "in/side\xff"} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+			os.WriteFile(file, []byte("text"), 0o666)); err != nil {
+			t.Skip("needs names that are not UTF-8: ", err)
+		}
+	}
+	folder := BoundedFolder(filepath.Join(dir, "in")).(Tree)
+	for name, want := range map[string]error{"side\xff": nil, "../outside": fs.ErrInvalid,
+		"/outside": fs.ErrInvalid, "missing": fs.ErrNotExist} {
+		f, err := folder.Open(name)
+		if !errors.Is(err, want) || (f == nil) != (want != nil) {
+			t.Errorf("Open(%q) = %v, %v; want %v", name, f, err, want)
+		}
+		if f != nil {
+			f.Close() // reading only
+		}
+		if _, err := folder.Stat(name); !errors.Is(err, want) {
+			t.Errorf("Stat(%q) = %v, want %v", name, err, want)
+		}
 	}
 }

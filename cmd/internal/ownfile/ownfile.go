@@ -13,7 +13,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // Limit is the size of the largest file that is read, in bytes, as for manifests.
@@ -115,44 +114,4 @@ func readLimited(name string, f fs.File) ([]byte, error) {
 			Op: "read", Path: name, Err: fmt.Errorf("must be at most %d MiB", Limit>>20)}
 	}
 	return b.Bytes(), nil
-}
-
-// Dir is the file system of a folder. Unlike with [os.DirFS], the names of its files need not be
-// UTF-8.
-type Dir string
-
-// At returns the path of a file of the folder.
-func (d Dir) At(op, name string) (string, error) {
-	local := filepath.FromSlash(name)
-	if !filepath.IsLocal(local) {
-		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
-	}
-	return filepath.Join(string(d), local), nil
-}
-
-func withFile[T any](d Dir, op, name string, do func(string) (T, error)) (T, error) {
-	file, err := d.At(op, name)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return do(file)
-}
-
-// Open opens a file or a folder, as all of Dir by its name below the folder.
-func (d Dir) Open(name string) (fs.File, error) {
-	file, err := withFile(d, "open", name, os.Open)
-	if err != nil {
-		return nil, err
-	}
-	return file, nil
-}
-
-func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) {
-	return withFile(d, "readdir", name, os.ReadDir)
-}
-func (d Dir) Stat(name string) (fs.FileInfo, error)  { return withFile(d, "stat", name, os.Stat) }
-func (d Dir) Lstat(name string) (fs.FileInfo, error) { return withFile(d, "lstat", name, os.Lstat) }
-func (d Dir) ReadLink(name string) (string, error) {
-	return withFile(d, "readlink", name, os.Readlink)
 }

@@ -111,29 +111,3 @@ func (unreadable) Open(string) (fs.File, error) {
 type gone struct{ fs.File }
 
 func (gone) Stat() (fs.FileInfo, error) { return nil, errGone }
-
-// TestDir opens files below its folder, and no other ones.
-func TestDir(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"outside", "in/side\xff"} {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
-			os.WriteFile(file, []byte("text"), 0o666)); err != nil {
-			t.Skip("needs names that are not UTF-8: ", err)
-		}
-	}
-	folder := ownfile.Dir(filepath.Join(dir, "in"))
-	for name, want := range map[string]error{"side\xff": nil, "../outside": fs.ErrInvalid,
-		"/outside": fs.ErrInvalid, "missing": fs.ErrNotExist} {
-		f, err := folder.Open(name)
-		if !errors.Is(err, want) || (f == nil) != (want != nil) {
-			t.Errorf("Open(%q) = %v, %v; want %v", name, f, err, want)
-		}
-		if f != nil {
-			f.Close() // reading only
-		}
-		if _, err := folder.Stat(name); !errors.Is(err, want) {
-			t.Errorf("Stat(%q) = %v, want %v", name, err, want)
-		}
-	}
-}

@@ -23,7 +23,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/output"
-	"github.com/trainweld/trainweld/cmd/internal/ownfile"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -225,7 +224,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 			return nil, exit.Usage(
 				fmt.Errorf("%s is not a directory; test takes directories with cases", printable.Name(dir)))
 		}
-		found, err := golden.Find(host.Bounded(ownfile.Dir(dir)), filepath.ToSlash(dir))
+		found, err := golden.Find(host.BoundedFolder(dir), filepath.ToSlash(dir))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", printable.Name(dir), err)
 		}
