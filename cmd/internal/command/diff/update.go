@@ -57,19 +57,27 @@ func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.
 	if new.Source.TrainJob == nil {
 		return u.jobSetEffect(ctx, old, new)
 	}
+	if v.release != nil { // nobody updates the TrainJob
+		return u.upgradeEffect(ctx, v, old, new)
+	}
 	before, _, err := u.admitter.input(ctx, old.Input, old.Source) // check reports the findings
 	after, _, errNew := u.admitter.input(ctx, new.Input, new.Source)
 	if err != nil || errNew != nil {
 		return comparison.UpdateEffect{}
 	}
 	found := admission.Update(ctx, before, after)
-	rejected := found.Of(codes.Immutable, codes.PatchedRunning, codes.MovedQueue)
-	frozen := distinctPaths(found.Of(codes.Immutable))
-	if frozen == nil {
-		endless := admission.Update(ctx, suspended(before), suspended(after)).Of(
+	immutable, endless := found.Of(codes.Immutable), finding.List(nil)
+	if immutable == nil {
+		endless = admission.Update(ctx, suspended(before), suspended(after)).Of(
 			codes.EndlessUpdate)
-		frozen, rejected = distinctPaths(endless), append(rejected, endless...)
 	}
+	frozen := distinctPaths(slices.Concat(immutable, endless))
+	reported := []finding.Code{codes.Immutable, codes.MovedQueue}
+	if endless == nil && !slices.ContainsFunc(immutable, isOfPatch) {
+		// it helps to suspend the job first
+		reported = append(reported, codes.PatchedRunning)
+	}
+	rejected := append(found.Of(reported...), endless...)
 	updateEffect := comparison.UpdateEffect{
 		Frozen: frozen, Findings: blame(old, new, new.Input.Locate(new.Source, rejected))}
 	switch {
@@ -90,9 +98,6 @@ func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.
 	if u.dump != nil {
 		u.observe(ctx, before, after, new.ID, &updateEffect)
 	}
-	if v.release != nil {
-		u.upgrade(ctx, old, new, &updateEffect)
-	}
 	if kept := u.rejectedRuntime(ctx, old, new); kept != nil {
 		if updateEffect.Update != comparison.Replaced {
 			updateEffect.Update = comparison.Rejected
@@ -105,19 +110,22 @@ func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.
 	return updateEffect
 }
 
-// upgrade adds what another release does to the JobSet of a TrainJob that exists. It applies the
-// JobSet again while the TrainJob is suspended. If JobSet's webhook rejects that, the TrainJob
-// never resumes. A release may also leave the JobSet alone.
-func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job,
-	e *comparison.UpdateEffect) {
+// isOfPatch reports whether a finding is on a field of a TrainJob's patches.
+func isOfPatch(f finding.Finding) bool {
+	return f.Path.HasPrefix(fieldpath.Fields("spec", "runtimePatches"))
+}
+
+// upgradeEffect returns what another release does to the JobSet of a TrainJob that exists. It
+// applies the JobSet again while the TrainJob is suspended. If JobSet's webhook rejects that, the
+// TrainJob never resumes. A release may also leave the JobSet alone.
+func (u *updates) upgradeEffect(ctx context.Context, v *version, old,
+	new *comparison.Job) comparison.UpdateEffect {
 	name := "Trainer " + new.Source.Release().Or().Version
 	if len(new.Objects) == 0 && len(old.Objects) > 0 {
-		e.Update = comparison.Kept
-		e.Fields = []live.Effect{{
+		return comparison.UpdateEffect{Update: comparison.Kept, Fields: []live.Effect{{
 			Kind: workspace.JobSetKind, Name: old.ID.Name, Change: diff.Removed, When: live.Never,
 			Reason: name + " neither updates nor deletes it",
-		}}
-		return
+		}}}
 	}
 	opts := render.Options{OnConflict: render.Last, ForceManagers: u.opts.ForceManagers,
 		FeatureGates: u.opts.FeatureGates}
@@ -126,16 +134,29 @@ func (u *updates) upgrade(ctx context.Context, old, new *comparison.Job,
 	was, errOld := admission.Encode(before.JobSet)
 	is, errNew := admission.Encode(after.JobSet)
 	if before.JobSet == nil || after.JobSet == nil || errOld != nil || errNew != nil {
-		return
+		return comparison.UpdateEffect{}
 	}
 	if spec, ok := was["spec"].(map[string]any); ok {
 		spec["suspend"] = true // of a suspended JobSet, five fields of Pods may change
 	}
+	isSuspended := old.IsSuspended() && new.IsSuspended()
 	found := admission.UpdateJobSet(ctx, new.Source.Release(), was, is, u.flags.Namespace)
 	if fields := distinctPaths(found.Where(isError)); fields != nil {
-		e.Update, e.Frozen = comparison.Replaced, append(e.Frozen, fields...)
-		e.Stuck = old.IsSuspended() && new.IsSuspended()
+		e := comparison.UpdateEffect{Update: comparison.Replaced, Frozen: fields, Stuck: isSuspended}
+		if isSuspended {
+			e.Findings = finding.List{{
+				Code: codes.EndlessUpdate, Severity: finding.Error, Object: new.ID,
+				Message: "the existing JobSet rejects the change, and the TrainJob never resumes",
+				Remedy:  finding.Remedy{Text: "delete the TrainJob and create it again"},
+			}}
+		}
+		return e
 	}
+	e := comparison.UpdateEffect{Update: comparison.Updated, Reached: u.reached(v, old, new)}
+	if !isSuspended {
+		e.Update = comparison.Delayed
+	}
+	return e
 }
 
 // reached returns the objects that an update leads to where they differ from those of the new
