@@ -322,6 +322,7 @@ func (b *blamePage) line(o *pageObject, line blame.Line, name string) {
 	if isDisputed {
 		class += " disputed"
 	}
+	class += page.Indent(line.Text)
 	b.places = b.places || place != ""
 	b.Void("li", page.If(class != "", page.Class(strings.TrimSpace(class))), attr("data-f", path),
 		attr("data-p", place), attr("data-h", history))

@@ -18,7 +18,6 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/cmd/internal/report"
-	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
@@ -45,11 +44,11 @@ type Comparison struct {
 	oldErrors           finding.List // of the old version alone, and of no TrainJob
 }
 
-// openFindings holds findings of one kind in the new version. They are new, or belong to TrainJobs
-// that differ.
+// openFindings holds findings of one kind in the new version. They are new, belong to TrainJobs that
+// differ, or are errors.
 type openFindings struct {
 	introduced, preexisting finding.List
-	inUnchanged             int // the old ones of TrainJobs that do not differ
+	inUnchanged             int // the other ones
 }
 
 // changeGroup holds the TrainJobs with the same changes. The lines show those of the first one.
@@ -66,10 +65,6 @@ func (c *Comparison) Add(old, new *Version, effect func(old, new *Job) UpdateEff
 		before, after := *old, *new
 		before.Jobs, after.Jobs = nil, nil
 		c.old, c.new, c.known = &before, &after, map[string]*changeGroup{}
-		c.noun = workspace.JobSetKind
-	}
-	if old.TrainJobs+new.TrainJobs > 0 {
-		c.noun = trainer.TrainJobKind
 	}
 	var jobs []*JobDiff
 	err := Pairs(old.Jobs, new.Jobs, func(j *Job) fieldpath.Object { return j.ID },
@@ -84,6 +79,9 @@ func (c *Comparison) Add(old, new *Version, effect func(old, new *Job) UpdateEff
 	askEffects(jobs, new.Observed, effect)
 	differs := map[fieldpath.Object]bool{}
 	for _, j := range jobs {
+		if c.noun == "" || j.Kind == trainer.TrainJobKind {
+			c.noun = j.Kind
+		}
 		if j.State == stateChanged && len(j.Objects) == 0 && len(j.Existing) == 0 {
 			c.same++
 			continue
@@ -137,7 +135,7 @@ func (o *openFindings) add(before, after finding.List, differs map[fieldpath.Obj
 		switch {
 		case !known.Take(f):
 			o.introduced = append(o.introduced, f)
-		case differs[f.Object]:
+		case differs[f.Object] || f.Severity >= finding.Error:
 			o.preexisting = append(o.preexisting, f)
 		default:
 			o.inUnchanged++

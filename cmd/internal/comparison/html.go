@@ -126,6 +126,7 @@ func (b *htmlWriter) group(number int, g *changeGroup, open bool) {
 			strings.TrimSpace(classOf(l.mark)+" "+b.layers.Class(string(l.layer)))
 		if l.mark == '-' || l.mark == '+' || l.mark == ' ' {
 			text = string(l.mark) + text
+			class = strings.TrimSpace(class + page.Indent(text+l.note))
 		}
 		b.Void("li", page.If(class != "", page.Class(class)))
 		b.Text(text)

@@ -134,11 +134,14 @@ func (c *Comparison) hunks(o *ObjectDiff) ([]hunkLine, error) {
 		}
 		return out, nil
 	}
-	numbers := map[string]int{} // of different lines
-	numbered := func(lines []diff.Line) []byte {
+	numbers, moved := map[string]int{}, o.moved() // of different lines
+	numbered := func(version string, lines []diff.Line) []byte {
 		var b []byte
 		for _, l := range lines {
 			key := l.Path.String() + "\x00" + l.Text
+			if moved.holds(l.Path) {
+				key = version + key // its other place has no line in common
+			}
 			if _, known := numbers[key]; !known {
 				numbers[key] = len(numbers)
 			}
@@ -148,7 +151,7 @@ func (c *Comparison) hunks(o *ObjectDiff) ([]hunkLine, error) {
 	}
 	var head, i, j, ignored int
 	for n, line := range strings.Split(
-		string(linediff.Diff("", numbered(old), "", numbered(new))), "\n") {
+		string(linediff.Diff("", numbered("old", old), "", numbered("new", new))), "\n") {
 		switch {
 		case n < 3 || line == "":
 		case line[0] == '@':
@@ -172,6 +175,30 @@ func (c *Comparison) hunks(o *ObjectDiff) ([]hunkLine, error) {
 		}
 	}
 	return out, nil
+}
+
+// movedItems are the paths of the items that have another place in their list.
+type movedItems map[string]bool
+
+// moved returns the items that moved, which are the same in all reports.
+func (o *ObjectDiff) moved() movedItems {
+	items := movedItems{}
+	for _, c := range o.Changes {
+		if c.Kind == diff.Moved {
+			items[c.Path.String()] = true
+		}
+	}
+	return items
+}
+
+// holds reports whether a path is that of a moved item, or within one.
+func (m movedItems) holds(path fieldpath.Path) bool {
+	for n := 0; len(m) > 0 && n <= len(path); n++ {
+		if m[fieldpath.Path(path[:n]).String()] {
+			return true
+		}
+	}
+	return false
 }
 
 // hunkPath returns the path in the head of a hunk: the parent of the first differing line.

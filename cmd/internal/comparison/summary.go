@@ -137,7 +137,7 @@ func (c *Comparison) headline(s summary) string {
 		text = fmt.Sprintf("%d of %s %s: %s", differing, report.Count(total, c.noun), differ,
 			strings.Join(parts, ", "))
 	case total == 0:
-		return fmt.Sprintf("nothing is read: no %s to compare", c.noun)
+		return "nothing is read: no TrainJob to compare"
 	case s.Unrendered > 0 && c.same == 0:
 		return fmt.Sprintf("%s %s", report.Count(s.Unrendered, c.noun), render)
 	default:

@@ -15,11 +15,10 @@ import (
 
 // Version is one of the two compared renderings, or a part of it.
 type Version struct {
-	Name      string // its name in the report
-	Prefix    string // before the file names of a revision
-	Commit    string // the commit of a revision, its day and its repository, or ""
-	Jobs      []Job
-	TrainJobs int // the number of TrainJobs in the input
+	Name   string // its name in the report
+	Prefix string // before the file names of a revision
+	Commit string // the commit of a revision, its day and its repository, or ""
+	Jobs   []Job
 	// Reasons explain layers that are causes and not layers of a merge, see Object.Causes. The new
 	// version has them.
 	Reasons map[merge.Owner]Reason

@@ -46,6 +46,17 @@ func (l *Layers) Class(layer string) string {
 	}
 }
 
+// Indent returns the class of a long line of an object or of a difference: if it wraps, the style
+// keeps what follows behind the indentation. A list's dash and the mark of a difference count.
+func Indent(line string) string {
+	const long, most = 60, 40
+	n := len(line) - len(strings.TrimLeft(line, " +-"))
+	if n = min(n&^1, most); len(line) < long || n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" i%d", n)
+}
+
 func (l *Layers) add(layer, class string) string {
 	if l.class == nil {
 		l.class = map[string]string{}

@@ -215,3 +215,23 @@ func FuzzBody(f *testing.F) {
 		}
 	})
 }
+
+// TestIndent holds that a long line of any depth has the class of its indentation, which the style
+// of each page knows.
+func TestIndent(t *testing.T) {
+	text := written(t, page.Document{Title: "a"}, &page.Body{})
+	long := strings.Repeat("a", 60)
+	for line, want := range map[string]string{
+		"short": "", long: "", "-    short": "", "-    " + long: " i4", "    - name: " + long: " i6",
+		"+     " + long: " i6", strings.Repeat(" ", 90) + long: " i40",
+	} {
+		if got := page.Indent(line); got != want {
+			t.Errorf("Indent(%q) = %q, want %q", line, got, want)
+		}
+	}
+	for n := 2; n <= 40; n += 2 {
+		if rule := fmt.Sprintf(".i%d { --i: %dch }", n, n); !strings.Contains(text, rule) {
+			t.Errorf("the style lacks %q", rule)
+		}
+	}
+}

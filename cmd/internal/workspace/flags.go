@@ -35,6 +35,8 @@ type Flags struct {
 	// Decided are the codes whose severities the command sets itself.
 	Decided                  map[finding.Code]bool
 	Files, Runtimes, Patches []string
+	// PrefersFiles lets a runtime of Files take the place of its namesake among Runtimes.
+	PrefersFiles bool
 	// Kustomize are the directories of -k. Package build makes a part of each build.
 	Kustomize []string
 	Built     *Built // the build of a part

@@ -57,7 +57,13 @@ func Read(s Source, flags Flags) *Input {
 		in.Add(d, true)
 	}
 	own := len(in.Files)
-	for _, d := range in.ReadDocuments(s, flags.Runtimes) {
+	runtimes := in.ReadDocuments(s, flags.Runtimes)
+	if flags.PrefersFiles {
+		runtimes = slices.DeleteFunc(runtimes, func(d *manifest.Document) bool {
+			return in.Named(in.ID(d)) != nil
+		})
+	}
+	for _, d := range runtimes {
 		in.Add(d, false)
 	}
 	in.Files = in.Files[:own]

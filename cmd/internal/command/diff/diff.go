@@ -64,7 +64,7 @@ its cause: the layer that sets the value, and its place. A change that several T
 appears once, apart from names and indexes. JSON and --all have all of them.
 
 OLD and NEW are files, directories, quoted globs or - for standard input. --old names OLD, as in check and
-render. The inputs of -f, -r and --patch belong to both. With --git REV, the command reads all paths in that revision and in the working tree.
+render. The inputs of -f, -r and --patch belong to both; OLD takes a runtime of its own before that of -r. --git REV reads all paths in that revision and in the working tree.
 REV..REV compares two revisions. REV...REV compares the second one with their merge base, as a pull request
 does. A path that one version lacks is empty there. With -l, each version has its own labels.
 
@@ -311,7 +311,9 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 			new.source = old.source
 		}
 	default:
-		old, new = unreadVersion(p, side(args[0], args[:1])),
+		before := side(args[0], args[:1])
+		before.Flags.PrefersFiles = true // -r names the runtimes of NEW that OLD lacks
+		old, new = unreadVersion(p, before),
 			unreadVersion(p, side(strings.Join(args[1:], ", "), args[1:]))
 		old.root, new.root = args[0], args[1]
 	}

@@ -94,9 +94,8 @@ func (v *version) dump() *live.Dump {
 // the errors of its rendering, and those of reading that are about it. The other errors are kept in
 // otherErrors.
 func (v *version) render(ctx context.Context, flags diffFlags) {
-	v.TrainJobs, v.findings = len(v.in.Jobs), v.in.Findings
+	v.findings = v.in.Findings
 	if v.release != nil {
-		v.TrainJobs += len(v.in.Rejected)
 		v.findings = v.unjudged()
 	}
 	v.findings = v.labeled(v.findings)
@@ -131,7 +130,9 @@ func (v *version) render(ctx context.Context, flags diffFlags) {
 		add(v.newJob(v.in.Jobs[i], m.out, m.found, flags.to))
 	})
 	for _, d := range v.in.Rejected {
-		add(comparison.Job{ID: v.in.ID(d), Source: workspace.Job{Document: d}}, nil)
+		if id := v.in.ID(d); id.Name != "" { // else it cannot be told from others
+			add(comparison.Job{ID: id, Source: workspace.Job{Document: d}}, nil)
+		}
 	}
 	v.otherErrors = read.Where(func(f finding.Finding) bool {
 		_, isTrainJob := isRejected[f.Object]
@@ -168,24 +169,37 @@ func (v *version) rejected(id fieldpath.Object, source workspace.Job,
 	}
 }
 
-// addHidden adds the TrainJobs of the other version that errors hide in this one. An unreadable
-// file hides its TrainJobs, and a failed build hides all. They are not removed.
+// fileLayer is the cause of an error that belongs to a file, and to no object in it.
+const fileLayer merge.Owner = "file"
+
+// addHidden adds the TrainJobs of the other version that errors hide in this one: they are not
+// removed. An unreadable file hides its TrainJobs, and an unreadable OLD or NEW or a failed build
+// hides all. A document of another kind hides none.
 func (v *version) addHidden(other *version) {
 	known := map[fieldpath.Object]bool{}
 	for _, j := range v.Jobs {
 		known[j.ID] = true
 	}
-	none := len(v.Jobs) == 0
+	unread := v.otherErrors.Where(func(f finding.Finding) bool {
+		return f.Object == (fieldpath.Object{}) && f.Code != codes.NotAnObject
+	})
+	isBuilt := v.in.Build() != "" && len(v.Jobs) == 0
 	for _, j := range other.Jobs {
 		if known[j.ID] || j.Source.Document == nil {
 			continue
 		}
 		file := other.relativePath(j.Source.Document.File)
-		errs := v.otherErrors.Where(func(f finding.Finding) bool {
-			return none || v.relativePath(strings.TrimPrefix(f.Position.File, v.side.Prefix)) == file
+		errs := unread.Where(func(f finding.Finding) bool {
+			at := v.relativePath(strings.TrimPrefix(f.Position.File, v.side.Prefix))
+			return isBuilt || at == "" || at == file
 		})
 		if len(errs) > 0 {
-			v.Jobs = append(v.Jobs, v.rejected(j.ID, workspace.Job{}, errs))
+			hidden := v.rejected(j.ID, workspace.Job{}, errs)
+			for i := range hidden.RejectedBy {
+				hidden.RejectedBy[i] = merge.Claim{Owner: fileLayer, Value: merge.Presence{},
+					Position: errs[i].Position}
+			}
+			v.Jobs = append(v.Jobs, hidden)
 		}
 	}
 }
