@@ -9,27 +9,24 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/codes"
 )
 
 // baseline checks the version before a change. A nil baseline is empty.
 type baseline struct {
-	side       *revision.Side
-	p          *host.Program
-	flags      checkFlags
-	onConflict render.OnConflict
-	report     *report.Run // of the new version
+	side   *revision.Side
+	p      *host.Program
+	flags  checkFlags
+	report *report.Run // of the new version
 	// hasObjects tells that the version has objects. The new one may have lost all of them.
 	hasObjects bool
 }
 
 // newBaseline returns the version before a change, before it is read.
 func newBaseline(p *host.Program, side *revision.Side, flags checkFlags,
-	onConflict render.OnConflict, of *report.Run) *baseline {
-	s := &baseline{side: side, p: side.Program(p), flags: flags, onConflict: onConflict,
-		report: of}
+	of *report.Run) *baseline {
+	s := &baseline{side: side, p: side.Program(p), flags: flags, report: of}
 	of.AddBefore(nil)
 	s.flags.Flags, s.flags.git = side.Flags, ""
 	s.flags.force = nil // the version before may lack a manager
@@ -56,7 +53,7 @@ func (s *baseline) check(ctx context.Context, part workspace.Flags) *oldState {
 	}
 	flags := s.flags
 	flags.Flags = part
-	j := newRunner(s.p, flags, s.onConflict, nil)
+	j := newRunner(s.p, flags, nil)
 	found := j.run(ctx)
 	j.progress.End()
 	j.in.Label(found)
@@ -66,7 +63,7 @@ func (s *baseline) check(ctx context.Context, part workspace.Flags) *oldState {
 		rejected: j.rejectedObjects(found)}
 	if flags.Selector != nil { // a label may be new
 		flags.Selector = nil
-		all := newRunner(s.p, flags, s.onConflict, nil)
+		all := newRunner(s.p, flags, nil)
 		before.in, before.objects, before.runtimes = all.in, all.objects, all.runtimes
 	}
 	return before

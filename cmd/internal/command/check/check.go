@@ -18,7 +18,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
-	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -146,7 +145,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 }
 
 func run(p *host.Program, flags checkFlags) error {
-	levels, onConflict, err := flags.parse()
+	levels, err := flags.parse()
 	if err != nil {
 		return exit.Usage(err)
 	}
@@ -170,7 +169,7 @@ func run(p *host.Program, flags checkFlags) error {
 		}
 		defer old.Close()
 		defer new.Close()
-		was = newBaseline(p, old, flags, onConflict, all)
+		was = newBaseline(p, old, flags, all)
 		p, flags.Flags = new.Program(p), new.Flags
 	}
 	first, second := p, p
@@ -179,21 +178,18 @@ func run(p *host.Program, flags checkFlags) error {
 			return err
 		}
 	}
-	j, err := checkParts(ctx, first, flags, onConflict, was)
+	j, err := checkParts(ctx, first, flags, was, all)
 	if err != nil {
 		return err
 	}
 	if err := flags.isLater(j.lines.Releases()); err != nil {
 		return exit.Usage(err)
 	}
-	for _, part := range j.parts {
-		all.Add(part.found, part.order)
-	}
 	if was != nil && !was.hasObjects && !j.count.any(flags.Selector != nil) {
 		all.ForgetBefore()
 	}
 	if found := all.Findings(); flags.until != nil {
-		refused, err := refusedBy(ctx, second, flags, onConflict, found)
+		refused, err := refusedBy(ctx, second, flags, found)
 		if err != nil {
 			return err
 		}
@@ -219,28 +215,27 @@ func run(p *host.Program, flags checkFlags) error {
 }
 
 // parse parses the flags with a fixed set of values.
-func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
+func (flags checkFlags) parse() (option.Severities, error) {
 	if flags.Empty() {
-		return nil, 0,
+		return nil,
 			errors.New("nothing to check: name files or directories, or - for standard input")
 	}
 	levels, err := option.ParseSeverities(flags.severity)
 	if err := cmp.Or(option.KnownFormat(flags.format), err); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	switch {
 	case flags.git != "" && flags.old != "":
-		return nil, 0, errors.New("--git and --old exclude each other: use one of the two")
+		return nil, errors.New("--git and --old exclude each other: use one of the two")
 	case flags.recreate && flags.old == "" && flags.git == "":
-		return nil, 0,
+		return nil,
 			errors.New("--recreate has no effect without an old state: add --git or --old, or " +
 				"remove it")
 	case flags.old == manifest.Stdin:
-		return nil, 0,
+		return nil,
 			errors.New("--old: name a file or a directory; only the new state may come from " +
 				"standard input")
 	}
-	return levels, option.ParseOnConflict(flags.onConflict),
-		cmp.Or(flags.Color.Check(flags.format), option.CheckDefinitions(flags.definitions),
-			flags.CheckPaths())
+	return levels, cmp.Or(flags.Color.Check(flags.format),
+		option.CheckDefinitions(flags.definitions), flags.CheckPaths())
 }

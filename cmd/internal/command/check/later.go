@@ -13,7 +13,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/release"
 )
@@ -59,12 +58,12 @@ func (flags checkFlags) isLater(now []release.Release) error {
 
 // refusedBy returns a warning for each error of the inputs in another release at a field that has
 // none now. Two releases may refuse one value by different stages.
-func refusedBy(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict,
+func refusedBy(ctx context.Context, p *host.Program, flags checkFlags,
 	now finding.List) (finding.List, error) {
 	to := *flags.until
 	flags.Release, flags.counted = &to, nil
-	j, err := checkParts(ctx, p, flags, onConflict, nil)
-	if err != nil {
+	then := report.Run{Rate: option.Severities{}.Apply}
+	if _, err := checkParts(ctx, p, flags, nil, &then); err != nil {
 		return nil, err
 	}
 	has, at := map[string]bool{}, map[fieldpath.Position]bool{}
@@ -75,10 +74,6 @@ func refusedBy(ctx context.Context, p *host.Program, flags checkFlags, onConflic
 		}
 	}
 	var refused finding.List
-	then := report.Run{Rate: option.Severities{}.Apply}
-	for _, part := range j.parts {
-		then.Add(part.found, part.order)
-	}
 	for _, f := range then.Findings() {
 		if f.Severity < finding.Error || has[fmt.Sprint(f.Object, f.Path)] || at[f.Position] {
 			continue

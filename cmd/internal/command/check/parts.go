@@ -7,37 +7,30 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/build"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/revision"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// results holds the findings of all parts of a run. Without builds there is one part.
+// results tells what a run has checked, in all its parts. Without builds there is one part.
 type results struct {
-	parts []partResults
 	count counts
 	lines *workspace.Input // the lines of all files
 }
 
-// partResults holds the findings of one part.
-type partResults struct {
-	found finding.List
-	order []string // the files
-}
-
 // checkParts reads and judges the parts one after the other, so that only one is in memory. With a
-// version before, it judges each part as an update of the part there.
-func checkParts(ctx context.Context, p *host.Program, flags checkFlags,
-	onConflict render.OnConflict, was *baseline) (*results, error) {
+// version before, it judges each part as an update of the part there. The findings go to the report.
+func checkParts(ctx context.Context, p *host.Program, flags checkFlags, was *baseline,
+	to *report.Run) (*results, error) {
 	all := &results{lines: workspace.New(flags.Flags)}
 	if len(flags.definitions) > 0 {
 		var in *workspace.Input
 		var found finding.List
 		flags, in, found = readFurther(p, flags)
-		all.parts = append(all.parts, partResults{found, in.Order})
+		to.Add(found, in.Order)
 		all.lines.AddPart(in)
 	}
 	forced := option.NewForced(flags.force)
@@ -48,12 +41,12 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags,
 	err := eachBuildPart(ctx, p, flags, was, func(part workspace.Flags, before *oldState) error {
 		flags := flags
 		flags.Flags = part
-		j := newRunner(p, flags, onConflict, before)
+		j := newRunner(p, flags, before)
 		forced.Take(j.in)
 		found := j.run(ctx)
 		j.progress.End()
 		j.in.Label(found)
-		all.parts = append(all.parts, partResults{found, j.in.Order})
+		to.Add(found, j.in.Order)
 		all.count.add(j.count)
 		all.lines.AddPart(j.in)
 		failed = failed || found.Err() != nil
@@ -73,7 +66,7 @@ func checkParts(ctx context.Context, p *host.Program, flags checkFlags,
 		if !selected && none.Position.File == "" && len(all.lines.Order) > 0 {
 			none.Position = fieldpath.Position{File: all.lines.Order[0]}
 		}
-		all.parts = append(all.parts, partResults{found: finding.List{none}})
+		to.Add(finding.List{none}, nil)
 	}
 	return all, nil
 }

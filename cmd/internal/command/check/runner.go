@@ -13,6 +13,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -86,13 +87,12 @@ func (t counts) String() string {
 
 // newRunner returns a runner that has read all inputs. Without a state before, it reads the state
 // of --old.
-func newRunner(p *host.Program, flags checkFlags, onConflict render.OnConflict,
-	before *oldState) *runner {
+func newRunner(p *host.Program, flags checkFlags, before *oldState) *runner {
 	outlines := flags.Flags
 	outlines.Outlines = true // to be judged, an object is decoded with the defaults of its kind
 	j := &runner{
 		progress: p.Progress(), in: workspace.New(outlines), flags: flags,
-		onConflict: onConflict,
+		onConflict: option.ParseOnConflict(flags.onConflict),
 		runtimes:   &admittedRuntimes{}, lacking: &sync.Map{}, reading: map[objectID]finding.List{},
 		objects: map[fieldpath.Object]*manifest.Document{},
 	}
