@@ -139,7 +139,7 @@ func Read(s workspace.Source, flags workspace.Flags, paths ...string) *Dump {
 				continue
 			}
 			if document.Object != nil {
-				d.Input.AddLast(document)
+				d.Input.AddRuntime(document, true)
 			} else {
 				d.Input.Add(document, false)
 			}

@@ -34,14 +34,8 @@ type Documents struct {
 	read       map[string]bool // files of -f; -r may name them again
 	aliases    aliases
 	builtAdded bool // the findings of the build are among the input's
-	// Step receives the progress of reading; it may be nil.
+	// Step receives the progress of reading.
 	Step func(verb string, done, total int)
-}
-
-func (ds *Documents) progress(verb string, done, total int) {
-	if ds.Step != nil {
-		ds.Step(verb, done, total)
-	}
 }
 
 // Decoded is the content of one file.
@@ -57,19 +51,19 @@ type Decoded struct {
 // file.
 type aliases struct {
 	expanded int
-	// set by a file that take has counted: later files with aliases are not decoded
+	// set by a file that is counted: later files with aliases are not decoded
 	exhausted atomic.Bool
 }
 
-// limit counts a decoded file, and rejects it beyond the limit. Call it in the order of the files.
-func (a *aliases) limit(d Decoded) Decoded {
-	if d.expanded == 0 {
+// count counts a decoded file, and rejects it beyond the limit of aliases. Call it in the order of
+// the files.
+func (ds *Documents) count(d Decoded) Decoded {
+	if ds.aliases.expanded += d.expanded; d.expanded == 0 ||
+		ds.aliases.expanded <= manifest.MaxExpanded {
+		ds.flags.Unread.add(d.Documents)
 		return d
 	}
-	if a.expanded += d.expanded; a.expanded <= manifest.MaxExpanded {
-		return d
-	}
-	a.exhausted.Store(true)
+	ds.aliases.exhausted.Store(true)
 	return Decoded{file: d.file, data: d.data, Findings: finding.List{{
 		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
 		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB",

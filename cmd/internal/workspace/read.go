@@ -13,21 +13,6 @@ import (
 	"github.com/trainweld/trainweld/render/manifest"
 )
 
-// decode decodes a file, unless earlier files have exhausted the limit.
-func (a *aliases) decode(ds *Documents, file string, data []byte, named bool) Decoded {
-	if a.exhausted.Load() && manifest.HasAliases(data) {
-		return Decoded{file: file, data: data, expanded: 1}
-	}
-	return ds.decode(file, data, named)
-}
-
-// countDecoded counts a decoded file. Call it in the order of the files.
-func (ds *Documents) countDecoded(d Decoded) Decoded {
-	d = ds.aliases.limit(d)
-	ds.flags.Unread.add(d.Documents)
-	return d
-}
-
 // ReadDocuments returns the documents of the files that paths name. It records the files and the
 // findings in the input.
 func (ds *Documents) ReadDocuments(s Source, paths []string) []*manifest.Document {
@@ -51,13 +36,13 @@ func (ds *Documents) ReadFiles(s Source, paths []string, take func(Decoded)) {
 		if unreadable != nil {
 			return Decoded{file: files[i], Findings: finding.List{*unreadable}}
 		}
-		return ds.aliases.decode(ds, files[i], data, slices.Contains(paths, files[i]))
+		return ds.decode(files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d Decoded) {
-		ds.progress("read", i+1, len(files))
+		ds.Step("read", i+1, len(files))
 		if d.data != nil && !ds.flags.IsBuilt(files[i]) {
 			ds.lines.opened(files[i], d.data)
 		}
-		take(ds.countDecoded(d))
+		take(ds.count(d))
 	})
 }
 
@@ -92,9 +77,14 @@ func (ds *Documents) withoutConfigs(fsys fs.FS, files []string) []string {
 	return kept
 }
 
-// decode decodes a listed file. If paths names the file itself, it must hold objects only.
+// decode decodes a listed file, unless earlier files have exhausted the limit of aliases. If paths
+// names the file itself, it must hold objects only.
 func (ds *Documents) decode(file string, data []byte, named bool) Decoded {
 	d := Decoded{file: file, data: data}
+	if ds.aliases.exhausted.Load() && manifest.HasAliases(data) {
+		d.expanded = 1
+		return d
+	}
 	read := ds.settings.byFile[file].Decode
 	if ds.flags.Outlines {
 		read = ds.settings.byFile[file].Outline

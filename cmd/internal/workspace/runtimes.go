@@ -321,14 +321,8 @@ func (c *Catalog) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
 }
 
 // AddRuntime adds a runtime or a snapshot for a rendering. It reports a duplicate and does not keep
-// it.
-func (c *Catalog) AddRuntime(d *manifest.Document) { c.add(d, false) }
-
-// AddLast adds a runtime or a snapshot for a rendering. It replaces an earlier one of its name, as
-// after kubectl apply.
-func (c *Catalog) AddLast(d *manifest.Document) { c.add(d, true) }
-
-func (c *Catalog) add(d *manifest.Document, last bool) {
+// it, unless the last one counts, as after kubectl apply.
+func (c *Catalog) AddRuntime(d *manifest.Document, last bool) {
 	id, source := c.read(d)
 	if source.spec == nil {
 		return

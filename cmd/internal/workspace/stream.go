@@ -70,7 +70,7 @@ func NewStream(s Source, in *Input) *Stream {
 		f.listed[i], in.Findings = in.Findings, nil
 	}
 	parallel.Ordered(len(f.files), f.probe, func(i int, l probe) {
-		in.progress("looked at", i+1, len(f.files))
+		in.Step("looked at", i+1, len(f.files))
 		f.addRuntimes(i, l)
 	})
 	in.ReadPatches(s)
@@ -100,7 +100,7 @@ func (f *Stream) probe(i int) probe {
 	case i < f.Jobs && !once && !manifest.MayHoldRuntime(data):
 		return probe{}
 	}
-	d := f.in.aliases.decode(f.in.Documents, file.name, data, file.named)
+	d := f.in.decode(file.name, data, file.named)
 	return probe{&d, once}
 }
 
@@ -109,7 +109,7 @@ func (f *Stream) addRuntimes(i int, l probe) {
 	if l.Decoded == nil {
 		return
 	}
-	*l.Decoded = f.in.Documents.countDecoded(*l.Decoded)
+	*l.Decoded = f.in.count(*l.Decoded)
 	group := 0
 	if i >= f.Jobs {
 		group = 1
@@ -148,7 +148,7 @@ func (f *Stream) Objects(jobSets bool) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		parallel.Ordered(f.Jobs, f.read, func(i int, d Decoded) {
 			if f.files[i].decoded == nil {
-				d = f.in.Documents.countDecoded(d)
+				d = f.in.count(d)
 			}
 			f.decoded[0] = append(f.decoded[0], d.Findings...)
 			if !f.files[i].once {
@@ -181,7 +181,7 @@ func (f *Stream) read(i int) Decoded {
 	if unreadable != nil {
 		return Decoded{Findings: finding.List{*unreadable}}
 	}
-	return f.in.aliases.decode(f.in.Documents, file.name, data, file.named)
+	return f.in.decode(file.name, data, file.named)
 }
 
 // admit prepares a TrainJob for rendering. It reports a missing or duplicate name, and then returns

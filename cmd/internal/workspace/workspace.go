@@ -43,7 +43,7 @@ func New(flags Flags) *Input {
 	in.Lines = &Lines{known: map[string]func(int) string{}}
 	in.Settings = newSettings(flags, in.Lines, to)
 	in.Documents = &Documents{reporter: to, flags: flags, lines: in.Lines, settings: in.Settings,
-		read: map[string]bool{}}
+		read: map[string]bool{}, Step: func(string, int, int) {}}
 	in.Catalog = newCatalog(flags, in.Settings, to)
 	in.Locator = &Locator{settings: in.Settings, catalog: in.Catalog}
 	return in
@@ -87,7 +87,7 @@ func (in *Input) Add(d *manifest.Document, jobs bool) {
 			in.JobSets = append(in.JobSets, JobSet{o, d})
 		}
 	case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime, *corev1.ConfigMap:
-		in.AddRuntime(d)
+		in.AddRuntime(d, false)
 	case nil:
 		if !in.AddClaim(d) && d.Broken {
 			if jobs && d.ID.Kind == trainer.TrainJobKind {
