@@ -195,7 +195,7 @@ func newOpenAPI() *openAPI {
 
 // root returns the type of whole objects.
 func (c *openAPI) root(s map[string]any) *Type {
-	return c.finish(c.object(s, s[keepsUnknown] == true, true))
+	return c.finish(c.object(s, s[keepsUnknown] == true, c.ownFields()))
 }
 
 // value returns the type of a schema. Only a definition refuses null, where it states a type, and
@@ -226,7 +226,10 @@ func (c *openAPI) nullable(s map[string]any, free bool) *Type {
 	free = free || s[keepsUnknown] == true
 	switch s["type"] {
 	case "object":
-		return c.object(s, free, s[embedded] == true && c.document == nil)
+		if s[embedded] == true && c.document == nil {
+			return c.object(s, free, c.ownFields())
+		}
+		return c.object(s, free, nil)
 	case "array":
 		return c.list(s, free)
 	case "integer":
@@ -252,13 +255,18 @@ func (c *openAPI) nullable(s map[string]any, free bool) *Type {
 			s["items"] == nil {
 			return c.free
 		}
-		return &Type{Kind: Untyped, Object: c.object(s, free, false), List: c.list(s, free)}
+		return &Type{Kind: Untyped, Object: c.object(s, free, nil), List: c.list(s, free)}
 	}
 }
 
-// object returns the type of a schema's objects. isObject reports that these are Kubernetes
-// objects, with kind and metadata.
-func (c *openAPI) object(s map[string]any, free, isObject bool) *Type {
+// ownFields returns the fields of every Kubernetes object.
+func (c *openAPI) ownFields() map[string]*Type {
+	return map[string]*Type{"apiVersion": c.text, "kind": c.text, "metadata": c.meta}
+}
+
+// object returns the type of a schema's objects. The types in own replace those that the schema
+// gives the fields.
+func (c *openAPI) object(s map[string]any, free bool, own map[string]*Type) *Type {
 	t := &Type{Kind: Struct}
 	properties := subschemas(s, "properties")
 	compiled := make([]StructField, 0, len(properties)+3)
@@ -269,19 +277,17 @@ func (c *openAPI) object(s map[string]any, free, isObject bool) *Type {
 			compiled, StructField{Name: name, Type: of, Default: def, Required: isRequired})
 	}
 	for name, property := range properties {
-		if !isObject || name != "apiVersion" && name != "kind" && name != "metadata" {
+		if _, isOwn := own[name]; !isOwn {
 			add(name, c.value(property, free), convertNumbers(property["default"]))
 		}
 	}
-	if isObject {
-		add("apiVersion", c.text, nil)
-		add("kind", c.text, nil)
-		add("metadata", c.meta, nil)
+	for name, of := range own {
+		add(name, of, nil)
 	}
 	t.withFields(compiled)
 	switch of := s["additionalProperties"].(type) {
 	case nil:
-		if free || len(properties) == 0 && !isObject {
+		if free || len(properties) == 0 && own == nil {
 			t.Elem = c.free
 		}
 	case map[string]any:

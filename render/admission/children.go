@@ -249,27 +249,35 @@ func (c *checker) unknownClasses(js *jobset.JobSet, known classes) {
 		spec := &job.Template.Spec.Template.Spec
 		if _, system := render.SystemPriority(spec.PriorityClassName); !system &&
 			!slices.Contains(known.priority, spec.PriorityClassName) {
-			c.unknownClass(js, job, codes.NoPriorityClass, "PriorityClass", "priorityClassName",
-				spec.PriorityClassName)
+			c.unknownClass(js, job, classField{codes.NoPriorityClass, "PriorityClass",
+				"priorityClassName"}, spec.PriorityClassName)
 		}
 		if name := spec.RuntimeClassName; name != nil && !slices.Contains(known.runtime, *name) {
-			c.unknownClass(js, job, codes.NoRuntimeClass, "RuntimeClass", "runtimeClassName", *name)
+			c.unknownClass(js, job, classField{codes.NoRuntimeClass, "RuntimeClass",
+				"runtimeClassName"}, *name)
 		}
 	}
 }
 
-func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, code finding.Code,
-	kind, field, name string) {
+// classField is a field of a Pod that names a class.
+type classField struct {
+	code       finding.Code
+	kind, name string
+}
+
+func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, field classField,
+	name string) {
 	path := jobPath(job.Name).Append(
-		fieldpath.Fields("template", "spec", "template", "spec", field)...)
+		fieldpath.Fields("template", "spec", "template", "spec", field.name)...)
 	c.Add(finding.Finding{
-		Code: code, Severity: finding.Warning,
+		Code: field.code, Severity: finding.Warning,
 		Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
 		Path:   path,
 		Message: fmt.Sprintf("Not found: %s %q: a cluster without it creates no Pod of job %q",
-			kind, name, job.Name),
-		Remedy: finding.Remedy{Do: finding.Provide, Options: []string{kind},
-			Text: fmt.Sprintf("add the manifest of the %s, or create it in the cluster", kind)},
+			field.kind, name, job.Name),
+		Remedy: finding.Remedy{Do: finding.Provide, Options: []string{field.kind},
+			Text: fmt.Sprintf("add the manifest of the %s, or create it in the cluster",
+				field.kind)},
 		Claims: []merge.Claim{c.origin(path)},
 	})
 }

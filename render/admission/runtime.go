@@ -36,28 +36,28 @@ const (
 func AdmitRuntime(ctx context.Context, r *release.Release, fields map[string]any,
 	namespace string) (*Runtime, finding.List) {
 	found := &findings{}
-	runtime := admitRuntime(ctx, r, fields, namespace, nil, found)
-	if runtime != nil {
-		runtime.findings = found.List()
-	}
-	return runtime, found.List()
-}
-
-// admitRuntime implements AdmitRuntime. With an old runtime it is an update.
-func admitRuntime(ctx context.Context, of *release.Release, fields map[string]any, namespace string,
-	old *object, found *findings) *Runtime {
 	if !isRuntime(fields) {
 		found.Add(finding.Finding{
 			Code: codes.UnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%v is not a runtime", fields["kind"]),
 			Remedy:  finding.Remedy{Text: "give a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
-		return nil
+		return nil, found.List()
 	}
-	d := found.definition(of, fmt.Sprint(fields["kind"]))
+	d := found.definition(r, fmt.Sprint(fields["kind"]))
 	if d == nil {
-		return nil
+		return nil, found.List()
 	}
+	runtime := d.admitRuntime(ctx, fields, namespace, nil, found)
+	if runtime != nil {
+		runtime.findings = found.List()
+	}
+	return runtime, found.List()
+}
+
+// admitRuntime admits a runtime of the definition. With an old runtime it is an update.
+func (d *definition) admitRuntime(ctx context.Context, fields map[string]any, namespace string,
+	old *object, found *findings) *Runtime {
 	o := d.decode(fields, cmp.Or(namespace, "default"), found)
 	o.validate(ctx, old, found)
 	if o.undecodable {

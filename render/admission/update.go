@@ -115,7 +115,7 @@ func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]
 		return nil, found.List()
 	}
 	stored := d.decode(old, cmp.Or(namespace, "default"), &findings{})
-	runtime := admitRuntime(ctx, r, new, namespace, stored, found)
+	runtime := d.admitRuntime(ctx, new, namespace, stored, found)
 	if runtime != nil {
 		runtime.findings = found.List()
 	}

@@ -98,19 +98,19 @@ func (c *objectChecker) managers(patches []trainer.RuntimePatch) {
 		var errs field.ErrorList
 		switch {
 		case name == "":
-			c.report(codes.BadManager, finding.Error, entry(i), form, "Required value")
+			c.report(codes.BadManager, entry(i), form, "Required value")
 		case len(name) > longestManager:
-			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form,
+			c.report(codes.BadManager, entry(i, fieldpath.Field("manager")), form,
 				"Too long: may not be more than %d bytes", longestManager)
 		default:
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
-			c.report(codes.BadManager, finding.Error, entry(i, fieldpath.Field("manager")), form,
+			c.report(codes.BadManager, entry(i, fieldpath.Field("manager")), form,
 				"%s", err.ErrorBody())
 		}
 		if first := firsts[name]; first < i && name != "" {
-			f := c.report(codes.DuplicateManager, finding.Error,
+			f := c.report(codes.DuplicateManager,
 				entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
 				"Duplicate value: %q", name)
 			f.Claims, f.Remedy.Do = duplicateClaims(merge.Manager(name), entry(first), entry(i)),
@@ -183,7 +183,7 @@ func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.Replicat
 		if c.jobNames == nil {
 			c.jobNames = newChoice(len(jobs), func(i int) string { return jobs[i].Name })
 		}
-		f := c.report(codes.UnknownJob, finding.Error, c.atJob(patch.Name),
+		f := c.report(codes.UnknownJob, c.atJob(patch.Name),
 			"use one of the runtime's jobs"+c.jobNames.among(patch.Name),
 			"the runtime has no replicated job %q: the merge adds one without containers",
 			patch.Name)
@@ -216,20 +216,27 @@ func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.Replicat
 
 func (c *objectChecker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
 	pod := &job.Template.Spec.Template.Spec
-	c.containers(job.Name, "container", "containers", patch.Containers, pod.Containers,
-		pod.InitContainers)
-	c.containers(job.Name, "init container", "initContainers", patch.InitContainers,
-		pod.InitContainers, pod.Containers)
+	c.containers(job.Name, patch.Containers, containerList{
+		"container", "containers", pod.Containers, pod.InitContainers})
+	c.containers(job.Name, patch.InitContainers, containerList{
+		"init container", "initContainers", pod.InitContainers, pod.Containers})
 	c.initOrder(job.Name, patch.InitContainers, pod.InitContainers)
 	c.tolerations(job.Name, patch.Tolerations, pod.Tolerations)
+}
+
+// containerList is a list of the runtime's containers, with its name in messages and its field. The
+// others are in the other list.
+type containerList struct {
+	what, field  string
+	have, others []corev1.Container
 }
 
 // containers reports patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
 // only after its merge has added them. So it admits them, and the Job is later rejected because a
 // container lacks an image.
-func (c *objectChecker) containers(job, what, list string, patches []trainer.ContainerPatch, have,
-	others []corev1.Container) {
-	known := firstIndexes(have, containerName)
+func (c *objectChecker) containers(job string, patches []trainer.ContainerPatch,
+	list containerList) {
+	known, what, have := firstIndexes(list.have, containerName), list.what, list.have
 	var names *choice
 	var patched, elsewhere map[string]int
 	for i := range patches {
@@ -240,7 +247,7 @@ func (c *objectChecker) containers(job, what, list string, patches []trainer.Con
 		if names == nil {
 			names = newChoice(len(have), func(i int) string { return have[i].Name })
 			patched, elsewhere = firstIndexes(patches, patchName),
-				firstIndexes(others, containerName)
+				firstIndexes(list.others, containerName)
 		}
 		_, isOther := elsewhere[name]
 		remedy := finding.Remedy{
@@ -261,8 +268,8 @@ func (c *objectChecker) containers(job, what, list string, patches []trainer.Con
 		default:
 			names.rename(&remedy, name, patched)
 		}
-		remedy.Path = c.atJob(job, list).Append(fieldpath.Item("name", name))
-		c.report(codes.UnknownContainer, finding.Error, remedy.Path, "",
+		remedy.Path = c.atJob(job, list.field).Append(fieldpath.Item("name", name))
+		c.report(codes.UnknownContainer, remedy.Path, "",
 			"the runtime's replicated job %q has no %s %q: the merge adds one without an image",
 			job, what, name).Remedy = remedy
 	}
@@ -293,7 +300,7 @@ func (c *objectChecker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 		if api := EnvFields()[containers[i].Name]; api != "" {
 			at := c.atJob(patch.Name, "containers").Append(
 				fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
-			f := c.report(codes.EnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
+			f := c.report(codes.EnvOnMain, at, "set "+api+" of the TrainJob instead",
 				"Invalid value: must not have envs for the dataset-initializer, "+
 					"model-initializer, node containers")
 			if containers[i].Name == "node" && patch.Name == c.trainer && c.trainer != "" {
@@ -341,11 +348,11 @@ func (c *objectChecker) initOrder(job string, patches []trainer.ContainerPatch,
 				}
 				order = joinFirst(names, len(have))
 			}
-			c.report(codes.InitOrder, finding.Warning,
+			c.report(codes.InitOrder,
 				c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
 				fmt.Sprintf("use the runtime's order: %s", order),
 				"init container %q runs after %q: the patch has another order than the runtime",
-				patches[i].Name, have[last].Name)
+				patches[i].Name, have[last].Name).Severity = finding.Warning
 		}
 		last = max(last, at)
 	}
@@ -383,9 +390,10 @@ func (c *objectChecker) tolerations(job string, patch, have []corev1.Toleration)
 	if lost == nil {
 		return
 	}
-	f := c.report(codes.DropsTolerations, finding.Warning, c.atJob(job, "tolerations"),
+	f := c.report(codes.DropsTolerations, c.atJob(job, "tolerations"),
 		"repeat the runtime's tolerations in the patch, or remove them from the runtime",
 		"the list replaces the runtime's list, and drops %s", strings.Join(lost, " and "))
+	f.Severity = finding.Warning
 	runtime := inTemplate().Append(f.Path[len(c.at("spec")):]...)
 	f.Claims = []merge.Claim{{Owner: runtimepatch.RuntimeLayer, Value: have, At: runtime},
 		{Owner: c.layer(), Value: patch, At: f.Path}}
@@ -401,11 +409,10 @@ func (c *objectChecker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() f
 		if _, has := fields[f.Name]; !has || f.Name == "labels" || f.Name == "annotations" {
 			continue
 		}
-		remedy := &c.report(codes.IgnoredMetadata, finding.Warning,
-			path().Append(fieldpath.Field(f.Name)), "set labels and annotations only", "%s",
-			IgnoredMetadata(f.Name, ofPod)).Remedy
-		if !reachesPods(f.Name, ofPod) {
-			remedy.Do, remedy.IsCertain = finding.Remove, true
+		found := c.report(codes.IgnoredMetadata, path().Append(fieldpath.Field(f.Name)),
+			"set labels and annotations only", "%s", IgnoredMetadata(f.Name, ofPod))
+		if found.Severity = finding.Warning; !reachesPods(f.Name, ofPod) {
+			found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true
 		}
 	}
 }

@@ -31,10 +31,11 @@ type objectChecker struct {
 	current  int            // the patch that the path and the layer of a finding name
 }
 
-func (c *objectChecker) report(code finding.Code, severity finding.Severity, path fieldpath.Path,
-	help, message string, args ...any) *finding.Finding {
+// report adds an error. Its caller may change it, to a warning for example.
+func (c *objectChecker) report(code finding.Code, path fieldpath.Path, help, message string,
+	args ...any) *finding.Finding {
 	c.findings = append(c.findings, finding.Finding{
-		Code: code, Severity: severity, Object: c.object, Path: path,
+		Code: code, Severity: finding.Error, Object: c.object, Path: path,
 		Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
 	})
 	return &c.findings[len(c.findings)-1]

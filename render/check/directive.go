@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/schema"
@@ -15,7 +14,7 @@ import (
 // Upstream obeys them, and so loses the runtime's labels to a label called "$patch".
 func (c *objectChecker) directives(m merge.Object, path func() fieldpath.Path) {
 	for _, key := range directivesIn(m) {
-		c.report(codes.Directive, finding.Error, path().Append(fieldpath.Key(key)),
+		c.report(codes.Directive, path().Append(fieldpath.Key(key)),
 			"remove the key: a patch cannot remove entries of a map",
 			"%q is a directive of strategic merge patches: the cluster obeys it, and drops the "+
 				"runtime's values", key)

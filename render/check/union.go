@@ -51,7 +51,7 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent
 		help = fmt.Sprintf("set %s in the patch instead, or use another %s",
 			memberNames(there, " and "), key)
 	}
-	f := w.report(code, finding.Error, at, help,
+	f := w.report(code, at, help,
 		"%s: the merge keeps %s, and the cluster rejects the Pod", message, both)
 	for _, m := range slices.Concat(there, added) {
 		f.Claims = append(f.Claims, m.claim)
@@ -141,7 +141,7 @@ func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime op
 		if !holder.has(member) || patch.object != nil && !by.inPatch && !holder.inPatch {
 			continue
 		}
-		f := w.report(codes.TwoSources, finding.Error, w.path(at),
+		f := w.report(codes.TwoSources, w.path(at),
 			fmt.Sprintf("set %s to %q, or remove %s", u.Discriminator, u.When, name),
 			"%s is only allowed if %s is %q, not %q: the cluster rejects the Pod", name,
 			u.Discriminator, u.When, chosen)

@@ -89,7 +89,7 @@ func (w *walker) duplicate(f *schema.StructField, at operand, list *items.List, 
 		code = codes.OneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 	}
 	path := w.path(at, fieldpath.Index(i))
-	found := w.report(code, finding.Error, path, "combine the two, or change the "+f.Type.Key,
+	found := w.report(code, path, "combine the two, or change the "+f.Type.Key,
 		"duplicate item of %s: %s %q", f.Name, f.Type.Key, list.Key(i))
 	found.Claims = duplicateClaims(w.layerOf(at), w.path(at, fieldpath.Index(first)), path)
 	if reflect.DeepEqual(list.At(first), list.At(i)) {
@@ -110,7 +110,7 @@ func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.P
 	if f.Name == "env" {
 		code = codes.EnvWithoutName
 	}
-	w.report(code, finding.Error, path, fmt.Sprintf("set the %s of the item", t.Key),
+	w.report(code, path, fmt.Sprintf("set the %s of the item", t.Key),
 		"Required value: the item of %s has no %s", f.Name, t.Key)
 }
 
@@ -122,7 +122,7 @@ func (w *walker) mountNames(mounts *items.List, list operand) {
 		name, _ := mounts.At(i)["name"].(string)
 		if first, duplicate := seen[name]; duplicate {
 			at := w.path(list, fieldpath.Index(i))
-			w.report(codes.DuplicateItem, finding.Error, at,
+			w.report(codes.DuplicateItem, at,
 				"remove one of the mounts, or set it in the runtime",
 				"a patch of a container may mount a volume only once: volume %q has two mounts",
 				name,

@@ -39,9 +39,9 @@ func (j *Job) upsertClaim(s *PodSet, claim corev1.PodResourceClaim) {
 	by := Copied("spec", "trainer", "resourceClaimsPerNode").item("name", claim.Name)
 	before, found := upsert(&s.pod().ResourceClaims, claim,
 		func(old *corev1.PodResourceClaim) bool { return old.Name == claim.Name })
-	recordItem(j, by,
+	j.Record(by.Layer, by.From,
 		append(s.PodPath(), fieldpath.Field("resourceClaims"), fieldpath.Item("name", claim.Name)),
-		before, found, claim)
+		orNil(before, found), claim)
 }
 
 // upsertContainerClaim sets a claim of a container, by name.

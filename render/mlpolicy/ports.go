@@ -28,7 +28,8 @@ func (j *Job) recordPorts(by Writer, c Place, before, now []corev1.ContainerPort
 	for i, step := range portItems(now) {
 		was, found := old[step]
 		if !found || was != now[i] || step == portNumber(number) {
-			recordItem(j, by, c.Path(fieldpath.Field("ports"), step), was, found, now[i])
+			j.Record(by.Layer, by.From, c.Path(fieldpath.Field("ports"), step), orNil(was, found),
+				now[i])
 		}
 	}
 	for i, step := range portItems(before) {

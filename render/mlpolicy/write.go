@@ -70,13 +70,12 @@ func upsert[T any](list *[]T, item T, match func(*T) bool) (before T, found bool
 	return before, false
 }
 
-// recordItem calls Record for one upsert.
-func recordItem[T any](j *Job, by Writer, path fieldpath.Path, before T, found bool, now T) {
+// orNil returns a value if there was one, and nil otherwise.
+func orNil[T any](before T, found bool) any {
 	if found {
-		j.Record(by.Layer, by.From, path, before, now)
-	} else {
-		j.Record(by.Layer, by.From, path, nil, now)
+		return before
 	}
+	return nil
 }
 
 // UpsertEnv sets environment variables of a container, by name.
@@ -98,8 +97,9 @@ func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 		if by.Layer != runtimepatch.TrainJobLayer {
 			j.checkVariable(by, c, &e)
 		}
-		recordItem(j, by.item("name", e.Name),
-			c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), before, found, e)
+		by := by.item("name", e.Name)
+		j.Record(by.Layer, by.From,
+			c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), orNil(before, found), e)
 	}
 }
 
@@ -110,9 +110,9 @@ func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
 		before, found := upsert(&s.pod().Volumes, v, func(old *corev1.Volume) bool {
 			return old.Name == v.Name
 		})
-		recordItem(j, by,
-			append(s.PodPath(), fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)), before,
-			found, v)
+		j.Record(by.Layer, by.From,
+			append(s.PodPath(), fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)),
+			orNil(before, found), v)
 	}
 }
 
@@ -123,9 +123,9 @@ func (j *Job) upsertMounts(by Writer, c Place, mounts ...corev1.VolumeMount) {
 		before, found := upsert(&c.VolumeMounts, m, func(old *corev1.VolumeMount) bool {
 			return old.MountPath == m.MountPath
 		})
-		recordItem(j, by,
+		j.Record(by.Layer, by.From,
 			c.Path(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath)),
-			before, found, m)
+			orNil(before, found), m)
 	}
 }
 
@@ -147,28 +147,28 @@ func (j *Job) appendInit(by Writer, s *PodSet, c corev1.Container) {
 func (j *Job) AppendEnvFrom(by Writer, c Place, source corev1.EnvFromSource) {
 	before := c.EnvFrom
 	c.EnvFrom = append(slices.Clip(c.EnvFrom), source)
-	j.write(by, c, "envFrom", before, c.EnvFrom, len(before) > 0)
+	j.write(by, c, "envFrom", orNil(before, len(before) > 0), c.EnvFrom)
 }
 
 // SetImage replaces a container's image.
 func (j *Job) SetImage(by Writer, c Place, image string) {
 	before := c.Image
 	c.Image = image
-	j.write(by, c, "image", before, image, before != "")
+	j.write(by, c, "image", orNil(before, before != ""), image)
 }
 
 // SetCommand replaces a container's command. An empty list clears it.
 func (j *Job) SetCommand(by Writer, c Place, command []string) {
 	before := c.Command
 	c.Command = append([]string{}, command...)
-	j.write(by, c, "command", before, listOrNil(c.Command), len(before) > 0)
+	j.write(by, c, "command", listOrNil(before), listOrNil(c.Command))
 }
 
 // SetArgs replaces a container's arguments. An empty list clears them.
 func (j *Job) SetArgs(by Writer, c Place, args []string) {
 	before := c.Args
 	c.Args = append([]string{}, args...)
-	j.write(by, c, "args", before, listOrNil(c.Args), len(before) > 0)
+	j.write(by, c, "args", listOrNil(before), listOrNil(c.Args))
 }
 
 // listOrNil returns the list, or nil for an empty one, as its encoding omits it.
@@ -180,10 +180,7 @@ func listOrNil(list []string) any {
 }
 
 // write records a write to a container's field.
-func (j *Job) write(by Writer, c Place, field string, before, now any, found bool) {
-	if !found {
-		before = nil
-	}
+func (j *Job) write(by Writer, c Place, field string, before, now any) {
 	j.Record(by.Layer, by.From, c.Path(fieldpath.Field(field)), before, now)
 }
 
@@ -220,8 +217,9 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList,
 		step := fieldpath.Key(string(name))
 		old, found := before[name]
 		by := Writer{by.Layer, merge.Origin{Path: by.From.Path.Append(step)}}
-		recordItem(j, by, c.Path(fieldpath.Field("resources"), fieldpath.Field(field), step), old,
-			found, over[name])
+		j.Record(by.Layer, by.From,
+			c.Path(fieldpath.Field("resources"), fieldpath.Field(field), step), orNil(old, found),
+			over[name])
 	}
 }
 
@@ -289,21 +287,27 @@ func (j *Job) SetSuspend() {
 
 // setPodLabel and setPodAnnotation set one entry in the metadata of a job's Pods.
 func (j *Job) setPodLabel(by Writer, s *PodSet, key, value string) {
-	j.setEntry(by, s, "labels", &s.Template.Spec.Template.Labels, key, value)
+	path, entries := s.podMetadata("labels", key), &s.Template.Spec.Template.Labels
+	j.Record(by.Layer, by.From, path, setEntry(entries, key, value), value)
 }
 
 func (j *Job) setPodAnnotation(by Writer, s *PodSet, key, value string) {
-	j.setEntry(by, s, "annotations", &s.Template.Spec.Template.Annotations, key, value)
+	path, entries := s.podMetadata("annotations", key), &s.Template.Spec.Template.Annotations
+	j.Record(by.Layer, by.From, path, setEntry(entries, key, value), value)
 }
 
-func (j *Job) setEntry(by Writer, s *PodSet, field string, entries *map[string]string, key,
-	value string) {
+// podMetadata returns the path of an entry in the metadata of the job's Pods.
+func (s *PodSet) podMetadata(field, key string) fieldpath.Path {
+	return append(s.path(jobSpec(), 4), fieldpath.Field("template"), fieldpath.Field("metadata"),
+		fieldpath.Field(field), fieldpath.Key(key))
+}
+
+// setEntry sets an entry of a map, and returns the value before, nil for none.
+func setEntry(entries *map[string]string, key, value string) any {
 	before, found := (*entries)[key]
 	if *entries == nil {
 		*entries = map[string]string{}
 	}
 	(*entries)[key] = value
-	path := append(s.path(jobSpec(), 4), fieldpath.Field("template"), fieldpath.Field("metadata"),
-		fieldpath.Field(field), fieldpath.Key(key))
-	recordItem(j, by, path, before, found, value)
+	return orNil(before, found)
 }

@@ -280,7 +280,7 @@ func (b *blamePage) lines(o *pageObject) {
 		before = line.Layer
 		b.line(o, line, name)
 		if f := line.Field; f != nil && f.Disputed && !line.Continued {
-			losers = overriddenOf(line, b.opts.ShowValues, false)
+			losers = overridden{values: b.opts.ShowValues}.on(line)
 		}
 		if i+1 == len(lines) || !lines[i+1].Continued {
 			for _, text := range losers {

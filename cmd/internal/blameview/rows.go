@@ -39,7 +39,7 @@ func (t *blameText) object(s Selection) {
 		count = countLine(count, r)
 		rows = append(rows, r)
 		if r.mark == disputedMark {
-			for _, text := range overriddenOf(line, t.opts.ShowValues, true) {
+			for _, text := range (overridden{t.opts.ShowValues, true}).on(line) {
 				losers = append(losers, row{text: report.Printable(text)})
 			}
 		}
@@ -97,9 +97,12 @@ func countLine(count []lineCount, r row) []lineCount {
 	return count
 }
 
-// overriddenOf returns comments with the values of the other layers on a disputed line. They show
-// the places if withPlace is set. The last manager wins over these layers.
-func overriddenOf(line blame.Line, showValues, withPlace bool) []string {
+// overridden is what a comment on a disputed line shows of another layer.
+type overridden struct{ values, places bool }
+
+// on returns comments with the values of the other layers on a disputed line. The last manager wins
+// over these layers.
+func (show overridden) on(line blame.Line) []string {
 	f := line.Field
 	at := f.InForce()
 	if at < 0 {
@@ -112,8 +115,8 @@ func overriddenOf(line blame.Line, showValues, withPlace bool) []string {
 			continue
 		}
 		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Owner),
-			runtimepatch.FormatClaim(f.Path, c, showValues))
-		if place := c.Position.String(); withPlace && place != "" {
+			runtimepatch.FormatClaim(f.Path, c, show.values))
+		if place := c.Position.String(); show.places && place != "" {
 			text += " at " + place
 		}
 		comments = append(comments, text)

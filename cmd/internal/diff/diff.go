@@ -115,40 +115,41 @@ func Compare(old, new any, opts Options) (Changes, error) {
 		return nil, err
 	}
 	c := comparison{}
-	c.value(s.typ, nil, s.old, s.new, NoItem, NoItem)
+	c.value(s.typ, Change{Old: s.old, New: s.new, From: NoItem, To: NoItem})
 	return c.changes, nil
 }
 
 type comparison struct{ changes Changes }
 
-func (c *comparison) report(kind Kind, path fieldpath.Path, old, new any, from, to int) {
-	c.changes = append(
-		c.changes, Change{Kind: kind, Path: path, Old: old, New: new, From: from, To: to})
+func (c *comparison) report(kind Kind, at Change) {
+	at.Kind = kind
+	c.changes = append(c.changes, at)
 }
 
 // value compares one field with a value in at least one object; nil means a missing value.
-func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, from, to int) {
+func (c *comparison) value(t *schema.Type, at Change) {
+	old, new := at.Old, at.New
 	x, y, areFields := entriesOf[map[string]any](old, new)
 	if t == nil || t.Kind == schema.Struct {
 		areFields = x != nil && y != nil
 	}
 	if areFields && (t == nil || t.Merges()) {
-		c.fields(t, path, x, y)
+		c.fields(t, at.Path, x, y)
 		return
 	}
 	if before, after, ok := entriesOf[[]any](old, new); ok {
 		if pairs := align(t, before, after); pairs != nil {
-			c.list(t, path, pairs, before, after)
+			c.list(t, at.Path, pairs, before, after)
 			return
 		}
 	}
 	switch {
 	case old == nil:
-		c.report(Added, path, nil, new, from, to)
+		c.report(Added, at)
 	case new == nil:
-		c.report(Removed, path, old, nil, from, to)
+		c.report(Removed, at)
 	case !reflect.DeepEqual(old, new):
-		c.report(Changed, path, old, new, from, to)
+		c.report(Changed, at)
 	}
 }
 
@@ -156,24 +157,29 @@ func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, fr
 func (c *comparison) fields(t *schema.Type, path fieldpath.Path, old, new map[string]any) {
 	for _, name := range unionOfKeys(old, new) {
 		if old[name] != nil || new[name] != nil {
-			c.value(t.Inner(name), path.Append(t.Step(name)), old[name], new[name], NoItem, NoItem)
+			c.value(t.Inner(name), Change{Path: path.Append(t.Step(name)), Old: old[name],
+				New: new[name], From: NoItem, To: NoItem})
 		}
 	}
 }
 
 func (c *comparison) list(t *schema.Type, path fieldpath.Path, pairs []pair, old, new []any) {
 	for _, p := range pairs {
-		switch at := path.Append(p.step); {
+		at := Change{Path: path.Append(p.step), From: p.old, To: p.new}
+		switch {
 		case p.moved && p.new == NoItem: // reported at its new place
 		case p.old == NoItem:
-			c.report(Added, at, nil, new[p.new], NoItem, p.new)
+			at.New = new[p.new]
+			c.report(Added, at)
 		case p.new == NoItem:
-			c.report(Removed, at, old[p.old], nil, p.old, NoItem)
+			at.Old = old[p.old]
+			c.report(Removed, at)
 		default:
 			if p.moved {
-				c.report(Moved, at, nil, nil, p.old, p.new)
+				c.report(Moved, at)
 			}
-			c.value(t.Elem, at, old[p.old], new[p.new], p.old, p.new)
+			at.Old, at.New = old[p.old], new[p.new]
+			c.value(t.Elem, at)
 		}
 	}
 }

@@ -168,19 +168,17 @@ func (c *itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found
 			}
 		}
 	}
-	report := func(code finding.Code, severity finding.Severity, object merge.Object, at patchItem,
-		message, help string) {
-		found = append(found, finding.Finding{
-			Code: code, Severity: severity, Object: c.ID,
-			Path:     path.Append(fieldpath.Item(t.Key, mergeKeyOf(t, object))),
-			Position: at.manager.document.Position(path.Append(fieldpath.Index(at.index))),
-			Message:  message, Remedy: finding.Remedy{Text: help},
-		})
+	report := func(object merge.Object, at patchItem, f finding.Finding) {
+		f.Object, f.Path = c.ID, path.Append(fieldpath.Item(t.Key, mergeKeyOf(t, object)))
+		f.Position = at.manager.document.Position(path.Append(fieldpath.Index(at.index)))
+		found = append(found, f)
 	}
 	for _, object := range double {
 		if at, ok := patched[keysText(t, object)]; ok {
-			report(codes.DuplicateItem, duplicateSeverity(t.Elem.GoType()), object, at,
-				"Duplicate value: "+keysText(t, object), "combine the two, or change one's key")
+			report(object, at, finding.Finding{
+				Code: codes.DuplicateItem, Severity: duplicateSeverity(t.Elem.GoType()),
+				Message: "Duplicate value: " + keysText(t, object),
+				Remedy:  finding.Remedy{Text: "combine the two, or change one's key"}})
 		}
 	}
 	if second.name == "" {
@@ -190,10 +188,13 @@ func (c *itemCheck) list(t *schema.Type, list []any, path fieldpath.Path) (found
 		key := keysText(t, object)
 		if at, ok := byMergeKey[mergeKeyOf(t, object)]; ok && object != nil && !merged[key] {
 			merged[key] = true // reported once
-			report(codes.SameKey, finding.Warning, object, at,
-				fmt.Sprintf("the result lacks %s: a strategic merge patch has one item of %s %s",
+			report(object, at, finding.Finding{
+				Code: codes.SameKey, Severity: finding.Warning,
+				Message: fmt.Sprintf(
+					"the result lacks %s: a strategic merge patch has one item of %s %s",
 					key, t.Key, mergeKeyOf(t, object)),
-				"use --type=merge with the whole list to have both items")
+				Remedy: finding.Remedy{
+					Text: "use --type=merge with the whole list to have both items"}})
 		}
 	}
 	return found
