@@ -33,8 +33,8 @@ type Builder struct {
 	tree      host.Tree
 	roots     [][]byte // what the processes that build may read
 	flags     workspace.Flags
-	sources   *sources
 	known     *kustomizations
+	files     parallel.Once[string, []byte] // those of positions; nil if one cannot be read
 	bases     parallel.Once[string, []byte] // the outputs of bases
 	processes processes
 	folders   folders
@@ -68,7 +68,7 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	default:
 		return nil, errors.New("a build needs files of a disk")
 	}
-	b.sources, b.known = &sources{tree: b.tree}, &kustomizations{tree: b.tree}
+	b.known = &kustomizations{tree: b.tree}
 	return b, nil
 }
 
@@ -83,7 +83,7 @@ func (b *Builder) Close() {
 // Build builds a directory. Its errors are findings of the result. A directory that the tree lacks
 // is empty.
 func (b *Builder) Build(dir string) *workspace.Built {
-	built := &workspace.Built{Dir: dir, File: dir, Source: b.sources.read}
+	built := &workspace.Built{Dir: dir, File: dir, Source: b.source}
 	if _, err := fs.Stat(b.tree, dir); errors.Is(err, fs.ErrNotExist) {
 		return built
 	}

@@ -168,7 +168,7 @@ func (b *Builder) overlayTexts(
 	read = func(k *kustomization) {
 		for _, p := range patchesOf(&k.Kustomization) {
 			file := filepath.Join(filepath.Dir(k.file), p.Path)
-			if data, ok := b.sources.read(file); ok && p.Path != "" {
+			if data, ok := b.source(file); ok && p.Path != "" {
 				add(file, data)
 			}
 		}

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
-	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
@@ -49,16 +47,10 @@ func (b *Builder) origin(
 	}
 }
 
-// sources holds the files that positions lie in. Builds share it.
-type sources struct {
-	tree  host.Tree
-	files parallel.Once[string, []byte] // nil if it cannot be read
-}
-
-// read returns the data of a file.
-func (s *sources) read(name string) ([]byte, bool) {
-	data := s.files.Of(name, func() []byte {
-		data, err := ownfile.ReadInput(s.tree, name)
+// source returns a file in which positions lie.
+func (b *Builder) source(name string) ([]byte, bool) {
+	data := b.files.Of(name, func() []byte {
+		data, err := ownfile.ReadInput(b.tree, name)
 		if err != nil {
 			return nil
 		}

@@ -118,7 +118,9 @@ type renderedKinds struct {
 // plainPodSpec removes what admission plugins and the scheduler set. A volume without a source is
 // an empty directory.
 func plainPodSpec(spec *corev1.PodSpec) {
-	clearValue(&spec.ServiceAccountName, "default")
+	if spec.ServiceAccountName == "default" {
+		spec.ServiceAccountName = ""
+	}
 	spec.DeprecatedServiceAccount = ""
 	clearPointer(&spec.PreemptionPolicy, corev1.PreemptLowerPriority)
 	clearPointer(&spec.Priority, 0)
@@ -127,14 +129,6 @@ func plainPodSpec(spec *corev1.PodSpec) {
 		if v := &spec.Volumes[i].VolumeSource; *v == (corev1.VolumeSource{}) {
 			v.EmptyDir = &corev1.EmptyDirVolumeSource{}
 		}
-	}
-}
-
-// clearValue clears a field that has its default.
-func clearValue[T comparable](field *T, value T) {
-	var zero T
-	if *field == value {
-		*field = zero
 	}
 }
 

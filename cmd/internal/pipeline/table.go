@@ -51,7 +51,7 @@ func (t PodTable) Write(w io.Writer, width int) error {
 	if err != nil {
 		return err
 	}
-	rows := t.ranges
+	rows := func() iter.Seq2[render.PodRange, error] { return render.PodRanges(t.jobSet, t.opts) }
 	if count <= mostPodRows {
 		rows = t.pods
 	}
@@ -100,10 +100,6 @@ func (t PodTable) pods() iter.Seq2[render.PodRange, error] {
 			}
 		}
 	}
-}
-
-func (t PodTable) ranges() iter.Seq2[render.PodRange, error] {
-	return render.PodRanges(t.jobSet, t.opts)
 }
 
 func writeRow(w io.Writer, row []string, widths []int) {
@@ -173,15 +169,11 @@ func formatMap(m map[string]string) string {
 func waitsFor(out *render.JobsOutput) map[string]string {
 	waits := map[string]string{}
 	for _, child := range slices.Concat(out.Jobs, out.Later) {
-		waits[child.Job.Name] = waitsText(child)
+		var parts []string
+		for _, w := range child.WaitsFor {
+			parts = append(parts, w.Name+" "+strings.ToLower(string(w.Status)))
+		}
+		waits[child.Job.Name] = strings.Join(parts, ", ")
 	}
 	return waits
-}
-
-func waitsText(child render.ChildJob) string {
-	var parts []string
-	for _, w := range child.WaitsFor {
-		parts = append(parts, fmt.Sprintf("%s %s", w.Name, strings.ToLower(string(w.Status))))
-	}
-	return strings.Join(parts, ", ")
 }

@@ -23,25 +23,18 @@ func (st *Settings) PatchesFor(j Job) []trainer.RuntimePatch {
 }
 
 // patchesFor returns the patches of PatchesFor with their positions.
-func (st *Settings) patchesFor(j Job) []manifest.Patch {
-	return withoutPatches(st.writtenFor(j), func(p manifest.Patch) bool {
-		return p.Extended != nil
-	})
-}
+func (st *Settings) patchesFor(j Job) []manifest.Patch { return st.selected(j, false) }
 
 // extendedFor returns the extended patches that a TrainJob gets.
-func (st *Settings) extendedFor(j Job) []manifest.Patch {
-	return withoutPatches(st.writtenFor(j), func(p manifest.Patch) bool {
-		return p.Extended == nil
-	})
-}
+func (st *Settings) extendedFor(j Job) []manifest.Patch { return st.selected(j, true) }
 
-// withoutPatches returns the patches that drop does not select. It changes no list.
-func withoutPatches(patches []manifest.Patch, drop func(manifest.Patch) bool) []manifest.Patch {
-	if !slices.ContainsFunc(patches, drop) {
+func (st *Settings) selected(j Job, extended bool) []manifest.Patch {
+	patches := st.writtenFor(j)
+	isOther := func(p manifest.Patch) bool { return (p.Extended != nil) != extended }
+	if !slices.ContainsFunc(patches, isOther) {
 		return patches
 	}
-	return slices.DeleteFunc(slices.Clone(patches), drop)
+	return slices.DeleteFunc(slices.Clone(patches), isOther)
 }
 
 // writtenFor returns the patches of both kinds that a TrainJob gets.

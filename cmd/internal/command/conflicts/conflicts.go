@@ -176,10 +176,9 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 		return err
 	}
 	none := "no conflict"
-	switch {
-	case slices.ContainsFunc(found, func(f finding.Finding) bool {
+	if slices.ContainsFunc(found, func(f finding.Finding) bool {
 		return !codes.AssumesRuntime(f) && f.Code != codes.GitOverride
-	}):
+	}) {
 		none = "the policy's rules settle every conflict"
 	}
 	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases),

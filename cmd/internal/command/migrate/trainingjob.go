@@ -123,7 +123,7 @@ func (m *migration) trainingJob(d *manifest.Document) []any {
 		findings = append(findings, m.nameConflicts(d, result)...)
 	}
 	for i := range findings {
-		findings[i].Object.Namespace = m.namespaceOf(d)
+		findings[i].Object.Namespace = m.flags.NamespaceOf(d.ID.Namespace)
 		findings[i].Position = d.Position(findings[i].Path)
 	}
 	m.findings = append(m.findings, findings...)
@@ -134,7 +134,7 @@ func (m *migration) trainingJob(d *manifest.Document) []any {
 }
 
 func (m *migration) notReplaced(d *manifest.Document, err error) {
-	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: m.namespaceOf(d), Name: d.ID.Name}
+	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: m.flags.NamespaceOf(d.ID.Namespace), Name: d.ID.Name}
 	m.findings = append(m.findings, finding.Finding{
 		Code: codes.NotMigrated, Severity: finding.Error, Object: id, Position: d.Position(nil),
 		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err),
@@ -142,17 +142,12 @@ func (m *migration) notReplaced(d *manifest.Document, err error) {
 	})
 }
 
-// namespaceOf returns the namespace of an object.
-func (m *migration) namespaceOf(d *manifest.Document) string {
-	return cmp.Or(d.ID.Namespace, m.flags.Namespace, "default")
-}
-
 // nameConflicts reports new objects with the name of another object of the inputs. Jobs of several
 // kinds may share a name, and all become TrainJobs.
 func (m *migration) nameConflicts(d *manifest.Document, result *trainingjob.Result) finding.List {
 	ids := []fieldpath.Object{
-		{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name},
-		{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d),
+		{Kind: trainer.TrainJobKind, Namespace: m.flags.NamespaceOf(d.ID.Namespace), Name: result.TrainJob.Name},
+		{Kind: trainer.TrainingRuntimeKind, Namespace: m.flags.NamespaceOf(d.ID.Namespace),
 			Name: result.Runtime.Name},
 	}
 	var findings finding.List
@@ -179,15 +174,16 @@ func (m *migration) nameConflicts(d *manifest.Document, result *trainingjob.Resu
 // job's Pods.
 func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) finding.List {
 	ctx := context.Background()
-	job, err := admission.Encode(result.TrainJob)
-	if err != nil {
-		return m.unencodable(d, err)
+	job, errJob := admission.Encode(result.TrainJob)
+	fields, errRuntime := admission.Encode(result.Runtime)
+	if err := cmp.Or(errJob, errRuntime); err != nil {
+		return finding.List{{
+			Code: codes.WrongType, Severity: finding.Error, Object: d.ID,
+			Message: fmt.Sprintf("the result cannot be encoded: %v", err),
+			Remedy:  finding.Remedy{Text: "fix the value"},
+		}}
 	}
-	fields, err := admission.Encode(result.Runtime)
-	if err != nil {
-		return m.unencodable(d, err)
-	}
-	in := admission.Input{TrainJob: job, Namespace: m.namespaceOf(d)}
+	in := admission.Input{TrainJob: job, Namespace: m.flags.NamespaceOf(d.ID.Namespace)}
 	var findings finding.List
 	in.Runtime, findings = admission.AdmitRuntime(ctx, nil, fields, in.Namespace)
 	var errs finding.List
@@ -203,12 +199,4 @@ func (m *migration) rejected(d *manifest.Document, result *trainingjob.Result) f
 		})
 	}
 	return errs
-}
-
-func (m *migration) unencodable(d *manifest.Document, err error) finding.List {
-	return finding.List{{
-		Code: codes.WrongType, Severity: finding.Error, Object: d.ID,
-		Message: fmt.Sprintf("the result cannot be encoded: %v", err),
-		Remedy:  finding.Remedy{Text: "fix the value"},
-	}}
 }
