@@ -16,8 +16,8 @@ import (
 // This file reads metadata.managedFields of a live object and writes them after a merge, as an API
 // server does. The source is structured-merge-diff v6.4.2: merge.Updater, typed.Compare and
 // typed.RemoveItems. The owners of the object claim its fields. An apply replaces the manager's
-// earlier one: it removes the fields that the manager applied last time and that no manager owns any
-// more.
+// earlier one: it removes the fields that the manager applied last time and that no manager owns
+// any more.
 
 const beforeFirstApply = "before-first-apply"
 

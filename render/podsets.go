@@ -175,7 +175,8 @@ func (m *Merging) podSets() ([]PodSet, error) {
 			enforced.Sets[i].Template.Spec.Template.Spec.InitContainers[len(
 				pod.InitContainers):]...)
 		// The Go types of Trainer 2.2 lack the field in patches.
-		pod.TerminationGracePeriodSeconds = m.in.Runtime.Template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec.TerminationGracePeriodSeconds
+		own := &m.in.Runtime.Template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
+		pod.TerminationGracePeriodSeconds = own.TerminationGracePeriodSeconds
 	}
 	mlpolicy.Schedule(j)
 	made := &jobset.JobSet{Spec: template.Spec}

@@ -116,9 +116,9 @@ func isPrintable(text string) bool {
 	}) < 0
 }
 
-// Shows reports whether a character may be written unchanged. It rejects what Unicode does not count
-// as graphic, and letters without a form, such as the Hangul filler: two names that differ in one
-// look the same. Spaces of any width, and marks that belong to the character before, are shown.
+// Shows reports whether a character may be written unchanged. It rejects what Unicode does not
+// count as graphic, and letters without a form, such as the Hangul filler: two names that differ in
+// one look the same. Spaces of any width, and marks that belong to the character before, are shown.
 func Shows(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }

@@ -27,8 +27,8 @@ import (
 // itself. It judges Pods, Jobs, and the Pod templates of other kinds. Of Services, Ingresses and
 // NetworkPolicies, it judges names, ports, keys and unions, and of a PersistentVolumeClaim its
 // spec. It returns nil for other kinds. The fields are as decoded from JSON or YAML. A finding has
-// no object. A warning says that the minor version of Kubernetes drops a field, which it does before
-// it judges.
+// no object. A warning says that the minor version of Kubernetes drops a field, which it does
+// before it judges.
 func AdmitBuiltIn(kubernetes, apiVersion, kind string, fields map[string]any) finding.List {
 	object := newBuiltIn(apiVersion + " " + kind)
 	if object == nil {

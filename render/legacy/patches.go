@@ -215,7 +215,8 @@ func (o *Overrides) Claim(c merge.Claim) merge.Claim {
 func (o *Overrides) SourcesOf(path fieldpath.Path) []fieldpath.Path {
 	var sources []fieldpath.Path
 	for _, p := range slices.Backward(o.Patches()) {
-		if len(path) > 0 && (path[0] == fieldpath.Field("metadata")) != (p.Manager == metadataManager) {
+		isMetadata := len(path) > 0 && path[0] == fieldpath.Field("metadata")
+		if len(path) > 0 && isMetadata != (p.Manager == metadataManager) {
 			continue
 		}
 		if len(path) > jobAt-templateAt && p.Manager != metadataManager {

@@ -56,9 +56,9 @@ type Document struct {
 	origin Origin
 }
 
-// Origin returns the claims on a generated object's field in the sources of the object, in the order
-// of writing, with their positions. The lines of the generated text help nobody: each build writes it
-// again.
+// Origin returns the claims on a generated object's field in the sources of the object, in the
+// order of writing, with their positions. The lines of the generated text help nobody: each build
+// writes it again.
 type Origin func(path fieldpath.Path) []merge.Claim
 
 // API returns the API by which the document was decoded; it may be nil.
@@ -145,8 +145,8 @@ func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
 	return s.Position(s.Find(at, p))
 }
 
-// History returns the claims on a generated object's field in the sources of the object: every value
-// that it had. It returns nil for a file of the user.
+// History returns the claims on a generated object's field in the sources of the object: every
+// value that it had. It returns nil for a file of the user.
 func (d *Document) History(p fieldpath.Path) []merge.Claim {
 	if d == nil || d.origin == nil {
 		return nil

@@ -103,7 +103,8 @@ func definitionParts() []Part {
 		{"trainer-status", "2.2", "the status has the progress of the training", trainer(3227),
 			[]string{"TrainJob trainerStatus"}},
 		{"bounds", "2.2",
-			"lists and strings have bounds, such as 128 items of env and 500 characters of an image", trainer(3309),
+			"lists and strings have bounds, such as 128 items of env and 500 characters of an image",
+			trainer(3309),
 			[]string{
 				"TrainJob status", "TrainJob env", "TrainJob storageUri", "TrainJob managedBy",
 				"TrainJob runtimeRef name", "TrainJob runtimeRef kind",

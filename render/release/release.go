@@ -40,8 +40,8 @@ type Release struct {
 	// Schema and Stock are the versions of the Trainer whose definitions and stock runtimes apply.
 	// JobSetSchema is the version of JobSet whose definition applies.
 	Schema, Stock, JobSetSchema string
-	// Kubernetes is the minor version of Kubernetes whose Jobs, Pods and claims apply, such as 1.36.
-	// Each release has that of its Go types; see On.
+	// Kubernetes is the minor version of Kubernetes whose Jobs, Pods and claims apply, such as
+	// 1.36. Each release has that of its Go types; see On.
 	Kubernetes string
 	// Rules are the rules of the webhooks.
 	Rules Rules
@@ -230,7 +230,8 @@ var releases = sync.OnceValue(func() []Release {
 			r.JobSetVersion, r.JobSetSchema = "0.12.0", "0.12.0"
 			r.MergeRoot, r.Resources, r.GangRequests = JobSetRoot, MergeResources, MergedRequests
 			r.SSHModes, r.Endpoints, r.TorchTune, r.Flux = true, AllReplicas, TorchTune23, Flux23
-			r.JAXNeedsTrainer, r.InitLists, r.RuntimeRead, r.ManagedBy = false, true, RuntimeSnapshot, true
+			r.JAXNeedsTrainer, r.InitLists, r.ManagedBy = false, true, true
+			r.RuntimeRead = RuntimeSnapshot
 		},
 		// Its module could not be read: see marks. The stock runtimes are not known, so those of
 		// 2.3 stay.

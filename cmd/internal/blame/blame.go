@@ -37,9 +37,9 @@ import (
 type Options struct {
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
-	// Locate returns a claim with its position in a file, behind the claims on the same field of the
-	// input that it replaced there. The layer may be another one, such as that of the patch that made
-	// the runtime. Nil leaves positions empty.
+	// Locate returns a claim with its position in a file, behind the claims on the same field of
+	// the input that it replaced there. The layer may be another one, such as that of the patch
+	// that made the runtime. Nil leaves positions empty.
 	Locate func(merge.Claim) []merge.Claim
 	// Plain means that the object has no schema: each item of a list is a field. The paths of the
 	// history have the steps of FieldStep and ItemSteps.

@@ -19,7 +19,8 @@ import (
 var schemas []byte
 
 // SchemaOf returns how an apply merges the objects of a kind in a minor version of Kubernetes. It
-// is nil for a kind that the version does not serve. Unlike TypeOf, it knows alpha and beta versions.
+// is nil for a kind that the version does not serve. Unlike TypeOf, it knows alpha and beta
+// versions.
 func SchemaOf(kubernetes, apiVersion, kind string) *schema.Type {
 	t, err := schema.ParseOpenAPI(
 		documentOf(kubernetes), runtimeschema.FromAPIVersionAndKind(apiVersion, kind))

@@ -47,8 +47,9 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestAPI_Others holds that a package that other programs can import, and that is not promised, says
-// so in the first line of its comment. At most six are so: others are internal to their module.
+// TestAPI_Others holds that a package that other programs can import, and that is not promised,
+// says so in the first line of its comment. At most six are so: others are internal to their
+// module.
 func TestAPI_Others(t *testing.T) {
 	var others []string
 	for _, name := range library {

@@ -44,8 +44,8 @@ type Comparison struct {
 	oldErrors           finding.List // of the old version alone, and of no TrainJob
 }
 
-// openFindings holds findings of one kind in the new version. They are new, belong to TrainJobs that
-// differ, or are errors.
+// openFindings holds findings of one kind in the new version. They are new, belong to TrainJobs
+// that differ, or are errors.
 type openFindings struct {
 	introduced, preexisting finding.List
 	inUnchanged             int // the other ones

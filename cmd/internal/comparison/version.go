@@ -84,8 +84,8 @@ func (j *Job) IsSuspended() bool {
 type Object struct {
 	Key    Key
 	Object any
-	// Owners returns the owners of its fields, which nothing else has. It is a function because most
-	// objects do not differ.
+	// Owners returns the owners of its fields, which nothing else has. It is a function because
+	// most objects do not differ.
 	Owners func() (*diff.Owners, error)
 	// Causes are the causes of changed fields in place of their owners; nil without any.
 	Causes *diff.Owners

@@ -11,9 +11,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Built returns the object of the only build that holds it, as a base whose fields have their places
-// in the sources until the builder is closed. The object is KIND/NAME. It returns nil if a finding is
-// an error. The error is a usage error.
+// Built returns the object of the only build that holds it, as a base whose fields have their
+// places in the sources until the builder is closed. The object is KIND/NAME. It returns nil if a
+// finding is an error. The error is a usage error.
 func Built(b *build.Builder, object string) (*Base, finding.List, error) {
 	if object == "" {
 		return nil, nil, exit.Usage(errors.New("-k: name the base as KIND/NAME"))

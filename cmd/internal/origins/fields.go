@@ -40,8 +40,8 @@ func (n *Node) fields(at fieldpath.Path, yield func(fieldpath.Path, []Claim) boo
 	return true
 }
 
-// Claims returns claims in the form of package merge. Their owners are the operations: the directory
-// of the kustomization, and the key unless it only adds objects.
+// Claims returns claims in the form of package merge. Their owners are the operations: the
+// directory of the kustomization, and the key unless it only adds objects.
 func (t *Trace) Claims(claims []Claim) []merge.Claim {
 	all := make([]merge.Claim, len(claims))
 	for i, c := range claims {
@@ -71,8 +71,8 @@ func (t *Trace) Source(c Claim) *Copied {
 	return &from
 }
 
-// At returns the claims on the value at a path. Of a path beyond what the object has, they are those
-// of the last value that the object has.
+// At returns the claims on the value at a path. Of a path beyond what the object has, they are
+// those of the last value that the object has.
 func (t *Trace) At(object int, path fieldpath.Path) []Claim {
 	n := t.Objects[object]
 	for _, step := range path {

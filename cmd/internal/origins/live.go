@@ -1,7 +1,8 @@
 package origins
 
-// Live adds the state of an object in a cluster as one operation more. Both states are decoded JSON:
-// the object as it was built, and as it is. It returns the operation, which claims what differs.
+// Live adds the state of an object in a cluster as one operation more. Both states are decoded
+// JSON: the object as it was built, and as it is. It returns the operation, which claims what
+// differs.
 func (t *Trace) Live(object int, built, live any) int {
 	t.Operations = append(t.Operations, Operation{Name: "live"})
 	w := writer{operation: len(t.Operations) - 1}

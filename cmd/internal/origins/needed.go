@@ -139,8 +139,8 @@ func chunksOf(data []byte) []chunk {
 	return all
 }
 
-// Within keeps the objects that an argument asks for, at the places that they have in the output of a
-// build, as JSON a line. It reports whether there are any, and the output has each as it is.
+// Within keeps the objects that an argument asks for, at the places that they have in the output of
+// a build, as JSON a line. It reports whether there are any, and the output has each as it is.
 func (t *Trace) Within(output []byte, asked string) bool {
 	lines := bytes.Split(bytes.TrimSpace(output), []byte("\n"))
 	objects := make([]*Node, len(lines))

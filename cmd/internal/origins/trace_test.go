@@ -339,7 +339,8 @@ spec: {template: {spec: {containers: [{name: web, image: web:3, args: [c]}]}}}
 }
 
 // TestTrace_Rest holds that what a kustomization does besides the known operations has the
-// kustomization as its place, and the name of the keys: in the built directory, a base and a component.
+// kustomization as its place, and the name of the keys: in the built directory, a base and a
+// component.
 func TestTrace_Rest(t *testing.T) {
 	for _, dir := range []string{"/r/base", "/r/comp", "/r/prod"} {
 		tree := treeOf(t, sample)

@@ -15,8 +15,8 @@ import (
 // Dir is a directory for the output files.
 type Dir struct {
 	Path string
-	// Prune removes files that an earlier run wrote and this run does not, by the directory's list of
-	// its own files. Without Prune, a list that is there stays true.
+	// Prune removes files that an earlier run wrote and this run does not, by the directory's list
+	// of its own files. Without Prune, a list that is there stays true.
 	Prune bool
 	// Step receives the progress.
 	Step func(verb string, done, total int)

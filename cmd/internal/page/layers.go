@@ -90,8 +90,8 @@ func (l *Layers) style() string {
 		for _, name := range filtered {
 			class := l.class[name]
 			fmt.Fprintf(&b,
-				"body:has(#f-%[1]s:checked) "+
-					":is(.own,.diff)>:not(.%[1]s){--c:transparent;color:var(--quiet);background:none}", class)
+				"body:has(#f-%[1]s:checked) :is(.own,.diff)>:not(.%[1]s)"+
+					"{--c:transparent;color:var(--quiet);background:none}", class)
 			fmt.Fprintf(&b, "body:has(#f-%s:checked) .item:not(:has(.%s)){display:none}", class,
 				class)
 		}

@@ -232,7 +232,9 @@ func (c *Catalog) contested(j Job, d *derivation) (found finding.List) {
 
 // resolvable returns a conflict with the ways to resolve it: no force reaches extended patches.
 func resolvable(f finding.Finding, of conflict.Conflict) finding.Finding {
-	if f.Remedy = (finding.Remedy{Do: finding.ChooseOne, Text: "keep one member, and remove the other from its patch"}); of.Kind == conflict.Overlap {
+	f.Remedy = finding.Remedy{
+		Do: finding.ChooseOne, Text: "keep one member, and remove the other from its patch"}
+	if of.Kind == conflict.Overlap {
 		f.Remedy = finding.Remedy{
 			Text: "set the field in one patch only, or set the same value in all; or use " +
 				"--on-conflict=last"}

@@ -41,7 +41,8 @@ type Flags struct {
 	Kustomize []string
 	Built     *Built // the build of a part
 	Recursive bool
-	// Outlines reads TrainJobs and runtimes for their mistakes and their text, see manifest.Outline.
+	// Outlines reads TrainJobs and runtimes for their mistakes and their text, see
+	// manifest.Outline.
 	Outlines  bool
 	Steady    bool // omits folders and lines from messages, so that golden files can record them
 	Namespace string

@@ -108,10 +108,10 @@ func answersOf(v minors.Version, objects []byte) ([]minors.Answer, error) {
 	return answers, err
 }
 
-// writeModule writes a go.mod with the requirements of k8s.io/kubernetes. Its staging folders become
-// the modules of the same release, and a module that is not to be had an empty one: nothing that the
-// oracle links imports it. Of k8s.io/cloud-provider, validation needs the number of a port, and
-// three quarters of what would be compiled hang on its import.
+// writeModule writes a go.mod with the requirements of k8s.io/kubernetes. Its staging folders
+// become the modules of the same release, and a module that is not to be had an empty one: nothing
+// that the oracle links imports it. Of k8s.io/cloud-provider, validation needs the number of a
+// port, and three quarters of what would be compiled hang on its import.
 func writeModule(v minors.Version, dir string) error {
 	from, err := v.Dir("k8s.io/kubernetes")
 	if err != nil {

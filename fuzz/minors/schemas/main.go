@@ -1,6 +1,6 @@
-// This program writes the schemas of the kinds of Kubernetes in each minor version, from the OpenAPI
-// documents of its API server. The file has those of the oldest version, and for each later one
-// what it changes. It keeps what decides how objects merge, and no descriptions.
+// This program writes the schemas of the kinds of Kubernetes in each minor version, from the
+// OpenAPI documents of its API server. The file has those of the oldest version, and for each later
+// one what it changes. It keeps what decides how objects merge, and no descriptions.
 //
 //	cd fuzz && GOWORK=off go run ./minors/schemas
 //

@@ -22,7 +22,8 @@ type results struct {
 }
 
 // checkParts reads and judges the parts one after the other, so that only one is in memory. With a
-// version before, it judges each part as an update of the part there. The findings go to the report.
+// version before, it judges each part as an update of the part there. The findings go to the
+// report.
 func checkParts(ctx context.Context, p *host.Program, flags checkFlags, was *baseline,
 	to *report.Run) (*results, error) {
 	all := &results{lines: workspace.New(flags.Flags)}

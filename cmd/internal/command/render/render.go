@@ -93,7 +93,8 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 		"with --output-dir: list the files that are written, removed or untracked by git, and "+
 			"end with status 1 if there are any")
 	flags.AddResult(p, cmd, "jobset", "jobs", "pods", option.PodSets)
-	option.AddWord(cmd, &flags.For, "for", []string{option.ForReview, option.ForApply, option.ForRuntime},
+	option.AddWord(cmd, &flags.For, "for",
+		[]string{option.ForReview, option.ForApply, option.ForRuntime},
 		"review: what the controller applies; apply: the same to apply instead of the TrainJobs, "+
 			"with a warning for each loss; runtime: the TrainJobs, with the runtimes of their "+
 			"extended patches")

@@ -80,8 +80,8 @@ func (t *testRun) add(c testCase, r *golden.Result, err error) {
 	}
 }
 
-// showOnce replaces the changes that an earlier case shows, as of one line of a runtime, by the name
-// of that case.
+// showOnce replaces the changes that an earlier case shows, as of one line of a runtime, by the
+// name of that case.
 func (t *testRun) showOnce(name string, r *golden.Result) {
 	if r == nil || t.flags.update != "" {
 		return

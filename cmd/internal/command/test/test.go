@@ -221,8 +221,8 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		if info, err := os.Stat(dir); err != nil {
 			return nil, err
 		} else if !info.IsDir() {
-			return nil, exit.Usage(
-				fmt.Errorf("%s is not a directory; test takes directories with cases", printable.Name(dir)))
+			return nil, exit.Usage(fmt.Errorf(
+				"%s is not a directory; test takes directories with cases", printable.Name(dir)))
 		}
 		found, err := golden.Find(host.BoundedFolder(dir), filepath.ToSlash(dir))
 		if err != nil {

@@ -245,8 +245,8 @@ func withoutNumbers(text []byte, trace *origins.Trace) string {
 		})
 }
 
-// isConstant reports whether an operation writes a value that is always the same, such as the kind of
-// what it generates.
+// isConstant reports whether an operation writes a value that is always the same, such as the kind
+// of what it generates.
 func isConstant(operation string, at []any) bool {
 	return strings.Contains(operation, "enerator") && len(at) == 1 || operation == "buildMetadata"
 }

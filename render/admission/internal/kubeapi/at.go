@@ -18,9 +18,9 @@ import (
 // help.
 type Reporter func(code finding.Code, path fieldpath.Path, message, help string)
 
-// At is a field of an object, and the code of the problems there. Its methods are rules, which report
-// what is wrong with a value of the field. They do not see the object around it. The path is made
-// for a problem only. The limits come from Kubernetes v1.36.3 (k8s.io/apimachinery
+// At is a field of an object, and the code of the problems there. Its methods are rules, which
+// report what is wrong with a value of the field. They do not see the object around it. The path is
+// made for a problem only. The limits come from Kubernetes v1.36.3 (k8s.io/apimachinery
 // pkg/util/validation and pkg/api/validation).
 type At struct {
 	parent *At // nil for an object

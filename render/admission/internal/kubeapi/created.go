@@ -21,9 +21,9 @@ func created(kubernetes string, pod *corev1.Pod, report Reporter) *podChecker {
 }
 
 // CheckAdmission checks a Pod that a controller creates as the default admission plugins do
-// (Kubernetes v1.36.3 plugin/pkg/admission): its priority or preemption policy may not differ from its
-// class, and its overhead needs a RuntimeClass. A Pod without a class gets priority 0, unless the
-// cluster has a default class.
+// (Kubernetes v1.36.3 plugin/pkg/admission): its priority or preemption policy may not differ from
+// its class, and its overhead needs a RuntimeClass. A Pod without a class gets priority 0, unless
+// the cluster has a default class.
 func CheckAdmission(pod *corev1.Pod, report Reporter) {
 	p := created(minor.Linked, pod, report)
 	const help = "set priorityClassName instead"

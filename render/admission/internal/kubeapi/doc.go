@@ -1,16 +1,16 @@
-// Package kubeapi checks whether the API server accepts Pods, templates for Pods, volume claims, Jobs,
-// Services, Ingresses and NetworkPolicies.
+// Package kubeapi checks whether the API server accepts Pods, templates for Pods, volume claims,
+// Jobs, Services, Ingresses and NetworkPolicies.
 //
-// CheckTemplate checks a template, and CheckJob a Job with its template. CheckPod adds the rules that
-// apply only to a Pod, and CheckAdmission those of the default admission plugins. CheckClaim checks
-// claims, and CheckService, CheckIngress and CheckNetworkPolicy the kinds around Pods.
+// CheckTemplate checks a template, and CheckJob a Job with its template. CheckPod adds the rules
+// that apply only to a Pod, and CheckAdmission those of the default admission plugins. CheckClaim
+// checks claims, and CheckService, CheckIngress and CheckNetworkPolicy the kinds around Pods.
 //
 // # Order
 //
-// The rules follow those of Kubernetes v1.36.3 (pkg/apis/core/validation, pkg/apis/batch/validation,
-// pkg/apis/networking/validation), with the default features, and of other minor versions where they
-// differ (podChecker.since). A rule is a method of At, the field that it judges. Each file has one
-// part:
+// The rules follow those of Kubernetes v1.36.3 (pkg/apis/core/validation,
+// pkg/apis/batch/validation, pkg/apis/networking/validation), with the default features, and of
+// other minor versions where they differ (podChecker.since). A rule is a method of At, the field
+// that it judges. Each file has one part:
 //
 //	at.go          a field, and the rules for single values; text.go has the words
 //	metadata.go    labels and annotations

@@ -18,8 +18,9 @@ import (
 )
 
 // The rules of Services, Ingresses and NetworkPolicies here are those of names, ports, keys and
-// unions. A field that chooses the member of a union, such as a Service's type, belongs to its union.
-// Other rules of these kinds, such as those of addresses and the types of paths, are not checked.
+// unions. A field that chooses the member of a union, such as a Service's type, belongs to its
+// union. Other rules of these kinds, such as those of addresses and the types of paths, are not
+// checked.
 
 // CheckService checks a Service.
 func CheckService(service *corev1.Service, object *At) {

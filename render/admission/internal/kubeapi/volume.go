@@ -80,8 +80,8 @@ func sources(v *corev1.Volume) (set []string) {
 	return set
 }
 
-// checkSources checks the first source of a volume, as the API server does. A volume without a source
-// becomes an emptyDir.
+// checkSources checks the first source of a volume, as the API server does. A volume without a
+// source becomes an emptyDir.
 func (p *podChecker) checkSources(v *corev1.Volume, volume *At) {
 	set := sources(v)
 	if len(set) == 0 {
