@@ -58,14 +58,9 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 func (c *compiler) misnamed() error {
 	var problems []string
 	check := func(rule string, of reflect.Type, fields ...string) {
-		t := Type{}
-		if of != nil && of.Kind() == reflect.Struct {
-			for _, g := range goFields(of, false) {
-				t.Fields = append(t.Fields, &StructField{Name: g.name})
-			}
-		}
+		names := goNames(of)
 		for _, name := range fields {
-			if t.Field(name) == nil {
+			if !slices.Contains(names, name) {
 				problems = append(
 					problems, fmt.Sprintf("rule for %v: %s: there is no field %q", of, rule, name))
 			}
@@ -142,13 +137,17 @@ type compiler struct {
 // finish sets the parts of types that need the fields of all types: a type may contain itself. It
 // returns an error for a merge key that the items lack.
 func (c *compiler) finish() error {
+	for _, t := range c.structs {
+		t.sorted = slices.SortedStableFunc(slices.Values(t.Fields), func(a, b *StructField) int {
+			return strings.Compare(a.Name, b.Name)
+		})
+	}
 	for _, t := range c.keyed {
 		if t.key = t.Elem.Field(t.Key); t.key == nil {
 			return fmt.Errorf("%v: patchMergeKey: there is no field %q", t.goType.Elem(), t.Key)
 		}
 	}
 	for _, t := range c.structs {
-		t.sorted = t.Sorted()
 		for _, f := range t.Fields {
 			t.optional = t.optional || f.Template.isOptional
 			if !f.Template.isOptional && !f.omits(f.empty) {

@@ -101,7 +101,7 @@ func (c *openAPI) named(name string, override any) *Type {
 	}
 	switch name {
 	case quantityName:
-		return c.any
+		return c.scalar(scalar{})
 	case rawName:
 		return c.opaque
 	}

@@ -3,6 +3,7 @@ package schema
 import (
 	"bufio"
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,9 +12,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/internal/yamltext"
 )
@@ -40,7 +43,7 @@ func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, err
 	}
 	root, ok := read.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("read the definition: must be an object, and is %s", jsonName(read))
+		return nil, errors.New("read the definition: must be an object")
 	}
 	if d := documentIn(root); d != nil {
 		return d.kind(of)
@@ -55,42 +58,31 @@ func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, err
 
 // documentOf reads the only document of JSON or YAML, as JSON.
 func documentOf(data []byte) (document any, err error) {
-	document, err = documentOfJSON(data)
-	if err == nil || errors.Is(err, errSeveral) {
-		return document, err
-	}
-	text, yamlErr := onlyYAML(data)
-	switch {
-	case yamlErr == nil:
-		return documentOfJSON(text)
-	case utilyaml.IsJSONBuffer(data):
-		return nil, err
-	default:
-		return nil, yamlErr
-	}
-}
-
-// documentOfJSON reads the only document of JSON.
-func documentOfJSON(data []byte) (document any, err error) {
+	var text json.RawMessage
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if err := decoder.Decode(&document); err != nil {
-		return nil, err
-	}
-	if decoder.More() {
+	if err = decoder.Decode(&text); err != nil {
+		only, yamlErr := onlyYAML(data)
+		switch {
+		case yamlErr == nil:
+			text = only
+		case utilyaml.IsJSONBuffer(data):
+			return nil, err
+		default:
+			return nil, yamlErr
+		}
+	} else if decoder.More() {
 		return nil, errSeveral
 	}
-	return document, nil
+	err = kjson.UnmarshalCaseSensitivePreserveInts(text, &document)
+	return document, err
 }
 
 // onlyYAML returns the only document of YAML as JSON. A comment alone is not a document.
 func onlyYAML(data []byte) (only []byte, err error) {
+	only = []byte("null")
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for {
 		text, err := reader.Read()
-		if err == io.EOF && only == nil {
-			return []byte("null"), nil
-		}
 		if err == io.EOF {
 			return only, nil
 		}
@@ -100,11 +92,10 @@ func onlyYAML(data []byte) (only []byte, err error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case string(text) == "null":
-		case only != nil:
-			return nil, errSeveral
-		default:
+		case string(only) == "null":
 			only = text
+		case string(text) != "null":
+			return nil, errSeveral
 		}
 	}
 }
@@ -163,38 +154,44 @@ type openAPI struct {
 	types    map[string]*Type // of the document, by name
 	pending  []pending
 	lists    []*Type // the list-maps by one key
-	// the scalars that are never null, by those that may be
-	nonNull                                        map[*Type]*Type
-	any, text, number, whole, boolean, intOrString *Type
+	scalars  map[scalar]*Type
 	// free is a value that only its JSON describes: objects merge by key, and all else is replaced.
 	// Within a list of such values the type is opaque, and objects are replaced as well.
 	free, opaque *Type
-	meta         *Type
+	meta         *Type // of a definition
+}
+
+// scalar is a type of scalars: see Type.JSON and Type.NonNull.
+type scalar struct {
+	json    string
+	nonNull bool
 }
 
 func newOpenAPI() *openAPI {
 	c := &openAPI{
 		types:   map[string]*Type{},
-		nonNull: map[*Type]*Type{},
-		any:     &Type{Kind: Scalar},
-		text:    &Type{Kind: Scalar, JSON: "string"},
-		number:  &Type{Kind: Scalar, JSON: "number"},
-		whole:   &Type{Kind: Scalar, JSON: "integer"},
-		boolean: &Type{Kind: Scalar, JSON: "boolean"},
+		scalars: map[scalar]*Type{},
 		free:    &Type{Kind: Untyped},
 		opaque:  &Type{Kind: Untyped},
 	}
-	c.intOrString = &Type{Kind: Scalar, JSON: IntOrString}
 	c.opaque.List = &Type{Kind: Atomic, Elem: c.opaque}
 	c.opaque.Object = &Type{Kind: Atomic, Object: &Type{Kind: Map, Elem: c.opaque}}
 	c.free.List = &Type{Kind: Atomic, Elem: c.opaque}
 	c.free.Object = &Type{Kind: Map, Elem: c.free}
-	c.meta = c.objectMeta()
 	return c
+}
+
+// scalar returns the type of a scalar, which many fields share.
+func (c *openAPI) scalar(of scalar) *Type {
+	if c.scalars[of] == nil {
+		c.scalars[of] = &Type{Kind: Scalar, JSON: of.json, NonNull: of.nonNull}
+	}
+	return c.scalars[of]
 }
 
 // root returns the type of whole objects.
 func (c *openAPI) root(s map[string]any) *Type {
+	c.meta = objectMeta()
 	return c.finish(c.object(s, s[keepsUnknown] == true, c.ownFields()))
 }
 
@@ -207,12 +204,8 @@ func (c *openAPI) value(s map[string]any, free bool) *Type {
 	if c.document != nil || !hasType || s["nullable"] == true || s["default"] != nil {
 		return t
 	}
-	if t.Kind == Scalar { // which many fields share
-		if c.nonNull[t] == nil {
-			strict := *t
-			c.nonNull[t] = &strict
-		}
-		t = c.nonNull[t]
+	if t.Kind == Scalar {
+		return c.scalar(scalar{t.JSON, true})
 	}
 	t.NonNull = true
 	return t
@@ -234,22 +227,22 @@ func (c *openAPI) nullable(s map[string]any, free bool) *Type {
 		return c.list(s, free)
 	case "integer":
 		if c.document == nil {
-			return c.whole
+			return c.scalar(scalar{json: "integer"})
 		}
-		return c.number // the decoder of the API's Go types judges it
+		return c.scalar(scalar{json: "number"}) // the decoder of the API's Go types judges it
 	case "number":
-		return c.number
+		return c.scalar(scalar{json: "number"})
 	case "boolean":
-		return c.boolean
+		return c.scalar(scalar{json: "boolean"})
 	case "string":
 		if format := s["format"]; format == nil || format == "" || format == "byte" ||
 			c.document == nil {
-			return c.text
+			return c.scalar(scalar{json: "string"})
 		}
-		return c.any // an API server accepts any scalar here when it merges
+		return c.scalar(scalar{}) // an API server accepts any scalar here when it merges
 	default:
 		if s[intOrString] == true && c.document == nil {
-			return c.intOrString
+			return c.scalar(scalar{json: IntOrString})
 		}
 		if len(subschemas(s, "properties")) == 0 && s["additionalProperties"] == nil &&
 			s["items"] == nil {
@@ -261,7 +254,8 @@ func (c *openAPI) nullable(s map[string]any, free bool) *Type {
 
 // ownFields returns the fields of every Kubernetes object.
 func (c *openAPI) ownFields() map[string]*Type {
-	return map[string]*Type{"apiVersion": c.text, "kind": c.text, "metadata": c.meta}
+	text := c.scalar(scalar{json: "string"})
+	return map[string]*Type{"apiVersion": text, "kind": text, "metadata": c.meta}
 }
 
 // object returns the type of a schema's objects. The types in own replace those that the schema
@@ -278,7 +272,7 @@ func (c *openAPI) object(s map[string]any, free bool, own map[string]*Type) *Typ
 	}
 	for name, property := range properties {
 		if _, isOwn := own[name]; !isOwn {
-			add(name, c.value(property, free), convertNumbers(property["default"]))
+			add(name, c.value(property, free), property["default"])
 		}
 	}
 	for name, of := range own {
@@ -313,16 +307,8 @@ func (t *Type) withFields(fields []StructField) {
 	for i := range fields {
 		t.Fields[i] = &fields[i]
 	}
-	if len(fields) > fewFields {
-		t.byName = make(map[string]*StructField, len(fields))
-		for _, f := range t.Fields {
-			t.byName[f.Name] = f
-		}
-	}
+	t.sorted = t.Fields
 }
-
-// fewFields is the length up to which a linear search is used.
-const fewFields = 8
 
 func (c *openAPI) list(s map[string]any, free bool) *Type {
 	t := &Type{Kind: Atomic, Elem: c.opaque}
@@ -362,38 +348,18 @@ func asSchema(v any) map[string]any {
 }
 
 // objectMeta returns the type of metadata, which an API server defines itself.
-func (c *openAPI) objectMeta() *Type {
-	fields := func(of *Type, names ...string) []StructField {
-		fields := make([]StructField, len(names))
-		for i, name := range names {
-			fields[i] = StructField{Name: name, Type: of}
-		}
-		return fields
+var objectMeta = sync.OnceValue(func() *Type {
+	var s any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(metaSchema, &s); err != nil {
+		panic(err)
 	}
-	owner, entry, meta := &Type{Kind: Struct}, &Type{Kind: Struct}, &Type{Kind: Struct}
-	required := fields(c.text, "apiVersion", "kind", "name", "uid")
-	for i := range required {
-		required[i].Default = ""
-	}
-	owner.withFields(append(required, fields(c.boolean, "controller", "blockOwnerDeletion")...))
-	owners := &Type{Kind: ListMap, Key: "uid", Keys: []string{"uid"},
-		Elem: &Type{Kind: Atomic, Object: owner}}
-	entry.withFields(
-		append(append(
-			fields(c.text, "manager", "operation", "apiVersion", "fieldsType", "subresource"),
-			fields(c.any, "time")...),
-			StructField{Name: "fieldsV1", Type: &Type{Kind: Map, Elem: c.free}}))
-	all := fields(c.text, "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion")
-	all = append(all, fields(c.number, "generation", "deletionGracePeriodSeconds")...)
-	all = append(all, fields(c.any, "creationTimestamp", "deletionTimestamp")...)
-	all = append(all, fields(&Type{Kind: Map, Elem: c.text}, "labels", "annotations")...)
-	all = append(all,
-		StructField{Name: "ownerReferences", Type: owners},
-		StructField{Name: "finalizers", Type: &Type{Kind: Set, Elem: c.text}},
-		StructField{Name: "managedFields", Type: &Type{Kind: Atomic, Elem: entry}})
-	meta.withFields(all)
-	return meta
-}
+	c := newOpenAPI()
+	c.document = document{} // which permits nulls
+	return c.finish(c.value(asSchema(s), false))
+})
+
+//go:embed objectmeta.json
+var metaSchema []byte
 
 // The extensions that decide how values merge.
 const (
@@ -427,50 +393,6 @@ func stringsOf(list any) []string {
 		}
 	}
 	return all
-}
-
-// convertNumbers returns a value with int64 and float64 for numbers, as objects hold them.
-func convertNumbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, _ := v.Float64()
-		return f
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, value := range v {
-			out[key] = convertNumbers(value)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, value := range v {
-			out[i] = convertNumbers(value)
-		}
-		return out
-	default:
-		return v
-	}
-}
-
-// jsonName returns the name of a decoded value's JSON type.
-func jsonName(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "a list"
-	default:
-		return "a number"
-	}
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

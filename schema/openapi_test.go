@@ -108,7 +108,7 @@ func TestParseOpenAPIOfVersions(t *testing.T) {
 func TestParseOpenAPI_Invalid(t *testing.T) {
 	for name, test := range map[string]struct{ schema, want string }{
 		"no JSON": {`{`, "read the definition: unexpected EOF"},
-		"a list":  {`[]`, "read the definition: must be an object, and is a list"},
+		"a list":  {`[]`, "read the definition: must be an object"},
 		"another kind": {
 			`{"kind": "Pod", "spec": {}}`, "kind: must be CustomResourceDefinition, and is Pod"},
 		"an old definition": {
@@ -237,8 +237,8 @@ spec:
 		text + "---\n" + text:                    "there is more than one document",
 		`{"type": "object"}{"type": "x"}`:        "read the definition: ",
 		"type: object\ntype: object\n":           "already set",
-		"":                                       "must be an object, and is null",
-		"- a\n":                                  "must be an object, and is a list",
+		"":                                       "must be an object",
+		"- a\n":                                  "must be an object",
 		"a: [\n":                                 "read the definition: ",
 		"type: object\nproperties: &a {b: *a}\n": "read the definition: ",
 		"a: &a " + strings.Repeat("x", 1<<20) +

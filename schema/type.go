@@ -112,11 +112,10 @@ type Type struct {
 	goType    reflect.Type
 	patchType reflect.Type
 	patchable []*StructField
-	sorted    []*StructField // Fields by name, of a compiled struct
+	sorted    []*StructField // Fields by name
 	required  []*StructField // the fields that the encoding of a Go struct always has
 	optional  bool           // whether a Go struct embeds a pointer
 	key       *StructField
-	byName    map[string]*StructField // the index of a struct with many fields, otherwise nil
 }
 
 // StructField is one field of a Struct.
@@ -194,15 +193,13 @@ func (t *Type) Field(name string) *StructField {
 	if t == nil {
 		return nil
 	}
-	if t.byName != nil {
-		return t.byName[name]
+	i, has := slices.BinarySearchFunc(t.sorted, name, func(f *StructField, name string) int {
+		return strings.Compare(f.Name, name)
+	})
+	if !has {
+		return nil
 	}
-	for _, f := range t.Fields {
-		if f.Name == name {
-			return f
-		}
-	}
-	return nil
+	return t.sorted[i]
 }
 
 // Inner returns the type of the field or the entry with a name, or nil.
@@ -267,15 +264,10 @@ func (t *Type) EmbedsPointer() bool { return t.optional }
 
 // Sorted returns the fields of a Struct by name. The slice is shared: do not change it.
 func (t *Type) Sorted() []*StructField {
-	switch {
-	case t == nil:
+	if t == nil {
 		return nil
-	case t.sorted != nil:
-		return t.sorted
 	}
-	return slices.SortedFunc(slices.Values(t.Fields), func(a, b *StructField) int {
-		return strings.Compare(a.Name, b.Name)
-	})
+	return t.sorted
 }
 
 // Lookup returns the type of the field at a path from t, or nil. Positions within atomic lists lead
