@@ -1,10 +1,8 @@
 package schema
 
 import (
-	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -12,84 +10,73 @@ import (
 
 // Defaults are the values of fields that nobody sets: see PodRules. They never change, and many
 // goroutines may use them. A nil one has none.
-type Defaults struct{ of map[reflect.Type]*defaulter }
-
-// defaulter holds the defaults of a struct type, and of the structs within it.
-type defaulter struct {
-	own     []fieldDefault
-	structs []int // the fields that hold structs with defaults
+type Defaults struct {
+	of map[reflect.Type][]fieldDefault // with each struct that may be on the way to one
 }
 
-// fieldDefault is the default of one field, as JSON. An empty object is map[string]any{}.
+// fieldDefault is the default of a field of a struct, as JSON or computed.
 type fieldDefault struct {
-	name  string
-	value any
-	// for a value that depends on the structs around the field, the last of which holds it
-	of    func(around []reflect.Value) any
 	index int
+	value any
 }
+
+// computed returns a default that depends on the struct with the field, or on the spec of the Pod
+// around it, which is invalid within a template. There is no default for nil.
+type computed func(in, pod reflect.Value) any
 
 // Fill sets the fields without a value in an object, a pointer to a struct. As in the API server, a
 // zero counts as no value unless a pointer leads to it. Objects of other types stay as they are.
-func (d *Defaults) Fill(object any) { d.each(object, fieldDefault.fill, nil) }
+func (d *Defaults) Fill(object any) { d.each(object, fill) }
 
 // Clear removes the values that Fill would set, so that a live object compares equal to one that
 // nobody filled. Of a volume without a source, Fill makes an empty directory, which Clear keeps.
-func (d *Defaults) Clear(object any) { d.each(object, nil, fieldDefault.clear) }
+func (d *Defaults) Clear(object any) { d.each(object, unset) }
 
-// each calls before on each field with a default, outside in, and after, inside out.
-func (d *Defaults) each(object any, before, after func(fieldDefault, []reflect.Value)) {
+// each changes each field with a default, outside in.
+func (d *Defaults) each(object any, change func(field reflect.Value, value any)) {
 	if v := reflect.ValueOf(object); d != nil && v.Kind() == reflect.Pointer {
-		var structs [16]reflect.Value
-		d.walk(v, structs[:0], before, after)
+		d.walk(v, reflect.Value{}, change)
 	}
 }
 
-func (d *Defaults) walk(v reflect.Value, around []reflect.Value, before,
-	after func(fieldDefault, []reflect.Value)) {
+func (d *Defaults) walk(v, pod reflect.Value, change func(field reflect.Value, value any)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			d.walk(v.Elem(), around, before, after)
+			d.walk(v.Elem(), pod, change)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			d.walk(v.Index(i), around, before, after)
+			d.walk(v.Index(i), pod, change)
 		}
 	case reflect.Struct:
-		t := d.of[v.Type()]
-		if t == nil {
+		t := v.Type()
+		own, known := d.of[t]
+		if !known {
 			return
 		}
-		around = append(around, v)
-		for i := range t.own {
-			if before != nil {
-				before(t.own[i], around)
+		if t.Name() == "Pod" && t.PkgPath() == "k8s.io/api/core/v1" {
+			pod = v.FieldByName("Spec")
+		}
+		for _, f := range own {
+			value := f.value
+			if of, ok := value.(computed); ok {
+				value = of(v, pod)
+			}
+			if value != nil {
+				change(v.Field(f.index), value)
 			}
 		}
-		for _, i := range t.structs {
-			d.walk(v.Field(i), around, before, after)
-		}
-		for i := range t.own {
-			if after != nil {
-				after(t.own[i], around)
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() || f.Anonymous { // nobody else can set it
+				d.walk(v.Field(i), pod, change)
 			}
 		}
 	}
 }
 
-// at returns the field of a default in the innermost struct, and its value there, nil for none.
-func (f fieldDefault) at(around []reflect.Value) (field reflect.Value, value any) {
-	field, value = around[len(around)-1].Field(f.index), f.value
-	if f.of != nil {
-		value = f.of(around)
-	}
-	return field, value
-}
-
-func (f fieldDefault) fill(around []reflect.Value) {
-	field, value := f.at(around)
-	if value == nil || !field.IsZero() {
+func fill(field reflect.Value, value any) {
+	if !field.IsZero() {
 		return
 	}
 	if field.Kind() == reflect.Pointer {
@@ -108,10 +95,9 @@ func (f fieldDefault) fill(around []reflect.Value) {
 	}
 }
 
-func (f fieldDefault) clear(around []reflect.Value) {
-	field, value := f.at(around)
+func unset(field reflect.Value, value any) {
 	has := reflect.Indirect(field)
-	if !has.IsValid() || value == nil {
+	if !has.IsValid() {
 		return
 	}
 	same := false
@@ -133,172 +119,121 @@ func (f fieldDefault) clear(around []reflect.Value) {
 	}
 }
 
-// defaultsOf returns the defaults of the visited struct types, and of those within them; nil for
-// none.
-func defaultsOf(visited []reflect.Type) *Defaults {
-	d := &Defaults{map[reflect.Type]*defaulter{}}
-	for _, t := range visited {
-		own := podDefaults(t)
-		for i := range own {
-			own[i].index = -1
-			for at := range t.NumField() {
-				if name, _, _ := strings.Cut(t.Field(at).Tag.Get("json"),
-					","); name == own[i].name {
-					own[i].index = at
-				}
-			}
-		}
-		d.of[t] = &defaulter{own: slices.DeleteFunc(own, func(f fieldDefault) bool {
-			return f.index < 0
-		})}
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, t := range visited {
-			for i := range t.NumField() {
-				f, inner := t.Field(i), t.Field(i).Type
-				if !f.IsExported() && !f.Anonymous {
-					continue // nobody else can set it
-				}
-				for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
-					inner = inner.Elem()
-				}
-				if in := d.of[inner]; in != nil && len(in.own)+len(in.structs) > 0 &&
-					!slices.Contains(d.of[t].structs, i) {
-					d.of[t].structs, changed = append(d.of[t].structs, i), true
-				}
+// defaultsOf returns the defaults of struct types, nil for none.
+func defaultsOf(structs []reflect.Type) *Defaults {
+	d, some := &Defaults{map[reflect.Type][]fieldDefault{}}, false
+	for _, t := range structs {
+		d.of[t] = nil
+		values := podDefaults(t)
+		for i := range t.NumField() {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			if value := values[name]; value != nil {
+				d.of[t], some = append(d.of[t], fieldDefault{i, value}), true
 			}
 		}
 	}
-	maps.DeleteFunc(d.of, func(_ reflect.Type, in *defaulter) bool {
-		return len(in.own)+len(in.structs) == 0
-	})
-	if len(d.of) == 0 {
+	if !some {
 		return nil
 	}
 	return d
 }
 
+// values are the defaults of a struct by the names of its fields.
+type values = map[string]any
+
 // podDefaults returns the defaults of a type in Pod templates and specs of Jobs, by the type's
 // name. The sources are Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and
 // pkg/apis/batch/v1/defaults.go. It omits the requests of a Pod and the counts of a Job, because
 // these follow from other fields.
-func podDefaults(t reflect.Type) []fieldDefault {
-	static := func(namesAndValues ...any) (all []fieldDefault) {
-		for i := 0; i < len(namesAndValues); i += 2 {
-			all = append(
-				all, fieldDefault{name: namesAndValues[i].(string), value: namesAndValues[i+1]})
-		}
-		return all
+func podDefaults(t reflect.Type) values {
+	image := func(name string) computed {
+		return func(in, _ reflect.Value) any { return pullPolicy(in.FieldByName(name).String()) }
 	}
-	last := func(around []reflect.Value, name string) reflect.Value {
-		return around[len(around)-1].FieldByName(name)
-	}
-	has := func(around []reflect.Value, name string) bool {
-		f := last(around, name)
-		return f.IsValid() && !f.IsZero()
-	}
-	image := func(name string) func([]reflect.Value) any {
-		return func(around []reflect.Value) any { return pullPolicy(last(around, name).String()) }
-	}
-	// podSpec returns the spec of the Pod around a field, or an invalid value within a template.
-	podSpec := func(around []reflect.Value) reflect.Value {
-		for i, v := range around[1:] {
-			if of := around[i].Type(); of.PkgPath()+"."+of.Name() == "k8s.io/api/core/v1.Pod" {
-				return v
+	ifSet := func(name string, then, otherwise any) computed {
+		return func(in, _ reflect.Value) any {
+			if f := in.FieldByName(name); f.IsValid() && !f.IsZero() {
+				return then
 			}
+			return otherwise
 		}
-		return reflect.Value{}
 	}
 	const fileMode = 0o644
 	switch t.PkgPath() + "." + t.Name() {
 	case "k8s.io/api/core/v1.PodSpec":
-		return append(
-			static("dnsPolicy", "ClusterFirst", "restartPolicy", "Always", "schedulerName",
-				"default-scheduler", "securityContext", map[string]any{},
-				"terminationGracePeriodSeconds", 30),
-			fieldDefault{name: "serviceAccount", of: func(around []reflect.Value) any {
-				return last(around, "ServiceAccountName").String()
-			}},
-			fieldDefault{name: "enableServiceLinks", of: func(around []reflect.Value) any {
-				if podSpec(around).IsValid() {
+		return values{
+			"dnsPolicy": "ClusterFirst", "restartPolicy": "Always",
+			"schedulerName": "default-scheduler", "securityContext": values{},
+			"terminationGracePeriodSeconds": 30,
+			"serviceAccount": computed(func(in, _ reflect.Value) any {
+				return in.FieldByName("ServiceAccountName").String()
+			}),
+			"enableServiceLinks": computed(func(_, pod reflect.Value) any {
+				if pod.IsValid() {
 					return true
 				}
 				return nil
-			}})
+			}),
+		}
 	case "k8s.io/api/core/v1.Container", "k8s.io/api/core/v1.EphemeralContainerCommon":
-		return append(
-			static("terminationMessagePath", "/dev/termination-log", "terminationMessagePolicy",
-				"File"),
-			fieldDefault{name: "imagePullPolicy", of: image("Image")})
+		return values{
+			"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+			"imagePullPolicy": image("Image"),
+		}
 	case "k8s.io/api/core/v1.ImageVolumeSource":
-		return []fieldDefault{{name: "pullPolicy", of: image("Reference")}}
+		return values{"pullPolicy": image("Reference")}
 	case "k8s.io/api/core/v1.ContainerPort":
-		return append(static("protocol", "TCP"),
-			fieldDefault{name: "hostPort", of: func(around []reflect.Value) any {
-				if spec := podSpec(around); spec.IsValid() &&
-					spec.FieldByName("HostNetwork").Bool() {
-					return int(last(around, "ContainerPort").Int())
-				}
-				return nil
-			}})
-	case "k8s.io/api/core/v1.Probe":
-		return static("timeoutSeconds", 1, "periodSeconds", 10, "successThreshold", 1,
-			"failureThreshold", 3)
-	case "k8s.io/api/core/v1.HTTPGetAction":
-		return static("path", "/", "scheme", "HTTP")
-	case "k8s.io/api/core/v1.GRPCAction":
-		return static("service", "")
-	case "k8s.io/api/core/v1.ObjectFieldSelector":
-		return static("apiVersion", "v1")
-	case "k8s.io/api/core/v1.ResourceFieldSelector":
-		return static("divisor", 0)
-	case "k8s.io/api/core/v1.FileKeySelector":
-		return static("optional", false)
-	case "k8s.io/api/core/v1.VolumeSource":
-		return []fieldDefault{{name: "emptyDir", of: func(around []reflect.Value) any {
-			for i, v := 0, around[len(around)-1]; i < v.NumField(); i++ {
-				if !v.Field(i).IsZero() {
-					return nil
-				}
+		return values{"protocol": "TCP", "hostPort": computed(func(in, pod reflect.Value) any {
+			if pod.IsValid() && pod.FieldByName("HostNetwork").Bool() {
+				return int(in.FieldByName("ContainerPort").Int())
 			}
-			return map[string]any{}
-		}}}
+			return nil
+		})}
+	case "k8s.io/api/core/v1.Probe":
+		return values{
+			"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+	case "k8s.io/api/core/v1.HTTPGetAction":
+		return values{"path": "/", "scheme": "HTTP"}
+	case "k8s.io/api/core/v1.GRPCAction":
+		return values{"service": ""}
+	case "k8s.io/api/core/v1.ObjectFieldSelector":
+		return values{"apiVersion": "v1"}
+	case "k8s.io/api/core/v1.ResourceFieldSelector":
+		return values{"divisor": 0}
+	case "k8s.io/api/core/v1.FileKeySelector":
+		return values{"optional": false}
+	case "k8s.io/api/core/v1.VolumeSource":
+		return values{"emptyDir": computed(func(in, _ reflect.Value) any {
+			if in.IsZero() {
+				return values{}
+			}
+			return nil
+		})}
 	case "k8s.io/api/core/v1.ConfigMapVolumeSource", "k8s.io/api/core/v1.SecretVolumeSource",
 		"k8s.io/api/core/v1.DownwardAPIVolumeSource", "k8s.io/api/core/v1.ProjectedVolumeSource":
-		return static("defaultMode", fileMode)
+		return values{"defaultMode": fileMode}
 	case "k8s.io/api/core/v1.ServiceAccountTokenProjection":
-		return static("expirationSeconds", 3600)
+		return values{"expirationSeconds": 3600}
 	case "k8s.io/api/core/v1.HostPathVolumeSource":
-		return static("type", "")
+		return values{"type": ""}
 	case "k8s.io/api/core/v1.AzureDiskVolumeSource":
-		return static("cachingMode", "ReadWrite", "fsType", "ext4", "readOnly", false, "kind",
-			"Shared")
+		return values{
+			"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": false, "kind": "Shared"}
 	case "k8s.io/api/core/v1.ISCSIVolumeSource":
-		return static("iscsiInterface", "default")
+		return values{"iscsiInterface": "default"}
 	case "k8s.io/api/core/v1.RBDVolumeSource":
-		return static("pool", "rbd", "user", "admin", "keyring", "/etc/ceph/keyring")
+		return values{"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"}
 	case "k8s.io/api/core/v1.ScaleIOVolumeSource":
-		return static("storageMode", "ThinProvisioned", "fsType", "xfs")
+		return values{"storageMode": "ThinProvisioned", "fsType": "xfs"}
 	case "k8s.io/api/core/v1.PersistentVolumeClaimSpec":
-		return static("volumeMode", "Filesystem")
+		return values{"volumeMode": "Filesystem"}
 	case "k8s.io/api/batch/v1.JobSpec":
-		return append(
-			static("completionMode", "NonIndexed", "manualSelector", false, "suspend", false),
-			fieldDefault{name: "backoffLimit", of: func(around []reflect.Value) any {
-				if has(around, "BackoffLimitPerIndex") {
-					return math.MaxInt32
-				}
-				return 6
-			}},
-			fieldDefault{name: "podReplacementPolicy", of: func(around []reflect.Value) any {
-				if has(around, "PodFailurePolicy") {
-					return "Failed"
-				}
-				return "TerminatingOrFailed"
-			}})
+		return values{
+			"completionMode": "NonIndexed", "manualSelector": false, "suspend": false,
+			"backoffLimit":         ifSet("BackoffLimitPerIndex", math.MaxInt32, 6),
+			"podReplacementPolicy": ifSet("PodFailurePolicy", "Failed", "TerminatingOrFailed"),
+		}
 	case "k8s.io/api/batch/v1.PodFailurePolicyOnPodConditionsPattern":
-		return static("status", "True")
+		return values{"status": "True"}
 	}
 	return nil
 }
