@@ -13,14 +13,12 @@ import (
 
 // Rules hold merge rules that the struct tags of a type lack.
 type Rules struct {
-	// Keys are the merge keys of lists whose tags have none, by the type of their items.
-	Keys map[reflect.Type]string
 	// Unions are the unions of a struct type. See PodRules for the unions of Kubernetes' own types.
 	Unions map[reflect.Type][]Union
 	// Defaults are the values of fields that nobody sets: see PodRules.
 	Defaults *Defaults
-	// Only restricts the fields of a struct that a patch may set. Its keys are paths of field names
-	// from the root, such as "metadata" or "spec.template".
+	// Only restricts the fields of structs that a patch may set. Its keys are the names of fields
+	// of the root, such as "metadata".
 	Only map[string][]string
 	// AllowDuplicateKeys allows a patch to hold two items of one merge key. A strategic merge
 	// combines the two, or keeps both if the base lacks the list. Without AllowDuplicateKeys they
@@ -39,9 +37,9 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	}
 	c := compiler{rules: r, done: map[typePair]*Type{}}
 	t := c.compile(template, patch)
-	for _, path := range slices.Sorted(maps.Keys(r.Only)) {
-		if err := c.restrict(t, strings.Split(path, "."), r.Only[path]); err != nil {
-			return nil, fmt.Errorf("rule for %q: %w", path, err)
+	for _, name := range slices.Sorted(maps.Keys(r.Only)) {
+		if err := c.restrict(t, name, r.Only[name]); err != nil {
+			return nil, fmt.Errorf("rule for %q: %w", name, err)
 		}
 	}
 	if err := c.misnamed(); err != nil {
@@ -57,28 +55,19 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 // lacks a field of the rule.
 func (c *compiler) misnamed() error {
 	var problems []string
-	check := func(rule string, of reflect.Type, fields ...string) {
-		names := goNames(of)
-		for _, name := range fields {
-			if !slices.Contains(names, name) {
-				problems = append(
-					problems, fmt.Sprintf("rule for %v: %s: there is no field %q", of, rule, name))
-			}
-		}
-	}
-	for of, key := range c.rules.Keys {
-		check("key", of, key)
-	}
 	for of, unions := range c.rules.Unions {
 		if !slices.ContainsFunc(c.structs, func(t *Type) bool { return t.goType == of }) {
 			problems = append(
 				problems, fmt.Sprintf("rule for %v: unions: there is no field of this type", of))
 		}
+		names := append(goNames(of), "") // of no discriminator
 		for _, u := range unions {
-			rule := fmt.Sprintf("union %q", u.Name)
-			check(rule, of, u.Members...)
-			if u.Discriminator != "" {
-				check(rule, of, u.Discriminator)
+			for _, name := range append(slices.Clone(u.Members), u.Discriminator) {
+				if !slices.Contains(names, name) {
+					problems = append(
+						problems, fmt.Sprintf("rule for %v: union %q: there is no field %q", of,
+							u.Name, name))
+				}
 			}
 		}
 	}
@@ -88,28 +77,17 @@ func (c *compiler) misnamed() error {
 	return errors.New(slices.Min(problems)) // maps have no order
 }
 
-// restrict allows patches only the named fields of the struct at a path. Fields share types, so
-// restrict copies the types on the path.
-func (c *compiler) restrict(t *Type, path, only []string) error {
-	i := slices.IndexFunc(t.Fields, func(f *StructField) bool { return f.Name == path[0] })
+// restrict allows patches only the named fields of a struct in a field of t. Fields share types, so
+// restrict copies the type.
+func (c *compiler) restrict(t *Type, name string, only []string) error {
+	i := slices.IndexFunc(t.Fields, func(f *StructField) bool { return f.Name == name })
 	if i < 0 {
-		return fmt.Errorf("there is no field %q", path[0])
+		return fmt.Errorf("there is no field %q", name)
 	}
-	field, restricted := *t.Fields[i], *t.Fields[i].Type
-	all := restricted.Fields
-	field.Type = &restricted
+	restricted := *t.Fields[i].Type
+	t.Fields[i].Type = &restricted
 	c.structs = append(c.structs, &restricted)
-	t.Fields = slices.Clone(t.Fields)
-	t.Fields[i] = &field
-	t.patchable = slices.Clone(t.patchable)
-	if j := slices.IndexFunc(t.patchable, func(f *StructField) bool {
-		return f.Name == path[0]
-	}); j >= 0 {
-		t.patchable[j] = &field
-	}
-	if len(path) > 1 {
-		return c.restrict(&restricted, path[1:], only)
-	}
+	all := restricted.Fields
 	restricted.Plain, restricted.patchable, restricted.Fields = true, nil, nil
 	for _, f := range all {
 		kept := *f
@@ -209,7 +187,7 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 			f.Patch, patchType = &p.slot, p.typ
 		}
 		f.Type = c.compile(g.typ, patchType)
-		f.Type = c.tagged(f.Type, indirect(g.typ), g.tag)
+		f.Type = c.tagged(f.Type, g.tag)
 		t.Fields = append(t.Fields, f)
 		if f.Patch != nil {
 			t.patchable = append(t.patchable, f)
@@ -219,12 +197,10 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 
 // tagged returns the type of a field whose own tags decide how its values merge. Other fields do
 // not share this type.
-func (c *compiler) tagged(t *Type, of reflect.Type, tag reflect.StructTag) *Type {
+func (c *compiler) tagged(t *Type, tag reflect.StructTag) *Type {
 	strategy, key := tag.Get("patchStrategy"), tag.Get("patchMergeKey")
 	list := t.Kind == Atomic
 	switch {
-	case list && key == "" && c.rules.Keys[indirect(of.Elem())] != "":
-		key = c.rules.Keys[indirect(of.Elem())]
 	case list && hasOption(strategy, "merge"):
 	case t.Raw && hasOption(strategy, "replace"):
 		replaced := *t

@@ -104,8 +104,6 @@ func TestCompile_Misnamed(t *testing.T) {
 				env: {{Name: "u", Members: []string{"value"}, Discriminator: "typ"}}}},
 		`rule for v1.Probe: unions: there is no field of this type`: {
 			Unions: map[reflect.Type][]schema.Union{probe: nil}},
-		`rule for v1.EnvVar: key: there is no field "title"`: {
-			Keys: map[reflect.Type]string{env: "title"}},
 	} {
 		_, err := schema.Compile(reflect.TypeFor[struct {
 			Env []corev1.EnvVar `json:"env"`
