@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	kjson "sigs.k8s.io/json"
 )
 
 // Path names one field of an object, in the syntax that Kubernetes prints in conflicts:
@@ -127,33 +129,11 @@ func encoded(value any) string {
 // fromJSON returns the value of JSON, with int64 and float64 for numbers. It returns invalid JSON
 // unchanged.
 func fromJSON(text string) any {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
 	var value any
-	if d.Decode(&value) != nil {
+	if kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &value) != nil {
 		return text
 	}
-	byName, ok := value.(map[string]any)
-	if !ok {
-		return scalar(value)
-	}
-	for name, value := range byName {
-		byName[name] = scalar(value)
-	}
-	return byName
-}
-
-// scalar converts a JSON number to int64 or float64, and returns other values as they are.
-func scalar(value any) any {
-	number, ok := value.(json.Number)
-	if !ok {
-		return value
-	}
-	if i, err := number.Int64(); err == nil {
-		return i
-	}
-	f, _ := number.Float64()
-	return f
+	return value
 }
 
 // Key returns the step to an entry of a map such as labels: ["key"].

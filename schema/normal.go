@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"reflect"
 
 	"github.com/trainweld/trainweld/merge/tree"
@@ -69,42 +68,9 @@ func (t *Type) Fill(object map[string]any) {
 	}
 }
 
-// emptyOf returns the JSON of a Go type's zero value.
+// emptyOf returns the JSON of a Go type's zero value, or nil if it has none.
 func emptyOf(t reflect.Type) any {
-	if t.Kind() == reflect.Struct && !encodesItself(t) {
-		object := map[string]any{}
-		for _, g := range goFields(t, false) {
-			// omitempty omits no struct
-			isThere := !g.slot.OmitEmpty || g.typ.Kind() == reflect.Struct
-			if isThere && !g.slot.OmitZero && !g.slot.isOptional {
-				object[g.name] = emptyOf(g.typ)
-			}
-		}
-		return object
-	}
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		return nil
-	case reflect.String:
-		if !encodesItself(t) {
-			return ""
-		}
-	case reflect.Bool:
-		if !encodesItself(t) {
-			return false
-		}
-	}
-	text, err := json.Marshal(reflect.New(t).Interface())
-	if err != nil {
-		return nil
-	}
-	var value any
-	if json.Unmarshal(text, &value) != nil {
-		return nil
-	}
-	if n, isNumber := value.(float64); isNumber {
-		return int64(n)
-	}
+	value, _ := tree.Value(reflect.New(t).Interface())
 	return value
 }
 
