@@ -1,7 +1,6 @@
 package conflict
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // editor removes fields from patches. It works on their JSON, each of which it makes once. Its work
-// follows the removed fields, not the number of patches or the length of their lists.
+// follows the removed fields, not the number of patches.
 type editor struct {
 	t       *schema.Type // of the base
 	patches []merge.Patch
@@ -27,7 +26,6 @@ type edited struct {
 	fields  merge.Object
 	ofValue bool // whether the patch is a Go value, which cannot omit every field
 	changed bool
-	lists   map[string]map[string][]merge.Object // the items of each list by their merge keys
 }
 
 // removeField removes a field from a layer's patches, and reports whether that changed them.
@@ -46,7 +44,7 @@ func (e *editor) removeField(layer merge.Owner, path fieldpath.Path) bool {
 	changed := false
 	for _, i := range e.of[layer] {
 		patch := e.read(i)
-		if patch.remove(place{e.t, patch.fields, nil}, winning, path) {
+		if patch.removeName(e.t, patch.fields, winning, path) {
 			patch.changed, changed = true, true
 		}
 	}
@@ -57,8 +55,7 @@ func (e *editor) removeField(layer merge.Owner, path fieldpath.Path) bool {
 func (e *editor) read(i int) *edited {
 	if e.edited[i] == nil {
 		fields, ofValue := fieldsOf(e.patches[i].Value)
-		e.edited[i] = &edited{fields: fields, ofValue: ofValue,
-			lists: map[string]map[string][]merge.Object{}}
+		e.edited[i] = &edited{fields: fields, ofValue: ofValue}
 	}
 	return e.edited[i]
 }
@@ -110,105 +107,77 @@ func valueOf(fields merge.Object, like any) any {
 	return made.Elem().Interface()
 }
 
-// place is an object of a patch, at a path.
-type place struct {
-	t      *schema.Type
-	object merge.Object
-	path   fieldpath.Path
-}
-
-// remove removes the field at the end of the path within an object, and then each object that
-// becomes empty, because no patch claimed its presence. The winner's patch holds another object at
-// the same place. It reports whether the patch changed.
-func (p *edited) remove(at place, winner merge.Object, path fieldpath.Path) bool {
-	if len(path) == 0 {
-		return false // managers never disagree on a whole item or map
-	}
-	name, ok := path[0].Name()
-	value, has := at.object[name]
-	if !ok || !has {
-		return false
-	}
-	f := at.t.Field(name)
-	isAlways := p.ofValue && f != nil && f.Patch.IsAlways()
-	if len(path) == 1 {
-		if isAlways { // it takes the winner's value
-			if at.object[name] = f.Empty(); winner[name] != nil {
-				at.object[name] = tree.Copy(winner[name])
-			}
-			return !merge.SameValue(value, at.object[name])
-		}
-		delete(at.object, name)
-		return true
-	}
-	within := place{at.t.Inner(name), nil, at.path.Append(path[0])}
+// remove returns a value without the field or the item at the end of the path, and without each
+// object that becomes empty, because no patch claimed its presence. The winner's patch has another
+// value at the same place. It changes the value in place, and reports whether it did.
+func (p *edited) remove(t *schema.Type, value, winner any,
+	path fieldpath.Path) (left any, changed bool) {
+	t = t.For(value)
 	switch value := value.(type) {
 	case merge.Object:
-		within.object = value
-		own, _ := winner[name].(merge.Object)
-		if !p.remove(within, own, path[1:]) {
-			return false
-		}
-		if len(value) == 0 && !isAlways {
-			delete(at.object, name)
-		}
-		return true
+		own, _ := winner.(merge.Object)
+		return value, p.removeName(t, value, own, path)
 	case []any:
-		return p.removeInItems(at.object, within, winner[name], path)
+		own, _ := winner.([]any)
+		return p.removeItem(t, value, own, path)
 	}
-	return false
+	return value, false
 }
 
-// removeInItems removes a field from the items of a list that the path leads to, or the items.
-func (p *edited) removeInItems(parent merge.Object, list place, winner any,
-	path fieldpath.Path) bool {
-	key, text, isItem := path[1].Item()
-	if !isItem {
+// removeName is remove for the field or the entry of an object.
+func (p *edited) removeName(t *schema.Type, object, winner merge.Object,
+	path fieldpath.Path) (changed bool) {
+	name, _ := path[0].Name()
+	value, has := object[name]
+	if !has {
 		return false
 	}
-	name, _ := path[0].Name()
-	items, _ := parent[name].([]any)
-	if len(path) == 2 {
-		left := slices.DeleteFunc(items, func(item any) bool {
-			return keyOf(item, key) == text
-		})
-		parent[name] = left
-		return len(left) < len(items)
+	f := t.Field(name)
+	isAlways := p.ofValue && f != nil && f.Patch.IsAlways()
+	var left any
+	switch {
+	case len(path) > 1:
+		left, changed = p.remove(t.Inner(name), value, winner[name], path[1:])
+	case isAlways && winner[name] != nil: // it takes the winner's value
+		left = tree.Copy(winner[name])
+		changed = !merge.SameValue(value, left)
+	case isAlways:
+		left = f.Empty()
+		changed = !merge.SameValue(value, left)
+	default:
+		changed = true
 	}
-	own, _ := winner.([]any)
-	var winning merge.Object
-	for _, item := range own {
-		if object, ok := item.(merge.Object); ok && keyOf(item, key) == text {
-			winning = object
-		}
-	}
-	changed := false
-	for _, item := range p.items(list.path, items, key)[text] {
-		inner := place{list.t.Elem, item, list.path.Append(path[1])}
-		changed = p.remove(inner, winning, path[2:]) || changed
+	within, isObject := left.(merge.Object)
+	if changed && !isAlways && (left == nil || isObject && len(within) == 0) {
+		delete(object, name)
+	} else {
+		object[name] = left
 	}
 	return changed
 }
 
-// items returns the objects in a list by the texts of their keys.
-func (p *edited) items(path fieldpath.Path, list []any, key string) map[string][]merge.Object {
-	at := path.String()
-	known, ok := p.lists[at]
-	if !ok {
-		known = make(map[string][]merge.Object, len(list))
-		for _, item := range list {
-			if object, isObject := item.(merge.Object); isObject {
-				text := keyOf(item, key)
-				known[text] = append(known[text], object)
-			}
-		}
-		p.lists[at] = known
+// removeItem is remove for the items of a list with the keys of a step.
+func (p *edited) removeItem(t *schema.Type, list, winner []any,
+	path fieldpath.Path) (left []any, changed bool) {
+	isAt := func(item any) bool {
+		step, ok := t.Item(item)
+		return ok && path[0].Keys() != nil && fieldpath.Path{step}.HasPrefix(path[:1])
 	}
-	return known
-}
-
-// keyOf returns the text of an item's merge key.
-func keyOf(item any, key string) string {
-	object, _ := item.(merge.Object)
-	return fmt.Sprint(object[key])
+	if len(path) == 1 {
+		left = slices.DeleteFunc(slices.Clone(list), isAt)
+		return left, len(left) < len(list)
+	}
+	var winning any
+	for _, item := range winner {
+		if isAt(item) {
+			winning = item
+		}
+	}
+	for _, item := range list {
+		if isAt(item) {
+			_, did := p.remove(t.Elem, item, winning, path[1:])
+			changed = changed || did
+		}
+	}
+	return list, changed
 }

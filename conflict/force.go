@@ -88,7 +88,7 @@ func decide(found Conflicts, manager string,
 	for _, c := range found {
 		d := Decision{Conflict: c, Manager: manager}
 		taken := map[string]bool{} // several claims lie within one field that goes
-		for i, path := range c.Against(manager) {
+		for i, path := range c.against(manager) {
 			field := string(c.Claims[i].Owner) + path.String()
 			if path != nil && (taken[field] || remove(c.Claims[i].Owner, path)) {
 				d.Lost, taken[field] = append(d.Lost, c.Claims[i]), true
@@ -101,10 +101,10 @@ func decide(found Conflicts, manager string,
 	return decisions
 }
 
-// Against returns, for each claim, the field of the template to remove from its patch so that the
+// against returns, for each claim, the field of the template to remove from its patch so that the
 // manager wins. It is nil for a claim that may stay. The field is the claim's field, or contains
 // it.
-func (c Conflict) Against(manager string) []fieldpath.Path {
+func (c Conflict) against(manager string) []fieldpath.Path {
 	layer, paths := merge.Manager(manager), make([]fieldpath.Path, len(c.Claims))
 	if len(c.Fields) != len(c.Claims) {
 		return paths // a conflict of another program

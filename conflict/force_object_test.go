@@ -103,6 +103,33 @@ func TestForce_Several(t *testing.T) {
 	}
 }
 
+// TestForce_Keys takes a field from an item of several keys, one of which has a default.
+func TestForce_Keys(t *testing.T) {
+	root, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"ports": {
+		"type": "array", "x-kubernetes-list-type": "map",
+		"x-kubernetes-list-map-keys": ["port", "protocol"],
+		"items": {"type": "object", "properties": {"port": {"type": "integer"},
+			"protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, decisions, err := conflict.Force(func(patches []merge.Patch) (*merge.History, error) {
+		result, err := merge.Apply(root, nil, patches)
+		if err != nil {
+			return nil, err
+		}
+		return result.History, nil
+	}, objectPatches(t, `{"ports": [{"port": 80, "protocol": "TCP", "name": "x"}]}`,
+		`{"ports": [{"port": 80, "name": "y"}, {"port": 80, "protocol": "UDP", "name": "y"}]}`), "m0")
+	if err != nil || len(decisions) != 1 {
+		t.Fatal(decisions, err)
+	}
+	if diff := cmp.Diff(`{"ports":[{"port":80},{"name":"y","port":80,"protocol":"UDP"}]}`,
+		textsOf(left)[1]); diff != "" {
+		t.Errorf("Force() (-want +got):\n%s", diff)
+	}
+}
+
 // TestForce_JSON lets a JSON patch win, which has no fields to take a value from.
 func TestForce_JSON(t *testing.T) {
 	root, err := schema.ParseOpenAPI(
