@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,8 +177,12 @@ func closedPipe(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), w, ts.Stderr()
 	err = cmd.Run()
 	ts.Check(w.Close())
-	if !testenv.EndedByClosedPipe(cmd.ProcessState) {
-		ts.Fatalf("%v, want an end by SIGPIPE", err)
+	want := "signal: broken pipe"
+	if runtime.GOOS == "windows" {
+		want = "exit status 141"
+	}
+	if got := cmd.ProcessState.String(); got != want {
+		ts.Fatalf("%v, want the end by a closed pipe: %s", err, want)
 	}
 }
 

@@ -93,40 +93,30 @@ func nameOf(line []byte) string {
 }
 
 // Unpack extracts each archive NAME.txtar in dir to a folder NAME, and returns the parent of these
-// folders. If files are named, it extracts only those. The test removes the folders at its end.
-// Unpack fails the test if dir holds no archive.
-func Unpack(t testing.TB, dir string, only ...string) string {
+// folders. The test removes the folders at its end. Unpack fails the test if dir holds no archive.
+func Unpack(t testing.TB, dir string) string {
 	t.Helper()
-	return unpack(t, dir, t.TempDir(), func(name string, archive *Archive) string {
-		archive.Files = slices.DeleteFunc(archive.Files, func(f File) bool {
-			return len(only) > 0 && !slices.Contains(only, f.Name)
-		})
-		return name
-	})
+	root := t.TempDir()
+	for _, archive := range Read(t, filepath.Join(dir, "*"+extension)) {
+		archive.write(t, filepath.Join(root, archive.Name()), nil)
+	}
+	return root
 }
 
 // UnpackGroups is Unpack for archives of several cases each, whose files have the name of their
 // case in front.
-func UnpackGroups(t testing.TB, dir string, only ...string) string {
+func UnpackGroups(t testing.TB, dir string) string {
 	t.Helper()
-	return unpack(t, dir, t.TempDir(), group(only))
-}
-
-// group keeps the files of each case that only names, or all, and extracts them to the folders that
-// they name.
-func group(only []string) func(string, *Archive) string {
-	return func(_ string, archive *Archive) string {
-		archive.Files = slices.DeleteFunc(archive.Files, func(f File) bool {
-			_, name, _ := strings.Cut(f.Name, "/")
-			return len(only) > 0 && !slices.Contains(only, name)
-		})
-		return "."
+	root := t.TempDir()
+	for _, archive := range Read(t, filepath.Join(dir, "*"+extension)) {
+		archive.write(t, root, nil)
 	}
+	return root
 }
 
 // Shared is UnpackGroups for tests that only read: all tests of a module use one set of folders in
-// its bin/cases, which stays. Writing thousands of small files takes longer than most of these
-// tests.
+// its bin/cases, which stays. If files of the cases are named, it extracts only those. Writing
+// thousands of small files takes longer than most of these tests.
 func Shared(t testing.TB, dir string, only ...string) string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))
@@ -160,7 +150,9 @@ func Shared(t testing.TB, dir string, only ...string) string {
 	if err := os.Chmod(own, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	unpack(t, dir, own, group(only))
+	for _, archive := range Read(t, filepath.Join(dir, "*"+extension)) {
+		archive.write(t, own, only)
+	}
 	if err := os.Rename(own, shared); err != nil {
 		if _, missing := os.Stat(shared); missing != nil {
 			t.Fatal(err)
@@ -187,35 +179,22 @@ func moduleRoot(t testing.TB, dir string) string {
 	}
 }
 
-// unpack extracts each archive to the folder in root that into returns for its name, and returns
-// root.
-func unpack(t testing.TB, dir, root string, into func(name string, archive *Archive) string) string {
+// write extracts the files of an archive, or those of its cases that only names.
+func (a Archive) write(t testing.TB, folder string, only []string) {
 	t.Helper()
-	for _, archive := range Read(t, filepath.Join(dir, "*"+extension)) {
-		folder := filepath.Join(root, into(archive.Name(), &archive))
-		if err := archive.write(folder); err != nil {
-			t.Fatalf("%s: %v", archive.File, err)
-		}
-	}
-	return root
-}
-
-func (a Archive) write(folder string) error {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
 	for _, f := range a.Files {
-		name := filepath.FromSlash(f.Name)
-		if !filepath.IsLocal(name) {
-			return fmt.Errorf("%q is outside of the folder", f.Name)
+		if _, name, _ := strings.Cut(f.Name, "/"); only != nil && !slices.Contains(only, name) {
+			continue
 		}
-		path := filepath.Join(folder, name)
+		path := filepath.Join(folder, filepath.FromSlash(f.Name))
+		if !filepath.IsLocal(filepath.FromSlash(f.Name)) {
+			t.Fatalf("%s: %q is outside of the folder", a.File, f.Name)
+		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return err
+			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, f.Data, 0o666); err != nil {
-			return err
+			t.Fatal(err)
 		}
 	}
-	return nil
 }

@@ -44,10 +44,6 @@ func TestUnpack(t *testing.T) {
 			t.Errorf("case %s = %q, %v, want %q", name, got, err, want)
 		}
 	}
-	inputs := casefile.Unpack(t, dir, "input.yaml")
-	if files, err := filepath.Glob(filepath.Join(inputs, "*", "*")); err != nil || len(files) != 2 {
-		t.Errorf("Unpack(input.yaml) writes %q, %v, want 2 files", files, err)
-	}
 }
 
 func TestShared(t *testing.T) {

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // Side is one of the ways that a benchmark compares.
@@ -32,8 +34,10 @@ type Side struct {
 
 // Quick returns the lower quartile of the turns, in nanoseconds per run. Other programs only make a
 // turn slower.
-func (s *Side) Quick() float64 {
-	sorted := slices.Sorted(slices.Values(s.ns))
+func (s *Side) Quick() float64 { return quartile(s.ns) }
+
+func quartile(turns []float64) float64 {
+	sorted := slices.Sorted(slices.Values(turns))
 	return sorted[len(sorted)/4]
 }
 
@@ -77,4 +81,42 @@ func Compare(b *testing.B, title string, sides []*Side) {
 		b.ReportMetric(s.Quick()/floor.Quick(), s.Name+"/"+floor.Name)
 	}
 	b.Log(strings.TrimSuffix(table.String(), "\n")) // a benchmark shows ten lines
+}
+
+// Whole runs every side once in each of n turns, for sides that take seconds or all cores. It
+// counts the processor time on all cores, in the program and in the kernel. Other programs disturb
+// it less than the wall time.
+func Whole(b *testing.B, n int, sides ...*Side) {
+	b.Helper()
+	for range b.N * n {
+		for _, s := range sides {
+			runtime.GC() // no side pays for another one's garbage
+			cpu, start := testenv.ProcessorTime(), time.Now()
+			if err := s.Run(); err != nil {
+				b.Fatalf("%s: %v", s.Name, err)
+			}
+			s.ns = append(s.ns, float64(time.Since(start).Nanoseconds()))
+			s.cpu = append(s.cpu, float64((testenv.ProcessorTime() - cpu).Nanoseconds()))
+			if s.After == nil {
+				continue
+			}
+			if err := s.After(); err != nil {
+				b.Fatalf("after %s: %v", s.Name, err)
+			}
+		}
+	}
+	b.ReportMetric(0, "ns/op") // hides the time of a round of all sides
+}
+
+// CPU returns the lower quartile of the processor time of a run, in nanoseconds. Only Whole counts
+// it.
+func (s *Side) CPU() float64 { return quartile(s.cpu) }
+
+// Cores returns how many cores a run keeps busy. Only Whole counts that.
+func (s *Side) Cores() float64 {
+	var cpu, ns float64
+	for i := range s.cpu {
+		cpu, ns = cpu+s.cpu[i], ns+s.ns[i]
+	}
+	return cpu / ns
 }

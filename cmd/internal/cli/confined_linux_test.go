@@ -138,7 +138,7 @@ func TestNamedPrograms(t *testing.T) {
 	dir := t.TempDir()
 	repository := filepath.Join(dir, "repository")
 	testenv.WriteIn(t, repository, "job.yaml", testenv.TrainJob(0))
-	testenv.WriteIn(t, repository, "runtime.yaml", testenv.Runtime)
+	testenv.WriteIn(t, repository, "runtime.yaml", testenv.Runtime())
 	for _, args := range [][]string{
 		{"init", "-q"}, {"add", "."},
 		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a"},

@@ -27,7 +27,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	const most, more = 150 << 20, 40 << 20
 	var peaks [2]int64
 	for i, jobs := range []int{1000, 5000} {
-		dir := testenv.WriteRepository(t, jobs)
+		dir := writeRepository(t, jobs)
 		run := exec.Command("trainweld", "render", "-R", "-f", filepath.Join(dir, "jobs"), "-r",
 			filepath.Join(dir, "runtimes"), "--output-dir", filepath.Join(dir, "out"))
 		var out bytes.Buffer
@@ -99,4 +99,25 @@ func peakOf(run *exec.Cmd) (int64, error) {
 			}
 		}
 	}
+}
+
+// writeRepository writes ten runtimes and the given number of TrainJobs, a file each, to a new
+// directory. The directory resembles the repository of a platform. It has a folder runtimes, and a
+// folder jobs with nested folders of a hundred TrainJobs.
+func writeRepository(t testing.TB, jobs int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	const runtimes = 10
+	named := func(text string, i int) string {
+		return strings.Replace(text, "name: torch", fmt.Sprint("name: torch-", i%runtimes), 1)
+	}
+	for i := range runtimes {
+		testenv.WriteIn(t, dir, fmt.Sprintf("runtimes/torch-%d.yaml", i), named(testenv.Runtime(), i))
+	}
+	for i := range jobs {
+		testenv.WriteIn(t, dir,
+			filepath.Join("jobs", fmt.Sprintf("%02d/%02d/job-%05d.yaml", i/1000, i/100%10, i)),
+			named(testenv.TrainJob(i), i))
+	}
+	return dir
 }

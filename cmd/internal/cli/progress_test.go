@@ -139,7 +139,7 @@ func TestPostponeCollection(t *testing.T) {
 	for i := range 20 {
 		fmt.Fprintf(&jobs, "---\n%s", testenv.TrainJob(i))
 	}
-	fmt.Fprintf(&jobs, "---\n%s", testenv.Runtime)
+	fmt.Fprintf(&jobs, "---\n%s", testenv.Runtime())
 	if err := os.WriteFile(few, []byte(jobs.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/parallel"
 	"github.com/trainweld/trainweld/internal/roundrobin"
-	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // BenchmarkRender renders a directory of TrainJobs to a directory, with a file for each. They have
@@ -40,7 +39,7 @@ func BenchmarkRender(b *testing.B) {
 }
 
 func benchmarkRender(b *testing.B, jobs int) {
-	dir := testenv.WriteRepository(b, jobs)
+	dir := writeRepository(b, jobs)
 	args := []string{"render", "-R", "-f", filepath.Join(dir, "jobs"), "-r",
 		filepath.Join(dir, "runtimes")}
 	alone := newYAMLAlone(b, dir, args)

@@ -96,7 +96,7 @@ func writeOverlays(b *testing.B, overlays, jobs int) {
 		}
 	}
 	base := "resources:\n- runtime.yaml\n"
-	write("base/runtime.yaml", testenv.Runtime)
+	write("base/runtime.yaml", testenv.Runtime())
 	for i := range jobs {
 		name := fmt.Sprintf("job-%05d.yaml", i)
 		write("base/"+name, testenv.TrainJob(i))

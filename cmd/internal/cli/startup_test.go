@@ -60,7 +60,7 @@ func BenchmarkStartUp(b *testing.B) {
 	goTool(b, "build", "-o", program, "../../trainweld")
 	buildEmpty(b, empty)
 	job, runtime := filepath.Join(dir, "job.yaml"), filepath.Join(dir, "runtime.yaml")
-	for file, text := range map[string]string{job: testenv.TrainJob(0), runtime: testenv.Runtime} {
+	for file, text := range map[string]string{job: testenv.TrainJob(0), runtime: testenv.Runtime()} {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			b.Fatal(err)
 		}
