@@ -145,62 +145,47 @@ func (c *Conflict) add(path fieldpath.Path, claims []merge.Claim) {
 
 // union finds managers that set different members of a union.
 func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
-	if !severalOf(f, u) {
-		return Conflict{}, false
-	}
-	if u.Discriminator != "" {
-		return discriminated(f, u)
-	}
-	c := Conflict{Kind: Union}
-	var members []string // the members of c.Claims
-	for child := range f.Children() {
-		member := child.Name()
-		if u.Has(member) {
-			for _, claim := range firstClaims(child) {
-				c.Claims = append(c.Claims, claim)
-				c.Fields = append(c.Fields, child.Path())
-				members = append(members, member)
-			}
-		}
-	}
-	for i := range members {
-		for j := range i {
-			if members[i] != members[j] && c.Claims[i].Owner != c.Claims[j].Owner {
-				c.Path = f.Path()
-				return c, true
-			}
-		}
-	}
-	return Conflict{}, false
-}
-
-// severalOf reports whether patches reached two fields of a union. It quickly dismisses nearly all
-// objects.
-func severalOf(f merge.PatchedField, u schema.Union) bool {
-	reached := 0
+	var reached []merge.PatchedField
 	for child := range f.Children() {
 		if name := child.Name(); u.Has(name) || name == u.Discriminator {
-			reached++
+			reached = append(reached, child)
 		}
 	}
-	return reached > 1
+	switch {
+	case len(reached) < 2: // as in nearly all objects
+		return Conflict{}, false
+	case u.Discriminator != "":
+		return discriminated(f.Path(), reached, u)
+	}
+	c := Conflict{Kind: Union, Path: f.Path()}
+	isUnion := false
+	for _, member := range reached {
+		claims := firstClaims(member)
+		isUnion = isUnion || slices.ContainsFunc(claims, func(own merge.Claim) bool {
+			return slices.ContainsFunc(c.Claims, func(of merge.Claim) bool {
+				return of.Owner != own.Owner
+			})
+		})
+		c.add(member.Path(), claims)
+	}
+	return c, isUnion
 }
 
 // discriminated gathers the claims of a union whose discriminator names the member in use. Two
 // managers that choose differently are an overlap on the discriminator, since the merge keeps only
 // one choice. The union is broken if a manager sets a member that another manager's choice forbids.
 // The first manager must make the same choice, or none.
-func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
-	c := Conflict{Kind: Union}
+func discriminated(path fieldpath.Path, reached []merge.PatchedField,
+	u schema.Union) (Conflict, bool) {
+	c := Conflict{Kind: Union, Path: path}
 	var chosen, set []merge.Claim
 	var chosenAt, setAt []fieldpath.Path
-	for child := range f.Children() {
+	for _, child := range reached {
 		claims := setting(child.Claims())
 		paths := slices.Repeat([]fieldpath.Path{child.Path()}, len(claims))
-		switch {
-		case child.Name() == u.Discriminator:
+		if child.Name() == u.Discriminator {
 			chosen, chosenAt = claims, paths
-		case u.Has(child.Name()):
+		} else {
 			set, setAt = append(set, claims...), append(setAt, paths...)
 		}
 	}
@@ -221,7 +206,6 @@ func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 		}
 		c.Claims, c.Fields = append(c.Claims, member), append(c.Fields, setAt[i])
 	}
-	c.Path = f.Path()
 	return c, len(c.Claims) > 0
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // Decision records a conflict that Force decided.
@@ -41,47 +40,31 @@ type Decision struct {
 func Force(merging func([]merge.Patch) (*merge.History, error), patches []merge.Patch,
 	managers ...string) ([]merge.Patch, []Decision, error) {
 	var decisions []Decision
-	// the conflicts of each owner; nil after a change of the patches
-	var found map[merge.Owner]Conflicts
-	var t *schema.Type
+	var history *merge.History // nil after a change of the patches
+	var found Conflicts
 	for _, manager := range managers {
 		// One decision can reveal another conflict, such as a profile that another manager set for
 		// the losing type. Each round removes something, so the loop ends.
 		for {
-			if found == nil {
-				history, err := merging(patches)
-				if err != nil {
+			if history == nil {
+				var err error
+				if history, err = merging(patches); err != nil {
 					return nil, nil, err
 				}
-				found, t = Find(history).byLayer(), history.Type()
+				found = Find(history)
 			}
-			e := editor{t: t, patches: patches, winner: merge.Manager(manager)}
-			more := decide(found[e.winner], manager, e.removeField)
+			e := editor{t: history.Type(), patches: patches, winner: merge.Manager(manager)}
+			more := decide(found, manager, e.removeField)
 			if len(more) == 0 {
 				break
 			}
-			decisions, patches, found = append(decisions, more...), e.result(), nil
+			decisions, patches, history = append(decisions, more...), e.result(), nil
 		}
 	}
 	return patches, decisions, nil
 }
 
-// byLayer returns the conflicts in which each layer takes part.
-func (c Conflicts) byLayer() map[merge.Owner]Conflicts {
-	of := map[merge.Owner]Conflicts{}
-	for i := range c {
-		seen := map[merge.Owner]bool{}
-		for _, claim := range c[i].Claims {
-			if !seen[claim.Owner] {
-				seen[claim.Owner] = true
-				of[claim.Owner] = append(of[claim.Owner], c[i])
-			}
-		}
-	}
-	return of
-}
-
-// decide settles conflicts in which the manager takes part.
+// decide settles the conflicts in which the manager takes part.
 func decide(found Conflicts, manager string,
 	remove func(merge.Owner, fieldpath.Path) bool) []Decision {
 	var decisions []Decision
