@@ -6,6 +6,10 @@
 package builtin
 
 import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/json"
 	"reflect"
 	"sync"
 
@@ -29,7 +33,10 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/trainweld/trainweld/render/release/minor"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // groups holds the stable groups and versions of k8s.io/api that an API server stores. [Lacks] has
@@ -55,7 +62,7 @@ var types = sync.OnceValue(func() *runtime.Scheme {
 // Lacks reports whether a version is one of Kubernetes that TypeOf leaves out: it is alpha or beta,
 // or no server stores its kinds, as those of authentication.k8s.io and authorization.k8s.io.
 func Lacks(apiVersion string) bool {
-	version, err := schema.ParseGroupVersion(apiVersion)
+	version, err := runtimeschema.ParseGroupVersion(apiVersion)
 	if err != nil || types().IsVersionRegistered(version) {
 		return false
 	}
@@ -70,7 +77,7 @@ func Lacks(apiVersion string) bool {
 // TypeOf returns the struct type of a kind, and whether Kubernetes has objects of that kind. Lists
 // and options are not objects.
 func TypeOf(apiVersion, kind string) (reflect.Type, bool) {
-	version, err := schema.ParseGroupVersion(apiVersion)
+	version, err := runtimeschema.ParseGroupVersion(apiVersion)
 	if err != nil {
 		return nil, false
 	}
@@ -82,4 +89,56 @@ func TypeOf(apiVersion, kind string) (reflect.Type, bool) {
 		return nil, false
 	}
 	return reflect.TypeOf(object).Elem(), true
+}
+
+// schemas holds how the kinds of each version of Kubernetes merge, without their descriptions. The
+// program fuzz/minors/schemas writes it.
+//
+//go:embed schemas.json.gz
+var schemas []byte
+
+// SchemaOf returns how an apply merges the objects of a kind in a minor version of Kubernetes. It
+// is nil for a kind that the version does not serve. Unlike TypeOf, it knows alpha and beta
+// versions.
+func SchemaOf(kubernetes, apiVersion, kind string) *schema.Type {
+	t, err := schema.ParseOpenAPI(
+		documentOf(kubernetes), runtimeschema.FromAPIVersionAndKind(apiVersion, kind))
+	if err != nil {
+		return nil // the document has no other mistake than to lack the kind
+	}
+	return t
+}
+
+// documentOf returns the OpenAPI document of a version.
+func documentOf(kubernetes string) []byte {
+	read, err := gzip.NewReader(bytes.NewReader(schemas))
+	if err != nil {
+		panic("builtin: " + err.Error()) // the file is not what the program writes
+	}
+	// The oldest version has all its schemas, and each later one those that it changes or, as null,
+	// removes.
+	var changes []struct {
+		Minor   string
+		Schemas map[string]json.RawMessage
+	}
+	if err := json.NewDecoder(read).Decode(&changes); err != nil {
+		panic("builtin: " + err.Error())
+	}
+	all := map[string]json.RawMessage{}
+	for i, change := range changes {
+		if i > 0 && minor.Compare(change.Minor, kubernetes) > 0 {
+			break
+		}
+		for name, text := range change.Schemas {
+			if all[name] = text; string(text) == "null" {
+				delete(all, name)
+			}
+		}
+	}
+	document, err := json.Marshal(map[string]any{
+		"openapi": "3.0.0", "components": map[string]any{"schemas": all}})
+	if err != nil {
+		panic("builtin: " + err.Error())
+	}
+	return document
 }

@@ -29,7 +29,6 @@ func readers() map[string]string {
 	return map[string]string{
 		"merge":                             "fuzz.FuzzFieldsV1",
 		"fieldpath":                         "fieldpath.FuzzParsePath",
-		"cmd/internal/blameview":            "cmd/internal/live.FuzzRead",
 		"cmd/internal/builtin":              ownData,
 		"cmd/internal/build":                "cmd/internal/build.FuzzKustomization",
 		"cmd/internal/origins":              "cmd/internal/origins.FuzzTrace",

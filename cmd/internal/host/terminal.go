@@ -1,9 +1,13 @@
 package host
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
+	"syscall"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -79,4 +83,79 @@ func (c Painter) Marked(mark byte, line string) string {
 		return line
 	}
 	return c.Paint(color, line)
+}
+
+// Progress shows the progress of a long run on a terminal. It shows nothing in the first second.
+type Progress struct {
+	w     io.Writer
+	clock func() time.Time
+	start time.Time
+	last  time.Time
+	shown bool
+}
+
+const (
+	progressAfter = time.Second
+	progressEvery = 100 * time.Millisecond
+)
+
+// Progress returns the progress of one run. It shows nothing without a terminal or a clock.
+func (p *Program) Progress() *Progress {
+	if !p.Terminal || p.Clock == nil {
+		return &Progress{}
+	}
+	now := p.Clock()
+	return &Progress{w: p.Stderr, clock: p.Clock, start: now, last: now}
+}
+
+// Step updates the progress line to "verb done/total".
+func (p *Progress) Step(verb string, done, total int) {
+	if p.w == nil {
+		return
+	}
+	now := p.clock()
+	if now.Sub(p.start) < progressAfter || now.Sub(p.last) < progressEvery {
+		return
+	}
+	p.last, p.shown = now, true
+	fmt.Fprintf(p.w, "\r%s %d of %d\x1b[K", verb, done, total)
+}
+
+// End clears the progress line.
+func (p *Progress) End() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// Sink is standard output. It keeps the first error, in case a command drops it, and writes nothing
+// afterwards.
+type Sink struct {
+	w   io.Writer
+	Err error // the first error
+}
+
+// NewSink returns a sink for an output.
+func NewSink(w io.Writer) *Sink { return &Sink{w: w} }
+
+func (s *Sink) Write(p []byte) (int, error) {
+	if s.Err != nil {
+		return 0, s.Err
+	}
+	n, err := s.w.Write(p)
+	s.Err = err
+	return n, err
+}
+
+// Unwrap returns the output below a Sink, which may be a file or a terminal.
+func Unwrap(w io.Writer) io.Writer {
+	if s, ok := w.(*Sink); ok {
+		return s.w
+	}
+	return w
+}
+
+// IsClosedPipe reports whether a write failed because the pipe has no reader.
+func IsClosedPipe(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || isBrokenPipe(err)
 }

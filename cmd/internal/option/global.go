@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/trainweld/trainweld/cmd/internal/commandline"
 	"github.com/trainweld/trainweld/cmd/internal/host"
@@ -90,4 +91,66 @@ func (g *Global) Report(p *host.Program, out io.Writer) report.Options {
 		ShowValues: g.ShowValues, ShowNotes: g.All, All: g.All, More: ShowsAll,
 		Color: g.Color.Screen(p, out).Color,
 	}
+}
+
+// Color is the value of --color.
+type Color string
+
+const autoColor Color = "auto"
+
+func colorWords() []string { return []string{string(autoColor), "always", "never"} }
+
+// Check returns an error for a color of a format other than text.
+func (c Color) Check(format string) error {
+	if c == autoColor || format == "text" {
+		return nil
+	}
+	return fmt.Errorf("--color has no effect on -o %s: remove it", format)
+}
+
+// Screen returns the capabilities of an output of the program. The flag decides on colors.
+func (c Color) Screen(p *host.Program, out io.Writer) host.Screen {
+	s := p.Screen(out)
+	if c != autoColor {
+		s.Color = c == "always"
+	}
+	return s
+}
+
+// Painter returns what adds the colors to the text of an output.
+func (c Color) Painter(p *host.Program, out io.Writer) host.Painter {
+	return host.Painter(c.Screen(p, out).Color)
+}
+
+// versionFlag is the name of the flag that selects a release.
+const versionFlag = "trainer-version"
+
+// AddVersion adds a flag that names a release. It leaves the release nil without the flag.
+func AddVersion(cmd *cobra.Command, r **release.Release, name, usage string) {
+	addVersion(cmd, cmd.Flags(), name, usage, func(parsed *release.Release) { *r = parsed })
+}
+
+func addVersion(cmd *cobra.Command, f *pflag.FlagSet, name, usage string,
+	set func(*release.Release)) {
+	version := parsedFlag{kind: "version", parse: func(text string) error {
+		parsed, err := release.Parse(text)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+		set(parsed)
+		return nil
+	}}
+	f.Var(&version, name, usage)
+	commandline.Complete(
+		cmd, name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var versions []string
+			for _, known := range release.Known() {
+				about := fmt.Sprintf("Trainer %s, JobSet %s", known.Version, known.JobSetVersion)
+				if known.Unread() {
+					about += ", by its notes and guide"
+				}
+				versions = append(versions, known.Name+"\t"+about)
+			}
+			return versions, cobra.ShellCompDirectiveNoFileComp
+		})
 }

@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // prose returns the lines of a finding for formats with a text field. They hold the message, the
@@ -90,4 +94,135 @@ func Title(code finding.Code) string {
 		return string(code)
 	}
 	return string(code) + ": " + page.Title
+}
+
+// objectAndField returns the object and the field of a finding.
+func objectAndField(f finding.Finding) string {
+	where := strings.TrimSpace(f.Object.String() + " " + f.Path.String())
+	return strings.TrimPrefix(where+builtFrom(f), ", ")
+}
+
+// builtFrom names the builds of a finding's object, or returns "".
+func builtFrom(f finding.Finding) string {
+	if f.Build == "" {
+		return ""
+	}
+	var builds []string
+	for _, dir := range append([]string{f.Build}, f.MoreBuilds...) {
+		builds = append(builds, printable.Name(dir))
+	}
+	if more := len(builds) - mostNamed; more > 0 {
+		builds = append(builds[:mostNamed], fmt.Sprintf("%d more", more))
+	}
+	last := len(builds) - 1
+	return ", built from " +
+		strings.TrimPrefix(strings.Join(builds[:last], ", ")+" and "+builds[last], " and ")
+}
+
+// claims returns the claims to show. It omits a single claim without a manager that only repeats
+// the finding's position.
+func claims(f finding.Finding) []merge.Claim {
+	if len(f.Claims) != 1 {
+		return f.Claims
+	}
+	only := f.Claims[0]
+	if _, manager := only.Owner.Manager(); !manager && only.Value == (merge.Presence{}) &&
+		only.Position == f.Position {
+		return nil
+	}
+	return f.Claims
+}
+
+// Claim is a claim of a finding for people. None of its strings is escaped.
+type Claim struct {
+	Layer merge.Owner
+	// Value is masked unless Options.ShowValues is set. Place is the position, and Mark tells why
+	// the claim wins; both may be empty.
+	Value, Place, Mark string
+}
+
+// Claims returns the claims of a finding in their order.
+func (o Options) Claims(f finding.Finding) []Claim {
+	var all []Claim
+	for i, c := range claims(f) {
+		all = append(all, Claim{c.Owner, o.value(f, c), c.Position.String(), winReason(f, i)})
+	}
+	return all
+}
+
+// value formats a claim's value. For a union, it starts with the member, which distinguishes the
+// claims.
+func (o Options) value(f finding.Finding, c merge.Claim) string {
+	text := runtimepatch.FormatClaim(pathOf(f, c), c, o.ShowValues)
+	if tail := tailOf(f, c); len(tail) > 0 {
+		text = strings.TrimPrefix(tail.String(), ".") + ": " + text
+	}
+	return text
+}
+
+// pathOf returns the field that decides whether a claim's value is masked.
+func pathOf(f finding.Finding, c merge.Claim) fieldpath.Path {
+	// a variable's value may come from a field that is not secret
+	if len(c.At) == 0 || finding.IsSecret(f.Path) {
+		return f.Path
+	}
+	return c.At
+}
+
+// tailOf returns the part of the claim's source behind the steps that all claims of the finding
+// share.
+func tailOf(f finding.Finding, c merge.Claim) fieldpath.Path {
+	switch f.Code {
+	case codes.Union, codes.TwoSources, codes.ValueAndValueFrom:
+		// The cluster may report a path to one member only.
+		if common, ok := sharedSteps(f.Claims); ok {
+			return runtimepatch.InTemplate(c)[common:]
+		}
+	}
+	if len(f.Path) == 0 {
+		return nil
+	}
+	last := f.Path[len(f.Path)-1]
+	for i := len(c.At) - 1; i > 0; i-- {
+		if c.At[i] == last && i+1 < len(c.At) {
+			return c.At[i+1:]
+		}
+	}
+	return nil
+}
+
+// sharedSteps returns the number of steps in the template that the claims' sources share. It
+// returns false if a source lies outside a template.
+func sharedSteps(claims []merge.Claim) (int, bool) {
+	if len(claims) < 2 {
+		return 0, false
+	}
+	first := runtimepatch.InTemplate(claims[0])
+	common := len(first)
+	for _, c := range claims {
+		path := runtimepatch.InTemplate(c)
+		if path == nil {
+			return 0, false
+		}
+		n := 0
+		for n < min(common, len(path)) && path[n] == first[n] {
+			n++
+		}
+		common = n
+	}
+	return common, true
+}
+
+// winReason returns the reason why the last claim wins, and "" for other claims.
+func winReason(f finding.Finding, claim int) string {
+	switch {
+	case claim < len(f.Claims)-1:
+		return ""
+	case f.Code == codes.Overlap:
+		return "wins in the cluster"
+	case f.Code == codes.Forced:
+		return "forced"
+	default:
+		return ""
+	}
 }

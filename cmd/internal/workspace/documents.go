@@ -3,7 +3,6 @@
 package workspace
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -53,23 +52,6 @@ type aliases struct {
 	expanded int
 	// set by a file that is counted: later files with aliases are not decoded
 	exhausted atomic.Bool
-}
-
-// count counts a decoded file, and rejects it beyond the limit of aliases. Call it in the order of
-// the files.
-func (ds *Documents) count(d Decoded) Decoded {
-	if ds.aliases.expanded += d.expanded; d.expanded == 0 ||
-		ds.aliases.expanded <= manifest.MaxExpanded {
-		ds.flags.Unread.add(d.Documents)
-		return d
-	}
-	ds.aliases.exhausted.Store(true)
-	return Decoded{file: d.file, data: d.data, Findings: finding.List{{
-		Code: codes.Syntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
-		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB",
-			manifest.MaxExpanded>>20),
-		Remedy: finding.Remedy{Text: "replace YAML aliases by their values"},
-	}}}
 }
 
 // Name returns the name under which an input reads the text. No file has that name.
