@@ -25,8 +25,9 @@ func (i Interrupted) Status() int {
 	return exit.Failed
 }
 
-// signals are the signals that a program handles. During work that can be undone they stop the run.
-// At other times, and on a second signal, they end the program at once.
+// signals are the signals that a program handles. While it listens, the first one only tells it, so
+// that it stops between two files. At other times, and on a second signal, they end the program at
+// once.
 type signals struct {
 	mu        sync.Mutex
 	listening bool
