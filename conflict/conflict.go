@@ -311,10 +311,9 @@ func (c Conflict) remedy() finding.Remedy {
 		return finding.Remedy{Text: "pass the history of the merge"}
 	}
 	r := finding.Remedy{Do: finding.LetOneWin, Options: c.Managers(),
-		Text: "set the field in one patch only, or set the same value in all"}
+		Text: "set the field in one patch only"}
 	if c.Kind == Union {
-		r.Text = "keep one member, and remove the other from its patch; no order of the patches " +
-			"helps"
+		r.Text = "keep one member, and remove the other from its patch"
 	}
 	return r
 }

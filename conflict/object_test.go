@@ -203,9 +203,9 @@ func TestConflict_Errors(t *testing.T) {
 		remedy, option string
 	}{
 		{overlap, finding.CodeOverlap,
-			"set the field in one patch only, or set the same value in all", "m0 m1"},
+			"set the field in one patch only", "m0 m1"},
 		{union, finding.CodeUnion,
-			"keep one member, and remove the other from its patch; no order of the patches helps",
+			"keep one member, and remove the other from its patch",
 			"m0"},
 		{conflict.Conflict{}, finding.CodeOverlap, "pass the history of the merge", ""},
 	} {

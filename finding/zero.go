@@ -20,7 +20,7 @@ func ZeroNulls(notes []merge.Note) List {
 				"%s leaves the field out, and its Go type encodes that as null, which removes "+
 					"the field", null.Owner),
 			Remedy: Remedy{
-				Text: "use an apply configuration of client-go as the patch, or set the field"},
+				Text: "use an apply configuration of client-go as the patch"},
 			Claims: []merge.Claim{{Owner: null.Owner, At: null.Path}},
 		})
 	}

@@ -69,7 +69,7 @@ func (r *renderer) checkGates(gates FeatureGates) {
 				Message: fmt.Sprintf(
 					"the feature gate %s has no effect: Trainer %s does not have it", gate.name,
 					r.release.Name),
-				Remedy: finding.Remedy{Text: "remove the gate, or render for a later release"},
+				Remedy: finding.Remedy{Text: "remove the gate"},
 			})
 		}
 	}

@@ -50,7 +50,7 @@ func (r *renderer) ownerReferences(objects []mlpolicy.Object) {
 			Path:    fieldpath.Fields("metadata", "uid"),
 			Message: "the TrainJob has no uid: the API server rejects its owner references",
 			Remedy: finding.Remedy{
-				Text: "read the TrainJob from the cluster, or remove the owner references"},
+				Text: "remove the owner references"},
 		})
 	}
 	for _, object := range append([]mlpolicy.Object{r.out.JobSet}, objects...) {
@@ -78,7 +78,7 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 			f.Message = fmt.Sprintf(
 				"%q manages the TrainJob, but Trainer %s also creates its objects", *by,
 				r.release.Name)
-			f.Remedy.Text = "run the TrainJob in one cluster, or upgrade the Trainer to 2.3"
+			f.Remedy.Text = "upgrade the Trainer to 2.3"
 		}
 		r.report(f)
 	}
@@ -112,8 +112,7 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 				strings.TrimPrefix(r.trainJob().String(), trainer.TrainJobKind+" ")),
 			Remedy: finding.Remedy{
 				Do: finding.SetValue, Options: []string{"{whenDeleted: Delete}"}, IsCertain: true,
-				Text: "set retentionPolicy: {whenDeleted: Delete} in the runtime, or create the " +
-					"TrainJob without suspend",
+				Text: "set retentionPolicy: {whenDeleted: Delete} in the runtime",
 			},
 		})
 	}

@@ -127,5 +127,5 @@ spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {templat
 	// llm-node-0
 	// training
 	// <nil>
-	// llm.yaml:6:3: TW101: TrainJob llm: .spec.runtimePatches: spec.runtimePatches is a field of Trainer 2.2 and later; Trainer 2.1 has no such field; use .spec.podTemplateOverrides, or deploy to a release that has the field
+	// llm.yaml:6:3: TW101: TrainJob llm: .spec.runtimePatches: spec.runtimePatches is a field of Trainer 2.2 and later; Trainer 2.1 has no such field; use .spec.podTemplateOverrides
 }

@@ -194,7 +194,7 @@ func TooManyPods(js *jobset.JobSet, owners *merge.History, count, limit int64) f
 		Code: codes.TooManyJobs, Severity: finding.Error,
 		Message: fmt.Sprintf("there would be %d Pods: must be at most %d", count, limit),
 		Remedy: finding.Remedy{
-			Text: "lower the number of nodes, or select Pods by their job and index"},
+			Text: "lower the number of nodes"},
 	}
 	if js == nil {
 		return finding.List{f}

@@ -200,7 +200,7 @@ func (r *renderer) resolvePatches(opts Options) (patches, left []trainer.Runtime
 				"patches cannot be applied to the TrainJob: Trainer %s reads spec.%s instead",
 				r.release.Name, r.release.Overrides),
 			Remedy: finding.Remedy{
-				Text: "remove the patches, or render for a release with spec.runtimePatches"},
+				Text: "remove the patches"},
 		})
 		return nil, nil, nil, false
 	}

@@ -62,7 +62,7 @@ func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Obj
 			Code: codes.DuplicateObject, Severity: finding.Error, Object: id,
 			Path:    fieldpath.Fields("metadata", "name"),
 			Message: fmt.Sprintf("duplicate object: %s", id),
-			Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
+			Remedy:  finding.Remedy{Text: "rename one of the two"},
 		}
 	}
 	if *to == nil {

@@ -239,14 +239,8 @@ func helpFor(c *Change, findings finding.List) []Line {
 // help returns the remedy of a finding, with the option that applies it.
 func help(f finding.Finding) string {
 	switch r := f.Remedy; {
-	case r.Do == finding.LetOneWin && f.Code == codes.Union:
-		return r.Text + "; to render with one manager's member, set force-manager in options.yaml"
-	case r.Do == finding.LetOneWin:
-		return r.Text +
-			"; to let the last patch win, as in the cluster, set on-conflict: last in " +
-			"options.yaml; to let another manager win, set force-manager"
 	case codes.AssumesRuntime(f):
-		return r.Text + ": set trainer-version in options.yaml, or stock: true in trainweld.yaml"
+		return "set stock: true in trainweld.yaml"
 	case f.Code == codes.NoRuntime && r.Do != finding.Edit:
 		return r.Text + " in a file in the folder of the TrainJob or above it"
 	case r.Do == finding.Provide && slices.Contains(r.Options, "ConfigMap"):

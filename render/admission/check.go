@@ -144,7 +144,7 @@ func RejectedRuntime(job, runtime fieldpath.Object) finding.Finding {
 		Path: fieldpath.Fields("spec", "runtimeRef"),
 		Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it",
 			runtime),
-		Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},
+		Remedy: finding.Remedy{Text: "fix the runtime"},
 	}
 }
 
@@ -227,7 +227,7 @@ func (c *checker) ignoredRuntime(kept, r *Runtime) {
 	c.report(codes.UpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
 		fmt.Sprintf("%s has changed: the Trainer uses its snapshot from the creation of the "+
 			"TrainJob", r.id),
-		"delete the TrainJob, and create it again to use the changed runtime")
+		"delete the TrainJob and create it again")
 	in := c.renderInput(kept)
 	in.Live = &r.spec
 	sets, _ := render.PodSets(in, c.decidedOptions())

@@ -276,8 +276,7 @@ func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, fie
 		Message: fmt.Sprintf("Not found: %s %q: a cluster without it creates no Pod of job %q",
 			field.kind, name, job.Name),
 		Remedy: finding.Remedy{Do: finding.Provide, Options: []string{field.kind},
-			Text: fmt.Sprintf("add the manifest of the %s, or create it in the cluster",
-				field.kind)},
+			Text: fmt.Sprintf("add the manifest of the %s", field.kind)},
 		Claims: []merge.Claim{c.origin(path)},
 	})
 }

@@ -235,7 +235,7 @@ func (c *checker) cannotClear(manager string) finding.List {
 				Message: fmt.Sprintf("a patch cannot clear this field: %s has no effect",
 					nameEmpty(value)),
 				Remedy: finding.Remedy{
-					Text: "remove the value from the runtime or the other patch"},
+					Text: "remove the value where it is set"},
 			})
 		})
 	return found

@@ -284,7 +284,7 @@ func (c *checker) reportLaunch(job string, container *corev1.Container, n launch
 	f := finding.Finding{
 		Code: codes.LaunchShape, Severity: finding.Warning, Object: c.job.id, Path: claim.At,
 		Message: message,
-		Remedy:  finding.Remedy{Text: fmt.Sprintf("remove %s, or set it to %d", n.option, has)},
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("set %s to %d", n.option, has)},
 	}
 	if runtimepatch.FromRuntime(claim) {
 		f.Object = c.in.Runtime.id

@@ -123,7 +123,7 @@ func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 		Message: fmt.Sprintf(
 			"unknown field of %s: the API server drops it, or rejects it under strict validation",
 			o.kind),
-		Remedy: finding.Remedy{Do: finding.Remove, Text: "remove the field, or correct its name"},
+		Remedy: finding.Remedy{Do: finding.Remove, Text: "remove the field"},
 	}
 	if !o.asked {
 		return f
@@ -144,7 +144,7 @@ func (o *object) unknownField(path fieldpath.Path) finding.Finding {
 		return f
 	}
 	f.Message += "; it is a field of " + release.Span(having)
-	f.Remedy.Text = "remove the field, or use a release that has it"
+	f.Remedy.Text = "remove the field"
 	const ofSpec = 2
 	switch overrides := o.release.Overrides; {
 	case o.kind != trainer.TrainJobKind || len(names) != ofSpec:
@@ -251,7 +251,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if n := listItems(o.fields); n > maxItems {
 		found.reject(codes.Syntax, o.id, nil,
 			fmt.Sprintf("has %d list items: must be at most %d", n, maxItems),
-			"remove items, or split the object")
+			"split the object")
 		return
 	}
 	if n := o.fast.mistakes(o.fields); n > maxMistakes {

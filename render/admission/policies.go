@@ -80,8 +80,7 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 							fmt.Sprintf("envInjection target podSet %q container %q not found in "+
 								"runtime template", target.JobName, name)),
 						Remedy: finding.Remedy{
-							Text: "use a container of the runtime's template in " +
-								"mlPolicy.torch.envInjection, or remove the target"},
+							Text: "use a container of the runtime's template in mlPolicy.torch.envInjection"},
 						Claims: []merge.Claim{{
 							Owner: runtimepatch.RuntimeLayer, Value: merge.Presence{},
 							At: fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection",
@@ -206,7 +205,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 		reject(atNodes,
 			kubeapi.Invalid(
 				nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune"),
-			"set numNodes to 1, or remove the LoRA arguments")
+			"set numNodes to 1")
 	}
 	for i, arg := range t.Args {
 		if !c.job.has(release.TorchTuneArgs) {
@@ -251,7 +250,7 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 			kubeapi.Invalid(
 				*t.NumNodes, "must have 1 when MPI trainingRuntime with enabled "+
 					"runLauncherAsNode does not have either launcher and node"),
-			"set numNodes to 1, or reference a runtime with both jobs")
+			"set numNodes to 1")
 	}
 	if n := c.in.Earlier.NumProcPerNode; n != nil && n.Type == intstr.String &&
 		c.job.has(release.MPIProcesses) {
@@ -318,7 +317,7 @@ func (c *checker) volcano() {
 			Path:    fieldpath.Fields("spec", "annotations").Append(fieldpath.Key(volcanoQueue)),
 			Message: kubeapi.Invalid("", "Volcano queue name must not be empty"),
 			Remedy: finding.Remedy{
-				Text: "set a queue, or remove the annotation to use the default one"},
+				Text: "set a queue"},
 			Claims: []merge.Claim{
 				c.origin(fieldpath.Fields("metadata", "annotations").Append(
 					fieldpath.Key(volcanoQueue)))},

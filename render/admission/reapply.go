@@ -352,5 +352,5 @@ func unfreeze(path fieldpath.Path) string {
 			}
 		}
 	}
-	return "restore the old value, or delete the object and create it again"
+	return "restore the old value"
 }

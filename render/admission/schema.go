@@ -45,7 +45,7 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		}
 		f.Message = fmt.Sprintf("%s: %s", err.Type, quoted(f.Path, err.BadValue))
 		f.Remedy = finding.Remedy{
-			Do: finding.Merge, Text: "combine the two, or change the key of one"}
+			Do: finding.Merge, Text: "combine the two items"}
 		if isRepeated(o.fields, f.Path) {
 			f.Remedy.Do, f.Remedy.IsCertain = finding.Remove, true
 		}
@@ -280,9 +280,9 @@ func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 	switch {
 	case update && strings.Contains(err.Detail, "immutable"):
 		f.Code = codes.Immutable
-		f.Remedy.Text = "restore the old value, or delete the object and create it again"
+		f.Remedy.Text = "restore the old value"
 	case f.Path[len(f.Path)-1] == fieldpath.Field("managedBy"):
-		f.Remedy.Text = "remove the field, or set one of the two"
+		f.Remedy.Text = "set one of the two"
 	}
 	return f
 }

@@ -89,7 +89,7 @@ func (c *checker) containerClaims(container mlpolicy.Place, ofPod map[string]boo
 						container.Name, claim.Name, at))),
 				Remedy: finding.Remedy{
 					Text: fmt.Sprintf(
-						"add the claim %q to the Pod, or remove it from the container",
+						"add the claim %q to the Pod",
 						claim.Name)},
 				Claims: []merge.Claim{c.origin(at)},
 			})

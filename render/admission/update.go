@@ -221,7 +221,7 @@ func (c *checker) patchedRunning(old *checker) {
 	}
 	c.report(codes.PatchedRunning, finding.Error, fieldpath.Fields("spec", field),
 		kubeapi.Forbidden(strings.ToUpper(field[:1])+field[1:]+" "+message),
-		"suspend the TrainJob first, and change the field when no Pods are active")
+		"suspend the TrainJob, and change the patches when no Pods are active")
 }
 
 // movedQueue reports another queue of a job that is not suspended. Kueue's webhook rejects it
@@ -236,7 +236,7 @@ func movedQueue(id fieldpath.Object, old, new map[string]string) finding.List {
 		Message: kubeapi.Invalid(new[render.QueueLabel],
 			fmt.Sprintf("field is immutable while the job is not suspended, and was %q",
 				old[render.QueueLabel])),
-		Remedy: finding.Remedy{Text: "suspend the job first, or restore the old queue"},
+		Remedy: finding.Remedy{Text: "suspend the job first"},
 	}}
 }
 
@@ -375,8 +375,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 			Code: codes.EndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
 			Message: message,
 			Remedy: finding.Remedy{
-				Text: "restore the old value: of an existing JobSet's Pods, only labels, " +
-					"annotations, nodeSelector, tolerations and schedulingGates can change"},
+				Text: "restore the old value"},
 			Claims: []merge.Claim{claim},
 		})
 	}
@@ -426,8 +425,7 @@ func postpone(found finding.List) {
 		f := &found[i]
 		f.Severity = finding.Warning
 		f.Message = "the TrainJob runs on, and a later suspension is stuck: " + f.Message
-		f.Remedy.Text = "let the TrainJob end, or delete it and create it again, instead of " +
-			"suspending it"
+		f.Remedy.Text = "let the TrainJob end instead of suspending it"
 	}
 }
 
@@ -458,8 +456,7 @@ func (c *checker) rejectedUpdate(before *checker, f finding.Finding) finding.Fin
 	case f.Code != codes.Immutable:
 		f.Message = "the change removes the last value, and server-side apply leaves a null: " +
 			f.Message + "; the Trainer retries forever"
-		f.Remedy.Text = "keep one of the labels or annotations, or delete the TrainJob and " +
-			"create it again"
+		f.Remedy.Text = "keep one of the labels or annotations"
 		f.Code = codes.EndlessUpdate
 		claims = nil // no layer sets it any more
 	case f.Path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) && suspended(before) &&

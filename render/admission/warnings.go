@@ -83,7 +83,7 @@ func (c *checker) relativeDirs() {
 			Message: fmt.Sprintf("the working directory %q of container %q is no absolute path: "+
 				"the container does not start", dir, in.Name),
 			Remedy: finding.Remedy{Text: fmt.Sprintf(
-				"set an absolute path, such as %q, or remove the field", path.Join("/", dir))},
+				"set an absolute path, such as %q", path.Join("/", dir))},
 		}
 		if runtimepatch.FromRuntime(claim) {
 			f.Object = c.in.Runtime.id
@@ -146,7 +146,7 @@ func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []cor
 		}
 		path := pathTo(fieldpath.Field(list), fieldpath.Item("name", patches[i].Name),
 			fieldpath.Field("securityContext"))
-		const help = "set the field in the runtime, or remove it"
+		const help = "set the field in the runtime"
 		if kubeapi.IsPrivileged(s) && !kubeapi.IsPrivileged(had) {
 			c.report(codes.PrivilegedPatch, finding.Warning,
 				path.Append(fieldpath.Field("privileged")),

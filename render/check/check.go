@@ -111,7 +111,7 @@ func (c *objectChecker) managers(patches []trainer.RuntimePatch) {
 		}
 		if first := firsts[name]; first < i && name != "" {
 			f := c.report(codes.DuplicateManager,
-				entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
+				entry(i, fieldpath.Field("manager")), "combine the two patches",
 				"Duplicate value: %q", name)
 			f.Claims, f.Remedy.Do = duplicateClaims(merge.Manager(name), entry(first), entry(i)),
 				finding.Merge
@@ -263,7 +263,7 @@ func (c *objectChecker) containers(job string, patches []trainer.ContainerPatch,
 				IsCertain: true,
 				Text:      fmt.Sprintf("patch %q in %s, as in the runtime", name, other)}
 		case len(have) == 0:
-			remedy.Text = fmt.Sprintf("remove it from the patch, or add the %s to the runtime",
+			remedy.Text = fmt.Sprintf("add the %s to the runtime",
 				what)
 		default:
 			names.rename(&remedy, name, patched)

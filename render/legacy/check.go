@@ -47,7 +47,7 @@ func (o *Overrides) Check() finding.List {
 			report(finding.Finding{
 				Code: codes.SaidNothing, Severity: finding.Warning, Path: targets,
 				Message: "the override names no job, and has no effect",
-				Remedy:  finding.Remedy{Text: "set the replicated jobs, or remove the override"},
+				Remedy:  finding.Remedy{Text: "set the replicated jobs"},
 			})
 		}
 		for j, target := range override.TargetJobs {

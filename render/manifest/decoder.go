@@ -106,7 +106,8 @@ func (d *decoder) recognize(id *identity, manager string,
 	f := notAnObject("has no " + missing)
 	switch {
 	case manager != "" && len(missing) > len("apiVersion"):
-		f.Remedy.Do, f.Remedy.Options = finding.Provide, []string{patchKind}
+		f.Remedy = finding.Remedy{Do: finding.Provide, Options: []string{patchKind},
+			Text: "pass the patch"}
 	case isKustomize(nodeKeys(n)):
 		return nil, nil
 	case isForeign(nodeKeys(n)):
@@ -196,19 +197,19 @@ func (d *decoder) syntax(s *source.Source, err error) {
 	case errors.Is(err, source.ErrBomb), errors.Is(err, source.ErrCycle):
 		f.Message, f.Remedy.Text = "is rejected: "+problem, "replace YAML aliases by their values"
 	case errors.Is(err, source.ErrTemplate), source.IsTemplate(s.Text):
-		f.Remedy.Text = "if it is a template, render it first"
+		f.Remedy.Text = "render the template first"
 	case errors.Is(err, source.ErrSeparator):
 		f.Message, f.Remedy.Text = problem, `move the content to the line after "---"`
 	case errors.Is(err, source.ErrJSONStream):
-		f.Remedy.Text = "use one file for each object, or one format for all"
+		f.Remedy.Text = "use one format for all objects"
 	case directiveIn(s.Text) >= 0:
 		f.Position, f.Remedy.Text = s.At(directiveIn(s.Text)), `remove the directive`
 	case errors.As(err, new(source.TrailingError)):
 		f.Remedy.Text = `add "---" between documents, and begin their lines in one column`
 	case strings.HasPrefix(problem, source.UnknownAnchor):
-		f.Remedy.Text = "quote a string that begins with *, or define the anchor before this alias"
+		f.Remedy.Text = "quote a string that begins with *"
 	case problem == "control characters are not allowed":
-		f.Remedy.Text = "remove the character, or escape it in double quotes"
+		f.Remedy.Text = "escape the character in double quotes"
 	case problem == "found character that cannot start any token":
 		f.Remedy.Text = "indent with spaces, not tabs, and quote a string that begins with % @ or `"
 	case problem == "mapping values are not allowed in this context":
@@ -253,7 +254,7 @@ func notText(f *source.File) *finding.Finding {
 		at := invalidAt(f.Data)
 		finding.Position = whole.At(at)
 		finding.Message = fmt.Sprintf("must be UTF-8: byte %d is invalid", at+1)
-		finding.Remedy.Text = "save it as UTF-8, or name a YAML or JSON file"
+		finding.Remedy.Text = "save it as UTF-8"
 	default:
 		return nil
 	}

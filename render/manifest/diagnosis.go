@@ -148,6 +148,6 @@ func quote(s string) string {
 func notAnObject(message string) *finding.Finding {
 	return &finding.Finding{
 		Code: codes.NotAnObject, Severity: finding.Error, Message: message,
-		Remedy: finding.Remedy{Text: "set apiVersion and kind, or remove the file"},
+		Remedy: finding.Remedy{Text: "set apiVersion and kind"},
 	}
 }

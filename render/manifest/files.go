@@ -79,7 +79,7 @@ func (l *listing) file(name string) {
 // and a device has no end.
 func (l *listing) found(name string, kind fs.FileMode) {
 	if kind&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
-		l.fail(name, "must be a regular file", "remove it, or name the file itself")
+		l.fail(name, "must be a regular file", "name the file itself")
 		return
 	}
 	l.file(name)
@@ -109,7 +109,7 @@ func (l *listing) named(dir string) {
 	if held := l.directory(dir, true); !held && before == len(l.seen) && failed == len(l.findings) {
 		help := "name a directory that holds manifests"
 		if !l.recursive {
-			help = "name a directory that holds manifests, or descend with -R"
+			help = "add -R to descend into directories"
 		}
 		l.fail(dir, "holds no *.yaml, *.yml or *.json file", help)
 	}
@@ -157,7 +157,7 @@ func (l *listing) directory(dir string, isNamed bool) (held bool) {
 		case isDir:
 		case !isManifest(name):
 		case isBroken:
-			l.fail(name, "is a link to a file that does not exist", "fix or remove the link")
+			l.fail(name, "is a link to a file that does not exist", "correct the link")
 		default:
 			held = true
 			l.found(name, kind)

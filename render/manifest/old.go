@@ -33,7 +33,7 @@ func oldAPI(d *Document) finding.Finding {
 	f := finding.Finding{
 		Code: codes.OldAPI, Severity: finding.Warning, Object: d.ID,
 		Remedy: finding.Remedy{Do: finding.Migrate, IsCertain: true,
-			Text: "the fields work as in Trainer 2.1: rewrite them as .spec.runtimePatches"},
+			Text: "rewrite them as .spec.runtimePatches"},
 	}
 	var names []string
 	for _, name := range legacy.Fields() {

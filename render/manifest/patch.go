@@ -60,8 +60,7 @@ func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 				fmt.Sprintf("spec.runtimePatches is a field of %s; Trainer %s has no patches of "+
 					"managers", release.Span(having), a.Release().Name))
 			f.Code, f.Remedy.Text = codes.UnknownField,
-				fmt.Sprintf("use .spec.%s of the TrainJob, or deploy to a release that has patches",
-					a.Release().Overrides)
+				fmt.Sprintf("use .spec.%s of the TrainJob", a.Release().Overrides)
 			d.findings = append(d.findings, f)
 		}
 		d.findings.Sort()

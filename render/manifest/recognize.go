@@ -143,7 +143,7 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			Message: fmt.Sprintf("%s of %s is not a kind of the Trainer: the object is skipped",
 				id.kind, quote(id.apiVersion)),
 			Remedy: finding.Remedy{
-				Text: fmt.Sprintf("set apiVersion: %s, or ignore this warning",
+				Text: fmt.Sprintf("set apiVersion: %s",
 					namesake.apiVersion())},
 		}
 	case group == trainerGroup && slices.Contains(unread, id.kind):

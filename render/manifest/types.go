@@ -66,11 +66,11 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Remedy.Text = "use one object, not a list"
 	}
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
-		f.Remedy.Text = "if it is a template, render it first"
+		f.Remedy.Text = "render the template first"
 	} else if got == "string" &&
 		slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
 		// Trainer 2.1 took auto, cpu and gpu.
-		f.Remedy.Text = "set an integer, or remove the field, which means auto"
+		f.Remedy.Text = "set an integer"
 		if n.Value == "cpu" || n.Value == "gpu" {
 			f.Remedy.Text = fmt.Sprintf("set the number of the node's %ss, as %s until Trainer 2.1",
 				strings.ToUpper(n.Value), n.Value)

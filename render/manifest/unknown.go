@@ -35,10 +35,10 @@ func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
 	if len(having) > 0 {
 		f.Message = fmt.Sprintf("%s is a field of %s; Trainer %s has no such field",
 			strings.Join(names, "."), release.Span(having), d.api.Release().Name)
-		f.Remedy.Text = "remove it, or deploy to a release that has it"
+		f.Remedy.Text = "remove it"
 		if replaced := d.replacement(names); replaced != "" {
 			f.Remedy = finding.Remedy{
-				Text: fmt.Sprintf("use .spec.%s, or deploy to a release that has the field",
+				Text: fmt.Sprintf("use .spec.%s",
 					replaced)}
 			if replaced == release.RuntimePatches && slices.Contains(legacy.Fields(), e.Name) {
 				f.Remedy = finding.Remedy{
@@ -81,7 +81,7 @@ func (d *diagnosis) ofLater(name string, f *finding.Finding) bool {
 	if with != "" {
 		f.Message = fmt.Sprintf("%s is a field of Trainer %s; Trainer %s has no such field",
 			strings.Join(names, "."), with, d.api.Release().Or().Name)
-		f.Remedy.Text = "remove it, or deploy to a release that has it"
+		f.Remedy.Text = "remove it"
 	}
 	return with != ""
 }
@@ -206,7 +206,7 @@ func formerField(t reflect.Type, e source.Entry, f *finding.Finding) bool {
 		return false
 	}
 	f.Message = "numProcPerNode of torch is gone since Trainer 2.2"
-	f.Remedy.Text = "set .spec.trainer.numProcPerNode of the TrainJob, or remove the field"
+	f.Remedy.Text = "set .spec.trainer.numProcPerNode of the TrainJob"
 	if source.Target(e.Value).Value == "auto" {
 		f.Remedy = finding.Remedy{
 			Do:   finding.Remove,

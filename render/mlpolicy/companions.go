@@ -89,7 +89,7 @@ func (j *Job) reportOmittedSecret(policy, name, what string) {
 		Message: fmt.Sprintf("the output omits Secret %s/%s with %s, which the controller creates",
 			j.TrainJob.Namespace, name, what),
 		Remedy: finding.Remedy{Do: finding.Provide, Options: []string{"Secret"},
-			Text: "apply the TrainJob, or generate the Secret"},
+			Text: "generate the Secret"},
 	})
 }
 

@@ -174,7 +174,7 @@ func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity fin
 		Remedy: finding.Remedy{
 			Do: finding.SetValue, Options: []string{openMPI}, IsCertain: name == "" ||
 				strings.EqualFold(string(name), openMPI),
-			Text: "set mpiImplementation: OpenMPI, or remove the field",
+			Text: "set mpiImplementation: OpenMPI",
 		},
 	})
 }

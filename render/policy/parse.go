@@ -104,7 +104,7 @@ func (r *reader) read(data []byte) {
 				"until they agree"
 			f.Remedy = finding.Remedy{
 				Do:   finding.LetOneWin,
-				Text: "remove it, and set each field in one patch only, or to the same value in all"}
+				Text: "remove it, and set each field in one patch only"}
 		case f.Code == codes.UnknownField && len(f.Path) > 0:
 			f.Message = fmt.Sprintf("%s in version %d", f.Message, latest)
 		}

@@ -212,7 +212,7 @@ func (p *Policy) overlap(severity finding.Severity, at fieldpath.Position, messa
 	return finding.Finding{Code: codes.PolicyOverlap, Severity: severity, Position: at,
 		Message: fmt.Sprintf(message, args...),
 		Remedy: finding.Remedy{
-			Text: "in cluster, set selectors that exclude each other, or list the same managers"}}
+			Text: "in cluster, set selectors that exclude each other"}}
 }
 
 // rejectedBy returns a warning for each manager that p lists and q does not.

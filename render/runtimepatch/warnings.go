@@ -83,7 +83,7 @@ func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 				"%s refers to $(%s), which the merge puts after it, so that it is not expanded: "+
 					"new variables go in front", e.from, e.to),
 			Remedy: finding.Remedy{
-				Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime",
+				Text: fmt.Sprintf("name %s before %s in the patch",
 					e.to, e.from)},
 		})
 	}

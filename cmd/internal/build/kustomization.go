@@ -198,7 +198,7 @@ func (ks *kustomizations) base(k *kustomization, n *yaml.Node) {
 		k.reject(codes.BuildRejected, n, remote(named), copyBase)
 	case errors.Is(err, fs.ErrNotExist):
 		k.reject(codes.BuildFailed, n, quoted+" does not exist",
-			"fix the path; it is relative to this file")
+			"write the path relative to this file")
 	case errors.Is(err, host.ErrOutside):
 		k.reject(codes.BuildFailed, n, quoted+" "+host.ErrOutside.Error(), copyBase)
 	case isDir && isDeep(path):
@@ -294,7 +294,7 @@ func (k *kustomization) invalid(err error) {
 		if isNearKey(field) {
 			message = fmt.Sprintf("kustomize has no field %q", field)
 		}
-		k.reject(codes.BuildFailed, findScalar(k.root, field), message, "fix or remove the field")
+		k.reject(codes.BuildFailed, findScalar(k.root, field), message, "correct the field")
 	}
 }
 

@@ -142,7 +142,7 @@ func (b *Builder) lost(
 		Path:    fieldpath.Fields("spec", "runtimePatches"),
 		Message: fmt.Sprintf("the overlay loses the patch of manager %q in its base", manager),
 		Remedy: finding.Remedy{
-			Text: "use the component docs/examples/components/trainjobs, or repeat the patch",
+			Text: "repeat the patch in the overlay",
 		},
 	}
 }

@@ -156,7 +156,7 @@ func (d *Dump) UnreadWorkloads() (found finding.List) {
 		f.Position = w.Position(f.Path)
 		if !d.owns(id.Namespace, w) {
 			f.Message, f.Remedy.Text = "the dump lacks the TrainJob of the Workload",
-				"add the TrainJob to the dump, or remove the Workload"
+				"add the TrainJob to the dump"
 		}
 		found = append(found, f)
 	}

@@ -57,7 +57,7 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 			f.Code, f.Message = codes.UnknownField,
 				fmt.Sprintf("unknown field %q",
 					strings.TrimPrefix(note.Path[len(note.Path)-1:].String(), "."))
-			f.Remedy.Text = "remove the field, or correct its name"
+			f.Remedy.Text = "remove the field"
 			if later := minor.LaterAt(note.Path); later != nil {
 				f.Message, f.Remedy.Text = later.Beyond(), "remove it"
 			}
@@ -65,8 +65,7 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 			f.Code, f.Severity = codes.SameKey, finding.Warning
 			f.Message = "duplicate merge key: a strategic merge patch changes the first of these " +
 				"items only"
-			f.Remedy.Text = "use --type=merge with the whole list, or give each item a merge key " +
-				"of its own"
+			f.Remedy.Text = "give each item a merge key of its own"
 		default:
 			continue
 		}
@@ -158,7 +157,7 @@ func (m *Object) rejected(err error) finding.Finding {
 			f.Claims = []merge.Claim{{Owner: at.Owner, At: at.Path, Position: f.Position}}
 		}
 		if wrong == nil && m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
-			f.Remedy.Text = "remove the field, or correct its name"
+			f.Remedy.Text = "remove the field"
 		}
 	}
 	return f
@@ -273,7 +272,7 @@ func policyOf(option string) string {
 	return strings.ToLower(option)
 }
 
-const agreement = "set the field in one patch only, or set the same value in all"
+const agreement = "set the field in one patch only"
 
 // located returns a conflict with the positions of its claims, and without the values of a Secret.
 func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding {
@@ -289,13 +288,9 @@ func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding
 	}
 	f.Remedy = finding.Remedy{
 		Do:   finding.ChooseOne,
-		Text: "keep the one member that is meant, and remove the other from its patch"}
+		Text: "keep one member, and remove the other from its patch"}
 	if c.Kind == conflict.Overlap {
-		last, _ := c.Claims[len(c.Claims)-1].Owner.Manager()
-		f.Remedy = finding.Remedy{
-			Text: fmt.Sprintf(
-				"%s; to let %s win, as in the cluster, use trainweld merge --on-conflict=last",
-				agreement, last)}
+		f.Remedy = finding.Remedy{Text: agreement}
 	}
 	return f
 }

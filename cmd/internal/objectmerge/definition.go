@@ -206,7 +206,7 @@ func Embedded(p *host.Program, in *workspace.Input, of *manifest.Document) (Defi
 			Position: of.Position(fieldpath.Fields("apiVersion")),
 			Message:  err.Error(),
 			Remedy: finding.Remedy{
-				Text: "use a version that the definition serves, or give one with --crd"},
+				Text: "use a version that the definition serves"},
 		})
 	}
 	return t, in.Findings

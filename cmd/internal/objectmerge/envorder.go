@@ -46,7 +46,7 @@ func (m *Object) LateVariables(merged *Result) (found finding.List) {
 				"%s refers to $(%s), which the merge puts after it, so that it is not expanded",
 				v.from, v.to),
 			Remedy: finding.Remedy{
-				Text: fmt.Sprintf("name %s before %s in one patch, or define both in the base",
+				Text: fmt.Sprintf("name %s before %s in one patch",
 					v.to, v.from)},
 		}
 		for i := len(m.patches) - 1; i >= 0 && f.Position == (fieldpath.Position{}); i-- {

@@ -122,7 +122,7 @@ func (l *leftovers) name(f *finding.Finding, k *keepers) {
 	}
 	f.Message += fmt.Sprintf("; %s no longer applies %s, which stays because %s %s a part of it",
 		l.patches[patch].manager, item, names, verb)
-	f.Remedy.Text = fmt.Sprintf("set the field, or remove the fields of %s there", names)
+	f.Remedy.Text = "set the field"
 }
 
 // keepers finds the managers that keep an item, by metadata.managedFields.

@@ -245,7 +245,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 				"no schema of %s %s: the patches merge as JSON merge patches, which replace "+
 					"whole lists", is.APIVersion, is.ID.Kind),
 			Remedy: finding.Remedy{
-				Text: "add its CustomResourceDefinition with --crd, or use --type=merge"},
+				Text: "add its CustomResourceDefinition with --crd"},
 		})
 	}
 	m.release = in.ReleaseOf(p.Files, file)

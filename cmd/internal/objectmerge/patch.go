@@ -154,7 +154,7 @@ func (m *Object) mismatches(patch Patch) finding.List {
 			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is,
 				field.want),
 			Remedy: finding.Remedy{
-				Text: "remove the field from the patch, or give the patch its own base"},
+				Text: "remove the field from the patch"},
 		})
 	}
 	return found

@@ -209,7 +209,7 @@ func (q *Queue) Unused() (found finding.List) {
 				Position: w.document.Position(fieldpath.Fields("metadata")),
 				Message:  "the inputs lack the TrainJob of the admitted Workload",
 				Remedy: finding.Remedy{
-					Text: "add the TrainJob to the inputs, or remove the Workload"},
+					Text: "add the TrainJob to the inputs"},
 			})
 		}
 	}

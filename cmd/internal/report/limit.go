@@ -19,7 +19,7 @@ func limitFindings(findings finding.List) finding.List {
 		Code: codes.Syntax, Severity: finding.Note,
 		Message: fmt.Sprintf("the run has %d findings, and the report the first %d", len(findings),
 			MaxFindings),
-		Remedy: finding.Remedy{Text: "fix these first, or check fewer files in one run"},
+		Remedy: finding.Remedy{Text: "fix these first"},
 	}
 	for _, f := range findings[MaxFindings:] {
 		rest.Severity = max(rest.Severity, f.Severity)

@@ -280,10 +280,7 @@ func TestHelp(t *testing.T) {
 			"t"},
 		{codes.Overlap,
 			finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"},
-			"t; to let b win, as in the cluster, use --on-conflict=last; to let another manager " +
-				"win, use --force-manager=NAME"},
-		{codes.Union, finding.Remedy{Do: finding.LetOneWin, Text: "t"},
-			"t; to render with one manager's member, use --force-manager=NAME"},
+			"t"},
 		{codes.Union, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
 		{codes.OldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
 		{codes.NoRuntime,
@@ -299,12 +296,6 @@ func TestHelp(t *testing.T) {
 			finding.Finding{Code: tc.code, Severity: finding.Error, Remedy: tc.remedy}); got !=
 			tc.want {
 			t.Errorf("Help(%s, %v) = %q, want %q", tc.code, tc.remedy, got, tc.want)
-		}
-		if got := report.Help(
-			finding.Finding{Code: tc.code, Severity: finding.Warning,
-				Remedy: tc.remedy}); strings.Contains(got, "--on-conflict") {
-			t.Errorf("Help(warning %s, %v) = %q, want no flag that the run has already", tc.code,
-				tc.remedy, got)
 		}
 	}
 }

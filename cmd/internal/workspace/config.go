@@ -271,7 +271,7 @@ func (st *Settings) api(r *release.Release) *manifest.API {
 		if why := r.Untested(); why != "" {
 			st.report(finding.Finding{Code: codes.UntestedMinor, Severity: finding.Warning,
 				Message: why, Remedy: finding.Remedy{
-					Text: "name the versions of the cluster; if it has these, nobody tests it"}})
+					Text: "name the versions of the cluster"}})
 		}
 	}
 	return st.apis[key]

@@ -94,7 +94,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 					Position: p.position(path),
 					Message:  "a patch cannot clear a field: null has no effect",
 					Remedy: finding.Remedy{
-						Text: "remove the field from the patch, or the value where it is set"},
+						Text: "remove the field from the patch"},
 				})
 			})
 	}
@@ -111,7 +111,7 @@ func (c *Catalog) derivedOf(base *RuntimeSource, patches []manifest.Patch) *Runt
 		if t := c.schemas[versionOf(base.Document)]; t != nil && t.Lookup(rejected.Path) == nil {
 			f.Code, f.Message, f.Remedy.Text = codes.UnknownField,
 				fmt.Sprintf("unknown field %q", strings.TrimPrefix(rejected.Path.String(), ".")),
-				"remove the field, or correct its name"
+				"remove the field"
 		}
 		report(f)
 		return &out
@@ -235,9 +235,7 @@ func resolvable(f finding.Finding, of conflict.Conflict) finding.Finding {
 	f.Remedy = finding.Remedy{
 		Do: finding.ChooseOne, Text: "keep one member, and remove the other from its patch"}
 	if of.Kind == conflict.Overlap {
-		f.Remedy = finding.Remedy{
-			Text: "set the field in one patch only, or set the same value in all; or use " +
-				"--on-conflict=last"}
+		f.Remedy = finding.Remedy{Text: "set the field in one patch only"}
 	}
 	return f
 }

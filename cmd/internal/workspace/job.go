@@ -96,7 +96,7 @@ func (flags Flags) duplicate(id fieldpath.Object, d, other *manifest.Document) f
 		Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: at,
 		Position: d.Position(at),
 		Message:  fmt.Sprintf("duplicate object: %s", id),
-		Remedy:   finding.Remedy{Text: "remove or rename one of the two"},
+		Remedy:   finding.Remedy{Text: "rename one of the two"},
 	}
 	return flags.reportOther(f, other)
 }

@@ -95,7 +95,7 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 				Message: fmt.Sprintf("invalid value %q: must be %q, as in --patch NAME=FILE", is,
 					manager),
 				Remedy: finding.Remedy{
-					Text: "remove the manager from the patch, or use its name in --patch"},
+					Text: "remove the manager from the patch"},
 			})
 		}
 	}

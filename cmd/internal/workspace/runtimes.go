@@ -444,7 +444,7 @@ func (c *Catalog) snapshotOf(cm *corev1.ConfigMap, d *manifest.Document) (fieldp
 			Position: d.Position(at),
 			Message:  err.Error(),
 			Remedy: finding.Remedy{
-				Text: "read the ConfigMap from the cluster again, or remove it"},
+				Text: "read the ConfigMap from the cluster again"},
 		})
 	}
 	return fieldpath.Object{

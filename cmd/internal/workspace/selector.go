@@ -101,7 +101,7 @@ func (flags Flags) NoTrainJob(message, remedy string) finding.Finding {
 	switch {
 	case flags.Selector != nil:
 		f.Message = fmt.Sprintf("no TrainJob has labels that match %q", flags.Selector)
-		f.Remedy.Text = "correct the selector of -l, or name other files"
+		f.Remedy.Text = "correct the selector of -l"
 	case flags.Unread == nil:
 	case flags.Unread.old != nil:
 		f.Object, f.Position, f.Remedy = flags.Unread.old.Object, flags.Unread.old.Position,

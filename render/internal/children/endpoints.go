@@ -29,7 +29,7 @@ func (f *Family) lostEndpoints() finding.List {
 			Code: codes.NoSuchPod, Severity: finding.Warning, Object: object, Path: path,
 			Message: fmt.Sprintf("%s names a Pod that the JobSet does not have: %s", what, why),
 			Remedy: finding.Remedy{
-				Text: "the host of a Pod is <JobSet>-<replicated job>-<index of the Job>-<index " +
+				Text: "use the host <JobSet>-<replicated job>-<index of the Job>-<index " +
 					"of the Pod>.<subdomain>"},
 		})
 	}

@@ -171,7 +171,7 @@ func (s *oldState) missingRuntime(in *workspace.Input, job workspace.Job) *findi
 			"Not found: %s: without it, the webhook rejects every update of the TrainJob, also "+
 				"one that resumes it", render.RuntimeOf(job.TrainJob)),
 		Remedy: finding.Remedy{
-			Text: "create the runtime again, add it to the dump, or name it with -r"},
+			Text: "create the runtime again"},
 	}
 	if s.in.HasRuntimes() { // they were asked for
 		f.Severity = finding.Error

@@ -47,7 +47,7 @@ func inGit(f finding.Finding, accident bool) finding.Finding {
 		f.Code, f.Severity = codes.GitOrder, finding.Warning
 		f.Message = fmt.Sprintf("%s and %s set different values, and the order in Git decides",
 			old, last)
-		f.Remedy.Text = "remove one of the two, or set the field in the overlay that lists them"
+		f.Remedy.Text = "set the field in the overlay that lists them"
 	}
 	return f
 }

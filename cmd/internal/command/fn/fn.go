@@ -230,7 +230,7 @@ func unwritable(i int, err error) finding.Finding {
 		Code: codes.Syntax, Severity: finding.Error,
 		Position: fieldpath.Position{File: itemFile(i)},
 		Message:  err.Error(),
-		Remedy:   finding.Remedy{Text: "fix the item; it cannot be written as YAML"},
+		Remedy:   finding.Remedy{Text: "correct the item"},
 	}
 }
 

@@ -242,7 +242,7 @@ func (m *merger) run() ([]*resourcelist.Item, []resourcelist.Result, *merge.Opti
 				Code: codes.NoMerge, Severity: finding.Error,
 				Position: fieldpath.Position{File: patchFile(n)},
 				Message:  "the target selects no item",
-				Remedy:   finding.Remedy{Text: "correct the target, or remove the patch"},
+				Remedy:   finding.Remedy{Text: "correct the target"},
 			}})...)
 		}
 	}
@@ -303,7 +303,7 @@ func (m *merger) readDefinitions() {
 				Position: fieldpath.Position{File: configFile},
 				Message:  "Not found: ConfigMap " + printable.Name(name),
 				Remedy: finding.Remedy{
-					Text: "add it to the items, or correct its name in configMaps"},
+					Text: "add it to the items"},
 			})
 		}
 	}
@@ -341,7 +341,7 @@ func (m *merger) kindOf(i int, by []int) *mergedKind {
 				Position: fieldpath.Position{File: patchFile(n)},
 				Message:  "a JSON patch cannot merge into a " + printable.Name(id.Kind),
 				Remedy: finding.Remedy{
-					Text: "use a patch with the fields, or add a definition of the kind"},
+					Text: "add a definition of the kind"},
 			}}
 		}
 		patch = patch.Unnamed()
@@ -406,8 +406,7 @@ func (m *merger) newKind(i int, id resourcelist.ID) *mergedKind {
 			Message: fmt.Sprintf("no definition of %s %s", printable.Name(id.APIVersion),
 				printable.Name(id.Kind)),
 			Remedy: finding.Remedy{
-				Text: "add its CustomResourceDefinition to the items or to definitions, or name " +
-					"its ConfigMap in configMaps"},
+				Text: "add its CustomResourceDefinition to the items"},
 		})
 	}
 	return nil
@@ -438,7 +437,7 @@ func (m *merger) merge(i int, kind *mergedKind, by []int) (out itemOutcome) {
 				Code: codes.DuplicateManager, Severity: finding.Error, Object: object.ID,
 				Position: fieldpath.Position{File: patchFile(n)},
 				Message:  "the manager has another patch for this object",
-				Remedy:   finding.Remedy{Text: "combine the two patches, or remove one"},
+				Remedy:   finding.Remedy{Text: "combine the two patches"},
 			})
 		default:
 			out.found = append(out.found, object.Add(*patch)...)

@@ -168,18 +168,12 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 // fnHelp returns the remedy of a finding, with the option that applies it.
 func fnHelp(f finding.Finding) string {
 	switch r := f.Remedy; {
-	case r.Do == finding.LetOneWin && f.Code == codes.Union:
-		return r.Text + "; to render with one manager's member, set forceManagers: NAME"
-	case r.Do == finding.LetOneWin:
-		return r.Text +
-			"; to let the last patch win, as in the cluster, set onConflict: last; to let " +
-			"another manager win, set forceManagers: NAME"
 	case codes.AssumesRuntime(f):
-		return "set trainerVersion, or stock: true in trainweld.yaml, to " + r.Text
+		return "set stock: true in trainweld.yaml"
 	case f.Code == codes.NoRuntime && r.Do != finding.Edit:
 		return r.Text + " as an item or in runtimeFiles"
 	case r.Do == finding.Provide && f.Code == codes.NotAnObject:
-		return r.Text + "; if it is a manager's patch, add it to patchFiles"
+		return "add it to patchFiles"
 	case r.Do == finding.Migrate:
 		return r.Text + " with trainweld migrate"
 	default:

@@ -245,16 +245,12 @@ func (f *function) apiVersion(o fieldpath.Object) string {
 // mergeHelp returns the remedy of a finding, with the option that applies it.
 func mergeHelp(f finding.Finding) string {
 	switch {
-	case f.Code == codes.Overlap && f.Severity >= finding.Error:
-		return "set the field in one patch only, or set the same value in all; to let the last " +
-			"patch win, as in the cluster, set onConflict: last; to let another manager win, set " +
-			"forceManagers: [NAME]"
 	case f.Code == codes.Overlap:
-		return "set the field in one patch only, or set the same value in all"
+		return "set the field in one patch only"
 	case f.Code == codes.SameKey:
 		return "set the whole list in one patch, with $patch: replace"
 	case f.Code == codes.UnknownVersion:
-		return "use a version that the definition serves, or add a definition of this one"
+		return "use a version that the definition serves"
 	}
 	return f.Remedy.Text
 }

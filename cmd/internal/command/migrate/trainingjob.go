@@ -57,7 +57,7 @@ func (m *migration) unknownJob(d *manifest.Document) {
 		Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("no TrainJob for kind %s: the object stays as it is", d.ID.Kind),
 		Remedy: finding.Remedy{
-			Text: "the kinds that migrate are " + strings.Join(kinds, ", ") + hint},
+			Text: "use one of the kinds " + strings.Join(kinds, ", ") + hint},
 	})
 }
 

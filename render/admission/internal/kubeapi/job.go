@@ -67,7 +67,7 @@ func checkCounts(spec *batchv1.JobSpec, at *At) {
 	NilOr(at.Field("completionMode"), spec.CompletionMode, batchv1.IndexedCompletion,
 		batchv1.NonIndexedCompletion)
 	if !isIndexed(spec) {
-		const help = "set completionMode to Indexed, or remove the field"
+		const help = "set completionMode to Indexed"
 		known := spec.CompletionMode == nil || *spec.CompletionMode == batchv1.NonIndexedCompletion
 		if n := spec.BackoffLimitPerIndex; n != nil && known {
 			backoff.Invalid(*n, needsIndex, help)

@@ -102,7 +102,7 @@ func (p *podChecker) checkHandler(h handler, at *At) {
 			"keep one")
 		return true
 	}
-	const help = "use the port's number, or its name in ports"
+	const help = "use the port's number"
 	if h.exec != nil && !another("exec") && len(h.exec.Command) == 0 {
 		at.Field("exec", "command").Missing("", "set the command")
 	}
