@@ -178,6 +178,34 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestDecode_Limits reads objects that are as deep or as large as an object may be, and objects that
+// are a level deeper or a byte larger.
+func TestDecode_Limits(t *testing.T) {
+	const head = `{"kind":"A","apiVersion":"b","x":`
+	large := func(size int) string {
+		return head + `"` + strings.Repeat("x", size-len(head)-len(`""}`)) + `"}`
+	}
+	deep := func(head string, levels int, end string) string {
+		return head + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1) + end
+	}
+	const yamlHead = "kind: A\napiVersion: b\nx: "
+	for name, tc := range map[string]struct{ at, beyond, want string }{
+		"size":           {large(3 << 20), large(3<<20 + 1), "must have at most 3 MiB"},
+		"levels of JSON": {deep(head, 1000, "}"), deep(head, 1001, "}"), "deeper than 1000 levels"},
+		"levels of YAML": {deep(yamlHead, 1000, "\n"), deep(yamlHead, 1001, "\n"),
+			"deeper than 1000 levels"},
+	} {
+		if documents, found := manifest.Decode("in", []byte(tc.at)); len(documents) != 1 ||
+			len(found) > 0 {
+			t.Errorf("%s at the limit: %d documents, %v", name, len(documents), found)
+		}
+		if _, found := manifest.Decode("in", []byte(tc.beyond)); len(found) != 1 ||
+			!strings.Contains(found[0].Message, tc.want) {
+			t.Errorf("%s beyond the limit: %v, want %q", name, found, tc.want)
+		}
+	}
+}
+
 // TestLargeList reads a List in JSON that is larger than an object may be.
 func TestLargeList(t *testing.T) {
 	item := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"` +
