@@ -119,8 +119,9 @@ func ExampleApply() {
 
 // A tool shows which fields a manager of a live object owns.
 func ExampleFieldsV1Paths() {
-	fieldsV1 := []byte(
-		`{"f:spec":{"f:replicas":{},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}`)
+	fieldsV1 := merge.Object{"f:spec": merge.Object{"f:replicas": merge.Object{},
+		"f:ports": merge.Object{`k:{"port":80,"protocol":"TCP"}`: merge.Object{
+			".": merge.Object{}, "f:name": merge.Object{}}}}}
 	for path, err := range merge.FieldsV1Paths(fieldsV1) {
 		if err != nil {
 			fmt.Println(err)
@@ -129,7 +130,7 @@ func ExampleFieldsV1Paths() {
 		fmt.Println(path)
 	}
 	// Output:
-	// .spec.replicas
 	// .spec.ports[port=80,protocol="TCP"]
 	// .spec.ports[port=80,protocol="TCP"].name
+	// .spec.replicas
 }

@@ -109,17 +109,13 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at *node,
 		partsOf(parts, t, v, true)
 		known[at] = parts
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		within, ok := fields[name].(Object)
-		if !ok {
-			return fmt.Errorf("the value of %q must be an object", shortened(name))
-		}
+	for name, value := range byName(fields).all {
 		if name == "." {
 			continue
 		}
-		step, err := stepOf(name)
+		step, within, err := readKey(name, value)
 		if err != nil {
-			return fmt.Errorf("invalid key %q: %w", shortened(name), err)
+			return err
 		}
 		key, isItem := keyOfStep(t, step)
 		if !isItem {
@@ -177,17 +173,13 @@ func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, within Objec
 // recordAbsentIn records the owners of the fields in an object or a list that the object lacks.
 func (m *objects) recordAbsentIn(t *schema.Type, fields Object, at *node) error {
 	t = granular(t)
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		within, ok := fields[name].(Object)
-		if !ok {
-			return fmt.Errorf("the value of %q must be an object", shortened(name))
-		}
+	for name, value := range byName(fields).all {
 		if name == "." {
 			continue
 		}
-		step, err := stepOf(name)
+		step, within, err := readKey(name, value)
 		if err != nil {
-			return fmt.Errorf("invalid key %q: %w", shortened(name), err)
+			return err
 		}
 		if _, isItem := keyOfStep(t, step); isItem != t.HasItems() {
 			continue

@@ -1,21 +1,20 @@
 package merge
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"strconv"
 	"strings"
+
+	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // FieldsV1Paths returns the fields that one entry of metadata.managedFields names. The input is its
-// fieldsV1, a JSON object:
+// fieldsV1, of which each key leads to the fields within:
 //
 //	f:NAME                  a field, or a key of a map
 //	k:{"KEY":VALUE,...}     an item of a list-map
@@ -26,44 +25,59 @@ import (
 // An empty object names its field as well. History.FieldsV1 writes this format, and
 // fieldpath.Set.FromJSON in structured-merge-diff v6 defines it.
 //
-// The paths come in the order of the input. FieldsV1 does not distinguish a field from a key of a
-// map. A name of letters, digits, "-", "_" and "$" becomes a fieldpath.Field, any other name a
-// fieldpath.Key. The value itself has no path. Each path is valid until the next one; path.Append()
-// copies it.
+// A field comes before those within it, and the keys of an object are sorted. FieldsV1 does not
+// distinguish a field from a key of a map. A name of letters, digits, "-", "_" and "$" becomes a
+// fieldpath.Field, any other name a fieldpath.Key. The value itself has no path. Each path is valid
+// until the next one; path.Append() copies it.
 //
-// An invalid input ends with a nil path and a *FieldsV1Error. Invalid are JSON errors, text after
-// the value, unknown prefixes, malformed keys, duplicates, and more than 10,000 levels. The time is
-// linear in the input.
-func FieldsV1Paths(data []byte) iter.Seq2[fieldpath.Path, error] {
-	return func(yield func(fieldpath.Path, error) bool) {
-		r := fieldsReader{json: json.NewDecoder(bytes.NewReader(data))}
-		if err := r.read(func(path fieldpath.Path) bool { return yield(path, nil) }); err != nil {
-			yield(nil, &FieldsV1Error{Path: r.path.Append(), Offset: r.json.InputOffset(),
-				Err: err})
+// An invalid input ends with a nil path and a *FieldsV1Error. Invalid are values that are no
+// objects, unknown prefixes and malformed keys.
+func FieldsV1Paths(fields Object) iter.Seq2[fieldpath.Path, error] {
+	return func(yield func(fieldpath.Path, error) bool) { visitNamed(fields, nil, yield) }
+}
+
+// visitNamed visits the fields that the fields of a path name, until visit returns false.
+func visitNamed(fields Object, at fieldpath.Path, visit func(fieldpath.Path, error) bool) bool {
+	_, itself := fields["."]
+	if len(at) > 0 && (itself || len(fields) == 0) && !visit(at, nil) {
+		return false
+	}
+	for key, value := range byName(fields).all {
+		if key == "." {
+			continue
+		}
+		step, within, err := readKey(key, value)
+		if err == nil && len(at) == deepest {
+			err = errTooDeep
+		}
+		if err != nil {
+			visit(nil, &FieldsV1Error{Path: at.Append(), Err: err})
+			return false
+		}
+		if !visitNamed(within, append(at, step), visit) {
+			return false
 		}
 	}
+	return true
 }
 
 // A FieldsV1Error reports where a FieldsV1 value is invalid.
 type FieldsV1Error struct {
 	// Path leads to the invalid object. It is empty for the whole value.
 	Path fieldpath.Path
-	// Offset counts the bytes read, up to the end of the last token.
-	Offset int64
 	// Err states the problem.
 	Err error
 }
 
-// Error names the byte, the field and the problem.
+// Error names the field and the problem.
 func (e *FieldsV1Error) Error() string {
-	if e == nil || e.Err == nil {
+	switch {
+	case e == nil || e.Err == nil:
 		return "no error"
+	case len(e.Path) == 0:
+		return e.Err.Error()
 	}
-	in := ""
-	if text := shortened(e.Path.String()); text != "" {
-		in = " in " + text
-	}
-	return fmt.Sprintf("byte %d%s: %s", e.Offset, in, e.Err)
+	return fmt.Sprintf("in %s: %s", shortened(e.Path.String()), e.Err)
 }
 
 // Unwrap returns the problem.
@@ -74,254 +88,55 @@ func (e *FieldsV1Error) Unwrap() error {
 	return e.Err
 }
 
-// maxFieldsDepth equals the limit of encoding/json.
-const maxFieldsDepth = 10_000
-
-// fieldsReader holds the state of one reading.
-type fieldsReader struct {
-	json  *json.Decoder
-	path  fieldpath.Path
-	stack []fieldsFrame // one for each object that is open
-}
-
-// fieldsFrame records the keys of an open object.
-type fieldsFrame struct {
-	first   fieldpath.Step
-	others  map[fieldpath.Step]bool // made for the second step
-	steps   int
-	present bool // whether it has "."
-}
-
-// add records a step and reports whether it is new.
-func (f *fieldsFrame) add(step fieldpath.Step) bool {
-	f.steps++
-	switch {
-	case f.steps == 1:
-		f.first = step
-		return true
-	case step == f.first || f.others[step]:
-		return false
-	case f.others == nil:
-		f.others = map[fieldpath.Step]bool{}
+// readKey returns the step that a key of FieldsV1 names, and the fields within.
+func readKey(key string, value any) (step fieldpath.Step, within Object, err error) {
+	within, isObject := value.(Object)
+	if !isObject {
+		return step, nil, fmt.Errorf("the value of %q must be an object", shortened(key))
 	}
-	f.others[step] = true
-	return true
-}
-
-// read visits each named field until visit returns false. It does not recurse, since the input may
-// be deep.
-func (r *fieldsReader) read(visit func(fieldpath.Path) bool) error {
-	if err := r.open(); err != nil {
-		return err
+	if step, err = stepOf(key); err != nil {
+		err = fmt.Errorf("invalid key %q: %w", shortened(key), err)
 	}
-	for len(r.stack) > 0 {
-		token, err := r.token()
-		if err != nil {
-			return err
-		}
-		key, isKey := token.(string)
-		top := &r.stack[len(r.stack)-1]
-		switch {
-		case !isKey: // "}"
-			if len(r.path) > 0 && top.steps == 0 && !top.present && !visit(r.path) {
-				return nil
-			}
-			r.stack = r.stack[:len(r.stack)-1]
-			r.path = r.path[:max(0, len(r.path)-1)]
-		case key == ".":
-			if top.present {
-				return errors.New(`duplicate key "."`)
-			}
-			top.present = true
-			if err := r.empty(); err != nil {
-				return err
-			}
-			if len(r.path) > 0 && !visit(r.path) {
-				return nil
-			}
-		default:
-			step, err := stepOf(key)
-			if err != nil {
-				return fmt.Errorf("invalid key %q: %w", shortened(key), err)
-			}
-			if !top.add(step) {
-				return fmt.Errorf("duplicate key %q", shortened(key))
-			}
-			r.path = append(r.path, step)
-			if err := r.open(); err != nil {
-				return err
-			}
-		}
-	}
-	if _, err := r.json.Token(); err != io.EOF {
-		return errors.New("unexpected text after the value")
-	}
-	return nil
-}
-
-// open reads the start of an object.
-func (r *fieldsReader) open() error {
-	token, err := r.token()
-	switch {
-	case err != nil:
-		return err
-	case token != json.Delim('{'):
-		return errors.New("must be an object")
-	case len(r.stack) == maxFieldsDepth:
-		return fmt.Errorf("must be at most %d levels deep", maxFieldsDepth)
-	}
-	r.stack = append(r.stack, fieldsFrame{})
-	return nil
-}
-
-// empty reads the value of ".".
-func (r *fieldsReader) empty() error {
-	for _, want := range []json.Delim{'{', '}'} {
-		if token, err := r.token(); err != nil {
-			return err
-		} else if token != want {
-			return errors.New(`invalid value of ".": must be {}`)
-		}
-	}
-	return nil
-}
-
-func (r *fieldsReader) token() (json.Token, error) { return tokenOf(r.json) }
-
-// tokenOf reads a token, and fails at the end of the input.
-func tokenOf(d *json.Decoder) (json.Token, error) {
-	token, err := d.Token()
-	switch {
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return nil, errors.New("invalid JSON: unexpected end")
-	case err != nil:
-		return nil, fmt.Errorf("invalid JSON: %w", err)
-	}
-	return token, nil
+	return step, within, err
 }
 
 // stepOf returns the step that a key of FieldsV1 names.
-func stepOf(key string) (fieldpath.Step, error) {
-	kind, text, _ := strings.Cut(key, ":")
-	if len(key) < 2 || key[1] != ':' {
+func stepOf(key string) (step fieldpath.Step, err error) {
+	kind, text, found := strings.Cut(key, ":")
+	if !found {
 		kind = ""
 	}
 	switch kind {
 	case "f":
 		return (*schema.Type)(nil).Step(text), nil
-	case "k":
-		keys, err := itemKeysOf(text)
-		if err != nil {
-			return fieldpath.Step{}, err
-		}
-		return fieldpath.ItemBy(keys...), nil
-	case "v":
-		value, err := elementOf(text)
-		if err != nil {
-			return fieldpath.Step{}, err
-		}
-		return fieldpath.ElementOf(value), nil
 	case "i":
 		i, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
-			return fieldpath.Step{}, errors.New(`must be a position after "i:"`)
+			return step, errors.New(`must be a position after "i:"`)
 		}
 		return fieldpath.Index(int(i)), nil
-	}
-	return fieldpath.Step{}, errors.New(`must start with "f:", "k:", "v:" or "i:"`)
-}
-
-// itemKeysOf reads the merge keys of an item: a JSON object of scalars.
-func itemKeysOf(text string) ([]fieldpath.ItemKey, error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	if token, err := tokenOf(d); err != nil {
-		return nil, err
-	} else if token != json.Delim('{') {
-		return nil, errors.New(`must be an object after "k:"`)
-	}
-	var keys []fieldpath.ItemKey
-	seen := map[string]bool{}
-	for {
-		token, err := tokenOf(d)
-		if err != nil {
-			return nil, err
+	case "k", "v":
+		var value any
+		if kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &value) != nil {
+			return step, fmt.Errorf("must be JSON after %q", kind+":")
 		}
-		name, isName := token.(string)
-		switch {
-		case !isName && keys == nil:
-			return nil, errors.New(`must have at least one merge key after "k:"`)
-		case !isName:
-			return keys, atEnd(d)
-		case name == "":
-			return nil, errors.New("the name of a merge key must not be empty")
-		case seen[name]:
-			return nil, fmt.Errorf("duplicate merge key %q", shortened(name))
+		if kind == "v" { // any JSON, since an atomic list or map may be an element
+			return fieldpath.ElementOf(value), nil
 		}
-		seen[name] = true
-		value, err := tokenOf(d)
-		if err != nil {
-			return nil, err
+		named, _ := value.(Object)
+		if len(named) == 0 {
+			return step, errors.New(`must be an object with merge keys after "k:"`)
 		}
-		if _, isDelim := value.(json.Delim); isDelim {
-			return nil, fmt.Errorf("the value of merge key %q must be a scalar", shortened(name))
-		}
-		if value, err = numberOf(value); err != nil {
-			return nil, err
-		}
-		keys = append(keys, fieldpath.ItemKey{Name: name, Value: value})
-	}
-}
-
-// elementOf reads the element of a set: any JSON, since an atomic list or map may be one.
-func elementOf(text string) (any, error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var value any
-	if err := d.Decode(&value); err != nil {
-		return nil, errors.New(`invalid JSON after "v:"`)
-	}
-	if err := atEnd(d); err != nil {
-		return nil, err
-	}
-	return numberOf(value)
-}
-
-// atEnd returns an error if text follows a value.
-func atEnd(d *json.Decoder) error {
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("unexpected text after the value")
-	}
-	return nil
-}
-
-// numberOf converts each number of a value to an int64 or a float64.
-func numberOf(value any) (any, error) {
-	var err error
-	switch v := value.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i, nil
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return nil, errors.New("the number is out of range")
-		}
-		return f, nil
-	case []any:
-		for i := range v {
-			if v[i], err = numberOf(v[i]); err != nil {
-				return nil, err
+		keys := make([]fieldpath.ItemKey, 0, len(named))
+		for name, value := range byName(named).all {
+			if name == "" || isComposite(value) {
+				return step, errors.New("a merge key must have a name, and a scalar as its value")
 			}
+			keys = append(keys, fieldpath.ItemKey{Name: name, Value: value})
 		}
-	case map[string]any:
-		for key := range v {
-			if v[key], err = numberOf(v[key]); err != nil {
-				return nil, err
-			}
-		}
+		return fieldpath.ItemBy(keys...), nil
 	}
-	return value, nil
+	return step, errors.New(`must start with "f:", "k:", "v:" or "i:"`)
 }
 
 // longestQuote limits the input that an error repeats, in bytes.

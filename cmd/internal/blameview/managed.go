@@ -2,7 +2,6 @@ package blameview
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -126,13 +125,13 @@ func (m *Managed) entry(i int, value any) {
 		return
 	}
 	at = at.Append(fieldpath.Field("fieldsV1"))
-	data, err := json.Marshal(entry["fieldsV1"])
-	if err != nil {
-		m.report(codes.BadValue, at, "invalid value: must be JSON", readManaged)
+	fields, ok := entry["fieldsV1"].(map[string]any)
+	if !ok {
+		m.report(codes.WrongType, at, "must be an object", readManaged)
 		return
 	}
 	var paths []fieldpath.Path
-	for path, err := range merge.FieldsV1Paths(data) {
+	for path, err := range merge.FieldsV1Paths(fields) {
 		var invalid *merge.FieldsV1Error
 		switch {
 		case errors.As(err, &invalid):

@@ -1,7 +1,6 @@
 package objectmerge
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -200,8 +199,8 @@ func ownersIn(managed any) (owners []owner) {
 		if fields["operation"] == "Update" {
 			o.name += updated
 		}
-		text, _ := json.Marshal(fields["fieldsV1"])
-		for path := range merge.FieldsV1Paths(text) {
+		named, _ := fields["fieldsV1"].(merge.Object)
+		for path := range merge.FieldsV1Paths(named) {
 			o.fields = append(o.fields, path.Append())
 		}
 		owners = append(owners, o)
