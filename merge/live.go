@@ -172,6 +172,10 @@ func (m *objects) recordAbsent(t *schema.Type, step fieldpath.Step, within Objec
 
 // recordAbsentIn records the owners of the fields in an object or a list that the object lacks.
 func (m *objects) recordAbsentIn(t *schema.Type, fields Object, at *node) error {
+	if m.depth++; m.depth > deepest {
+		return errTooDeep
+	}
+	defer func() { m.depth-- }()
 	t = granular(t)
 	for name, value := range byName(fields).all {
 		if name == "." {

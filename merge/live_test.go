@@ -225,11 +225,22 @@ func TestManaged_Invalid(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
+	cycle := merge.Object{}
+	cycle["f:x"] = cycle
+	live := merge.Object{"apiVersion": "v1", "metadata": merge.Object{"managedFields": []any{
+		merge.Object{"manager": "a", "operation": "Apply", "apiVersion": "v1",
+			"fieldsType": "FieldsV1", "fieldsV1": merge.Object{"f:spec": cycle}}}}}
+	free := objectPlan(
+		`{"type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}`)
+	if _, err := free.Apply(&live, nil, merge.Live()); err == nil ||
+		!strings.Contains(err.Error(), "nests more than 10000 deep") {
+		t.Errorf("managed fields that contain themselves: %v", err)
+	}
 	if _, err := webPlan().Apply(&merge.Object{}, nil, merge.Live()); err == nil ||
 		!strings.Contains(err.Error(), ".apiVersion: required") {
 		t.Errorf("without a version: %v", err)
 	}
-	live := objectOf(t, liveWeb)
+	live = objectOf(t, liveWeb)
 	for _, patch := range []merge.Patch{
 		{Manager: "a", Value: &live},
 		{Manager: "a",
