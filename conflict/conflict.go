@@ -44,7 +44,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // Kind is the kind of a Conflict. The zero value is invalid.
@@ -100,154 +99,14 @@ func Find(owners *merge.History) Conflicts {
 		return Conflicts{{}}
 	}
 	var found Conflicts
-	disputes := owners.Disputes()
-	left := make(map[string]int, len(disputes)) // their indexes, by path
-	for i, d := range disputes {
-		left[d.Path.String()] = i
-	}
-	for f := range owners.Patched() {
-		claims := f.Displaced()
-		if claims != nil {
-			c := Conflict{Kind: Overlap, Path: f.Path()}
-			c.add(c.Path, claims)
-			found = append(found, c)
+	for _, d := range owners.Disputes() {
+		kind := Overlap
+		if d.IsUnion {
+			kind = Union
 		}
-		if len(left) > 0 {
-			path := f.Path().String()
-			i, isDispute := left[path]
-			if isDispute && claims == nil {
-				found = append(found, overlapOf(disputes[i]))
-			}
-			delete(left, path)
-		}
-		for _, u := range f.Type().Unions {
-			if c, ok := union(f, u); ok {
-				found = append(found, c)
-			}
-		}
-	}
-	for i, d := range disputes {
-		if at, isLeft := left[d.Path.String()]; isLeft && at == i { // no patch reached the field
-			found = append(found, overlapOf(d))
-		}
+		found = append(found, Conflict{kind, d.Path, d.Claims, d.Fields})
 	}
 	return found
-}
-
-func overlapOf(d merge.Dispute) Conflict { return Conflict{Overlap, d.Path, d.Claims, d.Fields} }
-
-func (c *Conflict) add(path fieldpath.Path, claims []merge.Claim) {
-	for _, claim := range claims {
-		c.Claims = append(c.Claims, claim)
-		c.Fields = append(c.Fields, path)
-	}
-}
-
-// union finds managers that set different members of a union.
-func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
-	var reached []merge.PatchedField
-	for child := range f.Children() {
-		if name := child.Name(); u.Has(name) || name == u.Discriminator {
-			reached = append(reached, child)
-		}
-	}
-	switch {
-	case len(reached) < 2: // as in nearly all objects
-		return Conflict{}, false
-	case u.Discriminator != "":
-		return discriminated(f.Path(), reached, u)
-	}
-	c := Conflict{Kind: Union, Path: f.Path()}
-	isUnion := false
-	for _, member := range reached {
-		claims := firstClaims(member)
-		isUnion = isUnion || slices.ContainsFunc(claims, func(own merge.Claim) bool {
-			return slices.ContainsFunc(c.Claims, func(of merge.Claim) bool {
-				return of.Owner != own.Owner
-			})
-		})
-		c.add(member.Path(), claims)
-	}
-	return c, isUnion
-}
-
-// discriminated gathers the claims of a union whose discriminator names the member in use. Two
-// managers that choose differently are an overlap on the discriminator, since the merge keeps only
-// one choice. The union is broken if a manager sets a member that another manager's choice forbids.
-// The first manager must make the same choice, or none.
-func discriminated(path fieldpath.Path, reached []merge.PatchedField,
-	u schema.Union) (Conflict, bool) {
-	c := Conflict{Kind: Union, Path: path}
-	var chosen, set []merge.Claim
-	var chosenAt, setAt []fieldpath.Path
-	for _, child := range reached {
-		claims := setting(child.Claims())
-		paths := slices.Repeat([]fieldpath.Path{child.Path()}, len(claims))
-		if child.Name() == u.Discriminator {
-			chosen, chosenAt = claims, paths
-		} else {
-			set, setAt = append(set, claims...), append(setAt, paths...)
-		}
-	}
-	for i, member := range set {
-		own := slices.IndexFunc(chosen, func(c merge.Claim) bool { return c.Owner == member.Owner })
-		agrees := func(c merge.Claim) bool {
-			return c.Value != u.When && (own < 0 || c.Value == chosen[own].Value)
-		}
-		if !slices.ContainsFunc(chosen, func(c merge.Claim) bool {
-			return c.Owner != member.Owner && agrees(c)
-		}) {
-			continue
-		}
-		for j, choice := range chosen {
-			if agrees(choice) {
-				c.Claims, c.Fields = append(c.Claims, choice), append(c.Fields, chosenAt[j])
-			}
-		}
-		c.Claims, c.Fields = append(c.Claims, member), append(c.Fields, setAt[i])
-	}
-	return c, len(c.Claims) > 0
-}
-
-// firstClaims returns the first claim of each manager that sets a field or a part of it. A null of
-// a struct's field sets the struct, which the merge then leaves empty, unless the manager empties
-// the struct too.
-func firstClaims(f merge.PatchedField) []merge.Claim {
-	own := managers(f.Claims())
-	empties := func(c merge.Claim) bool {
-		return slices.ContainsFunc(own, func(of merge.Claim) bool {
-			return of.Owner == c.Owner && of.Value == nil
-		})
-	}
-	firsts, nulls := setting(slices.Clone(own)), []merge.Claim(nil)
-	for child := range f.Children() {
-		firsts = append(firsts, firstClaims(child)...)
-		nulls = append(nulls, slices.DeleteFunc(managers(child.Claims()), func(c merge.Claim) bool {
-			return c.Value != nil || f.Type().Kind != schema.Struct || empties(c)
-		})...)
-	}
-	firsts = append(firsts, nulls...)
-	var seen []merge.Owner
-	return slices.DeleteFunc(firsts, func(c merge.Claim) bool {
-		if slices.Contains(seen, c.Owner) {
-			return true
-		}
-		seen = append(seen, c.Owner)
-		return false
-	})
-}
-
-// managers removes the claims of layers other than managers.
-func managers(claims []merge.Claim) []merge.Claim {
-	return slices.DeleteFunc(claims, func(c merge.Claim) bool {
-		_, ok := c.Owner.Manager()
-		return !ok
-	})
-}
-
-// setting removes the claims of other layers, and nulls: they set no member of a union.
-func setting(claims []merge.Claim) []merge.Claim {
-	return slices.DeleteFunc(managers(claims), func(c merge.Claim) bool { return c.Value == nil })
 }
 
 func hasNull(claims []merge.Claim) bool {

@@ -15,15 +15,6 @@ import (
 // merged again in other orders, and the fields of the results are compared. The histories of the
 // merges tell what each manager says.
 
-// A Dispute is a field of which the order of managers' patches decides.
-type Dispute struct {
-	Path fieldpath.Path
-	// Claims are what the patches say of the field and within it, in their given order. Fields are
-	// the places of the claims in the value.
-	Claims []Claim
-	Fields []fieldpath.Path
-}
-
 // disputes finds disputes in a log.
 type disputes struct {
 	*log
@@ -48,17 +39,50 @@ type holding struct {
 	value any
 }
 
-// Disputes returns the fields of which the order of the managers' patches decides, whatever the
-// options of the merge. It merges again, so the base and the patches must be as they were.
+// Disputes returns the fields about which managers disagree, in the order in which the patches reach
+// them: the fields of which the order of their patches decides, whatever the options of the merge,
+// and broken unions. It merges again, so the base and the patches must be as they were.
 //
 // The patches are merged in reverse. Then, until each field about which managers say something
 // different is known to differ, they are merged with each such manager last. A manager acts on
 // others by a directive, by an item that is named twice or has no key, by a null that is free data,
 // or by a JSON patch. If one does, all fields get these orders, and for each manager that acts, the
 // patches are also merged with it last, first, and second behind each other one. An order that
-// cannot be merged is a dispute. A merge into a live object has none: see PatchedField.Displaced.
+// cannot be merged is a dispute. In a merge into a live object, a dispute is a field that an apply
+// took from another owner: an apply without force is refused for it.
 func (o *History) Disputes() []Dispute {
-	d := disputes{log: o.orEmpty().log}
+	l := o.orEmpty().log
+	overlaps := l.overlaps()
+	left := make(map[string]int, len(overlaps)) // their indexes, by path
+	for i, one := range overlaps {
+		left[one.Path.String()] = i
+	}
+	var found []Dispute
+	for _, at := range l.reached {
+		if claims := l.displaced(at); claims != nil {
+			found = append(found, Dispute{Path: at.path(), Claims: claims,
+				Fields: slices.Repeat([]fieldpath.Path{at.path()}, len(claims))})
+		}
+		if len(left) > 0 {
+			path := at.path().String()
+			if i, is := left[path]; is {
+				found = append(found, overlaps[i])
+			}
+			delete(left, path)
+		}
+		found = append(found, l.unionsAt(at)...)
+	}
+	for i, one := range overlaps {
+		if at, is := left[one.Path.String()]; is && at == i { // no patch reached the field
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// overlaps returns the fields of which the order of the patches decides.
+func (l *log) overlaps() []Dispute {
+	d := disputes{log: l}
 	if d.again == nil || d.live || d.managers < 2 {
 		return nil
 	}
@@ -455,7 +479,7 @@ func (o *History) precedence(patches []layered, of *options) []Note {
 		last[l.ids[i]] = place
 	}
 	before, layer := len(l.decisions), l.byOwner()
-	for _, d := range o.Disputes() {
+	for _, d := range l.overlaps() {
 		var layers []int32
 		for _, c := range d.Claims {
 			layers = append(layers, layer[c.Owner])

@@ -277,6 +277,39 @@ func (n *node) holds(layer int32) bool {
 	})
 }
 
+// displaced returns the claims of the owners from which applies took the field of a live object,
+// and those of the applies, in the order of writing. An apply without force is refused for each. It
+// returns nil if no apply took the field.
+func (l *log) displaced(at *node) []Claim {
+	if len(at.displaced) == 0 {
+		return nil
+	}
+	var in []claim
+	var claims, absent []Claim
+	path := at.path()
+	for _, d := range at.displaced {
+		in = append(in, d.claim)
+		i := slices.IndexFunc(at.claims, func(c claim) bool {
+			return c.number >= d.after && c.layer == d.by
+		})
+		if i >= 0 {
+			in = append(in, at.claims[i])
+			continue
+		}
+		by := l.export(d.by, Presence{}, path)
+		if !slices.ContainsFunc(absent, func(c Claim) bool { return c.Owner == by.Owner }) {
+			absent = append(absent, by) // it sets a part of the field alone
+		}
+	}
+	slices.SortFunc(in, func(c, d claim) int { return cmp.Compare(c.number, d.number) })
+	for i := range in {
+		if i == 0 || in[i].number != in[i-1].number {
+			claims = append(claims, l.exportAt(&in[i], path))
+		}
+	}
+	return append(claims, absent...)
+}
+
 // managedFields returns the entries of the merged object. An entry that the patches have not
 // replaced keeps its time. A replaced entry has no time. It comes after the entries with a time, as
 // if it had the time of the merge.

@@ -15,11 +15,12 @@
 // finds in it the fields on which patches disagree. [Note] lists what a merge made of fields that a
 // patch may not have meant.
 //
-// Some names serve other packages of the project. Package conflict searches a history by
-// [History.Disputes], [History.Patched] and [History.Type]. Package render shows its history on the
-// JobSet and on each Job and Pod by [History.On], [History.Fork] and [History.Rename], and hands in
-// what it has encoded by [Trees]. The program reads the fields of live objects by [FieldsV1Paths],
-// asks for [History.IsLive], names the flag of an [OptionError], and explains a [TypeError].
+// Some names serve other packages of the project. Package conflict reads [History.Disputes] and
+// [History.Type]. Package render shows its history on the JobSet and on each Job and Pod by
+// [History.On], [History.Fork] and [History.Rename], reads [History.Changed] for its warnings, and
+// hands in what it has encoded by [Trees].
+// The program reads the fields of live objects by [FieldsV1Paths], asks for [History.IsLive], names
+// the flag of an [OptionError], and explains a [TypeError].
 //
 // Its first file to read is patch.go.
 package merge

@@ -266,6 +266,24 @@ func (o *History) All() iter.Seq2[fieldpath.Path, []Claim] {
 	}
 }
 
+// Changed yields the fields that claims give different values, with these claims, in the order in
+// which the layers reached the fields. A null around a field is a claim on the outer field alone.
+func (o *History) Changed() iter.Seq2[fieldpath.Path, []Claim] {
+	return func(yield func(fieldpath.Path, []Claim) bool) {
+		l := o.orEmpty().log
+		for _, at := range l.reached {
+			last := at.last()
+			if !slices.ContainsFunc(at.claims, func(c claim) bool { return !c.equals(last) }) {
+				continue
+			}
+			path := at.path()
+			if !yield(path, l.decided(at, l.claimsOf(at, path), path)) {
+				return
+			}
+		}
+	}
+}
+
 // rest returns a path in the value as one in the part, nil for a field outside.
 func (o *History) rest(path fieldpath.Path) fieldpath.Path {
 	if n := len(o.within); len(path) > n && path.HasPrefix(o.within) {

@@ -2,12 +2,10 @@ package merge_test
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
@@ -67,31 +65,8 @@ func ownedResult(t *testing.T, base string, patches []string) *merge.Result[any]
 		}, patches...))
 }
 
-// flagsOf returns a line for each patched field about which there is more to say than its claims.
-func flagsOf(owners *merge.History) []string {
-	var lines []string
-	for f := range owners.Patched() {
-		line := f.Path().String() + ":"
-		for _, flag := range []struct {
-			name string
-			is   bool
-		}{
-			{"several", len(slices.Collect(f.Children())) > 1},
-			{"overrides", f.Overrides()}, {"replaced", f.Replaced()},
-		} {
-			if flag.is {
-				line += " " + flag.name
-			}
-		}
-		if !strings.HasSuffix(line, ":") {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
 // TestOwnership_Write shows the claims on fields that later layers write, or that a patch replaces
-// with the whole value, and the properties of the patched fields.
+// with the whole value.
 func TestOwnership_Write(t *testing.T) {
 	five := 5
 	for _, tc := range []struct {
@@ -100,17 +75,12 @@ func TestOwnership_Write(t *testing.T) {
 		patches []string
 		write   func(owners *merge.History, value *owned)
 		history []string
-		flags   []string
 	}{
 		{"a replaced value", `{"name": "n", "zone": "z"}`,
 			[]string{`a {"$patch": "replace", "name": "x"}`, `b {"zone": "y"}`}, nil, []string{
 				`.count base=0 a=null`,
 				`.name base="n" a=null a="x"`,
 				`.zone base="z" a=null b="y"`,
-			}, []string{
-				`: several`,
-				`.name: overrides`,
-				`.zone: overrides`,
 			}},
 		{"a write", `{"name": "n", "zone": "z", "size": 5}`,
 			[]string{`a {"name": "x", "size": 5}`, `b {"zone": "z"}`},
@@ -124,9 +94,6 @@ func TestOwnership_Write(t *testing.T) {
 				`.name base="n" a="x" d="y"`,
 				`.size base=5 a=5 d=5`,
 				`.zone base="z" b="z" d="z"`,
-			}, []string{
-				`: several`,
-				`.name: overrides replaced`,
 			}},
 		{"a write of what no patch sets", `{"name": "n"}`, nil,
 			func(owners *merge.History, value *owned) {
@@ -137,9 +104,6 @@ func TestOwnership_Write(t *testing.T) {
 				`.count base=0`,
 				`.name base="n" d="y"`,
 				`.zone d="z"`,
-			}, []string{
-				`: several`,
-				`.name: overrides replaced`,
 			}},
 		{"a write of nothing", `{"zone": "z", "items": [{"name": "x"}]}`, nil,
 			func(owners *merge.History, value *owned) {
@@ -151,8 +115,6 @@ func TestOwnership_Write(t *testing.T) {
 				`.count base=0`,
 				`.items[name="x"] base=present`,
 				`.zone base="z"`,
-			}, []string{
-				`: several`,
 			}},
 		{"two writes", `{"name": "n"}`, []string{`a {"name": "x"}`},
 			func(owners *merge.History, value *owned) {
@@ -162,8 +124,6 @@ func TestOwnership_Write(t *testing.T) {
 			}, []string{
 				`.count base=0`,
 				`.name base="n" a="x" d="y" e="x"`,
-			}, []string{
-				`.name: overrides replaced`,
 			}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -174,9 +134,6 @@ func TestOwnership_Write(t *testing.T) {
 			history := claimsOf(result.History)
 			if diff := cmp.Diff(tc.history, history); diff != "" {
 				t.Errorf("All() (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tc.flags, flagsOf(result.History), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("Patched() (-want +got):\n%s", diff)
 			}
 			stopAnywhere(result.History, len(history))
 		})
@@ -195,14 +152,9 @@ func TestOwnership_Zero(t *testing.T) {
 		if layers := owners.Owners(); len(layers) != 1 || layers[0] != merge.BaseLayer {
 			t.Errorf("Layers() = %v, want the base", layers)
 		}
-	}
-	var field merge.PatchedField
-	for range field.Children() {
-		t.Error("Children() of the zero field has fields")
-	}
-	if field.Name() != "" || field.Type().Kind != schema.Struct || len(field.Path()) > 0 ||
-		field.Claims() != nil {
-		t.Errorf("the zero field has %q, %v and %v", field.Name(), field.Path(), field.Claims())
+		if disputes := owners.Disputes(); disputes != nil {
+			t.Errorf("Disputes() = %v, want none", disputes)
+		}
 	}
 }
 
@@ -282,22 +234,6 @@ func TestSources(t *testing.T) {
 			".name " + in + ".name .patches.first.name .patches.second.name .name"}
 		if d := cmp.Diff(want, sourcesOf(result.History)); d != "" {
 			t.Errorf("sources (-want +got):\n%s", d)
-		}
-	}
-}
-
-// TestPatchedField_Overrides reports no field for which a policy kept the base's value.
-func TestPatchedField_Overrides(t *testing.T) {
-	base := fromJSON[thing](`{"count": 1}`)
-	plan := must(planFor[thing](schema.Rules{}))
-	for options, want := range map[string]bool{"": true, "protected=count": false} {
-		o := readOptions(options)
-		result := must(
-			plan.Apply(&base, patchesOf(fromJSON[merge.Object], `m {"count": 2}`), o.list()...))
-		for f := range result.History.Patched() {
-			if f.Path().String() == ".count" && f.Overrides() != want {
-				t.Errorf("with %q, Overrides() = %v, want %v", options, !want, want)
-			}
 		}
 	}
 }

@@ -179,6 +179,18 @@ const (
 	Decided
 )
 
+// A Dispute is a field about which managers disagree. Package conflict reports it.
+type Dispute struct {
+	// IsUnion states that managers claim different members of one union of the object at Path, in
+	// any order of their patches. Otherwise the order decides of the field.
+	IsUnion bool
+	Path    fieldpath.Path
+	// Claims are what the patches say of the field and within it, in their given order. Fields are
+	// the places of the claims in the value.
+	Claims []Claim
+	Fields []fieldpath.Path
+}
+
 // PatchError reports that a patch cannot be merged.
 type PatchError struct {
 	// Owner wrote the patch, and Index is its place in the list; -1 for the base.

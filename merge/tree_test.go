@@ -85,14 +85,6 @@ func TestPatched_Many(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%d fields (-want +got):\n%s", n, diff)
 		}
-		// The value, five fields, and all within them.
-		patched := 0
-		for range result.History.Patched() {
-			patched++
-		}
-		if wantPatched := 1 + 5 + n + 3*(n+1) + 2*(n+1); patched != wantPatched {
-			t.Errorf("%d: Patched yields %d fields, want %d", n, patched, wantPatched)
-		}
 	}
 }
 
@@ -118,37 +110,20 @@ func TestPatched_Allocations(t *testing.T) {
 	}
 }
 
-// TestPatched_JSON checks the paths and types of fields of objects without a schema.
-func TestPatched_JSON(t *testing.T) {
-	base := fromJSON[merge.Object](`{"a":{"b":1},"c":{"d":{"e":1}}}`)
-	patch := fromJSON[merge.Object](`{"a":{"b":{"f g":2}},"c":{"d":{"h":[1]}}}`)
-	result := applied(t, planForJSON(), &base, []merge.Patch{{Manager: "one", Value: &patch}})
-	var got []string
-	for f := range result.History.Patched() {
-		got = append(got, fmt.Sprint(f.Path(), " ", f.Type()))
-	}
-	want := []string{" map", ".a untyped", ".a.b untyped", `.a.b["f g"] untyped`, ".c untyped",
-		".c.d untyped", ".c.d.h untyped"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("patched fields (-want +got):\n%s", diff)
-	}
-}
-
-// TestPatched_Order shows that a directive reaches the entries of a map in the order of their keys.
-func TestPatched_Order(t *testing.T) {
+// TestDisputes_Order shows that a directive reaches the entries of a map in the order of their keys.
+func TestDisputes_Order(t *testing.T) {
 	base := any(fromJSON[*thing](
 		`{"labels": {"h": "", "d": "", "a": "", "c": "", "g": "", "b": "", "f": "", "e": ""}}`))
 	patch := fromJSON[any](`{"labels": {"$retainKeys": []}}`)
 	result := applied(t, must(planForAny(reflect.TypeFor[thing](), schema.Rules{})), &base,
-		[]merge.Patch{{Manager: "a", Value: patch}})
+		[]merge.Patch{{Manager: "a", Value: patch}, {Manager: "b", Value: fromJSON[any](
+			`{"labels": {"h": "1", "d": "1", "a": "1", "c": "1", "g": "1", "b": "1", "f": "1"}}`)}})
 	var got []string
-	for f := range result.History.Patched() {
-		if len(f.Claims()) == 2 {
-			got = append(got, f.Path().String())
-		}
+	for _, d := range result.History.Disputes() {
+		got = append(got, d.Path.String())
 	}
-	if !slices.IsSorted(got) || len(got) != 8 {
-		t.Errorf("Patched = %q, want 8 paths in order", got)
+	if !slices.IsSorted(got) || len(got) != 7 {
+		t.Errorf("Disputes = %q, want 7 paths in order", got)
 	}
 }
 

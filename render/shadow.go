@@ -17,12 +17,11 @@ import (
 // values under spec.trainer and spec.initializer, whose purpose is to replace them. Counts have
 // findings of their own.
 func (r *renderer) shadowed(owners *merge.History) {
-	for f := range owners.Patched() {
-		if !f.Replaced() || isReported(f.Path()) {
+	for path, claims := range owners.Changed() {
+		last := claims[len(claims)-1]
+		if !isAfterPatches(last.Owner) || isReported(path) {
 			continue
 		}
-		claims := f.Claims()
-		last := claims[len(claims)-1]
 		var lost []string
 		for _, c := range claims[:len(claims)-1] {
 			if isLost(c.Owner, last.Owner) && !slices.Contains(lost, string(c.Owner)) {
@@ -38,13 +37,21 @@ func (r *renderer) shadowed(owners *merge.History) {
 			remedy.Path = claims[0].At
 		}
 		r.report(finding.Finding{
-			Code: codes.Shadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(),
+			Code: codes.Shadowed, Severity: finding.Warning, Object: r.trainJob(), Path: path,
 			Claims: claims,
 			Message: fmt.Sprintf("%s replaces the value of %s after all patches", last.Owner,
 				strings.Join(lost, " and ")),
 			Remedy: remedy,
 		})
 	}
+}
+
+// isAfterPatches reports whether a layer writes after the runtime, the managers and the overrides of
+// an earlier API.
+func isAfterPatches(layer merge.Owner) bool {
+	_, isManager := layer.Manager()
+	_, isOverride := runtimepatch.OverrideOf(layer)
+	return !isManager && !isOverride && layer != runtimepatch.RuntimeLayer
 }
 
 // isLost reports whether a write of one layer over another's needs a warning.

@@ -97,6 +97,7 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 		"/cmd/internal/command/diff", "/cmd/internal/command/migrate",
 		"/cmd/internal/command/render", "/cmd/internal/live",
 		"/cmd/internal/comparison", "/cmd/internal/objectmerge", "/cmd/internal/pipeline",
+		"/cmd/internal/podgroups",
 		"/cmd/internal/command/merge", "/cmd/internal/command/fn", "/cmd/internal/command/blame",
 		"/cmd/internal/command/conflicts", "/cmd/internal/command/policy", "/cmd/internal/vap"}
 	links := 0

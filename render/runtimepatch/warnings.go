@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/patched"
 )
@@ -46,12 +47,13 @@ func zeroNulls(r *Result) finding.List {
 
 func overrides(r *Result) finding.List {
 	var found finding.List
-	for f := range r.History.Patched() {
-		if !f.Overrides() {
+	for path, claims := range r.History.Changed() {
+		last := claims[len(claims)-1]
+		if claims[0].Owner != RuntimeLayer || merge.SameValue(claims[0].Value, last.Value) {
 			continue
 		}
 		found = append(found, finding.Finding{
-			Code: codes.Override, Severity: finding.Note, Path: f.Path(), Claims: f.Claims(),
+			Code: codes.Override, Severity: finding.Note, Path: path, Claims: claims,
 			Message: "a patch changes what the runtime sets",
 		})
 	}

@@ -1,6 +1,7 @@
 package objectmerge
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"

@@ -164,10 +164,7 @@ func newCulprits(m *Object, merged *Result) *culprits {
 		if len(claims) > 0 {
 			c.last[at.String()] = claims[len(claims)-1]
 		}
-	}
-	for f := range merged.History.Patched() {
-		at := f.Path()
-		for _, claim := range f.Claims() {
+		for _, claim := range claims {
 			for n := range len(at) + 1 {
 				for _, value := range []string{"", textOf(claim.Value)} {
 					key := claimKey{claim.Owner, at[:n].String(), value}
