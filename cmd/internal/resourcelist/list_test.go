@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
 	"github.com/trainweld/trainweld/schema"
@@ -136,7 +137,16 @@ func TestRead(t *testing.T) {
 
 // TestItem_Change holds that a change rewrites what differs, and nothing else.
 func TestItem_Change(t *testing.T) {
-	named := &schema.Type{Kind: schema.ListMap, Key: "name"}
+	list, err := schema.ParseOpenAPI([]byte(`{"openapi": "3.0.0", "components": {"schemas": {"List": {
+		"type": "object",
+		"x-kubernetes-group-version-kind": [{"group": "a.example", "version": "v1", "kind": "List"}],
+		"properties": {"l": {
+			"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+			"items": {"type": "object", "properties": {"name": {"type": "string"}}}}}}}}}`),
+		runtimeschema.FromAPIVersionAndKind("a.example/v1", "List"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name, reason, item, from, to, want string
 	}{
@@ -174,8 +184,6 @@ func TestItem_Change(t *testing.T) {
 					to = from
 				}
 			}
-			list := &schema.Type{
-				Kind: schema.Struct, Fields: []*schema.StructField{{Name: "l", Type: named}}}
 			changed, err := item.Change(list, from, to)
 			if err != nil {
 				t.Fatal(err)
