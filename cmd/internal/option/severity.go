@@ -15,11 +15,8 @@ import (
 // Severities maps codes to their new severity. Zero removes the findings.
 type Severities map[finding.Code]finding.Severity
 
-const severityOff = "off"
-
 func severityLevels() []string {
-	return []string{finding.Error.String(), finding.Warning.String(), finding.Note.String(),
-		severityOff}
+	return []string{finding.Error.String(), finding.Warning.String(), finding.Note.String(), "off"}
 }
 
 // CodeNames returns the codes of all findings.
@@ -54,19 +51,12 @@ func ParseSeverities(words []string) (Severities, error) {
 			return nil, fmt.Errorf("--severity: there is no finding %q%s", name,
 				DidYouMean(name, CodeNames()))
 		}
-		code := finding.Code(name)
-		switch level {
-		case finding.Error.String():
-			parsed[code] = finding.Error
-		case finding.Warning.String():
-			parsed[code] = finding.Warning
-		case finding.Note.String():
-			parsed[code] = finding.Note
-		case severityOff:
-			parsed[code] = 0
-		default:
+		at := slices.Index(severityLevels(), level)
+		if at < 0 {
 			return nil, OneOf("--severity", level, severityLevels()...)
 		}
+		parsed[finding.Code(name)] = []finding.Severity{
+			finding.Error, finding.Warning, finding.Note, 0}[at]
 	}
 	return parsed, nil
 }

@@ -162,20 +162,10 @@ func encodeNode(w io.Writer, n *yaml.Node) error {
 	return errors.Join(encoder.Encode(n), encoder.Close())
 }
 
-// Severity is the severity of a result.
-type Severity string
-
-// The severities of the specification.
-const (
-	Error   Severity = "error"
-	Warning Severity = "warning"
-	Info    Severity = "info"
-)
-
 // Result is one message of a function. Only Message is required.
 type Result struct {
 	Message     string            `yaml:"message"`
-	Severity    Severity          `yaml:"severity,omitempty"`
+	Severity    string            `yaml:"severity,omitempty"` // error, warning or info
 	ResourceRef *ID               `yaml:"resourceRef,omitempty"`
 	Field       *Field            `yaml:"field,omitempty"`
 	File        *File             `yaml:"file,omitempty"`

@@ -36,7 +36,7 @@ items:
 	}
 	file, _ := list.Items[0].File()
 	list.Results = append(list.Results,
-		resourcelist.Result{Message: "a fine widget", Severity: resourcelist.Info, File: &file})
+		resourcelist.Result{Message: "a fine widget", Severity: "info", File: &file})
 	if err := list.Write(os.Stdout); err != nil {
 		fmt.Println(err)
 	}

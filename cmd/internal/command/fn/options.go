@@ -225,7 +225,7 @@ func warn(w io.Writer, list *resourcelist.List, former []misuse) {
 	for _, m := range former {
 		fmt.Fprintf(w, "trainweld: warning: %s\n", report.Printable(m.Error()))
 		r := misuseResult(list.Config, m)
-		r.Severity = resourcelist.Warning
+		r.Severity = finding.Warning.String()
 		list.Results = append(list.Results, r)
 	}
 }

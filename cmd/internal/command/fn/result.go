@@ -68,7 +68,7 @@ func (f *function) result(finding finding.Finding,
 
 // misuseResult returns an error in the options as a result.
 func misuseResult(config *resourcelist.Item, wrong misuse) resourcelist.Result {
-	r := resourcelist.Result{Message: wrong.message, Severity: resourcelist.Error}
+	r := resourcelist.Result{Message: wrong.message, Severity: finding.Error.String()}
 	if id := config.ID(); id.Name != "" {
 		r.ResourceRef = &id
 		r.Field = &resourcelist.Field{Path: wrong.path}
@@ -79,15 +79,11 @@ func misuseResult(config *resourcelist.Item, wrong misuse) resourcelist.Result {
 	return r
 }
 
-func resultSeverity(severity finding.Severity) resourcelist.Severity {
-	switch severity {
-	case finding.Error:
-		return resourcelist.Error
-	case finding.Warning:
-		return resourcelist.Warning
-	default:
-		return resourcelist.Info
+func resultSeverity(severity finding.Severity) string {
+	if severity == finding.Note {
+		return "info"
 	}
+	return severity.String()
 }
 
 // resultField returns the field of a finding. On an overlap, the current value is the winner in the

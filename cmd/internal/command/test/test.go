@@ -188,8 +188,16 @@ func updateCases(p *host.Program, outcomes []caseOutcome) error {
 			if o.err != nil || len(o.result.Changes) == 0 {
 				continue
 			}
-			if err := addCase(w, o.dir, o.result); err != nil {
+			changes, err := w.In(o.dir)
+			if err != nil {
 				return err
+			}
+			for _, c := range o.result.Changes {
+				if c.New != nil {
+					changes.Put(c.Name, c.New)
+				} else {
+					changes.Delete(c.Name)
+				}
 			}
 		}
 		return nil
@@ -247,20 +255,4 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 				path.Join(filepath.ToSlash(dirs[0]), "...")))
 	}
 	return cases, nil
-}
-
-// addCase adds the changes of a case below a directory.
-func addCase(w *output.Writing, dir string, r *golden.Result) error {
-	changes, err := w.In(dir)
-	if err != nil {
-		return err
-	}
-	for _, c := range r.Changes {
-		if c.New != nil {
-			changes.Put(c.Name, c.New)
-		} else {
-			changes.Delete(c.Name)
-		}
-	}
-	return nil
 }
