@@ -2,9 +2,10 @@ package fieldpath
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
-
-	"github.com/trainweld/trainweld/fieldpath/printable"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Object identifies the object of a Finding.
@@ -33,10 +34,14 @@ type Position struct {
 	Column int
 }
 
-// String returns the known part of "file:line:column". A file with control characters in its name
-// is quoted as git does.
+// String returns the known part of "file:line:column". It quotes a name with characters that do not
+// show.
 func (p Position) String() string {
-	file := printable.Name(p.File)
+	file := p.File
+	isHidden := func(r rune) bool { return !unicode.IsGraphic(r) }
+	if !utf8.ValidString(file) || strings.ContainsFunc(file, isHidden) {
+		file = strconv.Quote(file)
+	}
 	switch {
 	case p.Line == 0:
 		return file

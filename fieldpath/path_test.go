@@ -250,6 +250,8 @@ func TestNames(t *testing.T) {
 		{fieldpath.Position{File: "a.yaml", Line: 3, Column: 7}, "a.yaml:3:7"},
 		{fieldpath.Position{File: "a.yaml", Line: 3}, "a.yaml:3"},
 		{fieldpath.Position{File: "a.yaml"}, "a.yaml"},
+		{fieldpath.Position{File: "é\n\x1b", Line: 3}, `"é\n\x1b":3`},
+		{fieldpath.Position{File: "a\xff"}, `"a\xff"`},
 		{fieldpath.Position{}, ""},
 	} {
 		if got := tc.got.String(); got != tc.want {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/merge/tree"
@@ -209,7 +210,7 @@ func by(place func(merge.Claim) merge.Claim, claims []merge.Claim) string {
 		}
 		c = place(c)
 		if text += string(c.Owner); c.Position != (fieldpath.Position{}) {
-			text += " (" + c.Position.String() + ")"
+			text += " (" + printable.Position(c.Position) + ")"
 		}
 	}
 	return text

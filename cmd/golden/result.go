@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
@@ -229,7 +230,7 @@ func helpFor(c *Change, findings finding.List) []Line {
 		}
 		text := string(f.Code)
 		if f.Position != (fieldpath.Position{}) {
-			text = f.Position.String() + ": " + text
+			text = printable.Position(f.Position) + ": " + text
 		}
 		lines = append(lines, Line{' ', text + ": " + help(f)})
 	}

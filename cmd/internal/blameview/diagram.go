@@ -8,9 +8,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/trainweld/trainweld/cmd/internal/page"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -110,7 +110,7 @@ func (t *blameText) ownersOf(s Selection) {
 			e := s.entryOf(c)
 			t.color(c.Owner)
 			layers = append(layers, c.Owner)
-			table = append(table, []string{e.Label(), e.Time, e.Position.String()})
+			table = append(table, []string{e.Label(), e.Time, printable.Position(e.Position)})
 		}
 		t.table("  ", table, layers)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/page"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/runtimepatch"
 )
@@ -256,7 +256,7 @@ func (b *blamePage) owners(o *pageObject) {
 			b.Void("td")
 			b.Add("span", e.Label(), page.Class("by "+b.layers.Class(e.Label())))
 			b.Cell("td", e.Time)
-			b.Cell("td", e.Position.String(), page.Class("place"))
+			b.Cell("td", printable.Position(e.Position), page.Class("place"))
 		}
 	}
 	b.Close()

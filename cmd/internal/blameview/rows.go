@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/blame"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/page"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -116,7 +117,7 @@ func (show overridden) on(line blame.Line) []string {
 		}
 		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Owner),
 			runtimepatch.FormatClaim(f.Path, c, show.values))
-		if place := c.Position.String(); show.places && place != "" {
+		if place := printable.Position(c.Position); show.places && place != "" {
 			text += " at " + place
 		}
 		comments = append(comments, text)

@@ -15,9 +15,9 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/option"
 	"github.com/trainweld/trainweld/cmd/internal/origins"
 	"github.com/trainweld/trainweld/cmd/internal/page"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/manifest"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -163,7 +163,7 @@ func (o Options) claims(b Blamed, f *blame.Field) []page.ClaimRow {
 	for i, c := range f.Claims {
 		all[i] = page.ClaimRow{
 			Layer: string(c.Owner), Value: runtimepatch.FormatClaim(f.Path, c, o.ShowValues),
-			Place: c.Position.String()}
+			Place: printable.Position(c.Position)}
 		if from, ok := b.Copied[c.Position]; ok {
 			all[i].Place += " from " + from.Kind + " " + from.Name + " " + from.Field + " at " +
 				from.At.String()

@@ -65,7 +65,7 @@ func TestRooms(t *testing.T) {
 // library are the packages that programs link, and the rooms within them, in the order of their
 // imports.
 var library = []string{
-	"fieldpath/printable", "fieldpath", "merge/tree",
+	"fieldpath", "merge/tree",
 	"schema", "merge", "finding", "conflict",
 	"render/nearest", "render/codes", "render/release/minor", "render/release",
 	"render/internal/items",

@@ -18,8 +18,8 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 // Run executes a command line and returns its exit status. The function root makes the command for

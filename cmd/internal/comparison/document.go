@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
 )
@@ -236,7 +236,7 @@ func findingItem(opts report.Options, g *report.Group, spans ...span) item {
 		details = append(details, item{spans: line})
 	}
 	if f.Code != codes.Overlap { // the claims of an overlap say what its message says
-		add(plain, "", f.Message, f.Position.String())
+		add(plain, "", f.Message, printable.Position(f.Position))
 	}
 	for _, claim := range opts.Claims(f) {
 		add(layer, string(claim.Layer), claim.Value, claim.Place)

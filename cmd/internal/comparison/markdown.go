@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 const (

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/process"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 // GitFiles is a file system with the files of a git revision. Paths are absolute or relative to the

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 )
 
 // MostNested is the number of directories above one that is searched or built. To find a file, the

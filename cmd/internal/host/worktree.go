@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/process"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 // The limits of a run of git, and of an answer. A few trees that name each other often make a

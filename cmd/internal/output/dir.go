@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/wholefile"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 // Dir is a directory for the output files.

@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/wholefile"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 // Writing collects changes to files of several directories.

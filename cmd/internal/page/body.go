@@ -3,7 +3,7 @@ package page
 import (
 	"strings"
 
-	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 )
 
 // Body is a part of a page. Its methods append elements, and escape every string. They write

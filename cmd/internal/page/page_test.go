@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/trainweld/trainweld/cmd/internal/page"
-	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 )
 
 func written(t *testing.T, d page.Document, body *page.Body) string {

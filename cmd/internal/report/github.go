@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/finding"
 )
 

@@ -6,7 +6,7 @@ import (
 	"encoding/xml"
 	"io"
 
-	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
 )

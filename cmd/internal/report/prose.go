@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/codes"
@@ -127,7 +127,7 @@ type Claim struct {
 func (o Options) Claims(f finding.Finding) []Claim {
 	var all []Claim
 	for i, c := range claims(f) {
-		all = append(all, Claim{c.Owner, o.value(f, c), c.Position.String(), winReason(f, i)})
+		all = append(all, Claim{c.Owner, o.value(f, c), printable.Position(c.Position), winReason(f, i)})
 	}
 	return all
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 // Test is the outcome of a test.
@@ -76,7 +76,7 @@ func testsJUnit(w io.Writer, tests []Test) error {
 		c := junitCase{Name: printable.Name(t.Name), Class: name}
 		var texts []string
 		for _, f := range t.Failures {
-			texts = append(texts, Line(slashed(f.Position.String()))+": "+f.text())
+			texts = append(texts, Line(slashed(printable.Position(f.Position)))+": "+f.text())
 		}
 		if len(t.Failures) > 0 {
 			first := t.Failures[0]

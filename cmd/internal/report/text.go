@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/codes"
 )
@@ -43,7 +44,7 @@ type textReport struct {
 }
 
 func (t textReport) finding(f finding.Finding) {
-	if position := f.Position.String(); position != "" {
+	if position := printable.Position(f.Position); position != "" {
 		fmt.Fprintf(t.w, "%s: ", t.paint(host.Bold, Line(position)))
 	}
 	fmt.Fprintf(t.w, "%s: %s\n",
@@ -70,7 +71,7 @@ func (t textReport) more(g *Group) {
 	rows := make([][]string, len(g.Others))
 	for i, f := range g.Others {
 		rows[i] = []string{
-			Printable(f.Position.String()), Printable(f.Object.String() + builtFrom(f))}
+			Printable(printable.Position(f.Position)), Printable(f.Object.String() + builtFrom(f))}
 	}
 	t.table(rows)
 	if n := g.Unnamed(); n > 0 {

@@ -32,7 +32,7 @@ import (
 	"sync"
 
 	"github.com/trainweld/trainweld/cmd/internal/ownfile"
-	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 )
 
 // File is a file to write.

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -95,11 +96,12 @@ func test(p *host.Program, flags policyTestFlags) error {
 	releases, err := each(p, flags.Flags, before,
 		func(j workspace.Job, id fieldpath.Object, fields map[string]any) {
 			jobs++
+			at := printable.Position(j.Document.Position(nil))
 			if invalid := admission.Invalid(context.Background(), j.Release(), before[id],
 				fields, id.Namespace); invalid != nil {
 				rejected++
-				say("%s: %s: refused before any policy: %s: %s", j.Document.Position(nil), id,
-					invalid[0].Path, invalid[0].Message)
+				say("%s: %s: refused before any policy: %s: %s", at, id, invalid[0].Path,
+					invalid[0].Message)
 				return
 			}
 			verdict := expressions.Validate(context.Background(), fields, before[id], flags.user)
@@ -110,7 +112,7 @@ func test(p *host.Program, flags policyTestFlags) error {
 			for _, r := range verdict.Rejected {
 				byRules = byRules || !policy.IsBeyondCheck(r.Expression)
 				beyond = beyond || policy.IsBeyondCheck(r.Expression)
-				say("%s: %s: refused: %s", j.Document.Position(nil), id, r.Message)
+				say("%s: %s: refused: %s", at, id, r.Message)
 			}
 			if len(verdict.Rejected) > 0 {
 				rejected++
@@ -118,9 +120,7 @@ func test(p *host.Program, flags policyTestFlags) error {
 			found := violations(of, j)
 			if byRules && found == nil || found != nil && !byRules && !beyond {
 				differ++
-				say("%s: %s: check disagrees: %d errors of the same rules",
-					j.Document.Position(nil),
-					id, len(found))
+				say("%s: %s: check disagrees: %d errors of the same rules", at, id, len(found))
 			}
 		})
 	if err == nil {

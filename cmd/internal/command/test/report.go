@@ -10,9 +10,9 @@ import (
 	"github.com/trainweld/trainweld/cmd/golden"
 	"github.com/trainweld/trainweld/cmd/internal/exit"
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/fieldpath/printable"
 )
 
 // testRun reports on cases in order.
@@ -46,7 +46,7 @@ func (t *testRun) add(c testCase, r *golden.Result, err error) {
 			t.basis = " (" + r.Basis + ")"
 		}
 		for _, w := range r.Warnings {
-			if line := fmt.Sprintf("%s: warning: %s\n", w.Position,
+			if line := fmt.Sprintf("%s: warning: %s\n", printable.Position(w.Position),
 				report.Printable(w.Message)); !t.warned[line] {
 				t.warned[line] = true
 				fmt.Fprint(t.errs, line)
@@ -143,7 +143,7 @@ func (t *testRun) showOnce(name string, r *golden.Result) {
 func (t *testRun) failure(name string, r *golden.Result) {
 	t.printf("%s %s\n", t.paint.Paint(host.Red, "FAIL"), printable.Name(name))
 	for _, f := range r.Failures {
-		t.printf("  %s: %s\n", f.Position, report.Printable(messageOf(f)))
+		t.printf("  %s: %s\n", printable.Position(f.Position), report.Printable(messageOf(f)))
 		for _, l := range f.Lines {
 			t.printf("    %s\n", t.paint.Marked(l.Mark, report.Printable(l.String())))
 		}

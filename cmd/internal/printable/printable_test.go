@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/trainweld/trainweld/fieldpath/printable"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 func TestString(t *testing.T) {
@@ -39,6 +40,17 @@ func TestName(t *testing.T) {
 	if want := map[bool]string{
 		true: `a\b`, false: `"a\\b"`}[filepath.Separator == '\\']; printable.Name(`a\b`) != want {
 		t.Errorf("Name(%s) = %s, want %s", `a\b`, printable.Name(`a\b`), want)
+	}
+}
+
+func TestPosition(t *testing.T) {
+	for want, p := range map[string]fieldpath.Position{
+		"a.yaml:3:7":      {File: "a.yaml", Line: 3, Column: 7},
+		`"a\n\033\377":3`: {File: "a\n\x1b\xff", Line: 3},
+	} {
+		if got := printable.Position(p); got != want {
+			t.Errorf("Position(%+v) = %s, want %s", p, got, want)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package printable, which is not promised, answers which text a terminal, a log and a page may
+// Package printable answers which text a terminal, a log and a page may
 // show. Inputs may hold control characters, characters that change the writing direction, invalid
 // UTF-8, and commands of workflow runners.
 //
@@ -18,6 +18,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // String makes text safe for a terminal and for a line of a log. It writes each character that
@@ -75,6 +77,12 @@ func Quoted(name string) string {
 		}
 	}
 	return string(append(quoted, '"'))
+}
+
+// Position returns a position with the name of its file as [Name] writes it.
+func Position(p fieldpath.Position) string {
+	p.File = Name(p.File)
+	return p.String()
 }
 
 // Error returns the text of an error with the name of its file as [Name] writes it.
