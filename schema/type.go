@@ -193,6 +193,14 @@ func (t *Type) Field(name string) *StructField {
 	if t == nil {
 		return nil
 	}
+	if len(t.Fields) <= fewFields {
+		for _, f := range t.Fields {
+			if f.Name == name {
+				return f
+			}
+		}
+		return nil
+	}
 	i, has := slices.BinarySearchFunc(t.sorted, name, func(f *StructField, name string) int {
 		return strings.Compare(f.Name, name)
 	})
@@ -201,6 +209,9 @@ func (t *Type) Field(name string) *StructField {
 	}
 	return t.sorted[i]
 }
+
+// fewFields is the number up to which a linear search is faster.
+const fewFields = 64
 
 // Inner returns the type of the field or the entry with a name, or nil.
 func (t *Type) Inner(name string) *Type {
