@@ -280,10 +280,11 @@ func (c *Change) show(opts Options, new []renderedObject) {
 				o = nil
 			}
 		}
-		o, n, err = diff.Mask(o, n, diff.Options{Before: owners, After: owners})
+		pair, err := diff.Read(o, n, diff.Options{Mask: true, Before: owners, After: owners})
 		if err != nil {
 			continue
 		}
+		o, n = pair.Old, pair.New
 		masked[k] = o
 		if n != nil {
 			after = append(after, n)

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"regexp"
 	"slices"
@@ -67,14 +68,13 @@ func (c *Comparison) Add(old, new *Version, effect func(old, new *Job) UpdateEff
 		c.old, c.new, c.known = &before, &after, map[string]*changeGroup{}
 	}
 	var jobs []*JobDiff
-	err := Pairs(old.Jobs, new.Jobs, func(j *Job) fieldpath.Object { return j.ID },
-		func(before, after *Job) error {
-			j, err := c.job(before, after)
-			jobs = append(jobs, j)
+	for before, after := range Pairs(old.Jobs, new.Jobs,
+		func(j *Job) fieldpath.Object { return j.ID }) {
+		j, err := c.job(before, after)
+		if err != nil {
 			return err
-		})
-	if err != nil {
-		return err
+		}
+		jobs = append(jobs, j)
 	}
 	askEffects(jobs, new.Observed, effect)
 	differs := map[fieldpath.Object]bool{}
@@ -103,28 +103,27 @@ func (c *Comparison) Differs() bool {
 	return slices.ContainsFunc(c.jobs, func(j *JobDiff) bool { return j.State != stateBroken })
 }
 
-// Pairs calls a function for what two lists have by a key: the values of the new list with those of
-// the old one, which may be nil, then the old values that the new list lacks.
-func Pairs[T any, K comparable](old, new []T, key func(*T) K, each func(old, new *T) error) error {
-	before := map[K]*T{}
-	for i := range old {
-		before[key(&old[i])] = &old[i]
-	}
-	for i := range new {
-		k := key(&new[i])
-		if err := each(before[k], &new[i]); err != nil {
-			return err
+// Pairs yields what two lists have by a key: the values of the new list with those of the old one,
+// which may be nil, then the old values that the new list lacks.
+func Pairs[T any, K comparable](old, new []T, key func(*T) K) iter.Seq2[*T, *T] {
+	return func(yield func(old, new *T) bool) {
+		before := map[K]*T{}
+		for i := range old {
+			before[key(&old[i])] = &old[i]
 		}
-		delete(before, k)
-	}
-	for i := range old {
-		if gone := before[key(&old[i])]; gone != nil {
-			if err := each(gone, nil); err != nil {
-				return err
+		for i := range new {
+			k := key(&new[i])
+			if !yield(before[k], &new[i]) {
+				return
+			}
+			delete(before, k)
+		}
+		for i := range old {
+			if gone := before[key(&old[i])]; gone != nil && !yield(gone, nil) {
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // add sorts findings of the new version.
@@ -182,14 +181,16 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 				cmp.Or(new.Queue, "none"))}
 		}
 	}
-	return j, Pairs(before, after, func(o *Object) Key { return o.Key },
-		func(old, new *Object) error {
-			o, err := c.object(j.Name, old, new)
-			if o != nil {
-				j.Objects = append(j.Objects, o)
-			}
-			return err
-		})
+	for old, new := range Pairs(before, after, func(o *Object) Key { return o.Key }) {
+		o, err := c.object(j.Name, old, new)
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			j.Objects = append(j.Objects, o)
+		}
+	}
+	return j, nil
 }
 
 // object compares two objects of a TrainJob. It returns nil if they are equal.
@@ -213,18 +214,19 @@ func (c *Comparison) object(job string, old, new *Object) (*ObjectDiff, error) {
 	if o.after, err = new.owners(); err != nil {
 		return nil, err
 	}
-	opts := c.options(o)
+	pair, err := c.read(o)
+	if err != nil {
+		return nil, err
+	}
 	if o.State != stateChanged {
 		o.by = setters(cmp.Or(o.after, o.before).Of(nil))
-		if o.Old, o.New = o.old, o.new; opts.Mask {
-			o.Old, o.New, err = diff.Mask(o.old, o.new, opts)
-		}
-		o.alike = o.alikeWith(job, []any{o.old, o.new})
-		return o, err
+		o.Old, o.New = pair.Old, pair.New
+		o.alike = o.alikeWith(job, []any{o.Old, o.New})
+		return o, nil
 	}
-	changes, err := diff.Compare(o.old, o.new, opts)
-	if err != nil || len(changes) == 0 {
-		return nil, err
+	changes := pair.Changes()
+	if len(changes) == 0 {
+		return nil, nil
 	}
 	changes.Attribute(o.before, o.after)
 	var parts []any
@@ -238,9 +240,10 @@ func (c *Comparison) object(job string, old, new *Object) (*ObjectDiff, error) {
 	return o, nil
 }
 
-// options returns the options for the lines of an object.
-func (c *Comparison) options(o *ObjectDiff) diff.Options {
-	return diff.Options{Mask: !c.ShowValues, Before: o.before, After: o.after}
+// read reads both states of an object as the reports show them.
+func (c *Comparison) read(o *ObjectDiff) (diff.Pair, error) {
+	return diff.Read(o.old, o.new,
+		diff.Options{Mask: !c.ShowValues, Before: o.before, After: o.after})
 }
 
 // indexes matches the labels and annotations that number the Jobs of a JobSet and the Pods of a

@@ -116,7 +116,11 @@ func objectNames(namespace string, objects []*ObjectDiff) string {
 // hunks returns the differing lines of an object with their causes and context. Lines are equal if
 // their fields are as well, so items of lists match by their merge keys.
 func (c *Comparison) hunks(o *ObjectDiff) ([]hunkLine, error) {
-	old, new, err := diff.Lines(o.old, o.new, c.options(o))
+	pair, err := c.read(o)
+	if err != nil {
+		return nil, err
+	}
+	old, new, err := pair.Lines()
 	if err != nil {
 		return nil, err
 	}

@@ -10,16 +10,12 @@ import (
 // pair is an item of one or both lists, with its positions.
 type pair struct {
 	step     fieldpath.Step
-	old, new int // NoItem if the list lacks it
-	// moved means that the item has another position among the common items of both lists. It then
-	// has two pairs. One has its old place, without a new position. The other has its new place
-	// with both positions.
-	moved bool
+	old, new int  // NoItem if the list lacks it
+	moved    bool // the item has another position among the common items of both lists
 }
 
 // align matches the items of two lists by their keys, or returns nil if they are not unique in each
-// list. The order of the pairs contains the orders of both lists. Removed items, and old places of
-// moved items, precede new items in the same place.
+// list. The pairs have the order of the new list. Removed items precede new items in the same place.
 func align(t *schema.Type, oldItems, newItems []any) []pair {
 	old, new := itemSteps(t, oldItems), itemSteps(t, newItems)
 	if old == nil || new == nil {
@@ -36,8 +32,9 @@ func align(t *schema.Type, oldItems, newItems []any) []pair {
 	i, j := 0, 0
 	upTo := func(oldEnd, newEnd int) {
 		for ; i < oldEnd; i++ {
-			_, moved := inNew[old[i]]
-			pairs = append(pairs, pair{step: old[i], old: i, new: NoItem, moved: moved})
+			if _, moved := inNew[old[i]]; !moved {
+				pairs = append(pairs, pair{step: old[i], old: i, new: NoItem})
+			}
 		}
 		for ; j < newEnd; j++ {
 			from, moved := inOld[new[j]]

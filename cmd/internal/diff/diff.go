@@ -100,23 +100,24 @@ type Options struct {
 	Before, After *Owners
 }
 
-// Compare returns the changes from one object to the other. Both are values of one API type, or
-// pointers to them. Examples are a JobSet, a Job, a Pod, a Service, a volume claim and a ConfigMap.
-// An unstructured object is also valid; each of its lists is one value.
-//
-// An object on one side only is nil on the other, and one change: of the root. Compare returns an
-// error for two different types, and for an object without an encoding.
+// Compare returns the changes from one object to the other. An object on one side only is nil on the
+// other, and one change: of the root. Compare returns errors as Read does.
 func Compare(old, new any, opts Options) (Changes, error) {
 	if reflect.DeepEqual(old, new) {
 		return nil, nil
 	}
-	s, err := newSides(old, new, opts)
-	if err != nil {
-		return nil, err
-	}
+	p, err := Read(old, new, opts)
+	return p.Changes(), err
+}
+
+// Changes returns the changes from the old object to the new one.
+func (p Pair) Changes() Changes {
 	c := comparison{}
-	c.value(s.typ, Change{Old: s.old, New: s.new, From: NoItem, To: NoItem})
-	return c.changes, nil
+	if p.Old == nil && p.New == nil {
+		return nil
+	}
+	c.value(p.typ, Change{Old: p.Old, New: p.New, From: NoItem, To: NoItem})
+	return c.changes
 }
 
 type comparison struct{ changes Changes }
@@ -167,7 +168,6 @@ func (c *comparison) list(t *schema.Type, path fieldpath.Path, pairs []pair, old
 	for _, p := range pairs {
 		at := Change{Path: path.Append(p.step), From: p.old, To: p.new}
 		switch {
-		case p.moved && p.new == NoItem: // reported at its new place
 		case p.old == NoItem:
 			at.New = new[p.new]
 			c.report(Added, at)

@@ -108,9 +108,9 @@ func TestCompare_Invalid(t *testing.T) {
 		{"no object", "a", "b", "diff: the old object: object 1, a string: it is no object"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := diff.Compare(tc.old, tc.new, diff.Options{}); err == nil ||
-				err.Error() != tc.want {
-				t.Errorf("got %v, want %s", err, tc.want)
+			changes, err := diff.Compare(tc.old, tc.new, diff.Options{})
+			if err == nil || err.Error() != tc.want || changes != nil {
+				t.Errorf("got %v and %v, want %s", changes, err, tc.want)
 			}
 		})
 	}

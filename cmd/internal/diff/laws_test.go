@@ -257,7 +257,11 @@ func laws(old, new any, seen kinds) string {
 
 // linesAreTrue checks that the lines of each object hold that object.
 func linesAreTrue(old, new any) string {
-	before, after, err := diff.Lines(old, new, diff.Options{})
+	pair, err := diff.Read(old, new, diff.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	before, after, err := pair.Lines()
 	if err != nil {
 		return err.Error()
 	}
@@ -297,19 +301,16 @@ func linesAreTrue(old, new any) string {
 
 // maskingKeepsChanges checks that a masked value changes exactly where its real value changes.
 func maskingKeepsChanges(old, new any, changes diff.Changes) string {
-	masked, err := diff.Compare(old, new, diff.Options{Mask: true})
+	pair, err := diff.Read(old, new, diff.Options{Mask: true})
 	if err != nil {
 		return err.Error()
 	}
-	before, after, err := diff.Lines(old, new, diff.Options{Mask: true})
+	before, after, err := pair.Lines()
 	if err != nil {
 		return err.Error()
 	}
-	shownOld, shownNew, err := diff.Mask(old, new, diff.Options{})
-	if err != nil {
-		return err.Error()
-	}
-	for _, shown := range []any{masked, before, after, shownOld, shownNew} {
+	masked := pair.Changes()
+	for _, shown := range []any{masked, before, after, pair.Old, pair.New} {
 		text, err := json.Marshal(shown)
 		if err != nil || bytes.Contains(text, []byte(marker)) {
 			return fmt.Sprintf("a value shows (%v): %s", err, text)

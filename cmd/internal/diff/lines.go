@@ -22,18 +22,13 @@ type Line struct {
 	Path fieldpath.Path
 }
 
-// Lines returns two objects of one type as lines of YAML. Either object may be nil, and has no
-// lines then. An item starts with its merge key; the other fields are sorted by name. As package
-// manifest does, it omits the status and empty structs without information. It returns errors as
-// Compare does, except for nil.
-func Lines(old, new any, opts Options) (oldLines, newLines []Line, err error) {
-	s, err := newSides(old, new, opts)
-	if err != nil {
-		return nil, nil, err
-	}
+// Lines returns both objects as lines of YAML. A missing object has no lines. An item starts with
+// its merge key; the other fields are sorted by name. It returns an error for a value that YAML
+// cannot hold.
+func (p Pair) Lines() (old, new []Line, err error) {
 	var before, after printer
-	before.fields(s.typ, nil, -2, entries(s.old))
-	after.fields(s.typ, nil, -2, entries(s.new))
+	before.fields(p.typ, nil, -2, entries(p.Old))
+	after.fields(p.typ, nil, -2, entries(p.New))
 	return before.lines, after.lines, cmp.Or(before.err, after.err)
 }
 

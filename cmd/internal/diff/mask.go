@@ -15,16 +15,6 @@ const (
 	maskedAfter  = "*** (after)"
 )
 
-// Mask returns two objects with everything masked that Options.Mask masks, whether it is set or
-// not. Either object may be nil. The results have the form that encoding/json decodes from the
-// output of package manifest. Differing values still differ. Mask does not change the objects, and
-// returns errors as Lines does.
-func Mask(old, new any, opts Options) (maskedOld, maskedNew any, err error) {
-	opts.Mask = true
-	s, err := newSides(old, new, opts)
-	return s.old, s.new, err
-}
-
 func isSecret(object any) bool { return entries(object)["kind"] == "Secret" }
 
 // masking hides values in two objects at once. Its results share memory with its arguments, which
@@ -63,9 +53,6 @@ func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
 		}
 		if p.new >= 0 {
 			n = new[p.new]
-		}
-		if p.moved && p.new == NoItem {
-			continue // masked at its new place
 		}
 		o, n = m.value(elem, path.Append(p.step), o, n)
 		if p.old >= 0 {

@@ -148,16 +148,14 @@ func (u *upgrade) add(new *version, r release.Release, of release.Switch, change
 // them.
 func (u *upgrade) attribute(ctx context.Context, before, after *version) {
 	all := map[fieldpath.Object]*attribution{}
-	_ = comparison.Pairs(before.Jobs, after.Jobs,
-		func(j *comparison.Job) fieldpath.Object { return j.ID },
-		func(was, new *comparison.Job) error {
-			if was != nil && new != nil && ((was.Rejected != nil) != (new.Rejected != nil) ||
-				len(differingFields(was.Objects, new.Objects)) > 0) {
-				all[new.ID] = &attribution{was: was, new: new,
-					causes: map[comparison.Key]map[string]causedField{}}
-			}
-			return nil
-		})
+	for was, new := range comparison.Pairs(before.Jobs, after.Jobs,
+		func(j *comparison.Job) fieldpath.Object { return j.ID }) {
+		if was != nil && new != nil && ((was.Rejected != nil) != (new.Rejected != nil) ||
+			len(differingFields(was.Objects, new.Objects)) > 0) {
+			all[new.ID] = &attribution{was: was, new: new,
+				causes: map[comparison.Key]map[string]causedField{}}
+		}
+	}
 	var last *step
 	for i, s := range u.steps {
 		if i == len(u.steps)-1 {
@@ -307,23 +305,22 @@ func ownersFromCauses(fields map[string]causedField) *diff.Owners {
 // differingFields returns the fields that differ, by object and name.
 func differingFields(old, new []comparison.Object) map[comparison.Key]map[string]fieldpath.Path {
 	out := map[comparison.Key]map[string]fieldpath.Path{}
-	_ = comparison.Pairs(old, new, func(o *comparison.Object) comparison.Key { return o.Key },
-		func(before, after *comparison.Object) error {
-			if before == nil || after == nil {
-				out[cmp.Or(before, after).Key] = map[string]fieldpath.Path{"": nil}
-				return nil
-			}
-			// the comparison reports an error
-			changes, _ := diff.Compare(before.Object, after.Object, diff.Options{})
-			paths := map[string]fieldpath.Path{}
-			for _, c := range changes {
-				paths[c.Path.String()] = c.Path
-			}
-			if len(paths) > 0 {
-				out[after.Key] = paths
-			}
-			return nil
-		})
+	for before, after := range comparison.Pairs(old, new,
+		func(o *comparison.Object) comparison.Key { return o.Key }) {
+		if before == nil || after == nil {
+			out[cmp.Or(before, after).Key] = map[string]fieldpath.Path{"": nil}
+			continue
+		}
+		// the comparison reports an error
+		changes, _ := diff.Compare(before.Object, after.Object, diff.Options{})
+		paths := map[string]fieldpath.Path{}
+		for _, c := range changes {
+			paths[c.Path.String()] = c.Path
+		}
+		if len(paths) > 0 {
+			out[after.Key] = paths
+		}
+	}
 	return out
 }
 

@@ -16,35 +16,39 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// sides are two objects of one type as decoded JSON, with their schema. A missing object is nil.
-type sides struct {
-	typ      *schema.Type
-	old, new any
+// Pair holds two objects of one type. The zero value has neither.
+type Pair struct {
+	// Old and New are the objects as encoding/json decodes them from the output of package manifest,
+	// masked if Options.Mask is set. Differing values still differ. A missing object is nil.
+	Old, New any
+
+	typ *schema.Type
 }
 
-// newSides reads two objects.
-func newSides(old, new any, opts Options) (sides, error) {
-	var s sides
+// Read reads two objects, and does not change them. Both are values of one API type, or pointers to
+// them. Examples are a JobSet, a Job, a Pod, a Service, a volume claim and a ConfigMap. An
+// unstructured object is also valid; each of its lists is one value. Either object may be nil. Read
+// returns an error for two different types, and for an object without an encoding.
+func Read(old, new any, opts Options) (p Pair, err error) {
 	oldType, newType := typeOf(old), typeOf(new)
 	if oldType != nil && newType != nil && oldType != newType {
-		return s, fmt.Errorf("diff: a %s cannot be compared with a %s", oldType, newType)
+		return p, fmt.Errorf("diff: a %s cannot be compared with a %s", oldType, newType)
 	}
-	s.typ = schemaOf(oldType)
+	p.typ = schemaOf(oldType)
 	if oldType == nil {
-		s.typ = schemaOf(newType)
+		p.typ = schemaOf(newType)
 	}
-	var err error
-	if s.old, err = decode(old, oldType); err != nil {
-		return s, fmt.Errorf("diff: the old object: %w", err)
+	if p.Old, err = decode(old, oldType); err != nil {
+		return Pair{}, fmt.Errorf("diff: the old object: %w", err)
 	}
-	if s.new, err = decode(new, newType); err != nil {
-		return s, fmt.Errorf("diff: the new object: %w", err)
+	if p.New, err = decode(new, newType); err != nil {
+		return Pair{}, fmt.Errorf("diff: the new object: %w", err)
 	}
 	if opts.Mask {
-		s.old, s.new = masking{isSecret(s.old) || isSecret(s.new), opts.Before, opts.After}.value(
-			s.typ, nil, s.old, s.new)
+		m := masking{isSecret(p.Old) || isSecret(p.New), opts.Before, opts.After}
+		p.Old, p.New = m.value(p.typ, nil, p.Old, p.New)
 	}
-	return s, nil
+	return p, nil
 }
 
 // typeOf returns the type of an object, or nil for a missing one.
