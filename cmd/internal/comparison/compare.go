@@ -15,8 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -35,7 +33,6 @@ type Comparison struct {
 	Notes []string
 
 	old, new *Version   // without their TrainJobs
-	noun     string     // the compared kind: TrainJob, or JobSet if there are JobSets only
 	jobs     []*JobDiff // of each part in the order of the new version, then the removed ones
 	same     int
 	groups   []*changeGroup
@@ -79,9 +76,6 @@ func (c *Comparison) Add(old, new *Version, effect func(old, new *Job) UpdateEff
 	askEffects(jobs, new.Observed, effect)
 	differs := map[fieldpath.Object]bool{}
 	for _, j := range jobs {
-		if c.noun == "" || j.Kind == trainer.TrainJobKind {
-			c.noun = j.Kind
-		}
 		if j.State == stateChanged && len(j.Objects) == 0 && len(j.Existing) == 0 {
 			c.same++
 			continue
@@ -93,8 +87,7 @@ func (c *Comparison) Add(old, new *Version, effect func(old, new *Job) UpdateEff
 	}
 	c.conflicts.add(old.Conflicts, new.Conflicts, differs)
 	c.findings.add(old.Findings, new.Findings, differs)
-	isError := func(f finding.Finding) bool { return f.Severity >= finding.Error }
-	c.oldErrors = append(c.oldErrors, without(old.Findings.Where(isError), new.Findings)...)
+	c.oldErrors = append(c.oldErrors, without(old.Findings, new.Findings)...)
 	return nil
 }
 
@@ -142,10 +135,10 @@ func (o *openFindings) add(before, after finding.List, differs map[fieldpath.Obj
 	}
 }
 
-// without returns the errors that another list lacks, apart from their places.
-func without(errs, others finding.List) finding.List {
-	return errs.Where(func(f finding.Finding) bool {
-		return !slices.ContainsFunc(others, func(o finding.Finding) bool {
+// without returns the errors of a list that another one lacks, apart from their places.
+func without(found, others finding.List) finding.List {
+	return found.Where(func(f finding.Finding) bool {
+		return f.Severity >= finding.Error && !slices.ContainsFunc(others, func(o finding.Finding) bool {
 			return o.Code == f.Code && o.Message == f.Message && o.Path.String() == f.Path.String()
 		})
 	})

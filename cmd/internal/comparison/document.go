@@ -15,7 +15,7 @@ import (
 // document is the report for people. Text, Markdown and HTML write the same parts.
 type document struct {
 	headline string
-	effects  []*effectRow
+	effects  part
 	notes    []string
 	causes   part
 	// others are what managers disagree on, other findings, and remedies. Standard error has them
@@ -93,7 +93,12 @@ func (c *Comparison) document() document {
 	if lines := c.errorLines(); len(lines) > 0 {
 		groups = append([]*changeGroup{{lines: lines}}, groups...)
 	}
-	return document{c.headline(s), c.effects(), c.Notes, c.causes(s), []part{
+	effects := part{head: "Effects on existing TrainJobs", noun: "effect"}
+	for _, r := range c.effects() {
+		effects.items = append(effects.items,
+			item{spans: append([]span{{strong, string(r.update)}, words(" ")}, r.spans()...)})
+	}
+	return document{c.headline(s), effects, c.Notes, c.causes(s), []part{
 		c.conflicts.part("Who disagrees", "conflict", c.ShowValues),
 		c.findings.part("Findings", "finding", c.ShowValues), c.remedies()}, groups}
 }
@@ -161,7 +166,7 @@ func (c *Comparison) causes(s summary) part {
 		case len(by.Files) > 1:
 			made.spans = append(made.spans, words(fmt.Sprintf(" in %d files", len(by.Files))))
 		}
-		made.spans = append(made.spans, words(": "+report.Count(len(by.TrainJobs), c.noun)))
+		made.spans = append(made.spans, words(": "+report.Count(len(by.TrainJobs), "TrainJob")))
 		if by.Before != "" {
 			made.details = append(made.details, item{spans: []span{
 				words("before the upgrade: " + by.Before + "; see " + by.Link)}})

@@ -32,8 +32,7 @@ const (
 	Updated Update = "updated"
 )
 
-// UpdateEffect is the update of one TrainJob, or of a JobSet of the input. The zero value says
-// nothing.
+// UpdateEffect is the update of one TrainJob. The zero value says nothing.
 type UpdateEffect struct {
 	Update Update `json:"update,omitempty" doc:"What an update does to a TrainJob that exists."`
 	// Frozen are the fields that the cluster does not let change.
@@ -105,45 +104,44 @@ func (j *JobDiff) take(e UpdateEffect) {
 	if e.Reached == nil {
 		return
 	}
+	var kept []*bool
 	comes := false
 	for _, o := range j.Objects {
-		comes = o.keep(e.Reached) || comes
+		ofObject, some := o.kept(e.Reached)
+		kept, comes = append(kept, ofObject...), comes || some
 	}
-	if comes {
-		return
-	}
-	if e.Fields == nil && (e.Update == Updated || e.Update == Delayed) {
+	if !comes && e.Fields == nil && (e.Update == Updated || e.Update == Delayed) {
 		j.Update = Kept
 	}
-	if j.Update == Kept { // the effect says it of all changes
-		for _, o := range j.Objects {
-			o.Kept = false
-			for i := range o.Changes {
-				o.Changes[i].Kept = false
-			}
+	if comes || j.Update != Kept { // else the effect says it of all changes
+		for _, mark := range kept {
+			*mark = true
 		}
 	}
 }
 
-// keep marks the changes that the new version makes of an object and the update does not: the
-// object that the update leads to is among the reached ones. It reports whether any change comes.
-func (o *ObjectDiff) keep(reached map[Key]any) (comes bool) {
+// kept returns the marks of the changes that the new version makes of an object and the update does
+// not: the object that the update leads to is among the reached ones. It reports whether any change
+// comes.
+func (o *ObjectDiff) kept(reached map[Key]any) (marks []*bool, comes bool) {
 	is, exists := reached[o.key]
 	if o.State != stateChanged {
-		o.Kept = exists == (o.State == stateRemoved)
-		return !o.Kept
+		if exists == (o.State == stateRemoved) {
+			return []*bool{&o.Kept}, false
+		}
+		return nil, true
 	}
 	come, err := diff.Compare(o.old, is, diff.Options{})
 	if !exists || err != nil {
-		return true
+		return nil, true
 	}
 	paths := diff.IndexPaths(come, func(c diff.Change) fieldpath.Path { return c.Path })
-	for i, c := range o.Changes {
-		_, isReached := paths.Find(c.Path)
-		o.Changes[i].Kept = !isReached
-		comes = comes || isReached
+	for i := range o.Changes {
+		if _, isReached := paths.Find(o.Changes[i].Path); !isReached {
+			marks = append(marks, &o.Changes[i].Kept)
+		}
 	}
-	return comes
+	return marks, len(marks) < len(o.Changes)
 }
 
 // keepsAny reports whether the update leaves a part of the changes undone.
@@ -197,7 +195,7 @@ func (c *Comparison) effects() []*effectRow {
 	}
 	for _, j := range c.jobs {
 		if j.Update != "" {
-			add(j.Update, j.how(c.noun), j, j.Frozen)
+			add(j.Update, j.how(), j, j.Frozen)
 		}
 		if j.Update != Kept && j.keepsAny() {
 			add(Kept, "in part, by the runtime with which the job began", j, nil)
@@ -211,9 +209,9 @@ func (c *Comparison) effects() []*effectRow {
 	return rows
 }
 
-// how says how and when an update comes. The noun is the compared kind.
-func (j *JobDiff) how(noun string) string {
-	again, observed := "you delete the "+noun+" and create it again", j.Fields != nil
+// how says how and when an update comes.
+func (j *JobDiff) how() string {
+	again, observed := "you delete the TrainJob and create it again", j.Fields != nil
 	switch {
 	case j.Update == Replaced && j.Stuck:
 		return "stuck until " + again

@@ -20,30 +20,12 @@ const longestSide = 80
 func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 	var b htmlWriter
 	d := c.document()
-	if len(d.effects) > 0 {
-		b.Table("Effects on existing TrainJobs")
-		for _, r := range d.effects {
-			b.Open("tr")
-			b.Add("th", string(r.update), page.Attr{Name: "scope", Value: "row"})
-			b.Open("td")
-			b.spans(r.spans())
-			b.Close()
-			b.Close()
-		}
-		b.Close()
-		b.Close()
-	}
+	b.part(d.effects)
 	for _, note := range d.notes {
 		b.Add("p", note)
 	}
 	for _, p := range append([]part{d.causes}, d.others...) {
-		if len(p.items) > 0 {
-			b.Add("h2", p.head)
-			if p.lead != "" {
-				b.Add("p", p.lead)
-			}
-			b.items(p.items)
-		}
+		b.part(p)
 	}
 	for i, g := range d.groups {
 		if i == 0 {
@@ -68,6 +50,17 @@ func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 type htmlWriter struct {
 	page.Body
 	layers page.Layers
+}
+
+func (b *htmlWriter) part(p part) {
+	if len(p.items) == 0 {
+		return
+	}
+	b.Add("h2", p.head)
+	if p.lead != "" {
+		b.Add("p", p.lead)
+	}
+	b.items(p.items)
 }
 
 // items appends a list. The filter of layers hides an item whose details name other layers.

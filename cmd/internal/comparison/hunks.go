@@ -63,8 +63,9 @@ func (c *Comparison) lines(j *JobDiff) ([]hunkLine, error) {
 	last := ""
 	for _, r := range j.Rejected {
 		add('!', r.String())
-		if note := r.causes[0].String(); note != last {
-			last, lines[len(lines)-1].note = note, note
+		if by := r.causes; len(by) > 0 && by[0].String() != last {
+			last = by[0].String()
+			lines[len(lines)-1].note = last
 		}
 	}
 	shown := map[string]bool{}
@@ -138,12 +139,12 @@ func (c *Comparison) hunks(o *ObjectDiff) ([]hunkLine, error) {
 		}
 		return out, nil
 	}
-	numbers, moved := map[string]int{}, o.moved() // of different lines
+	numbers, isMoved := map[string]int{}, o.moves() // of different lines
 	numbered := func(version string, lines []diff.Line) []byte {
 		var b []byte
 		for _, l := range lines {
 			key := l.Path.String() + "\x00" + l.Text
-			if moved.holds(l.Path) {
+			if isMoved(l.Path) {
 				key = version + key // its other place has no line in common
 			}
 			if _, known := numbers[key]; !known {
@@ -181,28 +182,23 @@ func (c *Comparison) hunks(o *ObjectDiff) ([]hunkLine, error) {
 	return out, nil
 }
 
-// movedItems are the paths of the items that have another place in their list.
-type movedItems map[string]bool
-
-// moved returns the items that moved, which are the same in all reports.
-func (o *ObjectDiff) moved() movedItems {
-	items := movedItems{}
+// moves returns a function that reports whether a path is that of an item with another place in its
+// list, or within one. The items are those of all reports.
+func (o *ObjectDiff) moves() func(fieldpath.Path) bool {
+	items := map[string]bool{}
 	for _, c := range o.Changes {
 		if c.Kind == diff.Moved {
 			items[c.Path.String()] = true
 		}
 	}
-	return items
-}
-
-// holds reports whether a path is that of a moved item, or within one.
-func (m movedItems) holds(path fieldpath.Path) bool {
-	for n := 0; len(m) > 0 && n <= len(path); n++ {
-		if m[fieldpath.Path(path[:n]).String()] {
-			return true
+	return func(path fieldpath.Path) bool {
+		for n := 1; len(items) > 0 && n <= len(path); n++ {
+			if items[fieldpath.Path(path[:n]).String()] {
+				return true
+			}
 		}
+		return false
 	}
-	return false
 }
 
 // hunkPath returns the path in the head of a hunk: the parent of the first differing line.

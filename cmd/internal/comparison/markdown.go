@@ -28,25 +28,16 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	d := c.document()
 	m := comment{hasRest: rest != nil}
 	fmt.Fprintf(&m.shown, "### trainweld: %s\n", d.headline)
-	for i, r := range d.effects {
-		if i == 0 {
-			m.shown.WriteString("\n| | |\n| --- | --- |\n")
-		}
-		// a bar ends a cell, even in code
-		cell := strings.ReplaceAll(markdown(r.spans()), `\|`, "|")
-		fmt.Fprintf(&m.shown, "| **%s** | %s |\n", r.update, strings.ReplaceAll(cell, "|", `\|`))
-	}
+	most := mostMarkdown / 3
+	m.add(d.effects.block(), most)
 	for i, note := range d.notes {
 		if i == 0 {
 			m.shown.WriteByte('\n')
 		}
 		fmt.Fprintf(&m.shown, "> %s\n", html.EscapeString(note))
 	}
-	most := mostMarkdown / 3
 	for _, p := range append([]part{d.causes}, d.others...) {
-		if len(p.items) > 0 {
-			m.add(p.block(), most)
-		}
+		m.add(p.block(), most)
 		most = mostMarkdown / 8
 	}
 	for i, g := range d.groups {
@@ -65,7 +56,7 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 		}
 	}
 	if m.rest.Len() > 0 || m.jobs > 0 || m.isFull {
-		fmt.Fprintf(&m.shown, "\n%s\n", m.lastLine(c.noun, restName))
+		fmt.Fprintf(&m.shown, "\n%s\n", m.lastLine(restName))
 	}
 	if _, err := io.WriteString(w, m.shown.String()); err != nil || m.rest.Len() == 0 {
 		return err
@@ -93,6 +84,9 @@ type block struct {
 // add adds a block in at most most bytes, and the whole of a cut one to the rest. It reports
 // whether the comment has a part of it, and whether it has all.
 func (m *comment) add(b block, most int) (shown, whole bool) {
+	if len(b.pieces) == 0 {
+		return true, true
+	}
 	const more = 60 // the line that counts the missing pieces
 	room, n := most-len(b.head)-len(b.foot)-more, 0
 	if shown = room >= 0; shown {
@@ -158,14 +152,10 @@ func (g *changeGroup) block() block {
 }
 
 // lastLine counts the missing TrainJobs, and names the file of the rest.
-func (m *comment) lastLine(noun, file string) string {
+func (m *comment) lastLine(file string) string {
 	what := "A comment holds 60,000 characters"
-	switch {
-	case m.jobs == 1:
-		what = "**1 more " + noun + " differs**, not shown here: a comment holds 60,000 characters"
-	case m.jobs > 1:
-		what = fmt.Sprintf("**%d more %ss differ**, not shown here: a comment holds 60,000 "+
-			"characters", m.jobs, noun)
+	if m.jobs > 0 {
+		what += ", which lacks **" + report.Count(m.jobs, "more TrainJob") + "**"
 	}
 	if !m.hasRest {
 		return what + ". `trainweld diff` shows all, and `--rest FILE` writes the rest to a file."

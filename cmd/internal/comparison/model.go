@@ -12,7 +12,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render/runtimepatch"
 )
 
 // The types of this file are the report and its JSON at once. The JSON lists every differing
@@ -68,7 +67,7 @@ type (
 		Message string       `json:"message"`
 		place
 
-		causes []setter // at least one
+		causes []setter
 		remedy string
 	}
 	setter struct {
@@ -178,19 +177,15 @@ func (o *openFindings) json() []jsonFound {
 }
 
 // rejections returns errors with their causes: by has one for each error, or the errors have their
-// own. An error without a claim is about a JobSet of the input.
+// own.
 func rejections(errs finding.List, by []merge.Claim) (out []rejection) {
 	for i, f := range errs {
-		r := rejection{f.Code, f.Path.String(), f.Message, place(f.Position), nil, f.Remedy.Text}
-		switch {
-		case by != nil:
-			r.causes = setters(by[i : i+1])
-		case len(f.Claims) > 0:
-			r.causes = setters(f.Claims)
-		default:
-			r.causes = []setter{{Layer: runtimepatch.JobSetLayer}}
+		causes := f.Claims
+		if by != nil {
+			causes = by[i : i+1]
 		}
-		out = append(out, r)
+		out = append(out, rejection{f.Code, f.Path.String(), f.Message, place(f.Position),
+			setters(causes), f.Remedy.Text})
 	}
 	return out
 }

@@ -131,17 +131,15 @@ func (c *Comparison) headline(s summary) string {
 	if s.Unrendered == 1 {
 		render = "does not render"
 	}
-	var text string
+	text := "nothing differs in " + report.Count(c.same, "TrainJob")
 	switch {
 	case differing > 0:
-		text = fmt.Sprintf("%d of %s %s: %s", differing, report.Count(total, c.noun), differ,
+		text = fmt.Sprintf("%d of %s %s: %s", differing, report.Count(total, "TrainJob"), differ,
 			strings.Join(parts, ", "))
 	case total == 0:
 		return "nothing is read: no TrainJob to compare"
-	case s.Unrendered > 0 && c.same == 0:
-		return fmt.Sprintf("%s %s", report.Count(s.Unrendered, c.noun), render)
-	default:
-		text = fmt.Sprintf("nothing differs in %s", report.Count(c.same, c.noun))
+	case c.same == 0:
+		return report.Count(s.Unrendered, "TrainJob") + " " + render
 	}
 	if s.Unrendered > 0 {
 		text += fmt.Sprintf("; %d %s", s.Unrendered, render)
@@ -151,6 +149,6 @@ func (c *Comparison) headline(s summary) string {
 
 // Compared says what was compared, if nothing differs.
 func (c *Comparison) Compared() string {
-	return fmt.Sprintf("compared %s of %s and %s: nothing differs", report.Count(c.same, c.noun),
+	return fmt.Sprintf("compared %s of %s and %s: nothing differs", report.Count(c.same, "TrainJob"),
 		c.old.Name, c.new.Name)
 }

@@ -20,12 +20,13 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, paint.Paint(host.Bold, d.headline))
-	for _, r := range d.effects {
-		fmt.Fprintf(out, "  %-8s  %s\n", r.update, report.Printable(plainText(r.spans())))
+	for _, of := range d.effects.items {
+		fmt.Fprintf(out, "  %-8s %s\n", of.spans[0].text,
+			report.Printable(plainText(of.spans[1:])))
 	}
 	caused := len(c.jobs) > 1 || c.new.Reasons != nil && len(c.jobs) > 0
 	if caused {
-		if len(d.effects) > 0 && len(d.causes.items) > 0 {
+		if len(d.effects.items) > 0 && len(d.causes.items) > 0 {
 			fmt.Fprintf(out, "\n%s\n", paint.Paint(host.Bold, strings.ToLower(d.causes.head)))
 		}
 		writeItems(out, "  ", d.causes.items)

@@ -32,7 +32,7 @@ func TestSummaryOfManyCausesFits(t *testing.T) {
 			s.Causes = append(s.Causes, by)
 		}
 		var m comment
-		m.add((&Comparison{noun: "TrainJob"}).causes(s).block(), mostMarkdown/3)
+		m.add((&Comparison{}).causes(s).block(), mostMarkdown/3)
 		if m.shown.Len() > mostMarkdown/3+200 {
 			t.Errorf("the summary of %d causes has %d bytes", causes, m.shown.Len())
 		}

@@ -1,8 +1,6 @@
 package comparison
 
 import (
-	"reflect"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
 
@@ -39,11 +37,11 @@ type Reason struct {
 	Before string `json:"before,omitempty" doc:"What to do before the upgrade."`
 }
 
-// Job is a TrainJob, or a JobSet of the input, with its rendered objects.
+// Job is a TrainJob with its rendered objects.
 type Job struct {
 	ID      fieldpath.Object
-	Build   string           // the directory whose build holds it, or ""
-	Runtime fieldpath.Object // the TrainJob's runtime; zero for a JobSet
+	Build   string // the directory whose build holds it, or ""
+	Runtime fieldpath.Object
 	Objects []Object
 	// Rejected are the errors with which this version rejects the TrainJob, and RejectedBy has the
 	// cause of each.
@@ -51,31 +49,22 @@ type Job struct {
 	RejectedBy []merge.Claim
 	// Queue is Kueue's queue; it may be empty.
 	Queue string
-	// Input and Source are the input of the object. For a JobSet of the input, Source has no
-	// TrainJob.
+	// Input and Source are the input of the object. A broken TrainJob has no Source.TrainJob.
 	Input  *workspace.Input
 	Source workspace.Job
 }
 
-// rewrites reports whether the TrainJob or the JobSet itself differs from its old state, with the
-// patches of its policy.
+// rewrites reports whether the TrainJob itself differs from its old state, with the patches of its
+// policy.
 func (j *Job) rewrites(old *Job) bool {
 	a, b := old.Source, j.Source
-	switch {
-	case a.Document == nil || b.Document == nil:
-		return false
-	case a.TrainJob == nil || b.TrainJob == nil:
-		before, err := a.Document.Fields()
-		after, errNew := b.Document.Fields()
-		return err == nil && errNew == nil && !reflect.DeepEqual(before["spec"], after["spec"])
-	default:
-		return !equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
+	return a.TrainJob != nil && b.TrainJob != nil &&
+		(!equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
 			!equality.Semantic.DeepEqual(a.Layers(), b.Layers()) ||
-			!equality.Semantic.DeepEqual(old.Input.PatchesFor(a), j.Input.PatchesFor(b))
-	}
+			!equality.Semantic.DeepEqual(old.Input.PatchesFor(a), j.Input.PatchesFor(b)))
 }
 
-// IsSuspended reports whether the TrainJob is suspended. It returns false for a JobSet.
+// IsSuspended reports whether the TrainJob is suspended.
 func (j *Job) IsSuspended() bool {
 	return j.Source.TrainJob != nil && ptr.Deref(j.Source.Spec.Suspend, false)
 }

@@ -124,22 +124,17 @@ func (b *Body) Cell(tag, text string, attrs ...Attr) {
 	b.b = append(b.b, '\n')
 }
 
-// Table opens a table with a caption and the headers of its columns, if any. Close its body and the
-// table.
+// Table opens a table with a caption and the headers of its columns. Close its body and the table.
 func (b *Body) Table(caption string, headers ...string) {
 	b.Open("table", Class("list"))
-	if caption != "" {
-		b.Add("caption", caption)
+	b.Add("caption", caption)
+	b.Open("thead")
+	b.Open("tr")
+	for _, header := range headers {
+		b.Add("th", header, Attr{"scope", "col"})
 	}
-	if headers != nil {
-		b.Open("thead")
-		b.Open("tr")
-		for _, header := range headers {
-			b.Add("th", header, Attr{"scope", "col"})
-		}
-		b.Close()
-		b.Close()
-	}
+	b.Close()
+	b.Close()
 	b.Open("tbody")
 }
 

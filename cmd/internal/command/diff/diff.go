@@ -238,11 +238,9 @@ func (flags diffFlags) write(p *host.Program, c *comparison.Comparison) error {
 // errorsAndConflicts returns the errors of both versions, and the conflicts of the new one. The
 // commands render and check report all others.
 func errorsAndConflicts(old, new finding.List) finding.List {
-	found := old.Where(func(f finding.Finding) bool { return f.Severity >= finding.Error })
-	return codes.Distinct(append(found, new.Where(func(f finding.Finding) bool {
-		return f.Severity >= finding.Error || isConflict(f) || isForReview(f) ||
-			codes.AssumesRuntime(f)
-	})...))
+	return append(old.Where(isError), new.Where(func(f finding.Finding) bool {
+		return isError(f) || isConflict(f) || isForReview(f) || codes.AssumesRuntime(f)
+	})...)
 }
 
 // isConflict reports whether managers disagree.

@@ -29,6 +29,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 	jobs, updates, upgrade := 0, &updates{flags: flags, opts: opts,
 		admitter: admitter{opts: last, namespace: flags.Namespace}},
 		newUpgrade(flags, opts, old, new)
+	hasJobSets := false
 	forced := option.NewForced(flags.force) // one version may lack a manager
 	err := revision.Pairs(p, old.builds(), new.builds(),
 		func(oldPart, newPart workspace.Flags) error {
@@ -42,8 +43,8 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 				updates.dump = nil // nobody asked for the JobSets
 			}
 			after.Observed = updates.dump != nil
-			before.render(ctx, flags)
-			after.render(ctx, flags)
+			before.render(ctx)
+			after.render(ctx)
 			forced.Take(before.in)
 			forced.Take(after.in)
 			if upgrade == nil {
@@ -53,6 +54,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 				upgrade.attribute(ctx, before, after)
 			}
 			jobs += len(before.Jobs) + len(after.Jobs)
+			hasJobSets = hasJobSets || len(before.in.JobSets)+len(after.in.JobSets) > 0
 			before.addHidden(after)
 			after.addHidden(before)
 			for _, v := range []*version{before, after} {
@@ -81,10 +83,12 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 		return nil, nil, err
 	}
 	if jobs == 0 && findings.Err() == nil {
-		findings = append(
-			findings, flags.Flags.NoTrainJob("no TrainJob in both versions",
-				"name files with TrainJobs; -r is for runtimes only, and -R descends into "+
-					"directories"))
+		remedy := "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"
+		if hasJobSets {
+			remedy = "write the Jobs of both JobSets with render --to=jobs, and compare the files"
+		}
+		findings = append(findings,
+			flags.Flags.NoTrainJob("no TrainJob in both versions", remedy))
 	}
 	return all, codes.Distinct(findings), nil
 }

@@ -47,16 +47,13 @@ type updates struct {
 	rejections parallel.Once[*workspace.RuntimeSource, finding.List] // of the new runtimes
 }
 
-// updateEffect returns the update of a TrainJob or a JobSet of the new version. The findings have
+// updateEffect returns the update of a TrainJob of the new version. The findings have
 // the positions of that version.
 func (u *updates) updateEffect(v *version, old, new *comparison.Job) comparison.UpdateEffect {
 	if u.flags.recreate {
 		return comparison.UpdateEffect{Update: comparison.Replaced}
 	}
 	ctx := context.Background()
-	if new.Source.TrainJob == nil {
-		return u.jobSetEffect(ctx, old, new)
-	}
 	if v.release != nil { // nobody updates the TrainJob
 		return u.upgradeEffect(ctx, v, old, new)
 	}
@@ -173,7 +170,7 @@ func (u *updates) reached(v *version, old, new *comparison.Job) map[comparison.K
 	if made.JobSet == nil {
 		return nil
 	}
-	objects, _ := v.objectsOf(new.Source, made, u.flags.to)
+	objects, _ := v.objectsOf(new.Source, made)
 	if objects == nil {
 		return nil
 	}
@@ -260,31 +257,6 @@ func suspended(in admission.Input) admission.Input {
 		in.TrainJob["spec"] = spec
 	}
 	return in
-}
-
-// jobSetEffect returns the update of a JobSet of the input.
-func (u *updates) jobSetEffect(ctx context.Context, old,
-	new *comparison.Job) comparison.UpdateEffect {
-	before, errOld := old.Source.Document.Fields()
-	after, errNew := new.Source.Document.Fields()
-	if errOld != nil || errNew != nil {
-		return comparison.UpdateEffect{}
-	}
-	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
-	frozen := distinctPaths(found.Of(codes.Immutable))
-	rejected := found.Of(codes.Immutable, codes.MovedQueue)
-	update := comparison.Updated
-	switch {
-	case frozen != nil:
-		update = comparison.Replaced
-	case len(rejected) > 0:
-		update = comparison.Rejected
-	}
-	for i := range rejected {
-		rejected[i].Position = new.Source.Document.Position(rejected[i].Path)
-	}
-	return comparison.UpdateEffect{
-		Update: update, Frozen: frozen, Findings: new.Input.Rate(rejected)}
 }
 
 // distinctPaths returns the fields of findings, each once.

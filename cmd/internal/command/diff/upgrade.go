@@ -199,7 +199,7 @@ func (u *upgrade) render(ctx context.Context, s, last *step,
 			return all[render.ObjectOf(j.TrainJob)] == nil
 		})
 	}
-	s.version.render(ctx, u.flags)
+	s.version.render(ctx)
 }
 
 // attribution finds the causes of one TrainJob: of each error with which one version rejects it, or
@@ -347,45 +347,39 @@ func (u *upgrade) reasons(isUpgrade bool) map[merge.Owner]comparison.Reason {
 }
 
 // notes says what holds for all TrainJobs of an upgrade.
-func (u *upgrade) notes(before, after *version) []string {
+func (u *upgrade) notes(before, after *version) (notes []string) {
 	old, new := before.release, after.release
 	name := "Trainer " + new.Version
-	var notes []string
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if basis := release.Basis(*old, *new); basis != "" {
-		notes = append(notes, basis)
+		add("%s", basis)
 	}
 	for _, r := range []*release.Release{old, new} {
 		if why := r.Untested(); why != "" {
-			notes = append(notes, why)
+			add("%s", why)
 		}
 	}
 	switch stored := u.flags.to != "jobset"; {
 	case old.Kubernetes != new.Kubernetes && !stored &&
 		strings.Contains(u.flags.from+u.flags.until, "/"):
-		notes = append(notes, fmt.Sprintf("a JobSet does not show what Kubernetes drops of its Jobs "+
-			"and Pods: compare %s with %s by --to=pods", old.Kubernetes, new.Kubernetes))
+		add("a JobSet does not show what Kubernetes drops of its Jobs and Pods: compare %s with %s "+
+			"by --to=pods", old.Kubernetes, new.Kubernetes)
 	case old.Kubernetes == new.Kubernetes && stored:
-		notes = append(notes, "both releases render Jobs and Pods of Kubernetes "+new.Kubernetes)
+		add("both releases render Jobs and Pods of Kubernetes %s", new.Kubernetes)
 	}
 	if old.Index() > new.Index() {
-		notes = append(
-			notes, fmt.Sprintf("%s is earlier than Trainer %s: the upgrade undoes the causes", name,
-				old.Version))
+		add("%s is earlier than Trainer %s: the upgrade undoes the causes", name, old.Version)
 	}
 	if old.RuntimeRead == release.LiveRuntime && new.RuntimeRead == release.RuntimeSnapshot {
-		notes = append(
-			notes, name+" takes a snapshot of the runtime of each existing TrainJob after the "+
-				"upgrade")
+		add("%s takes a snapshot of the runtime of each existing TrainJob after the upgrade", name)
 	}
 	if which := undecodable(after); len(which) > 0 {
 		more := ""
 		if len(which) > 1 {
 			more = fmt.Sprintf(" and %d more", len(which)-1)
 		}
-		notes = append(
-			notes, fmt.Sprintf(
-				"%s reconciles no TrainJob while one is stored that it cannot decode: %s%s", name,
-				which[0], more))
+		add("%s reconciles no TrainJob while one is stored that it cannot decode: %s%s", name,
+			which[0], more)
 	}
 	return notes
 }

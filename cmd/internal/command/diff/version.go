@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -43,6 +42,7 @@ type version struct {
 	accepts map[fieldpath.Object]bool // TrainJobs that need no verdict
 
 	in          *workspace.Input
+	to          string             // what the objects of a TrainJob are, as in --to
 	opts        render.Options     // of the rendering
 	podOpts     render.PodsOptions // of its children
 	findings    finding.List
@@ -66,7 +66,7 @@ func (v *version) read(flags diffFlags, opts render.Options) {
 }
 
 // dump returns the objects of the version as those of a cluster, or nil if none has a status or a
-// uid. A JobSet that a TrainJob owns is no input of its own.
+// uid.
 func (v *version) dump() *live.Dump {
 	if v.root == "" {
 		return nil
@@ -80,10 +80,6 @@ func (v *version) dump() *live.Dump {
 		}) {
 		return nil
 	}
-	v.in.JobSets = slices.DeleteFunc(v.in.JobSets, func(js workspace.JobSet) bool {
-		return v.in.ByName[fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: js.Namespace,
-			Name: js.Name}] != nil
-	})
 	if slices.Contains(v.flags.Files, manifest.Stdin) {
 		return nil // it can be read once
 	}
@@ -93,7 +89,7 @@ func (v *version) dump() *live.Dump {
 // render renders the version, one broken TrainJob after the others: it hides none. A TrainJob has
 // the errors of its rendering, and those of reading that are about it. The other errors are kept in
 // otherErrors.
-func (v *version) render(ctx context.Context, flags diffFlags) {
+func (v *version) render(ctx context.Context) {
 	v.findings = v.in.Findings
 	if v.release != nil {
 		v.findings = v.unjudged()
@@ -127,7 +123,7 @@ func (v *version) render(ctx context.Context, flags diffFlags) {
 		if m.found.Err() != nil {
 			m.out = pipeline.Made{}
 		}
-		add(v.newJob(v.in.Jobs[i], m.out, m.found, flags.to))
+		add(v.newJob(v.in.Jobs[i], m.out, m.found))
 	})
 	for _, d := range v.in.Rejected {
 		if id := v.in.ID(d); id.Name != "" { // else it cannot be told from others
@@ -138,22 +134,6 @@ func (v *version) render(ctx context.Context, flags diffFlags) {
 		_, isTrainJob := isRejected[f.Object]
 		return !isTrainJob
 	})
-	for _, js := range v.in.JobSets {
-		if flags.to == "jobset" {
-			break
-		}
-		j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
-		objects, found := v.childrenOf(j, pipeline.Made{JobSet: js.JobSet}, flags.to)
-		found = v.labeled(found)
-		v.findings = append(v.findings, found...)
-		v.otherErrors = append(v.otherErrors, found.Where(isError)...)
-		v.Jobs = append(v.Jobs, comparison.Job{
-			ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace,
-				Name: js.Name},
-			Build: v.in.Build(), Objects: objects, Queue: js.Labels[render.QueueLabel],
-			Input: v.in, Source: workspace.Job{Document: js.Document},
-		})
-	}
 	v.Jobs = append(v.Jobs, rejected...)
 }
 
@@ -225,14 +205,14 @@ func (v *version) setOptions(flags diffFlags, opts render.Options) {
 	if flags.to != "jobset" {
 		v.flags.Spelled, opts.As = true, render.Applied
 	}
-	v.opts = opts
+	v.opts, v.to = opts, flags.to
 }
 
 // newJob returns a TrainJob with the objects that the flags ask for, and what rendering it reports.
 // A release makes no object of a TrainJob that it leaves to another controller. The objects are nil
 // if it is not rendered.
-func (v *version) newJob(j workspace.Job, out pipeline.Made, found finding.List,
-	to string) (comparison.Job, finding.List) {
+func (v *version) newJob(j workspace.Job, out pipeline.Made,
+	found finding.List) (comparison.Job, finding.List) {
 	job := comparison.Job{
 		ID: render.ObjectOf(j.TrainJob), Build: v.in.Build(), Runtime: render.RuntimeOf(j.TrainJob),
 		Queue: j.Labels[render.QueueLabel], Input: v.in, Source: j,
@@ -242,20 +222,19 @@ func (v *version) newJob(j workspace.Job, out pipeline.Made, found finding.List,
 	case v.release != nil && v.release.ManagedBy && found.Of(codes.ManagedByOther) != nil:
 		job.Objects = []comparison.Object{}
 	default:
-		objects, more := v.objectsOf(j, out, to)
+		objects, more := v.objectsOf(j, out)
 		job.Objects, found = append([]comparison.Object{}, objects...), append(found, more...)
 	}
 	return job, found
 }
 
-// objectsOf returns the objects of a TrainJob or of a JobSet that the flags ask for, and what
-// creating them reports.
-func (v *version) objectsOf(j workspace.Job, out pipeline.Made,
-	to string) ([]comparison.Object, finding.List) {
-	if to == "jobset" {
+// objectsOf returns the objects of a TrainJob that the flags ask for, and what creating them reports.
+func (v *version) objectsOf(j workspace.Job,
+	out pipeline.Made) ([]comparison.Object, finding.List) {
+	if v.to == "jobset" {
 		return v.jobSetOf(j, out), nil
 	}
-	return v.childrenOf(j, out, to)
+	return v.childrenOf(j, out)
 }
 
 // labeled returns findings that name the build, and the revision in file names.
@@ -317,18 +296,12 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) merg
 }
 
 // childrenOf returns the Jobs or the Pods of the JobSet.
-func (v *version) childrenOf(j workspace.Job, out pipeline.Made,
-	to string) ([]comparison.Object, finding.List) {
+func (v *version) childrenOf(j workspace.Job,
+	out pipeline.Made) ([]comparison.Object, finding.List) {
 	opts := v.podOpts
 	opts.Release = cmp.Or(opts.Release, j.Release())
-	f := pipeline.Children(out.History, out.JobSet, out.Companions, option.Render{To: to}, opts)
-	if out.History == nil {
-		for i := range f.Findings {
-			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
-		}
-	} else {
-		f.Findings = v.in.Locate(j, f.Findings)
-	}
+	f := pipeline.Children(out.History, out.JobSet, out.Companions, option.Render{To: v.to}, opts)
+	f.Findings = v.in.Locate(j, f.Findings)
 	if f.Objects == nil {
 		return nil, f.Findings
 	}
