@@ -28,8 +28,6 @@ type merger struct {
 
 	path    fieldpath.Path // of the current value
 	claimed int            // the number of claims, recorded or not
-	index   map[string]int // empty: the memory for the index of a list
-	names   []string       // of the items of the lists around the current value
 
 	notes []Note
 	noted map[*node]bool // the lists whose duplicates are recorded

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -143,21 +142,14 @@ func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at *node,
 
 // fields merges the fields of a struct, or the entries of a map, one by one.
 func (m *objects) fields(t *schema.Type, into, patch map[string]any, at *node) error {
-	first := len(m.names)
-	for name := range patch {
-		m.names = append(m.names, name)
-	}
-	last := len(m.names)
-	slices.Sort(m.names[first:])
-	for i := first; i < last; i++ {
-		name := m.names[i]
+	for name, from := range byName(patch).all {
 		f, of, err := fieldOf(t, name)
 		if err != nil {
 			return inside(fieldpath.Field(name), err)
 		}
 		child := m.log.child(at, f, name)
 		old, had := into[name]
-		if m.removes && patch[name] == nil {
+		if m.removes && from == nil {
 			m.remove(of, old, had, child)
 			delete(into, name)
 			continue
@@ -165,13 +157,12 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at *node) e
 		if m.removes && !had {
 			m.revokeEarlier(child) // another manager may have removed it
 		}
-		value, err := m.value(of, old, had, patch[name], child, f == nil)
+		value, err := m.value(of, old, had, from, child, f == nil)
 		if err != nil {
 			return inside(t.Step(name), err)
 		}
 		into[name] = value
 	}
-	m.names = m.names[:first]
 	return nil
 }
 

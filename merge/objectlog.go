@@ -22,8 +22,6 @@ type objects struct {
 	removes         bool // whether a null removes its key
 	follows         bool // whether new items follow those of the base
 	hasNulls        bool // whether a null came up that its type refuses
-	// the field names of the objects that are being merged, outer objects first
-	names []string
 }
 
 // copy returns a deep copy of a value and checks the value against its type.

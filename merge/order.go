@@ -18,30 +18,24 @@ type indexedList struct {
 	hasDuplicates bool
 }
 
-// indexed returns a list with the keys of its items, and room for those of more. The keys are in
-// m.names. An item without one is an error.
+// indexed returns a list with the keys of its items, to which a patch adds some more. An item
+// without a key is an error.
 func (m *merger) indexed(t *schema.Type, list []any, more int) (l indexedList, err error) {
-	first, last := len(m.names), len(m.names)+len(list)
-	m.names = slices.Grow(m.names, len(list)+more)[:last+more]
-	l.items, l.names = list, m.names[first:last:last+more]
+	l.items, l.names = list, make([]string, 0, len(list)+more)
 	if len(list)+more > smallList {
-		if l.index, m.index = m.index, nil; l.index == nil { // a list around this one has it
-			l.index = make(map[string]int, len(list)+more)
-		}
+		l.index = make(map[string]int, len(list)+more)
 	}
 	for i, item := range list {
 		name, ok := itemName(t, item)
 		if !ok {
 			return l, m.errNoKey(i, t.Key)
 		}
-		l.names[i] = name
-		if l.index == nil {
-			l.hasDuplicates = l.hasDuplicates || slices.Contains(l.names[:i], name)
-		} else if _, known := l.index[name]; known {
+		if l.find(name) >= 0 {
 			l.hasDuplicates = true
-		} else {
+		} else if l.index != nil {
 			l.index[name] = i
 		}
+		l.names = append(l.names, name)
 	}
 	return l, nil
 }

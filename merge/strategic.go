@@ -230,7 +230,6 @@ func (m *merger) listMap(at *node, old, items []any) ([]any, error) {
 	if err := m.distinct(t, names); err != nil {
 		return nil, err
 	}
-	first := len(m.names)
 	list, err := m.indexed(t, old, len(items))
 	if err != nil {
 		return nil, err
@@ -247,12 +246,7 @@ func (m *merger) listMap(at *node, old, items []any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := list.arranged(targets, len(old), m.follows)
-	if m.names = m.names[:first]; list.index != nil {
-		clear(list.index)
-		m.index = list.index
-	}
-	return made, nil
+	return list.arranged(targets, len(old), m.follows), nil
 }
 
 // mergeTwice merges as mergeItems does, if the patch names an item twice: the first one stays as it
