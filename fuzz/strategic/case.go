@@ -42,11 +42,11 @@ func NewCase(from rand.Source) *Case {
 		case 0, 1, 2, 3:
 			m.Patches = append(m.Patches, g.make(m.Type))
 		case 4:
-			m.Patches = append(m.Patches, g.object(m.Type, false, false))
+			m.Patches = append(m.Patches, g.object(m.Type, oddities{}))
 		case 5, 6, 7:
-			m.Patches = append(m.Patches, g.object(m.Type, true, false))
+			m.Patches = append(m.Patches, g.object(m.Type, oddities{directives: true}))
 		default:
-			m.Patches = append(m.Patches, g.object(m.Type, true, true))
+			m.Patches = append(m.Patches, g.object(m.Type, oddities{directives: true, wild: true}))
 		}
 	}
 	return m

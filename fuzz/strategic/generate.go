@@ -329,13 +329,16 @@ func (g *generator) make(t reflect.Type) any {
 	return made.Interface()
 }
 
-// object returns a random patch as an object: a value of the type with few fields. It has nulls and
-// directives if directives is set, and invalid values if wild is set.
-func (g *generator) object(t reflect.Type, directives, wild bool) object {
+// oddities are what a patch may have besides fields: nulls and directives, and invalid values if it
+// is wild.
+type oddities struct{ directives, wild bool }
+
+// object returns a random patch as an object: a value of the type with few fields.
+func (g *generator) object(t reflect.Type, with oddities) object {
 	o := JSON(g.make(t)).(object)
 	g.thin(o)
-	if directives || wild {
-		g.twist(t, "", o, directives, wild)
+	if with != (oddities{}) {
+		g.twist(t, "", o, with)
 	}
 	return o
 }

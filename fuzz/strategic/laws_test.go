@@ -26,11 +26,11 @@ func newManagers(from rand.Source) *Case {
 		case 0, 1, 2:
 			m.Patches = append(m.Patches, g.make(m.Type))
 		case 3, 4, 5:
-			m.Patches = append(m.Patches, g.object(m.Type, false, false))
+			m.Patches = append(m.Patches, g.object(m.Type, oddities{}))
 		case 6, 7, 8:
-			m.Patches = append(m.Patches, g.object(m.Type, true, false))
+			m.Patches = append(m.Patches, g.object(m.Type, oddities{directives: true}))
 		default:
-			m.Patches = append(m.Patches, g.object(m.Type, true, true))
+			m.Patches = append(m.Patches, g.object(m.Type, oddities{directives: true, wild: true}))
 		}
 	}
 	return m
@@ -106,7 +106,7 @@ func overlapIsOrder(m *Case) string {
 func TestIdenticalPatches(t *testing.T) {
 	ForCases(t, 3_000, func(from rand.Source) *Case {
 		m, g := newBase(from)
-		patch := any(g.object(m.Type, true, g.chance(0.5)))
+		patch := any(g.object(m.Type, oddities{directives: true, wild: g.chance(0.5)}))
 		if g.chance(0.2) {
 			patch = g.make(m.Type)
 		}

@@ -21,7 +21,7 @@ func sortedNames(o object) []string {
 
 // twist puts nulls and directives into a value of a patch, of type t. If the value is an item of a
 // list, key is the list's merge key.
-func (g *generator) twist(t reflect.Type, key string, v any, directives, wild bool) {
+func (g *generator) twist(t reflect.Type, key string, v any, with oddities) {
 	t = indirect(t)
 	switch v := v.(type) {
 	case object:
@@ -37,28 +37,28 @@ func (g *generator) twist(t reflect.Type, key string, v any, directives, wild bo
 				inner = t.Elem()
 			}
 			if list, ok := v[name].([]any); ok {
-				v[name] = g.twistList(inner, innerKey, list, directives, wild)
+				v[name] = g.twistList(inner, innerKey, list, with)
 			} else {
-				g.twist(inner, "", v[name], directives, wild)
+				g.twist(inner, "", v[name], with)
 			}
 			switch {
-			case name == key && !(wild && g.chance(0.02)):
-			case directives && g.chance(0.04):
+			case name == key && !(with.wild && g.chance(0.02)):
+			case with.directives && g.chance(0.04):
 				v[name] = nil
-			case wild && g.chance(0.02):
+			case with.wild && g.chance(0.02):
 				v[name] = g.wrong()
-			case wild && name == key:
+			case with.wild && name == key:
 				delete(v, name)
 			}
 		}
-		if wild && g.chance(0.02) {
+		if with.wild && g.chance(0.02) {
 			v["unknownField"] = g.wrong()
 		}
-		if directives && g.chance(0.06) {
-			g.direct(t, v, key, wild)
+		if with.directives && g.chance(0.06) {
+			g.direct(t, v, key, with.wild)
 		}
 	case []any:
-		g.twistList(t, "", v, directives, wild)
+		g.twistList(t, "", v, with)
 	}
 }
 
@@ -69,21 +69,21 @@ func (g *generator) wrong() any {
 		object{"$patch": "delete"})
 }
 
-func (g *generator) twistList(t reflect.Type, key string, list []any, directives, wild bool) []any {
+func (g *generator) twistList(t reflect.Type, key string, list []any, with oddities) []any {
 	t = indirect(t)
 	inner := reflect.TypeFor[any]()
 	if t.Kind() == reflect.Slice {
 		inner = t.Elem()
 	}
 	for i := range list {
-		g.twist(inner, key, list[i], directives, wild)
-		if wild && g.chance(0.01) {
+		g.twist(inner, key, list[i], with)
+		if with.wild && g.chance(0.01) {
 			list[i] = g.wrong()
 		}
 	}
 	e := indirect(inner)
-	if !directives || key == "" && !wild || e.Kind() != reflect.Struct || textsFor(e) != nil ||
-		!g.chance(0.12) {
+	if !with.directives || key == "" && !with.wild || e.Kind() != reflect.Struct ||
+		textsFor(e) != nil || !g.chance(0.12) {
 		return list
 	}
 	if key == "" {
@@ -96,9 +96,9 @@ func (g *generator) twistList(t reflect.Type, key string, list []any, directives
 		if g.chance(0.3) {
 			special[key] = g.keyOf(e, key)
 		}
-	case wild && g.chance(0.3):
+	case with.wild && g.chance(0.3):
 		special["$patch"] = pick[any](g, "merge", "x", int64(1), nil, object{})
-	case wild && g.chance(0.3):
+	case with.wild && g.chance(0.3):
 		delete(special, key)
 	}
 	return slices.Insert(list, g.rng.IntN(len(list)+1), any(special))

@@ -48,7 +48,7 @@ func TestJobSetUpdates(t *testing.T) {
 			verdicts.counts["not created"]++
 			continue
 		}
-		rejected = reapply(t, server, applier, stored, old, changed)
+		rejected = reapply(t, server, states{stored, old, changed}, applier)
 		var errs finding.List
 		for _, f := range admission.UpdateJobSet(t.Context(), nil, old, changed, serverNamespace) {
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" ||
@@ -190,11 +190,15 @@ func endsInItem(path fieldpath.Path) bool {
 	return isItem
 }
 
+// states are those of a JobSet: as stored, as its manager applied it before, and as it applies it
+// now.
+type states struct{ stored, old, changed upstream.Object }
+
 // reapply applies a changed JobSet over the one that its manager applied before, and returns why it
 // is rejected.
-func reapply(t *testing.T, o *oracle.Oracle, applier *serverside.Server, stored, old,
-	changed upstream.Object) []string {
+func reapply(t *testing.T, o *oracle.Oracle, of states, applier *serverside.Server) []string {
 	t.Helper()
+	stored, old, changed := of.stored, of.old, of.changed
 	schema := o.Schema("JobSet")
 	decoded, rejected, err := o.Decode(changed, serverNamespace)
 	if err != nil {

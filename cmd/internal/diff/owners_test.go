@@ -101,31 +101,40 @@ func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[merge
 	changes.Attribute(old.owners, new.owners)
 	for _, c := range changes {
 		if c.Kind != diff.Added {
-			holdCause(t, dir, c, "before", c.Before, c.Old, causes)
+			held{dir, c, "before", c.Before, c.Old}.holdCause(t, causes)
 		}
 		if c.Kind != diff.Removed {
-			holdCause(t, dir, c, "after", c.After, c.New, causes)
+			held{dir, c, "after", c.After, c.New}.holdCause(t, causes)
 		}
 	}
 }
 
-func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []merge.Claim,
-	value any, causes map[merge.Owner]int) {
+// held is one side of a change in a folder: the value and its claims.
+type held struct {
+	dir    string
+	change diff.Change
+	when   string
+	claims []merge.Claim
+	value  any
+}
+
+func (h held) holdCause(t *testing.T, causes map[merge.Owner]int) {
 	t.Helper()
+	c, claims := h.change, h.claims
 	if len(claims) == 0 {
-		t.Errorf("%s: %s %s: nobody is named for what was %s", dir, c.Kind, c.Path, when)
+		t.Errorf("%s: %s %s: nobody is named for what was %s", h.dir, c.Kind, c.Path, h.when)
 		return
 	}
 	for _, claim := range claims {
 		causes[claim.Owner]++
 	}
 	_, presence := claims[0].Value.(merge.Presence)
-	if structure := strings.HasPrefix(encoded(value), "{"); c.Kind == diff.Moved || presence ||
+	if structure := strings.HasPrefix(encoded(h.value), "{"); c.Kind == diff.Moved || presence ||
 		structure || len(claims) > 1 {
 		return
 	}
-	if got := generic(encoded(claims[0].Value)); !reflect.DeepEqual(got, generic(encoded(value))) {
-		t.Errorf("%s: %s %s: the value %s is %v, and the claim of %s says %v", dir, c.Kind, c.Path,
-			when, value, claims[0].Owner, got)
+	if got := generic(encoded(claims[0].Value)); !reflect.DeepEqual(got, generic(encoded(h.value))) {
+		t.Errorf("%s: %s %s: the value %s is %v, and the claim of %s says %v", h.dir, c.Kind,
+			c.Path, h.when, h.value, claims[0].Owner, got)
 	}
 }

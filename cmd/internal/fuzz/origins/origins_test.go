@@ -159,7 +159,7 @@ func TestOrigins(t *testing.T) {
 			for _, l := range leaves(o, nil) {
 				c := l.node.Claims[len(l.node.Claims)-1]
 				name := trace.Operations[c.Operation].Name
-				outcome := perturb(t, given, top, before[at], at, l)
+				outcome := perturb(t, given, top, object{before[at], at}, l)
 				switch {
 				case outcome != "same":
 				case isConstant(name, l.path):
@@ -261,8 +261,14 @@ func seeds() uint64 {
 	return 12
 }
 
+// object is an object of a build, with its place in the output.
+type object struct {
+	fields any
+	place  int
+}
+
 // perturb changes the text at the place of a value, and tells what the build makes of it.
-func perturb(t *testing.T, s origins.Source, top string, before any, i int, l leaf) string {
+func perturb(t *testing.T, s origins.Source, top string, of object, l leaf) string {
 	at := l.node.Claims[len(l.node.Claims)-1].At
 	name := path.Join(top, at.File)
 	data, err := s.Read(name)
@@ -287,7 +293,8 @@ func perturb(t *testing.T, s origins.Source, top string, before any, i int, l le
 			l.path = nil
 		}
 	}
-	if i < len(after) && reflect.DeepEqual(valueAt(before, l.path), valueAt(after[i], l.path)) {
+	if of.place < len(after) &&
+		reflect.DeepEqual(valueAt(of.fields, l.path), valueAt(after[of.place], l.path)) {
 		return "same"
 	}
 	return "changed"
@@ -339,7 +346,7 @@ func TestOrigins_Trees(t *testing.T) {
 				if random.IntN(values) >= mostChanged {
 					continue
 				}
-				outcome := perturb(t, s, top, before[i], i, l)
+				outcome := perturb(t, s, top, object{before[i], i}, l)
 				name := trace.Operations[c.Operation].Name
 				if outcome == "same" && isConstant(name, l.path) {
 					outcome = "constant"
