@@ -76,8 +76,8 @@ type Field struct {
 // New returns the Object of an API object. The argument history yields the object's fields with
 // their claims. It is merge.History.All for a JobSet, and render.ChildOwners.Job and Pod for its
 // children. The argument t is the merge schema of the object's metadata and spec. For Jobs and
-// Pods, it is JobType and PodType. New keeps the claims, and does not change the object. It returns
-// an error if the object has no encoding.
+// Pods, it is JobType and PodType. New keeps the claims. It returns an error if the object has no
+// encoding.
 func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []merge.Claim],
 	opts Options) (*Object, error) {
 	o := &Object{root: &Field{}, typ: t}

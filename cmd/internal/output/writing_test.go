@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/cmd/internal/host"
+	"github.com/trainweld/trainweld/cmd/internal/wholefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/manifest"
 )
@@ -85,6 +86,33 @@ func TestFraming(t *testing.T) {
 			if diff := cmp.Diff(want.String(), got.String()); diff != "" {
 				t.Errorf("%d objects as %s (-want +got):\n%s", n, format, diff)
 			}
+		}
+	}
+}
+
+// TestDir_Write writes files in any order, and names those that it changed and removed, sorted.
+func TestDir_Write(t *testing.T) {
+	dir := Dir{Path: filepath.Join(t.TempDir(), "out"), Prune: true, Step: func(string, int, int) {}}
+	file := func(name, text string) wholefile.File {
+		return wholefile.File{Name: name, Text: []byte(text)}
+	}
+	for _, tc := range []struct {
+		files          []wholefile.File
+		wrote, removed []string
+	}{
+		{[]wholefile.File{file("c", "1"), file("a", "1"), file("d", "1"), file("b", "1")},
+			[]string{"a", "b", "c", "d"}, nil},
+		{[]wholefile.File{file("c", "2"), file("a", "2"), file("d", "1"), file("b", "1")},
+			[]string{"a", "c"}, nil},
+		{[]wholefile.File{file("b", "1")}, nil, []string{"a", "c", "d"}},
+	} {
+		made, err := dir.Write(tc.files, func() error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Outcome{Wrote: append([]string{OwnFilesName}, tc.wrote...), Removed: tc.removed}
+		if diff := cmp.Diff(want, made); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
 }
