@@ -51,6 +51,14 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	return t, nil
 }
 
+// TypeOf compiles the merge schema of any API type from its struct tags. It serves comparisons and
+// merges of whole objects, such as Jobs and Pods. None of its fields is patchable. A pointer stands
+// for its target. The Type of a nil type is nil. Every call compiles again: keep the result.
+func TypeOf(t reflect.Type) *Type {
+	compiled, _ := Compile(t, nil, Rules{}) // only rules can fail
+	return compiled
+}
+
 // misnamed returns an error for the first wrong rule. Its type is not within the compiled type, or
 // lacks a field of the rule.
 func (c *compiler) misnamed() error {

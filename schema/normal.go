@@ -24,33 +24,21 @@ func (f *StructField) Put(object map[string]any, value any) {
 
 // omits reports whether the encoding of the Go type omits the field with a value.
 func (f *StructField) omits(value any) bool {
-	s := &f.Template
-	if s.OmitZero && (value == nil || f.IsEmpty(value)) {
+	switch s := &f.Template; {
+	case s.OmitZero && (value == nil || f.IsEmpty(value)):
 		return true
-	}
-	if !s.OmitEmpty {
+	case !s.OmitEmpty || s.kind == reflect.Struct:
 		return false
-	}
-	switch s.kind {
-	case reflect.Struct:
-		return false
-	case reflect.Pointer, reflect.Interface:
+	case s.kind == reflect.Pointer || s.kind == reflect.Interface:
 		return value == nil
-	case reflect.Slice, reflect.Map, reflect.Array, reflect.String:
-		switch v := value.(type) {
-		case nil:
-			return true
-		case string:
-			return v == ""
-		case []any:
-			return len(v) == 0
-		case map[string]any:
-			return len(v) == 0
-		}
-		return false
-	default:
-		return f.IsEmpty(value)
 	}
+	switch v := value.(type) {
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return value == nil || value == "" || f.IsEmpty(value)
 }
 
 // Empty returns the JSON of the field's zero value. The caller may change it.

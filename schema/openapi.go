@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -34,8 +33,7 @@ import (
 // ParseOpenAPI ignores a definition's schema of apiVersion, kind and metadata, because every object
 // shares them. Aliases may expand a document to 3 MiB.
 //
-// The types of fields have no slots in a Go type. They merge objects: see ForObject in package
-// merge.
+// The types of fields have no slots in a Go type. They merge objects: see merge.Apply.
 func ParseOpenAPI(data []byte, of ...runtimeschema.GroupVersionKind) (*Type, error) {
 	read, err := documentOf(data)
 	if err != nil {
@@ -263,7 +261,7 @@ func (c *openAPI) ownFields() map[string]*Type {
 func (c *openAPI) object(s map[string]any, free bool, own map[string]*Type) *Type {
 	t := &Type{Kind: Struct}
 	properties := subschemas(s, "properties")
-	compiled := make([]StructField, 0, len(properties)+3)
+	var compiled []StructField
 	required, _ := s["required"].([]any)
 	add := func(name string, of *Type, def any) {
 		isRequired := c.document != nil && slices.Contains(required, any(name))
@@ -396,12 +394,3 @@ func stringsOf(list any) []string {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// TypeOf compiles the merge schema of any API type from its struct tags, by the rules of
-// JobSetTemplate. It serves comparisons and merges of whole objects, such as Jobs and Pods. None of
-// its fields is patchable. A pointer stands for its target. A type may contain itself, as does then
-// its Type. The Type of a nil type is nil. Every call compiles again: keep the result.
-func TypeOf(t reflect.Type) *Type {
-	compiled, _ := Compile(t, nil, Rules{}) // only rules can fail
-	return compiled
-}

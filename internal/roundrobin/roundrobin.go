@@ -5,16 +5,14 @@
 // ratios.
 //
 //	sides := []*roundrobin.Side{{Name: "DeepCopy", Run: deepCopy}, {Name: "Apply", Run: apply}}
-//	roundrobin.Compare(b, "a Pod", sides)
+//	roundrobin.Take(b, sides)
 //
 // Its first file to read is roundrobin.go.
 package roundrobin
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -41,11 +39,6 @@ func quartile(turns []float64) float64 {
 	return sorted[len(sorted)/4]
 }
 
-// Allocations returns the number of allocations per run.
-func (s *Side) Allocations() int {
-	return int(testing.AllocsPerRun(5, func() { _ = s.Run() }))
-}
-
 // Take gives every side forty turns of some milliseconds in each round of the benchmark, in
 // alternation.
 func Take(b *testing.B, sides []*Side) {
@@ -65,22 +58,6 @@ func Take(b *testing.B, sides []*Side) {
 		}
 	}
 	b.ReportMetric(0, "ns/op") // hides the time of a round of all sides
-}
-
-// Compare takes the turns and reports every side as a multiple of the first one. It logs a table
-// with the allocations. It fails the benchmark on an error of a side.
-func Compare(b *testing.B, title string, sides []*Side) {
-	b.Helper()
-	Take(b, sides)
-	floor := sides[0]
-	var table strings.Builder
-	fmt.Fprintf(&table, "\n%-32s %12s %10s %10s\n", title, "ns", floor.Name+"=1", "allocs")
-	for _, s := range sides {
-		fmt.Fprintf(&table, "  %-30s %12.0f %10.2f %10d\n", s.Name, s.Quick(),
-			s.Quick()/floor.Quick(), s.Allocations())
-		b.ReportMetric(s.Quick()/floor.Quick(), s.Name+"/"+floor.Name)
-	}
-	b.Log(strings.TrimSuffix(table.String(), "\n")) // a benchmark shows ten lines
 }
 
 // Whole runs every side once in each of n turns, for sides that take seconds or all cores. It
