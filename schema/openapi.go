@@ -348,7 +348,7 @@ func asSchema(v any) map[string]any {
 // objectMeta returns the type of metadata, which an API server defines itself.
 var objectMeta = sync.OnceValue(func() *Type {
 	var s any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(metaSchema, &s); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(metaSchema), &s); err != nil {
 		panic(err)
 	}
 	c := newOpenAPI()
@@ -357,7 +357,7 @@ var objectMeta = sync.OnceValue(func() *Type {
 })
 
 //go:embed objectmeta.json
-var metaSchema []byte
+var metaSchema string
 
 // The extensions that decide how values merge.
 const (

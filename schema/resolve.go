@@ -43,17 +43,13 @@ func (t *Type) Resolve(p fieldpath.Path) (fieldpath.Path, error) {
 		}
 	}
 	if lacking != nil && path == nil {
-		problem += "; its fields are " + lacking.fieldNames()
+		var names []string
+		for _, f := range lacking.Fields {
+			names = append(names, f.Name)
+		}
+		problem += "; its fields are " + strings.Join(names, ", ")
 	}
 	return nil, &PathError{path, problem}
-}
-
-func (t *Type) fieldNames() string {
-	names := make([]string, len(t.Fields))
-	for i, f := range t.Fields {
-		names[i] = f.Name
-	}
-	return strings.Join(names, ", ")
 }
 
 // resolve returns what p means behind a path at, and the first problem. With a problem, the path is
@@ -123,6 +119,8 @@ func (t *Type) meant(step fieldpath.Step) (meant fieldpath.Step, problem string)
 			return t.Step(name), ""
 		}
 		return step, ""
+	case t.Elem != nil && step == fieldpath.Any():
+		return step, ""
 	case t.Kind == Struct:
 		return t.meantField(step)
 	case t.Kind == Map:
@@ -132,7 +130,7 @@ func (t *Type) meant(step fieldpath.Step) (meant fieldpath.Step, problem string)
 	case t.Kind == Set:
 		return t.meantElement(step)
 	case t.Kind == Atomic:
-		if _, isIndex := step.Index(); isIndex || step == fieldpath.Any() {
+		if _, isIndex := step.Index(); isIndex {
 			return step, ""
 		}
 		return fieldpath.Any(), "is a list without keys"
@@ -148,8 +146,6 @@ func (t *Type) meantField(step fieldpath.Step) (meant fieldpath.Step, problem st
 		return fieldpath.Field(name), ""
 	case t.Elem != nil && isName:
 		return t.Step(name), ""
-	case t.Elem != nil && step == fieldpath.Any():
-		return step, ""
 	case !isName:
 		return fieldpath.Step{}, "is neither a list nor a map"
 	}
@@ -161,9 +157,6 @@ func (t *Type) meantField(step fieldpath.Step) (meant fieldpath.Step, problem st
 
 // meantKey is meant for a map.
 func (t *Type) meantKey(step fieldpath.Step) (meant fieldpath.Step, problem string) {
-	if step == fieldpath.Any() {
-		return step, ""
-	}
 	if name, isName := step.Name(); isName {
 		return t.Step(name), ""
 	}
@@ -181,8 +174,6 @@ func (t *Type) meantElement(step fieldpath.Step) (meant fieldpath.Step, problem 
 	_, isIndex := step.Index()
 	value, isElement := step.ElementValue()
 	switch {
-	case step == fieldpath.Any():
-		return step, ""
 	case isIndex:
 		return fieldpath.Any(), asElement
 	case isElement && !isText(t.Elem):
@@ -209,8 +200,6 @@ func (t *Type) meantItem(step fieldpath.Step) (meant fieldpath.Step, problem str
 	isStar := func(key fieldpath.ItemKey) bool { return key.Value == anyName }
 	name, isName := step.Name()
 	switch {
-	case step == fieldpath.Any():
-		return step, ""
 	case isName && t.Key != "":
 		return fieldpath.Item(t.Key, name), ""
 	case slices.ContainsFunc(keys, isStar):
