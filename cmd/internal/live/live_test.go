@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/cmd/internal/live"
@@ -101,6 +102,18 @@ func TestPlain(t *testing.T) {
 	}
 	if again := live.Plain(plain); !reflect.DeepEqual(again, plain) {
 		t.Errorf("Plain of its result = %+v", again)
+	}
+	js := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1"},
+		Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{
+			{Name: "node", Template: batchv1.JobTemplateSpec{Spec: job.Spec}}}},
+		Status: jobset.JobSetStatus{Restarts: 1}}
+	written := js.DeepCopy()
+	if plain = live.Plain(js); !reflect.DeepEqual(js, written) {
+		t.Error("Plain changes a JobSet")
+	}
+	if again := live.Plain(plain); !reflect.DeepEqual(again, plain) ||
+		reflect.DeepEqual(plain, metav1.Object(js)) {
+		t.Errorf("Plain of a JobSet = %+v, and of its result %+v", plain, again)
 	}
 }
 
