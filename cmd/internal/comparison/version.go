@@ -3,6 +3,7 @@ package comparison
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
@@ -42,6 +43,7 @@ type Job struct {
 	ID      fieldpath.Object
 	Build   string // the directory whose build holds it, or ""
 	Runtime fieldpath.Object
+	JobSet  *jobset.JobSet // of the cluster, whatever the objects are
 	Objects []Object
 	// Rejected are the errors with which this version rejects the TrainJob, and RejectedBy has the
 	// cause of each.

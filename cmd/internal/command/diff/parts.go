@@ -26,10 +26,10 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old,
 	ctx := context.Background()
 	last := opts // as in the cluster
 	last.OnConflict = render.Last
-	jobs, updates, upgrade := 0, &updates{flags: flags, opts: opts,
-		admitter: admitter{opts: last, namespace: flags.Namespace}},
-		newUpgrade(flags, opts, old, new)
-	hasJobSets := false
+	updates := &updates{flags: flags,
+		admitter: admitter{opts: last, namespace: flags.Namespace}}
+	upgrade := newUpgrade(flags, opts, old, new)
+	jobs, hasJobSets := 0, false
 	forced := option.NewForced(flags.force) // one version may lack a manager
 	err := revision.Pairs(p, old.builds(), new.builds(),
 		func(oldPart, newPart workspace.Flags) error {

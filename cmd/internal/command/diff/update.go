@@ -37,7 +37,6 @@ import (
 // updates asks admission for the effects of TrainJobs.
 type updates struct {
 	flags diffFlags
-	opts  render.Options
 	dump  *live.Dump // of the cluster that has the old version, or nil
 
 	lock  sync.Mutex   // guards found
@@ -124,13 +123,9 @@ func (u *updates) upgradeEffect(ctx context.Context, v *version, old,
 			Reason: name + " neither updates nor deletes it",
 		}}}
 	}
-	opts := render.Options{OnConflict: render.Last, ForceManagers: u.opts.ForceManagers,
-		FeatureGates: u.opts.FeatureGates}
-	_, before := pipeline.TrainJob(old.Input, old.Source, opts)
-	_, after := pipeline.TrainJob(new.Input, new.Source, opts)
-	was, errOld := admission.Encode(before.JobSet)
-	is, errNew := admission.Encode(after.JobSet)
-	if before.JobSet == nil || after.JobSet == nil || errOld != nil || errNew != nil {
+	was, errOld := admission.Encode(old.JobSet)
+	is, errNew := admission.Encode(new.JobSet)
+	if old.JobSet == nil || new.JobSet == nil || errOld != nil || errNew != nil {
 		return comparison.UpdateEffect{}
 	}
 	if spec, ok := was["spec"].(map[string]any); ok {

@@ -215,7 +215,7 @@ func (v *version) newJob(j workspace.Job, out pipeline.Made,
 	found finding.List) (comparison.Job, finding.List) {
 	job := comparison.Job{
 		ID: render.ObjectOf(j.TrainJob), Build: v.in.Build(), Runtime: render.RuntimeOf(j.TrainJob),
-		Queue: j.Labels[render.QueueLabel], Input: v.in, Source: j,
+		JobSet: out.JobSet, Queue: j.Labels[render.QueueLabel], Input: v.in, Source: j,
 	}
 	switch {
 	case out.JobSet == nil:
