@@ -109,7 +109,7 @@ func checkRequirements(r *corev1.ResourceRequirements, problem resourceName, at 
 		case !limited && !canOvercommit(name):
 			at.Field("limits").Key(string(name)).Missing(
 				"Limit must be set for non overcommitable resources",
-				fmt.Sprintf("set limits to %s: %s", name, request.String()))
+				fmt.Sprintf("set the limit of %s to the request", name))
 		case limited && !canOvercommit(name) && request.Cmp(limit) != 0:
 			item.Invalid(request.String(),
 				fmt.Sprintf("must be equal to %s limit of %s", name, limit.String()),
