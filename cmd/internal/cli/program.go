@@ -151,7 +151,7 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 	root.CompletionOptions.DisableNoDescFlag = true
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	amend(root)
+	amend(p, root)
 	named(p, root)
 	addHelpAll(root)
 	return root
@@ -159,7 +159,7 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 
 // amend adds an example to the commands that cobra generates, and makes them reject unknown
 // arguments.
-func amend(root *cobra.Command) {
+func amend(p *host.Program, root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "help":
@@ -176,12 +176,11 @@ func amend(root *cobra.Command) {
 					}
 					topic = topic.Commands()[i]
 				}
-				if topic != root {
-					if err := topic.Flags().Set(helpAll, "true"); err != nil {
-						return err
-					}
+				if topic == root {
+					return topic.Help()
 				}
-				return topic.Help()
+				writeManual(p, topic)
+				return nil
 			}
 		case "completion":
 			cmd.Example = "  source <(trainweld completion bash)"

@@ -76,9 +76,9 @@ func TestHelp_MostUsedFlags(t *testing.T) {
 		if status != exit.Done {
 			t.Fatalf("%s: status %d, %s", cmd.Name(), status, stderr)
 		}
-		if n := strings.Count(stdout, "\n"); n > fullScreens {
+		if n := strings.Count(stdout, "\n"); n > twoScreens {
 			t.Errorf("all of the help of %s has %d lines, want at most %d", cmd.Name(), n,
-				fullScreens)
+				twoScreens)
 		}
 		_, text, _ := strings.Cut(
 			strings.ReplaceAll(stdout, "\nMost used flags:\n", "\nFlags:\n"), "\nFlags:\n")

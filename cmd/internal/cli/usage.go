@@ -47,26 +47,42 @@ const (
 // firstScreen is the most lines of the help that a command shows without --help-all.
 const firstScreen = 24
 
-// fullScreens is the most lines of all of the help: two screens of 48 lines.
-const fullScreens = 96
+// twoScreens is the most lines of the help that --help-all shows.
+const twoScreens = 2 * firstScreen
 
 // pages matches the name of a page of the documentation, which an installed program lacks.
 var pages = regexp.MustCompile(`(^|[\s(])docs/([a-z0-9-]+\.md)`)
 
-// showHelp returns a function that writes the help of a command. It writes all of it if that fits
-// the first screen or the user asks for it. Else it writes the parts that most people need.
+// showHelp returns a function that writes the help of a command: the parts that most people need,
+// or, if the user asks for it, all flags. It writes the manual if that fits.
 func showHelp(p *host.Program) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
 		cmd.InitDefaultHelpFlag()
 		AddAddresses(cmd)
-		width := min(max(cmp.Or(p.Screen(p.Stdout).Room(), mostHelp), leastHelp), mostHelp)
-		text := fullHelp(cmd, width)
-		if asked := cmd.Flags().Lookup(helpAll); strings.Count(text, "\n") > firstScreen &&
-			(asked == nil || !asked.Changed) {
+		width := helpWidth(p)
+		text := manual(cmd, width)
+		lines, asked := strings.Count(text, "\n"), cmd.Flags().Lookup(helpAll)
+		switch {
+		case asked != nil && asked.Changed:
+			if lines > twoScreens {
+				text = longHelp(cmd, width)
+			}
+		case lines > firstScreen:
 			text = shortHelp(cmd, width)
 		}
 		fmt.Fprint(cmd.OutOrStdout(), text)
 	}
+}
+
+// writeManual writes the manual of a command.
+func writeManual(p *host.Program, cmd *cobra.Command) {
+	cmd.InitDefaultHelpFlag()
+	AddAddresses(cmd)
+	fmt.Fprint(cmd.OutOrStdout(), manual(cmd, helpWidth(p)))
+}
+
+func helpWidth(p *host.Program) int {
+	return min(max(cmp.Or(p.Screen(p.Stdout).Room(), mostHelp), leastHelp), mostHelp)
 }
 
 // AddAddresses replaces the names of pages by their addresses in the help of a command and of those
@@ -81,16 +97,10 @@ func AddAddresses(cmd *cobra.Command) {
 	}
 }
 
-// fullHelp has the description, the examples, the commands and the flags of a command.
-func fullHelp(cmd *cobra.Command, width int) string {
+// manual has the description, the examples, the commands and the flags of a command.
+func manual(cmd *cobra.Command, width int) string {
 	var b strings.Builder
-	for _, paragraph := range strings.Split(cmp.Or(cmd.Long, cmd.Short), "\n\n") {
-		if !strings.Contains("\n"+paragraph, "\n ") { // a table keeps its lines
-			paragraph = strings.ReplaceAll(paragraph, "\n", " ")
-		}
-		b.WriteString(wrapped(paragraph, width) + "\n\n")
-	}
-	b.WriteString("Usage:\n")
+	b.WriteString(description(cmd, width) + "Usage:\n")
 	if cmd.Runnable() {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
@@ -108,16 +118,80 @@ func fullHelp(cmd *cobra.Command, width int) string {
 	} else if others.HasAvailableFlags() {
 		b.WriteString("\nFlags:\n" + flagTable(others, width))
 	}
-	if global := ofProgram(cmd); global.HasFlags() {
-		var names []string
-		global.VisitAll(func(f *pflag.Flag) { names = append(names, strings.TrimSpace(flagName(f))) })
-		b.WriteString("\n" + wrapped("Flags of the program, see "+cmd.Root().Name()+" --"+helpAll+
-			": "+strings.Join(names, "; "), width) + "\n")
-	}
+	listProgramFlags(&b, cmd, width)
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n",
 			cmd.CommandPath())
 	}
+	return b.String()
+}
+
+// description returns the paragraphs of a command's description, each with an empty line after it.
+func description(cmd *cobra.Command, width int) string {
+	var b strings.Builder
+	for _, paragraph := range strings.Split(cmp.Or(cmd.Long, cmd.Short), "\n\n") {
+		if !strings.Contains("\n"+paragraph, "\n ") { // a table keeps its lines
+			paragraph = strings.ReplaceAll(paragraph, "\n", " ")
+		}
+		b.WriteString(wrapped(paragraph, width) + "\n\n")
+	}
+	return b.String()
+}
+
+// longHelp has all flags, a line for each, and as many examples as two screens hold.
+func longHelp(cmd *cobra.Command, width int) string {
+	var b strings.Builder
+	listCommands(&b, cmd)
+	if first, others := sorted(cmd); first.HasFlags() {
+		b.WriteString("\nMost used flags:\n" + flagLines(first))
+		b.WriteString("\nOther flags:\n" + flagLines(others))
+	} else {
+		b.WriteString("\nFlags:\n" + flagLines(others))
+	}
+	listProgramFlags(&b, cmd, width)
+	head := fmt.Sprintf("%s.\n\nUsage:\n  %s\n", cmd.Short, cmd.UseLine())
+	next := cmd.Root().DisplayName() + " help" +
+		strings.TrimPrefix(cmd.CommandPath(), cmd.Root().DisplayName()) + `" for the manual`
+	if isGroup(cmd) {
+		head = fmt.Sprintf("%sUsage:\n  %s [command]\n", description(cmd, width), cmd.CommandPath())
+		next = cmd.CommandPath() + ` [command] --help" for more information about a command`
+	}
+	fmt.Fprintf(&b, "\nUse \"%s.\n", next)
+	left := twoScreens - strings.Count(head+b.String(), "\n")
+	examples := ""
+	for _, example := range strings.Split(cmd.Example, "\n\n") {
+		next := cmp.Or(examples, "\nExamples:\n") + strings.Trim(example, "\n") + "\n"
+		if strings.Count(next, "\n") > left {
+			break
+		}
+		examples = next
+	}
+	return head + examples + b.String()
+}
+
+// listProgramFlags names the flags of the program that have an effect on a command.
+func listProgramFlags(b *strings.Builder, cmd *cobra.Command, width int) {
+	global := ofProgram(cmd)
+	if !global.HasFlags() {
+		return
+	}
+	var names []string
+	global.VisitAll(func(f *pflag.Flag) { names = append(names, strings.TrimSpace(flagName(f))) })
+	b.WriteString("\n" + wrapped("Flags of the program, see "+cmd.Root().Name()+" --"+helpAll+
+		": "+strings.Join(names, "; "), width) + "\n")
+}
+
+// flagLines has a line for each flag: what its explanation says before the first semicolon.
+func flagLines(flags *pflag.FlagSet) string {
+	var b strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		_, usage := pflag.UnquoteUsage(f)
+		usage, _, _ = strings.Cut(strings.TrimSuffix(usage, " (repeatable)"), "; ")
+		fmt.Fprintf(&b, "%-*s  %s\n", flagColumn-2, flagName(f), usage)
+	})
 	return b.String()
 }
 

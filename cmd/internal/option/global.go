@@ -39,10 +39,10 @@ func (g *Global) Add(root *cobra.Command) {
 		return OneOf("--color", text, colorWords()...)
 	}}
 	f.Var(&color, "color",
-		"color the text: auto, for a terminal unless NO_COLOR is set, always or never")
+		"color the text: auto, always or never; auto is for a terminal unless NO_COLOR is set")
 	commandline.Words(root, "color", colorWords()...)
 	f.BoolVar(&g.All, "all", false,
-		"show each finding: also notes, and all findings and TrainJobs with one cause")
+		"show each finding, also notes; and all findings and TrainJobs with one cause")
 	f.BoolVar(&g.ShowValues, "show-values", false, "show the values of environment variables")
 	gates := parsedFlag{kind: "string", parse: func(text string) (err error) {
 		if g.FeatureGates, err = render.ParseFeatureGates(text); err != nil {
@@ -51,7 +51,7 @@ func (g *Global) Add(root *cobra.Command) {
 		return nil
 	}}
 	f.Var(&gates, "feature-gates",
-		"feature gates of the Trainer's controller: TrainJobStatus=true, since 2.4 "+
+		"feature gates of the controller, such as TrainJobStatus=true; since 2.4 also "+
 			"DynamicResourceAllocation=true")
 	namespace := parsedFlag{kind: "string", parse: func(text string) error {
 		for _, in := range g.inputs {

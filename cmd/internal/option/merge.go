@@ -32,15 +32,14 @@ func conflictWords() []string { return []string{"fail", "last", "first", "base"}
 func (m *Merge) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.OnConflict, "on-conflict", "fail",
-		"fail, an error where managers disagree; or, with a warning, who wins: the last or first "+
-			"patch, or base")
+		"fail where managers disagree, or who wins: last, first or base; with a warning")
 	f.Var((*Repeated)(&m.ForceManagers), "force-manager",
 		"let a manager win every conflict; of several, the one that is named first (repeatable)")
 	f.Var((*Repeated)(&m.Protected), "protected",
-		"keep the base's value of a field, such as spec.template.spec.containers[*].image "+
+		"keep the base's value of this field; for example spec.template.spec.containers[*].image "+
 			"(repeatable)")
 	f.Var((*Repeated)(&m.Option), "option",
-		"merge unlike the cluster: "+strings.Join(mergeWords(), ", ")+" (repeatable)")
+		strings.Join(mergeWords(), ", ")+"; each merges unlike the cluster (repeatable)")
 	commandline.Words(cmd, "on-conflict", conflictWords()...)
 	commandline.Words(cmd, "option", mergeWords()...)
 }

@@ -68,7 +68,7 @@ const ShowsAll = "--all shows each"
 // AddRecreate adds the flag --recreate.
 func AddRecreate(f *pflag.FlagSet, recreate *bool) {
 	f.BoolVar(recreate, "recreate", false,
-		"expect that TrainJobs and JobSets are deleted and created again, not updated")
+		"expect that objects are deleted and created again, not updated")
 }
 
 // KnownFormat returns an error for an unknown report format.
@@ -177,8 +177,8 @@ func namesFile(name string) bool {
 func (p *Paths) Type() string { return (*Repeated)(p).Type() }
 
 // LaidOver is the help of --patch in commands that merge patches into TrainJobs.
-const LaidOver = "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own; " +
-	"a file has a RuntimePatch, a list of them, or a TrainJob (repeatable)"
+const LaidOver = "apply the patches of `[NAME=]FILE` to every TrainJob, after its own; a file has a " +
+	"RuntimePatch, a list of them, or a TrainJob (repeatable)"
 
 // AddInputs adds the flags that select the input. filename and patch are the help of -f and
 // --patch.
@@ -208,8 +208,8 @@ func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
 		return nil
 	}}
 	f.VarP(&selector, "selector", "l",
-		"only TrainJobs, and JobSets of the input, with these labels: app=x, 'tier in (a, b)' or "+
-			"'!team'; runtimes are always read")
+		"only TrainJobs and JobSets with labels: app=x, 'tier in (a, b)', '!team'; runtimes "+
+			"are always read")
 }
 
 // AddPolicy adds the flag --policy.
@@ -222,8 +222,8 @@ func AddPolicy(f *pflag.FlagSet, flags *workspace.Flags) {
 		return nil
 	}}
 	f.Var(&policy, "policy",
-		"read managers, patches and severities from this `FILE` (default the nearest "+
-			workspace.ConfigName+" of each file)")
+		"read managers, patches and severities from this `FILE`; by default from the nearest "+
+			workspace.ConfigName+" of each file")
 }
 
 // AddRecursive adds the flag for recursion.
@@ -240,8 +240,8 @@ func AddKustomize(f *pflag.FlagSet, dirs *[]string, usage string) {
 // AddBuilds adds the flag that builds kustomizations.
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
 	AddKustomize(f, &flags.Kustomize,
-		"build the kustomizations in or below a directory, each as an input of its own with the "+
-			"other files")
+		"build the kustomizations in or below a directory; each is an input of its own with "+
+			"the other files")
 }
 
 // Forced collects which managers of --force-manager the parts of a run know. Some parts may lack a
@@ -282,8 +282,8 @@ func (f *Forced) Err() error {
 func AddForceManager(p *host.Program, cmd *cobra.Command, managers *[]string,
 	flags *workspace.Flags) {
 	cmd.Flags().Var((*Repeated)(managers), "force-manager",
-		"let a manager win every conflict that it takes part in, with a warning for each; of "+
-			"several, the one that is named first (repeatable)")
+		"let a manager win each of its conflicts, with a warning; of several, the one that "+
+			"is named first (repeatable)")
 	commandline.Complete(cmd, "force-manager", CompleteManagers(p, flags))
 }
 

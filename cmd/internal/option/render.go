@@ -125,30 +125,31 @@ func (flags Render) Pods() render.PodsOptions {
 func (flags *Render) AddResult(p *host.Program, cmd *cobra.Command, kinds ...string) {
 	f := cmd.Flags()
 	AddWord(cmd, &flags.To, "to", kinds,
-		"the objects to render: jobset, with ConfigMaps, Secrets and PodGroups; jobs, with the "+
-			"Service and the volume claims; pods; or podsets, which Kueue counts")
+		"the objects to render: jobset, jobs, pods or podsets; jobset is with ConfigMaps, "+
+			"Secrets and PodGroups, jobs with the Service and the volume claims, and Kueue "+
+			"counts podsets")
 	AddAs(cmd, &flags.As)
 	AddOnConflict(cmd, &flags.OnConflict, "fail",
-		"fail, an error where managers disagree, or last, a warning, and the last patch wins as "+
-			"in the cluster")
+		"fail where managers disagree, or last: the last patch wins; with a warning, as in "+
+			"the cluster")
 	AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	f.StringVar(&flags.FluxTemplates, "flux-templates", "",
-		"the folder of Flux's scripts in the trainer module: "+
+		"the folder of Flux's scripts in the trainer module; "+
 			"pkg/runtime/framework/plugins/flux/templates")
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false,
 		"add the controllers' owner references, without uids of a cluster")
 	f.StringVar((*string)(&flags.Children.pods.JobSetUID), "jobset-uid", "",
-		"with --to=jobs or --to=pods: the uid of the JobSet, for the labels that carry it")
+		"with --to=jobs or pods: the JobSet's uid, for the labels that carry it")
 	flags.Children.Add(
-		f, "with --to=pods: only the Pods of this Job, or of this replicated job; INDEX is N, "+
-			"N..M, or all, also the Pods that a Job creates only as others finish")
+		f, "with --to=pods: the Pods of this Job or replicated job; INDEX is N, N..M, or all, "+
+			"also the Pods that a Job creates only as others finish")
 }
 
 // AddAs adds the flag --as.
 func AddAs(cmd *cobra.Command, as *string) {
 	AddWord(cmd, as, "as", []string{"applied", "stored"},
-		"applied: as the controllers send objects to the API server; stored: with the defaults "+
-			"of the API server and the webhooks")
+		"applied, or stored, with the defaults of the API server and the webhooks; applied "+
+			"is as the controllers send objects to the API server")
 }
 
 // The values of --for.

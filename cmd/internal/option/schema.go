@@ -24,7 +24,7 @@ func (flags *Schema) Add(cmd *cobra.Command) {
 	AddDefinitions(f, &flags.Definitions,
 		"read CustomResourceDefinitions from a file, directory or glob (repeatable)")
 	f.Var((*Paths)(&flags.Documents), "openapi",
-		"read an OpenAPI v3 document, as kubectl get --raw /openapi/v3/apis/apps/v1 prints it "+
+		"read an OpenAPI v3 document; kubectl get --raw /openapi/v3/apis/apps/v1 prints one "+
 			"(repeatable)")
 	f.StringVar(&flags.MergeType, "type", "",
 		"how patches merge: strategic, apply or merge (default by the kind)")

@@ -31,8 +31,7 @@ func CodeNames() []string {
 // AddSeverity adds the flag --severity.
 func AddSeverity(cmd *cobra.Command, words *[]string) {
 	cmd.Flags().Var((*Repeated)(words), "severity",
-		"CODE=LEVEL: report a code as an error, a warning or a note, or, with off, not at all "+
-			"(repeatable)")
+		"CODE=LEVEL: report a code as error, warning or note, or not at all: off (repeatable)")
 	commandline.Complete(cmd, "severity", completeSeverity)
 }
 

@@ -137,27 +137,27 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags,
-		"read TrainJobs and runtimes, or other objects with managed fields, from a file, "+
-			"directory, glob or - (repeatable)",
-		"apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
+		"read TrainJobs, runtimes or live objects from a file, directory, glob or -; live "+
+			"objects have managed fields (repeatable)",
+		"apply the patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.view.Format, "output", "o", "text",
 		"text, json, html (a page) or wide (a table)")
 	option.AddWord(cmd, &flags.To, "to", []string{"jobset", "jobs", "pods"},
 		"what to show: jobset, jobs or pods")
 	option.AddWord(cmd, &flags.For, "for", []string{option.ForReview, option.ForRuntime},
-		"review: what the controller applies; runtime: the runtime that extended patches make")
+		"review: what the controller applies, or runtime: of extended patches")
 	option.AddAs(cmd, &flags.As)
 	option.AddOnConflict(cmd, &flags.OnConflict, "last",
-		"last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
+		"last: the last patch wins, or fail where managers disagree")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	flags.Schema.Add(cmd)
 	flags.Children.Add(
-		f, "with --to=jobs or --to=pods: only this Job, or those of this replicated job; INDEX, "+
-			"of Pods, is N, N..M or all")
+		f, "with --to=jobs or pods: this Job, or a replicated job's; INDEX, of Pods, "+
+			"is N, N..M or all")
 	f.StringVar(&flags.live, "old", "",
-		"with -k: show the objects as they are in a cluster, and who wrote over Git: a dump of "+
-			"kubectl get -o yaml --show-managed-fields")
+		"with -k: show the objects of a dump of a cluster, and who wrote over Git; the dump "+
+			"is of kubectl get -o yaml --show-managed-fields")
 	f.BoolVar(&flags.view.ShowOrigin, "show-origin", false,
 		"show the file and line that each line comes from")
 	commandline.Words(cmd, "output", blameview.Formats()...)

@@ -119,24 +119,24 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 		option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	f.StringVar(&flags.old, "old", "",
-		"the state before, from a file, a directory or a dump of kubectl get -o yaml: judge the "+
-			"change from there")
+		"judge the change from the state of a file, a directory or a dump; the dump is of "+
+			"kubectl get -o yaml")
 	f.StringVar(&flags.git, "git", "",
 		"report only findings that this revision of git lacks; REV..REV and REV...REV compare "+
 			"revisions")
 	option.AddRecreate(f, &flags.recreate)
 	option.AddOnConflict(cmd, &flags.onConflict, "fail",
-		"fail, an error where managers disagree, or last, a warning, and the last patch wins as "+
-			"in the cluster")
+		"fail where managers disagree, or last: the last patch wins; with a warning, as in "+
+			"the cluster")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddVersion(cmd, &flags.until, "to-version",
 		"also warn of what a later release of the Trainer refuses")
 	option.AddDefinitions(f, &flags.definitions,
-		"also check objects of the CustomResourceDefinitions in a file, directory or glob "+
-			"(repeatable)")
+		"also check objects of the definitions in a file, directory or glob; a definition "+
+			"is a CustomResourceDefinition (repeatable)")
 	f.Var((*option.Paths)(&flags.flavors), "flavors",
-		"list the ResourceFlavors of Kueue in a file, directory or glob that each TrainJob can "+
-			"have (repeatable)")
+		"list the ResourceFlavors that each TrainJob can have; they are in a file, "+
+			"directory or glob (repeatable)")
 	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
 	f.BoolVar(&flags.strict, "strict", false,

@@ -129,16 +129,18 @@ render. The report then names the TrainJobs that do not render, and compares the
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.git, "git", "",
-		"compare the paths as they are in this revision of git with the working tree; REV..REV "+
-			"and REV...REV compare revisions")
+		"compare the paths in this revision of git with the working tree; REV..REV and "+
+			"REV...REV compare revisions")
 	f.StringVar(&flags.old, "old", "",
-		"OLD: the state before, from a file, a directory or a dump of kubectl get -o yaml")
+		"OLD: the state before, from a file, a directory or a dump; the dump is of kubectl "+
+			"get -o yaml")
 	f.StringVar(&flags.from, "from-version", "",
 		"compare the renderings of this release of the Trainer and of --to-version; 2.2/1.34 names "+
 			"the version of Kubernetes as well")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f",
-		"read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
+		"read a file, directory or glob of TrainJobs and runtimes; for both versions "+
+			"(repeatable)")
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtimes", "r",
 		"read only runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch",
@@ -154,7 +156,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 			"their Service and volume claims")
 	option.AddAs(cmd, &flags.as)
 	option.AddOnConflict(cmd, &flags.onConflict, "last",
-		"last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
+		"last: the last patch wins, or fail where managers disagree")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	f.StringVar(&flags.rest, "rest", "",
 		"with -o markdown: write the rest of a long comment to this `FILE`")

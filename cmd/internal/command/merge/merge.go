@@ -92,7 +92,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f := cmd.Flags()
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
 	option.AddKustomize(f, &flags.Kustomize,
-		"build the kustomizations in or below a directory: the base is their object KIND/NAME")
+		"build the kustomizations in or below a directory; the base is their object KIND/NAME")
 	f.Var((*option.Repeated)(&flags.Patches), "patch",
 		"apply the patch of `[NAME=]FILE` to the base in the order given (repeatable)")
 	flags.Schema.Add(cmd)

@@ -90,22 +90,22 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.BoolVar(&flags.Prune, "prune", false,
 		"with --output-dir: remove obsolete files, unless they have edits")
 	f.BoolVar(&flags.ExitCode, "exit-code", false,
-		"with --output-dir: list the files that are written, removed or untracked by git, and "+
-			"end with status 1 if there are any")
+		"with --output-dir: list the files that change, and end with status 1; they are "+
+			"written, removed or untracked by git")
 	flags.AddResult(p, cmd, "jobset", "jobs", "pods", option.PodSets)
 	option.AddWord(cmd, &flags.For, "for",
 		[]string{option.ForReview, option.ForApply, option.ForRuntime},
-		"review: what the controller applies; apply: the same to apply instead of the TrainJobs, "+
-			"with a warning for each loss; runtime: the TrainJobs, with the runtimes of their "+
-			"extended patches")
+		"review, apply or runtime; review is what the controller applies, apply the same to "+
+			"apply instead of the TrainJobs, with a warning for each loss, and runtime the "+
+			"TrainJobs, with the runtimes of their extended patches")
 	f.Var((*option.Paths)(&flags.Queued), "flavors",
-		"read ResourceFlavors and Workloads of Kueue: admit each TrainJob by its Workload, or by "+
-			"--flavor (repeatable)")
+		"read ResourceFlavors and Workloads of Kueue; admit each TrainJob by its Workload, "+
+			"or by --flavor (repeatable)")
 	f.StringArrayVar(&flags.Assigned, "flavor", nil,
 		"admit the Pod set to the ResourceFlavor of --flavors: PODSET=FLAVOR (repeatable)")
 	f.StringVar(&flags.Old, "old", "",
-		"render the objects that exist as the controllers change them, from the state before: a "+
-			"file, a directory or a dump of kubectl get -o yaml")
+		"render the objects that exist as the controllers change them; the state before is "+
+			"a file, a directory or a dump of kubectl get -o yaml")
 	f.StringVar(&flags.Git, "git", "",
 		"like --old, with the state before in this revision of git; REV..REV and REV...REV "+
 			"compare revisions")
