@@ -133,7 +133,7 @@ func (p *edited) removeName(t *schema.Type, object, winner merge.Object,
 		return false
 	}
 	f := t.Field(name)
-	isAlways := p.ofValue && f != nil && f.Patch.IsAlways()
+	isAlways := p.ofValue && f != nil && f.IsAlways()
 	var left any
 	switch {
 	case len(path) > 1:

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -84,21 +83,7 @@ func (n *node) agree(c, d *claim) bool {
 
 // isEmpty reports whether a claimed value equals the value of an unset field.
 func (n *node) isEmpty(value any) bool {
-	return value == nil || n.field != nil && isUnset(n.field, value)
-}
-
-// isUnset reports whether a value equals that of an unset field. That is null, or the empty value
-// of a field that is not a pointer. The encoding of such a field does not distinguish the two.
-func isUnset(f *schema.StructField, value any) bool {
-	if f.Template.IsPointer() || encodesEmpty(f) {
-		return false
-	}
-	list, isList := value.([]any)
-	if value == "" && f.Template.Kind() == reflect.Slice && !f.Template.OmitEmpty {
-		return false // bytes, which may be null
-	}
-	return value == nil || f.IsEmpty(value) || isList && len(list) == 0 ||
-		reflect.ValueOf(value).IsZero()
+	return value == nil || n.field != nil && n.field.IsUnset(value)
 }
 
 // equals compares two claims. Values are in the normal form of their types, so 1Gi equals 1024Mi.

@@ -164,7 +164,7 @@ func (g given) all(yield func(*schema.StructField, any) bool) {
 		if !has {
 			continue
 		}
-		isZero := g.skipsZero && f.Patch.IsAlways() && (value == nil || value == "")
+		isZero := g.skipsZero && f.IsAlways() && (value == nil || value == "")
 		if !isZero && !yield(f, value) {
 			return
 		}
@@ -239,7 +239,7 @@ func (m *merger) retained(patch Object) (map[string]bool, error) {
 // fieldNamed returns a field that a patch may set. Any other one is ignored, except a directive.
 func (m *merger) fieldNamed(t *schema.Type, name string) *schema.StructField {
 	f := t.Field(name)
-	if f != nil && f.Patch != nil {
+	if f != nil && f.IsPatchable() {
 		return f
 	}
 	if !strings.HasPrefix(name, "$") {
@@ -258,7 +258,8 @@ func (m *merger) orderOf(f *schema.StructField, into, patch Object, order any) (
 	}
 	old, inBase := into[f.Name]
 	list, isList := old.([]any)
-	if k := f.Template.Kind(); k != reflect.Slice && k != reflect.Pointer || inBase && !isList {
+	mayBeList := f.IsPointer() || f.Type.GoType().Kind() == reflect.Slice
+	if !mayBeList || inBase && !isList {
 		return nil, fmt.Errorf("%s must name a list", orderDirective)
 	}
 	value, inPatch := patch[f.Name]

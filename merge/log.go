@@ -204,9 +204,3 @@ func (l *log) grow(n node) *node {
 	}
 	return child
 }
-
-// encodesEmpty reports whether the encoding distinguishes an empty map or list from null.
-func encodesEmpty(f *schema.StructField) bool {
-	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic &&
-		(!f.Template.OmitEmpty || f.Template.IsPointer())
-}

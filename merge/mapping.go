@@ -176,7 +176,7 @@ func (m *merger) overlay(f *schema.StructField, old, from any) (any, error) {
 	case ok && both:
 	case typeInJSON(old) != typeInJSON(from):
 		from, _ = withoutDirectives(from)
-	case isComposite(from) && !f.Template.IsPointer():
+	case isComposite(from) && !f.IsPointer():
 		return nil, errors.New(
 			"a list that the base has cannot be merged: the type has no rules for it")
 	}

@@ -97,7 +97,7 @@ func (m *merger) keyed(at *node, key string) *node {
 // isOptional reports whether a struct may be absent: a pointer, or a struct that is omitted when it
 // is zero.
 func (n *node) isOptional() bool {
-	return n != nil && (n.isPointer() || n.field == nil || n.field.Template.OmitZero)
+	return n != nil && (n.isPointer() || n.field == nil || n.field.OmitsZero())
 }
 
 // recordBase records the base's value when a patch is the first to touch a field.
@@ -134,7 +134,7 @@ func (m *merger) claimNull(at *node) {
 
 // empty claims the presence of an empty map or list, if its encoding distinguishes it from null.
 func (m *merger) empty(at *node) {
-	if at != nil && encodesEmpty(at.field) {
+	if at != nil && at.field.EncodesEmpty() {
 		m.log.add(at, m.layer, presenceValue, nil)
 	}
 }
@@ -143,8 +143,7 @@ func (m *merger) empty(at *node) {
 func (m *merger) skip(at *node, old, from any) bool {
 	f := at.field
 	text, isText := old.(string)
-	if from != "" || !isText || text == "" || f.Template.OmitEmpty || f.Template.OmitZero ||
-		f.Type.Raw {
+	if from != "" || !isText || text == "" || f.Omits("") || f.Type.Raw {
 		return false
 	}
 	m.recordBase(at, old)
@@ -171,7 +170,7 @@ func (m *merger) presence(at *node, inBase bool) {
 // noteZeroNull records a null that is a Go value's zero value, if it removes something. A pointer
 // with omitempty was set: to an empty time, which encodes as null.
 func (m *merger) noteZeroNull(f *schema.StructField, old any) {
-	isSet := f.Patch != nil && f.Patch.OmitEmpty && f.Patch.IsPointer()
+	isSet := f.IsPatchPointer() && !f.IsAlways()
 	if m.ofValue && !isSet && old != nil && !f.IsEmpty(old) {
 		m.notes = append(m.notes, Note{Kind: Nulled, Owner: m.of, Path: slices.Clone(m.path)})
 	}

@@ -191,7 +191,7 @@ func TestEmpty(t *testing.T) {
 				}
 			}
 			f := pod.Lookup(path[:len(path)-1]).Field(name)
-			if f.Template.OmitEmpty || at(treeOf(none.Value), path) != "" ||
+			if f.Omits("") || at(treeOf(none.Value), path) != "" ||
 				at(treeOf(by.Value), path) != want {
 				return fmt.Sprintf("%s: %v, want %v", path, at(treeOf(by.Value), path), want)
 			}

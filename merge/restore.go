@@ -223,7 +223,7 @@ func (r restoring) members(t *schema.Type, in, from Object, pattern fieldpath.Pa
 		}
 		f := t.Field(name)
 		old := from[name]
-		if !r.removes && (old == nil || isWhole(f.Type) && isUnset(f, old)) {
+		if !r.removes && (old == nil || isWhole(f.Type) && f.IsUnset(old)) {
 			continue
 		}
 		f.Put(made, r.value(f.Type, in[name], old, rest))

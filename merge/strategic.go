@@ -382,14 +382,14 @@ func (m *merger) deleteElements(parent *node, into Object, directive string, val
 		return fmt.Errorf("%q names no list", directive)
 	}
 	f := parent.typ.Field(name)
-	if f == nil || f.Patch == nil {
+	if f == nil || !f.IsPatchable() {
 		return nil
 	}
 	old := into[name]
 	list, inBase := old.([]any)
 	deleted, isList := value.([]any)
 	m.enter(fieldpath.Field(name))
-	isList = isList && !f.Type.Raw && !f.Template.IsPointer()
+	isList = isList && !f.Type.Raw && !f.IsPointer()
 	switch {
 	case value != nil && typeInJSON(old) != typeInJSON(value), inBase && isList && len(list) == 0 &&
 		areAlike(deleted) && !holdsObjects(deleted):

@@ -82,7 +82,7 @@ func (n *node) pathWithin(outer *node) fieldpath.Path {
 }
 
 // isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
-func (n *node) isPointer() bool { return n.field != nil && n.field.Template.IsPointer() }
+func (n *node) isPointer() bool { return n.field != nil && n.field.IsPointer() }
 
 // keyField returns the merge key of an item of a list-map, nil for another field. The path of a
 // duplicate does not contain its key.

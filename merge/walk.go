@@ -92,7 +92,7 @@ func (w *walk) structure(t *schema.Type, key *schema.StructField, v Object, at *
 // always encoded.
 func (w *walk) field(f *schema.StructField, v any, at *node, path fieldpath.Path) bool {
 	object, isObject := v.(Object)
-	if f.Type.Kind != schema.Struct || !isObject || !f.Template.IsPointer() ||
+	if f.Type.Kind != schema.Struct || !isObject || !f.IsPointer() ||
 		hasLeaf(f.Type, object) {
 		return w.value(f.Type, v, at, path)
 	}
@@ -391,7 +391,7 @@ func hasLeaf(t *schema.Type, v Object) bool {
 		case nil:
 		case Object:
 			switch {
-			case f.Type.Kind == schema.Struct && !f.Template.IsPointer():
+			case f.Type.Kind == schema.Struct && !f.IsPointer():
 				if hasLeaf(f.Type, value) {
 					return true
 				}

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // Rules hold merge rules that the struct tags of a type lack.
@@ -104,7 +105,7 @@ func (c *compiler) restrict(t *Type, name string, only []string) error {
 			plain.Plain, kept.Type = true, &plain
 			restricted.patchable = append(restricted.patchable, &kept)
 		} else {
-			kept.Patch = nil
+			kept.patch = nil
 		}
 		restricted.Fields = append(restricted.Fields, &kept)
 	}
@@ -135,8 +136,8 @@ func (c *compiler) finish() error {
 	}
 	for _, t := range c.structs {
 		for _, f := range t.Fields {
-			t.optional = t.optional || f.Template.isOptional
-			if !f.Template.isOptional && !f.omits(f.empty) {
+			t.optional = t.optional || f.template.InPointer
+			if !f.template.InPointer && !f.Omits(f.empty) {
 				t.required = append(t.required, f)
 			}
 		}
@@ -177,27 +178,26 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 }
 
 func (c *compiler) fields(t *Type, template, patch reflect.Type) {
-	fields := goFields(template, false)
+	fields := fieldsOf(template)
 	mirrored := fields // most types below a patch's own are the template's
 	switch {
 	case patch == nil || patch.Kind() != reflect.Struct:
 		mirrored = nil
 	case patch != template:
-		mirrored = goFields(patch, false)
+		mirrored = fieldsOf(patch)
 	}
 	compiled := make([]StructField, len(fields))
 	t.Fields = make([]*StructField, 0, len(fields))
 	for i := range fields {
 		g, f := &fields[i], &compiled[i]
-		f.Name, f.Template, f.empty = g.name, g.slot, emptyOf(g.typ)
+		f.Name, f.template, f.empty = g.Name, *g, emptyOf(g.Type)
 		var patchType reflect.Type
-		if p := fieldNamed(mirrored, g.name); p != nil {
-			f.Patch, patchType = &p.slot, p.typ
+		if p := fieldNamed(mirrored, g.Name); p != nil {
+			f.patch, patchType = p, p.Type
 		}
-		f.Type = c.compile(g.typ, patchType)
-		f.Type = c.tagged(f.Type, g.tag)
+		f.Type = c.tagged(c.compile(g.Type, patchType), g.Tag)
 		t.Fields = append(t.Fields, f)
-		if f.Patch != nil {
+		if f.IsPatchable() {
 			t.patchable = append(t.patchable, f)
 		}
 	}
@@ -233,45 +233,17 @@ func (c *compiler) tagged(t *Type, tag reflect.StructTag) *Type {
 	return &keyed
 }
 
-type goField struct {
-	name string
-	typ  reflect.Type
-	tag  reflect.StructTag
-	slot Slot
-}
-
-// goFields lists the fields that encoding/json would write for a struct, with inlined structs in
-// place. The flag isOptional states that the struct is within an embedded pointer of the types
-// around it.
-func goFields(t reflect.Type, isOptional bool, around ...reflect.Type) []goField {
-	fields := make([]goField, 0, t.NumField())
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inner := indirect(f.Type)
-		isEmbedded := f.Anonymous && inner.Kind() == reflect.Struct
-		switch {
-		case name == "-" || !f.IsExported() && !isEmbedded:
-		case name == "" && isEmbedded:
-			if around := append(slices.Clip(around), t); !slices.Contains(around, inner) {
-				isOptional := isOptional || f.Type.Kind() == reflect.Pointer
-				fields = append(fields, goFields(inner, isOptional, around...)...)
-			}
-		default:
-			fields = append(fields, goField{cmp.Or(name, f.Name), f.Type, f.Tag, Slot{
-				OmitEmpty: hasOption(options, "omitempty"),
-				OmitZero:  hasOption(options, "omitzero"),
-				kind:      f.Type.Kind(), isOptional: isOptional,
-			}})
-		}
-	}
+// fieldsOf lists the fields that encoding/json would write for a struct, in the order of the type.
+func fieldsOf(t reflect.Type) []tree.Field {
+	fields := tree.Structs{}.Of(t)
+	slices.SortFunc(fields, func(a, b tree.Field) int { return slices.Compare(a.Index, b.Index) })
 	return fields
 }
 
 // fieldNamed returns the field with a name, or nil.
-func fieldNamed(fields []goField, name string) *goField {
+func fieldNamed(fields []tree.Field, name string) *tree.Field {
 	for i := range fields {
-		if fields[i].name == name {
+		if fields[i].Name == name {
 			return &fields[i]
 		}
 	}

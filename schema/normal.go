@@ -15,21 +15,21 @@ func (f *StructField) Put(object map[string]any, value any) {
 	if isNull {
 		value = f.Empty()
 	}
-	if isNull && f.Template.isOptional || f.omits(value) {
+	if isNull && f.template.InPointer || f.Omits(value) {
 		delete(object, f.Name)
 	} else {
 		object[f.Name] = value
 	}
 }
 
-// omits reports whether the encoding of the Go type omits the field with a value.
-func (f *StructField) omits(value any) bool {
-	switch s := &f.Template; {
-	case s.OmitZero && (value == nil || f.IsEmpty(value)):
+// Omits reports whether the encoding of the Go type omits the field with a value.
+func (f *StructField) Omits(value any) bool {
+	switch of := &f.template; {
+	case of.OmitZero && (value == nil || f.IsEmpty(value)):
 		return true
-	case !s.OmitEmpty || s.kind == reflect.Struct:
+	case !of.OmitEmpty || of.IsOf(reflect.Struct):
 		return false
-	case s.kind == reflect.Pointer || s.kind == reflect.Interface:
+	case of.IsPointer() || of.IsOf(reflect.Interface):
 		return value == nil
 	}
 	switch v := value.(type) {
@@ -43,6 +43,26 @@ func (f *StructField) omits(value any) bool {
 
 // Empty returns the JSON of the field's zero value. The caller may change it.
 func (f *StructField) Empty() any { return tree.Copy(f.empty) }
+
+// EncodesEmpty reports whether the encoding distinguishes an empty map or list from null.
+func (f *StructField) EncodesEmpty() bool {
+	return f != nil && f.Type.Kind >= Map && f.Type.Kind <= Atomic &&
+		(!f.template.OmitEmpty || f.IsPointer())
+}
+
+// IsUnset reports whether a value equals that of an unset field. That is null, or the empty value
+// of a field that is not a pointer. The encoding of such a field does not distinguish the two.
+func (f *StructField) IsUnset(value any) bool {
+	if f.IsPointer() || f.EncodesEmpty() {
+		return false
+	}
+	list, isList := value.([]any)
+	if value == "" && f.template.IsOf(reflect.Slice) && !f.template.OmitEmpty {
+		return false // bytes, which may be null
+	}
+	return value == nil || f.IsEmpty(value) || isList && len(list) == 0 ||
+		reflect.ValueOf(value).IsZero()
+}
 
 // IsEmpty reports whether a value is the one of a field that nobody sets.
 func (f *StructField) IsEmpty(value any) bool { return reflect.DeepEqual(value, f.empty) }

@@ -42,8 +42,8 @@ func goNames(t reflect.Type) (names []string) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil // a version of the API lacks the field
 	}
-	for _, g := range goFields(t, false) {
-		names = append(names, g.name)
+	for _, f := range fieldsOf(t) {
+		names = append(names, f.Name)
 	}
 	return names
 }

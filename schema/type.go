@@ -12,8 +12,8 @@
 // [Open] knows no fields. [PodRules] has what the tags of Kubernetes' types lack. [Type.Resolve]
 // reads the paths that people write.
 //
-// Package merge reads from a [StructField] and its [Slot] when the encoding of a Go type omits a
-// field, and makes that normal form by Put, Fill and EmptyItem. The packages check, runtimepatch,
+// Package merge makes the normal form of a Go type's encoding by Put, Fill and EmptyItem, and asks a
+// [StructField] when the encoding omits it. The packages check, runtimepatch,
 // explain and policy of render walk the fields of a type. Package render reads the tags of images
 // by [ParseImage]. The program removes defaults from live objects by [Defaults].
 //
@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge/tree"
 )
 
 // Kind is the way in which the values of a type merge with a patch.
@@ -124,18 +125,32 @@ type StructField struct {
 	Name string
 	// Type is the type of its values.
 	Type *Type
-	// Template is the field in the template's Go type.
-	Template Slot
-	// Patch is the field in the patch's Go type. It is nil if no manager may patch the field.
-	Patch *Slot
 	// Default is the merge key of an item that omits it; nil for none. Only definitions set it.
 	Default any
 	// Required states that an API server rejects an object without the field. Only OpenAPI
 	// documents set it: a definition judges its own objects.
 	Required bool
 
-	empty any // the JSON of the field's zero value
+	empty    any         // the JSON of the field's zero value
+	template tree.Field  // the field of the template's Go type
+	patch    *tree.Field // of the patch's; nil if no manager may patch the field
 }
+
+// IsPatchable reports whether a manager may patch the field.
+func (f *StructField) IsPatchable() bool { return f.patch != nil }
+
+// IsPatchPointer reports whether the field of a patch's Go type is a pointer.
+func (f *StructField) IsPatchPointer() bool { return f.patch != nil && f.patch.IsPointer() }
+
+// IsAlways reports whether the encoding of a patch's Go type always has the field.
+func (f *StructField) IsAlways() bool { return f.patch != nil && f.patch.IsAlways() }
+
+// IsPointer reports whether the field of the template's Go type is a pointer, for which null and an
+// empty value differ.
+func (f *StructField) IsPointer() bool { return f.template.IsPointer() }
+
+// OmitsZero reports whether the template's Go type omits a field that is zero.
+func (f *StructField) OmitsZero() bool { return f.template.OmitZero }
 
 // A Union is a group of fields of which an object may set only one. The cluster keeps the fields
 // that all patches set, and then rejects an object with two of them.
@@ -155,24 +170,6 @@ type Union struct {
 func (u Union) Has(field string) bool {
 	return slices.Contains(u.Members, field)
 }
-
-// Slot is a field of a Go struct, and states when its encoding omits the field.
-type Slot struct {
-	// OmitEmpty and OmitZero are the options of the field's json tag.
-	OmitEmpty, OmitZero bool
-
-	kind       reflect.Kind
-	isOptional bool // whether the field is within an embedded pointer
-}
-
-// Kind returns the kind of the field's Go type.
-func (s *Slot) Kind() reflect.Kind { return s.kind }
-
-// IsPointer reports whether the field is a pointer, for which null and an empty value differ.
-func (s *Slot) IsPointer() bool { return s != nil && s.kind == reflect.Pointer }
-
-// IsAlways reports whether the encoding always has the field.
-func (s *Slot) IsAlways() bool { return !s.OmitZero && (!s.OmitEmpty || s.kind == reflect.Struct) }
 
 // String returns the kind, and the merge key of a list-map: "list-map by name".
 func (t *Type) String() string {

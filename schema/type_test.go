@@ -149,15 +149,19 @@ type slottedPart struct {
 	Number *int   `json:"number,omitempty"`
 }
 
-func TestSlot(t *testing.T) {
-	typ := schema.TypeOf(reflect.TypeFor[slotted]())
+func TestStructField(t *testing.T) {
+	of := reflect.TypeFor[slotted]()
+	typ, err := schema.Compile(of, of, schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range typ.Fields {
 		// Without omitempty a field is there.
 		always := f.Name == "name" || f.Name == "inPlace" || f.Name == "list" || f.Name == "inner"
-		if got := f.Template.IsAlways(); got != always {
+		if got := f.IsAlways(); got != always {
 			t.Errorf("%s: IsAlways() = %v, want %v", f.Name, got, always)
 		}
-		if got := f.Template.IsPointer(); got != (f.Name == "pointer" || f.Name == "twice") {
+		if got := f.IsPointer(); got != (f.Name == "pointer" || f.Name == "twice") {
 			t.Errorf("%s: IsPointer() = %v", f.Name, got)
 		}
 	}

@@ -158,7 +158,7 @@ func (o originValues) add(t *schema.Type, v any, path fieldpath.Path, made bool)
 		}
 		for name, value := range v {
 			f := t.Field(name)
-			always := f != nil && t.GoType() != nil && !f.Template.IsPointer()
+			always := f != nil && t.GoType() != nil && !f.IsPointer()
 			if in := t.Inner(name); in != nil {
 				o.add(in, value, path.Append(t.Step(name)), always)
 			}
@@ -199,7 +199,7 @@ func (o originValues) items(t *schema.Type, list []any, path fieldpath.Path) {
 			if in := of.Inner(name); in != nil && name != t.Key && !slices.Contains(t.Keys, name) {
 				f := of.Field(name)
 				o.add(in, value, at.Append(of.Step(name)), f != nil && of.GoType() != nil &&
-					!f.Template.IsPointer())
+					!f.IsPointer())
 			}
 		}
 	}

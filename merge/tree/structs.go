@@ -16,9 +16,22 @@ type Field struct {
 	Name                string
 	Index               []int
 	Type                reflect.Type
+	Tag                 reflect.StructTag
 	OmitEmpty, OmitZero bool
+	InPointer           bool   // whether the field is within an embedded pointer
 	Reference           bool   // the name of a LocalObjectReference
 	MergeKey            string // of a list-map
+}
+
+// IsOf reports whether the field's Go type has a kind.
+func (f *Field) IsOf(kind reflect.Kind) bool { return f.Type != nil && f.Type.Kind() == kind }
+
+// IsPointer reports whether the field is a pointer.
+func (f *Field) IsPointer() bool { return f.IsOf(reflect.Pointer) }
+
+// IsAlways reports whether the encoding always has the field.
+func (f *Field) IsAlways() bool {
+	return !f.OmitZero && (!f.OmitEmpty || f.IsOf(reflect.Struct))
 }
 
 // Structs caches the fields of struct types. It is not a package variable, so calls share nothing.
@@ -74,7 +87,7 @@ func fieldsOf(t reflect.Type, around ...reflect.Type) []Field {
 		case name == "":
 			name = f.Name
 		}
-		field := Field{Name: name, Index: f.Index, Type: f.Type,
+		field := Field{Name: name, Index: f.Index, Type: f.Type, Tag: f.Tag,
 			Reference: typeName(t) == "k8s.io/api/core/v1.LocalObjectReference" && name == "name"}
 		for _, option := range strings.Split(options, ",") {
 			field.OmitEmpty = field.OmitEmpty || option == "omitempty"
@@ -96,6 +109,7 @@ func fieldsOf(t reflect.Type, around ...reflect.Type) []Field {
 		for _, f := range fieldsOf(inner, around...) {
 			if !slices.ContainsFunc(fields, func(g Field) bool { return g.Name == f.Name }) {
 				f.Index = append(slices.Clone(outer.Index), f.Index...)
+				f.InPointer = f.InPointer || outer.Type.Kind() == reflect.Pointer
 				fields = append(fields, f)
 			}
 		}

@@ -307,7 +307,7 @@ func emptied(t *schema.Type, patch, result map[string]any, path fieldpath.Path,
 			emptiedWithin(f.Type, value, has, at, report)
 		case value == nil && slices.Contains(wrappers, f.Name),
 			value != nil && f.Type.Kind == schema.Struct,
-			value != nil && f.Type.Kind == schema.Scalar && f.Patch.IsPointer():
+			value != nil && f.Type.Kind == schema.Scalar && f.IsPatchPointer():
 		default:
 			report(at, value)
 		}

@@ -40,7 +40,7 @@ func resolve(root *schema.Type, path fieldpath.Path) (*resolved, error) {
 		}
 		r.field, r.parent, r.typ = f, r.typ, f.Type
 		r.pruned = r.pruned || isPruned(path[:i], f)
-		r.patchable = r.patchable && f.Patch != nil && !r.pruned
+		r.patchable = r.patchable && f.IsPatchable() && !r.pruned
 	}
 	return r, nil
 }

@@ -24,7 +24,7 @@ func (r *resolved) rule() Rule {
 	for _, f := range t.Fields {
 		rule.Fields = append(
 			rule.Fields, Member{Name: f.Name, Kind: f.Type.String(), Patchable: rule.Patchable &&
-				f.Patch != nil && !isPruned(r.path, f)})
+				f.IsPatchable() && !isPruned(r.path, f)})
 	}
 	return rule
 }

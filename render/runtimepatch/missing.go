@@ -52,12 +52,12 @@ func missingInStruct(t *schema.Type, key *schema.StructField, want,
 		if have[f.Name] == nil && from != nil {
 			held := merge.Object{} // the template's type may omit what the patch's type holds
 			f.Put(held, from)
-			is = is && len(held) > 0 || f.Patch.IsPointer() && f.Type.Kind == schema.Struct
+			is = is && len(held) > 0 || f.IsPatchPointer() && f.Type.Kind == schema.Struct
 		}
 		switch {
-		case is || f.Type.Kind == schema.Struct && f.Patch.IsAlways():
+		case is || f.Type.Kind == schema.Struct && f.IsAlways():
 			part[f.Name] = within
-		case f.Patch.IsAlways():
+		case f.IsAlways():
 			part[f.Name] = from
 		}
 		isMissing = isMissing || is

@@ -74,7 +74,7 @@ func TestJobSetTemplate(t *testing.T) {
 			continue
 		}
 		got := f.Type.String()
-		if f.Patch != nil {
+		if f.IsPatchable() {
 			got += " patchable"
 		} else {
 			got += " fixed"

@@ -101,7 +101,7 @@ func anchors(t *schema.Type, own []string, there items.List) []any {
 		}
 		item := merge.Object{}
 		for _, f := range t.Elem.Patchable() {
-			if value, has := there.At(i)[f.Name]; has && (f == t.KeyField() || f.Patch.IsAlways()) {
+			if value, has := there.At(i)[f.Name]; has && (f == t.KeyField() || f.IsAlways()) {
 				item[f.Name] = value
 			}
 		}
