@@ -43,7 +43,8 @@ type holding struct {
 // them: the fields of which the order of their patches decides, whatever the options of the merge,
 // and broken unions. It merges again, so the base and the patches must be as they were.
 //
-// The patches are merged in reverse. Then, until each field about which managers say something
+// The patches of each manager are merged together, in the given order of the managers, and in
+// reverse; if others stand between them, also as they are given. Then, until each field about which managers say something
 // different is known to differ, they are merged with each such manager last. A manager acts on
 // others by a directive, by an item that is named twice or has no key, by a null that is free data,
 // or by a JSON patch. If one does, all fields get these orders, and for each manager that acts, the
@@ -156,14 +157,15 @@ func (d *disputes) rivals() []*node {
 // isNull reports whether a claim empties its field.
 func (c *claim) isNull() bool { return c.kind == nullValue || c.kind == ineffectiveNull }
 
-// saying returns the managers that say something of a field, one for each value, and those that say
-// something within.
+// saying returns the managers that say something of a field, one for each value, and those that empty
+// it or say something within.
 func (d *disputes) saying(at *node) []int32 {
 	var layers []int32
 	var different []*claim
 	for i := range at.claims {
 		c := &at.claims[i]
-		if d.isManager(c.layer) && !slices.ContainsFunc(different, c.equals) {
+		isNew := c.isNull() || !slices.ContainsFunc(different, c.equals)
+		if d.isManager(c.layer) && isNew && !slices.Contains(layers, c.layer) {
 			different, layers = append(different, c), append(layers, c.layer)
 		}
 	}
@@ -256,6 +258,9 @@ func (d *disputes) tryOrders(rivals []*node) {
 		try(append(order, layer)...)
 	}
 	try(d.patchers...)
+	if len(slices.Compact(slices.Clone(d.ids))) > len(d.patchers) {
+		d.try(nil) // other patches stand between those of a manager
+	}
 	reverse := slices.Clone(d.patchers)
 	slices.Reverse(reverse)
 	try(reverse...) // which shows nearly every field at once
@@ -292,7 +297,7 @@ func (d *disputes) tryOrders(rivals []*node) {
 	}
 }
 
-// try merges in an order, and compares the result with the first one.
+// try merges in an order, nil for the given one, and compares the result with the first one.
 func (d *disputes) try(order []int32) {
 	merged, err := d.again.merged(order)
 	switch failed := (*PatchError)(nil); {
@@ -445,13 +450,16 @@ func (l *log) recorded(at *node, tell func(*node, *claim)) {
 	}
 }
 
-// merged merges the patches, those of each layer together.
+// merged merges the patches, those of each layer together, or without layers in the given order.
 func (a *again) merged(layers []int32) (*History, error) {
 	of := map[int32][]layered{}
 	for i, layer := range a.of {
 		of[layer] = append(of[layer], a.patches[i])
 	}
-	var patches []layered
+	patches := a.patches
+	if layers != nil {
+		patches = nil
+	}
 	for _, layer := range layers {
 		patches = append(patches, of[layer]...)
 	}
