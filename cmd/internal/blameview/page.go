@@ -306,7 +306,7 @@ func (b *blamePage) line(o *pageObject, line blame.Line, name string) {
 			if position.File == o.files[line.Layer] {
 				position.File = ""
 			}
-			place = strings.TrimPrefix(position.String(), ":")
+			place = strings.TrimPrefix(printable.Position(position), ":")
 			if n := f.Agree(); n > 0 && line.Layer != runtimepatch.RuntimeLayer {
 				mark += " +" + strconv.Itoa(n)
 			}

@@ -71,7 +71,7 @@ func (t *blameText) row(line blame.Line) row {
 		if t.opts.ShowOrigin {
 			origin := f.Claims[at].Position
 			origin.Column = 0
-			r.origin = report.Printable(origin.String())
+			r.origin = report.Printable(printable.Position(origin))
 		}
 		if f.Overrides() {
 			r.mark = overridesMark

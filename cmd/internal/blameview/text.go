@@ -166,7 +166,7 @@ func (o Options) claims(b Blamed, f *blame.Field) []page.ClaimRow {
 			Place: printable.Position(c.Position)}
 		if from, ok := b.Copied[c.Position]; ok {
 			all[i].Place += " from " + from.Kind + " " + from.Name + " " + from.Field + " at " +
-				from.At.String()
+				printable.Position(from.At)
 		}
 		if c.Value == nil {
 			all[i].Value = "emptied"

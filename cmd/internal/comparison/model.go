@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/internal/diff"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -192,7 +193,8 @@ func rejections(errs finding.List, by []merge.Claim) (out []rejection) {
 
 // String returns an error with its place, its code and its field.
 func (r rejection) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s", fieldpath.Position(r.place), r.Code, r.Path)) +
+	at := printable.Position(fieldpath.Position(r.place))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", at, r.Code, r.Path)) +
 		": " + r.Message
 }
 
@@ -204,7 +206,8 @@ func setters(claims []merge.Claim) (out []setter) {
 }
 
 func (s setter) String() string {
-	return strings.TrimSpace(string(s.Layer) + " " + fieldpath.Position(s.place).String())
+	at := printable.Position(fieldpath.Position(s.place))
+	return strings.TrimSpace(string(s.Layer) + " " + at)
 }
 
 func owners(of []setter) (layers []merge.Owner) {

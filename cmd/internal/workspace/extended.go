@@ -14,6 +14,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -282,7 +283,7 @@ func (c *Catalog) derivedFindings(j Job, source *RuntimeSource,
 	if other := c.Named(id); other != nil && other.from == "" {
 		report(codes.DuplicateObject, finding.Error, "rename the other one or the TrainJob",
 			"Duplicate value: the derived runtime has the name of %s at %s", id,
-			other.Position(fieldpath.Fields("metadata", "name")))
+			printable.Position(other.Position(fieldpath.Fields("metadata", "name"))))
 	}
 	return found
 }

@@ -12,6 +12,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/tree"
@@ -110,7 +111,7 @@ func (flags Flags) reportOther(f finding.Finding, other *manifest.Document) find
 	if flags.Steady {
 		objectIndex = fieldpath.Position{File: path.Base(objectIndex.File)}
 	}
-	f.Message += fmt.Sprintf("; the other one is at %s", objectIndex)
+	f.Message += "; the other one is at " + printable.Position(objectIndex)
 	return f
 }
 

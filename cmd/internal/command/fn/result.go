@@ -12,6 +12,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/resourcelist"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -170,8 +171,7 @@ func (f *function) itemAt(at fieldpath.Position) *resourcelist.Item {
 // streamPosition matches a position of the stream in a message. There the name of an item is quoted
 // for its first character.
 var streamPosition = regexp.MustCompile(
-	regexp.QuoteMeta(strings.TrimSuffix(fieldpath.Position{File: itemPrefix}.String(), `"`)) +
-		`(\d+)"(:\d+)*`)
+	regexp.QuoteMeta(strings.TrimSuffix(printable.Name(itemPrefix), `"`)) + `(\d+)"(:\d+)*`)
 
 // messagesWithFiles replaces item positions in the messages of findings by the files that people
 // know.

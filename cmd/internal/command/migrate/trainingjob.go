@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/trainweld/trainweld/cmd/internal/option"
+	"github.com/trainweld/trainweld/cmd/internal/printable"
 	"github.com/trainweld/trainweld/cmd/internal/trainingjob"
 	"github.com/trainweld/trainweld/cmd/internal/workspace"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -134,7 +135,8 @@ func (m *migration) trainingJob(d *manifest.Document) []any {
 }
 
 func (m *migration) notReplaced(d *manifest.Document, err error) {
-	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: m.flags.NamespaceOf(d.ID.Namespace), Name: d.ID.Name}
+	namespace := m.flags.NamespaceOf(d.ID.Namespace)
+	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: namespace, Name: d.ID.Name}
 	m.findings = append(m.findings, finding.Finding{
 		Code: codes.NotMigrated, Severity: finding.Error, Object: id, Position: d.Position(nil),
 		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err),
@@ -145,10 +147,10 @@ func (m *migration) notReplaced(d *manifest.Document, err error) {
 // nameConflicts reports new objects with the name of another object of the inputs. Jobs of several
 // kinds may share a name, and all become TrainJobs.
 func (m *migration) nameConflicts(d *manifest.Document, result *trainingjob.Result) finding.List {
+	namespace := m.flags.NamespaceOf(d.ID.Namespace)
 	ids := []fieldpath.Object{
-		{Kind: trainer.TrainJobKind, Namespace: m.flags.NamespaceOf(d.ID.Namespace), Name: result.TrainJob.Name},
-		{Kind: trainer.TrainingRuntimeKind, Namespace: m.flags.NamespaceOf(d.ID.Namespace),
-			Name: result.Runtime.Name},
+		{Kind: trainer.TrainJobKind, Namespace: namespace, Name: result.TrainJob.Name},
+		{Kind: trainer.TrainingRuntimeKind, Namespace: namespace, Name: result.Runtime.Name},
 	}
 	var findings finding.List
 	for _, id := range ids {
@@ -164,7 +166,8 @@ func (m *migration) nameConflicts(d *manifest.Document, result *trainingjob.Resu
 		findings = append(findings, finding.Finding{
 			Code: codes.DuplicateObject, Severity: finding.Error, Object: d.ID, Path: path,
 			Message: fmt.Sprintf("it becomes %s, as does the object at %s", id,
-				other.Position(path)), Remedy: finding.Remedy{Text: "rename one of the two"},
+				printable.Position(other.Position(path))),
+			Remedy: finding.Remedy{Text: "rename one of the two"},
 		})
 	}
 	return findings
