@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// This file lists the fields of Go structs by the rules of encoding/json. It knows their names,
-// inlined structs, and the merge keys of lists.
+// This file lists the fields of Go structs by the rules of encoding/json. It knows their names
+// and inlined structs.
 
 // Field is a field of a struct by the rules of encoding/json. Fields of inlined structs count.
 type Field struct {
@@ -18,9 +18,7 @@ type Field struct {
 	Type                reflect.Type
 	Tag                 reflect.StructTag
 	OmitEmpty, OmitZero bool
-	InPointer           bool   // whether the field is within an embedded pointer
-	Reference           bool   // the name of a LocalObjectReference
-	MergeKey            string // of a list-map
+	InPointer           bool // whether the field is within an embedded pointer
 }
 
 // IsOf reports whether the field's Go type has a kind.
@@ -87,16 +85,10 @@ func fieldsOf(t reflect.Type, around ...reflect.Type) []Field {
 		case name == "":
 			name = f.Name
 		}
-		field := Field{Name: name, Index: f.Index, Type: f.Type, Tag: f.Tag,
-			Reference: typeName(t) == "k8s.io/api/core/v1.LocalObjectReference" && name == "name"}
+		field := Field{Name: name, Index: f.Index, Type: f.Type, Tag: f.Tag}
 		for _, option := range strings.Split(options, ",") {
 			field.OmitEmpty = field.OmitEmpty || option == "omitempty"
 			field.OmitZero = field.OmitZero || option == "omitzero"
-		}
-		if f.Type.Kind() == reflect.Slice {
-			if field.MergeKey = f.Tag.Get("patchMergeKey"); field.MergeKey == "" {
-				field.MergeKey = patchMergeKey(f.Type.Elem())
-			}
 		}
 		fields = append(fields, field)
 	}
@@ -117,34 +109,6 @@ func fieldsOf(t reflect.Type, around ...reflect.Type) []Field {
 	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	return fields
 }
-
-// patchMergeKey returns the merge key of the Trainer's own list-maps. Their Go types lack the tag
-// (Trainer v2.3.0 pkg/apis/trainer/v1alpha1, +listMapKey), and they merge like the lists that they
-// mirror.
-func patchMergeKey(item reflect.Type) string {
-	switch typeName(item) {
-	case trainerTypes + "RuntimePatch":
-		return "manager"
-	case trainerTypes + "ReplicatedJobPatch", trainerTypes + "ContainerPatch",
-		trainerTypes + "JobStatus",
-		"github.com/trainweld/trainweld/render/legacy.ContainerOverride":
-		return "name"
-	case "k8s.io/api/core/v1.VolumeMount":
-		return "mountPath"
-	case "k8s.io/api/core/v1.EnvVar", "k8s.io/api/core/v1.Volume",
-		"k8s.io/api/core/v1.PodSchedulingGate",
-		"k8s.io/api/core/v1.LocalObjectReference":
-		return "name"
-	case "k8s.io/apimachinery/pkg/apis/meta/v1.Condition":
-		return "type"
-	}
-	return ""
-}
-
-const trainerTypes = "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1."
-
-// typeName returns the name of a type with its package. The package links no API types.
-func typeName(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
 
 // IsEmpty reports whether omitempty omits a value (encoding/json).
 func IsEmpty(v reflect.Value) bool {

@@ -7,14 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
+	"github.com/trainweld/trainweld/render/legacy"
 	"github.com/trainweld/trainweld/render/manifest/internal/source"
 	"github.com/trainweld/trainweld/render/nearest"
 	"github.com/trainweld/trainweld/render/release"
@@ -140,10 +144,37 @@ func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 			continue
 		}
 		d.below(fieldpath.Field(e.Name), definition, func() {
-			d.value(e.Value, f.Type, f.MergeKey)
+			d.value(e.Value, f.Type, mergeKeyOf(f))
 		})
 	}
 	d.around = d.around[:len(d.around)-1]
+}
+
+// mergeKeyOf returns the merge key of a list-map, or "" for another field. The Go types of the
+// Trainer's own list-maps lack the tag (Trainer v2.3.0 pkg/apis/trainer/v1alpha1, +listMapKey), and
+// they merge like the lists that they mirror.
+func mergeKeyOf(f tree.Field) string {
+	if !f.IsOf(reflect.Slice) {
+		return ""
+	}
+	if key := f.Tag.Get("patchMergeKey"); key != "" {
+		return key
+	}
+	switch f.Type.Elem() {
+	case reflect.TypeFor[trainer.RuntimePatch]():
+		return "manager"
+	case reflect.TypeFor[corev1.VolumeMount]():
+		return "mountPath"
+	case reflect.TypeFor[metav1.Condition]():
+		return "type"
+	case reflect.TypeFor[trainer.ReplicatedJobPatch](), reflect.TypeFor[trainer.ContainerPatch](),
+		reflect.TypeFor[trainer.JobStatus](), reflect.TypeFor[legacy.ContainerOverride](),
+		reflect.TypeFor[corev1.EnvVar](), reflect.TypeFor[corev1.Volume](),
+		reflect.TypeFor[corev1.PodSchedulingGate](),
+		reflect.TypeFor[corev1.LocalObjectReference]():
+		return "name"
+	}
+	return ""
 }
 
 // untypedStep returns the step to a name in an untyped object.

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/merge/tree"
@@ -162,8 +163,10 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 		if err != nil {
 			continue // in a nil embedded struct
 		}
-		if f.OmitEmpty && tree.IsEmpty(fv) && !keepsEmpty(v.Type(), fv) &&
-			!(e.references && f.Reference) || f.OmitZero && isZero(fv) {
+		isReference := e.references && f.Name == "name" &&
+			v.Type() == reflect.TypeFor[corev1.LocalObjectReference]()
+		if f.OmitEmpty && tree.IsEmpty(fv) && !keepsEmpty(v.Type(), fv) && !isReference ||
+			f.OmitZero && isZero(fv) {
 			continue
 		}
 		m, err := e.Value(fv)
