@@ -61,7 +61,7 @@ func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Obj
 		return &finding.Finding{
 			Code: codes.DuplicateObject, Severity: finding.Error, Object: id,
 			Path:    fieldpath.Fields("metadata", "name"),
-			Message: fmt.Sprintf("duplicate object: %s", id),
+			Message: fmt.Sprintf("Duplicate value: %s", id),
 			Remedy:  finding.Remedy{Text: "rename one of the two"},
 		}
 	}

@@ -336,7 +336,7 @@ func (o *object) rejectVersion(found *findings) {
 	found.Add(finding.Finding{
 		Code: codes.BadMetadata, Severity: finding.Error, Object: o.id,
 		Path:    fieldpath.Fields("metadata", "resourceVersion"),
-		Message: "forbidden on create",
+		Message: "resourceVersion should not be set on objects to be created",
 		Remedy:  finding.Remedy{Do: finding.Remove, IsCertain: true, Text: "remove the field"},
 	})
 }

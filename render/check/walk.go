@@ -90,7 +90,7 @@ func (w *walker) duplicate(f *schema.StructField, at operand, list *items.List, 
 	}
 	path := w.path(at, fieldpath.Index(i))
 	found := w.report(code, path, "combine the two, or change the "+f.Type.Key,
-		"duplicate item of %s: %s %q", f.Name, f.Type.Key, list.Key(i))
+		"Duplicate value: {%q:%q}", f.Type.Key, list.Key(i))
 	found.Claims = duplicateClaims(w.layerOf(at), w.path(at, fieldpath.Index(first)), path)
 	if reflect.DeepEqual(list.At(first), list.At(i)) {
 		found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true

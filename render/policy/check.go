@@ -74,13 +74,13 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		if !has[m.name] && m.isRequired(job) {
 			if missing++; missing <= mostMissing {
 				report(codes.MissingManager, list, "add a patch of the manager",
-					"required: a patch of %s (%s)", m.name, m.position)
+					"Required value: a patch of %s (%s)", m.name, m.position)
 			}
 		}
 	}
 	if missing > mostMissing {
 		report(codes.MissingManager, list, "add a patch of each manager",
-			"required: patches of %d more managers", missing-mostMissing)
+			"Required value: patches of %d more managers", missing-mostMissing)
 	}
 	return found
 }

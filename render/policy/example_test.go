@@ -33,5 +33,5 @@ severities: {TW233: warning}
 	}
 	// Output:
 	// patches/eu.yaml true
-	// warning TW233: required: a patch of platform.example.com/defaults (trainweld.yaml:4:5)
+	// warning TW233: Required value: a patch of platform.example.com/defaults (trainweld.yaml:4:5)
 }

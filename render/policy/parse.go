@@ -115,7 +115,7 @@ func (r *reader) read(data []byte) {
 		r.findings = append(r.findings, finding.Finding{
 			Code: codes.MissingField, Severity: finding.Error,
 			Position: fieldpath.Position{File: r.file, Line: 1, Column: 1},
-			Message:  "required: the file sets no field", Remedy: finding.Remedy{Text: example},
+			Message:  "Required value: the file sets no field", Remedy: finding.Remedy{Text: example},
 		})
 		return
 	case len(documents) == 0:
@@ -169,7 +169,7 @@ func (r *reader) read(data []byte) {
 	if !r.policy.HasRules() && r.policy.release == nil && r.policy.kubernetes == "" &&
 		r.policy.stock == nil &&
 		of.Cluster == nil && len(r.findings) == 0 {
-		r.report(codes.MissingField, nil, example, "required: the file sets no field")
+		r.report(codes.MissingField, nil, example, "Required value: the file sets no field")
 	}
 }
 
@@ -204,7 +204,7 @@ func (r *reader) report(code finding.Code, at fieldpath.Path, help, message stri
 // empty reports a field without a value, if the file has it.
 func (r *reader) empty(at fieldpath.Path, help string) {
 	if !r.around[at.String()] && r.document.Has(at) {
-		r.report(codes.MissingField, at, help, "required: must not be empty")
+		r.report(codes.MissingField, at, help, "Required value: must not be empty")
 	}
 }
 
@@ -233,11 +233,11 @@ func (r *reader) managers(entries []managerEntry) {
 			r.policy.indexes[e.Name] = i
 		} else {
 			r.report(codes.BadValue, at.Append(fieldpath.Field("name")), "keep one of the two",
-				"duplicate manager %q", e.Name)
+				"Duplicate value: %q", e.Name)
 		}
 		if e.For != nil && !e.Required {
 			r.report(codes.BrokenRule, at.Append(fieldpath.Field("for")),
-				"set required: true, or remove the field", "forbidden without required: true")
+				"set required: true, or remove the field", "Forbidden: may not be set without required: true")
 		}
 		m.of = r.selector(e.For, at.Append(fieldpath.Field("for")))
 		paths := at.Append(fieldpath.Field("paths"))
@@ -280,7 +280,7 @@ func (r *reader) users(e managerEntry, at fieldpath.Path) (names []string) {
 		for i, name := range list.values {
 			if !list.isName(name) {
 				r.report(codes.BadValue, in.Append(fieldpath.Index(i)), list.help,
-					"invalid value %q", name)
+					"Invalid value: %q", name)
 				continue
 			}
 			if namespace, account, ok := strings.Cut(name, "/"); ok &&
@@ -301,7 +301,7 @@ func (r *reader) managerName(name string, at fieldpath.Path) {
 	for _, f := range check.Patches(nil, []trainer.RuntimePatch{{Manager: name}}) {
 		code := codes.BadValue
 		if name == "" {
-			code, f.Message = codes.MissingField, "name: required"
+			code, f.Message = codes.MissingField, "name: Required value"
 		}
 		r.report(code, at, f.Remedy.Text, "%s", f.Message)
 	}
@@ -317,25 +317,25 @@ func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 		if several {
 			problem, _, _ = strings.Cut(problem, ";")
 			choices = strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", ")
-			r.report(codes.BadValue, at, "name one of them: "+choices, "invalid path: %s", problem)
+			r.report(codes.BadValue, at, "name one of them: "+choices, "Invalid value: %s", problem)
 			return explain.Rule{}
 		}
-		r.report(codes.BadValue, at, help, "invalid path: %s", problem)
+		r.report(codes.BadValue, at, help, "Invalid value: %s", problem)
 	case !rule.Patchable:
 		r.report(codes.Unpatchable, at, help, "no patch may set %s", text)
 	case slices.ContainsFunc(rule.Path, isDirective):
 		r.report(codes.BadValue, at, "name a key, or [*] for all",
-			"invalid path: %s names a directive", text)
+			"Invalid value: %s names a directive", text)
 	case runtimepatch.JobSetTemplate().Replaced(rule.Path) != nil:
 		r.report(codes.BadValue, at, "name the list itself",
-			"invalid path: the list merges as a whole")
+			"Invalid value: the list merges as a whole")
 	default:
 		key, isVoid := voidKey(rule.Path)
 		if !isVoid {
 			return rule
 		}
 		r.report(codes.BadValue, at, "correct the name, or set [*] for all",
-			"invalid path: no object has the name %q", key)
+			"Invalid value: no object has the name %q", key)
 	}
 	return explain.Rule{}
 }
@@ -357,12 +357,12 @@ func (r *reader) patches(entries []patchEntry) {
 		switch {
 		case e.File == "":
 			r.report(codes.MissingField, at, "name a file of patches, relative to this file",
-				"file: required")
+				"file: Required value")
 			continue
 		case path.IsAbs(e.File) || e.File == manifest.Stdin || strings.Contains(e.File, `\`):
 			r.report(codes.BadValue, file,
 				"name a file relative to this file, with / between folders",
-				"invalid value %q: must be a relative path", e.File)
+				"Invalid value: %q: must be a relative path", e.File)
 			continue
 		}
 		if e.Manager != "" {
@@ -398,7 +398,7 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" ||
 				len(pattern) > validation.DNS1123SubdomainMaxLength {
 				r.report(codes.BadValue, in.Append(fieldpath.Index(i)),
-					"name one; * stands for any characters", "invalid pattern %q", pattern)
+					"name one; * stands for any characters", "Invalid value: %q", pattern)
 			} else if isVoid(pattern, list.name == "namespaces") {
 				r.report(codes.BadValue, in.Append(fieldpath.Index(i)),
 					"name one; names have lower-case letters, digits, - and .",
@@ -414,7 +414,7 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 	var err error
 	if s.labels, err = labels.Parse(e.Labels); err != nil {
 		r.report(codes.BadValue, in, "set a label selector, such as app=x",
-			"invalid label selector: %s", err)
+			"Invalid value: %s", err)
 		return s
 	}
 	requirements, _ := s.labels.Requirements()
@@ -452,7 +452,7 @@ func (r *reader) severities(of map[string]level) {
 				"unknown code %q", name)
 		case severity < 0:
 			r.report(codes.BadValue, at, suggestionFor(string(level), words, "set one of them"),
-				"unsupported value %q: must be %s", level, strings.Join(words, ", "))
+				"Unsupported value: %q: supported values: %s", level, strings.Join(words, ", "))
 		case severity < finding.Error && strings.HasPrefix(page.Meaning, "Error. ") &&
 			!isLowered(code):
 			r.report(codes.BrokenRule, at, "remove it, and fix the problem that the code reports",

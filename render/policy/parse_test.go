@@ -50,8 +50,8 @@ func files() []fileCase {
 		{name: "all fields", text: whole},
 		{name: "JSON", text: `{"trainerVersion": "2.1", "severities": {"TW541": "off"}}`},
 		{name: "a number as the version", text: "trainerVersion: 2.0\n"},
-		{name: "no field", text: "{}\n", found: []string{"1:1 TW500  required"}},
-		{name: "a comment", text: "# trainerVersion\n", found: []string{"1:1 TW500  required"}},
+		{name: "no field", text: "{}\n", found: []string{"1:1 TW500  Required value"}},
+		{name: "a comment", text: "# trainerVersion\n", found: []string{"1:1 TW500  Required value"}},
 		{name: "a list", text: "- trainerVersion: \"2.3\"\n",
 			found: []string{"1:3 TW103  must be an object"}},
 		{name: "a word", text: "2.3\n", found: []string{"1:1 TW103  must be an object"}},
@@ -81,13 +81,13 @@ func files() []fileCase {
 			found: []string{"1:1 TW501  must have at most 256 managers"}, beyond: true},
 		{name: "a long pattern", text: "patches:\n- {file: a.yaml, for: {names: ['*" +
 			strings.Repeat("a", 253) + "']}}\n",
-			found: []string{`2:32 TW501 .patches[0].for.names[0] invalid pattern`}, beyond: true},
+			found: []string{`2:32 TW501 .patches[0].for.names[0] Invalid value`}, beyond: true},
 		{name: "version zero", text: "version: 0\nstock: true\n",
 			found: []string{"1:1 TW501 .version Unsupported value: 0: supported values: 1"}},
 		{name: "a version of a wrong type", text: "version: v1\nstock: true\n",
 			found: []string{"1:10 TW103 .version"}},
 		{name: "a version and nothing else", text: "version: 1\n",
-			found: []string{"1:1 TW500  required"}, beyond: true},
+			found: []string{"1:1 TW500  Required value"}, beyond: true},
 		{name: "a duplicate key", text: "trainerVersion: 2.1\ntrainerVersion: 2.2\n",
 			found: []string{"2:1 TW102 .trainerVersion"}, beyond: true},
 		{name: "an unknown release", text: "trainerVersion: \"9.9\"\n",
@@ -100,25 +100,25 @@ func files() []fileCase {
 		{name: "empty lists", text: "managers: []\npatches: []\nseverities: {}\n",
 			found: []string{"1:1 TW500 .managers", "2:1 TW500 .patches", "3:1 TW500 .severities"}},
 		{name: "a manager without a name", text: "managers: [{required: true}]\n",
-			found: []string{"1:12 TW500 .managers[0] name: required"}},
+			found: []string{"1:12 TW500 .managers[0] name: Required value"}},
 		{name: "an invalid name", text: "managers: [{name: kueue}]\n",
 			found: []string{
 				`1:13 TW501 .managers[0].name Invalid value: "kueue": must be a domain-prefixed path`}, beyond: true},
 		{name: "a duplicate manager", text: "managers: [{name: a.b/c}, {name: a.b/c}]\n",
-			found:  []string{`1:28 TW501 .managers[1].name duplicate manager "a.b/c"`},
+			found:  []string{`1:28 TW501 .managers[1].name Duplicate value: "a.b/c"`},
 			beyond: true},
-		{name: "for without required", text: "managers: [{name: a.b/c, for: {names: [a]}}]\n",
-			found:  []string{"1:26 TW502 .managers[0].for forbidden without required: true"},
+		{name: "for without Required value", text: "managers: [{name: a.b/c, for: {names: [a]}}]\n",
+			found:  []string{"1:26 TW502 .managers[0].for Forbidden: may not be set without required: true"},
 			beyond: true},
 		{name: "no paths", text: "managers: [{name: a.b/c, paths: []}]\n",
-			found: []string{"1:26 TW500 .managers[0].paths required"}},
+			found: []string{"1:26 TW500 .managers[0].paths Required value"}},
 		{name: "a path of nothing",
 			text:  "managers: [{name: a.b/c, paths: [.spec.replicatedJob]}]\n",
-			found: []string{"1:34 TW501 .managers[0].paths[0] invalid path"}, beyond: true},
+			found: []string{"1:34 TW501 .managers[0].paths[0] Invalid value"}, beyond: true},
 		{name: "a path of several fields",
 			text: "managers: [{name: a.b/c, paths: [metadata.labels, labels]}]\n",
 			found: []string{
-				"1:51 TW501 .managers[0].paths[1] invalid path: 4 fields are called labels; name " +
+				"1:51 TW501 .managers[0].paths[1] Invalid value: 4 fields are called labels; name " +
 					"one of them: .metadata.labels, " +
 					".spec.replicatedJobs[*].template.metadata.labels, "}, beyond: true},
 		{name: "a path that no patch sets",
@@ -133,22 +133,22 @@ func files() []fileCase {
 		{name: "an item of an atomic list",
 			text: "managers: [{name: a.b/c, paths: ['tolerations[*]']}]\n",
 			found: []string{
-				"1:34 TW501 .managers[0].paths[0] invalid path: the list merges as a whole"},
+				"1:34 TW501 .managers[0].paths[0] Invalid value: the list merges as a whole"},
 			beyond: true},
 		{name: "a path of a directive",
 			text: "managers: [{name: a.b/c, paths: ['nodeSelector[\"$patch\"]', " +
 				"'nodeSelector[$retainKeys]', 'nodeSelector[a$]']}]\n",
-			found: []string{"1:34 TW501 .managers[0].paths[0] invalid path",
-				"1:60 TW501 .managers[0].paths[1] invalid path",
-				`1:89 TW501 .managers[0].paths[2] invalid path: no object has the name "a$"`},
+			found: []string{"1:34 TW501 .managers[0].paths[0] Invalid value",
+				"1:60 TW501 .managers[0].paths[1] Invalid value",
+				`1:89 TW501 .managers[0].paths[2] Invalid value: no object has the name "a$"`},
 			beyond: true},
 		{name: "keys and items that no object has",
 			text: "managers:\n- name: a.b/c\n  paths: ['.metadata.labels[\"A B\"]', " +
 				"'nodeSelector[a/b/c]', '.spec.replicatedJobs[A].template.metadata.labels', " +
 				"'.metadata.annotations[Example.com/A]', 'nodeSelector[*]']\n",
-			found: []string{"3:11 TW501 .managers[0].paths[0] invalid path: no object has the name",
-				"3:38 TW501 .managers[0].paths[1] invalid path: no object has the name",
-				"3:61 TW501 .managers[0].paths[2] invalid path: no object has the name"},
+			found: []string{"3:11 TW501 .managers[0].paths[0] Invalid value: no object has the name",
+				"3:38 TW501 .managers[0].paths[1] Invalid value: no object has the name",
+				"3:61 TW501 .managers[0].paths[2] Invalid value: no object has the name"},
 			beyond: true},
 		{name: "names that no object has",
 			text: "managers:\n- name: a.b/c\n  required: true\n  for: {names: ['A*', a-, " +
@@ -162,19 +162,19 @@ func files() []fileCase {
 			text: "managers:\n- name: a.b/c\n  required: true\n  for: {names: [a, b, a]}\n  " +
 				"paths: [nodeSelector, nodeSelector]\n  users: [ann, ann]\n  serviceAccounts: " +
 				"[a/b, a/b]\n", found: []string{
-				`4:23 TW501 .managers[0].for.names[2] duplicate value "a"`,
-				"5:25 TW501 .managers[0].paths[1] duplicate value",
-				"6:16 TW501 .managers[0].users[1] duplicate value",
-				"7:26 TW501 .managers[0].serviceAccounts[1] duplicate value"}, beyond: true},
+				`4:23 TW501 .managers[0].for.names[2] Duplicate value: "a"`,
+				"5:25 TW501 .managers[0].paths[1] Duplicate value",
+				"6:16 TW501 .managers[0].users[1] Duplicate value",
+				"7:26 TW501 .managers[0].serviceAccounts[1] Duplicate value"}, beyond: true},
 		{name: "users that nobody is",
 			text: "managers:\n- name: a.b/c\n  users: ['system:serviceaccount:a/b', " +
 				"'system:serviceaccount:a:b', 'system:masters']\n",
-			found: []string{"3:11 TW501 .managers[0].users[0] invalid value"}, beyond: true},
+			found: []string{"3:11 TW501 .managers[0].users[0] Invalid value"}, beyond: true},
 		{name: "a selector of spaces",
 			text: "managers: [{name: a.b/c, required: true, for: {labels: ' '}}]\ncluster: " +
 				"{objectSelector: ' '}\n",
-			found: []string{"1:48 TW500 .managers[0].for.labels required",
-				"2:11 TW500 .cluster.objectSelector required"}, beyond: true},
+			found: []string{"1:48 TW500 .managers[0].for.labels Required value",
+				"2:11 TW500 .cluster.objectSelector Required value"}, beyond: true},
 		{name: "many paths", text: "managers:\n- name: a.b/c\n  paths:\n" +
 			entries(mostPaths+1, "  - nodeSelector[a%d]\n"),
 			found:  []string{"1:1 TW501  must have at most 256 managers, 256 patches, 1024 paths"},
@@ -189,19 +189,19 @@ func files() []fileCase {
 				"4:39 TW501 .managers[2].for.labels no labels match",
 				"5:39 TW501 .managers[3].for.labels no labels match"}, beyond: true},
 		{name: "a patch without a file", text: "patches: [{for: {names: [a]}}]\n",
-			found: []string{"1:11 TW500 .patches[0] file: required"}},
+			found: []string{"1:11 TW500 .patches[0] file: Required value"}},
 		{name: "an absolute file", text: "patches: [{file: /a.yaml}]\n",
-			found: []string{`1:12 TW501 .patches[0].file invalid value "/a.yaml"`}, beyond: true},
+			found: []string{`1:12 TW501 .patches[0].file Invalid value: "/a.yaml"`}, beyond: true},
 		{name: "standard input", text: "patches: [{file: \"-\"}]\n",
-			found: []string{`1:12 TW501 .patches[0].file invalid value "-"`}, beyond: true},
+			found: []string{`1:12 TW501 .patches[0].file Invalid value: "-"`}, beyond: true},
 		{name: "an invalid manager of a file", text: "patches: [{file: a.yaml, manager: x}]\n",
 			found: []string{
 				`1:26 TW501 .patches[0].manager Invalid value: "x": must be a domain-prefixed path`}, beyond: true},
-		{name: "an invalid pattern", text: "patches: [{file: a.yaml, for: {names: ['[a']}}]\n",
-			found:  []string{`1:40 TW501 .patches[0].for.names[0] invalid pattern "[a"`},
+		{name: "an Invalid value", text: "patches: [{file: a.yaml, for: {names: ['[a']}}]\n",
+			found:  []string{`1:40 TW501 .patches[0].for.names[0] Invalid value: "[a"`},
 			beyond: true},
 		{name: "an invalid selector", text: "patches: [{file: a.yaml, for: {labels: a==b=c}}]\n",
-			found:  []string{"1:32 TW501 .patches[0].for.labels invalid label selector"},
+			found:  []string{"1:32 TW501 .patches[0].for.labels Invalid value"},
 			beyond: true},
 		{name: "an empty selector",
 			text: "patches: [{file: a.yaml, for: {labels: '', runtimes: []}}]\n",
@@ -220,7 +220,7 @@ func files() []fileCase {
 				`1:14 TW501 .severities["TW3000"] unknown code "TW3000"; did you mean "TW300"?`}},
 		{name: "an unknown severity", text: "severities: {TW541: warn}\n",
 			found: []string{
-				`1:14 TW501 .severities["TW541"] unsupported value "warn": must be off, note, warning, error; set one of them`}},
+				`1:14 TW501 .severities["TW541"] Unsupported value: "warn": supported values: off, note, warning, error; set one of them`}},
 		{name: "true as a severity", text: "severities: {TW541: on}\n",
 			found: []string{`1:21 TW105 .severities["TW541"]`}},
 		{name: "an error that leaves nothing to render", text: "severities: {TW400: warning}\n",
@@ -228,22 +228,22 @@ func files() []fileCase {
 			beyond: true},
 		{name: "a scope and nothing else", text: "cluster: {name: a}\n"},
 		{name: "an invalid name of objects", text: "cluster: {name: A_B}\n",
-			found:  []string{`1:11 TW501 .cluster.name invalid value "A_B": a lowercase RFC 1123`},
+			found:  []string{`1:11 TW501 .cluster.name Invalid value: "A_B": a lowercase RFC 1123`},
 			beyond: true},
 		{name: "an empty scope", text: "cluster: {name: '', objectSelector: ''}\n",
 			found: []string{"1:11 TW500 .cluster.name", "1:21 TW500 .cluster.objectSelector"}},
 		{name: "an invalid selector of the cluster", text: "cluster: {objectSelector: a>1}\n",
 			found: []string{
-				"1:11 TW501 .cluster.objectSelector invalid label selector: the API server has " +
+				"1:11 TW501 .cluster.objectSelector Invalid value: the API server has " +
 					"no operator gt"}, beyond: true},
 		{name: "a selector of no object", text: "cluster: {namespaceSelector: 'a=b,a notin (b)'}\n",
 			found: []string{
-				"1:11 TW501 .cluster.namespaceSelector invalid label selector: no labels match"},
+				"1:11 TW501 .cluster.namespaceSelector Invalid value: no labels match"},
 			beyond: true},
 		{name: "many labels of the cluster", text: "cluster: {namespaceSelector: '" +
 			entries(mostPatterns, "a!=b%d,") + "b'}\n",
 			found: []string{
-				"1:11 TW501 .cluster.namespaceSelector invalid label selector: 1025 " +
+				"1:11 TW501 .cluster.namespaceSelector Invalid value: 1025 " +
 					"requirements: must have at most 1024"}, beyond: true},
 		{name: "a selector of no namespace",
 			text:   "cluster: {namespaceSelector: '!kubernetes.io/metadata.name'}\n",

@@ -49,7 +49,7 @@ func (r *reader) scope(e *clusterEntry) {
 		r.empty(name, "name the objects, or remove the field")
 	} else if problems := validation.IsDNS1123Subdomain(e.Name); problems != nil {
 		r.report(codes.BadValue, name, "name the objects of the cluster, such as team-a",
-			"invalid value %q: %s", e.Name, problems[0])
+			"Invalid value: %q: %s", e.Name, problems[0])
 	} else {
 		r.policy.scope.Name = e.Name
 	}
@@ -67,7 +67,7 @@ func (r *reader) scope(e *clusterEntry) {
 		if *s.of, err = ParseSelector(s.text); err != nil {
 			r.report(codes.BadValue, in,
 				"set a label selector that matches some objects, such as team=a",
-				"invalid label selector: %s", err)
+				"Invalid value: %s", err)
 		} else if r.patterns += len((*s.of).MatchExpressions); s.of == &r.policy.scope.Namespaces &&
 			!matchesNamespace(*s.of) {
 			r.report(codes.BadValue, in, "set labels that a namespace can have",

@@ -271,7 +271,7 @@ func (w *vapWriter) managers() {
 			w.isError(codes.MissingManager, "TrainJobs without a patch of a required manager") {
 			w.unit("required and for of " + m.name)
 			w.addRule(checkRule, "!("+w.matches(m.of)+") || "+own()+".hasValue()",
-				celString("required: a patch of "+m.name))
+				celString("Required value: a patch of "+m.name))
 			if m.of.labels != nil {
 				requirements, _ := m.of.labels.Requirements()
 				if !canMatch(append(requirements, requirementsOf(p.scope.TrainJobs)...)) {

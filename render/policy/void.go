@@ -73,7 +73,7 @@ func (r *reader) distinct(values []string, at fieldpath.Path) {
 	for i, value := range values {
 		if value != "" && has[value] {
 			r.report(codes.BadValue, at.Append(fieldpath.Index(i)), "keep one of the two",
-				"duplicate value %q", value)
+				"Duplicate value: %q", value)
 		}
 		has[value] = true
 	}

@@ -86,7 +86,7 @@ func (m *Managed) read() bool {
 		m.report(codes.WrongType, ManagedFields, "must be a list", readManaged)
 		return false
 	case len(entries) == 0:
-		m.report(codes.NoTrainJob, ManagedFields, "required in an object that is not a TrainJob",
+		m.report(codes.NoTrainJob, ManagedFields, "Required value: the object is no TrainJob",
 			readManaged)
 		return false
 	}
@@ -118,7 +118,7 @@ func (m *Managed) entry(i int, value any) {
 	if fieldsType, isText := entry["fieldsType"].(string); isText && fieldsType != "" &&
 		fieldsType != "FieldsV1" {
 		m.report(codes.BadValue, at.Append(fieldpath.Field("fieldsType")),
-			fmt.Sprintf("unsupported value %.64q: must be FieldsV1", fieldsType), readManaged)
+			fmt.Sprintf("Unsupported value: %.64q: supported values: FieldsV1", fieldsType), readManaged)
 		return
 	}
 	if entry["fieldsV1"] == nil {
@@ -135,9 +135,9 @@ func (m *Managed) entry(i int, value any) {
 		var invalid *merge.FieldsV1Error
 		switch {
 		case errors.As(err, &invalid):
-			message := "invalid value: " + invalid.Err.Error()
+			message := "Invalid value: " + invalid.Err.Error()
 			if where := invalid.Path.String(); where != "" && len(where) <= 256 {
-				message = "invalid value in " + where + ": " + invalid.Err.Error()
+				message = "Invalid value in " + where + ": " + invalid.Err.Error()
 			}
 			m.report(codes.BadValue, at, message, readManaged)
 			return

@@ -151,7 +151,7 @@ func (m *Object) mismatches(patch Patch) finding.List {
 		found = append(found, finding.Finding{
 			Code: codes.NoMerge, Severity: finding.Error, Object: m.ID, Path: field.path,
 			Position: is.Position(field.path),
-			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is,
+			Message: fmt.Sprintf("Invalid value: %q: must be %q, as in the base", field.is,
 				field.want),
 			Remedy: finding.Remedy{
 				Text: "remove the field from the patch"},

@@ -96,7 +96,7 @@ func (flags Flags) duplicate(id fieldpath.Object, d, other *manifest.Document) f
 	f := finding.Finding{
 		Code: codes.DuplicateObject, Severity: finding.Error, Object: id, Path: at,
 		Position: d.Position(at),
-		Message:  fmt.Sprintf("duplicate object: %s", id),
+		Message:  fmt.Sprintf("Duplicate value: %s", id),
 		Remedy:   finding.Remedy{Text: "rename one of the two"},
 	}
 	return flags.reportOther(f, other)

@@ -92,7 +92,7 @@ func (st *Settings) decodePatches(fsys fs.FS, manager, file string, data []byte)
 				Object:   st.flags.InNamespace(patches[i].Document.ID),
 				Path:     patches[i].Base.Append(at...),
 				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
-				Message: fmt.Sprintf("invalid value %q: must be %q, as in --patch NAME=FILE", is,
+				Message: fmt.Sprintf("Invalid value: %q: must be %q, as in --patch NAME=FILE", is,
 					manager),
 				Remedy: finding.Remedy{
 					Text: "remove the manager from the patch"},

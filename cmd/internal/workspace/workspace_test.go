@@ -36,12 +36,12 @@ func TestDuplicates(t *testing.T) {
 		want   []string
 	}{
 		{"command", false, []string{
-			"duplicate object: TrainingRuntime default/r; the other one is at in/a.yaml:3:12",
-			"duplicate object: TrainJob default/j; the other one is at in/a.yaml:8:12",
+			"Duplicate value: TrainingRuntime default/r; the other one is at in/a.yaml:3:12",
+			"Duplicate value: TrainJob default/j; the other one is at in/a.yaml:8:12",
 		}},
 		{"recorded", true, []string{
-			"duplicate object: TrainingRuntime default/r; the other one is at a.yaml",
-			"duplicate object: TrainJob default/j; the other one is at a.yaml",
+			"Duplicate value: TrainingRuntime default/r; the other one is at a.yaml",
+			"Duplicate value: TrainJob default/j; the other one is at a.yaml",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -202,7 +202,7 @@ func TestPolicy(t *testing.T) {
 				"trainer.kubeflow.org/kubeflow-sdk}]\n", job: agree, answer: "must come before"},
 		{name: "a missing manager",
 			policy: managers + "  - {name: a.example.com/a, required: true}\n", job: agree,
-			answer: "required: a patch of a.example.com/a"},
+			answer: "Required value: a patch of a.example.com/a"},
 		{name: "a missing manager of other TrainJobs",
 			policy: managers +
 				"  - {name: a.example.com/a, required: true, for: {namespaces: [team-b]}}\n",

@@ -101,19 +101,19 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 		reject(f.Path.String(), "%s; %s", f.Message, f.Remedy.Text)
 	}
 	if len(wrong) == 0 && (len(documents) != 1 || documents[0].Object == nil) {
-		reject(".apiVersion", "unsupported value %q: must be %s", config.ID().APIVersion,
+		reject(".apiVersion", "Unsupported value: %q: supported values: %s", config.ID().APIVersion,
 			configVersion)
 	}
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
 	if len(o.Patches) == 0 {
-		reject(".patches", "required")
+		reject(".patches", "Required value")
 	}
 	for i, p := range o.Patches {
 		at := fmt.Sprintf(".patches[%d]", i)
 		if p.Manager == "" {
-			reject(at+".manager", "required")
+			reject(at+".manager", "Required value")
 		}
 		o.Patches[i].Patch = nil // the text stands for it
 		text, isText := p.Patch.(string)
@@ -121,7 +121,7 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 			encoded, _ := json.Marshal(fields) // decoded JSON, which has no error
 			text = string(encoded)
 		} else if !isText {
-			reject(at+".patch", "required: an object, or a string with one")
+			reject(at+".patch", "Required value: an object, or a string with one")
 			continue
 		}
 		selected, path, err := newTarget(p.Target, text)
@@ -140,7 +140,7 @@ func parseMergePatches(config *resourcelist.Item) (o *mergeOptions, wrong []misu
 	case "zero":
 		o.policies.Options = append(o.policies.Options, merge.SkipZero())
 	default:
-		reject(".empty", "unsupported value %q: supported values: %q, %q", o.Empty, "skip", "zero")
+		reject(".empty", "Unsupported value: %q: supported values: %q, %q", o.Empty, "skip", "zero")
 	}
 	for _, w := range invalid {
 		reject("."+w.Field, "%v", w.Err)

@@ -31,7 +31,7 @@ func newTarget(s *types.Selector, patch string) (t target, path string, err erro
 	if s == nil {
 		item, err := resourcelist.NewItem([]byte(patch))
 		if err != nil || item.ID().Kind == "" || item.ID().Name == "" {
-			return t, ".target", errors.New("required for a patch without kind and metadata.name")
+			return t, ".target", errors.New("Required value: the patch has no kind and metadata.name")
 		}
 		id := item.ID()
 		group, version := resid.ParseGroupVersion(id.APIVersion)
