@@ -39,7 +39,7 @@ func (n *node) inForce() *claim {
 	return n.last()
 }
 
-// decide records a decision about a field. Losers are distinct layers other than the winner.
+// decide records a decision about a field. Losers are distinct owners other than the winner.
 func (l *log) decide(option string, path fieldpath.Path, winner int32, losers []int32) {
 	slices.Sort(losers)
 	d := Note{Kind: Decided, Option: option, Path: path, Owner: l.layers[winner]}
@@ -72,8 +72,8 @@ func claimedAs(t *schema.Type, v any, named bool) valueKind {
 	return unlistedPresence
 }
 
-// isManager reports whether the layer is a manager's patch. The runtime comes before the managers,
-// and the layers that Write records come after them.
+// isManager reports whether the owner is a manager's patch. The runtime comes before the managers,
+// and the layers that Record names come after them.
 func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <= l.managers }
 
 // agree reports whether two claims leave a field alike: with equal values, or both empty.

@@ -125,7 +125,7 @@ func (d deciding) list(t *schema.Type, list []any, at *node, parts []any) ([]any
 	return list, nil
 }
 
-// remove removes a member of a union for the layer of another member.
+// remove removes a member of a union for the owner of another member.
 func (d deciding) remove(f *schema.StructField, object Object, at *node, winner int32) {
 	child := d.child(at, f, "")
 	writer{log: d.log, onlyRemoved: true}.value(child, object[f.Name], nil)

@@ -116,7 +116,7 @@ func (l *log) overlaps() []Dispute {
 // one a null or a whole value where another sets something within.
 func (d *disputes) rivals() []*node {
 	var found []*node
-	wholes := map[*node][]int32{} // by at most two layers
+	wholes := map[*node][]int32{} // by at most two owners
 	for _, at := range d.reached {
 		var before *claim
 		differ := false
@@ -450,7 +450,7 @@ func (l *log) recorded(at *node, tell func(*node, *claim)) {
 	}
 }
 
-// merged merges the patches, those of each layer together, or without layers in the given order.
+// merged merges the patches, those of each owner together, or without owners in the given order.
 func (a *again) merged(layers []int32) (*History, error) {
 	of := map[int32][]layered{}
 	for i, layer := range a.of {

@@ -200,7 +200,7 @@ func (m *objects) claimNow(at *node, t *schema.Type, value any) {
 	m.claimValue(at, claimedAs(t, value, true), value)
 }
 
-// update records an update of a field by the layer. The layer owns the fields that it adds or
+// update records an update of a field by an owner, who then owns the fields that it adds or
 // changes, and the fields around an added one. A removed field has no owner. named has the meaning
 // that it has in a merge.
 func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, at *node,
@@ -270,7 +270,7 @@ func duplicatesOf(t *schema.Type, v any) map[string][]any {
 	return items
 }
 
-// holds reports whether a layer owns a field, or any layer for -1.
+// holds reports whether the owner has a field, or for -1 whether anybody has.
 func (n *node) holds(layer int32) bool {
 	return slices.ContainsFunc(n.claims, func(c claim) bool {
 		return c.number >= n.active && c.kind != unlistedPresence && (layer < 0 || c.layer == layer)

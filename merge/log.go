@@ -13,14 +13,14 @@ import (
 type log struct {
 	root   *schema.Type
 	layers []Owner
-	// where a layer's patch stands in its document, nil for a later layer
+	// where an owner's patch stands in its document, nil for a later layer
 	places    []fieldpath.Path
 	rename    func(Claim) Claim // nil keeps claims as they are
-	managers  int32             // how many of the layers are managers', from 1 on
-	ids       []int32           // the layer of each patch
-	owners    []int32           // the layers of a live object's owners
+	managers  int32             // how many of the owners are managers, from 1 on
+	ids       []int32           // the number of each patch's owner
+	owners    []int32           // the numbers of a live object's owners
 	top       *node             // the whole value
-	reached   []*node           // all nodes, in the order in which layers reached them
+	reached   []*node           // all nodes, in the order in which owners reached them
 	room      []node            // of which the next nodes take theirs
 	claims    int32             // how many claims were made
 	decisions []Note            // of all policies
@@ -36,11 +36,11 @@ type again struct {
 	base    any
 	patches []layered
 	trees   []Object // of the patches; nil for a JSON patch
-	of      []int32  // the layers of the patches
+	of      []int32  // the owners of the patches
 	options *options
 }
 
-// A node is a field that a layer reached.
+// A node is a field that an owner reached.
 type node struct {
 	parent   *node
 	typ      *schema.Type        // how the field merges
@@ -53,15 +53,15 @@ type node struct {
 	// active is the number of the first claim that counts in a merge of objects. A patch has taken
 	// the field from the earlier ones.
 	active int32
-	// createdBy is the layer of the patch that created the item or the struct, or 0 for none. The
+	// createdBy is the owner of the patch that created the item or the struct, or 0 for none. The
 	// base owns nothing in such an item or struct.
 	createdBy int32
 	ruling    *ruling        // nil for none
 	displaced []displacement // of a live object
-	nulledBy  int32          // the layer whose apply left a field of a live object null, 0 for none
+	nulledBy  int32          // the owner whose apply left a field of a live object null, 0 for none
 }
 
-// claim records one layer's write to one field.
+// claim records one owner's write to one field.
 type claim struct {
 	number int32 // how many claims were made before
 	layer  int32
@@ -73,14 +73,14 @@ type claim struct {
 // A ruling is a policy's decision against the last claim on a field.
 type ruling struct {
 	claim *claim // in force, nil for none
-	layer int32  // the layer that removed the field then
+	layer int32  // the owner that removed the field then
 	after int32  // how many claims were made before
 }
 
 // A displacement states that an apply changed a field that another owner had.
 type displacement struct {
 	claim claim // the owner's
-	by    int32 // the layer of the apply
+	by    int32 // the owner of the apply
 	after int32 // how many claims were made before the apply's
 }
 
@@ -141,10 +141,10 @@ func logOf(root *schema.Type, patches []layered, o *options, owners ...Owner) *l
 	return l
 }
 
-// updated returns the layer of a manager's updates. Its applies have other fields.
+// updated returns the owner of a manager's updates. Its applies have other fields.
 func updated(manager string) Owner { return Manager(manager + " (Update)") }
 
-// byOwner returns the numbers of the layers. To look for one among many takes longer.
+// byOwner returns the numbers of the owners. To look for one among many takes longer.
 func (l *log) byOwner() map[Owner]int32 {
 	numbers := make(map[Owner]int32, len(l.layers))
 	for i, layer := range l.layers {
@@ -153,7 +153,7 @@ func (l *log) byOwner() map[Owner]int32 {
 	return numbers
 }
 
-// layerID returns the number of a layer. It adds an unknown layer to the log.
+// layerID returns the number of an owner. It adds an unknown owner to the log.
 func (l *log) layerID(layer Owner) int32 {
 	if i := slices.Index(l.layers, layer); i >= 0 {
 		return int32(i)
@@ -166,7 +166,7 @@ func (l *log) addLayer(layer Owner) int32 {
 	return int32(len(l.layers) - 1)
 }
 
-// from records where the patch of a layer stands in its document.
+// from records where the patch of an owner stands in its document.
 func (l *log) from(layer int32, place fieldpath.Path) {
 	if l.places[layer] == nil {
 		l.places[layer] = append(fieldpath.Path{}, place...)

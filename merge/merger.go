@@ -18,7 +18,7 @@ type merger struct {
 	plan    *plan
 	log     *log
 	layer   int32
-	of      Owner // the layer whose value is read
+	of      Owner // the owner whose value is read
 	ofValue bool  // whether the patch is a Go value: its type may encode a null that nobody wrote
 	follows bool  // whether new items follow the items of the base, which keep their places
 	skips   bool  // whether an empty string sets no field that is always encoded

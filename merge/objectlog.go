@@ -152,14 +152,14 @@ func (s *patchItems) shared(after int32) int32 {
 type live struct {
 	entries []Object
 	layers  []Owner           // of the entries
-	named   map[int32][]*node // the fields that a layer has claimed
+	named   map[int32][]*node // the fields that an owner has claimed
 	applies bool              // whether a patch of a manager is being applied, and not an update
 	before  int32             // how many claims were made before the apply
 	// whether the object has owners. The first apply makes the base one otherwise.
 	owned bool
 }
 
-// revoke removes the claims of a layer that were made before others, and reports whether it has
+// revoke removes the claims of an owner that were made before others, and reports whether it has
 // later ones.
 func (n *node) revoke(layer, before int32) (stays bool) {
 	n.claims = slices.DeleteFunc(n.claims, func(c claim) bool {
@@ -240,7 +240,7 @@ func (m *objects) added(at *node, had bool) {
 	}
 }
 
-// revokeWithin takes a field from the layers that claimed something within it, and removes their
+// revokeWithin takes a field from the owners that claimed something within it, and removes their
 // claims there.
 func (m *objects) revokeWithin(at *node) {
 	var within []int32

@@ -59,7 +59,7 @@ func (o *History) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	w.contents(o.log.root, object, o.log.top)
 }
 
-// emptyClaims appends the claim of the layer that left a field null or empty.
+// emptyClaims appends the claim of the owner that left a field null or empty.
 func (l *log) emptyClaims(claims []Claim, at *node, value any, path fieldpath.Path) []Claim {
 	if at != nil && at.nulledBy != baseLayer && value == nil &&
 		(claims == nil || claims[len(claims)-1].Value != nil) {
@@ -175,8 +175,8 @@ func (w *objectWalk) items(t *schema.Type, list []any, at *node) bool {
 	return true
 }
 
-// objectFields fills the sets with the fields that each layer owns in an object. A layer's number
-// is the index of its set.
+// objectFields fills the sets with the fields of each owner in an object. An owner's number is
+// the index of its set.
 func (o *History) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
 	object := o.tree()
 	w := objectWalk{log: o.log, visitsMissing: o.log.live} // the owners of an absent field stay
@@ -240,7 +240,7 @@ func (s *objectStep) set() setStep {
 	}
 }
 
-// All yields every field that a layer set, with its claims in the order of writing. The last claim
+// All yields every field that an owner set, with its claims in the order of writing. The last claim
 // is in force. Fields come in the order of the encoded document: sorted by name, list items in list
 // order.
 //
@@ -267,7 +267,7 @@ func (o *History) All() iter.Seq2[fieldpath.Path, []Claim] {
 }
 
 // Changed yields the fields that claims give different values, with these claims, in the order in
-// which the layers reached the fields. A null around a field is a claim on the outer field alone.
+// which the owners reached the fields. A null around a field is a claim on the outer field alone.
 func (o *History) Changed() iter.Seq2[fieldpath.Path, []Claim] {
 	return func(yield func(fieldpath.Path, []Claim) bool) {
 		l := o.orEmpty().log
@@ -302,14 +302,13 @@ func (o *History) Of(path fieldpath.Path) []Claim {
 	return nil
 }
 
-// FieldsV1 yields the fields that each layer owns, in the format of metadata.managedFields.
-// Server-side applies with force of the base and then of each patch in order would give the layer
-// these fields.
+// FieldsV1 yields the fields of each owner, in the format of metadata.managedFields. Server-side
+// applies with force of the base and then of each patch in order would give the owner these fields.
 //
-// A field belongs to every layer that set it to the value in force. A layer loses a field to a
-// layer that sets another value. The layer that names an item also owns the field of its merge key.
-// A layer without fields yields {}. FieldsV1 omits the fields for which ignored returns true; a nil
-// ignored omits none.
+// A field belongs to every owner that set it to the value in force. An owner loses a field to an
+// owner that sets another value. The owner that names an item also owns the field of its merge key.
+// An owner without fields yields {}. FieldsV1 omits the fields for which ignored returns true; a
+// nil ignored omits none.
 //
 // The API server would record the same by the definition's schema if it merges as the struct tags
 // do. The differences are listed in docs/differences.md.
@@ -331,7 +330,7 @@ func (o *History) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Owner, [
 	}
 }
 
-// valueFields fills the sets of a value of a Go type. A layer's number is the index of its set.
+// valueFields fills the sets of a value of a Go type. An owner's number is the index of its set.
 func (o *History) valueFields(sets []fieldSet, names []Owner, ignored func(fieldpath.Path) bool) {
 	w := walk{log: o.log}
 	w.yield = func(path fieldpath.Path, claims []Claim) bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// History records the layers that set each field of a merged value. It reads the fields that only
+// History records the owners that set each field of a merged value. It reads the fields that only
 // the base set from Result.Value itself. Read it before you change the value.
 type History struct {
 	log    *log
@@ -72,8 +72,8 @@ func (o *History) IsLive() bool { return o.orEmpty().log.live }
 // isObject reports whether the value merged by a definition.
 func (o *History) isObject() bool { return o.log.root.GoType() == nil && o.value != nil }
 
-// Layers returns the layers in the order of writing. The base comes first, then the managers in the
-// order of their patches, then the layers of Write.
+// Owners returns the owners in the order of writing. The base comes first, then the owners of a live
+// object, the managers in the order of their patches, and the layers of Record.
 func (o *History) Owners() []Owner {
 	o = o.orEmpty()
 	layers := slices.Clone(o.log.layers)
@@ -84,11 +84,11 @@ func (o *History) Owners() []Owner {
 }
 
 // Rename passes each claim through rename before All yields it, for patches from other sources than
-// managers' entries. The new layer must depend on the old layer alone. Distinct layers must stay
+// managers' entries. The new owner must depend on the old owner alone. Distinct owners must stay
 // distinct.
 func (o *History) Rename(rename func(Claim) Claim) { o.orEmpty().log.rename = rename }
 
-// layerName returns a layer as it appears in claims.
+// layerName returns an owner as it appears in claims.
 func (l *log) layerName(layer Owner) Owner {
 	if l.rename == nil {
 		return layer
@@ -96,7 +96,7 @@ func (l *log) layerName(layer Owner) Owner {
 	return l.rename(Claim{Owner: layer}).Owner
 }
 
-// rankOf returns the place of a layer, by its name in claims, in the order of the patches.
+// rankOf returns the place of an owner, by its name in claims, in the order of the patches.
 func (l *log) rankOf(layer Owner) int {
 	return slices.IndexFunc(l.layers, func(of Owner) bool { return l.layerName(of) == layer })
 }

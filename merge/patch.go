@@ -115,7 +115,8 @@ type Origin struct {
 	// the section that requests the value. Otherwise the field holds the value, and the same paths
 	// lead into both.
 	Computed bool
-	// Always is true if the layer wrote the value even where that changes nothing.
+	// Always is true if the layer wrote the value even where that changes nothing. History.Record
+	// then keeps the claim, as a merge keeps every claim of a patch.
 	Always bool
 }
 
@@ -202,7 +203,7 @@ type PatchError struct {
 	Err error
 }
 
-// Error names the layer and the field.
+// Error names the owner and the field.
 func (e *PatchError) Error() string {
 	if e == nil {
 		return "no error"
@@ -239,7 +240,7 @@ func inside(step fieldpath.Step, err error) error {
 	return e
 }
 
-// failed completes an error with its layer and index, and reverses its path into order.
+// failed completes an error with its owner and index, and reverses its path into order.
 func failed(layer Owner, index int, err error) error {
 	e := asPatchError(err)
 	e.Owner, e.Index = layer, index

@@ -32,7 +32,7 @@ func (l *log) lastWithin(at *node) *claim {
 	return last
 }
 
-// layerOf returns the layer of a claim, the base's for none.
+// layerOf returns the owner of a claim, the base's for none.
 func layerOf(c *claim) int32 {
 	if c == nil {
 		return baseLayer
@@ -40,8 +40,8 @@ func layerOf(c *claim) int32 {
 	return c.layer
 }
 
-// excludedMembers returns the union members of an object that another layer's claim excludes. It
-// also returns that layer.
+// excludedMembers returns the union members of an object that another owner's claim excludes. It
+// also returns that owner.
 func (l *log) excludedMembers(t *schema.Type, u schema.Union, object Object,
 	at *node) (gone []*schema.StructField, winner int32) {
 	lastOf := func(f *schema.StructField) (last *claim, ofBase bool) {
@@ -82,7 +82,7 @@ func (l *log) excludedMembers(t *schema.Type, u schema.Union, object Object,
 	}), winner
 }
 
-// removed records that a layer's claim removed a field. It returns the layers that claim the field
+// removed records that an owner's claim removed a field. It returns the owners that claim the field
 // or a field within it.
 func (l *log) removed(at *node, winner int32, losers []int32) []int32 {
 	for _, c := range at.claims {
@@ -98,7 +98,7 @@ func (l *log) removed(at *node, winner int32, losers []int32) []int32 {
 }
 
 // severalMembers returns the error for an object with several members of a union. It names their
-// layers.
+// owners.
 func (l *log) severalMembers(u schema.Union, t *schema.Type, object Object, at *node) error {
 	var members []string
 	var last *claim

@@ -15,7 +15,7 @@ type applied struct {
 	owned    map[*node]bool    // whether anybody owns something in a field
 }
 
-// lastOf returns the fields that the layer has applied so far. The next apply replaces them.
+// lastOf returns the fields that the owner has applied so far. The next apply replaces them.
 func (m *objects) lastOf() *applied {
 	last := &applied{fields: map[*node]bool{}, children: map[*node][]*node{},
 		claims: m.log.claims, owned: map[*node]bool{}}
@@ -33,7 +33,7 @@ func (m *objects) lastOf() *applied {
 	return last
 }
 
-// replaceLast revokes the claims of the layer's last apply, and removes the fields that nobody owns
+// replaceLast revokes the claims of the owner's last apply, and removes the fields that nobody owns
 // now.
 func (m *objects) replaceLast(t *schema.Type, object Object, last *applied) {
 	var stays []*node
@@ -149,7 +149,7 @@ func (m *objects) hasRemaining(t *schema.Type, v any, at *node, last *applied, i
 	return isEmptied
 }
 
-// isOwned reports whether any layer owns a field, or something in a field of a struct. The identity
+// isOwned reports whether anybody owns a field, or something in a field of a struct. The identity
 // of the object stays without one.
 func (m *objects) isOwned(at *node, last *applied) bool {
 	if at.holds(-1) || at.isIdentity() {
@@ -165,13 +165,13 @@ func (m *objects) isOwned(at *node, last *applied) bool {
 	return last.owned[at]
 }
 
-// isHeld reports whether any layer owns a field or something within.
+// isHeld reports whether anybody owns a field or something within.
 func (n *node) isHeld() bool {
 	return n.holds(-1) || slices.ContainsFunc(n.children, (*node).isHeld)
 }
 
-// disown records that the layer has removed a field, which then has no owner but the layer if its
-// apply names the field. A field that the object lacked before keeps its owners.
+// disown records that an apply has removed a field, which then has no owner but that of the apply
+// if the apply names the field. A field that the object lacked before keeps its owners.
 func (m *objects) disown(at *node) {
 	isNamed, wasAbsent := false, false
 	for _, c := range at.claims {

@@ -63,7 +63,7 @@ func has(object any, path fieldpath.Path) bool {
 	return object != nil
 }
 
-// match calls do for each field that a pattern names and that patches reached. The layers emptied a
+// match calls do for each field that a pattern names and that patches reached. The owners emptied a
 // field around it. The history of an object lacks the fields within an emptied one: then a rest of
 // the pattern is left.
 func (l *log) match(at *node, pattern fieldpath.Path, emptied []int32,
@@ -128,7 +128,7 @@ func (l *log) setters(at *node, layers []int32) []int32 {
 }
 
 // overrule records that the base's claims on a field and within it are in force, or that fields are
-// removed. Emptied are the layers that emptied a field around it.
+// removed. Emptied are the owners that emptied a field around it.
 func (r restoring) overrule(at *node, emptied []int32) {
 	base := r.baseClaim(at)
 	if len(at.claims) > 0 && (base != nil || r.removes) {

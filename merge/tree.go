@@ -8,7 +8,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file has the tree of the fields that layers reached. A node may be nil: no layer reached the
+// This file has the tree of the fields that owners reached. A node may be nil: no owner reached the
 // field.
 
 // find returns the child of a node by field, or by key if field is nil.
@@ -108,7 +108,7 @@ func (n *node) childNames() []string {
 	return names
 }
 
-// creator returns the layer of the patch that created the field or one that contains it, or the
+// creator returns the owner of the patch that created the field or one that contains it, or the
 // base. It owns the presence of a field without claims.
 func (n *node) creator() int32 {
 	for ; n != nil; n = n.parent {

@@ -19,7 +19,7 @@ type walk struct {
 	log   *log
 	yield func(fieldpath.Path, []Claim) bool
 	nulls []null // the claims that emptied the structs around a field
-	owner int32  // the layer that owns fields without claims
+	owner int32  // whose the fields without claims are
 	// emptiedAround reports that the last claim on the current field is a claim on a struct around
 	// it.
 	emptiedAround bool
@@ -224,7 +224,7 @@ func (n *node) nulls() []null {
 }
 
 // emptiable yields the claims on a struct: its presence without fields, and the nulls that emptied
-// it. A later write to one of its fields makes it again. The layer of the claim remover left it
+// it. A later write to one of its fields makes it again. The owner of the claim remover left it
 // without fields, unless remover is nil.
 func (w *walk) emptiable(named bool, remover *claim, at *node, path fieldpath.Path) bool {
 	if len(at.nulls()) == 0 {
@@ -304,7 +304,7 @@ func emptyOf(t *schema.Type) any {
 }
 
 // withLast returns the claims with one more, which takes the place of the last one if that is of
-// the same layer.
+// the same owner.
 func withLast(claims []Claim, c Claim) []Claim {
 	if n := len(claims); n > 0 && claims[n-1].Owner == c.Owner {
 		claims = claims[:n-1]
@@ -312,7 +312,7 @@ func withLast(claims []Claim, c Claim) []Claim {
 	return append(claims, c)
 }
 
-// leftEmpty appends the claim of the layer that left a field empty, with the value that is left. It
+// leftEmpty appends the claim of the owner that left a field empty, with the value that is left. It
 // appends none for a negative remover.
 func (l *log) leftEmpty(claims []Claim, remover *claim, left any, path fieldpath.Path) []Claim {
 	if remover == nil {
@@ -351,7 +351,7 @@ func (w *walk) claims(at *node, path fieldpath.Path) []Claim {
 	return claims
 }
 
-// noteRuling notes a policy's decision on a field. No layer owns a field that a policy removed.
+// noteRuling notes a policy's decision on a field. Nobody owns a field that a policy removed.
 func (w *walk) noteRuling(at *node) {
 	w.decided = at != nil && at.ruling != nil
 	w.emptiedAround = w.decided && at.ruling.claim == nil
