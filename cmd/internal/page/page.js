@@ -37,7 +37,7 @@ function enhance(object) {
 		add(panel, "h3", line.dataset.f ?? textOf(line).trim()).className = "path";
 		const layer = [...line.classList].find((name) => /^l\d+$/.test(name));
 		const stop = layer && side.querySelector(`.stop.${layer}`);
-		if (!stop) return add(panel, "p", "No layer sets this line: it leads to others.");
+		if (!stop) return add(panel, "p", "Nobody sets this line: it leads to others.");
 		const name = stop.querySelector("b").textContent;
 		add(panel, "p", name.replace(/^\d+\. /, "manager/")).className = `by ${layer}`;
 		const file = stop.dataset.file ?? list.closest("[data-file]")?.dataset.file ?? "", place = line.dataset.p ?? "";

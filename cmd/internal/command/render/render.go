@@ -37,10 +37,10 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
   # What the platform's and Kueue's patches, laid over it in this order, make of it
   trainweld render -f job.yaml -r runtime.yaml --patch platform.yaml --patch kueue.yaml
 
-  # As the cluster would, also where managers disagree: the last patch wins, with a warning
+  # Where managers disagree, let the last patch win, as the cluster does, with a warning
   trainweld render -f job.yaml -r runtime.yaml --on-conflict=last
 
-  # As if one manager's patch won wherever managers disagree, with a warning for each value that is overridden
+  # Where managers disagree, let one manager win, with a warning for each value that is overridden
   trainweld render -f job.yaml -r runtime.yaml --force-manager=trainer.kubeflow.org/kubeflow-sdk
 
   # The runtime that patches of any of its fields make, and the TrainJob that refers to it
