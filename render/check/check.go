@@ -15,7 +15,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -23,7 +22,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/merge/tree"
 	"github.com/trainweld/trainweld/render/codes"
 	"github.com/trainweld/trainweld/render/internal/patched"
 	"github.com/trainweld/trainweld/render/runtimepatch"
@@ -121,9 +119,8 @@ func (c *objectChecker) managers(patches []trainer.RuntimePatch) {
 
 // walk checks the specs of a patch, nil for none, and of the template along the plan.
 func (c *objectChecker) walk(patch, template merge.Object) {
-	spec := runtimepatch.JobSetTemplate().Field("spec").Type
-	w := walker{objectChecker: c, shapes: shapes(), alone: patch == nil}
-	w.walk(spec, patch, template, 0, "")
+	w := walker{objectChecker: c, alone: patch == nil}
+	w.walk(specShape(), patch, template, 0, "")
 }
 
 // patchOf checks one manager's patch against the runtime's template, of which spec is the JSON.
@@ -133,25 +130,37 @@ func (c *objectChecker) patchOf(template *trainer.JobSetTemplateSpec, spec merge
 		return
 	}
 	p := patch.TrainingRuntimeSpec.Template
-	object := c.trees.Patch(p)
-	if p.Metadata != nil {
-		c.metadata(p.Metadata, false, func() fieldpath.Path { return c.at("metadata") })
-		fields, _ := object["metadata"].(merge.Object)
-		for _, name := range []string{"labels", "annotations"} {
-			entries, _ := fields[name].(merge.Object)
-			c.directives(entries, func() fieldpath.Path { return c.at("metadata", name) })
-		}
+	object := c.trees.Patch(p) // nil if the merge fails
+	metadata := within(object, "metadata")
+	c.metadata(metadata, false, func() fieldpath.Path { return c.at("metadata") })
+	for _, name := range []string{"labels", "annotations"} {
+		c.directives(within(metadata, name),
+			func() fieldpath.Path { return c.at("metadata", name) })
 	}
 	if p.Spec == nil {
 		return
 	}
-	if fields, ok := object["spec"].(merge.Object); ok { // otherwise the merge fails
+	fields := within(object, "spec")
+	if fields != nil {
 		c.walk(fields, spec)
 	}
 	c.patched = nil
+	items, _ := fields["replicatedJobs"].([]any)
 	for i := range p.Spec.ReplicatedJobs {
-		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i])
+		var job merge.Object
+		if i < len(items) {
+			job, _ = items[i].(merge.Object)
+		}
+		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], job)
 	}
+}
+
+// within returns the object in nested fields of an object, or nil.
+func within(object merge.Object, names ...string) merge.Object {
+	for _, name := range names {
+		object, _ = object[name].(merge.Object)
+	}
+	return object
 }
 
 // atJob returns the path to a replicated job of the patch, or to the named field of its Pods' spec.
@@ -164,8 +173,9 @@ func (c *objectChecker) atJob(job string, podField ...string) fieldpath.Path {
 		fieldpath.Fields(podField...)...)
 }
 
-// job checks a patch of a replicated job.
-func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch) {
+// job checks a patch of a replicated job, of which object is the JSON.
+func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch,
+	object merge.Object) {
 	var job *jobset.ReplicatedJob
 	if i, ok := c.jobs[patch.Name]; ok {
 		job = &jobs[i]
@@ -191,26 +201,16 @@ func (c *objectChecker) job(jobs []jobset.ReplicatedJob, patch *trainer.Replicat
 		c.jobNames.rename(&f.Remedy, patch.Name, c.patched)
 		return
 	}
-	if patch.Template == nil {
-		return
-	}
-	if patch.Template.Metadata != nil {
-		c.metadata(patch.Template.Metadata, false, func() fieldpath.Path {
-			return c.atJob(patch.Name).Append(fieldpath.Fields("template", "metadata")...)
-		})
-	}
-	if patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
-		return
-	}
-	pod := patch.Template.Spec.Template
-	if pod.Metadata != nil {
-		c.metadata(pod.Metadata, true, func() fieldpath.Path {
+	c.metadata(within(object, "template", "metadata"), false, func() fieldpath.Path {
+		return c.atJob(patch.Name).Append(fieldpath.Fields("template", "metadata")...)
+	})
+	c.metadata(within(object, "template", "spec", "template", "metadata"), true,
+		func() fieldpath.Path {
 			return c.atJob(patch.Name).Append(
 				fieldpath.Fields("template", "spec", "template", "metadata")...)
 		})
-	}
-	if pod.Spec != nil {
-		c.pod(job, pod.Spec)
+	if pod := patched.Pod(patch); pod != nil {
+		c.pod(job, pod)
 	}
 }
 
@@ -403,8 +403,10 @@ func (c *objectChecker) tolerations(job string, patch, have []corev1.Toleration)
 // documents only these two. The controllers ignore the rest, except a Pod template's finalizers.
 // These reach the Pods and prevent their deletion (Kubernetes v1.36
 // pkg/controller/controller_utils.go).
-func (c *objectChecker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpath.Path) {
-	fields, _ := tree.Fields(m)
+func (c *objectChecker) metadata(fields merge.Object, ofPod bool, path func() fieldpath.Path) {
+	if len(fields) == 0 {
+		return
+	}
 	for _, f := range jobMetadata().Patchable() {
 		if _, has := fields[f.Name]; !has || f.Name == "labels" || f.Name == "annotations" {
 			continue

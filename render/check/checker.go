@@ -123,8 +123,7 @@ func (c *choice) rename(r *finding.Remedy, name string, patched map[string]int) 
 // plan. Both have the same steps, since the items of a list are found by their merge keys.
 type walker struct {
 	*objectChecker
-	shapes map[*schema.Type]*structShape
-	alone  bool // there is no patch
+	alone bool // there is no patch
 }
 
 // step is a step of the walk. A path is put together only when there is something to report.
@@ -146,13 +145,10 @@ type operand struct {
 func (s operand) has(f *schema.StructField) bool { return s.object[f.Name] != nil }
 
 // at returns a struct in a field of the struct.
-func (s operand) at(f *schema.StructField) merge.Object {
-	within, _ := s.object[f.Name].(merge.Object)
-	return within
-}
+func (s operand) at(field string) merge.Object { return within(s.object, field) }
 
 // items returns a list in a field of the struct.
-func (s operand) items(f *schema.StructField) items.List { return items.Of(f.Type, s.object[f.Name]) }
+func (s operand) items(f part) items.List { return items.Of(f.Type, s.object[f.Name]) }
 
 // path returns the path to a side, and some steps on. Only the patch, or a template alone, shows
 // items by position.

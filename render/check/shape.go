@@ -10,14 +10,21 @@ import (
 
 // structShape holds the fields of a struct that the walk visits.
 type structShape struct {
-	nested  []*schema.StructField   // list-maps, structs with a union, and those that reach one
-	inside  []*schema.StructField   // nested, and what reaches a map
+	*schema.Type
+	nested  []part                  // list-maps, structs with a union, and those that reach one
+	inside  []part                  // nested, and what reaches a map
 	members [][]*schema.StructField // those of each union
 	names   []map[string]bool       // of these members
 }
 
-// shapes returns the shape of each struct in the spec of a JobSet's template.
-var shapes = sync.OnceValue(func() map[*schema.Type]*structShape {
+// part is a field of a struct, with the shape of the structs in it, nil for none.
+type part struct {
+	*schema.StructField
+	shape *structShape
+}
+
+// specShape returns the shape of the spec of a JobSet's template.
+var specShape = sync.OnceValue(func() *structShape {
 	of, types := map[*schema.Type]*structShape{}, []*schema.Type{}
 	var add func(*schema.Type)
 	add = func(t *schema.Type) {
@@ -30,7 +37,8 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*structShape {
 			add(f.Type)
 		}
 	}
-	add(runtimepatch.JobSetTemplate().Field("spec").Type)
+	spec := runtimepatch.JobSetTemplate().Field("spec").Type
+	add(spec)
 	// reaching returns the wanted types, and the types that lead to one by a field or an item.
 	reaching := func(isWanted func(*schema.Type) bool,
 		leads func(*schema.Type) bool) map[*schema.Type]bool {
@@ -59,17 +67,25 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*structShape {
 	inside := reaching(func(t *schema.Type) bool {
 		return isNested(t) || t.Kind == schema.Map || t.Kind == schema.Atomic && maps[t]
 	}, isStruct)
-	for _, t := range slices.DeleteFunc(types, func(t *schema.Type) bool { return !isStruct(t) }) {
-		s := &structShape{members: make([][]*schema.StructField, len(t.Unions))}
+	for _, t := range types {
+		if isStruct(t) {
+			of[t] = &structShape{Type: t, members: make([][]*schema.StructField, len(t.Unions))}
+		}
+	}
+	for t, s := range of {
 		for range t.Unions {
 			s.names = append(s.names, map[string]bool{})
 		}
 		for _, f := range t.Fields {
+			p := part{f, of[f.Type]}
+			if f.Type.KeyField() != nil {
+				p.shape = of[f.Type.Elem]
+			}
 			if nested[f.Type] {
-				s.nested = append(s.nested, f)
+				s.nested = append(s.nested, p)
 			}
 			if inside[f.Type] {
-				s.inside = append(s.inside, f)
+				s.inside = append(s.inside, p)
 			}
 			for i, u := range t.Unions {
 				if u.Has(f.Name) {
@@ -77,7 +93,6 @@ var shapes = sync.OnceValue(func() map[*schema.Type]*structShape {
 				}
 			}
 		}
-		of[t] = s
 	}
-	return of
+	return of[spec]
 })

@@ -13,17 +13,17 @@ import (
 )
 
 // union reports two members of one union that are both set.
-func (w *walker) union(t *schema.Type, union int, patch, runtime operand, parent string) {
-	setter, shape, u := patch, w.shapes[t], t.Unions[union]
+func (w *walker) union(t *structShape, union int, patch, runtime operand, parent string) {
+	setter, u := patch, t.Unions[union]
 	if patch.object == nil {
 		setter = runtime
 	}
-	names := shape.names[union]
+	names := t.names[union]
 	n := countMembers(names, setter)
 	if n == 0 || n == 1 && (patch.object == nil || countMembers(names, runtime) == 0) {
 		return // what the patch leaves alone is the runtime's own affair
 	}
-	fields := shape.members[union]
+	fields := t.members[union]
 	added, there := w.members(fields, setter), []member(nil)
 	if patch.object != nil {
 		there = w.members(fields, runtime)

@@ -14,29 +14,29 @@ import (
 
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
 // only a runtime it checks that; with a patch, the patch by itself and against the runtime.
-func (w *walker) walk(t *schema.Type, patch, runtime merge.Object, depth int, parent string) {
+func (w *walker) walk(t *structShape, patch, runtime merge.Object, depth int, parent string) {
 	p, r := operand{patch, true, depth}, operand{runtime, false, depth}
 	for i := range t.Unions {
 		if t.Unions[i].Discriminator == "" {
 			w.union(t, i, p, r, parent)
 		} else {
-			w.discriminated(t, t.Unions[i], p, r)
+			w.discriminated(t.Type, t.Unions[i], p, r)
 		}
 	}
-	leader, fields := p, w.shapes[t].inside
+	leader, fields := p, t.inside
 	if patch == nil {
-		leader, fields = r, w.shapes[t].nested
+		leader, fields = r, t.nested
 	}
 	for _, f := range fields {
-		if !leader.has(f) {
+		if !leader.has(f.StructField) {
 			continue
 		}
-		w.steps = append(w.steps[:depth], step{field: f})
+		w.steps = append(w.steps[:depth], step{field: f.StructField})
 		switch f.Type.Kind {
 		case schema.Struct:
-			w.walk(f.Type, p.at(f), r.at(f), depth+1, f.Name)
+			w.walk(f.shape, p.at(f.Name), r.at(f.Name), depth+1, f.Name)
 		case schema.Map:
-			w.directives(leader.at(f), w.pathAt(depth+1))
+			w.directives(leader.at(f.Name), w.pathAt(depth+1))
 		case schema.Atomic:
 			w.nestedDirectives(f.Type, leader.object[f.Name], w.pathAt(depth+1))
 		default: // a shape has no other fields than list-maps
@@ -46,7 +46,7 @@ func (w *walker) walk(t *schema.Type, patch, runtime merge.Object, depth int, pa
 }
 
 // list checks the items of a list-map, each against the runtime's of the same key.
-func (w *walker) list(f *schema.StructField, patch, runtime operand, depth int) {
+func (w *walker) list(f part, patch, runtime operand, depth int) {
 	t, ofPatch := f.Type, patch.object != nil
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
 		return // Kubernetes tells their items apart by more than the merge key
@@ -61,20 +61,20 @@ func (w *walker) list(f *schema.StructField, patch, runtime operand, depth int) 
 		step := step{list: t, key: list.Key(i), index: -1}
 		if step.key == "" {
 			step.index = i
-			if !mayLackKey(f, ofPatch) {
-				w.keyless(f, t, w.path(at, fieldpath.Index(i)))
+			if !mayLackKey(f.Name, ofPatch) {
+				w.keyless(f.StructField, w.path(at, fieldpath.Index(i)))
 				continue
 			}
 		}
 		if first := list.Find(step.key); first < i {
-			w.duplicate(f, at, &list, first, i)
+			w.duplicate(f.StructField, at, &list, first, i)
 			step.index = i
 		}
 		w.steps = append(w.steps[:depth], step)
 		if ofPatch {
-			w.walk(t.Elem, list.At(i), other.Named(step.key), depth+1, f.Name)
+			w.walk(f.shape, list.At(i), other.Named(step.key), depth+1, f.Name)
 		} else {
-			w.walk(t.Elem, nil, list.At(i), depth+1, f.Name)
+			w.walk(f.shape, nil, list.At(i), depth+1, f.Name)
 		}
 	}
 	if f.Name == "volumeMounts" && ofPatch && list.Len() > 1 {
@@ -100,18 +100,18 @@ func (w *walker) duplicate(f *schema.StructField, at operand, list *items.List, 
 // mayLackKey reports whether the cluster accepts an item with an empty merge key. It accepts a
 // reference to a pull secret, and a runtime's replicated job. JobSet v0.12.0 pkg/webhooks validates
 // only names made of the job's name.
-func mayLackKey(f *schema.StructField, ofPatch bool) bool {
-	return f.Name == "imagePullSecrets" ||
-		!ofPatch && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
+func mayLackKey(list string, ofPatch bool) bool {
+	return list == "imagePullSecrets" ||
+		!ofPatch && (list == "replicatedJobs" || list == "dependsOn")
 }
 
-func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.Path) {
+func (w *walker) keyless(f *schema.StructField, path fieldpath.Path) {
 	code := codes.NoMergeKey
 	if f.Name == "env" {
 		code = codes.EnvWithoutName
 	}
-	w.report(code, path, fmt.Sprintf("set the %s of the item", t.Key),
-		"Required value: the item of %s has no %s", f.Name, t.Key)
+	w.report(code, path, fmt.Sprintf("set the %s of the item", f.Type.Key),
+		"Required value: the item of %s has no %s", f.Name, f.Type.Key)
 }
 
 // mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path,
