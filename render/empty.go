@@ -24,11 +24,14 @@ func dropEmptyIn(v reflect.Value) {
 			}
 		}
 	case reflect.Map, reflect.Slice:
-		if v.Len() == 0 {
+		switch {
+		case v.IsNil():
+		case v.Len() == 0:
 			v.SetZero()
-		}
-		for i := 0; v.Kind() == reflect.Slice && i < v.Len(); i++ {
-			dropEmptyIn(v.Index(i))
+		case v.Kind() == reflect.Slice:
+			for i := range v.Len() {
+				dropEmptyIn(v.Index(i))
+			}
 		}
 	}
 }

@@ -24,24 +24,26 @@ func (j *Job) upsertPort(by Writer, c Place, number int32) {
 
 // recordPorts records the changed ports and the written one.
 func (j *Job) recordPorts(by Writer, c Place, before, now []corev1.ContainerPort, number int32) {
-	old, changed := portsByStep(before), portsByStep(now)
-	for i, step := range portItems(now) {
+	had, has := portItems(before), portItems(now)
+	old, changed := portsByStep(had, before), portsByStep(has, now)
+	for i, step := range has {
 		was, found := old[step]
 		if !found || was != now[i] || step == portNumber(number) {
 			j.Record(by.Layer, by.From, c.Path(fieldpath.Field("ports"), step), orNil(was, found),
 				now[i])
 		}
 	}
-	for i, step := range portItems(before) {
+	for i, step := range had {
 		if _, still := changed[step]; !still {
 			j.Record(by.Layer, by.From, c.Path(fieldpath.Field("ports"), step), before[i], nil)
 		}
 	}
 }
 
-func portsByStep(ports []corev1.ContainerPort) map[fieldpath.Step]corev1.ContainerPort {
-	byStep := map[fieldpath.Step]corev1.ContainerPort{}
-	for i, step := range portItems(ports) {
+func portsByStep(items []fieldpath.Step,
+	ports []corev1.ContainerPort) map[fieldpath.Step]corev1.ContainerPort {
+	byStep := make(map[fieldpath.Step]corev1.ContainerPort, len(items))
+	for i, step := range items {
 		byStep[step] = ports[i]
 	}
 	return byStep
@@ -92,10 +94,10 @@ func (j *Job) Settle(s *PodSet) {
 			c := s.In(list.name, &list.containers[i])
 			upsertAll(c.Env, func(e *corev1.EnvVar) string { return e.Name })
 			upsertAll(c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath })
-			before := c.Ports
-			if len(before) > 1 {
-				before = slices.Clone(before)
+			if len(c.Ports) < 2 {
+				continue
 			}
+			before := slices.Clone(c.Ports)
 			settlePorts(c.Ports)
 			changed := false
 			for i := range before {

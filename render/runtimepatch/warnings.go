@@ -94,21 +94,25 @@ func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 
 // expansion is a reference of a variable to another one of its container.
 type expansion struct {
-	path     fieldpath.Path // of the variable
-	from, to string
-	expands  bool // the other one comes earlier
+	referral
+	path fieldpath.Path // of the variable
+	from string
+}
+
+// referral is the other variable of a list that a variable refers to.
+type referral struct {
+	to      string
+	expands bool // the other one comes earlier
 }
 
 // expansionsIn returns the references in the Pods of a template.
 func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
 	var found []expansion
 	for c := range patched.Containers(template.Spec.ReplicatedJobs) {
-		at := variablesAt(c.Env)
-		for i, e := range c.Env {
-			for to, expands := range references(c.Env, at, i) {
-				path := c.Path().Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name))
-				found = append(found, expansion{path, e.Name, to, expands})
-			}
+		for i, r := range references(c.Env) {
+			from := c.Env[i].Name
+			path := c.Path().Append(fieldpath.Field("env"), fieldpath.Item("name", from))
+			found = append(found, expansion{r, path, from})
 		}
 	}
 	return found
@@ -119,12 +123,9 @@ func expansionsIn(template *trainer.JobSetTemplateSpec) []expansion {
 // variable and the name that it refers to.
 func LateReferences(env []corev1.EnvVar) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
-		at := variablesAt(env)
-		for i := range env {
-			for to, expands := range references(env, at, i) {
-				if !expands && !yield(i, to) {
-					return
-				}
+		for i, r := range references(env) {
+			if !r.expands && !yield(i, r.to) {
+				return
 			}
 		}
 	}
@@ -143,18 +144,24 @@ func variablesAt(env []corev1.EnvVar) map[string][2]int {
 	return at
 }
 
-// references yields the variables of the list that the i-th one refers to. It also yields whether
-// the reference is expanded, as an earlier one has the name.
-func references(env []corev1.EnvVar, at map[string][2]int, i int) iter.Seq2[string, bool] {
-	return func(yield func(string, bool) bool) {
-		if !strings.Contains(env[i].Value, "$(") {
-			return
-		}
-		for _, match := range reference.FindAllStringSubmatch(env[i].Value, -1) {
-			places, isKnown := at[match[3]]
-			if isEarlier := places[0] < i; isKnown && (isEarlier || places[1] > i) &&
-				!yield(match[3], isEarlier) {
-				return
+// references yields the references within a list, each with the position of its variable.
+func references(env []corev1.EnvVar) iter.Seq2[int, referral] {
+	return func(yield func(int, referral) bool) {
+		var at map[string][2]int
+		for i := range env {
+			if !strings.Contains(env[i].Value, "$(") {
+				continue
+			}
+			if at == nil {
+				at = variablesAt(env)
+			}
+			for _, match := range reference.FindAllStringSubmatch(env[i].Value, -1) {
+				places, isKnown := at[match[3]]
+				isEarlier := places[0] < i
+				if isKnown && (isEarlier || places[1] > i) &&
+					!yield(i, referral{match[3], isEarlier}) {
+					return
+				}
 			}
 		}
 	}
