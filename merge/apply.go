@@ -131,7 +131,7 @@ func (m *objects) apply(t *schema.Type, live, patch Object) error {
 	}
 	if layer := m.layer; !m.live.owned {
 		m.layer, m.live.owned = baseLayer, true
-		m.update(t, nil, false, live, true, m.log.top, false)
+		m.update(t, missing{}, live, m.log.top, false)
 		m.layer = layer
 	}
 	last := m.lastOf()

@@ -81,7 +81,7 @@ func (m *objects) operations(t *schema.Type, live Object, patch JSONPatch) (Obje
 	if m.live != nil {
 		m.live.owned = true
 	}
-	m.update(t, live, true, now, true, m.log.top, false)
+	m.update(t, live, now, m.log.top, false)
 	return now, nil
 }
 

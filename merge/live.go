@@ -105,8 +105,7 @@ func (m *objects) recordEntry(t *schema.Type, v any, fields Object, at *node,
 	known map[*node]map[string]part) error {
 	parts := known[at]
 	if parts == nil {
-		parts = map[string]part{}
-		partsOf(parts, t, v, true)
+		parts = partsOf(t, nil, v)
 		known[at] = parts
 	}
 	for name, value := range byName(fields).all {
@@ -200,54 +199,51 @@ func (m *objects) claimNow(at *node, t *schema.Type, value any) {
 	m.claimValue(at, claimedAs(t, value, true), value)
 }
 
-// update records an update of a field by an owner, who then owns the fields that it adds or
-// changes, and the fields around an added one. A removed field has no owner. named has the meaning
-// that it has in a merge.
-func (m *objects) update(t *schema.Type, old any, had bool, now any, has bool, at *node,
-	named bool) {
+// update records an update of a field by the layer. A value is missing{} where there is none. The
+// layer owns the fields that it adds or changes, and the fields around an added one. A removed field
+// has no owner. named has the meaning that it has in a merge.
+func (m *objects) update(t *schema.Type, old, now any, at *node, named bool) {
 	before, after := filledOf(t, old), filledOf(t, now)
 	isLeaf := func(v any) bool { return claimedAs(t, v, true) == plainValue }
 	switch {
-	case !has:
-		m.recordBase(at, t, old, had, named)
+	case now == any(missing{}):
+		m.recordBase(at, t, old, named)
 		m.revokeEarlier(at)
 		m.claimValue(at, nullValue, nil)
 		at.active = m.log.claims
-	case !had:
+	case old == any(missing{}):
 		m.revokeEarlier(at)
 		m.claimNow(at, t, now)
 	case before == nil && after == nil && !sameObject(old, now),
 		(before == nil) != (after == nil) && (isLeaf(old) || isLeaf(now)):
-		m.recordBase(at, t, old, had, named)
+		m.recordBase(at, t, old, named)
 		m.revokeEarlier(at)
 		m.claimNow(at, t, now)
 	}
 	if before == nil && after == nil {
 		return
 	}
-	parts := map[string]part{}
-	partsOf(parts, t, old, false)
-	partsOf(parts, t, now, true)
+	parts := partsOf(t, old, now)
 	were, are := duplicatesOf(before, old), duplicatesOf(after, now)
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
 		p, hasDuplicates := parts[key], len(are[key]) > 1
-		if p.had && p.has && len(were[key]) < 2 && !hasDuplicates && sameObject(p.before, p.now) ||
+		if len(were[key]) < 2 && !hasDuplicates && sameObject(p.before, p.now) ||
 			hasDuplicates && sameObject(were[key], are[key]) {
 			continue
 		}
 		child := m.log.child(at, p.field, key)
 		if len(were[key]) > 1 { // of which only the presence has owners
-			m.update(presenceType, []any{}, true, nil, false, child, true)
-			p.before, p.had = nil, false
+			m.update(presenceType, []any{}, missing{}, child, true)
+			p.before = missing{}
 		}
 		if hasDuplicates {
-			p.now, p.has = nil, false
+			p.now = missing{}
 		}
-		if p.had || p.has {
-			m.update(p.typ, p.before, p.had, p.now, p.has, child, p.field == nil)
+		if p.before != any(missing{}) || p.now != any(missing{}) {
+			m.update(p.typ, p.before, p.now, child, p.field == nil)
 		}
 		if hasDuplicates {
-			m.update(presenceType, nil, false, []any{}, true, child, true)
+			m.update(presenceType, missing{}, []any{}, child, true)
 		}
 	}
 }

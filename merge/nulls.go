@@ -87,7 +87,7 @@ func (r *refusedNulls) visit(t *schema.Type, before, now any, at fieldpath.Path)
 			if err != nil || len(at) == 0 && name == "status" {
 				continue
 			}
-			r.visit(inner, partIn(fields, name), now[name], at.Append(of.Step(name)))
+			r.visit(inner, valueIn(fields, name), now[name], at.Append(of.Step(name)))
 		}
 	case []any:
 		r.items(of, before, now, at)
@@ -112,14 +112,6 @@ func (r *refusedNulls) items(t *schema.Type, before any, now []any, at fieldpath
 			key, _ = itemKeyOf(t, item) // as the merge has found it
 			step = itemStepOf(t, key)
 		}
-		r.visit(t.Elem, partIn(items, key), item, at.Append(step))
+		r.visit(t.Elem, valueIn(items, key), item, at.Append(step))
 	}
-}
-
-// partIn returns a part of an object, or a value other than null for a part that it lacks.
-func partIn(object Object, name string) any {
-	if value, has := object[name]; has {
-		return value
-	}
-	return Presence{}
 }

@@ -45,11 +45,10 @@ func sameName(live, now Object) error {
 			fmt.Errorf("must be %q, as in the base, and is %q", was, is)))
 }
 
-// value merges a patch's value into a field and returns the new value. The flag had states that the
-// field has an old value. The flag named states that a set of fields names the field whatever its
-// value. Such a field is an item, or an entry of a map.
-func (m *objects) value(t *schema.Type, old any, had bool, patch any, at *node,
-	named bool) (any, error) {
+// value merges a patch's value into a field and returns the new value. The old one is missing{} for a
+// field that the object lacks. The flag named states that a set of fields names the field whatever
+// its value. Such a field is an item, or an entry of a map.
+func (m *objects) value(t *schema.Type, old, patch any, at *node, named bool) (any, error) {
 	if m.depth++; m.depth > deepest {
 		return nil, errTooDeep
 	}
@@ -63,19 +62,23 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at *node,
 	case patch == nil && filled != nil, isEmpty(patch) && filled != nil && filled == to:
 		// The old value stays. An empty list claims nothing then; a null or an empty object claims
 		// the field's presence.
-		m.recordBase(at, t, old, had, named)
+		m.recordBase(at, t, old, named)
 		if _, list := patch.([]any); !list || named {
 			m.claimValue(at, presenceValue, nil)
 		}
 		return old, nil
 	case patch == nil || to.Kind == schema.Scalar || to.Kind == schema.Atomic:
-		return m.replace(t, to, old, had, patch, at, named)
+		value, err := m.copy(to, patch)
+		if err == nil {
+			m.replace(t, old, value, at, named)
+		}
+		return value, err
 	case isEmpty(patch):
-		return m.empty(t, old, had, patch, at, named)
+		return m.empty(t, old, patch, at, named), nil
 	}
-	m.recordBase(at, t, old, had, named)
-	m.added(at, had)
-	if is, _ := as(t, old); old != nil && is != to { // a value of another kind goes
+	m.recordBase(at, t, old, named)
+	m.added(at, old)
+	if is, err := as(t, old); old != nil && err == nil && is != to { // a value of another kind goes
 		m.revokeEarlier(at)
 		if !named {
 			m.claimValue(at, unlistedPresence, nil)
@@ -95,19 +98,14 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at *node,
 	return m.list(to, before, patch.([]any), at)
 }
 
-// replace sets a scalar, an atomic value or a null.
-func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at *node,
-	named bool) (any, error) {
-	value, err := m.copy(to, patch)
-	if err != nil {
-		return nil, err
-	}
-	m.recordBase(at, t, old, had, named)
+// replace records that a patch sets a scalar, an atomic value or a null.
+func (m *objects) replace(t *schema.Type, old, value any, at *node, named bool) {
+	m.recordBase(at, t, old, named)
 	if filledOf(t, old) != nil {
 		m.revokeWithin(at)
 	}
-	m.added(at, had)
-	if had && !sameObject(old, value) {
+	m.added(at, old)
+	if changes(old, value) {
 		m.revokeEarlier(at)
 	}
 	if value == nil {
@@ -115,21 +113,19 @@ func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at *
 	} else {
 		m.claimValue(at, plainValue, value)
 	}
-	return value, nil
 }
 
 // empty sets an empty object or list, unless the field holds a filled one. No set of fields names
 // an empty list.
-func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at *node,
-	named bool) (any, error) {
+func (m *objects) empty(t *schema.Type, old, patch any, at *node, named bool) any {
 	value := any([]any{})
 	_, list := patch.([]any)
 	if !list {
 		value = map[string]any{}
 	}
-	m.recordBase(at, t, old, had, named)
-	m.added(at, had)
-	if had && !sameObject(old, value) {
+	m.recordBase(at, t, old, named)
+	m.added(at, old)
+	if changes(old, value) {
 		m.revokeEarlier(at)
 	}
 	if list && !named {
@@ -137,7 +133,7 @@ func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at *node,
 	} else {
 		m.claimValue(at, presenceValue, nil)
 	}
-	return value, nil
+	return value
 }
 
 // fields merges the fields of a struct, or the entries of a map, one by one.
@@ -148,16 +144,16 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at *node) e
 			return inside(fieldpath.Field(name), err)
 		}
 		child := m.log.child(at, f, name)
-		old, had := into[name]
+		old := valueIn(into, name)
 		if m.removes && from == nil {
-			m.remove(of, old, had, child)
+			m.remove(of, old, child)
 			delete(into, name)
 			continue
 		}
-		if m.removes && !had {
+		if m.removes && old == any(missing{}) {
 			m.revokeEarlier(child) // another manager may have removed it
 		}
-		value, err := m.value(of, old, had, from, child, f == nil)
+		value, err := m.value(of, old, from, child, f == nil)
 		if err != nil {
 			return inside(t.Step(name), err)
 		}
@@ -167,9 +163,9 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at *node) e
 }
 
 // remove records that a patch removes a key.
-func (m *objects) remove(t *schema.Type, old any, had bool, at *node) {
-	if had {
-		m.recordBase(at, t, old, had, false)
+func (m *objects) remove(t *schema.Type, old any, at *node) {
+	if old != any(missing{}) {
+		m.recordBase(at, t, old, false)
 		m.revokeWithin(at)
 		m.revokeEarlier(at)
 	}
@@ -267,22 +263,20 @@ func (m *objects) list(t *schema.Type, old, patch []any, at *node) ([]any, error
 func (m *objects) item(t *schema.Type, list []any, patched *patchItem, patch any,
 	at *node) (any, error) {
 	child := m.log.child(at, nil, patched.key)
-	had := patched.old >= 0
-	if had && (patched.hasDuplicates || t.Kind == schema.Set) {
-		m.recordBasePresence(child)
+	var old any = missing{}
+	if patched.old >= 0 {
+		if old = list[patched.old]; patched.hasDuplicates || t.Kind == schema.Set {
+			m.recordBasePresence(child)
+		}
 	}
 	if patched.hasDuplicates {
 		m.revokeEarlier(child)
-		had = false
+		old = missing{}
 	}
 	if t.Kind == schema.Set {
-		m.added(child, had)
+		m.added(child, old)
 		m.claimValue(child, presenceValue, nil)
 		return m.copy(t.Elem, patch)
 	}
-	var old any
-	if had {
-		old = list[patched.old]
-	}
-	return m.value(t.Elem, old, had, patch, child, true)
+	return m.value(t.Elem, old, patch, child, true)
 }

@@ -169,10 +169,9 @@ func (n *node) revoke(layer, before int32) (stays bool) {
 	return stays
 }
 
-// recordBase records the base's claim on a field that a patch reaches first. The flag had states
-// that the base has the field.
-func (m *objects) recordBase(at *node, t *schema.Type, old any, had, named bool) {
-	if !had || len(at.claims) > 0 {
+// recordBase records the base's claim on a field that a patch reaches first.
+func (m *objects) recordBase(at *node, t *schema.Type, old any, named bool) {
+	if old == any(missing{}) || len(at.claims) > 0 {
 		return
 	}
 	if kind := claimedAs(t, old, named); kind != unlistedPresence {
@@ -234,8 +233,8 @@ func (m *objects) displace(at *node) {
 }
 
 // added takes a field that a live object lacks from the owners that it has all the same.
-func (m *objects) added(at *node, had bool) {
-	if m.live != nil && !had {
+func (m *objects) added(at *node, old any) {
+	if m.live != nil && old == any(missing{}) {
 		m.revokeEarlier(at)
 	}
 }

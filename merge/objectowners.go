@@ -38,7 +38,7 @@ func (o *History) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	w.visit = func(at *node, kind valueKind, value any) bool {
 		path := w.path()
 		claims := o.log.decided(at, o.log.claimsOf(at, path), path)
-		_, isMissing := value.(missingValue)
+		isMissing := value == any(missing{})
 		if isMissing && claims == nil {
 			return true // its owners' object lacks it
 		}
@@ -108,9 +108,6 @@ func (w *objectWalk) named() []setStep {
 	return w.names
 }
 
-// missingValue is the value of a field that the object lacks.
-type missingValue struct{}
-
 // contents visits the members of an object or a list.
 func (w *objectWalk) contents(t *schema.Type, v any, at *node) bool {
 	if t.HasItems() {
@@ -129,11 +126,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at *node) bool {
 			continue // a later layer wrote a field that the definition lacks
 		}
 		step, child := objectStep{parent: t, field: f, key: name}, at.find(f, name)
-		value, there := fields[name]
-		if !there {
-			value = missingValue{}
-		}
-		if !w.visitField(step, of, value, child, f == nil) {
+		if !w.visitField(step, of, valueIn(fields, name), child, f == nil) {
 			return false
 		}
 	}
@@ -168,7 +161,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at *node) bool {
 	}
 	for _, key := range at.childNames() { // that a later layer removed
 		if _, is := there[key]; !is && !w.visitField(objectStep{parent: t, key: key}, t.Elem,
-			missingValue{}, at.find(nil, key), true) {
+			missing{}, at.find(nil, key), true) {
 			return false
 		}
 	}

@@ -222,6 +222,20 @@ func isEmpty(v any) bool {
 	return len(object)+len(list) == 0
 }
 
+// missing is the value of a field that an object lacks. No null and no other value equals it.
+type missing struct{}
+
+// valueIn returns the value of a field, missing{} for none.
+func valueIn(fields Object, name string) any {
+	if value, has := fields[name]; has {
+		return value
+	}
+	return missing{}
+}
+
+// changes reports whether a value takes the place of another one.
+func changes(old, value any) bool { return old != any(missing{}) && !sameObject(old, value) }
+
 // sameObject reports whether two values are equal for an API server: 1 equals 1.0.
 func sameObject(a, b any) bool {
 	switch a := a.(type) {

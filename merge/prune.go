@@ -44,14 +44,16 @@ func (m *objects) replaceLast(t *schema.Type, object Object, last *applied) {
 	}
 	m.live.named[m.layer] = stays
 	if len(last.fields) > 0 {
-		m.prune(t, object, m.log.top, last, false, false)
+		m.prune(t, object, m.log.top, last, lastAround{})
 	}
 }
 
+// lastAround states that the last apply named a field around another one, and that nobody owned it.
+type lastAround struct{ isNamed, isUnowned bool }
+
 // prune removes the fields and items that the last apply named and nobody owns now. It returns the
-// rest of the object or list. A field that it empties is null then. The flags state that the last
-// apply named a field around it, and that nobody owned that one.
-func (m *objects) prune(t *schema.Type, v any, at *node, last *applied, named, unowned bool) any {
+// rest of the object or list. A field that it empties is null then.
+func (m *objects) prune(t *schema.Type, v any, at *node, last *applied, around lastAround) any {
 	below := map[string]*node{}
 	for _, child := range last.children[at] {
 		below[child.name()] = child
@@ -59,19 +61,19 @@ func (m *objects) prune(t *schema.Type, v any, at *node, last *applied, named, u
 	rest := func(of *schema.Type, value any, child *node) (any, bool) {
 		field := child.field
 		isNamed := field != nil || last.fields[child] // a field is named, or one within it
-		named := named || isNamed
 		counts := field == nil || isInSet(of, value)
-		unowned := unowned || counts && named && !m.isOwned(child, last)
+		inner := lastAround{isNamed: around.isNamed || isNamed}
+		inner.isUnowned = around.isUnowned || counts && inner.isNamed && !m.isOwned(child, last)
 		to := filledOf(of, value)
 		if counts && isNamed && !child.isIdentity() &&
-			(unowned || to != nil && !m.hasRemaining(to, value, child, last, len(t.Keys) == 0)) {
+			(inner.isUnowned || to != nil && !m.hasRemaining(to, value, child, last, len(t.Keys) == 0)) {
 			m.disown(child)
 			return nil, false
 		}
 		if to == nil || len(last.children[child]) == 0 {
 			return value, true
 		}
-		left := m.prune(to, value, child, last, named, unowned)
+		left := m.prune(to, value, child, last, inner)
 		m.hasNulls = m.hasNulls || left == nil && of.NonNull
 		if left == nil {
 			child.nulledBy = m.layer
@@ -120,9 +122,7 @@ func isInSet(t *schema.Type, v any) bool {
 	if of == nil {
 		return claimedAs(t, v, false) != unlistedPresence
 	}
-	parts := map[string]part{}
-	partsOf(parts, of, v, true)
-	for _, p := range parts {
+	for _, p := range membersOf(t, v) {
 		if p.field == nil || isInSet(p.typ, p.now) {
 			return true
 		}
@@ -133,9 +133,7 @@ func isInSet(t *schema.Type, v any) bool {
 // hasRemaining reports whether a set of fields still names something in an object or a list without
 // what nobody owns. If nothing is left, it returns isEmptied.
 func (m *objects) hasRemaining(t *schema.Type, v any, at *node, last *applied, isEmptied bool) bool {
-	parts := map[string]part{}
-	partsOf(parts, t, v, true)
-	for key, p := range parts {
+	for key, p := range membersOf(t, v) {
 		isIn, child := p.field == nil || isInSet(p.typ, p.now), at.find(p.field, key)
 		if isIn && (child == nil || !m.isOwned(child, last)) {
 			continue

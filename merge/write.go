@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -46,8 +47,11 @@ func (o *History) Record(owner Owner, before, after any, origin func(fieldpath.P
 		last := o.within[len(o.within)-1]
 		_, isDuplicate := last.Index()
 		_, isElement := last.Element()
-		if isDuplicate || isElement {
-			w.presence(at, b != nil, n != nil)
+		switch isNamed := isDuplicate || isElement; {
+		case isNamed && n != nil:
+			w.appears(at, b != nil)
+		case isNamed && b != nil:
+			w.vanishes(at)
 		}
 		if isElement {
 			return
@@ -162,7 +166,7 @@ func (w writer) structure(at *node, before, now Object) {
 	isBare := func(v Object) bool { return v != nil && at.isPointer() && !hasLeaf(t, v) }
 	isClaimed := key != nil || isBare(now) || isBare(before) && now == nil
 	if isClaimed && now != nil {
-		w.presence(at, before != nil, true)
+		w.appears(at, before != nil)
 	}
 	for _, f := range t.Fields {
 		b, n := before[f.Name], now[f.Name]
@@ -177,24 +181,35 @@ func (w writer) structure(at *node, before, now Object) {
 		}
 	}
 	if isClaimed && now == nil { // its null would empty the fields again
-		w.presence(at, before != nil, false)
+		w.vanishes(at)
 	}
 }
 
-// presence records that an item or an empty struct was written or removed.
-func (w writer) presence(at *node, before, now bool) {
-	if before == now && !w.isWritten(at) {
+// appears records that an item or an empty struct is there. It was before the write, if before is set.
+func (w writer) appears(at *node, before bool) {
+	if before && !w.isWritten(at) {
 		return
 	}
-	if before && len(at.claims) == 0 {
-		w.add(at, at.creator(), presenceValue, nil)
+	if before {
+		w.wasThere(at)
 	}
-	switch {
-	case w.onlyRemoved:
-	case now:
+	if !w.onlyRemoved {
 		w.write(at, presenceValue, nil)
-	case before:
+	}
+}
+
+// vanishes records that an item or an empty struct was removed.
+func (w writer) vanishes(at *node) {
+	w.wasThere(at)
+	if !w.onlyRemoved {
 		w.write(at, nullValue, nil)
+	}
+}
+
+// wasThere records who made an item or an empty struct without claims.
+func (w writer) wasThere(at *node) {
+	if len(at.claims) == 0 {
+		w.add(at, at.creator(), presenceValue, nil)
 	}
 }
 
@@ -208,11 +223,11 @@ func (w writer) mapping(at *node, before, now Object) {
 
 func (w writer) set(at *node, had, has []string) {
 	for _, element := range has {
-		w.presence(w.child(at, nil, element), slices.Contains(had, element), true)
+		w.appears(w.child(at, nil, element), slices.Contains(had, element))
 	}
 	for _, element := range had {
 		if !slices.Contains(has, element) {
-			w.presence(w.child(at, nil, element), true, false)
+			w.vanishes(w.child(at, nil, element))
 		}
 	}
 }
@@ -232,8 +247,11 @@ func (w writer) list(at *node, before, now []any) {
 	has, new := items(now)
 	write := func(name string) {
 		child := w.child(at, nil, name)
-		if strings.HasPrefix(name, duplicateMark) {
-			w.presence(child, old[name] != nil, new[name] != nil)
+		switch isDuplicate := strings.HasPrefix(name, duplicateMark); {
+		case isDuplicate && new[name] != nil:
+			w.appears(child, old[name] != nil)
+		case isDuplicate && old[name] != nil:
+			w.vanishes(child)
 		}
 		w.value(child, old[name], new[name])
 	}
@@ -296,54 +314,73 @@ func (w writer) json(t *schema.Type, at *node, before, now any, named bool) {
 	if is != unlistedPresence && !(stays && !w.isWritten(at)) {
 		w.write(at, is, now)
 	}
-	parts := map[string]part{}
-	partsOf(parts, t, before, false)
-	partsOf(parts, t, now, true)
+	parts := partsOf(t, before, now)
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
 		p := parts[key]
-		w.json(p.typ, w.child(at, p.field, key), p.before, p.now, p.field == nil)
+		w.json(p.typ, w.child(at, p.field, key), nonMissing(p.before), nonMissing(p.now),
+			p.field == nil)
 	}
 }
 
-// part is a member of an object or a list, before a write and now.
+// nonMissing returns a value, nil for none.
+func nonMissing(v any) any {
+	if v == any(missing{}) {
+		return nil
+	}
+	return v
+}
+
+// part is a member of an object or a list before a write and now, missing{} for none.
 type part struct {
 	field       *schema.StructField
 	typ         *schema.Type
 	before, now any
-	had, has    bool
 }
 
-func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
-	t = filledOf(t, v)
-	add := func(key string, f *schema.StructField, of *schema.Type, value any) {
-		p := parts[key]
-		p.field, p.typ = f, of
-		if now {
-			p.now, p.has = value, true
-		} else {
-			p.before, p.had = value, true
-		}
-		parts[key] = p
-	}
-	if t == nil {
-		return
-	}
-	if fields, ok := v.(map[string]any); ok {
-		for name, value := range fields {
-			if f, of, err := fieldOf(t, name); err == nil {
-				add(name, f, of, value)
+// partsOf returns the members of two values by their names or keys.
+func partsOf(t *schema.Type, before, now any) map[string]part {
+	parts := map[string]part{}
+	add := func(v any, set func(p *part, value any)) {
+		for key, p := range membersOf(t, v) {
+			known, is := parts[key]
+			if !is {
+				known = part{p.field, p.typ, missing{}, missing{}}
 			}
+			set(&known, p.now)
+			parts[key] = known
 		}
-		return
 	}
-	for _, item := range v.([]any) {
-		key, err := itemKeyOf(t, item)
-		switch {
-		case err != nil: // the definition forbids the item
-		case t.Kind == schema.Set:
-			add(key, nil, presenceType, []any{})
-		default:
-			add(key, nil, t.Elem, item)
+	add(before, func(p *part, value any) { p.before = value })
+	add(now, func(p *part, value any) { p.now = value })
+	return parts
+}
+
+// membersOf yields the members of a value by their names or keys.
+func membersOf(t *schema.Type, v any) iter.Seq2[string, part] {
+	return func(yield func(string, part) bool) {
+		of := filledOf(t, v)
+		if of == nil {
+			return
+		}
+		if fields, ok := v.(Object); ok {
+			for name, value := range fields {
+				f, typ, err := fieldOf(of, name)
+				if err == nil && !yield(name, part{field: f, typ: typ, now: value}) {
+					return
+				}
+			}
+			return
+		}
+		for _, item := range v.([]any) {
+			key, err := itemKeyOf(of, item)
+			p := part{typ: of.Elem, now: item}
+			if of.Kind == schema.Set {
+				p = part{typ: presenceType, now: []any{}}
+			}
+			// a definition forbids an item without a key
+			if err == nil && !yield(key, p) {
+				return
+			}
 		}
 	}
 }
