@@ -278,13 +278,7 @@ func TestRun(t *testing.T) {
 				"a/b/job.yaml": trainJob})); err != nil {
 		t.Fatal(err)
 	}
-	run := func(arguments ...string) (string, error) {
-		cmd := exec.Command(
-			os.Args[0], append([]string{"-test.run=^TestCases$", "-test.v"}, arguments...)...)
-		cmd.Env = append(os.Environ(), "TRAINWELD_CASES_IN="+dir)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
+	run := func(arguments ...string) (string, error) { return runCases(dir, arguments...) }
 	out, err := run()
 	for _, want := range []string{
 		"--- FAIL: TestCases/nodes ", "--- FAIL: TestCases/a/b ", "--- FAIL: TestCases/case ",
@@ -327,13 +321,53 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestCases is what TestRun runs.
+// TestRun_ShowValues: a failure masks the values of environment variables, and names the option
+// that shows them.
+func TestRun_ShowValues(t *testing.T) {
+	dir := t.TempDir()
+	testenv.WriteIn(t, dir, "runtime.yaml", string(files["runtime.yaml"].Data))
+	job := func(value string) {
+		testenv.WriteIn(t, dir, "a/job.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: "+
+			"TrainJob\nmetadata: {name: llm}\nspec: {runtimeRef: {name: plain}, trainer: {env: "+
+			"[{name: TOKEN, value: "+value+"}]}}\n")
+	}
+	job("one")
+	if out, err := runCases(dir, "-update"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	job("two")
+	const advice = "; Options.ShowValues shows the masked values\n"
+	for _, tc := range []struct{ shown, want, not string }{
+		{"", advice, "two"}, {"yes", "+     two\n", advice},
+	} {
+		t.Setenv("TRAINWELD_CASES_SHOWN", tc.shown)
+		if out, err := runCases(dir); err == nil || !strings.Contains(out, tc.want) ||
+			strings.Contains(out, tc.not) {
+			t.Errorf("shown %q: %v, want %q, and not %q:\n%s", tc.shown, err, tc.want, tc.not, out)
+		}
+	}
+}
+
+// TestCases is what runCases runs.
 func TestCases(t *testing.T) {
 	dir := os.Getenv("TRAINWELD_CASES_IN")
 	if dir == "" {
 		t.Skip("TestRun runs it")
 	}
+	if os.Getenv("TRAINWELD_CASES_SHOWN") != "" {
+		golden.Run(t, dir, golden.Options{ShowValues: true})
+		return
+	}
 	golden.Run(t, dir)
+}
+
+// runCases runs the cases in a folder with this binary, and returns what it prints.
+func runCases(dir string, arguments ...string) (string, error) {
+	cmd := exec.Command(os.Args[0],
+		append([]string{"-test.run=^TestCases$", "-test.v"}, arguments...)...)
+	cmd.Env = append(os.Environ(), "TRAINWELD_CASES_IN="+dir)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // TestRun_Deterministic runs a case many times over.
