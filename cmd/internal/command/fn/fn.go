@@ -53,6 +53,7 @@ Options are the fields of a functionConfig of kind RenderTrainJobs, of trainweld
   trainerVersion the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2, 2.3 or 2.4
   kubernetesVersion
                  the minor version of Kubernetes: 1.32, 1.33, 1.34, 1.35, 1.36 or 1.37
+  featureGates   feature gates of the controller, such as TrainJobStatus=true
   namespace      the namespace of objects that name none (default "default")
   patches        managers' patches, applied to every TrainJob after its own
   files          files and directories with TrainJobs and runtimes, for a generator
