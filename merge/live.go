@@ -199,8 +199,8 @@ func (m *objects) claimNow(at *node, t *schema.Type, value any) {
 	m.claimValue(at, claimedAs(t, value, true), value)
 }
 
-// update records an update of a field by the layer. A value is missing{} where there is none. The
-// layer owns the fields that it adds or changes, and the fields around an added one. A removed field
+// update records an update of a field by an owner. A value is missing{} where there is none. The
+// owner has the fields that it adds or changes, and the fields around an added one. A removed field
 // has no owner. named has the meaning that it has in a merge.
 func (m *objects) update(t *schema.Type, old, now any, at *node, named bool) {
 	before, after := filledOf(t, old), filledOf(t, now)
