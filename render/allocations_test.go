@@ -19,7 +19,7 @@ import (
 // the test cannot fail on a slow machine.
 func TestAllocations(t *testing.T) {
 	for _, managers := range []int{2, 4, 16} {
-		most := float64(180 + 5*managers)
+		most := float64(170 + 3*managers)
 		pod := func(i int) trainer.PodSpecPatch {
 			own := fmt.Sprint("m", i)
 			return trainer.PodSpecPatch{

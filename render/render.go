@@ -226,6 +226,9 @@ func (r *renderer) checkLayers() {
 // unchanged, and the merge reports the error.
 func (r *renderer) force(patches []trainer.RuntimePatch,
 	managers []string) ([]trainer.RuntimePatch, []conflict.Decision) {
+	if len(managers) == 0 {
+		return patches, nil
+	}
 	left, opts, decisions, err := runtimepatch.ForceIn(&r.in.Runtime.Template, patches,
 		r.mergeOptions(), managers...)
 	if err != nil {
