@@ -94,6 +94,11 @@ func TestCheck_Once(t *testing.T) {
 	program := counting(t)
 	clean, agreeing, faulty := testenv.WriteTrainJobs(t, 1), testenv.WriteTrainJobs(t, 1),
 		testenv.WriteTrainJobs(t, 1)
+	replaced := testenv.WriteTrainJobs(t, 1)
+	testenv.WriteIn(t, replaced, "runtime.yaml", strings.Replace(testenv.Runtime(),
+		"- name: node\n                      image",
+		"- name: node\n                      env: [{name: PET_NNODES, value: \"9\"}]\n"+
+			"                      image", 1))
 	account := func(of int, first, second string) string {
 		text := strings.Replace(testenv.TrainJob(of), "                        volumes:",
 			"                        serviceAccountName: "+first+
@@ -110,7 +115,8 @@ func TestCheck_Once(t *testing.T) {
 	}{
 		{[]string{clean}, 2, 1, 3, 2 + 3 + 1},
 		{[]string{agreeing}, 2, 1, 3, 2 + 3 + 1},
-		{[]string{faulty}, 2 + 2, 1, 3, 2 + 3 + 1}, // each text once more, for the lines
+		{[]string{replaced}, 2 + 2, 1, 3, 2 + 3 + 1}, // a policy replaces a value of the runtime
+		{[]string{faulty}, 2 + 2, 1, 3, 2 + 3 + 1},   // each text once more, for the lines
 	} {
 		profile := counted(t, program, run{args: append([]string{"check"}, tc.args...)})
 		for _, f := range []struct {
