@@ -12,7 +12,8 @@ const (
 	MaxShown = 100
 	// leastGroup is the number of findings from which they form a group.
 	leastGroup = 3
-	// mostNamed is the number of findings of one cause that formats for people name.
+	// mostNamed is the number of findings of one cause that formats for people name, if they count
+	// at least two more. One more would take as many lines as its name.
 	mostNamed = 3
 )
 
@@ -121,9 +122,11 @@ func (o Options) causeOf(f finding.Finding) groupKey {
 }
 
 func (g *Group) add(f finding.Finding) {
-	g.Count++
-	if len(g.Others) < mostNamed-1 {
+	switch g.Count++; {
+	case g.Count <= mostNamed+1:
 		g.Others = append(g.Others, f)
+	case g.Count == mostNamed+2:
+		g.Others = g.Others[:mostNamed-1]
 	}
 	if f.Object.Kind != g.kind {
 		g.kind = ""

@@ -41,7 +41,7 @@ func named(names string) finding.List {
 // TestWrite_GroupGitHub wants the first finding of each cause before the others, since GitHub shows
 // ten.
 func TestWrite_GroupGitHub(t *testing.T) {
-	findings := append(named("a b c d"), overlap("e", "other"))
+	findings := append(named("a b c d f"), overlap("e", "other"))
 	got := written(t, "github", findings,
 		report.Options{More: "--all shows each", Releases: []release.Release{*release.Latest()}})
 	var files []string
@@ -52,7 +52,7 @@ func TestWrite_GroupGitHub(t *testing.T) {
 	if got, want := strings.Join(files, " "), "a.yaml e.yaml b.yaml c.yaml"; got != want {
 		t.Errorf("the annotations are at %s, want %s", got, want)
 	}
-	for _, want := range []string{"%0Athe same in 3 more TrainJobs; --all shows each%0A",
+	for _, want := range []string{"%0Athe same in 4 more TrainJobs; --all shows each%0A",
 		"%0Ajudged for Trainer " + release.Latest().Version + " with JobSet "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the annotations lack %q:\n%s", want, got)
@@ -80,16 +80,22 @@ func TestWrite_Release(t *testing.T) {
 	}
 }
 
-// TestGroups counts the findings of a cause.
+// TestGroups counts the findings of a cause. A report names the last one rather than count it.
 func TestGroups(t *testing.T) {
-	groups := report.Options{}.Groups(append(named("a b c d e"), overlap("f", "x")))
-	if len(groups) != 2 {
-		t.Fatalf("%d groups, want 2", len(groups))
-	}
-	g := groups[0]
-	if got, want := fmt.Sprintf("%d %d %d %s", g.Count, len(g.Others), g.Unnamed(), g.More()),
-		"5 2 2 4 more TrainJobs"; got != want {
-		t.Errorf("the first group is %s, want %s", got, want)
+	for names, want := range map[string]string{
+		"a b c d":     "4 3 0 3 more TrainJobs",
+		"a b c d e":   "5 2 2 4 more TrainJobs",
+		"a b c d e g": "6 2 3 5 more TrainJobs",
+	} {
+		groups := report.Options{}.Groups(append(named(names), overlap("f", "x")))
+		if len(groups) != 2 {
+			t.Fatalf("%s: %d groups, want 2", names, len(groups))
+		}
+		g := groups[0]
+		if got := fmt.Sprintf("%d %d %d %s", g.Count, len(g.Others), g.Unnamed(),
+			g.More()); got != want {
+			t.Errorf("the first group of %s is %s, want %s", names, got, want)
+		}
 	}
 }
 
