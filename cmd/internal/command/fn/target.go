@@ -2,12 +2,13 @@ package fn
 
 import (
 	"cmp"
-	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
@@ -31,7 +32,8 @@ func newTarget(s *types.Selector, patch string) (t target, path string, err erro
 	if s == nil {
 		item, err := resourcelist.NewItem([]byte(patch))
 		if err != nil || item.ID().Kind == "" || item.ID().Name == "" {
-			return t, ".target", errors.New("Required value: the patch has no kind and metadata.name")
+			return t, ".target", fmt.Errorf("%v: the patch has no kind and metadata.name",
+				field.ErrorTypeRequired)
 		}
 		id := item.ID()
 		group, version := resid.ParseGroupVersion(id.APIVersion)
