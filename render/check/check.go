@@ -155,14 +155,6 @@ func (c *objectChecker) patchOf(template *trainer.JobSetTemplateSpec, spec merge
 	}
 }
 
-// within returns the object in nested fields of an object, or nil.
-func within(object merge.Object, names ...string) merge.Object {
-	for _, name := range names {
-		object, _ = object[name].(merge.Object)
-	}
-	return object
-}
-
 // atJob returns the path to a replicated job of the patch, or to the named field of its Pods' spec.
 func (c *objectChecker) atJob(job string, podField ...string) fieldpath.Path {
 	path := c.at("spec", "replicatedJobs").Append(fieldpath.Item("name", job))

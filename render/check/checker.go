@@ -144,6 +144,14 @@ type operand struct {
 // has reports whether the struct has the field with a value other than null.
 func (s operand) has(f *schema.StructField) bool { return s.object[f.Name] != nil }
 
+// within returns the object in nested fields of an object, or nil.
+func within(object merge.Object, names ...string) merge.Object {
+	for _, name := range names {
+		object, _ = object[name].(merge.Object)
+	}
+	return object
+}
+
 // at returns a struct in a field of the struct.
 func (s operand) at(field string) merge.Object { return within(s.object, field) }
 
