@@ -312,7 +312,7 @@ func stored(patches []trainer.RuntimePatch) {
 func kind(message string) string {
 	for part, kind := range map[string]string{
 		"lists no manager": "TW230", "must have the order": "TW231", " set .": "TW232",
-		"required: ": "TW233", "different values": "TW300", "change the patch": "users"} {
+		"Required value: ": "TW233", "different values": "TW300", "change the patch": "users"} {
 		if strings.Contains(message, part) {
 			return kind
 		}
