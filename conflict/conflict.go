@@ -19,8 +19,8 @@
 // Find does not try all orders: [merge.History.Disputes] lists those that it tries. Where a patch
 // acts on others, for example by a directive, only tests with random patches show that they
 // suffice. Of the orders that separate the patches of one manager, Find tries the given one alone,
-// and may miss an overlap. In a merge into a live object, an overlap is a field that a patch takes from another
-// owner, as an API server reports it for an apply without force.
+// and may miss an overlap. In a merge into a live object, an overlap is a field that a patch takes
+// from another owner, as an API server reports it for an apply without force.
 //
 // In a Union, two managers claim different members of one union. The merge keeps both in any order,
 // and the cluster then rejects the object.

@@ -39,18 +39,19 @@ type holding struct {
 	value any
 }
 
-// Disputes returns the fields about which managers disagree, in the order in which the patches reach
-// them: the fields of which the order of their patches decides, whatever the options of the merge,
-// and broken unions. It merges again, so the base and the patches must be as they were.
+// Disputes returns the fields about which managers disagree, in the order in which the patches
+// reach them: the fields of which the order of their patches decides, whatever the options of the
+// merge, and broken unions. It merges again, so the base and the patches must be as they were.
 //
 // The patches of each manager are merged together, in the given order of the managers, and in
-// reverse; if others stand between them, also as they are given. Then, until each field about which managers say something
-// different is known to differ, they are merged with each such manager last. A manager acts on
-// others by a directive, by an item that is named twice or has no key, by a null that is free data,
-// or by a JSON patch. If one does, all fields get these orders, and for each manager that acts, the
-// patches are also merged with it last, first, and second behind each other one. An order that
-// cannot be merged is a dispute. In a merge into a live object, a dispute is a field that an apply
-// took from another owner: an apply without force is refused for it.
+// reverse; if others stand between them, also as they are given. Then, until each field about
+// which managers say something different is known to differ, they are merged with each such
+// manager last. A manager acts on others by a directive, by an item that is named twice or has no
+// key, by a null that is free data, or by a JSON patch. If one does, all fields get these orders,
+// and for each manager that acts, the patches are also merged with it last, first, and second
+// behind each other one. An order that cannot be merged is a dispute. In a merge into a live
+// object, a dispute is a field that an apply took from another owner: an apply without force is
+// refused for it.
 func (o *History) Disputes() []Dispute {
 	l := o.orEmpty().log
 	overlaps := l.overlaps()
@@ -157,8 +158,8 @@ func (d *disputes) rivals() []*node {
 // isNull reports whether a claim empties its field.
 func (c *claim) isNull() bool { return c.kind == nullValue || c.kind == ineffectiveNull }
 
-// saying returns the managers that say something of a field, one for each value, and those that empty
-// it or say something within.
+// saying returns the managers that say something of a field, one for each value, and those that
+// empty it or say something within.
 func (d *disputes) saying(at *node) []int32 {
 	var layers []int32
 	var different []*claim

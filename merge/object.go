@@ -45,9 +45,9 @@ func sameName(live, now Object) error {
 			fmt.Errorf("must be %q, as in the base, and is %q", was, is)))
 }
 
-// value merges a patch's value into a field and returns the new value. The old one is missing{} for a
-// field that the object lacks. The flag named states that a set of fields names the field whatever
-// its value. Such a field is an item, or an entry of a map.
+// value merges a patch's value into a field and returns the new value. The old one is missing{}
+// for a field that the object lacks. The flag named states that a set of fields names the field
+// whatever its value. Such a field is an item, or an entry of a map.
 func (m *objects) value(t *schema.Type, old, patch any, at *node, named bool) (any, error) {
 	if m.depth++; m.depth > deepest {
 		return nil, errTooDeep
@@ -258,8 +258,8 @@ func (m *objects) list(t *schema.Type, old, patch []any, at *node) ([]any, error
 	return out, nil
 }
 
-// item merges one item of a patch's list. If the base holds duplicates of the item, the patch's item
-// replaces them all.
+// item merges one item of a patch's list. If the base holds duplicates of the item, the patch's
+// item replaces them all.
 func (m *objects) item(t *schema.Type, list []any, patched *patchItem, patch any,
 	at *node) (any, error) {
 	child := m.log.child(at, nil, patched.key)

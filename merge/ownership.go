@@ -72,8 +72,8 @@ func (o *History) IsLive() bool { return o.orEmpty().log.live }
 // isObject reports whether the value merged by a definition.
 func (o *History) isObject() bool { return o.log.root.GoType() == nil && o.value != nil }
 
-// Owners returns the owners in the order of writing. The base comes first, then the owners of a live
-// object, the managers in the order of their patches, and the layers of Record.
+// Owners returns the owners in the order of writing. The base comes first, then the owners of a
+// live object, the managers in the order of their patches, and the layers of Record.
 func (o *History) Owners() []Owner {
 	o = o.orEmpty()
 	layers := slices.Clone(o.log.layers)

@@ -110,7 +110,8 @@ func TestPatched_Allocations(t *testing.T) {
 	}
 }
 
-// TestDisputes_Order shows that a directive reaches the entries of a map in the order of their keys.
+// TestDisputes_Order shows that a directive reaches the entries of a map in the order of their
+// keys.
 func TestDisputes_Order(t *testing.T) {
 	base := any(fromJSON[*thing](
 		`{"labels": {"h": "", "d": "", "a": "", "c": "", "g": "", "b": "", "f": "", "e": ""}}`))

@@ -185,7 +185,8 @@ func (w writer) structure(at *node, before, now Object) {
 	}
 }
 
-// appears records that an item or an empty struct is there. It was before the write, if before is set.
+// appears records that an item or an empty struct is there. The flag before states that it was
+// there before the write.
 func (w writer) appears(at *node, before bool) {
 	if before && !w.isWritten(at) {
 		return

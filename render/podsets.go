@@ -138,7 +138,7 @@ func (r *renderer) noPodSets(err error) finding.List {
 		Code: codes.NoPodSets, Severity: finding.Error, Object: r.trainJob(),
 		Path:    fieldpath.Fields("spec"),
 		Message: "Kueue makes no Workload of the TrainJob: " + err.Error(),
-		Remedy:  finding.Remedy{Text: "fix the runtime"},
+		Remedy:  finding.Remedy{Text: "fix the runtime or the patches"},
 	}}
 }
 

@@ -46,8 +46,8 @@ func (r *renderer) shadowed(owners *merge.History) {
 	}
 }
 
-// isAfterPatches reports whether a layer writes after the runtime, the managers and the overrides of
-// an earlier API.
+// isAfterPatches reports whether an owner is a layer that writes after the patches and the overrides
+// of an earlier API.
 func isAfterPatches(layer merge.Owner) bool {
 	_, isManager := layer.Manager()
 	_, isOverride := runtimepatch.OverrideOf(layer)
